@@ -1,0 +1,52 @@
+//! Finding out who presents a key.
+
+use super::key::Principal;
+use super::service::AccountService;
+use crate::caller::{AgentCaller, Caller, UserCaller};
+use crate::id::AgentId;
+use crate::store::StoreError;
+
+/// Why a credential was not accepted.
+#[derive(Debug, thiserror::Error)]
+pub enum AuthenticateError {
+    /// Unknown, revoked, or its holder is gone. Which of them is not told.
+    #[error("the credential is not valid")]
+    Unauthorized,
+    /// The key is good, but may not act as the agent that was asked for.
+    #[error("the credential may not act as this agent")]
+    NotThisAgent,
+    /// The store gave no answer.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl AccountService {
+    /// Whom `presented`, the text of an API key, stands for.
+    pub async fn authenticate(&self, presented: &str) -> Result<Caller, AuthenticateError> {
+        let digest = self.keys.digest(presented);
+        match self.accounts.find_key(digest).await? {
+            Some(key) if key.digest == digest => Ok(match key.principal {
+                Principal::User(user) => Caller::User(UserCaller { user }),
+                Principal::Agent { agent, owner } => Caller::Agent(AgentCaller { agent, owner }),
+            }),
+            _ => Err(AuthenticateError::Unauthorized),
+        }
+    }
+
+    /// Whom `presented` stands for when it asks to act as `agent` (`websocket` 1.2): an agent's
+    /// key only as itself, a user's key as any agent that the user owns.
+    pub async fn authenticate_as(
+        &self,
+        presented: &str,
+        agent: AgentId,
+    ) -> Result<AgentCaller, AuthenticateError> {
+        match self.authenticate(presented).await? {
+            Caller::Agent(caller) if caller.agent == agent => Ok(caller),
+            Caller::Agent(_) => Err(AuthenticateError::NotThisAgent),
+            Caller::User(caller) => match self.accounts.find_agent(agent).await? {
+                Some(found) if found.owner == caller.user => Ok(AgentCaller { agent, owner: caller.user }),
+                _ => Err(AuthenticateError::NotThisAgent),
+            },
+        }
+    }
+}

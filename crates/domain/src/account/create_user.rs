@@ -1,0 +1,95 @@
+//! Making a human account.
+
+use super::handle::UserHandle;
+use super::key::{ApiKey, KeyKind, NewKey};
+use super::port::CreateUserRefused;
+use super::service::AccountService;
+use super::user::{NewUser, PersonName, User};
+use crate::id::{ApiKeyId, OrganizationId, UserId};
+use crate::store::StoreError;
+use crate::text::{TextFault, single_line};
+
+/// A user to be made; every part already checked.
+#[derive(Clone, Debug)]
+pub struct CreateUser {
+    /// The wished handle.
+    pub handle: UserHandle,
+    /// From [`parse_email`].
+    pub email: String,
+    /// From [`parse_person_name`].
+    pub name: PersonName,
+}
+
+/// A new user and the one and only sight of its key.
+#[derive(Clone, Debug)]
+pub struct CreatedUser {
+    /// The account.
+    pub user: User,
+    /// Its first API key.
+    pub key: ApiKey,
+}
+
+/// Why a user was not made.
+#[derive(Debug, thiserror::Error)]
+pub enum CreateUserError {
+    /// Another user has the handle.
+    #[error("the handle is already taken")]
+    HandleTaken,
+    /// Another user has the address.
+    #[error("the e-mail address is already taken")]
+    EmailTaken,
+    /// The store gave no answer.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl AccountService {
+    /// Makes a user with an organization of its own and an API key.
+    pub async fn create_user(&self, command: CreateUser) -> Result<CreatedUser, CreateUserError> {
+        let (new, key) = self.compose_user(command);
+        match self.accounts.create_user(new).await? {
+            Ok(user) => Ok(CreatedUser { user, key }),
+            Err(CreateUserRefused::HandleTaken) => Err(CreateUserError::HandleTaken),
+            Err(CreateUserRefused::EmailTaken) => Err(CreateUserError::EmailTaken),
+        }
+    }
+
+    /// Makes the first user of an empty store; `None` when the store already has users.
+    pub async fn create_first_user(&self, command: CreateUser) -> Result<Option<CreatedUser>, StoreError> {
+        let (new, key) = self.compose_user(command);
+        let user = self.accounts.create_first_user(new).await?;
+        Ok(user.map(|user| CreatedUser { user, key }))
+    }
+
+    fn compose_user(&self, command: CreateUser) -> (NewUser, ApiKey) {
+        let now = self.clock.now();
+        let key = self.keys.mint(KeyKind::User, now);
+        let user = User {
+            id: UserId::new(self.ids.generate(now)),
+            organization: OrganizationId::new(self.ids.generate(now)),
+            handle: command.handle,
+            email: command.email,
+            name: command.name,
+            created_at: now,
+            updated_at: now,
+        };
+        let new_key = NewKey { id: ApiKeyId::new(self.ids.generate(now)), digest: key.digest() };
+        (NewUser { user, key: new_key }, key)
+    }
+}
+
+/// Checks an e-mail address loosely: something before and after one `@`, no blanks, 254
+/// characters at the most. Whether mail arrives there only sending tells.
+pub fn parse_email(text: &str) -> Result<String, TextFault> {
+    let email = single_line(text, 254)?;
+    let well_formed = !email.contains(char::is_whitespace)
+        && email
+            .split_once('@')
+            .is_some_and(|(local, host)| !local.is_empty() && !host.is_empty() && !host.contains('@'));
+    if well_formed { Ok(email) } else { Err(TextFault::Malformed { expected: "must be an e-mail address" }) }
+}
+
+/// Checks and splits a person's name, 1 to 100 characters on one line.
+pub fn parse_person_name(text: &str) -> Result<PersonName, TextFault> {
+    single_line(text, 100).map(|name| PersonName::split(&name))
+}

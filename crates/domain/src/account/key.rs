@@ -1,0 +1,116 @@
+//! API keys. The secret is shown once; a store keeps its SHA-256 digest only.
+
+use std::fmt;
+
+use crate::id::{AgentId, ApiKeyId, UserId};
+
+/// Whose key it is; decides the prefix.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum KeyKind {
+    /// A human's: `thnv_u_…`.
+    User,
+    /// An agent's: `thnv_a_…`.
+    Agent,
+}
+
+impl KeyKind {
+    /// What the key begins with.
+    pub const fn prefix(self) -> &'static str {
+        match self {
+            Self::User => "thnv_u_",
+            Self::Agent => "thnv_a_",
+        }
+    }
+}
+
+/// A freshly minted key: the only moment at which its text exists on this side.
+#[derive(Clone)]
+pub struct ApiKey {
+    text: String,
+    digest: KeyDigest,
+}
+
+impl ApiKey {
+    /// For [`crate::ports::KeyMint`].
+    pub fn new(text: String, digest: KeyDigest) -> Self {
+        Self { text, digest }
+    }
+
+    /// The secret text, to be shown to its owner once.
+    pub fn reveal(&self) -> &str {
+        &self.text
+    }
+
+    /// What is stored.
+    pub fn digest(&self) -> KeyDigest {
+        self.digest
+    }
+}
+
+impl fmt::Debug for ApiKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ApiKey(…)")
+    }
+}
+
+/// The SHA-256 digest of a key's text.
+#[derive(Clone, Copy, Eq)]
+pub struct KeyDigest([u8; 32]);
+
+impl KeyDigest {
+    /// Wraps the 32 bytes.
+    pub const fn new(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// The 32 bytes, for stores.
+    pub const fn bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+impl PartialEq for KeyDigest {
+    /// Takes the same time wherever the first difference stands.
+    fn eq(&self, other: &Self) -> bool {
+        let difference = self.0.iter().zip(&other.0).fold(0_u8, |acc, (a, b)| acc | (a ^ b));
+        std::hint::black_box(difference) == 0
+    }
+}
+
+impl fmt::Debug for KeyDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("KeyDigest(…)")
+    }
+}
+
+/// A key to be stored.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NewKey {
+    /// Identifier of the record.
+    pub id: ApiKeyId,
+    /// Digest of the secret.
+    pub digest: KeyDigest,
+}
+
+/// Whom a key stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Principal {
+    /// A human.
+    User(UserId),
+    /// An agent, and its owner.
+    Agent {
+        /// The agent.
+        agent: AgentId,
+        /// Its owner.
+        owner: UserId,
+    },
+}
+
+/// A valid key as stored: not revoked, and its holder not deleted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StoredKey {
+    /// Digest of the secret.
+    pub digest: KeyDigest,
+    /// Whom it stands for.
+    pub principal: Principal,
+}

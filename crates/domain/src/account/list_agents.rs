@@ -1,0 +1,23 @@
+//! Reading agents: one's own record, and those one owns.
+
+use super::agent::Agent;
+use super::service::AccountService;
+use crate::caller::{AgentCaller, UserCaller};
+use crate::page::{Page, PageRequest};
+use crate::store::StoreError;
+
+impl AccountService {
+    /// The record of the calling agent; `None` when it was deleted after it authenticated.
+    pub async fn agent_record(&self, caller: AgentCaller) -> Result<Option<Agent>, StoreError> {
+        self.accounts.find_agent(caller.agent).await
+    }
+
+    /// The agents that the caller owns, newest first.
+    pub async fn list_agents(
+        &self,
+        caller: UserCaller,
+        page: PageRequest,
+    ) -> Result<Page<Agent>, StoreError> {
+        self.accounts.list_agents(caller.user, page).await
+    }
+}

@@ -1,0 +1,67 @@
+//! Which indicators are on, and until when. Pure.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use crate::id::{AgentId, ChatId};
+use crate::time::Timestamp;
+
+/// How long an indicator stays on without being renewed (`semantics` 7.1).
+const LEASE: Duration = Duration::from_secs(10);
+
+/// One agent's indicator.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AgentActivity {
+    /// Whose.
+    pub agent: AgentId,
+    /// On or off.
+    pub working: bool,
+}
+
+/// All indicators that are on.
+#[derive(Debug, Default)]
+pub struct ActivityBoard {
+    leases: HashMap<ChatId, BTreeMap<AgentId, Timestamp>>,
+}
+
+impl ActivityBoard {
+    /// Sets or renews (`working`) or takes off an indicator. Tells whether it changed.
+    pub fn report(&mut self, chat: ChatId, agent: AgentId, working: bool, now: Timestamp) -> bool {
+        if working {
+            let lease = self.leases.entry(chat).or_default().insert(agent, now.plus(LEASE));
+            return lease.is_none_or(|until| until <= now);
+        }
+        let Some(leases) = self.leases.get_mut(&chat) else { return false };
+        let lease = leases.remove(&agent);
+        if leases.is_empty() {
+            self.leases.remove(&chat);
+        }
+        lease.is_some_and(|until| until > now)
+    }
+
+    /// Takes off every indicator whose lease has ended, and gives them.
+    pub fn expire(&mut self, now: Timestamp) -> Vec<(ChatId, AgentId)> {
+        let mut ended = Vec::new();
+        self.leases.retain(|chat, leases| {
+            leases.retain(|agent, until| {
+                let alive = *until > now;
+                if !alive {
+                    ended.push((*chat, *agent));
+                }
+                alive
+            });
+            !leases.is_empty()
+        });
+        ended
+    }
+
+    /// The agents at work in a room, by id.
+    pub fn working_in(&self, chat: ChatId, now: Timestamp) -> Vec<AgentId> {
+        self.leases.get(&chat).map_or_else(Vec::new, |leases| {
+            leases.iter().filter(|(_, until)| **until > now).map(|(agent, _)| *agent).collect()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

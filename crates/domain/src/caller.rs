@@ -1,0 +1,58 @@
+//! Who is asking. Made by authentication and passed first to every use case.
+
+use crate::id::{AgentId, ParticipantId, UserId};
+
+/// A human who proved who they are.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct UserCaller {
+    /// The user.
+    pub user: UserId,
+}
+
+/// An agent that proved which one it is; it implies its owner.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct AgentCaller {
+    /// The agent.
+    pub agent: AgentId,
+    /// The user who registered it.
+    pub owner: UserId,
+}
+
+/// Either kind of caller, for use cases that both interfaces share.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Caller {
+    /// A human.
+    User(UserCaller),
+    /// An agent.
+    Agent(AgentCaller),
+}
+
+impl Caller {
+    /// The caller as somebody who can take part in a chat.
+    pub const fn participant(self) -> ParticipantId {
+        match self {
+            Self::User(caller) => ParticipantId::User(caller.user),
+            Self::Agent(caller) => ParticipantId::Agent(caller.agent),
+        }
+    }
+
+    /// The human who answers for this caller: itself, or the agent's owner.
+    pub const fn accountable_user(self) -> UserId {
+        match self {
+            Self::User(caller) => caller.user,
+            Self::Agent(caller) => caller.owner,
+        }
+    }
+}
+
+impl From<UserCaller> for Caller {
+    fn from(caller: UserCaller) -> Self {
+        Self::User(caller)
+    }
+}
+
+impl From<AgentCaller> for Caller {
+    fn from(caller: AgentCaller) -> Self {
+        Self::Agent(caller)
+    }
+}

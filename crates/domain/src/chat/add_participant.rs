@@ -1,0 +1,63 @@
+//! Bringing somebody into a room.
+
+use uuid::Uuid;
+
+use super::membership::AddRefused;
+use super::participant::{Participant, Role};
+use super::port::{AddParticipant, AddedParticipant};
+use super::service::ChatService;
+use crate::caller::Caller;
+use crate::event::DomainEvent;
+use crate::id::ChatId;
+use crate::store::{Announce, StoreError};
+
+/// Whom to add, and as what.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AddParticipantCommand {
+    /// Id of a user or an agent.
+    pub candidate: Uuid,
+    /// The role they get.
+    pub role: Role,
+}
+
+/// Why somebody was not added.
+#[derive(Debug, thiserror::Error)]
+pub enum AddParticipantError {
+    /// A rule forbids it.
+    #[error(transparent)]
+    Refused(#[from] AddRefused),
+    /// The store gave no answer.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl ChatService {
+    /// Adds a peer of the caller to the room.
+    pub async fn add_participant(
+        &self,
+        caller: impl Into<Caller>,
+        chat: ChatId,
+        command: AddParticipantCommand,
+    ) -> Result<Participant, AddParticipantError> {
+        let command = AddParticipant {
+            chat,
+            by: caller.into(),
+            candidate: command.candidate,
+            role: command.role,
+            now: self.clock.now(),
+        };
+        let events = self.events.clone();
+        let announce = Announce::new(move |added: &AddedParticipant| {
+            events.publish(DomainEvent::ParticipantAdded {
+                chat_id: added.chat.id,
+                participant: added.participant.clone(),
+            });
+            events.publish(DomainEvent::RoomAdded {
+                to: added.participant.id,
+                chat: added.chat.clone(),
+                role: added.participant.role,
+            });
+        });
+        Ok(self.chats.add_participant(command, announce).await??.participant)
+    }
+}

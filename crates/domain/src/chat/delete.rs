@@ -1,0 +1,46 @@
+//! Deleting a room.
+
+use super::port::{DeleteChat, DeleteRefused, DeletedChat};
+use super::room::Chat;
+use super::service::ChatService;
+use crate::caller::Caller;
+use crate::event::DomainEvent;
+use crate::id::ChatId;
+use crate::store::{Announce, StoreError};
+
+/// Why a room was not deleted.
+#[derive(Debug, thiserror::Error)]
+pub enum DeleteChatError {
+    /// The caller is not in the room, or there is no such room.
+    #[error("there is no such chat for the caller")]
+    ChatNotFound,
+    /// The caller is not an owner of it.
+    #[error("only an owner may delete the chat")]
+    NotOwner,
+    /// The store gave no answer.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl ChatService {
+    /// Deletes the room for everybody, at once; the store keeps it out of sight.
+    pub async fn delete(&self, caller: impl Into<Caller>, chat: ChatId) -> Result<Chat, DeleteChatError> {
+        let command = DeleteChat { chat, by: caller.into(), now: self.clock.now() };
+        let events = self.events.clone();
+        let announce = Announce::new(move |deleted: &DeletedChat| {
+            events.publish(DomainEvent::RoomDeleted { chat_id: deleted.chat.id });
+            for participant in &deleted.participants {
+                events.publish(DomainEvent::RoomRemoved {
+                    from: *participant,
+                    chat: deleted.chat.clone(),
+                    removed_at: deleted.deleted_at,
+                });
+            }
+        });
+        match self.chats.delete(command, announce).await? {
+            Ok(deleted) => Ok(deleted.chat),
+            Err(DeleteRefused::ChatNotFound) => Err(DeleteChatError::ChatNotFound),
+            Err(DeleteRefused::NotOwner) => Err(DeleteChatError::NotOwner),
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! The table of who may add and remove whom, row by row.
+
+use super::*;
+use crate::caller::{AgentCaller, UserCaller};
+use crate::id::AgentId;
+use uuid::Uuid;
+
+const ANN: UserId = UserId::new(Uuid::from_u128(1));
+const BEN: UserId = UserId::new(Uuid::from_u128(2));
+const BOT: AgentId = AgentId::new(Uuid::from_u128(11));
+const SIBLING: AgentId = AgentId::new(Uuid::from_u128(12));
+const FOREIGN: AgentId = AgentId::new(Uuid::from_u128(13));
+
+fn ann() -> Caller {
+    Caller::User(UserCaller { user: ANN })
+}
+
+fn bot() -> Caller {
+    Caller::Agent(AgentCaller { agent: BOT, owner: ANN })
+}
+
+fn agent(id: AgentId, owner: UserId) -> Candidate {
+    Candidate { id: ParticipantId::Agent(id), owner: Some(owner), is_participant: false }
+}
+
+fn user(id: UserId) -> Candidate {
+    Candidate { id: ParticipantId::User(id), owner: None, is_participant: false }
+}
+
+#[test]
+fn peers() {
+    let table = [
+        (bot(), user(ANN), true, "an agent's owner"),
+        (bot(), user(BEN), false, "another user"),
+        (bot(), agent(SIBLING, ANN), true, "a sibling"),
+        (bot(), agent(FOREIGN, BEN), false, "somebody else's agent"),
+        (bot(), agent(BOT, ANN), false, "itself"),
+        (ann(), agent(BOT, ANN), true, "the own agent"),
+        (ann(), agent(FOREIGN, BEN), false, "somebody else's agent"),
+        (ann(), user(BEN), false, "another user"),
+        (ann(), user(ANN), false, "oneself"),
+    ];
+    for (caller, candidate, expected, who) in table {
+        assert_eq!(is_peer(caller, &candidate), expected, "{caller:?}: {who}");
+    }
+}
+
+#[test]
+fn roles_that_may_be_given() {
+    use Role::{Admin, Member, Owner};
+    let candidate = agent(SIBLING, ANN);
+    for caller in [ann(), bot()] {
+        for (own, given, allowed) in [
+            (Owner, Owner, true),
+            (Owner, Admin, true),
+            (Owner, Member, true),
+            (Admin, Owner, false),
+            (Admin, Admin, true),
+            (Admin, Member, true),
+            (Member, Owner, false),
+            (Member, Admin, false),
+            (Member, Member, true),
+        ] {
+            let expected = if allowed { Ok(()) } else { Err(AddRefused::RoleTooLow) };
+            assert_eq!(decide_add(caller, Some(own), Some(&candidate), given), expected, "{own:?} {given:?}");
+        }
+    }
+}
+
+#[test]
+fn refusals_on_adding_in_their_order() {
+    let present = Candidate { is_participant: true, ..agent(SIBLING, ANN) };
+    let itself = Candidate { is_participant: true, ..agent(BOT, ANN) };
+    let add = |role, candidate, given| decide_add(bot(), role, candidate, given);
+    assert_eq!(add(None, Some(&present), Role::Member), Err(AddRefused::ChatNotFound));
+    assert_eq!(add(Some(Role::Member), None, Role::Admin), Err(AddRefused::RoleTooLow));
+    assert_eq!(add(Some(Role::Member), None, Role::Member), Err(AddRefused::PeerNotFound));
+    assert_eq!(add(Some(Role::Owner), Some(&present), Role::Admin), Err(AddRefused::AlreadyParticipant));
+    assert_eq!(add(Some(Role::Member), Some(&itself), Role::Admin), Err(AddRefused::RoleTooLow));
+    assert_eq!(add(Some(Role::Member), Some(&itself), Role::Member), Err(AddRefused::AlreadyParticipant));
+    let foreign = agent(FOREIGN, BEN);
+    assert_eq!(add(Some(Role::Owner), Some(&foreign), Role::Member), Err(AddRefused::PeerNotFound));
+}
+
+#[test]
+fn who_may_remove_whom() {
+    use Role::{Admin, Member, Owner};
+    let other = ParticipantId::Agent(SIBLING);
+    for caller in [ann(), bot()] {
+        for (own, target, allowed) in [
+            (Owner, Owner, true),
+            (Owner, Admin, true),
+            (Owner, Member, true),
+            (Admin, Owner, false),
+            (Admin, Admin, false),
+            (Admin, Member, true),
+            (Member, Owner, false),
+            (Member, Admin, false),
+            (Member, Member, false),
+        ] {
+            let expected = if allowed { Ok(()) } else { Err(RemoveRefused::RoleTooLow) };
+            assert_eq!(
+                decide_remove(caller, Some(own), other, Some(target), 2),
+                expected,
+                "{own:?} {target:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn an_agent_never_removes_a_user() {
+    let human = ParticipantId::User(BEN);
+    for own in [Role::Owner, Role::Admin, Role::Member] {
+        let refused = decide_remove(bot(), Some(own), human, Some(Role::Member), 1);
+        assert_eq!(refused, Err(RemoveRefused::AgentRemovesUser), "{own:?}");
+    }
+    assert_eq!(decide_remove(ann(), Some(Role::Owner), human, Some(Role::Member), 1), Ok(()));
+}
+
+#[test]
+fn leaving() {
+    for (caller, own) in [(ann(), ParticipantId::User(ANN)), (bot(), ParticipantId::Agent(BOT))] {
+        for role in [Role::Member, Role::Admin] {
+            assert_eq!(decide_remove(caller, Some(role), own, Some(role), 1), Ok(()), "{role:?}");
+        }
+        let owner = Some(Role::Owner);
+        assert_eq!(decide_remove(caller, owner, own, owner, 1), Err(RemoveRefused::SoleOwner));
+        assert_eq!(decide_remove(caller, owner, own, owner, 2), Ok(()));
+    }
+}
+
+#[test]
+fn strangers_and_missing_ones() {
+    let other = ParticipantId::Agent(SIBLING);
+    let member = Some(Role::Member);
+    assert_eq!(decide_remove(ann(), None, other, member, 1), Err(RemoveRefused::ChatNotFound));
+    assert_eq!(
+        decide_remove(ann(), Some(Role::Owner), other, None, 1),
+        Err(RemoveRefused::ParticipantNotFound)
+    );
+}

@@ -1,0 +1,38 @@
+//! Chats: rooms shared by users and agents (`room` in socket topics).
+//!
+//! Terms: a *participant* is a member of one chat, with a *role* (owner, admin, member) and a
+//! membership *status*; the *roster* is all of one chat. A *peer* is somebody the caller may
+//! bring into a chat. Who is not a participant does not learn that the chat exists.
+//!
+//! Rules: [`membership`] decides who may add and remove whom; [`title`] makes a title from the
+//! first message.
+//!
+//! Invariants: a chat always has an owner; everything about a deleted chat is as if it had never
+//! been; messages and participants of one chat are read and changed by its participants only.
+
+mod add_participant;
+mod create;
+mod delete;
+pub mod membership;
+mod participant;
+mod port;
+mod read;
+mod remove_participant;
+mod room;
+mod service;
+pub mod title;
+
+pub use add_participant::{AddParticipantCommand, AddParticipantError};
+pub use create::CreateChat;
+pub use delete::DeleteChatError;
+pub use membership::{AddRefused, RemoveRefused};
+pub use participant::{Participant, ParticipantStatus, Role, Roster};
+pub use port::{
+    AddParticipant, AddedParticipant, ChatRepository, DeleteChat, DeleteRefused, DeletedChat, NewChat,
+    RemoveParticipant, RemovedParticipant,
+};
+pub use read::ReadChatError;
+pub use remove_participant::RemoveParticipantError;
+pub use room::{Chat, ChatKind, ChatStatus};
+pub use service::ChatService;
+pub use title::ChatTitle;

@@ -1,0 +1,102 @@
+//! Who is in a room, and as what.
+
+use crate::id::{ChatId, ParticipantId};
+use crate::time::Timestamp;
+
+/// What a participant may do; ordered from least to most.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub enum Role {
+    /// Takes part, may bring in peers as members.
+    #[default]
+    Member,
+    /// May also give the role admin and remove members.
+    Admin,
+    /// May do anything; every room has at least one.
+    Owner,
+}
+
+impl Role {
+    /// The word that the wire and the stores use.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Member => "member",
+            Self::Admin => "admin",
+            Self::Owner => "owner",
+        }
+    }
+
+    /// Reads [`Self::as_str`] back.
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Member, Self::Admin, Self::Owner].into_iter().find(|role| role.as_str() == text)
+    }
+}
+
+/// The state of a membership; not whether somebody is online.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ParticipantStatus {
+    /// Takes part.
+    Active,
+    /// An agent that was added and has not yet shown itself in the room.
+    Inactive,
+}
+
+impl ParticipantStatus {
+    /// The word that the wire and the stores use.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Inactive => "inactive",
+        }
+    }
+
+    /// Reads [`Self::as_str`] back.
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Active, Self::Inactive].into_iter().find(|status| status.as_str() == text)
+    }
+
+    /// What somebody starts with on being added: humans take part at once, agents when they
+    /// first show themselves (`semantics` 4.5).
+    pub const fn on_adding(who: ParticipantId) -> Self {
+        match who {
+            ParticipantId::User(_) => Self::Active,
+            ParticipantId::Agent(_) => Self::Inactive,
+        }
+    }
+}
+
+/// One participant of one room, with what others see of them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Participant {
+    /// The user or agent.
+    pub id: ParticipantId,
+    /// Shown name.
+    pub name: String,
+    /// Handle, without `@`.
+    pub handle: String,
+    /// An agent's description; `None` for users.
+    pub description: Option<String>,
+    /// Whether it is an agent that runs at its owner's; `None` for users.
+    pub is_external: Option<bool>,
+    /// What they may do.
+    pub role: Role,
+    /// State of the membership.
+    pub status: ParticipantStatus,
+    /// When they came, the last time.
+    pub joined_at: Timestamp,
+}
+
+/// All participants of one room, oldest first.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Roster {
+    /// The room.
+    pub chat: ChatId,
+    /// Everybody in it, by `joined_at`, then id.
+    pub participants: Vec<Participant>,
+}
+
+impl Roster {
+    /// The participant with this id.
+    pub fn find(&self, id: ParticipantId) -> Option<&Participant> {
+        self.participants.iter().find(|p| p.id == id)
+    }
+}

@@ -1,0 +1,152 @@
+//! The store of chats and participants.
+
+use async_trait::async_trait;
+use uuid::Uuid;
+
+use super::membership::{AddRefused, RemoveRefused};
+use super::participant::{Participant, Role, Roster};
+use super::room::{Chat, ChatKind};
+use super::title::ChatTitle;
+use crate::caller::Caller;
+use crate::id::{AgentId, ChatId, ParticipantId};
+use crate::page::{Page, PageRequest};
+use crate::store::{Announce, StoreError};
+use crate::time::Timestamp;
+
+/// A room to be stored; its creator becomes owner, with status active.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NewChat {
+    /// Identifier.
+    pub id: ChatId,
+    /// The given title; `None` for one made from the first message.
+    pub title: Option<ChatTitle>,
+    /// A task elsewhere.
+    pub task_id: Option<Uuid>,
+    /// What it is meant for.
+    pub kind: ChatKind,
+    /// Who creates it.
+    pub creator: ParticipantId,
+    /// When.
+    pub now: Timestamp,
+}
+
+/// Somebody to be added to a room.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AddParticipant {
+    /// The room.
+    pub chat: ChatId,
+    /// Who asks.
+    pub by: Caller,
+    /// Id of the user or agent to add; which of the two it is the store finds out.
+    pub candidate: Uuid,
+    /// As what.
+    pub role: Role,
+    /// When.
+    pub now: Timestamp,
+}
+
+/// Somebody was added.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AddedParticipant {
+    /// The room, with its new time of change.
+    pub chat: Chat,
+    /// The new participant.
+    pub participant: Participant,
+}
+
+/// Somebody to be removed from a room, or leaving it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RemoveParticipant {
+    /// The room.
+    pub chat: ChatId,
+    /// Who asks.
+    pub by: Caller,
+    /// Id of the participant.
+    pub target: Uuid,
+    /// When.
+    pub now: Timestamp,
+}
+
+/// Somebody was removed or left.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RemovedParticipant {
+    /// The room, with its new time of change.
+    pub chat: Chat,
+    /// The participant as it was.
+    pub participant: Participant,
+}
+
+/// A room to be deleted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DeleteChat {
+    /// The room.
+    pub chat: ChatId,
+    /// Who asks.
+    pub by: Caller,
+    /// When.
+    pub now: Timestamp,
+}
+
+/// Why a room was not deleted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DeleteRefused {
+    /// The caller is not in the room, or there is no such room.
+    ChatNotFound,
+    /// The caller is not an owner of it.
+    NotOwner,
+}
+
+/// A room was deleted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DeletedChat {
+    /// The room as it was.
+    pub chat: Chat,
+    /// Everybody who was in it.
+    pub participants: Vec<ParticipantId>,
+    /// When.
+    pub deleted_at: Timestamp,
+}
+
+/// Rooms and who is in them.
+///
+/// A deleted room is in no answer of any method. "Participant" means present: who left or was
+/// removed is none (the row may be kept for a later return).
+#[async_trait]
+pub trait ChatRepository: Send + Sync {
+    /// Stores a room with its creator as owner.
+    async fn create(&self, new: NewChat, announce: Announce<Chat>) -> Result<Chat, StoreError>;
+
+    /// The room, if `viewer` is a participant.
+    async fn find(&self, viewer: ParticipantId, chat: ChatId) -> Result<Option<Chat>, StoreError>;
+
+    /// The rooms in which `viewer` takes part, newest first; the position is (`created_at`, id).
+    async fn list(&self, viewer: ParticipantId, page: PageRequest) -> Result<Page<Chat>, StoreError>;
+
+    /// Everybody in the room, if `viewer` is a participant.
+    async fn roster(&self, viewer: ParticipantId, chat: ChatId) -> Result<Option<Roster>, StoreError>;
+
+    /// Adds somebody as [`super::membership::decide_add`] decides. Who was in the room before
+    /// comes back with a new role, status and `joined_at`, and finds the deliveries left open.
+    async fn add_participant(
+        &self,
+        command: AddParticipant,
+        announce: Announce<AddedParticipant>,
+    ) -> Result<Result<AddedParticipant, AddRefused>, StoreError>;
+
+    /// Removes somebody as [`super::membership::decide_remove`] decides.
+    async fn remove_participant(
+        &self,
+        command: RemoveParticipant,
+        announce: Announce<RemovedParticipant>,
+    ) -> Result<Result<RemovedParticipant, RemoveRefused>, StoreError>;
+
+    /// Deletes a room softly, if the caller is one of its owners.
+    async fn delete(
+        &self,
+        command: DeleteChat,
+        announce: Announce<DeletedChat>,
+    ) -> Result<Result<DeletedChat, DeleteRefused>, StoreError>;
+
+    /// Makes the agent's membership active if it is inactive; anything else is left as it is.
+    async fn activate(&self, agent: AgentId, chat: ChatId) -> Result<(), StoreError>;
+}

@@ -1,0 +1,49 @@
+//! Removing somebody from a room, and leaving it.
+
+use uuid::Uuid;
+
+use super::membership::RemoveRefused;
+use super::participant::Participant;
+use super::port::{RemoveParticipant, RemovedParticipant};
+use super::service::ChatService;
+use crate::caller::Caller;
+use crate::event::DomainEvent;
+use crate::id::ChatId;
+use crate::store::{Announce, StoreError};
+
+/// Why somebody was not removed.
+#[derive(Debug, thiserror::Error)]
+pub enum RemoveParticipantError {
+    /// A rule forbids it.
+    #[error(transparent)]
+    Refused(#[from] RemoveRefused),
+    /// The store gave no answer.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl ChatService {
+    /// Removes `target` from the room; the caller itself to leave. Gives them as they were.
+    pub async fn remove_participant(
+        &self,
+        caller: impl Into<Caller>,
+        chat: ChatId,
+        target: Uuid,
+    ) -> Result<Participant, RemoveParticipantError> {
+        let now = self.clock.now();
+        let command = RemoveParticipant { chat, by: caller.into(), target, now };
+        let events = self.events.clone();
+        let announce = Announce::new(move |removed: &RemovedParticipant| {
+            events.publish(DomainEvent::ParticipantRemoved {
+                chat_id: removed.chat.id,
+                participant: removed.participant.clone(),
+            });
+            events.publish(DomainEvent::RoomRemoved {
+                from: removed.participant.id,
+                chat: removed.chat.clone(),
+                removed_at: now,
+            });
+        });
+        Ok(self.chats.remove_participant(command, announce).await??.participant)
+    }
+}

@@ -1,0 +1,26 @@
+//! The chat area's ports in one place.
+
+use std::sync::Arc;
+
+use super::port::ChatRepository;
+use crate::ports::{Clock, EventPublisher, IdGenerator};
+
+/// Use cases on rooms and participants.
+pub struct ChatService {
+    pub(super) chats: Arc<dyn ChatRepository>,
+    pub(super) events: Arc<dyn EventPublisher>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) ids: Arc<dyn IdGenerator>,
+}
+
+impl ChatService {
+    /// Wires the area to its ports.
+    pub fn new(
+        chats: Arc<dyn ChatRepository>,
+        events: Arc<dyn EventPublisher>,
+        clock: Arc<dyn Clock>,
+        ids: Arc<dyn IdGenerator>,
+    ) -> Self {
+        Self { chats, events, clock, ids }
+    }
+}

@@ -1,0 +1,28 @@
+//! Deliveries: one text message on its way to one agent.
+//!
+//! A delivery is made for every agent that a text mentions, together with the message. The agent
+//! opens an *attempt* and closes it as done or failed; what failed, and what a crashed agent left
+//! open, is offered again. The rules stand in [`state`].
+//!
+//! Invariant: only the newest attempt can be open. An agent that crashed never comes back to
+//! close its own, so opening another must always be allowed.
+
+mod advance;
+mod port;
+mod read;
+mod service;
+pub mod state;
+
+pub use advance::{AdvanceError, StepResult};
+pub use port::{
+    AdvanceDelivery, AdvanceRefused, Advanced, DeliveryFilter, DeliveryRepository, DeliveryStep, NextMessage,
+    Order,
+};
+pub use read::ReadDeliveriesError;
+pub use service::DeliveryService;
+pub use state::{
+    Attempt, AttemptNumber, AttemptStatus, Delivery, DeliveryStatus, FailureText, NoActiveAttempt,
+};
+
+/// How many attempts of a delivery are shown, the newest ones; all are counted.
+pub const SHOWN_ATTEMPTS: u32 = 50;

@@ -1,0 +1,122 @@
+//! The store of deliveries.
+
+use async_trait::async_trait;
+
+use super::state::{Delivery, FailureText};
+use crate::chat::ParticipantStatus;
+use crate::id::{AgentId, ChatId, MessageId};
+use crate::message::Message;
+use crate::page::{Page, PageRequest};
+use crate::store::{Announce, StoreError};
+use crate::time::Timestamp;
+
+/// Which deliveries an agent wants to see (`semantics` 6.2).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum DeliveryFilter {
+    /// Everything that is not processed.
+    #[default]
+    Open,
+    /// New, delivered or failed: everything that waits for an attempt.
+    Pending,
+    /// With an open attempt.
+    Processing,
+    /// Done.
+    Processed,
+    /// Failed the last time.
+    Failed,
+    /// All.
+    All,
+}
+
+/// In which direction a list runs.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Order {
+    /// Oldest first.
+    #[default]
+    Ascending,
+    /// Newest first.
+    Descending,
+}
+
+/// What waits for an agent in a room.
+#[derive(Clone, PartialEq, Debug)]
+pub struct NextMessage {
+    /// The agent's membership, so that a first visit can make it active.
+    pub membership: ParticipantStatus,
+    /// The oldest open message, with the agent's own delivery record; `None` when nothing waits.
+    pub message: Option<Message>,
+}
+
+/// A step of an agent's work on a message.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum DeliveryStep {
+    /// Open the next attempt.
+    Begin,
+    /// Close the open attempt as done.
+    Succeed,
+    /// Close the open attempt as failed.
+    Fail(FailureText),
+}
+
+/// A step to be stored.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AdvanceDelivery {
+    /// Who works.
+    pub agent: AgentId,
+    /// The room.
+    pub chat: ChatId,
+    /// On what.
+    pub message: MessageId,
+    /// Which step.
+    pub step: DeliveryStep,
+    /// When.
+    pub now: Timestamp,
+}
+
+/// A stored step.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Advanced {
+    /// The message with all its deliveries, the changed one among them.
+    pub message: Message,
+    /// The delivery after the step.
+    pub delivery: Delivery,
+}
+
+/// Why a step was not stored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AdvanceRefused {
+    /// The agent is not in the room, or the message is not of this room.
+    NotFound,
+    /// There is no open attempt to close.
+    NoActiveAttempt,
+}
+
+/// Deliveries and their attempts.
+///
+/// Lists and `next` hold texts of others that mention the agent, by the room's sequence; the
+/// position is (`sequence`, nil). The messages carry the agent's own delivery record only.
+#[async_trait]
+pub trait DeliveryRepository: Send + Sync {
+    /// The oldest message of the room that `agent` has not processed; `None` if it is no
+    /// participant. Costs the same however many processed ones lie behind.
+    async fn next(&self, agent: AgentId, chat: ChatId) -> Result<Option<NextMessage>, StoreError>;
+
+    /// Messages by state; `None` if `agent` is no participant.
+    async fn list(
+        &self,
+        agent: AgentId,
+        chat: ChatId,
+        filter: DeliveryFilter,
+        order: Order,
+        page: PageRequest,
+    ) -> Result<Option<Page<Message>>, StoreError>;
+
+    /// Takes one step as the state machine of [`Delivery`] decides, on the locked record.
+    /// Opening an attempt on a message that does not mention the agent makes a record that is
+    /// not addressed. The agent's membership becomes active.
+    async fn advance(
+        &self,
+        command: AdvanceDelivery,
+        announce: Announce<Advanced>,
+    ) -> Result<Result<Advanced, AdvanceRefused>, StoreError>;
+}

@@ -1,0 +1,51 @@
+//! Reading deliveries: the next message to work on, and listings by state.
+
+use super::port::{DeliveryFilter, Order};
+use super::service::DeliveryService;
+use crate::caller::AgentCaller;
+use crate::chat::ParticipantStatus;
+use crate::id::ChatId;
+use crate::message::Message;
+use crate::page::{Page, PageRequest};
+use crate::store::StoreError;
+
+/// Why deliveries were not read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadDeliveriesError {
+    /// The caller is not in the room, or there is no such room.
+    #[error("there is no such chat for the caller")]
+    ChatNotFound,
+    /// The store gave no answer.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl DeliveryService {
+    /// The oldest message of the room that the agent has not processed. The first visit to a
+    /// room makes the membership active; nothing else changes.
+    pub async fn next(
+        &self,
+        caller: AgentCaller,
+        chat: ChatId,
+    ) -> Result<Option<Message>, ReadDeliveriesError> {
+        let next =
+            self.deliveries.next(caller.agent, chat).await?.ok_or(ReadDeliveriesError::ChatNotFound)?;
+        if next.membership == ParticipantStatus::Inactive {
+            self.chats.activate(caller.agent, chat).await?;
+        }
+        Ok(next.message)
+    }
+
+    /// The agent's messages in the room, by state.
+    pub async fn list(
+        &self,
+        caller: AgentCaller,
+        chat: ChatId,
+        filter: DeliveryFilter,
+        order: Order,
+        page: PageRequest,
+    ) -> Result<Page<Message>, ReadDeliveriesError> {
+        let page = self.deliveries.list(caller.agent, chat, filter, order, page).await?;
+        page.ok_or(ReadDeliveriesError::ChatNotFound)
+    }
+}

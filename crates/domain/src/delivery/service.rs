@@ -1,0 +1,27 @@
+//! The delivery area's ports in one place.
+
+use std::sync::Arc;
+
+use super::port::DeliveryRepository;
+use crate::chat::ChatRepository;
+use crate::ports::{Clock, EventPublisher};
+
+/// Use cases on deliveries and attempts.
+pub struct DeliveryService {
+    pub(super) deliveries: Arc<dyn DeliveryRepository>,
+    pub(super) chats: Arc<dyn ChatRepository>,
+    pub(super) events: Arc<dyn EventPublisher>,
+    pub(super) clock: Arc<dyn Clock>,
+}
+
+impl DeliveryService {
+    /// Wires the area to its ports.
+    pub fn new(
+        deliveries: Arc<dyn DeliveryRepository>,
+        chats: Arc<dyn ChatRepository>,
+        events: Arc<dyn EventPublisher>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self { deliveries, chats, events, clock }
+    }
+}

@@ -1,0 +1,205 @@
+//! The state machine of a delivery (`semantics` 6.3). Pure.
+
+use crate::id::AgentId;
+use crate::text::TextFault;
+use crate::time::Timestamp;
+
+/// Where a delivery stands.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum DeliveryStatus {
+    /// Stored, and nothing more.
+    New,
+    /// A socket of the agent took it.
+    Delivered,
+    /// An attempt is open.
+    Processing,
+    /// Done; it is offered no more.
+    Processed,
+    /// The last attempt failed; it is offered again.
+    Failed,
+}
+
+impl DeliveryStatus {
+    /// Every status.
+    pub const ALL: [Self; 5] = [Self::New, Self::Delivered, Self::Processing, Self::Processed, Self::Failed];
+
+    /// The word that the stores use; on the wire `new` is the absence of a status.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::Delivered => "delivered",
+            Self::Processing => "processing",
+            Self::Processed => "processed",
+            Self::Failed => "failed",
+        }
+    }
+
+    /// Reads [`Self::as_str`] back.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.as_str() == text)
+    }
+}
+
+/// The number of an attempt, from 1.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct AttemptNumber(pub u32);
+
+/// How an attempt went.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum AttemptStatus {
+    /// Open.
+    Processing,
+    /// Closed as done.
+    Success,
+    /// Closed as failed.
+    Failed,
+}
+
+impl AttemptStatus {
+    /// The word that the wire and the stores use.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Processing => "processing",
+            Self::Success => "success",
+            Self::Failed => "failed",
+        }
+    }
+
+    /// Reads [`Self::as_str`] back.
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Processing, Self::Success, Self::Failed].into_iter().find(|status| status.as_str() == text)
+    }
+}
+
+/// One try at a message.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Attempt {
+    /// From 1, no gaps.
+    pub number: AttemptNumber,
+    /// How it went.
+    pub status: AttemptStatus,
+    /// When it was opened.
+    pub started_at: Timestamp,
+    /// When it was closed.
+    pub completed_at: Option<Timestamp>,
+    /// Why it failed.
+    pub error: Option<String>,
+}
+
+/// Why an attempt failed, in the agent's words: not blank, at most 16,384 characters.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FailureText(String);
+
+impl FailureText {
+    /// The most characters.
+    pub const MAX_CHARS: usize = 16_384;
+
+    /// Checks; the text is kept as it is.
+    pub fn new(text: String) -> Result<Self, TextFault> {
+        if text.trim().is_empty() {
+            return Err(TextFault::Blank);
+        }
+        if text.chars().count() > Self::MAX_CHARS {
+            return Err(TextFault::TooManyChars { max: Self::MAX_CHARS });
+        }
+        Ok(Self(text))
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// There is no open attempt that could be closed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("there is no active processing attempt")]
+pub struct NoActiveAttempt;
+
+/// What is written in an attempt that another one replaced.
+pub const SUPERSEDED: &str = "superseded by a new attempt";
+
+/// One message on its way to one agent.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Delivery {
+    /// To whom.
+    pub agent: AgentId,
+    /// Whether the message mentions the agent. One that does not is never offered, but the agent
+    /// may keep a record of working on it.
+    pub addressed: bool,
+    /// Where it stands.
+    pub status: DeliveryStatus,
+    /// When a socket took it.
+    pub delivered_at: Option<Timestamp>,
+    /// When it was done.
+    pub processed_at: Option<Timestamp>,
+    /// Its attempts, oldest first; perhaps only the newest ones. Transitions look at the last.
+    pub attempts: Vec<Attempt>,
+}
+
+impl Delivery {
+    /// A delivery nothing has happened to.
+    pub fn new(agent: AgentId, addressed: bool) -> Self {
+        let status = DeliveryStatus::New;
+        Self { agent, addressed, status, delivered_at: None, processed_at: None, attempts: Vec::new() }
+    }
+
+    /// Number of the newest attempt, 0 when there is none.
+    pub fn current_attempt(&self) -> u32 {
+        self.attempts.last().map_or(0, |attempt| attempt.number.0)
+    }
+
+    /// A socket of the agent took the message. Only a new delivery changes.
+    pub fn delivered(mut self, now: Timestamp) -> Self {
+        if self.status == DeliveryStatus::New {
+            self.status = DeliveryStatus::Delivered;
+            self.delivered_at = Some(now);
+        }
+        self
+    }
+
+    /// Opens the next attempt, whatever the state: one that is still open is closed as
+    /// superseded, and a processed message is opened again.
+    pub fn begin_attempt(mut self, now: Timestamp) -> Self {
+        let number = AttemptNumber(self.current_attempt() + 1);
+        if let Some(open) = self.open_attempt() {
+            open.close(AttemptStatus::Failed, Some(SUPERSEDED.to_owned()), now);
+        }
+        let status = AttemptStatus::Processing;
+        self.attempts.push(Attempt { number, status, started_at: now, completed_at: None, error: None });
+        self.status = DeliveryStatus::Processing;
+        self.processed_at = None;
+        self
+    }
+
+    /// Closes the open attempt as done.
+    pub fn succeed(mut self, now: Timestamp) -> Result<Self, NoActiveAttempt> {
+        self.open_attempt().ok_or(NoActiveAttempt)?.close(AttemptStatus::Success, None, now);
+        self.status = DeliveryStatus::Processed;
+        self.processed_at = Some(now);
+        Ok(self)
+    }
+
+    /// Closes the open attempt as failed; the message is offered again.
+    pub fn fail(mut self, error: &FailureText, now: Timestamp) -> Result<Self, NoActiveAttempt> {
+        let error = Some(error.as_str().to_owned());
+        self.open_attempt().ok_or(NoActiveAttempt)?.close(AttemptStatus::Failed, error, now);
+        self.status = DeliveryStatus::Failed;
+        Ok(self)
+    }
+
+    fn open_attempt(&mut self) -> Option<&mut Attempt> {
+        self.attempts.last_mut().filter(|attempt| attempt.status == AttemptStatus::Processing)
+    }
+}
+
+impl Attempt {
+    fn close(&mut self, status: AttemptStatus, error: Option<String>, now: Timestamp) {
+        self.status = status;
+        self.completed_at = Some(now);
+        self.error = error;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,117 @@
+//! Every transition and every refusal of the state machine.
+
+use super::*;
+
+const AGENT: AgentId = AgentId::new(uuid::Uuid::from_u128(7));
+
+fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_micros(seconds * 1_000_000)
+}
+
+fn failure() -> FailureText {
+    FailureText::new("no model".to_owned()).unwrap()
+}
+
+/// A delivery in each of the five states, reached the way an agent reaches it.
+fn in_state(status: DeliveryStatus) -> Delivery {
+    let new = Delivery::new(AGENT, true);
+    let delivery = match status {
+        DeliveryStatus::New => new,
+        DeliveryStatus::Delivered => new.delivered(at(1)),
+        DeliveryStatus::Processing => new.begin_attempt(at(1)),
+        DeliveryStatus::Processed => new.begin_attempt(at(1)).succeed(at(2)).unwrap(),
+        DeliveryStatus::Failed => new.begin_attempt(at(1)).fail(&failure(), at(2)).unwrap(),
+    };
+    assert_eq!(delivery.status, status);
+    delivery
+}
+
+#[test]
+fn words_read_back() {
+    for status in DeliveryStatus::ALL {
+        assert_eq!(DeliveryStatus::parse(status.as_str()), Some(status));
+    }
+    for status in [AttemptStatus::Processing, AttemptStatus::Success, AttemptStatus::Failed] {
+        assert_eq!(AttemptStatus::parse(status.as_str()), Some(status));
+    }
+    assert_eq!(DeliveryStatus::parse("done"), None);
+}
+
+#[test]
+fn a_socket_taking_it_changes_only_a_new_delivery() {
+    let taken = in_state(DeliveryStatus::New).delivered(at(9));
+    assert_eq!((taken.status, taken.delivered_at), (DeliveryStatus::Delivered, Some(at(9))));
+    for status in DeliveryStatus::ALL.into_iter().filter(|s| *s != DeliveryStatus::New) {
+        let before = in_state(status);
+        assert_eq!(before.clone().delivered(at(9)), before, "{status:?}");
+    }
+}
+
+#[test]
+fn an_attempt_can_be_opened_in_every_state() {
+    for status in DeliveryStatus::ALL {
+        let before = in_state(status);
+        let after = before.clone().begin_attempt(at(9));
+        assert_eq!(after.status, DeliveryStatus::Processing, "{status:?}");
+        assert_eq!(after.current_attempt(), before.current_attempt() + 1, "{status:?}");
+        let open = after.attempts.last().unwrap();
+        assert_eq!((open.status, open.started_at), (AttemptStatus::Processing, at(9)), "{status:?}");
+        assert_eq!((open.completed_at, open.error.as_deref()), (None, None), "{status:?}");
+        assert_eq!(after.processed_at, None, "{status:?}");
+        let open = after.attempts.iter().filter(|a| a.status == AttemptStatus::Processing).count();
+        assert_eq!(open, 1, "{status:?}");
+    }
+}
+
+#[test]
+fn opening_a_second_attempt_closes_the_first_as_superseded() {
+    let delivery = in_state(DeliveryStatus::Processing).begin_attempt(at(5));
+    let first = &delivery.attempts[0];
+    assert_eq!(first.status, AttemptStatus::Failed);
+    assert_eq!(first.completed_at, Some(at(5)));
+    assert_eq!(first.error.as_deref(), Some(SUPERSEDED));
+}
+
+#[test]
+fn only_an_open_attempt_can_be_closed() {
+    for status in DeliveryStatus::ALL {
+        let before = in_state(status);
+        let (done, failed) = (before.clone().succeed(at(9)), before.fail(&failure(), at(9)));
+        if status == DeliveryStatus::Processing {
+            assert!(done.is_ok() && failed.is_ok());
+        } else {
+            assert_eq!(done, Err(NoActiveAttempt), "{status:?}");
+            assert_eq!(failed, Err(NoActiveAttempt), "{status:?}");
+        }
+    }
+}
+
+#[test]
+fn success_and_failure_write_their_times() {
+    let done = in_state(DeliveryStatus::Processing).succeed(at(9)).unwrap();
+    let attempt = &done.attempts[0];
+    assert_eq!((done.status, done.processed_at), (DeliveryStatus::Processed, Some(at(9))));
+    assert_eq!((attempt.status, attempt.completed_at), (AttemptStatus::Success, Some(at(9))));
+    assert_eq!(attempt.error, None);
+
+    let failed = in_state(DeliveryStatus::Processing).fail(&failure(), at(9)).unwrap();
+    let attempt = &failed.attempts[0];
+    assert_eq!((failed.status, failed.processed_at), (DeliveryStatus::Failed, None));
+    assert_eq!((attempt.status, attempt.completed_at), (AttemptStatus::Failed, Some(at(9))));
+    assert_eq!(attempt.error.as_deref(), Some("no model"));
+}
+
+#[test]
+fn numbers_go_on_from_the_newest_attempt_even_if_older_ones_are_not_loaded() {
+    let mut delivery = in_state(DeliveryStatus::Processing).begin_attempt(at(3)).begin_attempt(at(4));
+    delivery.attempts.drain(..2);
+    assert_eq!(delivery.begin_attempt(at(5)).current_attempt(), 4);
+}
+
+#[test]
+fn failure_texts() {
+    assert_eq!(FailureText::new(" \n".to_owned()), Err(TextFault::Blank));
+    assert!(FailureText::new("x".repeat(FailureText::MAX_CHARS)).is_ok());
+    let too_long = FailureText::new("x".repeat(FailureText::MAX_CHARS + 1));
+    assert_eq!(too_long, Err(TextFault::TooManyChars { max: FailureText::MAX_CHARS }));
+}

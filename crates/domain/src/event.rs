@@ -1,0 +1,84 @@
+//! What happened, for those who listen in real time.
+//!
+//! Which topic and which socket an event reaches is decided by the gateway; who may see it is
+//! part of the event.
+
+use crate::activity::AgentActivity;
+use crate::chat::{Chat, Participant, Role};
+use crate::id::{AgentId, ChatId, ParticipantId};
+use crate::message::Message;
+use crate::time::Timestamp;
+
+/// A committed change that clients hear about.
+#[derive(Clone, Debug)]
+pub enum DomainEvent {
+    /// A text message was stored: for every user in the room, and for `recipients` only among
+    /// the agents.
+    MessageCreated {
+        /// The message as stored.
+        message: Message,
+        /// The agents it was addressed to; never its sender.
+        recipients: Vec<AgentId>,
+    },
+    /// Something about a text message changed, its delivery record for one; for users only.
+    MessageUpdated {
+        /// The message with all its delivery records.
+        message: Message,
+    },
+    /// An informational record was stored; for users only.
+    EventCreated {
+        /// The record.
+        message: Message,
+    },
+    /// Somebody became a participant of a room, its creator included.
+    RoomAdded {
+        /// Who.
+        to: ParticipantId,
+        /// The room.
+        chat: Chat,
+        /// The role there.
+        role: Role,
+    },
+    /// Somebody is no longer a participant, or the room is gone.
+    RoomRemoved {
+        /// Who.
+        from: ParticipantId,
+        /// The room as it was.
+        chat: Chat,
+        /// When.
+        removed_at: Timestamp,
+    },
+    /// For those in the room: somebody came.
+    ParticipantAdded {
+        /// The room.
+        chat_id: ChatId,
+        /// Who came.
+        participant: Participant,
+    },
+    /// For those in the room: somebody left or was removed. Their channels of the room end.
+    ParticipantRemoved {
+        /// The room.
+        chat_id: ChatId,
+        /// Who.
+        participant: Participant,
+    },
+    /// The room was deleted. The last event of the room; its channels end.
+    RoomDeleted {
+        /// The room.
+        chat_id: ChatId,
+    },
+    /// The room got another title, or its first.
+    RoomTitleChanged {
+        /// The room.
+        chat_id: ChatId,
+        /// The new title.
+        title: String,
+    },
+    /// An agent's "is working" indicator went on or off; for users only.
+    ActivityChanged {
+        /// The room.
+        chat_id: ChatId,
+        /// Whose indicator, and its new state.
+        activity: AgentActivity,
+    },
+}

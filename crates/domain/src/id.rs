@@ -1,0 +1,150 @@
+//! Identifiers. Every kind of thing has its own type, so that one cannot be passed for another.
+//!
+//! All are UUIDs (version 7, made by [`crate::ports::IdGenerator`]); text is parsed at the edge,
+//! the inner value is opened in the adapters.
+
+use std::fmt;
+
+use uuid::Uuid;
+
+macro_rules! id_type {
+    ($(#[$doc:meta] $name:ident),+ $(,)?) => {$(
+        #[$doc]
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name(Uuid);
+
+        impl $name {
+            /// Wraps a UUID that is known to name this kind of thing.
+            pub const fn new(uuid: Uuid) -> Self {
+                Self(uuid)
+            }
+
+            /// Reads the canonical text form, upper or lower case; anything else is `None`.
+            pub fn parse(text: &str) -> Option<Self> {
+                parse_uuid(text).map(Self)
+            }
+
+            /// The UUID itself, for adapters.
+            pub const fn uuid(self) -> Uuid {
+                self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{}({})", stringify!($name), self.0)
+            }
+        }
+    )+};
+}
+
+id_type! {
+    /// A human account.
+    UserId,
+    /// An agent.
+    AgentId,
+    /// A chat room.
+    ChatId,
+    /// A message or an event in a chat.
+    MessageId,
+    /// An API key (the record, not the secret).
+    ApiKeyId,
+    /// An organization; every user belongs to one.
+    OrganizationId,
+}
+
+/// The hyphenated form of 36 characters only: braces, URNs and bare hex are not ids here.
+pub fn parse_uuid(text: &str) -> Option<Uuid> {
+    if text.len() == 36 { Uuid::try_parse(text).ok() } else { None }
+}
+
+/// A user or an agent: whoever can take part in a chat.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum ParticipantId {
+    /// A human.
+    User(UserId),
+    /// An agent.
+    Agent(AgentId),
+}
+
+impl ParticipantId {
+    /// The UUID, unique over users and agents together.
+    pub const fn uuid(self) -> Uuid {
+        match self {
+            Self::User(id) => id.uuid(),
+            Self::Agent(id) => id.uuid(),
+        }
+    }
+
+    /// Which of the two it is.
+    pub const fn kind(self) -> ParticipantKind {
+        match self {
+            Self::User(_) => ParticipantKind::User,
+            Self::Agent(_) => ParticipantKind::Agent,
+        }
+    }
+
+    /// The agent's id, if it is an agent.
+    pub const fn agent(self) -> Option<AgentId> {
+        match self {
+            Self::Agent(id) => Some(id),
+            Self::User(_) => None,
+        }
+    }
+
+    /// The user's id, if it is a human.
+    pub const fn user(self) -> Option<UserId> {
+        match self {
+            Self::User(id) => Some(id),
+            Self::Agent(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for ParticipantId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.uuid().fmt(f)
+    }
+}
+
+/// Whether a participant is a human or an agent.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum ParticipantKind {
+    /// A human; `User` on the wire.
+    User,
+    /// An agent; `Agent` on the wire.
+    Agent,
+}
+
+impl ParticipantKind {
+    /// The word that the wire and the stores use.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "User",
+            Self::Agent => "Agent",
+        }
+    }
+
+    /// Reads [`Self::as_str`] back.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "User" => Some(Self::User),
+            "Agent" => Some(Self::Agent),
+            _ => None,
+        }
+    }
+
+    /// The id of this kind that wraps `uuid`.
+    pub const fn with_uuid(self, uuid: Uuid) -> ParticipantId {
+        match self {
+            Self::User => ParticipantId::User(UserId::new(uuid)),
+            Self::Agent => ParticipantId::Agent(AgentId::new(uuid)),
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! What Parlance is about, without any I/O: people and agents, the chats they share, the
+//! messages they send, and the record of who works on what.
+//!
+//! Areas:
+//!
+//! - [`account`]: users, agents, their handles and API keys;
+//! - [`chat`]: rooms, participants, roles, who may add and remove whom;
+//! - [`message`]: content, mentions, sending, events, history and context;
+//! - [`delivery`]: one message on its way to one agent, with numbered attempts;
+//! - [`activity`]: the short-lived "is working" indicator.
+//!
+//! Each area has its rules as pure functions, its use cases (`<verb>.rs`) and one port trait
+//! (`port.rs`) behind which a store stands. Time, ids, secrets and the event bus are ports too.
+//!
+//! Dependency rule: this crate uses none of our other crates; adapters and edges use it.
+#![warn(missing_docs)]
+
+pub mod account;
+pub mod activity;
+pub mod caller;
+pub mod chat;
+pub mod delivery;
+pub mod event;
+pub mod id;
+pub mod message;
+pub mod page;
+pub mod ports;
+pub mod store;
+pub mod text;
+pub mod time;

@@ -1,0 +1,202 @@
+//! Contents: what is acceptable, and how names in a text become `@[[id]]` (`semantics` 5.2–5.5).
+
+use serde_json::{Map, Value};
+
+use super::mention::{Mention, MentionKind};
+use crate::text::TextFault;
+
+/// A text message as somebody wrote it: not blank, at most 524,288 bytes.
+///
+/// Blank is what holds only characters of the Unicode property `White_Space`; zero-width
+/// characters count as content.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MessageContent(String);
+
+impl MessageContent {
+    /// The most bytes of UTF-8; markers put in front by the server do not count.
+    pub const MAX_BYTES: usize = 524_288;
+
+    /// Checks; the text is kept as it is.
+    pub fn new(text: String) -> Result<Self, TextFault> {
+        if text.trim().is_empty() {
+            return Err(TextFault::Blank);
+        }
+        if text.len() > Self::MAX_BYTES {
+            return Err(TextFault::TooManyBytes { max: Self::MAX_BYTES });
+        }
+        Ok(Self(text))
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The content of an event: not blank, at most 16,384 characters.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct EventContent(String);
+
+impl EventContent {
+    /// The most characters.
+    pub const MAX_CHARS: usize = 16_384;
+
+    /// Checks; the text is kept as it is.
+    pub fn new(text: String) -> Result<Self, TextFault> {
+        if text.trim().is_empty() {
+            return Err(TextFault::Blank);
+        }
+        if text.chars().count() > Self::MAX_CHARS {
+            return Err(TextFault::TooManyChars { max: Self::MAX_CHARS });
+        }
+        Ok(Self(text))
+    }
+
+    /// The text, owned.
+    pub fn into_string(self) -> String {
+        self.0
+    }
+}
+
+/// Free-form data of an event: a JSON object of at most 65,536 bytes, without the member
+/// `delegation`, which only the server may make.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct EventMetadata(Map<String, Value>);
+
+impl EventMetadata {
+    /// The most bytes when written as JSON.
+    pub const MAX_BYTES: usize = 65_536;
+
+    /// Checks the size and takes out what the sender may not set.
+    pub fn new(mut members: Map<String, Value>) -> Result<Self, TextFault> {
+        let bytes = serde_json::to_string(&members).map_or(usize::MAX, |text| text.len());
+        if bytes > Self::MAX_BYTES {
+            return Err(TextFault::TooManyBytes { max: Self::MAX_BYTES });
+        }
+        members.remove("delegation");
+        Ok(Self(members))
+    }
+
+    /// One member.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.0.get(name)
+    }
+
+    /// The members, owned.
+    pub fn into_map(self) -> Map<String, Value> {
+        self.0
+    }
+}
+
+/// The text that is stored for `content`: handles and names of those it names become
+/// `@[[id]]`, and whoever is mentioned without standing in the text is put in front.
+///
+/// Longer tokens are tried first, so that `@john` never eats the beginning of `@john/bot`.
+/// References are replaced but not put in front.
+pub fn stored_text(content: &MessageContent, mentions: &[Mention]) -> String {
+    if mentions.is_empty() {
+        return content.0.clone();
+    }
+    let mut tokens = mentions
+        .iter()
+        .enumerate()
+        .flat_map(|(index, m)| [(m.handle.as_str(), index), (m.name.as_str(), index)])
+        .filter(|(token, _)| !token.is_empty())
+        .collect::<Vec<_>>();
+    // Stable: of equal tokens the first mention's wins, and a handle wins over a name.
+    tokens.sort_by_key(|(token, _)| std::cmp::Reverse(token.len()));
+
+    let mut named = vec![false; mentions.len()];
+    let body = replace_tokens(&content.0, &tokens, mentions, &mut named);
+
+    let mut stored = String::with_capacity(body.len() + 42);
+    for (mention, named) in mentions.iter().zip(&named) {
+        if !named && mention.kind == MentionKind::Mention {
+            stored.push_str(&marker(mention));
+            stored.push(' ');
+        }
+    }
+    stored.push_str(&body);
+    stored
+}
+
+fn marker(mention: &Mention) -> String {
+    format!("@[[{}]]", mention.id)
+}
+
+fn replace_tokens(text: &str, tokens: &[(&str, usize)], mentions: &[Mention], named: &mut [bool]) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    let mut previous = None;
+    while let Some(at) = rest.find('@') {
+        out.push_str(&rest[..at]);
+        let before = rest[..at].chars().next_back().or(previous);
+        let tail = &rest[at..];
+        let consumed = if let Some((length, index)) = existing_marker(tail, mentions) {
+            if let Some(index) = index {
+                named[index] = true;
+            }
+            out.push_str(&tail[..length]);
+            length
+        } else if let Some((length, index)) = matching_token(&tail[1..], before, tokens) {
+            named[index] = true;
+            out.push_str(&marker(&mentions[index]));
+            1 + length
+        } else {
+            out.push('@');
+            1
+        };
+        previous = tail[..consumed].chars().next_back();
+        rest = &tail[consumed..];
+    }
+    out.push_str(rest);
+    out
+}
+
+/// A marker that the sender wrote itself: its length, and which mention it names, if any.
+fn existing_marker(tail: &str, mentions: &[Mention]) -> Option<(usize, Option<usize>)> {
+    let inner = tail.strip_prefix("@[[")?;
+    let end = inner.find("]]")?;
+    let id = &inner[..end];
+    let index = mentions.iter().position(|m| m.id.to_string().eq_ignore_ascii_case(id));
+    Some((3 + end + 2, index))
+}
+
+/// The longest token that stands at the beginning of `tail` with a boundary on both sides.
+fn matching_token(tail: &str, before: Option<char>, tokens: &[(&str, usize)]) -> Option<(usize, usize)> {
+    if before.is_some_and(is_handle_char) {
+        return None;
+    }
+    tokens.iter().find_map(|(token, index)| {
+        let length = prefix_ignoring_case(tail, token)?;
+        ends_at_boundary(&tail[length..]).then_some((length, *index))
+    })
+}
+
+/// How many bytes of `text` spell `token`, case ignored.
+fn prefix_ignoring_case(text: &str, token: &str) -> Option<usize> {
+    let mut chars = text.char_indices();
+    for wanted in token.chars() {
+        let (_, c) = chars.next()?;
+        if c != wanted && !c.to_lowercase().eq(wanted.to_lowercase()) {
+            return None;
+        }
+    }
+    Some(chars.next().map_or(text.len(), |(at, _)| at))
+}
+
+fn ends_at_boundary(after: &str) -> bool {
+    let mut chars = after.chars();
+    match chars.next() {
+        None => true,
+        Some('.') => !chars.next().is_some_and(char::is_alphanumeric),
+        Some(c) => !is_handle_char(c),
+    }
+}
+
+fn is_handle_char(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '/' | '-')
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,103 @@
+//! What is acceptable, and how names become markers.
+
+use super::*;
+use crate::id::{ParticipantId, UserId};
+use uuid::Uuid;
+
+fn content(text: &str) -> MessageContent {
+    MessageContent::new(text.to_owned()).unwrap()
+}
+
+fn mention(number: u128, handle: &str, name: &str, kind: MentionKind) -> Mention {
+    let id = ParticipantId::User(UserId::new(Uuid::from_u128(number)));
+    Mention { id, handle: handle.to_owned(), name: name.to_owned(), kind }
+}
+
+fn john() -> Mention {
+    mention(1, "john", "John Doe", MentionKind::Mention)
+}
+
+fn bot() -> Mention {
+    mention(2, "john/bot", "Weather Bot", MentionKind::Mention)
+}
+
+const J: &str = "@[[00000000-0000-0000-0000-000000000001]]";
+const B: &str = "@[[00000000-0000-0000-0000-000000000002]]";
+
+fn stored(text: &str, mentions: &[Mention]) -> String {
+    stored_text(&content(text), mentions)
+}
+
+#[test]
+fn acceptable_texts() {
+    for blank in ["", "  ", "\n\t ", "\u{a0}\u{2003}\u{3000}"] {
+        assert_eq!(MessageContent::new(blank.to_owned()), Err(TextFault::Blank), "{blank:?}");
+    }
+    for zero_width in ["\u{200b}", "\u{200c}\u{200d}", "\u{2060}", "\u{feff}"] {
+        assert_eq!(content(zero_width).as_str(), zero_width);
+    }
+    assert!(MessageContent::new("x".repeat(MessageContent::MAX_BYTES)).is_ok());
+    let too_long = MessageContent::new("x".repeat(MessageContent::MAX_BYTES + 1));
+    assert_eq!(too_long, Err(TextFault::TooManyBytes { max: 524_288 }));
+    assert!(EventContent::new("ä".repeat(EventContent::MAX_CHARS)).is_ok());
+    assert!(EventContent::new("ä".repeat(EventContent::MAX_CHARS + 1)).is_err());
+}
+
+#[test]
+fn handles_in_the_text_become_markers() {
+    assert_eq!(stored("hi @john and @JOHN!", &[john()]), format!("hi {J} and {J}!"));
+    assert_eq!(stored("@john, @john. end", &[john()]), format!("{J}, {J}. end"));
+    assert_eq!(stored("@john.", &[john()]), format!("{J}."));
+}
+
+#[test]
+fn names_serve_where_no_handle_matches() {
+    assert_eq!(stored("ask @Weather Bot now", &[bot()]), format!("ask {B} now"));
+    assert_eq!(stored("ask @weather bot", &[bot()]), format!("ask {B}"));
+}
+
+#[test]
+fn a_short_handle_never_eats_the_beginning_of_a_longer_one() {
+    assert_eq!(stored("@john/bot and @john", &[john(), bot()]), format!("{B} and {J}"));
+    assert_eq!(stored("@john/bot", &[john()]), format!("{J} @john/bot"));
+    for other in ["@john-agent", "@john.doe", "@johnny", "@john_x", "mail x@john"] {
+        assert_eq!(stored(other, &[john()]), format!("{J} {other}"), "{other}");
+    }
+}
+
+#[test]
+fn who_does_not_stand_in_the_text_is_put_in_front_in_order() {
+    assert_eq!(stored("hello", &[john(), bot()]), format!("{J} {B} hello"));
+    assert_eq!(stored("hello @john/bot", &[john(), bot()]), format!("{J} hello {B}"));
+}
+
+#[test]
+fn references_are_replaced_but_not_put_in_front() {
+    let reference = Mention { kind: MentionKind::Reference, ..john() };
+    assert_eq!(stored("as @john said", std::slice::from_ref(&reference)), format!("as {J} said"));
+    assert_eq!(stored("nothing", &[reference]), "nothing");
+}
+
+#[test]
+fn markers_that_the_sender_wrote_count_and_stay() {
+    assert_eq!(stored(&format!("{J} hi"), &[john()]), format!("{J} hi"));
+    let strange = "@[[@john]] hi";
+    assert_eq!(stored(strange, &[john()]), format!("{J} {strange}"));
+    assert_eq!(stored("@[[ open @john", &[john()]), format!("@[[ open {J}"));
+}
+
+#[test]
+fn texts_of_any_script_survive() {
+    let text = "@ 日本 @ü @@john — @";
+    assert_eq!(stored(text, &[john()]), format!("@ 日本 @ü @{J} — @"));
+    assert_eq!(stored(text, &[]), text);
+}
+
+#[test]
+fn metadata_is_bounded_and_cleaned() {
+    let members = |text: &str| serde_json::from_str::<Map<String, Value>>(text).unwrap();
+    let kept = EventMetadata::new(members(r#"{"delegation":{"x":1},"a":[1]}"#)).unwrap();
+    assert_eq!(Value::Object(kept.into_map()), serde_json::json!({ "a": [1] }));
+    let large = format!(r#"{{"a":"{}"}}"#, "x".repeat(EventMetadata::MAX_BYTES));
+    assert!(EventMetadata::new(members(&large)).is_err());
+}

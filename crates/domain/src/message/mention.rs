@@ -1,0 +1,185 @@
+//! Whom a message names: from what was asked to who is meant (`semantics` 5.4).
+
+use crate::account::normalize_handle;
+use crate::chat::Roster;
+use crate::id::{ParticipantId, parse_uuid};
+
+/// How somebody is named.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum MentionKind {
+    /// The message is for them.
+    Mention,
+    /// They are only spoken of: no delivery.
+    Reference,
+}
+
+impl MentionKind {
+    /// The word that the wire and the stores use.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Mention => "mention",
+            Self::Reference => "reference",
+        }
+    }
+
+    /// Reads [`Self::as_str`] back.
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Mention, Self::Reference].into_iter().find(|kind| kind.as_str() == text)
+    }
+}
+
+/// A mention as asked for, unchecked.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct RequestedMention {
+    /// Text of an id; decides when it is there.
+    pub id: Option<String>,
+    /// Text of a handle, with or without `@`, in any case.
+    pub handle: Option<String>,
+    /// What was asked; `None` when it is no kind at all.
+    pub kind: Option<MentionKind>,
+}
+
+/// A mention that was found in the room.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Mention {
+    /// Who.
+    pub id: ParticipantId,
+    /// Handle at that time, without `@`.
+    pub handle: String,
+    /// Name at that time.
+    pub name: String,
+    /// How.
+    pub kind: MentionKind,
+}
+
+/// Why the mentions of a message are refused. `index` counts from 0 in the request.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum MentionError {
+    /// Neither id nor handle.
+    #[error("mention {index} has neither id nor handle")]
+    MissingIdentifier {
+        /// Which one.
+        index: usize,
+    },
+    /// Neither `mention` nor `reference`.
+    #[error("mention {index} has an unknown kind")]
+    InvalidKind {
+        /// Which one.
+        index: usize,
+    },
+    /// Nobody in the room has the handle.
+    #[error("mention {index}: nobody in the chat has this handle")]
+    HandleNotFound {
+        /// Which one.
+        index: usize,
+        /// The handles that are there.
+        available: Vec<String>,
+    },
+    /// The id is not of a participant.
+    #[error("mention {index} is not a participant of the chat")]
+    NotInRoom {
+        /// Which one.
+        index: usize,
+        /// The handles that are there.
+        available: Vec<String>,
+    },
+    /// The sender.
+    #[error("mention {index} is the sender")]
+    SelfMention {
+        /// Which one.
+        index: usize,
+    },
+    /// The same one as an earlier one.
+    #[error("mention {index} names somebody a second time")]
+    Duplicate {
+        /// Which one.
+        index: usize,
+    },
+    /// An agent's text that is for nobody.
+    #[error("an agent's message needs at least one mention")]
+    Required,
+}
+
+/// Finds out whom `requests` mean among the participants in `roster`.
+///
+/// The faults are looked for one after the other over all items: missing identifier, kind,
+/// who is meant, the sender itself, duplicates; an agent must address somebody (`semantics` 5.4).
+pub fn resolve(
+    roster: &Roster,
+    sender: ParticipantId,
+    requests: &[RequestedMention],
+) -> Result<Vec<Mention>, MentionError> {
+    let identified = requests.iter().enumerate().map(|(index, request)| {
+        identifier(request)
+            .map(|wanted| (index, request, wanted))
+            .ok_or(MentionError::MissingIdentifier { index })
+    });
+    let identified = identified.collect::<Result<Vec<_>, _>>()?;
+    let typed = identified.into_iter().map(|(index, request, wanted)| {
+        request.kind.map(|kind| (index, wanted, kind)).ok_or(MentionError::InvalidKind { index })
+    });
+    let typed = typed.collect::<Result<Vec<_>, _>>()?;
+    let mentions = typed.into_iter().map(|(index, wanted, kind)| find(roster, index, wanted, kind));
+    let mentions = mentions.collect::<Result<Vec<_>, _>>()?;
+
+    if let Some(index) = mentions.iter().position(|m| m.id == sender) {
+        return Err(MentionError::SelfMention { index });
+    }
+    let mut seen = std::collections::HashSet::with_capacity(mentions.len());
+    if let Some(index) = mentions.iter().position(|m| !seen.insert(m.id)) {
+        return Err(MentionError::Duplicate { index });
+    }
+    let addressed = mentions.iter().any(|m| m.kind == MentionKind::Mention);
+    if matches!(sender, ParticipantId::Agent(_)) && !addressed {
+        return Err(MentionError::Required);
+    }
+    Ok(mentions)
+}
+
+/// By what somebody is looked up.
+enum Identifier<'a> {
+    Id(&'a str),
+    Handle(&'a str),
+}
+
+fn identifier(request: &RequestedMention) -> Option<Identifier<'_>> {
+    let present = |text: &'_ Option<String>| text.as_deref().is_some_and(|t| !t.trim().is_empty());
+    match request {
+        RequestedMention { id: Some(id), .. } if present(&request.id) => Some(Identifier::Id(id)),
+        RequestedMention { handle: Some(handle), .. } if present(&request.handle) => {
+            Some(Identifier::Handle(handle))
+        }
+        _ => None,
+    }
+}
+
+fn find(
+    roster: &Roster,
+    index: usize,
+    wanted: Identifier<'_>,
+    kind: MentionKind,
+) -> Result<Mention, MentionError> {
+    let available = || roster.participants.iter().map(|p| p.handle.clone()).collect();
+    let participant = match wanted {
+        Identifier::Id(text) => parse_uuid(text.trim())
+            .and_then(|id| roster.participants.iter().find(|p| p.id.uuid() == id))
+            .ok_or_else(|| MentionError::NotInRoom { index, available: available() })?,
+        Identifier::Handle(text) => {
+            let handle = normalize_handle(text);
+            roster
+                .participants
+                .iter()
+                .find(|p| p.handle == handle)
+                .ok_or_else(|| MentionError::HandleNotFound { index, available: available() })?
+        }
+    };
+    Ok(Mention {
+        id: participant.id,
+        handle: participant.handle.clone(),
+        name: participant.name.clone(),
+        kind,
+    })
+}
+
+#[cfg(test)]
+mod tests;

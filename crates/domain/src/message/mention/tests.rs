@@ -1,0 +1,105 @@
+//! Every rule on mentions, alone and in the order in which they are looked at.
+
+use super::*;
+use crate::chat::{Participant, ParticipantStatus, Role};
+use crate::id::{AgentId, ChatId, UserId};
+use crate::time::Timestamp;
+use uuid::Uuid;
+
+const ANN: ParticipantId = ParticipantId::User(UserId::new(Uuid::from_u128(1)));
+const BOT: ParticipantId = ParticipantId::Agent(AgentId::new(Uuid::from_u128(11)));
+const OTHER: ParticipantId = ParticipantId::Agent(AgentId::new(Uuid::from_u128(12)));
+
+fn roster() -> Roster {
+    let participant = |id: ParticipantId, handle: &str| Participant {
+        id,
+        name: format!("Name of {handle}"),
+        handle: handle.to_owned(),
+        description: None,
+        is_external: None,
+        role: Role::Member,
+        status: ParticipantStatus::Active,
+        joined_at: Timestamp::from_micros(0),
+    };
+    let participants =
+        vec![participant(ANN, "ann"), participant(BOT, "ann/bot"), participant(OTHER, "ann/other")];
+    Roster { chat: ChatId::new(Uuid::from_u128(99)), participants }
+}
+
+fn by_id(id: ParticipantId) -> RequestedMention {
+    RequestedMention { id: Some(id.to_string()), handle: None, kind: Some(MentionKind::Mention) }
+}
+
+fn by_handle(handle: &str) -> RequestedMention {
+    RequestedMention { id: None, handle: Some(handle.to_owned()), kind: Some(MentionKind::Mention) }
+}
+
+fn reference(id: ParticipantId) -> RequestedMention {
+    RequestedMention { kind: Some(MentionKind::Reference), ..by_id(id) }
+}
+
+fn resolved(requests: &[RequestedMention]) -> Result<Vec<ParticipantId>, MentionError> {
+    resolve(&roster(), BOT, requests).map(|mentions| mentions.into_iter().map(|m| m.id).collect())
+}
+
+#[test]
+fn found_by_id_or_handle_in_the_order_of_the_request() {
+    let upper = RequestedMention { id: Some(OTHER.to_string().to_uppercase()), ..by_id(OTHER) };
+    assert_eq!(resolved(&[upper, by_id(ANN)]), Ok(vec![OTHER, ANN]));
+    for handle in ["ann/other", "@ann/other", " @Ann/Other "] {
+        assert_eq!(resolved(&[by_handle(handle)]), Ok(vec![OTHER]), "{handle}");
+    }
+}
+
+#[test]
+fn the_id_decides_when_both_are_there() {
+    let both = RequestedMention { handle: Some("nobody".to_owned()), ..by_id(ANN) };
+    assert_eq!(resolved(&[both]), Ok(vec![ANN]));
+    let empty_handle = RequestedMention { handle: Some(String::new()), ..by_id(ANN) };
+    assert_eq!(resolved(&[empty_handle]), Ok(vec![ANN]));
+    let empty_id = RequestedMention { id: Some(" ".to_owned()), ..by_handle("ann") };
+    assert_eq!(resolved(&[empty_id]), Ok(vec![ANN]));
+}
+
+#[test]
+fn each_refusal_alone() {
+    let nothing = RequestedMention { kind: Some(MentionKind::Mention), ..RequestedMention::default() };
+    assert_eq!(resolved(&[by_id(ANN), nothing]), Err(MentionError::MissingIdentifier { index: 1 }));
+    let no_kind = RequestedMention { kind: None, ..by_id(ANN) };
+    assert_eq!(resolved(&[no_kind]), Err(MentionError::InvalidKind { index: 0 }));
+    let available = || vec!["ann".to_owned(), "ann/bot".to_owned(), "ann/other".to_owned()];
+    let unknown = resolved(&[by_handle("ben")]);
+    assert_eq!(unknown, Err(MentionError::HandleNotFound { index: 0, available: available() }));
+    let stranger = ParticipantId::User(UserId::new(Uuid::from_u128(5)));
+    let absent = resolved(&[by_id(stranger)]);
+    assert_eq!(absent, Err(MentionError::NotInRoom { index: 0, available: available() }));
+    let no_id = RequestedMention { id: Some("42".to_owned()), ..by_id(ANN) };
+    assert!(matches!(resolved(&[no_id]), Err(MentionError::NotInRoom { index: 0, .. })));
+    assert_eq!(resolved(&[by_id(ANN), by_id(BOT)]), Err(MentionError::SelfMention { index: 1 }));
+    assert_eq!(resolved(&[by_id(ANN), by_handle("ann")]), Err(MentionError::Duplicate { index: 1 }));
+    assert_eq!(resolved(&[by_id(ANN), reference(ANN)]), Err(MentionError::Duplicate { index: 1 }));
+    assert_eq!(resolved(&[]), Err(MentionError::Required));
+    assert_eq!(resolved(&[reference(ANN)]), Err(MentionError::Required));
+}
+
+#[test]
+fn faults_are_looked_for_in_a_fixed_order() {
+    let nothing = RequestedMention::default();
+    let no_kind = RequestedMention { kind: None, ..by_handle("nobody") };
+    let mut requests = vec![by_id(BOT), by_id(BOT), by_handle("nobody"), no_kind, nothing];
+    assert_eq!(resolved(&requests), Err(MentionError::MissingIdentifier { index: 4 }));
+    requests.pop();
+    assert_eq!(resolved(&requests), Err(MentionError::InvalidKind { index: 3 }));
+    requests.pop();
+    assert!(matches!(resolved(&requests), Err(MentionError::HandleNotFound { index: 2, .. })));
+    requests.pop();
+    assert_eq!(resolved(&requests), Err(MentionError::SelfMention { index: 0 }));
+}
+
+#[test]
+fn a_human_may_address_nobody_but_not_itself() {
+    let as_ann = |requests: &[RequestedMention]| resolve(&roster(), ANN, requests);
+    assert_eq!(as_ann(&[]), Ok(Vec::new()));
+    assert_eq!(as_ann(&[reference(BOT)]).unwrap()[0].kind, MentionKind::Reference);
+    assert_eq!(as_ann(&[by_id(ANN)]), Err(MentionError::SelfMention { index: 0 }));
+}

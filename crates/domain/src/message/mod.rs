@@ -1,0 +1,28 @@
+//! Messages: what participants say, and the records that agents keep of their work.
+//!
+//! Terms: a *text* is said to somebody and creates deliveries; an *event* (tool call, result,
+//! thought, error, task, attention) is a record for humans and creates none. A *mention* names
+//! the one who is to answer; a *reference* names somebody without waking them.
+//!
+//! Rules: [`mention`] finds out who is meant, [`content`] checks and rewrites texts.
+//!
+//! Invariants: a message that was accepted is stored with all its deliveries or not at all; the
+//! room's gap-free sequence orders everything; refused input leaves no trace.
+
+pub mod content;
+mod history;
+pub mod mention;
+mod model;
+mod port;
+mod post_event;
+mod send;
+mod service;
+
+pub use content::{EventContent, EventMetadata, MessageContent};
+pub use history::ReadMessagesError;
+pub use mention::{Mention, MentionError, MentionKind, RequestedMention};
+pub use model::{Message, MessageKind, Recipient, SentMessage};
+pub use port::{AppendRefused, Appended, HistoryFilter, MessageRepository, NewMessage};
+pub use post_event::{PostEvent, PostEventError};
+pub use send::{SendMessage, SendMessageError};
+pub use service::MessageService;

@@ -1,0 +1,127 @@
+//! A message as stored.
+
+use serde_json::{Map, Value};
+
+use super::mention::{Mention, MentionKind};
+use crate::delivery::Delivery;
+use crate::id::{AgentId, ChatId, MessageId, ParticipantId};
+use crate::time::Timestamp;
+
+/// What kind of message it is. All but `Text` are events.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum MessageKind {
+    /// Said to somebody.
+    Text,
+    /// A tool was called.
+    ToolCall,
+    /// What the tool gave.
+    ToolResult,
+    /// What the agent thinks.
+    Thought,
+    /// Something went wrong.
+    Error,
+    /// About a task.
+    Task,
+    /// A human should look.
+    Attention,
+}
+
+impl MessageKind {
+    /// Every kind.
+    pub const ALL: [Self; 7] = [
+        Self::Text,
+        Self::ToolCall,
+        Self::ToolResult,
+        Self::Thought,
+        Self::Error,
+        Self::Task,
+        Self::Attention,
+    ];
+
+    /// The word that the wire and the stores use.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::ToolCall => "tool_call",
+            Self::ToolResult => "tool_result",
+            Self::Thought => "thought",
+            Self::Error => "error",
+            Self::Task => "task",
+            Self::Attention => "attention",
+        }
+    }
+
+    /// Reads [`Self::as_str`] back.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
+    }
+
+    /// Whether it is a record and not something said to somebody.
+    pub const fn is_event(self) -> bool {
+        !matches!(self, Self::Text)
+    }
+}
+
+/// A message or an event.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Message {
+    /// Identifier.
+    pub id: MessageId,
+    /// The room.
+    pub chat_id: ChatId,
+    /// Its place in the room: 1 for the first, no gaps.
+    pub sequence: i64,
+    /// Text, or which kind of event.
+    pub kind: MessageKind,
+    /// The text, with `@[[id]]` where somebody is named.
+    pub content: String,
+    /// Who sent it.
+    pub sender: ParticipantId,
+    /// The sender's name at that time.
+    pub sender_name: String,
+    /// Whom it names, in the order of the request; empty for events.
+    pub mentions: Vec<Mention>,
+    /// Free-form data of an event; `None` for texts.
+    pub metadata: Option<Map<String, Value>>,
+    /// When it was accepted.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+    /// What became of it, one record per agent that it was addressed to or that worked on it,
+    /// by agent id. The newest attempts only, see [`crate::delivery::SHOWN_ATTEMPTS`].
+    pub deliveries: Vec<Delivery>,
+}
+
+impl Message {
+    /// The agents that the message was addressed to.
+    pub fn addressed_agents(&self) -> Vec<AgentId> {
+        addressed_agents(&self.mentions)
+    }
+}
+
+/// The agents among `mentions` that are to receive the message.
+pub(super) fn addressed_agents(mentions: &[Mention]) -> Vec<AgentId> {
+    mentions.iter().filter(|m| m.kind == MentionKind::Mention).filter_map(|m| m.id.agent()).collect()
+}
+
+/// Somebody that a sent message was addressed to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Recipient {
+    /// Who.
+    pub id: ParticipantId,
+    /// Handle, without `@`.
+    pub handle: String,
+    /// Shown name.
+    pub name: String,
+}
+
+/// What the sender learns of an accepted message.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SentMessage {
+    /// Identifier.
+    pub id: MessageId,
+    /// The room.
+    pub chat_id: ChatId,
+    /// Everybody it was addressed to, references left out.
+    pub recipients: Vec<Recipient>,
+}

@@ -1,0 +1,103 @@
+//! The store of messages.
+
+use async_trait::async_trait;
+
+use super::mention::Mention;
+use super::model::{Message, MessageKind};
+use crate::chat::ChatTitle;
+use crate::id::{AgentId, ChatId, MessageId, ParticipantId};
+use crate::page::{Page, PageRequest};
+use crate::store::{Announce, StoreError};
+use crate::time::Timestamp;
+use serde_json::{Map, Value};
+
+/// A message or event to be stored.
+#[derive(Clone, PartialEq, Debug)]
+pub struct NewMessage {
+    /// Identifier.
+    pub id: MessageId,
+    /// The room.
+    pub chat: ChatId,
+    /// Who sends it.
+    pub sender: ParticipantId,
+    /// The sender's name.
+    pub sender_name: String,
+    /// Text, or which kind of event.
+    pub kind: MessageKind,
+    /// The text as it is stored.
+    pub content: String,
+    /// Whom it names; every agent among them with kind `mention` gets a delivery.
+    pub mentions: Vec<Mention>,
+    /// Free-form data of an event.
+    pub metadata: Option<Map<String, Value>>,
+    /// The title that the room gets if it has none.
+    pub title_if_untitled: Option<ChatTitle>,
+    /// When.
+    pub now: Timestamp,
+}
+
+/// A stored message.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Appended {
+    /// The message with its new deliveries.
+    pub message: Message,
+    /// The title that the room got by it, if it got one.
+    pub titled: Option<String>,
+}
+
+/// Why a message was not stored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AppendRefused {
+    /// The sender is not in the room, or there is no such room.
+    NotParticipant,
+    /// Somebody named is no longer in the room: the first such mention, counted from 0.
+    MentionLeft {
+        /// Which one.
+        index: usize,
+    },
+}
+
+/// Which messages of a room a human wants to see.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct HistoryFilter {
+    /// Only this kind.
+    pub kind: Option<MessageKind>,
+    /// Only what was stored after this instant.
+    pub since: Option<Timestamp>,
+}
+
+/// Messages and events.
+///
+/// In every list the position is (`sequence`, nil), and messages come with their deliveries.
+#[async_trait]
+pub trait MessageRepository: Send + Sync {
+    /// Stores a message at the next place of the room's sequence, its deliveries and the room's
+    /// new activity time, or none of them.
+    ///
+    /// Membership of the sender and of everybody named is looked at again inside the write, so
+    /// somebody removed a moment ago cannot slip one last message in. A sending agent's
+    /// membership becomes active.
+    async fn append(
+        &self,
+        new: NewMessage,
+        announce: Announce<Appended>,
+    ) -> Result<Result<Appended, AppendRefused>, StoreError>;
+
+    /// All messages and events of the room, newest first; `None` if `viewer` is no participant.
+    async fn history(
+        &self,
+        viewer: ParticipantId,
+        chat: ChatId,
+        filter: HistoryFilter,
+        page: PageRequest,
+    ) -> Result<Option<Page<Message>>, StoreError>;
+
+    /// What `agent` may know of the room, oldest first: everything it sent, and the texts with
+    /// a mention (not a reference) of it. `None` if it is no participant.
+    async fn context(
+        &self,
+        agent: AgentId,
+        chat: ChatId,
+        page: PageRequest,
+    ) -> Result<Option<Page<Message>>, StoreError>;
+}

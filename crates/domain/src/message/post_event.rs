@@ -1,0 +1,89 @@
+//! Posting an event: a record of an agent's work for the humans in the room.
+
+use super::content::{EventContent, EventMetadata};
+use super::model::{Message, MessageKind};
+use super::port::{AppendRefused, Appended, NewMessage};
+use super::service::MessageService;
+use crate::caller::AgentCaller;
+use crate::event::DomainEvent;
+use crate::id::{ChatId, MessageId, ParticipantId};
+use crate::store::{Announce, StoreError};
+
+/// An event to be posted.
+#[derive(Clone, Debug)]
+pub struct PostEvent {
+    /// Which kind; never `Text`.
+    pub kind: MessageKind,
+    /// What it says.
+    pub content: EventContent,
+    /// Free-form data.
+    pub metadata: EventMetadata,
+}
+
+/// Why an event was not accepted.
+#[derive(Debug, thiserror::Error)]
+pub enum PostEventError {
+    /// The caller is not in the room, or there is no such room.
+    #[error("there is no such chat for the caller")]
+    ChatNotFound,
+    /// Texts are sent as messages.
+    #[error("a text is not an event")]
+    NotAnEvent,
+    /// An attention event without one of the four kinds in its metadata.
+    #[error("an attention event needs a kind")]
+    AttentionKind,
+    /// The store gave no answer.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// What an attention event may be about, in its metadata's member `kind`.
+const ATTENTION_KINDS: [&str; 4] = ["question", "assumption", "failure", "review"];
+
+impl MessageService {
+    /// Stores the event for the humans of the room; no agent gets it.
+    pub async fn post_event(
+        &self,
+        caller: AgentCaller,
+        chat: ChatId,
+        command: PostEvent,
+    ) -> Result<Message, PostEventError> {
+        if !command.kind.is_event() {
+            return Err(PostEventError::NotAnEvent);
+        }
+        if command.kind == MessageKind::Attention && !names_attention_kind(&command.metadata) {
+            return Err(PostEventError::AttentionKind);
+        }
+        let sender = ParticipantId::Agent(caller.agent);
+        let now = self.clock.now();
+        let roster = self.chats.roster(sender, chat).await?.ok_or(PostEventError::ChatNotFound)?;
+        let sender_name = roster.find(sender).ok_or(PostEventError::ChatNotFound)?.name.clone();
+        let new = NewMessage {
+            id: MessageId::new(self.ids.generate(now)),
+            chat,
+            sender,
+            sender_name,
+            kind: command.kind,
+            content: command.content.into_string(),
+            mentions: Vec::new(),
+            metadata: Some(command.metadata.into_map()),
+            title_if_untitled: None,
+            now,
+        };
+        let events = self.events.clone();
+        let announce = Announce::new(move |appended: &Appended| {
+            events.publish(DomainEvent::EventCreated { message: appended.message.clone() });
+        });
+        match self.messages.append(new, announce).await? {
+            Ok(appended) => Ok(appended.message),
+            // Nobody is mentioned, so only the sender can be missing.
+            Err(AppendRefused::NotParticipant | AppendRefused::MentionLeft { .. }) => {
+                Err(PostEventError::ChatNotFound)
+            }
+        }
+    }
+}
+
+fn names_attention_kind(metadata: &EventMetadata) -> bool {
+    metadata.get("kind").and_then(|kind| kind.as_str()).is_some_and(|kind| ATTENTION_KINDS.contains(&kind))
+}

@@ -1,0 +1,34 @@
+//! The ports that are not stores: time, ids, secrets, and the event bus.
+
+use crate::account::{ApiKey, KeyDigest, KeyKind};
+use crate::event::DomainEvent;
+use crate::time::Timestamp;
+use uuid::Uuid;
+
+/// The clock. A use case reads it once and hands the instant down.
+pub trait Clock: Send + Sync {
+    /// The present instant.
+    fn now(&self) -> Timestamp;
+}
+
+/// Makes ids: UUID version 7, ordered by time.
+pub trait IdGenerator: Send + Sync {
+    /// A fresh id that carries `now`; two calls never give the same.
+    fn generate(&self, now: Timestamp) -> Uuid;
+}
+
+/// Makes and digests API keys.
+pub trait KeyMint: Send + Sync {
+    /// A fresh key with 256 random bits.
+    fn mint(&self, kind: KeyKind, now: Timestamp) -> ApiKey;
+
+    /// The SHA-256 digest under which a presented key is stored.
+    fn digest(&self, presented: &str) -> KeyDigest;
+}
+
+/// Tells connected clients what happened. Called after the commit, in commit order.
+pub trait EventPublisher: Send + Sync {
+    /// Hands the event to whoever listens. Never blocks and never fails: what a socket does not
+    /// get, its client finds in the store.
+    fn publish(&self, event: DomainEvent);
+}

@@ -1,0 +1,59 @@
+//! What every store port has in common: its error, and what happens after a commit.
+
+use std::error::Error;
+use std::fmt;
+
+/// Why a store gave no answer.
+///
+/// What the store *decides* (a name is taken, somebody left) is never an error but a variant of
+/// the method's own outcome.
+#[derive(thiserror::Error)]
+pub enum StoreError {
+    /// The store cannot work right now: full disk, lost connection, time-out. Nothing of the
+    /// call was kept, and trying again later is right.
+    #[error("the store is unavailable")]
+    Unavailable(#[source] Box<dyn Error + Send + Sync>),
+    /// The store holds or answered something that cannot be: a defect or damage.
+    #[error("the store is broken")]
+    Broken(#[source] Box<dyn Error + Send + Sync>),
+}
+
+impl fmt::Debug for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unavailable(source) => write!(f, "StoreError::Unavailable({source})"),
+            Self::Broken(source) => write!(f, "StoreError::Broken({source})"),
+        }
+    }
+}
+
+/// What is to be told to the world once a change is committed.
+///
+/// The store calls it exactly once for a committed change, after the commit, before the port
+/// method returns, and in the order of the commits, whether or not the caller still waits for
+/// the answer: an event is neither lost with a dropped connection nor overtaken by a later one.
+/// It is not called when nothing was committed. It must not block.
+pub struct Announce<T>(Box<dyn FnOnce(&T) + Send>);
+
+impl<T> Announce<T> {
+    /// Wraps what is to be done with the committed outcome.
+    pub fn new(tell: impl FnOnce(&T) + Send + 'static) -> Self {
+        Self(Box::new(tell))
+    }
+
+    /// Tells nobody.
+    pub fn nothing() -> Self {
+        Self(Box::new(|_| ()))
+    }
+
+    /// For stores: to be called after the commit, see the type.
+    pub fn tell(self, outcome: &T) {
+        (self.0)(outcome);
+    }
+}
+
+impl<T> fmt::Debug for Announce<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Announce")
+    }
+}

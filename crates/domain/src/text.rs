@@ -1,0 +1,45 @@
+//! What can be wrong with a text that somebody sent.
+
+/// Why a text is refused. The edge names the property, this names the fault.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum TextFault {
+    /// Nothing but white space.
+    #[error("can't be blank")]
+    Blank,
+    /// More characters than allowed.
+    #[error("should be at most {max} character(s)")]
+    TooManyChars {
+        /// The limit, in Unicode scalar values.
+        max: usize,
+    },
+    /// More bytes of UTF-8 than allowed.
+    #[error("should be at most {max} byte(s)")]
+    TooManyBytes {
+        /// The limit, in bytes.
+        max: usize,
+    },
+    /// A line break or another control character where one line is meant.
+    #[error("must not contain control characters")]
+    ControlCharacter,
+    /// Not of the form that is meant, which the text tells.
+    #[error("{expected}")]
+    Malformed {
+        /// What was expected, in words.
+        expected: &'static str,
+    },
+}
+
+/// Trims `text` and checks that 1 to `max_chars` characters without controls are left.
+pub fn single_line(text: &str, max_chars: usize) -> Result<String, TextFault> {
+    let trimmed = text.trim();
+    if trimmed.is_empty() {
+        return Err(TextFault::Blank);
+    }
+    if trimmed.chars().any(char::is_control) {
+        return Err(TextFault::ControlCharacter);
+    }
+    if trimmed.chars().count() > max_chars {
+        return Err(TextFault::TooManyChars { max: max_chars });
+    }
+    Ok(trimmed.to_owned())
+}
