@@ -1,0 +1,75 @@
+//! Storing an agent and its key.
+
+use std::collections::HashSet;
+
+use diesel::dsl::{exists, select};
+use diesel::prelude::*;
+use diesel::sqlite::SqliteConnection;
+use domain::account::{Agent, AgentHandle, AgentKind, NewAgent, RegisterRefused, UserHandle};
+
+use super::row::{AgentRow, word_of_kind};
+use crate::error::Fault;
+use crate::row;
+use crate::schema::{agents, api_keys, users};
+
+pub(super) fn register_agent_on(
+    connection: &mut SqliteConnection,
+    new: &NewAgent,
+) -> Result<Result<Agent, RegisterRefused>, Fault> {
+    let owner = row::bytes(new.owner.uuid());
+    let owner_handle =
+        users::table.find(&owner).select(users::handle).first::<String>(connection).optional()?;
+    let Some(owner_handle) = owner_handle else { return Ok(Err(RegisterRefused::OwnerGone)) };
+    let same_name = agents::table
+        .filter(agents::owner_id.eq(&owner))
+        .filter(agents::name.eq(new.name.as_str()))
+        .filter(agents::deleted_at.is_null());
+    if select(exists(same_name)).get_result(connection)? {
+        return Ok(Err(RegisterRefused::NameTaken));
+    }
+    let owner_handle = UserHandle::from_stored(owner_handle);
+    let handle = free_handle_on(connection, new, &owner, &owner_handle)?;
+    let agent = AgentRow {
+        id: row::bytes(new.id.uuid()),
+        owner_id: owner,
+        name: new.name.as_str().to_owned(),
+        handle: handle.as_str().to_owned(),
+        description: new.description.as_str().to_owned(),
+        kind: word_of_kind(AgentKind::External).to_owned(),
+        model_type: None,
+        bio: None,
+        tags: "[]".to_owned(),
+        listed_in_directory: false,
+        registry_access: true,
+        shared_with_organization: false,
+        created_at: new.now.micros(),
+        updated_at: new.now.micros(),
+    };
+    diesel::insert_into(agents::table).values(&agent).execute(connection)?;
+    diesel::insert_into(api_keys::table)
+        .values((
+            api_keys::id.eq(row::bytes(new.key.id.uuid())),
+            api_keys::digest.eq(new.key.digest.bytes().as_slice()),
+            api_keys::agent_id.eq(&agent.id),
+            api_keys::created_at.eq(new.now.micros()),
+        ))
+        .execute(connection)?;
+    agent.into_agent().map(Ok)
+}
+
+/// The handle made from the first slug that none of the owner's agents has or had.
+fn free_handle_on(
+    connection: &mut SqliteConnection,
+    new: &NewAgent,
+    owner: &[u8],
+    owner_handle: &UserHandle,
+) -> Result<AgentHandle, Fault> {
+    let wished = AgentHandle::new(owner_handle, &new.slug);
+    if !select(exists(agents::table.filter(agents::handle.eq(wished.as_str())))).get_result(connection)? {
+        return Ok(wished);
+    }
+    let taken = agents::table.filter(agents::owner_id.eq(owner)).select(agents::handle);
+    let taken = taken.load::<String>(connection)?.into_iter().collect::<HashSet<_>>();
+    let slug = new.slug.first_free(|slug| taken.contains(&format!("{owner_handle}/{slug}")));
+    Ok(AgentHandle::new(owner_handle, &slug))
+}

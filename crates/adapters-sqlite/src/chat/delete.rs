@@ -1,0 +1,36 @@
+//! Storing that a room is deleted.
+
+use diesel::prelude::*;
+use diesel::sqlite::SqliteConnection;
+use domain::chat::{DeleteChat, DeleteRefused, DeletedChat, Role};
+
+use super::row::{chat_on, membership_on};
+use crate::error::Fault;
+use crate::row;
+use crate::schema::{chats, participants};
+
+pub(super) fn delete_on(
+    connection: &mut SqliteConnection,
+    command: &DeleteChat,
+) -> Result<Result<DeletedChat, DeleteRefused>, Fault> {
+    let membership = membership_on(connection, command.by.participant(), command.chat)?;
+    let (Some((role, _)), Some(chat)) = (membership, chat_on(connection, command.chat)?) else {
+        return Ok(Err(DeleteRefused::ChatNotFound));
+    };
+    if role != Role::Owner {
+        return Ok(Err(DeleteRefused::NotOwner));
+    }
+    let column = row::bytes(command.chat.uuid());
+    let present = participants::table
+        .filter(participants::chat_id.eq(&column))
+        .filter(participants::left_at.is_null())
+        .order((participants::joined_at, participants::participant_id))
+        .select((participants::kind, participants::participant_id))
+        .load::<(String, Vec<u8>)>(connection)?;
+    let present =
+        present.iter().map(|(kind, id)| row::participant_id(kind, id)).collect::<Result<Vec<_>, _>>()?;
+    diesel::update(chats::table.find(&column))
+        .set(chats::deleted_at.eq(command.now.micros()))
+        .execute(connection)?;
+    Ok(Ok(DeletedChat { chat, participants: present, deleted_at: command.now }))
+}

@@ -1,0 +1,101 @@
+//! The store of rooms and participants.
+
+mod add_participant;
+mod create;
+mod delete;
+mod read;
+mod remove_participant;
+pub(crate) mod row;
+
+use async_trait::async_trait;
+use diesel::prelude::*;
+use domain::chat::{
+    AddParticipant, AddRefused, AddedParticipant, Chat, ChatRepository, DeleteChat, DeleteRefused,
+    DeletedChat, NewChat, RemoveParticipant, RemoveRefused, RemovedParticipant, Roster,
+};
+use domain::id::{AgentId, ChatId, ParticipantId};
+use domain::page::{Page, PageRequest};
+use domain::store::{Announce, StoreError};
+
+use crate::SqliteStore;
+use crate::error::Fault;
+use crate::row::bytes;
+use crate::schema::participants;
+
+#[async_trait]
+impl ChatRepository for SqliteStore {
+    async fn create(&self, new: NewChat, announce: Announce<Chat>) -> Result<Chat, StoreError> {
+        let created = self.change(
+            move |connection| create::create_on(connection, &new).map(Ok::<_, std::convert::Infallible>),
+            |chat| announce.tell(chat),
+        );
+        created.await.map(|created| match created {
+            Ok(chat) => chat,
+            Err(never) => match never {},
+        })
+    }
+
+    async fn find(&self, viewer: ParticipantId, chat: ChatId) -> Result<Option<Chat>, StoreError> {
+        self.read(move |connection| read::find_on(connection, viewer, chat)).await
+    }
+
+    async fn list(&self, viewer: ParticipantId, page: PageRequest) -> Result<Page<Chat>, StoreError> {
+        self.read(move |connection| read::list_on(connection, viewer, page)).await
+    }
+
+    async fn roster(&self, viewer: ParticipantId, chat: ChatId) -> Result<Option<Roster>, StoreError> {
+        self.read(move |connection| read::roster_on(connection, viewer, chat)).await
+    }
+
+    async fn add_participant(
+        &self,
+        command: AddParticipant,
+        announce: Announce<AddedParticipant>,
+    ) -> Result<Result<AddedParticipant, AddRefused>, StoreError> {
+        let work = move |connection: &mut SqliteConnection| {
+            add_participant::add_participant_on(connection, &command)
+        };
+        self.change(work, |added| announce.tell(added)).await
+    }
+
+    async fn remove_participant(
+        &self,
+        command: RemoveParticipant,
+        announce: Announce<RemovedParticipant>,
+    ) -> Result<Result<RemovedParticipant, RemoveRefused>, StoreError> {
+        let work = move |connection: &mut SqliteConnection| {
+            remove_participant::remove_participant_on(connection, &command)
+        };
+        self.change(work, |removed| announce.tell(removed)).await
+    }
+
+    async fn delete(
+        &self,
+        command: DeleteChat,
+        announce: Announce<DeletedChat>,
+    ) -> Result<Result<DeletedChat, DeleteRefused>, StoreError> {
+        let work = move |connection: &mut SqliteConnection| delete::delete_on(connection, &command);
+        self.change(work, |deleted| announce.tell(deleted)).await
+    }
+
+    async fn activate(&self, agent: AgentId, chat: ChatId) -> Result<(), StoreError> {
+        let work = move |connection: &mut SqliteConnection| {
+            activate_on(connection, ParticipantId::Agent(agent), chat).map(Ok::<_, std::convert::Infallible>)
+        };
+        self.change(work, |()| ()).await.map(|_| ())
+    }
+}
+
+/// Makes an inactive membership active.
+pub(crate) fn activate_on(
+    connection: &mut SqliteConnection,
+    who: ParticipantId,
+    chat: ChatId,
+) -> Result<(), Fault> {
+    diesel::update(participants::table.find((bytes(chat.uuid()), bytes(who.uuid()))))
+        .filter(participants::status.eq("inactive"))
+        .filter(participants::left_at.is_null())
+        .set(participants::status.eq("active"))
+        .execute(connection)?;
+    Ok(())
+}

@@ -1,0 +1,42 @@
+//! Storing that somebody is removed or leaves.
+
+use diesel::prelude::*;
+use diesel::sqlite::SqliteConnection;
+use domain::chat::membership::decide_remove;
+use domain::chat::{Chat, RemoveParticipant, RemoveRefused, RemovedParticipant, Role};
+
+use super::row::{chat_on, membership_on, participants_on};
+use crate::error::Fault;
+use crate::row;
+use crate::schema::{chats, participants};
+
+pub(super) fn remove_participant_on(
+    connection: &mut SqliteConnection,
+    command: &RemoveParticipant,
+) -> Result<Result<RemovedParticipant, RemoveRefused>, Fault> {
+    let caller_role =
+        membership_on(connection, command.by.participant(), command.chat)?.map(|(role, _)| role);
+    let Some(caller_role) = caller_role else { return Ok(Err(RemoveRefused::ChatNotFound)) };
+    let Some(target) = participants_on(connection, command.chat, Some(command.target))?.pop() else {
+        return Ok(Err(RemoveRefused::ParticipantNotFound));
+    };
+    let chat = row::bytes(command.chat.uuid());
+    let owners = participants::table
+        .filter(participants::chat_id.eq(&chat))
+        .filter(participants::role.eq(Role::Owner.as_str()))
+        .filter(participants::left_at.is_null())
+        .count()
+        .get_result::<i64>(connection)?;
+    let owners = usize::try_from(owners).unwrap_or(usize::MAX);
+    if let Err(refused) = decide_remove(command.by, Some(caller_role), target.id, Some(target.role), owners) {
+        return Ok(Err(refused));
+    }
+    let now = command.now.micros();
+    diesel::update(participants::table.find((&chat, row::bytes(command.target))))
+        .set(participants::left_at.eq(now))
+        .execute(connection)?;
+    diesel::update(chats::table.find(&chat)).set(chats::updated_at.eq(now)).execute(connection)?;
+    let chat = chat_on(connection, command.chat)?;
+    let chat = chat.ok_or_else(|| Fault::Row("a room that went within one change".to_owned()))?;
+    Ok(Ok(RemovedParticipant { chat: Chat { updated_at: command.now, ..chat }, participant: target }))
+}

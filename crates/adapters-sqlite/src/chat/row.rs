@@ -1,0 +1,137 @@
+//! Rooms and memberships as rows.
+
+use diesel::prelude::*;
+use domain::chat::{Chat, ChatKind, ChatStatus, Participant, ParticipantStatus, Role};
+use domain::id::{ChatId, ParticipantId, ParticipantKind};
+
+use crate::error::Fault;
+use crate::row;
+use crate::schema::{agents, chats, participants, users};
+
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = chats)]
+pub(crate) struct ChatRow {
+    id: Vec<u8>,
+    title: Option<String>,
+    task_id: Option<Vec<u8>>,
+    kind: String,
+    status: String,
+    created_at: i64,
+    updated_at: i64,
+    last_message_at: Option<i64>,
+}
+
+impl ChatRow {
+    pub(crate) fn into_chat(self) -> Result<Chat, Fault> {
+        Ok(Chat {
+            id: row::chat_id(&self.id)?,
+            title: self.title,
+            task_id: self.task_id.as_deref().map(row::uuid).transpose()?,
+            kind: row::word(&self.kind, ChatKind::parse)?,
+            status: row::word(&self.status, ChatStatus::parse)?,
+            created_at: row::time(self.created_at),
+            updated_at: row::time(self.updated_at),
+            last_message_at: self.last_message_at.map(row::time),
+        })
+    }
+}
+
+/// A room that is not deleted.
+pub(crate) fn chat_on(connection: &mut SqliteConnection, chat: ChatId) -> Result<Option<Chat>, Fault> {
+    let found = chats::table
+        .find(row::bytes(chat.uuid()))
+        .filter(chats::deleted_at.is_null())
+        .select(ChatRow::as_select())
+        .first(connection)
+        .optional()?;
+    found.map(ChatRow::into_chat).transpose()
+}
+
+/// Role and status of somebody who is in a room that is not deleted.
+pub(crate) fn membership_on(
+    connection: &mut SqliteConnection,
+    who: ParticipantId,
+    chat: ChatId,
+) -> Result<Option<(Role, ParticipantStatus)>, Fault> {
+    let found = participants::table
+        .inner_join(chats::table)
+        .filter(participants::chat_id.eq(row::bytes(chat.uuid())))
+        .filter(participants::participant_id.eq(row::bytes(who.uuid())))
+        .filter(participants::left_at.is_null())
+        .filter(chats::deleted_at.is_null())
+        .select((participants::role, participants::status))
+        .first::<(String, String)>(connection)
+        .optional()?;
+    let Some((role, status)) = found else { return Ok(None) };
+    Ok(Some((row::word(&role, Role::parse)?, row::word(&status, ParticipantStatus::parse)?)))
+}
+
+#[derive(Queryable)]
+pub(crate) struct ParticipantRow {
+    participant_id: Vec<u8>,
+    kind: String,
+    role: String,
+    status: String,
+    joined_at: i64,
+    user: Option<(String, String, String)>,
+    agent: Option<(String, String, String, String)>,
+}
+
+impl ParticipantRow {
+    fn into_participant(self) -> Result<Participant, Fault> {
+        let id = row::participant_id(&self.kind, &self.participant_id)?;
+        let (name, handle, description, is_external) = match (id.kind(), self.user, self.agent) {
+            (ParticipantKind::User, Some((handle, first, last)), _) => {
+                (domain::account::PersonName { first, last }.full(), handle, None, None)
+            }
+            (ParticipantKind::Agent, _, Some((handle, name, description, kind))) => {
+                (name, handle, Some(description), Some(kind == "external"))
+            }
+            _ => return Err(Fault::Row(format!("the participant {id} without an account"))),
+        };
+        Ok(Participant {
+            id,
+            name,
+            handle,
+            description,
+            is_external,
+            role: row::word(&self.role, Role::parse)?,
+            status: row::word(&self.status, ParticipantStatus::parse)?,
+            joined_at: row::time(self.joined_at),
+        })
+    }
+}
+
+/// Everybody in a room, or only `who`; oldest first.
+pub(crate) fn participants_on(
+    connection: &mut SqliteConnection,
+    chat: ChatId,
+    who: Option<uuid::Uuid>,
+) -> Result<Vec<Participant>, Fault> {
+    let mut present = participants::table
+        .left_join(
+            users::table.on(participants::kind.eq("User").and(users::id.eq(participants::participant_id))),
+        )
+        .left_join(
+            agents::table.on(participants::kind.eq("Agent").and(agents::id.eq(participants::participant_id))),
+        )
+        .filter(participants::chat_id.eq(row::bytes(chat.uuid())))
+        .filter(participants::left_at.is_null())
+        .select((
+            participants::participant_id,
+            participants::kind,
+            participants::role,
+            participants::status,
+            participants::joined_at,
+            (users::handle, users::first_name, users::last_name).nullable(),
+            (agents::handle, agents::name, agents::description, agents::kind).nullable(),
+        ))
+        .into_boxed();
+    if let Some(who) = who {
+        present = present.filter(participants::participant_id.eq(row::bytes(who)));
+    }
+    let rows = present
+        .order((participants::joined_at, participants::participant_id))
+        .load::<ParticipantRow>(connection)?;
+    rows.into_iter().map(ParticipantRow::into_participant).collect()
+}

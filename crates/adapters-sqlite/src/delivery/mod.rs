@@ -1,0 +1,43 @@
+//! The store of deliveries and attempts.
+
+mod advance;
+mod read;
+
+use async_trait::async_trait;
+use diesel::sqlite::SqliteConnection;
+use domain::delivery::{
+    AdvanceDelivery, AdvanceRefused, Advanced, DeliveryFilter, DeliveryRepository, NextMessage, Order,
+};
+use domain::id::{AgentId, ChatId};
+use domain::message::Message;
+use domain::page::{Page, PageRequest};
+use domain::store::{Announce, StoreError};
+
+use crate::SqliteStore;
+
+#[async_trait]
+impl DeliveryRepository for SqliteStore {
+    async fn next(&self, agent: AgentId, chat: ChatId) -> Result<Option<NextMessage>, StoreError> {
+        self.read(move |connection| read::next_on(connection, agent, chat)).await
+    }
+
+    async fn list(
+        &self,
+        agent: AgentId,
+        chat: ChatId,
+        filter: DeliveryFilter,
+        order: Order,
+        page: PageRequest,
+    ) -> Result<Option<Page<Message>>, StoreError> {
+        self.read(move |connection| read::list_on(connection, agent, chat, filter, order, page)).await
+    }
+
+    async fn advance(
+        &self,
+        command: AdvanceDelivery,
+        announce: Announce<Advanced>,
+    ) -> Result<Result<Advanced, AdvanceRefused>, StoreError> {
+        let work = move |connection: &mut SqliteConnection| advance::advance_on(connection, &command);
+        self.change(work, |advanced| announce.tell(advanced)).await
+    }
+}

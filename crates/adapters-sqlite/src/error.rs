@@ -1,0 +1,68 @@
+//! What SQLite says, in the words of the domain. Nothing else reads driver errors.
+
+use std::error::Error;
+
+use diesel::result::{DatabaseErrorKind, Error as DieselError};
+use domain::store::StoreError;
+
+/// What stops a job.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// The driver failed.
+    Driver(DieselError),
+    /// A row holds what cannot be.
+    Row(String),
+}
+
+impl From<DieselError> for Fault {
+    fn from(error: DieselError) -> Self {
+        Self::Driver(error)
+    }
+}
+
+/// Beginnings of what SQLite says when it cannot work now but may later; diesel hides the code.
+const PASSING: [&str; 8] = [
+    "database or disk is full",
+    "disk I/O error",
+    "database is locked",
+    "database table is locked",
+    "unable to open database file",
+    "attempt to write a readonly database",
+    "database schema is locked",
+    "interrupted",
+];
+
+impl From<Fault> for StoreError {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Driver(error) if is_passing(&error) => Self::Unavailable(Box::new(error)),
+            Fault::Driver(error) => Self::Broken(Box::new(error)),
+            Fault::Row(what) => Self::Broken(what.into()),
+        }
+    }
+}
+
+fn is_passing(error: &DieselError) -> bool {
+    match error {
+        DieselError::DatabaseError(
+            DatabaseErrorKind::UnableToSendCommand | DatabaseErrorKind::ClosedConnection,
+            _,
+        )
+        | DieselError::BrokenTransactionManager => true,
+        DieselError::DatabaseError(_, information) => {
+            PASSING.iter().any(|text| information.message().contains(text))
+        }
+        DieselError::RollbackErrorOnCommit { commit_error, .. } => is_passing(commit_error),
+        _ => false,
+    }
+}
+
+/// A store that has been closed, or whose thread is gone.
+pub(crate) fn closed() -> StoreError {
+    StoreError::Unavailable("the store is closed".into())
+}
+
+/// A batch that failed because of `cause`, for each of its jobs.
+pub(crate) fn not_committed(cause: &(dyn Error + 'static)) -> StoreError {
+    StoreError::Unavailable(format!("the change was not committed: {cause}").into())
+}

@@ -1,0 +1,92 @@
+//! The embedded store: the domain's ports on SQLite, in one file or in memory.
+//!
+//! One thread writes and commits what has queued in one transaction ([`writer`](self)); others
+//! read and never wait for it. In memory there is no write-ahead log, so there the writer reads
+//! as well.
+
+mod account;
+mod chat;
+mod delivery;
+mod error;
+mod message;
+mod open;
+mod reader;
+mod row;
+mod schema;
+mod writer;
+
+use std::convert::Infallible;
+
+use diesel::sqlite::SqliteConnection;
+use domain::store::StoreError;
+
+pub use open::{Location, OpenError};
+
+use crate::error::Fault;
+use crate::reader::Readers;
+use crate::writer::Writer;
+
+/// A store on SQLite; implements every repository of the domain.
+pub struct SqliteStore {
+    writer: Writer,
+    readers: Option<Readers>,
+}
+
+impl SqliteStore {
+    /// Opens the store and brings its schema up to date.
+    ///
+    /// # Errors
+    /// [`OpenError`] says which file or directory cannot be used, and why.
+    pub fn open(location: &Location) -> Result<Self, OpenError> {
+        let connections = open::connect(location)?;
+        let readers = match connections.readers {
+            none if none.is_empty() => None,
+            some => Some(Readers::start(some).map_err(OpenError::Thread)?),
+        };
+        let writer = Writer::start(connections.writer).map_err(OpenError::Thread)?;
+        Ok(Self { writer, readers })
+    }
+
+    /// Whether the store answers.
+    pub async fn ping(&self) -> Result<(), StoreError> {
+        self.read(|connection| {
+            Ok(diesel::connection::SimpleConnection::batch_execute(connection, "SELECT 1")?)
+        })
+        .await
+    }
+
+    /// Finishes what has queued and ends the threads. Later calls are answered as unavailable.
+    pub fn close(&self) {
+        self.writer.close();
+        if let Some(readers) = &self.readers {
+            readers.close();
+        }
+    }
+
+    /// Reads on one snapshot.
+    async fn read<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut SqliteConnection) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        if let Some(readers) = &self.readers {
+            return readers.read(work).await;
+        }
+        let done = self.writer.change(|connection| work(connection).map(Ok::<T, Infallible>), |_| ()).await?;
+        done.map_err(|never| match never {})
+    }
+
+    /// Changes something, whole or not at all, and tells of it after the commit.
+    async fn change<T: Send + 'static, R: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut SqliteConnection) -> Result<Result<T, R>, Fault> + Send + 'static,
+        after: impl FnOnce(&T) + Send + 'static,
+    ) -> Result<Result<T, R>, StoreError> {
+        self.writer.change(work, after).await
+    }
+}
+
+impl Drop for SqliteStore {
+    fn drop(&mut self) {
+        self.close();
+    }
+}

@@ -1,0 +1,139 @@
+//! Storing a message at the next place of its room.
+
+use std::collections::HashSet;
+
+use diesel::prelude::*;
+use diesel::sqlite::SqliteConnection;
+use domain::chat::ChatTitle;
+use domain::delivery::Delivery;
+use domain::message::{AppendRefused, Appended, Mention, Message, NewMessage};
+
+use super::load::{MessageRow, mentions_column};
+use crate::chat::activate_on;
+use crate::error::Fault;
+use crate::row;
+use crate::schema::{chats, deliveries, messages, participants};
+
+pub(super) fn append_on(
+    connection: &mut SqliteConnection,
+    new: NewMessage,
+) -> Result<Result<Appended, AppendRefused>, Fault> {
+    let chat = row::bytes(new.chat.uuid());
+    let Some((status, title)) = sender_on(connection, &new)? else {
+        return Ok(Err(AppendRefused::NotParticipant));
+    };
+    if let Some(index) = first_missing_on(connection, &chat, &new.mentions)? {
+        return Ok(Err(AppendRefused::MentionLeft { index }));
+    }
+    if status == "inactive" {
+        activate_on(connection, new.sender, new.chat)?;
+    }
+    let titled = match (title, new.title_if_untitled) {
+        (None, Some(title)) => Some(ChatTitle::into_string(title)),
+        _ => None,
+    };
+    let now = new.now.micros();
+    let sequence = diesel::update(chats::table.find(&chat))
+        .set((
+            chats::last_sequence.eq(chats::last_sequence + 1),
+            chats::updated_at.eq(now),
+            chats::last_message_at.eq(now),
+            titled.as_ref().map(|title| chats::title.eq(title)),
+        ))
+        .returning(chats::last_sequence)
+        .get_result::<i64>(connection)?;
+    let mut message = Message {
+        id: new.id,
+        chat_id: new.chat,
+        sequence,
+        kind: new.kind,
+        content: new.content,
+        sender: new.sender,
+        sender_name: new.sender_name,
+        mentions: new.mentions,
+        metadata: new.metadata,
+        created_at: new.now,
+        updated_at: new.now,
+        deliveries: Vec::new(),
+    };
+    insert_on(connection, &message)?;
+    message.deliveries = deliver_on(connection, &message)?;
+    Ok(Ok(Appended { message, titled }))
+}
+
+/// The sender's membership status and the room's title, if the sender is in the room.
+fn sender_on(
+    connection: &mut SqliteConnection,
+    new: &NewMessage,
+) -> Result<Option<(String, Option<String>)>, Fault> {
+    Ok(participants::table
+        .inner_join(chats::table)
+        .filter(participants::chat_id.eq(row::bytes(new.chat.uuid())))
+        .filter(participants::participant_id.eq(row::bytes(new.sender.uuid())))
+        .filter(participants::left_at.is_null())
+        .filter(chats::deleted_at.is_null())
+        .select((participants::status, chats::title))
+        .first(connection)
+        .optional()?)
+}
+
+/// The first mention of somebody who is not in the room.
+fn first_missing_on(
+    connection: &mut SqliteConnection,
+    chat: &[u8],
+    mentions: &[Mention],
+) -> Result<Option<usize>, Fault> {
+    if mentions.is_empty() {
+        return Ok(None);
+    }
+    let ids = mentions.iter().map(|mention| row::bytes(mention.id.uuid()));
+    let present = participants::table
+        .filter(participants::chat_id.eq(chat))
+        .filter(participants::participant_id.eq_any(ids.collect::<Vec<_>>()))
+        .filter(participants::left_at.is_null())
+        .select(participants::participant_id)
+        .load::<Vec<u8>>(connection)?;
+    let present = present.into_iter().collect::<HashSet<_>>();
+    Ok(mentions.iter().position(|mention| !present.contains(mention.id.uuid().as_bytes().as_slice())))
+}
+
+fn insert_on(connection: &mut SqliteConnection, message: &Message) -> Result<(), Fault> {
+    let row = MessageRow {
+        id: row::bytes(message.id.uuid()),
+        chat_id: row::bytes(message.chat_id.uuid()),
+        sequence: message.sequence,
+        kind: message.kind.as_str().to_owned(),
+        content: message.content.clone(),
+        sender_id: row::bytes(message.sender.uuid()),
+        sender_kind: message.sender.kind().as_str().to_owned(),
+        sender_name: message.sender_name.clone(),
+        mentions: mentions_column(&message.mentions)?,
+        metadata: message.metadata.as_ref().map(row::to_json).transpose()?,
+        created_at: message.created_at.micros(),
+        updated_at: message.updated_at.micros(),
+    };
+    diesel::insert_into(messages::table).values(row).execute(connection)?;
+    Ok(())
+}
+
+/// One delivery for every agent that is addressed.
+fn deliver_on(connection: &mut SqliteConnection, message: &Message) -> Result<Vec<Delivery>, Fault> {
+    let mut records =
+        message.addressed_agents().into_iter().map(|agent| Delivery::new(agent, true)).collect::<Vec<_>>();
+    records.sort_by_key(|record| record.agent);
+    let rows = records.iter().map(|record| {
+        (
+            deliveries::message_id.eq(row::bytes(message.id.uuid())),
+            deliveries::agent_id.eq(row::bytes(record.agent.uuid())),
+            deliveries::chat_id.eq(row::bytes(message.chat_id.uuid())),
+            deliveries::sequence.eq(message.sequence),
+            deliveries::addressed.eq(true),
+            deliveries::status.eq(record.status.as_str()),
+            deliveries::current_attempt.eq(0),
+        )
+    });
+    for row in rows {
+        diesel::insert_into(deliveries::table).values(row).execute(connection)?;
+    }
+    Ok(records)
+}

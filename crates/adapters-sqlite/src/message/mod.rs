@@ -1,0 +1,46 @@
+//! The store of messages.
+
+mod append;
+mod context;
+mod history;
+pub(crate) mod load;
+
+use async_trait::async_trait;
+use diesel::sqlite::SqliteConnection;
+use domain::id::{AgentId, ChatId, ParticipantId};
+use domain::message::{AppendRefused, Appended, HistoryFilter, Message, MessageRepository, NewMessage};
+use domain::page::{Page, PageRequest};
+use domain::store::{Announce, StoreError};
+
+use crate::SqliteStore;
+
+#[async_trait]
+impl MessageRepository for SqliteStore {
+    async fn append(
+        &self,
+        new: NewMessage,
+        announce: Announce<Appended>,
+    ) -> Result<Result<Appended, AppendRefused>, StoreError> {
+        let work = move |connection: &mut SqliteConnection| append::append_on(connection, new);
+        self.change(work, |appended| announce.tell(appended)).await
+    }
+
+    async fn history(
+        &self,
+        viewer: ParticipantId,
+        chat: ChatId,
+        filter: HistoryFilter,
+        page: PageRequest,
+    ) -> Result<Option<Page<Message>>, StoreError> {
+        self.read(move |connection| history::history_on(connection, viewer, chat, filter, page)).await
+    }
+
+    async fn context(
+        &self,
+        agent: AgentId,
+        chat: ChatId,
+        page: PageRequest,
+    ) -> Result<Option<Page<Message>>, StoreError> {
+        self.read(move |connection| context::context_on(connection, agent, chat, page)).await
+    }
+}

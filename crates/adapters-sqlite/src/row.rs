@@ -1,0 +1,56 @@
+//! Between columns and values: ids, times, words.
+
+use domain::id::{AgentId, ChatId, MessageId, ParticipantId, ParticipantKind, UserId};
+use domain::time::Timestamp;
+use uuid::Uuid;
+
+use crate::error::Fault;
+
+/// An id as it stands in a column.
+pub(crate) fn bytes(id: Uuid) -> Vec<u8> {
+    id.as_bytes().to_vec()
+}
+
+/// The id in a column.
+pub(crate) fn uuid(column: &[u8]) -> Result<Uuid, Fault> {
+    Uuid::from_slice(column).map_err(|_| Fault::Row(format!("an id of {} bytes", column.len())))
+}
+
+pub(crate) fn user_id(column: &[u8]) -> Result<UserId, Fault> {
+    uuid(column).map(UserId::new)
+}
+
+pub(crate) fn agent_id(column: &[u8]) -> Result<AgentId, Fault> {
+    uuid(column).map(AgentId::new)
+}
+
+pub(crate) fn chat_id(column: &[u8]) -> Result<ChatId, Fault> {
+    uuid(column).map(ChatId::new)
+}
+
+pub(crate) fn message_id(column: &[u8]) -> Result<MessageId, Fault> {
+    uuid(column).map(MessageId::new)
+}
+
+pub(crate) fn participant_id(kind: &str, column: &[u8]) -> Result<ParticipantId, Fault> {
+    Ok(word(kind, ParticipantKind::parse)?.with_uuid(uuid(column)?))
+}
+
+pub(crate) fn time(column: i64) -> Timestamp {
+    Timestamp::from_micros(column)
+}
+
+/// A word of the domain.
+pub(crate) fn word<T>(column: &str, parse: impl FnOnce(&str) -> Option<T>) -> Result<T, Fault> {
+    parse(column).ok_or_else(|| Fault::Row(format!("the word '{column}'")))
+}
+
+/// JSON in a column.
+pub(crate) fn json<T: serde::de::DeserializeOwned>(column: &str) -> Result<T, Fault> {
+    serde_json::from_str(column).map_err(|error| Fault::Row(format!("a column's JSON: {error}")))
+}
+
+/// A value as JSON for a column.
+pub(crate) fn to_json<T: serde::Serialize>(value: &T) -> Result<String, Fault> {
+    serde_json::to_string(value).map_err(|error| Fault::Row(format!("a value that is no JSON: {error}")))
+}

@@ -1,0 +1,138 @@
+//! The tables as the migrations leave them; a test compares the two.
+
+diesel::table! {
+    organizations (id) {
+        id -> Binary,
+        name -> Text,
+        created_at -> BigInt,
+    }
+}
+
+diesel::table! {
+    users (id) {
+        id -> Binary,
+        organization_id -> Binary,
+        handle -> Text,
+        email -> Text,
+        first_name -> Text,
+        last_name -> Text,
+        created_at -> BigInt,
+        updated_at -> BigInt,
+    }
+}
+
+diesel::table! {
+    agents (id) {
+        id -> Binary,
+        owner_id -> Binary,
+        name -> Text,
+        handle -> Text,
+        description -> Text,
+        kind -> Text,
+        model_type -> Nullable<Text>,
+        bio -> Nullable<Text>,
+        tags -> Text,
+        listed_in_directory -> Bool,
+        registry_access -> Bool,
+        shared_with_organization -> Bool,
+        created_at -> BigInt,
+        updated_at -> BigInt,
+        deleted_at -> Nullable<BigInt>,
+    }
+}
+
+diesel::table! {
+    api_keys (id) {
+        id -> Binary,
+        digest -> Binary,
+        user_id -> Nullable<Binary>,
+        agent_id -> Nullable<Binary>,
+        created_at -> BigInt,
+        revoked_at -> Nullable<BigInt>,
+    }
+}
+
+diesel::table! {
+    chats (id) {
+        id -> Binary,
+        title -> Nullable<Text>,
+        task_id -> Nullable<Binary>,
+        kind -> Text,
+        status -> Text,
+        last_sequence -> BigInt,
+        created_at -> BigInt,
+        updated_at -> BigInt,
+        last_message_at -> Nullable<BigInt>,
+        deleted_at -> Nullable<BigInt>,
+    }
+}
+
+diesel::table! {
+    participants (chat_id, participant_id) {
+        chat_id -> Binary,
+        participant_id -> Binary,
+        kind -> Text,
+        role -> Text,
+        status -> Text,
+        chat_created_at -> BigInt,
+        joined_at -> BigInt,
+        left_at -> Nullable<BigInt>,
+    }
+}
+
+diesel::table! {
+    messages (id) {
+        id -> Binary,
+        chat_id -> Binary,
+        sequence -> BigInt,
+        kind -> Text,
+        content -> Text,
+        sender_id -> Binary,
+        sender_kind -> Text,
+        sender_name -> Text,
+        mentions -> Text,
+        metadata -> Nullable<Text>,
+        created_at -> BigInt,
+        updated_at -> BigInt,
+    }
+}
+
+diesel::table! {
+    deliveries (message_id, agent_id) {
+        message_id -> Binary,
+        agent_id -> Binary,
+        chat_id -> Binary,
+        sequence -> BigInt,
+        addressed -> Bool,
+        status -> Text,
+        current_attempt -> Integer,
+        delivered_at -> Nullable<BigInt>,
+        processed_at -> Nullable<BigInt>,
+    }
+}
+
+diesel::table! {
+    attempts (message_id, agent_id, number) {
+        message_id -> Binary,
+        agent_id -> Binary,
+        number -> Integer,
+        status -> Text,
+        started_at -> BigInt,
+        completed_at -> Nullable<BigInt>,
+        error -> Nullable<Text>,
+    }
+}
+
+diesel::joinable!(agents -> users (owner_id));
+diesel::joinable!(participants -> chats (chat_id));
+diesel::allow_tables_to_appear_in_same_query!(
+    organizations,
+    users,
+    agents,
+    api_keys,
+    chats,
+    participants,
+    messages,
+    deliveries,
+    attempts
+);

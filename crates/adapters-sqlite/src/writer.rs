@@ -1,0 +1,155 @@
+//! The one thread that writes.
+//!
+//! It takes what has queued, without waiting for more, runs every job in a savepoint of one
+//! transaction, commits once, and only then tells and answers, in the order of the jobs. A job
+//! that is refused or fails is rolled back alone; when the commit fails, all of them have.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use diesel::connection::SimpleConnection;
+use diesel::sqlite::SqliteConnection;
+use domain::store::StoreError;
+use tokio::sync::oneshot;
+
+use crate::error::{Fault, closed, not_committed};
+
+/// The most changes in one transaction.
+const MAX_BATCH: usize = 256;
+
+/// A change on its way through the writer.
+trait Job: Send {
+    /// Does the work. Whether it is to be kept.
+    fn work(&mut self, connection: &mut SqliteConnection) -> bool;
+    /// After the commit: tells the world and answers.
+    fn settle(self: Box<Self>);
+    /// Nothing was committed.
+    fn fail(self: Box<Self>, error: StoreError);
+}
+
+/// The queue in front of the writing thread.
+pub(crate) struct Writer {
+    jobs: Mutex<Option<Sender<Box<dyn Job>>>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Writer {
+    pub(crate) fn start(connection: SqliteConnection) -> std::io::Result<Self> {
+        let (sender, receiver) = channel();
+        let thread = std::thread::Builder::new()
+            .name("store-writer".to_owned())
+            .spawn(move || run(connection, &receiver))?;
+        Ok(Self { jobs: Mutex::new(Some(sender)), thread: Mutex::new(Some(thread)) })
+    }
+
+    /// Runs `work` in a transaction. What it gives with `Ok` is kept and told to `after`; with
+    /// `Err` it is rolled back and only answered.
+    pub(crate) async fn change<T, R>(
+        &self,
+        work: impl FnOnce(&mut SqliteConnection) -> Result<Result<T, R>, Fault> + Send + 'static,
+        after: impl FnOnce(&T) + Send + 'static,
+    ) -> Result<Result<T, R>, StoreError>
+    where
+        T: Send + 'static,
+        R: Send + 'static,
+    {
+        let (answer, wait) = oneshot::channel();
+        let job = Change { work: Some(work), after, done: None, answer };
+        let queued = match &*self.jobs.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(jobs) => jobs.send(Box::new(job)).is_ok(),
+            None => false,
+        };
+        if !queued {
+            return Err(closed());
+        }
+        wait.await.unwrap_or_else(|_| Err(closed()))
+    }
+
+    /// Lets the queue run empty and ends the thread.
+    pub(crate) fn close(&self) {
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if thread.is_some_and(|thread| thread.join().is_err()) {
+            tracing::error!("the writing thread panicked");
+        }
+    }
+}
+
+/// One change: its work, what is told after it, and where the answer goes.
+struct Change<W, A, T, R> {
+    work: Option<W>,
+    after: A,
+    done: Option<Result<Result<T, R>, StoreError>>,
+    answer: oneshot::Sender<Result<Result<T, R>, StoreError>>,
+}
+
+impl<W, A, T, R> Job for Change<W, A, T, R>
+where
+    W: FnOnce(&mut SqliteConnection) -> Result<Result<T, R>, Fault> + Send,
+    A: FnOnce(&T) + Send,
+    T: Send,
+    R: Send,
+{
+    fn work(&mut self, connection: &mut SqliteConnection) -> bool {
+        let Some(work) = self.work.take() else { return false };
+        let done = match catch_unwind(AssertUnwindSafe(|| work(connection))) {
+            Ok(done) => done.map_err(StoreError::from),
+            Err(_) => Err(StoreError::Broken("a change panicked".into())),
+        };
+        let keep = matches!(done, Ok(Ok(_)));
+        self.done = Some(done);
+        keep
+    }
+
+    fn settle(self: Box<Self>) {
+        let Some(done) = self.done else { return };
+        if let Ok(Ok(outcome)) = &done {
+            let after = self.after;
+            if catch_unwind(AssertUnwindSafe(|| after(outcome))).is_err() {
+                tracing::error!("telling of a change panicked");
+            }
+        }
+        // Nobody waits when the caller has gone; the change is kept all the same.
+        let _ = self.answer.send(done);
+    }
+
+    fn fail(self: Box<Self>, error: StoreError) {
+        let _ = self.answer.send(Err(error));
+    }
+}
+
+fn run(mut connection: SqliteConnection, jobs: &Receiver<Box<dyn Job>>) {
+    let mut batch = Vec::new();
+    while let Ok(first) = jobs.recv() {
+        batch.push(first);
+        batch.extend(jobs.try_iter().take(MAX_BATCH - 1));
+        match commit(&mut connection, &mut batch) {
+            Ok(()) => batch.drain(..).for_each(Job::settle),
+            Err(error) => {
+                // After some faults SQLite has rolled back by itself, and this fails: fine.
+                let _ = connection.batch_execute("ROLLBACK");
+                tracing::warn!(error = %error, changes = batch.len(), "a batch of changes was not committed");
+                batch.drain(..).for_each(|job| job.fail(not_committed(&error)));
+            }
+        }
+    }
+}
+
+fn commit(
+    connection: &mut SqliteConnection,
+    batch: &mut [Box<dyn Job>],
+) -> Result<(), diesel::result::Error> {
+    connection.batch_execute("BEGIN IMMEDIATE")?;
+    for job in batch.iter_mut() {
+        connection.batch_execute("SAVEPOINT change")?;
+        let keep = job.work(connection);
+        connection.batch_execute(if keep {
+            "RELEASE change"
+        } else {
+            "ROLLBACK TO change; RELEASE change"
+        })?;
+    }
+    connection.batch_execute("COMMIT")
+}

@@ -1,0 +1,91 @@
+//! The small ports, made foreseeable.
+
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use domain::account::{ApiKey, KeyDigest, KeyKind};
+use domain::event::DomainEvent;
+use domain::ports::{Clock, EventPublisher, IdGenerator, KeyMint};
+use domain::time::Timestamp;
+use uuid::Uuid;
+
+/// A clock that moves only when told.
+pub struct FixedClock(AtomicI64);
+
+impl FixedClock {
+    /// A clock that stands at `now`.
+    pub fn at(now: Timestamp) -> Self {
+        Self(AtomicI64::new(now.micros()))
+    }
+
+    /// Moves it forward.
+    pub fn advance(&self, duration: Duration) {
+        let micros = i64::try_from(duration.as_micros()).unwrap();
+        self.0.fetch_add(micros, Ordering::SeqCst);
+    }
+
+    /// Puts it to `now`.
+    pub fn set(&self, now: Timestamp) {
+        self.0.store(now.micros(), Ordering::SeqCst);
+    }
+}
+
+impl Clock for FixedClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_micros(self.0.load(Ordering::SeqCst))
+    }
+}
+
+/// Ids 1, 2, 3 …, as UUIDs of version 7 that carry the time.
+#[derive(Default)]
+pub struct SequentialIds(AtomicU64);
+
+impl IdGenerator for SequentialIds {
+    fn generate(&self, now: Timestamp) -> Uuid {
+        let number = self.0.fetch_add(1, Ordering::SeqCst) + 1;
+        let mut counter = [0; 10];
+        counter[2..].copy_from_slice(&number.to_be_bytes());
+        uuid::Builder::from_unix_timestamp_millis(now.unix_millis(), &counter).into_uuid()
+    }
+}
+
+/// Keys `thnv_u_1`, `thnv_a_2` …; the digest is a plain function of the text.
+#[derive(Default)]
+pub struct FixedMint(AtomicU64);
+
+impl KeyMint for FixedMint {
+    fn mint(&self, kind: KeyKind, _: Timestamp) -> ApiKey {
+        let number = self.0.fetch_add(1, Ordering::SeqCst) + 1;
+        let text = format!("{}{number}", kind.prefix());
+        let digest = self.digest(&text);
+        ApiKey::new(text, digest)
+    }
+
+    fn digest(&self, presented: &str) -> KeyDigest {
+        let mut bytes = [0_u8; 32];
+        for (index, byte) in presented.bytes().enumerate() {
+            let place = index % bytes.len();
+            bytes[place] = bytes[place].wrapping_mul(31).wrapping_add(byte);
+        }
+        bytes[31] = bytes[31].wrapping_add(u8::try_from(presented.len() % 256).unwrap());
+        KeyDigest::new(bytes)
+    }
+}
+
+/// Remembers every event.
+#[derive(Default)]
+pub struct RecordingPublisher(Mutex<Vec<DomainEvent>>);
+
+impl RecordingPublisher {
+    /// What was published since the last look, in order.
+    pub fn take(&self) -> Vec<DomainEvent> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl EventPublisher for RecordingPublisher {
+    fn publish(&self, event: DomainEvent) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(event);
+    }
+}

@@ -1,0 +1,12 @@
+//! What tests stand on: a clock that stands still, ids that count, keys that can be foreseen, a
+//! publisher that remembers, and [`World`], every service on a store in memory.
+//!
+//! [`contract`] is what every store must keep, written once.
+#![expect(clippy::unwrap_used, reason = "this crate is for tests, where a panic is the failure")]
+
+pub mod contract;
+mod fakes;
+mod world;
+
+pub use fakes::{FixedClock, FixedMint, RecordingPublisher, SequentialIds};
+pub use world::{NOON, TestAgent, TestUser, World};

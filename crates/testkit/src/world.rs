@@ -1,0 +1,186 @@
+//! Every service on a store in memory, and short ways to the things that tests begin with.
+
+use std::sync::Arc;
+
+use adapters_sqlite::{Location, SqliteStore};
+use domain::account::{
+    AccountService, AgentDescription, AgentName, CreateUser, RegisterAgent, UserHandle, parse_email,
+    parse_person_name,
+};
+use domain::activity::ActivityService;
+use domain::caller::{AgentCaller, Caller, UserCaller};
+use domain::chat::{AddParticipantCommand, ChatService, CreateChat, Role};
+use domain::delivery::DeliveryService;
+use domain::id::{AgentId, ChatId, ParticipantId, UserId};
+use domain::message::{
+    MentionKind, MessageContent, MessageService, RequestedMention, SendMessage, SentMessage,
+};
+use domain::ports::{Clock, EventPublisher, IdGenerator, KeyMint};
+use domain::time::Timestamp;
+use uuid::Uuid;
+
+use crate::fakes::{FixedClock, FixedMint, RecordingPublisher, SequentialIds};
+
+/// Where the clock of a new world stands: 2026-07-01, 12:00 UTC, in microseconds.
+pub const NOON: i64 = 1_782_907_200_000_000;
+
+/// Every service, wired on a store in memory.
+pub struct World {
+    /// The clock; it moves only when told.
+    pub clock: Arc<FixedClock>,
+    /// What was published, unless another publisher was given.
+    pub publisher: Arc<RecordingPublisher>,
+    /// The store under it all.
+    pub store: Arc<SqliteStore>,
+    /// Users, agents, keys.
+    pub accounts: Arc<AccountService>,
+    /// Rooms and participants.
+    pub chats: Arc<ChatService>,
+    /// Messages and events.
+    pub messages: Arc<MessageService>,
+    /// Deliveries and attempts.
+    pub deliveries: Arc<DeliveryService>,
+    /// Indicators.
+    pub activity: Arc<ActivityService>,
+}
+
+/// A user of a world.
+#[derive(Clone, Debug)]
+pub struct TestUser {
+    /// Its id.
+    pub id: UserId,
+    /// As a caller.
+    pub caller: UserCaller,
+    /// Its API key.
+    pub key: String,
+    /// Its handle.
+    pub handle: String,
+}
+
+/// An agent of a world.
+#[derive(Clone, Debug)]
+pub struct TestAgent {
+    /// Its id.
+    pub id: AgentId,
+    /// As a caller.
+    pub caller: AgentCaller,
+    /// Its API key.
+    pub key: String,
+    /// Its handle.
+    pub handle: String,
+}
+
+impl World {
+    /// An empty world whose events are remembered.
+    pub fn new() -> Self {
+        let publisher = Arc::new(RecordingPublisher::default());
+        Self::build(publisher.clone(), publisher)
+    }
+
+    /// An empty world that publishes to `events`.
+    pub fn with_publisher(events: Arc<dyn EventPublisher>) -> Self {
+        Self::build(events, Arc::new(RecordingPublisher::default()))
+    }
+
+    fn build(events: Arc<dyn EventPublisher>, publisher: Arc<RecordingPublisher>) -> Self {
+        let store = Arc::new(SqliteStore::open(&Location::Memory).unwrap());
+        let fixed = Arc::new(FixedClock::at(Timestamp::from_micros(NOON)));
+        let clock: Arc<dyn Clock> = fixed.clone();
+        let ids: Arc<dyn IdGenerator> = Arc::new(SequentialIds::default());
+        let keys: Arc<dyn KeyMint> = Arc::new(FixedMint::default());
+        Self {
+            clock: fixed,
+            publisher,
+            accounts: Arc::new(AccountService::new(store.clone(), clock.clone(), ids.clone(), keys)),
+            chats: Arc::new(ChatService::new(store.clone(), events.clone(), clock.clone(), ids.clone())),
+            messages: Arc::new(MessageService::new(
+                store.clone(),
+                store.clone(),
+                events.clone(),
+                clock.clone(),
+                ids,
+            )),
+            deliveries: Arc::new(DeliveryService::new(
+                store.clone(),
+                store.clone(),
+                events.clone(),
+                clock.clone(),
+            )),
+            activity: Arc::new(ActivityService::new(store.clone(), events, clock)),
+            store,
+        }
+    }
+
+    /// A new user with this handle.
+    pub async fn user(&self, handle: &str) -> TestUser {
+        let command = CreateUser {
+            handle: UserHandle::new(handle).unwrap(),
+            email: parse_email(&format!("{handle}@example.org")).unwrap(),
+            name: parse_person_name(&format!("{handle} Example")).unwrap(),
+        };
+        let created = self.accounts.create_user(command).await.unwrap();
+        TestUser {
+            id: created.user.id,
+            caller: UserCaller { user: created.user.id },
+            key: created.key.reveal().to_owned(),
+            handle: handle.to_owned(),
+        }
+    }
+
+    /// A new agent of `owner` with this name.
+    pub async fn agent(&self, owner: &TestUser, name: &str) -> TestAgent {
+        let command = RegisterAgent {
+            name: AgentName::new(name).unwrap(),
+            description: AgentDescription::new(&format!("{name} of {}", owner.handle)).unwrap(),
+        };
+        let registered = self.accounts.register_agent(owner.caller, command).await.unwrap();
+        TestAgent {
+            id: registered.agent.id,
+            caller: AgentCaller { agent: registered.agent.id, owner: owner.id },
+            key: registered.key.reveal().to_owned(),
+            handle: registered.agent.handle.as_str().to_owned(),
+        }
+    }
+
+    /// A new room of `creator` with these peers in it as members.
+    pub async fn chat(&self, creator: impl Into<Caller>, members: &[Uuid]) -> ChatId {
+        let creator = creator.into();
+        let chat = self.chats.create(creator, CreateChat::default()).await.unwrap().id;
+        for member in members {
+            self.add(creator, chat, *member, Role::Member).await;
+        }
+        chat
+    }
+
+    /// Brings a peer of `by` into a room.
+    pub async fn add(&self, by: impl Into<Caller>, chat: ChatId, candidate: Uuid, role: Role) {
+        let command = AddParticipantCommand { candidate, role };
+        self.chats.add_participant(by, chat, command).await.unwrap();
+    }
+
+    /// Sends a text that mentions `mentions`.
+    pub async fn send(
+        &self,
+        sender: impl Into<Caller>,
+        chat: ChatId,
+        text: &str,
+        mentions: &[ParticipantId],
+    ) -> SentMessage {
+        let mention = |id: &ParticipantId| RequestedMention {
+            id: Some(id.to_string()),
+            handle: None,
+            kind: Some(MentionKind::Mention),
+        };
+        let command = SendMessage {
+            content: MessageContent::new(text.to_owned()).unwrap(),
+            mentions: mentions.iter().map(mention).collect(),
+        };
+        self.messages.send(sender, chat, command).await.unwrap()
+    }
+}
+
+impl Default for World {
+    fn default() -> Self {
+        Self::new()
+    }
+}

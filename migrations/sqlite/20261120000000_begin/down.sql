@@ -1,0 +1,9 @@
+DROP TABLE attempts;
+DROP TABLE deliveries;
+DROP TABLE messages;
+DROP TABLE participants;
+DROP TABLE chats;
+DROP TABLE api_keys;
+DROP TABLE agents;
+DROP TABLE users;
+DROP TABLE organizations;
