@@ -1,0 +1,64 @@
+//! `POST /chats/{chat_id}/activity`: the "is working" indicator (`semantics` 7.1).
+
+use actix_web::{HttpResponse, web};
+use domain::activity::ActivityService;
+use http_wire::auth::AgentAuth;
+use http_wire::envelope::Data;
+use http_wire::error::ApiError;
+use http_wire::path::ChatPath;
+use http_wire::strict_json::{FromBody, ObjectReader, StrictJson, Told};
+use serde::Serialize;
+
+/// The most characters of a tool's name.
+const MAX_NAME_CHARS: usize = 128;
+
+/// What an agent may say that it is doing.
+const KINDS: [&str; 4] = ["reasoning", "tool_call", "memory", "permission"];
+
+/// Whether the agent is at work. What it is doing is checked and not kept: nothing shows it.
+pub(crate) struct ReportActivityBody {
+    working: bool,
+}
+
+impl FromBody for ReportActivityBody {
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
+        let working = body.flag("working");
+        body.optional_object("activity", activity)?;
+        Ok(Self { working: working? })
+    }
+}
+
+/// A tool call has a name, and nothing else has.
+fn activity(detail: &mut ObjectReader<'_>) -> Result<(), Told> {
+    let kind = detail.text("kind", |kind| {
+        if KINDS.contains(&kind.as_str()) { Ok(kind) } else { Err("Invalid value for enum") }
+    });
+    let name = detail.optional_text("name")?;
+    let fault = match (kind?.as_str(), name) {
+        ("tool_call", None) => "can't be blank",
+        ("tool_call", Some(name)) if name.trim().is_empty() => "can't be blank",
+        ("tool_call", Some(name)) if name.chars().count() > MAX_NAME_CHARS => {
+            "should be at most 128 character(s)"
+        }
+        ("tool_call", Some(_)) | (_, None) => return Ok(()),
+        (_, Some(_)) => "is only for the kind tool_call",
+    };
+    Err(detail.fault("name", fault))
+}
+
+/// Exactly what was asked: a client that asked for true and reads false takes it that its room
+/// was stopped.
+#[derive(Serialize)]
+struct ActivityView {
+    working: bool,
+}
+
+pub(crate) async fn report(
+    AgentAuth(caller): AgentAuth,
+    path: ChatPath,
+    StrictJson { body, .. }: StrictJson<ReportActivityBody>,
+    activity: web::Data<ActivityService>,
+) -> Result<HttpResponse, ApiError> {
+    activity.report(caller, path.chat, body.working).await?;
+    Ok(Data::ok(ActivityView { working: body.working }))
+}

@@ -1,0 +1,9 @@
+//! `/chats`: the rooms that the agent takes part in.
+
+mod create;
+mod find;
+mod list;
+
+pub(crate) use create::create;
+pub(crate) use find::find;
+pub(crate) use list::list;

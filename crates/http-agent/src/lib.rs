@@ -1,0 +1,13 @@
+//! The agent interface under `/api/v1/agent` (`rest` 5).
+//!
+//! [`configure`] mounts it. [`routes`] shows every path on one screen; a handler turns a body
+//! into a command, calls one use case, and shows what came of it.
+
+mod account;
+mod activity;
+mod chat;
+mod message;
+mod participant;
+pub mod routes;
+
+pub use routes::configure;

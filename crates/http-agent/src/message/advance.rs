@@ -1,0 +1,61 @@
+//! `POST /chats/{chat_id}/messages/{message_id}/processing`, `/processed` and `/failed`.
+//!
+//! Always 200 with a body: a client takes 204 to say that its room was stopped (`rest` 9).
+
+use actix_web::{HttpResponse, web};
+use domain::caller::AgentCaller;
+use domain::delivery::{DeliveryService, DeliveryStep, FailureText};
+use http_wire::auth::AgentAuth;
+use http_wire::envelope::Data;
+use http_wire::error::ApiError;
+use http_wire::path::MessagePath;
+use http_wire::strict_json::{FromBody, NoBody, ObjectReader, StrictJson, Told};
+use http_wire::view::StepView;
+
+/// Why the attempt failed.
+pub(crate) struct FailBody {
+    error: FailureText,
+}
+
+impl FromBody for FailBody {
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
+        Ok(Self { error: body.text("error", FailureText::new)? })
+    }
+}
+
+pub(crate) async fn processing(
+    AgentAuth(caller): AgentAuth,
+    path: MessagePath,
+    _: StrictJson<NoBody>,
+    deliveries: web::Data<DeliveryService>,
+) -> Result<HttpResponse, ApiError> {
+    advance(&deliveries, caller, path, DeliveryStep::Begin).await
+}
+
+pub(crate) async fn processed(
+    AgentAuth(caller): AgentAuth,
+    path: MessagePath,
+    _: StrictJson<NoBody>,
+    deliveries: web::Data<DeliveryService>,
+) -> Result<HttpResponse, ApiError> {
+    advance(&deliveries, caller, path, DeliveryStep::Succeed).await
+}
+
+pub(crate) async fn failed(
+    AgentAuth(caller): AgentAuth,
+    path: MessagePath,
+    StrictJson { body, .. }: StrictJson<FailBody>,
+    deliveries: web::Data<DeliveryService>,
+) -> Result<HttpResponse, ApiError> {
+    advance(&deliveries, caller, path, DeliveryStep::Fail(body.error)).await
+}
+
+async fn advance(
+    deliveries: &DeliveryService,
+    caller: AgentCaller,
+    path: MessagePath,
+    step: DeliveryStep,
+) -> Result<HttpResponse, ApiError> {
+    let step = deliveries.advance(caller, path.chat, path.message, step).await?;
+    Ok(Data::ok(StepView::new(&step)))
+}

@@ -1,0 +1,76 @@
+//! `GET /chats/{chat_id}/messages`: the agent's messages by state (`semantics` 6.2).
+
+use actix_web::{HttpResponse, web};
+use domain::delivery::{DeliveryFilter, DeliveryService, Order};
+use http_wire::auth::AgentAuth;
+use http_wire::cursor::CursorScope;
+use http_wire::envelope::List;
+use http_wire::error::ApiError;
+use http_wire::page::{PageMetadata, PageQuery};
+use http_wire::path::ChatPath;
+use http_wire::query::{FromQuery, QueryReader, StrictQuery};
+use http_wire::strict_json::Told;
+use http_wire::view::MessageView;
+use serde::Serialize;
+
+/// Rows when nothing is said.
+const DEFAULT_ROWS: u32 = 20;
+
+/// The words for a state; none of them is a filter of its own.
+const STATUSES: [(&str, DeliveryFilter); 5] = [
+    ("pending", DeliveryFilter::Pending),
+    ("processing", DeliveryFilter::Processing),
+    ("processed", DeliveryFilter::Processed),
+    ("failed", DeliveryFilter::Failed),
+    ("all", DeliveryFilter::All),
+];
+
+/// The words for a direction.
+const ORDERS: [(&str, Order); 2] = [("asc", Order::Ascending), ("desc", Order::Descending)];
+
+pub(crate) struct ListMessagesQuery {
+    page: PageQuery,
+    status: Option<(&'static str, DeliveryFilter)>,
+    order: (&'static str, Order),
+}
+
+impl FromQuery for ListMessagesQuery {
+    fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
+        let page = PageQuery::read(query);
+        let status = query.parsed("status", "Invalid value for enum", |text| named(&STATUSES, text));
+        let order = query.parsed("sort_order", "Invalid value for enum", |text| named(&ORDERS, text));
+        Ok(Self { page: page?, status: status?, order: order?.unwrap_or(ORDERS[0]) })
+    }
+}
+
+fn named<T: Copy>(words: &[(&'static str, T)], text: &str) -> Option<(&'static str, T)> {
+    words.iter().find(|(word, _)| *word == text).copied()
+}
+
+#[derive(Serialize)]
+struct ListMessagesMetadata {
+    #[serde(flatten)]
+    page: PageMetadata,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status_filter: Option<&'static str>,
+}
+
+pub(crate) async fn list(
+    AgentAuth(caller): AgentAuth,
+    path: ChatPath,
+    StrictQuery(query): StrictQuery<ListMessagesQuery>,
+    deliveries: web::Data<DeliveryService>,
+) -> Result<HttpResponse, ApiError> {
+    let (status_filter, filter) = query.status.unzip();
+    let (direction, order) = query.order;
+    let scope = CursorScope::list("agent/messages")
+        .of(path.chat.uuid())
+        .of(caller.agent.uuid())
+        .filtered("status", status_filter.unwrap_or_default())
+        .filtered("sort_order", direction);
+    let window = query.page.window(scope, DEFAULT_ROWS)?;
+    let filter = filter.unwrap_or_default();
+    let page = deliveries.list(caller, path.chat, filter, order, window.request).await?;
+    let metadata = ListMessagesMetadata { page: window.metadata(&page), status_filter };
+    Ok(List::ok(page.rows.iter().map(|message| MessageView::for_agent(message, caller.agent)), metadata))
+}

@@ -1,0 +1,39 @@
+//! `POST /chats/{chat_id}/events`.
+
+use actix_web::{HttpResponse, web};
+use domain::message::{EventContent, EventMetadata, MessageKind, MessageService, PostEvent};
+use http_wire::auth::AgentAuth;
+use http_wire::envelope::Data;
+use http_wire::error::ApiError;
+use http_wire::path::ChatPath;
+use http_wire::strict_json::{FromBody, ObjectReader, StrictJson, Told};
+use http_wire::view::PostedEventView;
+
+/// A record of the agent's work.
+pub(crate) struct PostEventBody(PostEvent);
+
+impl FromBody for PostEventBody {
+    const WRAPPER: Option<&'static str> = Some("event");
+
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
+        let kind = body.text("message_type", |text| {
+            let event = MessageKind::parse(&text).filter(|kind| kind.is_event());
+            event.ok_or("Invalid value for enum")
+        });
+        let content = body.text("content", EventContent::new);
+        let metadata = body
+            .free_object("metadata")
+            .and_then(|members| EventMetadata::new(members).map_err(|fault| body.fault("metadata", fault)));
+        Ok(Self(PostEvent { kind: kind?, content: content?, metadata: metadata? }))
+    }
+}
+
+pub(crate) async fn post_event(
+    AgentAuth(caller): AgentAuth,
+    path: ChatPath,
+    StrictJson { body, form }: StrictJson<PostEventBody>,
+    messages: web::Data<MessageService>,
+) -> Result<HttpResponse, ApiError> {
+    let event = messages.post_event(caller, path.chat, body.0).await.map_err(|error| form.explain(error))?;
+    Ok(Data::created(PostedEventView::new(&event)))
+}

@@ -1,0 +1,39 @@
+//! Every path of the agent interface.
+
+use actix_web::middleware::from_fn;
+use actix_web::web::{self, delete, get, post, resource};
+use http_wire::auth::agents_only;
+
+use crate::{account, activity, chat, message, participant};
+
+/// Mounts `/api/v1/agent`. Needs the five services as application data and stands inside the
+/// request scope. Whoever is no agent is refused before any path is looked at.
+pub fn configure(config: &mut web::ServiceConfig) {
+    let chats = web::scope("/chats")
+        .service(resource("").route(get().to(chat::list)).route(post().to(chat::create)))
+        .service(resource("/{chat_id}").route(get().to(chat::find)))
+        .service(
+            resource("/{chat_id}/participants")
+                .route(get().to(participant::list))
+                .route(post().to(participant::add)),
+        )
+        .service(resource("/{chat_id}/participants/{participant_id}").route(delete().to(participant::remove)))
+        .service(
+            resource("/{chat_id}/messages").route(get().to(message::list)).route(post().to(message::send)),
+        )
+        .service(resource("/{chat_id}/messages/next").route(get().to(message::next)))
+        .service(
+            resource("/{chat_id}/messages/{message_id}/processing").route(post().to(message::processing)),
+        )
+        .service(resource("/{chat_id}/messages/{message_id}/processed").route(post().to(message::processed)))
+        .service(resource("/{chat_id}/messages/{message_id}/failed").route(post().to(message::failed)))
+        .service(resource("/{chat_id}/events").route(post().to(message::post_event)))
+        .service(resource("/{chat_id}/context").route(get().to(message::context)))
+        .service(resource("/{chat_id}/activity").route(post().to(activity::report)));
+    config.service(
+        web::scope("/api/v1/agent")
+            .wrap(from_fn(agents_only))
+            .service(resource("/me").route(get().to(account::show)))
+            .service(chats),
+    );
+}

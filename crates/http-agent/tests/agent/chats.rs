@@ -1,0 +1,106 @@
+//! Creating, listing and reading rooms.
+
+use std::time::Duration;
+
+use actix_web::test::TestRequest;
+use serde_json::{Value, json};
+
+use crate::harness::Api;
+
+#[actix_web::test]
+async fn a_new_room_has_a_title_a_kind_and_its_times() {
+    let api = Api::new().await;
+    let answer = api.post(&api.helper, "/chats", json!({"chat": {"task_id": null}})).await;
+    let id = answer.data()["id"].clone();
+    let now = api.now();
+    let expected = json!({"data": {
+        "id": id, "title": "Untitled room", "task_id": null, "type": "direct", "chat_type": "direct",
+        "status": "active", "last_message_at": null,
+        "created_at": now, "inserted_at": now, "updated_at": now,
+    }});
+    assert_eq!((answer.status, &answer.body), (201, &expected));
+    let read = api.get(&api.helper, &format!("/chats/{}", id.as_str().unwrap())).await;
+    assert_eq!((read.status, read.body), (200, expected));
+}
+
+#[actix_web::test]
+async fn rooms_are_created_from_every_form_of_body() {
+    let api = Api::new().await;
+    for body in [json!({}), json!({"chat": {}}), json!({"chat": {"title": "Plan"}}), json!({"title": "Plan"})]
+    {
+        let titled = body.to_string().contains("Plan");
+        let answer = api.post(&api.helper, "/chats", body).await;
+        assert_eq!(answer.status, 201);
+        assert_eq!(answer.data()["title"], if titled { "Plan" } else { "Untitled room" });
+    }
+    let bare =
+        TestRequest::post().uri("/api/v1/agent/chats").insert_header(("x-api-key", api.helper.key.clone()));
+    assert_eq!(api.send(bare).await.status, 201);
+}
+
+#[actix_web::test]
+async fn wrong_rooms_are_refused() {
+    let api = Api::new().await;
+    let answer =
+        api.post(&api.helper, "/chats", json!({"chat": {"title": "x".repeat(121), "task_id": "1"}})).await;
+    assert_eq!(answer.refusal(), (422, "validation_error", vec!["/chat/task_id", "/chat/title"]));
+    let answer = api.post(&api.helper, "/chats", json!({"chat": {"name": "x"}})).await;
+    assert_eq!(answer.refusal(), (400, "bad_request", vec!["/chat/name"]));
+    assert_eq!(*api.get(&api.helper, "/chats").await.data(), json!([]));
+}
+
+#[actix_web::test]
+async fn pages_are_exact() {
+    let api = Api::new().await;
+    let mut newest_first = Vec::new();
+    for _ in 0..45 {
+        newest_first.insert(0, api.empty_room(api.helper.caller).await.to_string());
+        api.world.clock.advance(Duration::from_secs(1));
+    }
+    let metadata = |page: u32, size: u32, pages: u32| json!({"page": page, "page_size": size, "total_count": 45, "total_pages": pages});
+    for (query, rows, expected) in [
+        ("", 0..20, metadata(1, 20, 3)),
+        ("?page=1", 0..20, metadata(1, 20, 3)),
+        ("?page=3", 40..45, metadata(3, 20, 3)),
+        ("?page=4", 45..45, metadata(4, 20, 3)),
+        ("?page=2&page_size=10", 10..20, metadata(2, 10, 5)),
+        ("?page_size=100", 0..45, metadata(1, 100, 1)),
+        ("?page_size=101", 0..45, metadata(1, 100, 1)),
+        ("?page=4294967295&page_size=45", 45..45, metadata(u32::MAX, 45, 1)),
+    ] {
+        let answer = api.get(&api.helper, &format!("/chats{query}")).await;
+        assert_eq!(answer.column("id"), newest_first[rows], "{query}");
+        assert_eq!(answer.body["metadata"], expected, "{query}");
+    }
+}
+
+#[actix_web::test]
+async fn an_empty_list_has_no_pages() {
+    let api = Api::new().await;
+    let answer = api.get(&api.helper, "/chats").await;
+    let metadata = json!({"page": 1, "page_size": 20, "total_count": 0, "total_pages": 0});
+    assert_eq!((answer.status, answer.body), (200, json!({"data": [], "metadata": metadata})));
+}
+
+#[actix_web::test]
+async fn wrong_page_numbers_are_refused() {
+    let api = Api::new().await;
+    for (query, pointer) in
+        [("page=0", "/page"), ("page_size=-5", "/page_size"), ("page=x", "/page"), ("cursor=x", "/cursor")]
+    {
+        let answer = api.get(&api.helper, &format!("/chats?{query}")).await;
+        assert_eq!(answer.refusal(), (422, "validation_error", vec![pointer]), "{query}");
+    }
+}
+
+#[actix_web::test]
+async fn a_room_that_was_left_is_gone_from_the_list() {
+    let api = Api::new().await;
+    let chat = api.room().await;
+    assert_eq!(api.get(&api.scout, "/chats").await.column("id"), [chat.to_string()]);
+    let left = api.delete(&api.scout, &format!("/chats/{chat}/participants/{}", api.scout.id)).await;
+    assert_eq!(left.status, 200);
+    assert_eq!(*api.get(&api.scout, "/chats").await.data(), json!([]));
+    assert_eq!(api.get(&api.scout, &format!("/chats/{chat}")).await.code(), (404, "not_found"));
+    assert_eq!(api.post(&api.scout, &format!("/chats/{chat}"), Value::Null).await.status, 405);
+}

@@ -1,0 +1,228 @@
+//! Working through messages: next, listings by state, attempts.
+
+use std::time::Duration;
+
+use actix_web::http::Method;
+use actix_web::test::TestRequest;
+use serde_json::{Value, json};
+
+use crate::harness::{Answer, Api};
+
+async fn step(api: &Api, chat: &str, message: &str, step: &str) -> Answer {
+    let body = if step == "failed" { json!({"error": "no luck"}) } else { Value::Null };
+    api.post(&api.helper, &format!("/chats/{chat}/messages/{message}/{step}"), body).await
+}
+
+async fn listed(api: &Api, chat: &str, query: &str) -> Vec<String> {
+    let answer = api.get(&api.helper, &format!("/chats/{chat}/messages{query}")).await;
+    answer.column("id").into_iter().map(str::to_owned).collect()
+}
+
+#[actix_web::test]
+async fn next_is_the_oldest_open_message_or_nothing() {
+    let api = Api::new().await;
+    let chat = api.room().await;
+    let next = format!("/chats/{chat}/messages/next");
+    let empty = api.get(&api.helper, &next).await;
+    assert_eq!((empty.status, empty.body), (204, Value::Null));
+
+    let one = api.tell(api.ann.caller, chat, &api.helper, "one").await;
+    let two = api.tell(api.ann.caller, chat, &api.helper, "two").await;
+    let chat = chat.to_string();
+    for _ in 0..2 {
+        assert_eq!(api.get(&api.helper, &next).await.data()["id"], one);
+    }
+    assert_eq!(api.get(&api.scout, &next).await.status, 204);
+    step(&api, &chat, &one, "processing").await;
+    assert_eq!(api.get(&api.helper, &next).await.data()["id"], one);
+    step(&api, &chat, &one, "processed").await;
+    assert_eq!(api.get(&api.helper, &next).await.data()["id"], two);
+    step(&api, &chat, &two, "processing").await;
+    step(&api, &chat, &two, "failed").await;
+    assert_eq!(api.get(&api.helper, &next).await.data()["id"], two);
+}
+
+#[actix_web::test]
+async fn attempts_are_numbered_and_shown() {
+    let api = Api::new().await;
+    let room = api.room().await;
+    let message = api.tell(api.ann.caller, room, &api.helper, "hi").await;
+    let chat = room.to_string();
+    let told = |status: &str, attempt: u32| {
+        json!({"data": {
+            "id": message, "chat_room_id": chat, "status": status, "attempt_number": attempt, "success": true,
+        }})
+    };
+    let mut times = Vec::new();
+    for (name, status, attempt) in [
+        ("processing", "processing", 1),
+        ("failed", "failed", 1),
+        ("processing", "processing", 2),
+        ("processing", "processing", 3),
+        ("processed", "processed", 3),
+    ] {
+        times.push(api.now());
+        let answer = step(&api, &chat, &message, name).await;
+        assert_eq!((answer.status, answer.body), (200, told(status, attempt)));
+        api.world.clock.advance(Duration::from_secs(1));
+    }
+    let attempt = |number: u32, status: &str, started: usize, completed: usize, error: Value| {
+        json!({
+            "attempt_number": number, "status": status, "error": error,
+            "started_at": times[started], "completed_at": times[completed],
+        })
+    };
+    let attempts = json!([
+        attempt(1, "failed", 0, 1, json!("no luck")),
+        attempt(2, "failed", 2, 3, json!("superseded by a new attempt")),
+        attempt(3, "success", 3, 4, Value::Null),
+    ]);
+    let answer = api.get(&api.helper, &format!("/chats/{chat}/messages?status=processed")).await;
+    let metadata = &answer.data()[0]["metadata"];
+    assert_eq!(metadata["attempts"], attempts);
+    let own = json!({
+        "status": "processed", "current_attempt": 3, "attempts": attempts,
+        "delivered_at": null, "processed_at": times[4],
+    });
+    assert_eq!(metadata["delivery_status"], json!({api.helper.id.to_string(): own}));
+}
+
+#[actix_web::test]
+async fn closing_needs_an_open_attempt() {
+    let api = Api::new().await;
+    let room = api.room().await;
+    let message = api.tell(api.ann.caller, room, &api.helper, "hi").await;
+    let chat = room.to_string();
+    let refused = (422, "validation_error", vec!["/processing_attempt"]);
+    assert_eq!(step(&api, &chat, &message, "processed").await.refusal(), refused);
+    assert_eq!(step(&api, &chat, &message, "failed").await.refusal(), refused);
+    for close in ["processed", "failed"] {
+        step(&api, &chat, &message, "processing").await;
+        assert_eq!(step(&api, &chat, &message, close).await.status, 200);
+        assert_eq!(step(&api, &chat, &message, "processed").await.refusal(), refused);
+        assert_eq!(step(&api, &chat, &message, "failed").await.refusal(), refused);
+    }
+}
+
+#[actix_web::test]
+async fn a_message_of_another_room_is_not_there() {
+    let api = Api::new().await;
+    let (room, other) = (api.room().await, api.room().await);
+    let message = api.tell(api.ann.caller, room, &api.helper, "hi").await;
+    for name in ["processing", "processed", "failed"] {
+        let answer = step(&api, &other.to_string(), &message, name).await;
+        assert_eq!(answer.code(), (404, "not_found"), "{name}");
+    }
+}
+
+/// Clients drive the whole cycle on a message that is their own.
+#[actix_web::test]
+async fn any_message_of_the_room_can_be_worked_on() {
+    let api = Api::new().await;
+    let room = api.room().await;
+    let own = api.tell(api.helper.caller, room, &api.scout, "mine").await;
+    let chat = room.to_string();
+    assert_eq!(step(&api, &chat, &own, "processing").await.status, 200);
+    assert_eq!(step(&api, &chat, &own, "failed").await.status, 200);
+    assert_eq!(api.get(&api.helper, &format!("/chats/{chat}/messages/next")).await.status, 204);
+}
+
+#[actix_web::test]
+async fn bodies_of_steps() {
+    let api = Api::new().await;
+    let chat = api.room().await;
+    let message = api.tell(api.ann.caller, chat, &api.helper, "hi").await;
+    let base = format!("/chats/{chat}/messages/{message}");
+    for name in ["processing", "processed"] {
+        let path = format!("{base}/{name}");
+        // Some clients announce JSON and send nothing.
+        let empty = TestRequest::with_uri(&format!("/api/v1/agent{path}"))
+            .method(Method::POST)
+            .insert_header(("x-api-key", api.helper.key.clone()))
+            .insert_header(("content-type", "application/json"));
+        assert_eq!(api.send(empty).await.status, 200, "{name}");
+        api.post(&api.helper, &format!("{base}/processing"), Value::Null).await;
+        assert_eq!(api.post(&api.helper, &path, json!({})).await.status, 200, "{name}");
+        let answer = api.post(&api.helper, &path, json!({"x": 1})).await;
+        assert_eq!(answer.refusal(), (400, "bad_request", vec!["/x"]), "{name}");
+    }
+    let path = format!("{base}/failed");
+    for body in
+        [json!({}), json!({"error": ""}), json!({"error": null}), json!({"error": "x".repeat(16_385)})]
+    {
+        let answer = api.post(&api.helper, &path, body).await;
+        assert_eq!(answer.refusal(), (422, "validation_error", vec!["/error"]));
+    }
+    let answer = api.post(&api.helper, &path, json!({"error": "x", "code": 1})).await;
+    assert_eq!(answer.refusal(), (400, "bad_request", vec!["/code"]));
+}
+
+#[actix_web::test]
+async fn listings_by_state() {
+    let api = Api::new().await;
+    let room = api.room().await;
+    let chat = room.to_string();
+    let mut ids = Vec::new();
+    for steps in [&[][..], &["processing"], &["processing", "processed"], &["processing", "failed"]] {
+        let id = api.tell(api.ann.caller, room, &api.helper, "hi").await;
+        for name in steps {
+            step(&api, &chat, &id, name).await;
+        }
+        ids.push(id);
+    }
+    api.tell(api.ann.caller, room, &api.scout, "for somebody else").await;
+    api.tell(api.helper.caller, room, &api.scout, "own").await;
+    for (query, expected) in [
+        ("", vec![0, 1, 3]),
+        ("?status=pending", vec![0, 3]),
+        ("?status=processing", vec![1]),
+        ("?status=processed", vec![2]),
+        ("?status=failed", vec![3]),
+        ("?status=all", vec![0, 1, 2, 3]),
+        ("?status=all&sort_order=asc", vec![0, 1, 2, 3]),
+        ("?status=all&sort_order=desc", vec![3, 2, 1, 0]),
+    ] {
+        let expected = expected.into_iter().map(|index: usize| ids[index].clone()).collect::<Vec<_>>();
+        assert_eq!(listed(&api, &chat, query).await, expected, "{query}");
+    }
+    let answer = api.get(&api.helper, &format!("/chats/{chat}/messages?status=all&limit=9")).await;
+    let expected = json!({"has_more": false, "limit": 9, "next_cursor": null, "status_filter": "all"});
+    assert_eq!(answer.body["metadata"], expected);
+}
+
+#[actix_web::test]
+async fn listings_go_on_by_cursor_with_the_same_filters_only() {
+    let api = Api::new().await;
+    let room = api.room().await;
+    let mut ids = Vec::new();
+    for _ in 0..5 {
+        ids.push(api.tell(api.ann.caller, room, &api.helper, "hi").await);
+    }
+    let base = format!("/chats/{room}/messages?status=all&limit=2&sort_order=desc");
+    let first = api.get(&api.helper, &base).await;
+    let cursor = first.body["metadata"]["next_cursor"].as_str().unwrap();
+    let second = api.get(&api.helper, &format!("{base}&cursor={cursor}")).await;
+    let seen = [first.column("id"), second.column("id")].concat();
+    assert_eq!(seen, [&*ids[4], &*ids[3], &*ids[2], &*ids[1]]);
+    for other in ["status=all&sort_order=asc", "status=pending&sort_order=desc", "sort_order=desc"] {
+        let answer = api.get(&api.helper, &format!("/chats/{room}/messages?{other}&cursor={cursor}")).await;
+        assert_eq!(answer.refusal(), (422, "cursor_filter_mismatch", vec!["/cursor"]), "{other}");
+    }
+    // Page numbers are exact too.
+    let page = api.get(&api.helper, &format!("/chats/{room}/messages?page=3&page_size=2")).await;
+    assert_eq!(page.column("id"), [&*ids[4]]);
+    let metadata = json!({
+        "has_more": false, "limit": 2, "next_cursor": null,
+        "page": 3, "page_size": 2, "total_count": 5, "total_pages": 3,
+    });
+    assert_eq!(page.body["metadata"], metadata);
+}
+
+#[actix_web::test]
+async fn wrong_filters_are_refused() {
+    let api = Api::new().await;
+    let chat = api.room().await;
+    let answer =
+        api.get(&api.helper, &format!("/chats/{chat}/messages?status=open&sort_order=up&limit=0")).await;
+    assert_eq!(answer.refusal(), (422, "validation_error", vec!["/limit", "/sort_order", "/status"]));
+}

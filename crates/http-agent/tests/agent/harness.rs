@@ -1,0 +1,159 @@
+//! The interface mounted on a fresh world, with two tenants.
+//!
+//! Ann owns Helper and Scout; Bob owns Rival. In [`Api::room`] Helper is owner, Ann admin and
+//! Scout member.
+
+use actix_web::http::Method;
+use actix_web::test::{TestRequest, init_service, read_body};
+use actix_web::{App, web};
+use domain::caller::Caller;
+use domain::chat::{AddParticipantCommand, CreateChat, Role};
+use domain::id::ChatId;
+use domain::message::{MentionKind, MessageContent, RequestedMention, SendMessage};
+use domain::ports::Clock;
+use http_wire::request_scope::RequestScope;
+use serde_json::{Value, json};
+use testkit::{TestAgent, TestUser, World};
+use uuid::Uuid;
+
+pub(crate) struct Api {
+    pub(crate) world: World,
+    pub(crate) ann: TestUser,
+    pub(crate) helper: TestAgent,
+    pub(crate) scout: TestAgent,
+    pub(crate) bob: TestUser,
+    pub(crate) rival: TestAgent,
+}
+
+/// What came back.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    /// Null when there was no body.
+    pub(crate) body: Value,
+}
+
+impl Answer {
+    pub(crate) fn data(&self) -> &Value {
+        &self.body["data"]
+    }
+
+    /// Status, code and the pointers of the details.
+    pub(crate) fn refusal(&self) -> (u16, &str, Vec<&str>) {
+        let error = &self.body["error"];
+        assert!(error["request_id"].as_str().is_some_and(|id| !id.is_empty()), "{self:?}");
+        let pointers = error["details"].as_object().map(|map| map.keys().map(String::as_str).collect());
+        (self.status, error["code"].as_str().unwrap_or_default(), pointers.unwrap_or_default())
+    }
+
+    pub(crate) fn code(&self) -> (u16, &str) {
+        (self.status, self.body["error"]["code"].as_str().unwrap_or_default())
+    }
+
+    /// One member of every row.
+    pub(crate) fn column(&self, name: &str) -> Vec<&str> {
+        let rows = self.data().as_array().unwrap();
+        rows.iter().map(|row| row[name].as_str().unwrap()).collect()
+    }
+}
+
+impl Api {
+    pub(crate) async fn new() -> Self {
+        let world = World::new();
+        let ann = world.user("ann").await;
+        let helper = world.agent(&ann, "Helper").await;
+        let scout = world.agent(&ann, "Scout").await;
+        let bob = world.user("bob").await;
+        let rival = world.agent(&bob, "Rival").await;
+        Self { world, ann, helper, scout, bob, rival }
+    }
+
+    pub(crate) async fn send(&self, request: TestRequest) -> Answer {
+        let world = &self.world;
+        let app = App::new()
+            .wrap(RequestScope)
+            .app_data(web::Data::from(world.accounts.clone()))
+            .app_data(web::Data::from(world.chats.clone()))
+            .app_data(web::Data::from(world.messages.clone()))
+            .app_data(web::Data::from(world.deliveries.clone()))
+            .app_data(web::Data::from(world.activity.clone()))
+            .configure(http_agent::configure);
+        let app = init_service(app).await;
+        let (status, bytes) = match actix_web::dev::Service::call(&app, request.to_request()).await {
+            Ok(response) => (response.status().as_u16(), read_body(response).await),
+            Err(error) => {
+                let response = error.error_response();
+                let status = response.status().as_u16();
+                (status, actix_web::body::to_bytes(response.into_body()).await.unwrap())
+            }
+        };
+        let body = if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes).unwrap() };
+        Answer { status, body }
+    }
+
+    /// Calls a path below `/api/v1/agent`; a null body is none.
+    pub(crate) async fn call(&self, key: &str, method: Method, path: &str, body: &Value) -> Answer {
+        let request = TestRequest::with_uri(&format!("/api/v1/agent{path}"))
+            .method(method)
+            .insert_header(("x-api-key", key));
+        let request = if body.is_null() { request } else { request.set_json(body) };
+        self.send(request).await
+    }
+
+    pub(crate) async fn get(&self, agent: &TestAgent, path: &str) -> Answer {
+        self.call(&agent.key, Method::GET, path, &Value::Null).await
+    }
+
+    pub(crate) async fn post(&self, agent: &TestAgent, path: &str, body: Value) -> Answer {
+        self.call(&agent.key, Method::POST, path, &body).await
+    }
+
+    pub(crate) async fn delete(&self, agent: &TestAgent, path: &str) -> Answer {
+        self.call(&agent.key, Method::DELETE, path, &Value::Null).await
+    }
+
+    /// A room of Helper (owner), Ann (admin) and Scout (member).
+    pub(crate) async fn room(&self) -> ChatId {
+        let chat = self.empty_room(self.helper.caller).await;
+        self.add(self.helper.caller, chat, self.ann.id.uuid(), Role::Admin).await;
+        self.add(self.helper.caller, chat, self.scout.id.uuid(), Role::Member).await;
+        chat
+    }
+
+    pub(crate) async fn empty_room(&self, owner: impl Into<Caller>) -> ChatId {
+        self.world.chats.create(owner, CreateChat::default()).await.unwrap().id
+    }
+
+    pub(crate) async fn add(&self, by: impl Into<Caller>, chat: ChatId, candidate: Uuid, role: Role) {
+        let command = AddParticipantCommand { candidate, role };
+        self.world.chats.add_participant(by, chat, command).await.unwrap();
+    }
+
+    /// Says `text` to `agent`; gives the message's id.
+    pub(crate) async fn tell(
+        &self,
+        from: impl Into<Caller>,
+        chat: ChatId,
+        agent: &TestAgent,
+        text: &str,
+    ) -> String {
+        let mention = RequestedMention {
+            id: Some(agent.id.to_string()),
+            handle: None,
+            kind: Some(MentionKind::Mention),
+        };
+        let content = MessageContent::new(text.to_owned()).unwrap();
+        let command = SendMessage { content, mentions: vec![mention] };
+        self.world.messages.send(from, chat, command).await.unwrap().id.to_string()
+    }
+
+    /// The present instant as it goes over the wire.
+    pub(crate) fn now(&self) -> String {
+        self.world.clock.now().to_string()
+    }
+}
+
+/// A text that mentions `agent`, as a wrapped body.
+pub(crate) fn text_for(id: impl ToString, content: &str) -> Value {
+    json!({"message": {"content": content, "mentions": [{"id": id.to_string()}]}})
+}

@@ -1,0 +1,19 @@
+//! `POST /chats`.
+
+use actix_web::{HttpResponse, web};
+use domain::chat::ChatService;
+use http_wire::auth::UserAuth;
+use http_wire::body::CreateChatBody;
+use http_wire::envelope::Data;
+use http_wire::error::ApiError;
+use http_wire::strict_json::StrictJson;
+use http_wire::view::ChatView;
+
+pub(crate) async fn create(
+    UserAuth(caller): UserAuth,
+    StrictJson { body, .. }: StrictJson<CreateChatBody>,
+    chats: web::Data<ChatService>,
+) -> Result<HttpResponse, ApiError> {
+    let chat = chats.create(caller, body.0).await?;
+    Ok(Data::created(ChatView::new(&chat)))
+}

@@ -1,0 +1,15 @@
+//! The human interface under `/api/v1/me` (`rest` 6).
+//!
+//! [`configure`] mounts it. [`routes`] shows every path on one screen; a handler turns a body
+//! into a command, calls one use case, and shows what came of it.
+
+mod account;
+mod chat;
+mod message;
+mod participant;
+pub mod routes;
+
+pub use routes::configure;
+
+/// Rows of a list when nothing is said.
+const DEFAULT_ROWS: u32 = 20;

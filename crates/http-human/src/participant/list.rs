@@ -1,0 +1,64 @@
+//! `GET /chats/{chat_id}/participants`: who came first stands first.
+
+use actix_web::{HttpResponse, web};
+use domain::chat::{ChatService, Participant};
+use domain::id::ParticipantKind;
+use domain::page::{Page, PageRequest, Position};
+use http_wire::auth::UserAuth;
+use http_wire::cursor::CursorScope;
+use http_wire::envelope::List;
+use http_wire::error::ApiError;
+use http_wire::page::PageQuery;
+use http_wire::path::ChatPath;
+use http_wire::query::{FromQuery, QueryReader, StrictQuery};
+use http_wire::strict_json::Told;
+use http_wire::view::ParticipantView;
+
+use crate::DEFAULT_ROWS;
+
+pub(crate) struct ListParticipantsQuery {
+    page: PageQuery,
+    kind: Option<ParticipantKind>,
+}
+
+impl FromQuery for ListParticipantsQuery {
+    fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
+        let page = PageQuery::read(query);
+        let kind = query.parsed("participant_type", "Invalid value for enum", ParticipantKind::parse);
+        Ok(Self { page: page?, kind: kind? })
+    }
+}
+
+pub(crate) async fn list(
+    UserAuth(caller): UserAuth,
+    path: ChatPath,
+    StrictQuery(query): StrictQuery<ListParticipantsQuery>,
+    chats: web::Data<ChatService>,
+) -> Result<HttpResponse, ApiError> {
+    let scope = CursorScope::list("me/participants")
+        .of(path.chat.uuid())
+        .of(caller.user.uuid())
+        .filtered("participant_type", query.kind.map_or("", ParticipantKind::as_str));
+    let window = query.page.window(scope, DEFAULT_ROWS)?;
+    let mut participants = chats.roster(caller, path.chat).await?.participants;
+    participants.retain(|participant| query.kind.is_none_or(|kind| kind == participant.id.kind()));
+    let page = part(participants, window.request);
+    Ok(List::ok(page.rows.iter().map(ParticipantView::new), window.metadata(&page)))
+}
+
+/// The wanted part of a roster, which always comes whole.
+fn part(participants: Vec<Participant>, request: PageRequest) -> Page<Participant> {
+    let total = participants.len();
+    let offset = usize::try_from(request.slice.offset()).unwrap_or(usize::MAX);
+    let seen = |participant: &Participant| {
+        let place = position(participant);
+        request.slice.after().is_some_and(|last| (place.key, place.id) <= (last.key, last.id))
+    };
+    let overfetch = request.slice.limit() as usize + 1;
+    let rows = participants.into_iter().skip_while(seen).skip(offset).take(overfetch).collect();
+    Page::from_overfetch(rows, request, u64::try_from(total).ok(), position)
+}
+
+fn position(participant: &Participant) -> Position {
+    Position { key: participant.joined_at.micros(), id: participant.id.uuid() }
+}

@@ -1,0 +1,102 @@
+//! Registering and listing agents.
+
+use std::time::Duration;
+
+use actix_web::http::Method;
+use serde_json::{Value, json};
+
+use crate::harness::Api;
+
+#[actix_web::test]
+async fn a_registered_agent_comes_with_its_key_once() {
+    let api = Api::new().await;
+    let body = json!({"agent": {"name": " Größe & Co ", "description": "Weighs things."}});
+    let answer = api.post(&api.ann, "/agents/register", body).await;
+    assert_eq!(answer.status, 201);
+    let agent = answer.data()["agent"].clone();
+    let now = api.now();
+    let expected = json!({
+        "id": agent["id"], "name": "Größe & Co", "handle": "ann/groesse-co", "slug": "groesse-co",
+        "description": "Weighs things.", "bio": null, "model_type": null, "tags": [], "is_external": true,
+        "listed_in_directory": agent["listed_in_directory"], "registry_access": agent["registry_access"],
+        "shared_with_organization": agent["shared_with_organization"],
+        "system_prompt_id": null, "avatar_url": null,
+        "owner_id": api.ann.id.to_string(), "owner_uuid": api.ann.id.to_string(),
+        "feature_flags": {"ff_file_transfer": false, "ff_room_tasks": false},
+        "created_at": now, "inserted_at": now, "updated_at": now,
+    });
+    assert_eq!(agent, expected);
+    let key = answer.data()["credentials"]["api_key"].as_str().unwrap().to_owned();
+    // The key is an agent's.
+    assert_eq!(api.call(&key, Method::GET, "/agents", &Value::Null).await.code(), (403, "forbidden"));
+    let listed = api.get(&api.ann, "/agents").await;
+    assert!(!listed.body.to_string().contains(&key));
+    let rows = listed.data().as_array().unwrap();
+    assert!(rows.contains(&agent), "the list shows the same record");
+}
+
+#[actix_web::test]
+async fn a_name_is_taken_once_per_owner() {
+    let api = Api::new().await;
+    let body = json!({"name": "Helper", "description": "another"});
+    let answer = api.post(&api.ann, "/agents/register", body.clone()).await;
+    assert_eq!(answer.refusal(), (422, "validation_error", vec!["name"]));
+    assert_eq!(answer.body["error"]["details"]["name"], json!(["has already been taken"]));
+    assert_eq!(api.post(&api.bob, "/agents/register", body).await.status, 201);
+}
+
+#[actix_web::test]
+async fn wrong_agents_are_refused() {
+    let api = Api::new().await;
+    for (body, expected) in [
+        (json!({}), (422, "validation_error", vec!["/description", "/name"])),
+        (json!({"agent": {}}), (422, "validation_error", vec!["/agent/description", "/agent/name"])),
+        (
+            json!({"agent": {"name": "a\nb", "description": "x".repeat(501)}}),
+            (422, "validation_error", vec!["/agent/description", "/agent/name"]),
+        ),
+        (
+            json!({"agent": {"name": 1, "description": " "}}),
+            (422, "validation_error", vec!["/agent/description", "/agent/name"]),
+        ),
+        (json!({"agent": {"name": "x", "owner": "bob"}}), (400, "bad_request", vec!["/agent/owner"])),
+        (json!({"agent": {}, "x": 1}), (400, "bad_request", vec!["/x"])),
+    ] {
+        let answer = api.post(&api.ann, "/agents/register", body).await;
+        assert_eq!(answer.refusal(), expected);
+    }
+    assert_eq!(api.get(&api.ann, "/agents").await.column("name").len(), 2);
+}
+
+#[actix_web::test]
+async fn agents_are_listed_newest_first_in_both_styles() {
+    let api = Api::new().await;
+    for number in 0..23 {
+        api.world.clock.advance(Duration::from_secs(1));
+        let body = json!({"name": format!("agent {number:02}"), "description": "x"});
+        assert_eq!(api.post(&api.bob, "/agents/register", body).await.status, 201);
+    }
+    let mut names = (0..23).rev().map(|number| format!("agent {number:02}")).collect::<Vec<_>>();
+    names.push("Rival".to_owned());
+
+    let first = api.get(&api.bob, "/agents").await;
+    assert_eq!(first.column("name"), names[..20]);
+    let cursor = first.body["metadata"]["next_cursor"].as_str().unwrap();
+    let expected = json!({
+        "available_filters": [], "sortable_fields": [], "has_more": true, "limit": 20,
+        "next_cursor": cursor, "page": 1, "page_size": 20, "total_count": 24, "total_pages": 2,
+    });
+    assert_eq!(first.body["metadata"], expected);
+
+    let rest = api.get(&api.bob, &format!("/agents?cursor={cursor}")).await;
+    assert_eq!(rest.column("name"), names[20..]);
+    let expected = json!({
+        "available_filters": [], "sortable_fields": [], "has_more": false, "limit": 20, "next_cursor": null,
+    });
+    assert_eq!(rest.body["metadata"], expected);
+    assert_eq!(api.get(&api.bob, "/agents?page=2").await.column("name"), names[20..]);
+    assert_eq!(api.get(&api.bob, "/agents?page=1&page_size=100").await.column("name"), names);
+    // A cursor of somebody else's list is none of this one.
+    let foreign = api.get(&api.ann, &format!("/agents?cursor={cursor}")).await;
+    assert_eq!(foreign.refusal(), (422, "validation_error", vec!["/cursor"]));
+}

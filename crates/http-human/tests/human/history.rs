@@ -1,0 +1,147 @@
+//! All that was said and done in a room.
+
+use std::time::Duration;
+
+use domain::delivery::DeliveryStep;
+use domain::id::MessageId;
+use domain::message::{EventContent, EventMetadata, MessageKind, PostEvent};
+use serde_json::{Value, json};
+
+use crate::harness::Api;
+
+async fn think(api: &Api, chat: domain::id::ChatId, content: &str) {
+    let command = PostEvent {
+        kind: MessageKind::Thought,
+        content: EventContent::new(content.to_owned()).unwrap(),
+        metadata: EventMetadata::default(),
+    };
+    api.world.messages.post_event(api.helper.caller, chat, command).await.unwrap();
+}
+
+#[actix_web::test]
+async fn a_human_sees_everything_newest_first_with_what_became_of_it() {
+    let api = Api::new().await;
+    let chat = api.room().await;
+    let id = api.tell(api.ann.caller, chat, &api.helper, "question").await;
+    let sent_at = api.now();
+    let message = MessageId::parse(&id).unwrap();
+    api.world.clock.advance(Duration::from_secs(1));
+    let started_at = api.now();
+    api.world.deliveries.advance(api.helper.caller, chat, message, DeliveryStep::Begin).await.unwrap();
+    think(&api, chat, "hm").await;
+
+    let answer = api.get(&api.ann, &format!("/chats/{chat}/messages")).await;
+    assert_eq!(answer.column("message_type"), ["thought", "text"]);
+    let attempt = |agent: bool| {
+        let mut attempt = json!({
+            "attempt_number": 1, "status": "processing", "error": null,
+            "started_at": started_at, "completed_at": null,
+        });
+        if agent {
+            attempt["agent_id"] = json!(api.helper.id.to_string());
+        }
+        attempt
+    };
+    let text = &answer.data()[1];
+    let expected = json!({
+        "id": id, "content": format!("@[[{}]] question", api.helper.id), "message_type": "text",
+        "sender_id": api.ann.id.to_string(), "sender_type": "User", "sender_name": text["sender_name"],
+        "chat_room_id": chat.to_string(), "thread_id": null, "attachments": [],
+        "inserted_at": sent_at, "updated_at": text["updated_at"],
+        "metadata": {
+            "mentions": [{
+                "id": api.helper.id.to_string(), "handle": "ann/helper", "name": "Helper",
+                "username": "ann/helper", "kind": "mention",
+            }],
+            "status": "sent",
+            "delivery_status": {api.helper.id.to_string(): {
+                "status": "processing", "current_attempt": 1, "attempts": [attempt(false)],
+                "delivered_at": null, "processed_at": null,
+            }},
+            "attempts": [attempt(true)],
+        },
+    });
+    assert_eq!(*text, expected);
+    assert!(text["sender_name"].as_str().is_some_and(|name| !name.is_empty()));
+    assert_eq!(answer.data()[0]["metadata"], json!({}));
+    assert_eq!(answer.data()[0]["sender_name"], "Helper");
+}
+
+#[actix_web::test]
+async fn history_pages_in_both_styles() {
+    let api = Api::new().await;
+    let chat = api.room().await;
+    let mut ids = Vec::new();
+    for _ in 0..25 {
+        ids.insert(0, api.tell(api.ann.caller, chat, &api.helper, "hi").await);
+    }
+    let path = format!("/chats/{chat}/messages");
+    let first = api.get(&api.ann, &path).await;
+    let cursor = first.body["metadata"]["next_cursor"].as_str().unwrap();
+    let expected = json!({
+        "has_more": true, "limit": 20, "next_cursor": cursor,
+        "page": 1, "page_size": 20, "total_count": 25, "total_pages": 2,
+    });
+    assert_eq!(
+        (first.column("id"), &first.body["metadata"]),
+        (ids[..20].iter().map(String::as_str).collect(), &expected)
+    );
+    // What is written meanwhile shows on the first page only.
+    api.tell(api.ann.caller, chat, &api.helper, "newer").await;
+    let rest = api.get(&api.ann, &format!("{path}?cursor={cursor}&limit=10")).await;
+    assert_eq!(rest.column("id"), ids[20..]);
+    assert_eq!(rest.body["metadata"], json!({"has_more": false, "limit": 10, "next_cursor": null}));
+    let page = api.get(&api.ann, &format!("{path}?page=3&page_size=10")).await;
+    assert_eq!(page.column("id"), ids[19..]);
+    assert_eq!(page.body["metadata"]["total_count"], 26);
+    let all = api.get(&api.ann, &format!("{path}?page_size=100")).await;
+    assert_eq!(all.column("id").len(), 26);
+}
+
+#[actix_web::test]
+async fn history_can_be_of_one_kind_or_since_a_moment() {
+    let api = Api::new().await;
+    let chat = api.room().await;
+    let path = format!("/chats/{chat}/messages");
+    api.tell(api.ann.caller, chat, &api.helper, "one").await;
+    let then = api.now();
+    api.world.clock.advance(Duration::from_secs(1));
+    think(&api, chat, "two").await;
+    api.tell(api.ann.caller, chat, &api.helper, "three").await;
+
+    let kinds = async |query: String| -> Vec<Value> {
+        let answer = api.get(&api.ann, &format!("{path}?{query}")).await;
+        answer.data().as_array().unwrap().iter().map(|row| row["message_type"].clone()).collect()
+    };
+    assert_eq!(kinds("message_type=thought".into()).await, ["thought"]);
+    assert_eq!(kinds("message_type=error".into()).await, Vec::<Value>::new());
+    assert_eq!(kinds(format!("since={then}")).await, ["text", "thought"]);
+    assert_eq!(kinds(format!("since={then}&message_type=text&page=1")).await, ["text"]);
+    assert_eq!(kinds(format!("since={}", then.replace('Z', "%2B00:00"))).await, ["text", "thought"]);
+
+    for (query, pointer) in
+        [("message_type=shout", "/message_type"), ("since=yesterday", "/since"), ("limit=x", "/limit")]
+    {
+        let answer = api.get(&api.ann, &format!("{path}?{query}")).await;
+        assert_eq!(answer.refusal(), (422, "validation_error", vec![pointer]), "{query}");
+    }
+}
+
+#[actix_web::test]
+async fn a_cursor_belongs_to_its_filters() {
+    let api = Api::new().await;
+    let chat = api.room().await;
+    let path = format!("/chats/{chat}/messages");
+    for _ in 0..3 {
+        api.tell(api.ann.caller, chat, &api.helper, "hi").await;
+    }
+    let first = api.get(&api.ann, &format!("{path}?limit=1&message_type=text")).await;
+    let cursor = first.body["metadata"]["next_cursor"].as_str().unwrap();
+    let same = api.get(&api.ann, &format!("{path}?limit=1&message_type=text&cursor={cursor}")).await;
+    assert_eq!(same.status, 200);
+    assert_ne!(same.column("id"), first.column("id"));
+    for other in ["", "&message_type=error", "&message_type=text&since=2026-01-01T00:00:00Z"] {
+        let answer = api.get(&api.ann, &format!("{path}?cursor={cursor}{other}")).await;
+        assert_eq!(answer.refusal(), (422, "cursor_filter_mismatch", vec!["/cursor"]), "{other}");
+    }
+}

@@ -1,0 +1,67 @@
+//! Sending texts as a human.
+
+use serde_json::json;
+
+use crate::harness::{Api, text_for};
+
+#[actix_web::test]
+async fn a_sent_text_tells_its_recipients() {
+    let api = Api::new().await;
+    let chat = api.room().await;
+    let path = format!("/chats/{chat}/messages");
+    let body =
+        json!({"message": {"content": "hi", "mentions": [{"id": api.helper.id.to_string(), "name": "?"}]}});
+    let answer = api.post(&api.ann, &path, body).await;
+    let recipient =
+        json!({"id": api.helper.id.to_string(), "handle": "ann/helper", "name": "Helper", "type": "Agent"});
+    let expected = json!({"data": {
+        "id": answer.data()["id"], "chat_room_id": chat.to_string(), "success": true, "recipients": [recipient],
+    }});
+    assert_eq!((answer.status, &answer.body), (201, &expected));
+    let waiting = api.world.deliveries.next(api.helper.caller, chat).await.unwrap().unwrap();
+    assert_eq!(json!(waiting.id.to_string()), answer.data()["id"]);
+}
+
+#[actix_web::test]
+async fn a_text_for_nobody_is_accepted() {
+    let api = Api::new().await;
+    let chat = api.room().await;
+    let path = format!("/chats/{chat}/messages");
+    for body in [json!({"content": "one"}), json!({"message": {"content": "two", "mentions": []}})] {
+        let answer = api.post(&api.ann, &path, body).await;
+        assert_eq!((answer.status, &answer.data()["recipients"]), (201, &json!([])));
+    }
+    assert!(api.world.deliveries.next(api.helper.caller, chat).await.unwrap().is_none());
+    assert_eq!(api.get(&api.ann, &path).await.column("content"), ["two", "one"]);
+}
+
+#[actix_web::test]
+async fn rules_on_mentions_hold_for_humans_too() {
+    let api = Api::new().await;
+    let path = format!("/chats/{}/messages", api.room().await);
+    for (mentions, code) in [
+        (json!([{}]), "mention_missing_identifier"),
+        (json!([{"id": api.helper.id.to_string(), "kind": null}]), "invalid_mention_kind"),
+        (json!([{"handle": "bob/rival"}]), "handle_not_found"),
+        (json!([{"id": api.rival.id.to_string()}]), "mentioned_participant_not_in_room"),
+        (json!([{"handle": "@Ann"}]), "cannot_mention_self"),
+        (json!([{"handle": "ann/helper"}, {"username": "ann/helper"}]), "duplicate_mentions"),
+    ] {
+        let answer = api.post(&api.ann, &path, json!({"content": "hi", "mentions": mentions})).await;
+        assert_eq!(answer.code(), (422, code), "{mentions}");
+    }
+    assert_eq!(*api.get(&api.ann, &path).await.data(), json!([]));
+}
+
+#[actix_web::test]
+async fn wrong_bodies_are_refused() {
+    let api = Api::new().await;
+    let path = format!("/chats/{}/messages", api.room().await);
+    let typed = json!({"message": {"content": "x", "message_type": "thought"}});
+    let answer = api.post(&api.ann, &path, typed).await;
+    assert_eq!(answer.refusal(), (400, "bad_request", vec!["/message/message_type"]));
+    let answer = api.post(&api.ann, &path, text_for(api.helper.id, " ")).await;
+    assert_eq!(answer.refusal(), (422, "validation_error", vec!["/message/content"]));
+    let attached = json!({"content": "x", "attachment_ids": ["f"]});
+    assert_eq!(api.post(&api.ann, &path, attached).await.code(), (422, "unknown_attachment"));
+}

@@ -1,0 +1,39 @@
+//! `POST …/participants`.
+
+use domain::chat::{AddParticipantCommand, Role};
+use domain::id::parse_uuid;
+
+use crate::error::{ApiError, ErrorCode};
+use crate::strict_json::{FromBody, ObjectReader, Told};
+
+/// Somebody to be added to a room.
+#[derive(Clone, Debug)]
+pub struct AddParticipantBody {
+    participant_id: String,
+    role: Role,
+}
+
+impl AddParticipantBody {
+    /// What is asked for. A text that is no id is nobody's, so it is 404 like an unknown one.
+    pub fn into_command(self) -> Result<AddParticipantCommand, ApiError> {
+        let candidate = parse_uuid(&self.participant_id)
+            .ok_or_else(|| ApiError::new(ErrorCode::NotFound, "No such user or agent among your peers"))?;
+        Ok(AddParticipantCommand { candidate, role: self.role })
+    }
+}
+
+impl FromBody for AddParticipantBody {
+    const WRAPPER: Option<&'static str> = Some("participant");
+
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
+        let participant_id = body.text("participant_id", Ok::<_, String>);
+        let role = match body.any("role") {
+            None => Ok(Role::default()),
+            Some(value) => value
+                .as_str()
+                .and_then(Role::parse)
+                .ok_or_else(|| body.fault("role", "Invalid value for enum")),
+        };
+        Ok(Self { participant_id: participant_id?, role: role? })
+    }
+}

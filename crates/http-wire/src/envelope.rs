@@ -1,0 +1,49 @@
+//! Successful answers: `{"data": …}`, lists with `metadata` beside it (`rest` 2).
+
+use actix_web::HttpResponse;
+use actix_web::http::StatusCode;
+use serde::Serialize;
+
+/// One thing.
+#[derive(Debug, Serialize)]
+pub struct Data<T> {
+    data: T,
+}
+
+impl<T: Serialize> Data<T> {
+    /// 200.
+    pub fn ok(data: T) -> HttpResponse {
+        HttpResponse::Ok().json(Self { data })
+    }
+
+    /// 201.
+    pub fn created(data: T) -> HttpResponse {
+        HttpResponse::build(StatusCode::CREATED).json(Self { data })
+    }
+}
+
+/// A part of a list.
+#[derive(Debug, Serialize)]
+pub struct List<T, M> {
+    data: Vec<T>,
+    /// The same as `metadata`, for the lists where old clients look for it here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    meta: Option<M>,
+    metadata: M,
+}
+
+impl<T: Serialize, M: Serialize> List<T, M> {
+    /// 200.
+    pub fn ok(rows: impl IntoIterator<Item = T>, metadata: M) -> HttpResponse {
+        HttpResponse::Ok().json(Self { data: rows.into_iter().collect(), meta: None, metadata })
+    }
+
+    /// 200, with the metadata under both its names (`rest` 13 #14).
+    pub fn ok_with_meta(rows: impl IntoIterator<Item = T>, metadata: M) -> HttpResponse
+    where
+        M: Clone,
+    {
+        let meta = Some(metadata.clone());
+        HttpResponse::Ok().json(Self { data: rows.into_iter().collect(), meta, metadata })
+    }
+}

@@ -1,0 +1,110 @@
+//! The table of error codes: variant, status, word on the wire (`rest` 3, `websocket` 1.3).
+
+use actix_web::http::StatusCode;
+
+macro_rules! codes {
+    ($($(#[$doc:meta])* $variant:ident = $status:ident, $text:literal;)+) => {
+        /// Which failure it is; decides the status.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        pub enum ErrorCode {
+            $($(#[$doc])* $variant,)+
+        }
+
+        impl ErrorCode {
+            /// Every code.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// The word on the wire.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $text,)+
+                }
+            }
+
+            /// The status of the answer.
+            pub const fn status(self) -> StatusCode {
+                match self {
+                    $(Self::$variant => StatusCode::$status,)+
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    /// The request cannot be read, or a body holds a property that is not known.
+    BadRequest = BAD_REQUEST, "bad_request";
+    /// Socket upgrade: `on_conflict` is neither of its two words.
+    InvalidOnConflict = BAD_REQUEST, "invalid_on_conflict";
+    /// No credential, or none that is valid.
+    Unauthorized = UNAUTHORIZED, "unauthorized";
+    /// The caller is known and may not.
+    Forbidden = FORBIDDEN, "forbidden";
+    /// The room would be without an owner.
+    CannotRemoveSoleOwner = FORBIDDEN, "cannot_remove_sole_owner";
+    /// There is nothing there, or nothing that the caller may know of.
+    NotFound = NOT_FOUND, "not_found";
+    /// The path is known, the method is not one of its own.
+    MethodNotAllowed = METHOD_NOT_ALLOWED, "method_not_allowed";
+    /// The body did not arrive in time.
+    RequestTimeout = REQUEST_TIMEOUT, "request_timeout";
+    /// What was asked for stands already.
+    Conflict = CONFLICT, "conflict";
+    /// Socket upgrade: the agent has a live socket and `on_conflict=reject` was asked for.
+    ConnectionConflict = CONFLICT, "connection_conflict";
+    /// The body is larger than anything that could be accepted.
+    ContentTooLarge = PAYLOAD_TOO_LARGE, "content_too_large";
+    /// The body is not JSON.
+    UnsupportedMediaType = UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type";
+    /// Values are wrong; `details` says which.
+    ValidationError = UNPROCESSABLE_ENTITY, "validation_error";
+    /// An agent's text that is for nobody.
+    MentionsRequired = UNPROCESSABLE_ENTITY, "mentions_required";
+    /// The sender names itself.
+    CannotMentionSelf = UNPROCESSABLE_ENTITY, "cannot_mention_self";
+    /// Somebody is named twice.
+    DuplicateMentions = UNPROCESSABLE_ENTITY, "duplicate_mentions";
+    /// Somebody is named who is not in the room.
+    MentionedParticipantNotInRoom = UNPROCESSABLE_ENTITY, "mentioned_participant_not_in_room";
+    /// A mention of an unknown kind.
+    InvalidMentionKind = UNPROCESSABLE_ENTITY, "invalid_mention_kind";
+    /// Nobody in the room has the handle.
+    HandleNotFound = UNPROCESSABLE_ENTITY, "handle_not_found";
+    /// A mention with neither id nor handle.
+    MentionMissingIdentifier = UNPROCESSABLE_ENTITY, "mention_missing_identifier";
+    /// An attachment that is not in the room.
+    UnknownAttachment = UNPROCESSABLE_ENTITY, "unknown_attachment";
+    /// A cursor that was made with other filters.
+    CursorFilterMismatch = UNPROCESSABLE_ENTITY, "cursor_filter_mismatch";
+    /// Too many requests.
+    RateLimited = TOO_MANY_REQUESTS, "rate_limited";
+    /// Socket upgrade: too many connects.
+    TooManyRequests = TOO_MANY_REQUESTS, "too_many_requests";
+    /// A defect on this side.
+    InternalError = INTERNAL_SERVER_ERROR, "internal_error";
+    /// The server cannot work right now; trying again is right.
+    ServiceUnavailable = SERVICE_UNAVAILABLE, "service_unavailable";
+    /// Socket upgrade: the server cannot keep track of sockets right now.
+    TrackingFailed = SERVICE_UNAVAILABLE, "tracking_failed";
+}
+
+impl ErrorCode {
+    /// The code for a bare status, as the framework's own failures have.
+    pub fn of_status(status: StatusCode) -> Self {
+        match status {
+            StatusCode::UNAUTHORIZED => Self::Unauthorized,
+            StatusCode::FORBIDDEN => Self::Forbidden,
+            StatusCode::NOT_FOUND => Self::NotFound,
+            StatusCode::METHOD_NOT_ALLOWED => Self::MethodNotAllowed,
+            StatusCode::REQUEST_TIMEOUT => Self::RequestTimeout,
+            StatusCode::CONFLICT => Self::Conflict,
+            StatusCode::PAYLOAD_TOO_LARGE => Self::ContentTooLarge,
+            StatusCode::UNSUPPORTED_MEDIA_TYPE => Self::UnsupportedMediaType,
+            StatusCode::UNPROCESSABLE_ENTITY => Self::ValidationError,
+            StatusCode::TOO_MANY_REQUESTS => Self::RateLimited,
+            StatusCode::SERVICE_UNAVAILABLE => Self::ServiceUnavailable,
+            status if status.is_server_error() => Self::InternalError,
+            _ => Self::BadRequest,
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Every domain error, as clients are told of it.
+//!
+//! The matches are exhaustive, so that a new variant does not compile until it has an answer.
+//! Pointers are those of the wrapped form of a body; [`ApiError::without_wrapper`] shortens them.
+
+use domain::account::{AuthenticateError, RegisterError};
+use domain::activity::ReportActivityError;
+use domain::chat::{
+    AddParticipantError, AddRefused, DeleteChatError, ReadChatError, RemoveParticipantError, RemoveRefused,
+};
+use domain::delivery::{AdvanceError, ReadDeliveriesError};
+use domain::message::{MentionError, PostEventError, ReadMessagesError, SendMessageError};
+use domain::store::StoreError;
+use serde_json::{Map, Value};
+
+use super::render::INTERNAL_MESSAGE;
+use super::{ApiError, ErrorCode};
+
+/// After how many seconds a client may try a store again that could not work.
+const STORE_RETRY_SECONDS: u32 = 1;
+
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> Self {
+        match &error {
+            StoreError::Unavailable(_) => {
+                Self::new(ErrorCode::ServiceUnavailable, "The server cannot work right now, try again")
+                    .with_retry_after(STORE_RETRY_SECONDS)
+            }
+            StoreError::Broken(_) => Self::new(ErrorCode::InternalError, INTERNAL_MESSAGE),
+        }
+        .with_cause(error)
+    }
+}
+
+impl From<AuthenticateError> for ApiError {
+    fn from(error: AuthenticateError) -> Self {
+        match error {
+            AuthenticateError::Unauthorized => unauthorized(),
+            AuthenticateError::NotThisAgent => {
+                Self::new(ErrorCode::Forbidden, "The credential may not act as this agent")
+            }
+            AuthenticateError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<RegisterError> for ApiError {
+    fn from(error: RegisterError) -> Self {
+        match error {
+            RegisterError::NameTaken => Self::validation().with_detail("name", "has already been taken"),
+            RegisterError::OwnerGone => unauthorized(),
+            RegisterError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<ReadChatError> for ApiError {
+    fn from(error: ReadChatError) -> Self {
+        match error {
+            ReadChatError::ChatNotFound => chat_not_found(),
+            ReadChatError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<DeleteChatError> for ApiError {
+    fn from(error: DeleteChatError) -> Self {
+        match error {
+            DeleteChatError::ChatNotFound => chat_not_found(),
+            DeleteChatError::NotOwner => Self::new(ErrorCode::Forbidden, "Only an owner may delete the chat"),
+            DeleteChatError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<AddParticipantError> for ApiError {
+    fn from(error: AddParticipantError) -> Self {
+        match error {
+            AddParticipantError::Refused(AddRefused::ChatNotFound) => chat_not_found(),
+            AddParticipantError::Refused(AddRefused::PeerNotFound) => {
+                Self::new(ErrorCode::NotFound, "No such user or agent among your peers")
+            }
+            AddParticipantError::Refused(AddRefused::AlreadyParticipant) => {
+                Self::new(ErrorCode::Conflict, "The participant is already in the chat")
+            }
+            AddParticipantError::Refused(AddRefused::RoleTooLow) => {
+                Self::new(ErrorCode::Forbidden, "Your role in the chat does not let you give this role")
+            }
+            AddParticipantError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<RemoveParticipantError> for ApiError {
+    fn from(error: RemoveParticipantError) -> Self {
+        let refused = match error {
+            RemoveParticipantError::Refused(refused) => refused,
+            RemoveParticipantError::Store(error) => return error.into(),
+        };
+        match refused {
+            RemoveRefused::ChatNotFound => chat_not_found(),
+            RemoveRefused::ParticipantNotFound => {
+                Self::new(ErrorCode::NotFound, "No such participant in the chat")
+            }
+            RemoveRefused::RoleTooLow => Self::new(
+                ErrorCode::Forbidden,
+                "Your role in the chat does not let you remove this participant",
+            ),
+            RemoveRefused::AgentRemovesUser => {
+                Self::new(ErrorCode::Forbidden, "An agent may not remove a user from a chat")
+            }
+            RemoveRefused::SoleOwner => {
+                Self::new(ErrorCode::CannotRemoveSoleOwner, "The only owner cannot leave the chat")
+            }
+        }
+    }
+}
+
+impl From<ReadMessagesError> for ApiError {
+    fn from(error: ReadMessagesError) -> Self {
+        match error {
+            ReadMessagesError::ChatNotFound => chat_not_found(),
+            ReadMessagesError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<ReadDeliveriesError> for ApiError {
+    fn from(error: ReadDeliveriesError) -> Self {
+        match error {
+            ReadDeliveriesError::ChatNotFound => chat_not_found(),
+            ReadDeliveriesError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<AdvanceError> for ApiError {
+    fn from(error: AdvanceError) -> Self {
+        match error {
+            AdvanceError::NotFound => Self::new(ErrorCode::NotFound, "No such message in a chat of yours"),
+            // The pointer is what clients look for (`rest` 13 #10).
+            AdvanceError::NoActiveAttempt => {
+                Self::validation().with_detail("/processing_attempt", "there is no active processing attempt")
+            }
+            AdvanceError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<ReportActivityError> for ApiError {
+    fn from(error: ReportActivityError) -> Self {
+        match error {
+            ReportActivityError::ChatNotFound => chat_not_found(),
+            ReportActivityError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<PostEventError> for ApiError {
+    fn from(error: PostEventError) -> Self {
+        match error {
+            PostEventError::ChatNotFound => chat_not_found(),
+            PostEventError::NotAnEvent => {
+                Self::validation().with_detail("/event/message_type", "Invalid value for enum")
+            }
+            PostEventError::AttentionKind => Self::validation()
+                .with_detail("/event/metadata/kind", "must be question, assumption, failure or review"),
+            PostEventError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<SendMessageError> for ApiError {
+    fn from(error: SendMessageError) -> Self {
+        match error {
+            SendMessageError::ChatNotFound => chat_not_found(),
+            SendMessageError::Mention(error) => error.into(),
+            SendMessageError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<MentionError> for ApiError {
+    fn from(error: MentionError) -> Self {
+        let said = |code, message: &str| Self::new(code, message);
+        match error {
+            MentionError::MissingIdentifier { index } => at_mention(
+                said(ErrorCode::MentionMissingIdentifier, "A mention needs an id or a handle"),
+                index,
+                "needs an id or a handle",
+            ),
+            MentionError::InvalidKind { index } => at_mention(
+                said(ErrorCode::InvalidMentionKind, "A mention's kind is mention or reference"),
+                index,
+                "kind must be mention or reference",
+            ),
+            MentionError::HandleNotFound { index, available } => at_mention(
+                said(ErrorCode::HandleNotFound, "Nobody in the chat has the handle of a mention"),
+                index,
+                "nobody in the chat has this handle",
+            )
+            .with_details(available_handles(available)),
+            // One client compares the message with this word, not the code (`rest` 13 #9).
+            MentionError::NotInRoom { index, available } => at_mention(
+                said(
+                    ErrorCode::MentionedParticipantNotInRoom,
+                    ErrorCode::MentionedParticipantNotInRoom.as_str(),
+                ),
+                index,
+                "is not a participant of the chat",
+            )
+            .with_details(available_handles(available)),
+            MentionError::SelfMention { index } => at_mention(
+                said(ErrorCode::CannotMentionSelf, "The sender cannot mention itself"),
+                index,
+                "is the sender",
+            ),
+            MentionError::Duplicate { index } => at_mention(
+                said(ErrorCode::DuplicateMentions, "Nobody can be mentioned twice"),
+                index,
+                "is mentioned already",
+            ),
+            MentionError::Required => {
+                said(ErrorCode::MentionsRequired, "An agent's message must mention a participant")
+                    .with_detail("/message/mentions", "must mention at least one participant")
+            }
+        }
+    }
+}
+
+fn at_mention(error: ApiError, index: usize, fault: &str) -> ApiError {
+    error.with_detail(format!("/message/mentions/{index}"), fault)
+}
+
+fn available_handles(handles: Vec<String>) -> Map<String, Value> {
+    Map::from_iter([("available_handles".to_owned(), Value::from(handles))])
+}
+
+fn chat_not_found() -> ApiError {
+    ApiError::new(ErrorCode::NotFound, "No such chat among yours")
+}
+
+pub(crate) fn unauthorized() -> ApiError {
+    ApiError::new(ErrorCode::Unauthorized, "A valid credential is needed")
+}

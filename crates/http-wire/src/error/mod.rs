@@ -1,0 +1,144 @@
+//! Failures as clients see them.
+//!
+//! [`code`] is the table of codes, [`mapping`](self) turns every domain error into an
+//! [`ApiError`], and [`render`] writes the envelope. Nothing else in the workspace decides on a
+//! status for a failure.
+
+pub mod code;
+mod mapping;
+pub mod render;
+
+use std::error::Error;
+use std::fmt;
+
+use actix_web::http::StatusCode;
+use actix_web::http::header::{HeaderName, HeaderValue, RETRY_AFTER};
+use actix_web::{HttpResponse, ResponseError};
+use serde_json::{Map, Value};
+
+pub use code::ErrorCode;
+pub(crate) use mapping::unauthorized;
+
+/// A failure that is to be told to a client: a code, a sentence, perhaps details.
+///
+/// `message` and `details` are for the client; the cause, which is not, stays apart and goes
+/// to the log only.
+pub struct ApiError {
+    code: ErrorCode,
+    status: StatusCode,
+    message: String,
+    details: Map<String, Value>,
+    headers: Vec<(HeaderName, HeaderValue)>,
+    cause: Option<Box<dyn Error + Send + Sync>>,
+}
+
+impl ApiError {
+    /// A failure with the status that belongs to `code`.
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            status: code.status(),
+            message: message.into(),
+            details: Map::new(),
+            headers: Vec::new(),
+            cause: None,
+        }
+    }
+
+    /// A 422 `validation_error` without details yet.
+    pub fn validation() -> Self {
+        Self::new(ErrorCode::ValidationError, "Request validation failed")
+    }
+
+    /// A 500 for something that cannot be unless this side is wired wrongly.
+    pub(crate) fn defect(what: &'static str) -> Self {
+        Self::new(ErrorCode::InternalError, render::INTERNAL_MESSAGE).with_cause(what)
+    }
+
+    /// Adds what is wrong with the value at `pointer`, a JSON pointer or a member's bare name.
+    pub fn with_detail(mut self, pointer: impl Into<String>, message: impl fmt::Display) -> Self {
+        let faults = self.details.entry(pointer).or_insert_with(|| Value::Array(Vec::new()));
+        if let Value::Array(faults) = faults {
+            faults.push(Value::String(message.to_string()));
+        }
+        self
+    }
+
+    /// Adds members to `details`, replacing those of the same name.
+    pub fn with_details(mut self, details: Map<String, Value>) -> Self {
+        self.details.extend(details);
+        self
+    }
+
+    /// Tells the client when to come back.
+    pub fn with_retry_after(mut self, seconds: u32) -> Self {
+        self.headers.push((RETRY_AFTER, HeaderValue::from(seconds)));
+        self
+    }
+
+    /// Keeps the cause for the log.
+    pub fn with_cause(mut self, cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        self.cause = Some(cause.into());
+        self
+    }
+
+    /// The same failure of a body that was sent without its wrapper: `/message/content` becomes
+    /// `/content`, so that pointers point into what the client wrote.
+    pub fn without_wrapper(mut self, wrapper: &str) -> Self {
+        let details = std::mem::take(&mut self.details).into_iter();
+        self.details = details
+            .map(|(pointer, faults)| {
+                let inner = pointer.strip_prefix('/').and_then(|rest| rest.strip_prefix(wrapper));
+                match inner {
+                    Some(inner) if inner.starts_with('/') => (inner.to_owned(), faults),
+                    _ => (pointer, faults),
+                }
+            })
+            .collect();
+        self
+    }
+
+    /// Which failure it is.
+    pub fn code(&self) -> ErrorCode {
+        self.code
+    }
+
+    /// What the client is told in words.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// What the client is told about single values.
+    pub fn details(&self) -> &Map<String, Value> {
+        &self.details
+    }
+}
+
+impl fmt::Debug for ApiError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ApiError({}: {})", self.code.as_str(), self.message)
+    }
+}
+
+impl fmt::Display for ApiError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.code.as_str(), self.message)
+    }
+}
+
+impl Error for ApiError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.cause.as_deref().map(|cause| cause as &(dyn Error + 'static))
+    }
+}
+
+impl ResponseError for ApiError {
+    fn status_code(&self) -> StatusCode {
+        self.status
+    }
+
+    fn error_response(&self) -> HttpResponse {
+        // Only a request scope knows the id; it renders again, with it.
+        render::response(self, "")
+    }
+}

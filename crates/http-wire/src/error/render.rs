@@ -1,0 +1,92 @@
+//! Writing the envelope `{"error": {code, message, request_id, details?}}` (`rest` 3), and the
+//! log line that goes with it.
+
+use std::error::Error;
+
+use actix_web::HttpResponse;
+use actix_web::http::StatusCode;
+use actix_web::http::header::HeaderName;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::{ApiError, ErrorCode};
+
+/// The header under which every answer carries its request's id.
+pub const REQUEST_ID_HEADER: HeaderName = HeaderName::from_static("x-request-id");
+
+#[derive(Serialize)]
+struct Envelope<'a> {
+    error: Body<'a>,
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    code: &'static str,
+    message: &'a str,
+    /// Clients cannot read an error without it (`rest` 13 #1).
+    request_id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    details: Option<&'a Map<String, Value>>,
+}
+
+impl ApiError {
+    /// The failure that a bare status of at least 400 stands for; the status is kept.
+    pub(crate) fn of_status(status: StatusCode) -> Self {
+        let code = ErrorCode::of_status(status);
+        let message = match code {
+            ErrorCode::NotFound => "There is nothing under this path",
+            ErrorCode::MethodNotAllowed => "The path does not know this method",
+            ErrorCode::InternalError => INTERNAL_MESSAGE,
+            _ => status.canonical_reason().unwrap_or("The request failed"),
+        };
+        Self { status, ..Self::new(code, message) }
+    }
+}
+
+/// All that a client learns of a defect.
+pub(super) const INTERNAL_MESSAGE: &str = "Something went wrong on the server";
+
+/// The whole answer.
+pub(crate) fn response(error: &ApiError, request_id: &str) -> HttpResponse {
+    let mut builder = HttpResponse::build(error.status);
+    for (name, value) in &error.headers {
+        builder.insert_header((name.clone(), value.clone()));
+    }
+    // Every 422 has details: the oldest client cannot read one without (`rest` 9).
+    let wanted = error.status == StatusCode::UNPROCESSABLE_ENTITY || !error.details.is_empty();
+    builder.json(Envelope {
+        error: Body {
+            code: error.code.as_str(),
+            message: &error.message,
+            request_id,
+            details: wanted.then_some(&error.details),
+        },
+    })
+}
+
+/// One line for one failure: what is ours with its whole chain of causes, the rest quietly.
+pub(crate) fn log(error: &ApiError) {
+    let code = error.code.as_str();
+    if error.status == StatusCode::SERVICE_UNAVAILABLE {
+        tracing::warn!(error.code = code, cause = %Chain(error), "request refused for now");
+    } else if error.status.is_server_error() {
+        tracing::error!(error.code = code, cause = %Chain(error), "request failed");
+    } else {
+        tracing::debug!(error.code = code, "request refused");
+    }
+}
+
+/// The causes of a failure, outermost first.
+struct Chain<'a>(&'a ApiError);
+
+impl std::fmt::Display for Chain<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0.message)?;
+        let mut next = self.0.source();
+        while let Some(cause) = next {
+            write!(f, ": {cause}")?;
+            next = cause.source();
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,23 @@
+//! What both REST interfaces and the socket upgrade share, so that the two edges cannot drift.
+//!
+//! In the order in which a request meets them:
+//!
+//! - [`request_scope`]: request id, log span, and the error envelope around every failure;
+//! - [`auth`]: from a credential to a caller;
+//! - [`path`], [`query`], [`strict_json`]: raw text to typed values, with every fault named;
+//!   [`body`] holds the bodies that both interfaces know;
+//! - [`page`], [`cursor`]: which part of a list, and how to go on from there;
+//! - [`view`], [`envelope`]: what goes out;
+//! - [`error`]: the only place where a domain error becomes a status and a code.
+
+pub mod auth;
+pub mod body;
+pub mod cursor;
+pub mod envelope;
+pub mod error;
+pub mod page;
+pub mod path;
+pub mod query;
+pub mod request_scope;
+pub mod strict_json;
+pub mod view;

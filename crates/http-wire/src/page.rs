@@ -1,0 +1,218 @@
+//! Which part of a list is asked for, and what is said about it (`rest` 2).
+//!
+//! Most lists know two styles: a cursor, exact while others write, and page numbers. Page
+//! members stand in the metadata only for readers of the second style, because the list must be
+//! counted for them, and are left out, never null, for the first.
+
+use domain::page::{Page, PageRequest, Slice};
+use serde::Serialize;
+
+use crate::cursor::CursorScope;
+use crate::error::ApiError;
+use crate::query::QueryReader;
+use crate::strict_json::Told;
+
+/// The most rows of one answer; a larger wish is cut to it (`semantics` 5.7).
+const MAX_ROWS: u32 = 100;
+
+/// The paging parameters of a list of both styles.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct PageQuery {
+    cursor: Option<String>,
+    limit: Option<u32>,
+    page: Option<u32>,
+    page_size: Option<u32>,
+}
+
+impl PageQuery {
+    /// Takes the four parameters.
+    pub fn read(query: &mut QueryReader) -> Result<Self, Told> {
+        let cursor = query.text("cursor");
+        let numbers = ["limit", "page", "page_size"].map(|name| query.positive(name));
+        let [limit, page, page_size] = numbers;
+        let wanted = Self { cursor: cursor?, limit: limit?, page: page?, page_size: page_size? };
+        if wanted.cursor.is_some() && wanted.numbered() {
+            return Err(query.fault("cursor", "cannot be used together with page and page_size"));
+        }
+        Ok(wanted)
+    }
+
+    /// The part that is wanted of the list `scope`, `default_rows` long if nothing else is said.
+    pub fn window(self, scope: CursorScope, default_rows: u32) -> Result<Window, ApiError> {
+        let rows = |wanted: Option<u32>| wanted.unwrap_or(default_rows).min(MAX_ROWS);
+        if self.numbered() {
+            let size = rows(self.page_size.or(self.limit));
+            let slice = Slice::Numbered { number: self.page.unwrap_or(1), size };
+            return Ok(Window { request: PageRequest { slice, count: true }, scope });
+        }
+        // Who says nothing may be of either style: a cursor to go on with, and the page members.
+        let count = self.cursor.is_none() && self.limit.is_none();
+        let after = self.cursor.map(|cursor| scope.decode(&cursor)).transpose()?;
+        let slice = Slice::After { after, limit: rows(self.limit) };
+        Ok(Window { request: PageRequest { slice, count }, scope })
+    }
+
+    const fn numbered(&self) -> bool {
+        self.page.is_some() || self.page_size.is_some()
+    }
+}
+
+/// The paging parameters of a list that knows page numbers only.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct NumberedQuery {
+    page: Option<u32>,
+    page_size: Option<u32>,
+}
+
+impl NumberedQuery {
+    /// Takes the two parameters.
+    pub fn read(query: &mut QueryReader) -> Result<Self, Told> {
+        let [page, page_size] = ["page", "page_size"].map(|name| query.positive(name));
+        Ok(Self { page: page?, page_size: page_size? })
+    }
+
+    /// The part that is wanted.
+    pub fn request(self, default_rows: u32) -> PageRequest {
+        let size = self.page_size.unwrap_or(default_rows).min(MAX_ROWS);
+        PageRequest { slice: Slice::Numbered { number: self.page.unwrap_or(1), size }, count: true }
+    }
+}
+
+/// A part of a list that is about to be read.
+#[derive(Clone, Copy, Debug)]
+pub struct Window {
+    /// What the store is asked for.
+    pub request: PageRequest,
+    scope: CursorScope,
+}
+
+impl Window {
+    /// What is said about the page that came of it.
+    pub fn metadata<T>(&self, page: &Page<T>) -> PageMetadata {
+        let next_cursor = page.next.map(|position| self.scope.encode(position));
+        PageMetadata {
+            has_more: next_cursor.is_some(),
+            limit: self.request.slice.limit(),
+            next_cursor,
+            numbers: NumberedMetadata::of(self.request, page.total),
+        }
+    }
+}
+
+/// Metadata of a list of both styles.
+#[derive(Clone, Debug, Serialize)]
+pub struct PageMetadata {
+    has_more: bool,
+    limit: u32,
+    /// Null exactly when `has_more` is false.
+    next_cursor: Option<String>,
+    #[serde(flatten)]
+    numbers: Option<NumberedMetadata>,
+}
+
+/// Metadata of page numbers.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct NumberedMetadata {
+    page: u32,
+    page_size: u32,
+    total_count: u64,
+    total_pages: u64,
+}
+
+impl NumberedMetadata {
+    /// `None` when nothing was counted.
+    pub fn of(request: PageRequest, total: Option<u64>) -> Option<Self> {
+        let page = match request.slice {
+            Slice::Numbered { number, .. } => number,
+            Slice::After { .. } => 1,
+        };
+        let page_size = request.slice.limit();
+        let total_count = total.filter(|_| request.count)?;
+        Some(Self { page, page_size, total_count, total_pages: total_count.div_ceil(u64::from(page_size)) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::query::{self, FromQuery};
+
+    struct Paged(PageQuery);
+
+    impl FromQuery for Paged {
+        fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
+            PageQuery::read(query).map(Self)
+        }
+    }
+
+    const SCOPE: fn() -> CursorScope = || CursorScope::list("rows");
+
+    fn request(text: &str) -> Result<PageRequest, ApiError> {
+        query::parse::<Paged>(text)?.0.window(SCOPE(), 20).map(|window| window.request)
+    }
+
+    fn after(limit: u32, count: bool) -> PageRequest {
+        PageRequest { slice: Slice::After { after: None, limit }, count }
+    }
+
+    fn numbered(number: u32, size: u32) -> PageRequest {
+        PageRequest { slice: Slice::Numbered { number, size }, count: true }
+    }
+
+    #[test]
+    fn styles_are_told_apart_by_what_is_given() {
+        assert_eq!(request("").unwrap(), after(20, true));
+        assert_eq!(request("limit=5").unwrap(), after(5, false));
+        assert_eq!(request("limit=5000").unwrap(), after(100, false));
+        assert_eq!(request("page=3").unwrap(), numbered(3, 20));
+        assert_eq!(request("page_size=100").unwrap(), numbered(1, 100));
+        assert_eq!(request("page=2&page_size=99999999999999").unwrap(), numbered(2, 100));
+        assert_eq!(request("page=2&limit=7").unwrap(), numbered(2, 7));
+        assert_eq!(request("page=99999999999999").unwrap(), numbered(u32::MAX, 20));
+    }
+
+    #[test]
+    fn wrong_numbers_are_refused_with_their_pointer() {
+        for parameter in ["limit", "page", "page_size"] {
+            for value in ["0", "-1", "x", "1.5", "", "%2B1", "0x10", "١"] {
+                let error = request(&format!("{parameter}={value}")).unwrap_err();
+                assert!(error.details().contains_key(&format!("/{parameter}")), "{parameter}={value}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_fault_of_a_query_is_told() {
+        let error = request("limit=0&page=0&page=1&color=red").unwrap_err();
+        let pointers = error.details().keys().map(String::as_str).collect::<Vec<_>>();
+        assert_eq!(pointers, ["/color", "/limit", "/page"]);
+        assert_eq!(error.details()["/color"][0], "Unexpected field: color");
+    }
+
+    #[test]
+    fn a_cursor_goes_with_limit_only() {
+        let place = domain::page::Position { key: 4, id: uuid::Uuid::nil() };
+        let cursor = SCOPE().encode(place);
+        let slice = Slice::After { after: Some(place), limit: 9 };
+        assert_eq!(
+            request(&format!("cursor={cursor}&limit=9")).unwrap(),
+            PageRequest { slice, count: false }
+        );
+        for other in ["page=1", "page_size=5"] {
+            let error = request(&format!("cursor={cursor}&{other}")).unwrap_err();
+            assert!(error.details().contains_key("/cursor"), "{other}");
+        }
+    }
+
+    #[test]
+    fn empty_lists_have_no_pages() {
+        let window = PageQuery::default().window(SCOPE(), 20).unwrap();
+        let page = Page::<()> { rows: Vec::new(), next: None, total: Some(0) };
+        let metadata = serde_json::to_value(window.metadata(&page)).unwrap();
+        let expected = serde_json::json!({
+            "has_more": false, "limit": 20, "next_cursor": null,
+            "page": 1, "page_size": 20, "total_count": 0, "total_pages": 0,
+        });
+        assert_eq!(metadata, expected);
+    }
+}

@@ -1,0 +1,54 @@
+//! Ids in paths. One that is malformed names nothing, so it is 404 like one that is unknown.
+
+use std::future::{Ready, ready};
+
+use actix_web::dev::Payload;
+use actix_web::{FromRequest, HttpRequest};
+use domain::id::{ChatId, MessageId, parse_uuid};
+use uuid::Uuid;
+
+use crate::error::{ApiError, ErrorCode};
+
+/// `…/chats/{chat_id}`.
+#[derive(Clone, Copy, Debug)]
+pub struct ChatPath {
+    /// The room.
+    pub chat: ChatId,
+}
+
+/// `…/chats/{chat_id}/participants/{participant_id}`.
+#[derive(Clone, Copy, Debug)]
+pub struct ParticipantPath {
+    /// The room.
+    pub chat: ChatId,
+    /// Id of a user or an agent.
+    pub participant: Uuid,
+}
+
+/// `…/chats/{chat_id}/messages/{message_id}`.
+#[derive(Clone, Copy, Debug)]
+pub struct MessagePath {
+    /// The room.
+    pub chat: ChatId,
+    /// The message.
+    pub message: MessageId,
+}
+
+macro_rules! from_path {
+    ($path:ident { $($member:ident: $name:literal as $wrap:path),+ }) => {
+        impl FromRequest for $path {
+            type Error = ApiError;
+            type Future = Ready<Result<Self, ApiError>>;
+
+            fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+                let id = |name| request.match_info().get(name).and_then(parse_uuid);
+                let path = || Some(Self { $($member: $wrap(id($name)?)),+ });
+                ready(path().ok_or_else(|| ApiError::new(ErrorCode::NotFound, "The path names nothing")))
+            }
+        }
+    };
+}
+
+from_path!(ChatPath { chat: "chat_id" as ChatId::new });
+from_path!(ParticipantPath { chat: "chat_id" as ChatId::new, participant: "participant_id" as Uuid::from });
+from_path!(MessagePath { chat: "chat_id" as ChatId::new, message: "message_id" as MessageId::new });

@@ -1,0 +1,104 @@
+//! Query strings, read strictly: an unknown parameter or a wrong value is 422 (`rest` 1).
+
+use std::fmt::Display;
+use std::future::{Ready, ready};
+
+use actix_web::dev::Payload;
+use actix_web::web::Query;
+use actix_web::{FromRequest, HttpRequest};
+
+use crate::error::ApiError;
+use crate::strict_json::{Faults, Told};
+
+/// What can be read from a query string.
+pub trait FromQuery: Sized + 'static {
+    /// Takes every known parameter from `query`, telling it what is wrong; nothing is returned
+    /// early, so that all faults are told. What is left over afterwards is unknown.
+    fn from_query(query: &mut QueryReader) -> Result<Self, Told>;
+}
+
+/// The parameters of a request.
+#[derive(Clone, Debug)]
+pub struct StrictQuery<T>(pub T);
+
+/// An operation without parameters.
+#[derive(Clone, Copy, Debug)]
+pub struct NoQuery;
+
+impl FromQuery for NoQuery {
+    fn from_query(_: &mut QueryReader) -> Result<Self, Told> {
+        Ok(Self)
+    }
+}
+
+impl<T: FromQuery> FromRequest for StrictQuery<T> {
+    type Error = ApiError;
+    type Future = Ready<Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        ready(parse(request.query_string()).map(Self))
+    }
+}
+
+/// Reads parameters from the text behind the question mark.
+pub fn parse<T: FromQuery>(text: &str) -> Result<T, ApiError> {
+    let unreadable = |_| ApiError::validation().with_detail("", "the query string cannot be read");
+    let parameters = Query::<Vec<(String, String)>>::from_query(text).map_err(unreadable)?.into_inner();
+    let mut query = QueryReader { parameters, faults: Faults::default() };
+    let value = T::from_query(&mut query);
+    query.finish()?;
+    value.map_err(|_: Told| ApiError::validation())
+}
+
+/// Parameters that are taken out one by one; what is left is unknown.
+#[derive(Debug)]
+pub struct QueryReader {
+    parameters: Vec<(String, String)>,
+    faults: Faults,
+}
+
+impl QueryReader {
+    /// The parameter's text; giving it twice is a fault.
+    pub fn text(&mut self, name: &str) -> Result<Option<String>, Told> {
+        let mut values = self.parameters.extract_if(.., |(given, _)| given == name).map(|(_, value)| value);
+        let first = values.next();
+        match values.count() {
+            0 => Ok(first),
+            _ => Err(self.fault(name, "is given more than once")),
+        }
+    }
+
+    /// The parameter read by `parse`; `fault` is told when that gives nothing.
+    pub fn parsed<T>(
+        &mut self,
+        name: &str,
+        fault: &str,
+        parse: impl FnOnce(&str) -> Option<T>,
+    ) -> Result<Option<T>, Told> {
+        let text = self.text(name)?;
+        text.map(|text| parse(&text).ok_or_else(|| self.fault(name, fault))).transpose()
+    }
+
+    /// A number from 1; one that is too large for the machine counts as the largest.
+    pub fn positive(&mut self, name: &str) -> Result<Option<u32>, Told> {
+        self.parsed(name, "must be a whole number from 1", |text| {
+            let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+            let number = text.parse().unwrap_or(u32::MAX);
+            (digits && number > 0).then_some(number)
+        })
+    }
+
+    /// Says what is wrong with the parameter.
+    pub fn fault(&mut self, name: &str, fault: impl Display) -> Told {
+        self.faults.wrong(format!("/{name}"), fault)
+    }
+
+    fn finish(mut self) -> Result<(), ApiError> {
+        for (name, _) in std::mem::take(&mut self.parameters) {
+            let name = name.chars().take(100).collect::<String>();
+            let fault = format!("Unexpected field: {name}");
+            self.fault(&name, fault);
+        }
+        self.faults.into_result()
+    }
+}

@@ -1,0 +1,196 @@
+//! What stands around every request: its id, its log span, and the envelope of its failure.
+//!
+//! Every answer carries the id in `x-request-id`. Every answer of status 400 or more leaves as an
+//! error envelope, also what the framework itself refuses: unknown paths, wrong methods,
+//! unreadable headers. The query string never reaches the log, since old clients put keys there.
+
+use std::collections::hash_map::RandomState;
+use std::fmt;
+use std::future::{Future, Ready, ready};
+use std::hash::BuildHasher;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use actix_web::body::{EitherBody, MessageBody};
+use actix_web::dev::{Service, ServiceRequest, ServiceResponse, Transform};
+use actix_web::http::StatusCode;
+use actix_web::http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue, TRANSFER_ENCODING};
+use actix_web::{Error, HttpMessage, HttpResponse, ResponseError};
+use tracing::Instrument;
+
+use crate::error::ApiError;
+use crate::error::render::{self, REQUEST_ID_HEADER};
+
+/// The middleware; wraps the whole application, outermost.
+#[derive(Clone, Copy, Debug)]
+pub struct RequestScope;
+
+/// The id of the request at hand; stands in its extensions.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RequestId(Rc<str>);
+
+impl RequestId {
+    /// The most bytes of an id that a client brings along.
+    const MAX_BYTES: usize = 128;
+
+    /// The client's own id if it is a sane one, else a new one.
+    fn of(headers: &HeaderMap) -> Self {
+        let sane = |id: &&str| {
+            let known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+            (1..=Self::MAX_BYTES).contains(&id.len()) && id.bytes().all(known)
+        };
+        let inbound = headers.get(REQUEST_ID_HEADER).and_then(|value| value.to_str().ok()).filter(sane);
+        inbound.map_or_else(Self::fresh, |id| Self(id.into()))
+    }
+
+    /// 128 bits that tell nothing and do not repeat in practice: a counter, hashed under a
+    /// random key of this process.
+    fn fresh() -> Self {
+        static KEYS: LazyLock<[RandomState; 2]> = LazyLock::new(|| [RandomState::new(), RandomState::new()]);
+        static COUNTER: AtomicU64 = AtomicU64::new(0);
+        let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+        let [high, low] = [KEYS[0].hash_one(number), KEYS[1].hash_one(number)];
+        Self(format!("{high:016x}{low:016x}").into())
+    }
+
+    /// The id.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<S, B> Transform<S, ServiceRequest> for RequestScope
+where
+    S: Service<ServiceRequest, Response = ServiceResponse<B>, Error = Error> + 'static,
+    B: MessageBody + 'static,
+{
+    type Response = ServiceResponse<EitherBody<B>>;
+    type Error = Error;
+    type Transform = ScopedService<S>;
+    type InitError = ();
+    type Future = Ready<Result<Self::Transform, Self::InitError>>;
+
+    fn new_transform(&self, service: S) -> Self::Future {
+        ready(Ok(ScopedService { service }))
+    }
+}
+
+/// The application inside the scope.
+#[derive(Debug)]
+pub struct ScopedService<S> {
+    service: S,
+}
+
+impl<S, B> Service<ServiceRequest> for ScopedService<S>
+where
+    S: Service<ServiceRequest, Response = ServiceResponse<B>, Error = Error> + 'static,
+    B: MessageBody + 'static,
+{
+    type Response = ServiceResponse<EitherBody<B>>;
+    type Error = Error;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>>>>;
+
+    fn poll_ready(&self, context: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        self.service.poll_ready(context)
+    }
+
+    fn call(&self, request: ServiceRequest) -> Self::Future {
+        let id = RequestId::of(request.headers());
+        let span = tracing::info_span!("request", request.id = id.as_str(), http.method = %request.method());
+        request.extensions_mut().insert(id.clone());
+        let started = Instant::now();
+        let answer = span.in_scope(|| self.service.call(request));
+        let settled = async move {
+            match answer.await {
+                Ok(response) => Ok(settle(response, &id, started)),
+                Err(error) => Err(refuse(error, id)),
+            }
+        };
+        Box::pin(settled.instrument(span))
+    }
+}
+
+/// Puts the id on an answer, the envelope around a failure, and a line into the log.
+fn settle<B>(
+    response: ServiceResponse<B>,
+    id: &RequestId,
+    started: Instant,
+) -> ServiceResponse<EitherBody<B>> {
+    let failed = response.status().is_client_error() || response.status().is_server_error();
+    let mut response = if failed {
+        let (request, failure) = response.into_parts();
+        telling(failure.status(), failure.error(), render::log);
+        let enveloped = envelope(failure.status(), failure.error(), failure.headers(), id);
+        ServiceResponse::new(request, enveloped.map_into_right_body())
+    } else {
+        response.map_into_left_body()
+    };
+    if let Ok(value) = HeaderValue::from_str(id.as_str()) {
+        response.headers_mut().insert(REQUEST_ID_HEADER, value);
+    }
+    tracing::debug!(
+        http.route = response.request().match_pattern().as_deref().unwrap_or("none"),
+        http.status = response.status().as_u16(),
+        duration_us = started.elapsed().as_micros(),
+        "answered"
+    );
+    response
+}
+
+/// What a failed answer tells: an error of ours as it is, anything else by its status.
+fn telling<R>(status: StatusCode, error: Option<&Error>, tell: impl FnOnce(&ApiError) -> R) -> R {
+    match (error.and_then(Error::as_error::<ApiError>), error) {
+        (Some(known), _) => tell(known),
+        (None, Some(foreign)) => tell(&ApiError::of_status(status).with_cause(foreign.to_string())),
+        (None, None) => tell(&ApiError::of_status(status)),
+    }
+}
+
+/// The failure as an envelope; headers that say more about it, as `allow`, stay.
+fn envelope(status: StatusCode, error: Option<&Error>, headers: &HeaderMap, id: &RequestId) -> HttpResponse {
+    let mut enveloped = telling(status, error, |error| render::response(error, id.as_str()));
+    for (name, value) in headers {
+        let about_body = [CONTENT_TYPE, CONTENT_LENGTH, TRANSFER_ENCODING].contains(name);
+        if !about_body && !enveloped.headers().contains_key(name) {
+            enveloped.headers_mut().append(name.clone(), value.clone());
+        }
+    }
+    enveloped
+}
+
+/// A failure on the way to a handler, out of another middleware.
+fn refuse(error: Error, id: RequestId) -> Error {
+    telling(error.as_response_error().status_code(), Some(&error), render::log);
+    Refusal { error, id }.into()
+}
+
+#[derive(Debug)]
+struct Refusal {
+    error: Error,
+    id: RequestId,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl ResponseError for Refusal {
+    fn status_code(&self) -> StatusCode {
+        self.error.as_response_error().status_code()
+    }
+
+    fn error_response(&self) -> HttpResponse {
+        let own = self.error.error_response();
+        let mut enveloped = envelope(own.status(), Some(&self.error), own.headers(), &self.id);
+        if let Ok(value) = HeaderValue::from_str(self.id.as_str()) {
+            enveloped.headers_mut().insert(REQUEST_ID_HEADER, value);
+        }
+        enveloped
+    }
+}

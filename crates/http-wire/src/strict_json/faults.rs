@@ -1,0 +1,53 @@
+//! What is wrong with a body, gathered while it is read.
+
+use std::fmt;
+
+use crate::error::{ApiError, ErrorCode};
+
+/// A value is wrong, and that has been told to the reader; the whole input will be refused.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Told(());
+
+/// Unknown properties and wrong values, under their pointers.
+#[derive(Debug, Default)]
+pub(crate) struct Faults {
+    unknown: Vec<String>,
+    wrong: Vec<(String, String)>,
+}
+
+impl Faults {
+    /// The most faults that are told: an answer never grows with a hostile body.
+    const MAX: usize = 50;
+
+    pub(crate) fn unknown(&mut self, pointer: String) {
+        if self.unknown.len() < Self::MAX {
+            self.unknown.push(pointer);
+        }
+    }
+
+    pub(crate) fn wrong(&mut self, pointer: impl Into<String>, fault: impl fmt::Display) -> Told {
+        if self.wrong.len() < Self::MAX {
+            self.wrong.push((pointer.into(), fault.to_string()));
+        }
+        Told(())
+    }
+
+    /// The failure that the faults add up to, if there are any; an unknown property goes before
+    /// wrong values.
+    pub(crate) fn into_result(self) -> Result<(), ApiError> {
+        if let Some(first) = self.unknown.first() {
+            let error = ApiError::new(ErrorCode::BadRequest, format!("Unknown property: {first}"));
+            return Err(self
+                .unknown
+                .into_iter()
+                .fold(error, |error, p| error.with_detail(p, "is not known")));
+        }
+        if self.wrong.is_empty() {
+            return Ok(());
+        }
+        Err(self
+            .wrong
+            .into_iter()
+            .fold(ApiError::validation(), |error, (p, fault)| error.with_detail(p, fault)))
+    }
+}

@@ -1,0 +1,168 @@
+//! Request bodies, read strictly.
+//!
+//! What is not JSON at all is 400, as is a property that nobody knows (`rest` 12 #6); wrong values
+//! are 422, all of them named at once under the pointers that the client used. A body may stand
+//! in a wrapper (`{"message": {…}}`) or be flat (`rest` 12 #13, #14).
+
+mod faults;
+mod reader;
+mod scan;
+
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+use actix_web::dev::Payload;
+use actix_web::http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap};
+use actix_web::rt::time::timeout;
+use actix_web::web::{Bytes, BytesMut};
+use actix_web::{FromRequest, HttpRequest};
+use futures_util::StreamExt;
+use serde_json::{Map, Value};
+
+pub(crate) use faults::Faults;
+pub use faults::Told;
+pub use reader::ObjectReader;
+
+use crate::error::{ApiError, ErrorCode};
+
+/// The most bytes of a body. Enough for the longest text with every character escaped, so that
+/// a text that is too long is a 422 with its pointer.
+pub const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
+
+/// How long a body may take to arrive.
+const READ_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// What can be read from a body.
+pub trait FromBody: Sized + 'static {
+    /// The property that may hold the whole body.
+    const WRAPPER: Option<&'static str> = None;
+
+    /// Takes every known property from `body`, telling it what is wrong; nothing is returned
+    /// early, so that all faults are told. What is left over afterwards is unknown.
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told>;
+}
+
+/// A body that was read, and the form it had.
+#[derive(Clone, Debug)]
+pub struct StrictJson<T> {
+    /// What it says.
+    pub body: T,
+    /// How it was written.
+    pub form: Form,
+}
+
+/// Whether a body came in its wrapper.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Form {
+    /// In it, or it has none.
+    Plain,
+    /// Without the wrapper of this name.
+    Flat(&'static str),
+}
+
+impl Form {
+    /// A failure found later, with the pointers that fit this body.
+    pub fn explain(self, error: impl Into<ApiError>) -> ApiError {
+        match self {
+            Self::Plain => error.into(),
+            Self::Flat(wrapper) => error.into().without_wrapper(wrapper),
+        }
+    }
+}
+
+/// An operation without a body: an empty one and `{}` are fine, with any content type that is
+/// JSON or none (`rest` 13 #4).
+#[derive(Clone, Copy, Debug)]
+pub struct NoBody;
+
+impl FromBody for NoBody {
+    fn from_body(_: &mut ObjectReader<'_>) -> Result<Self, Told> {
+        Ok(Self)
+    }
+}
+
+impl<T: FromBody> FromRequest for StrictJson<T> {
+    type Error = ApiError;
+    type Future = Pin<Box<dyn Future<Output = Result<Self, ApiError>>>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let announced = announced_length(request.headers());
+        let json = is_json(request.headers());
+        let payload = payload.take();
+        Box::pin(async move {
+            if announced > MAX_BODY_BYTES {
+                return Err(too_large());
+            }
+            let late = |_| ApiError::new(ErrorCode::RequestTimeout, "The body did not arrive in time");
+            let bytes = timeout(READ_TIMEOUT, collect(payload)).await.map_err(late)??;
+            if !json && !bytes.is_empty() {
+                let message = "The body must be JSON, with content type application/json";
+                return Err(ApiError::new(ErrorCode::UnsupportedMediaType, message));
+            }
+            parse(&bytes)
+        })
+    }
+}
+
+/// Reads a body from its text.
+pub fn parse<T: FromBody>(bytes: &[u8]) -> Result<StrictJson<T>, ApiError> {
+    let mut members = object(bytes)?;
+    let mut faults = Faults::default();
+    let content = T::WRAPPER.and_then(|name| members.remove(name).map(|content| (name, content)));
+    let mut outer = ObjectReader::new(members, String::new(), &mut faults);
+    let (body, form) = match (content, T::WRAPPER) {
+        (Some((name, content)), _) => (outer.inside(name, content, T::from_body), Form::Plain),
+        (None, Some(name)) => (T::from_body(&mut outer), Form::Flat(name)),
+        (None, None) => (T::from_body(&mut outer), Form::Plain),
+    };
+    outer.finish();
+    faults.into_result()?;
+    body.map(|body| StrictJson { body, form }).map_err(|_: Told| ApiError::validation())
+}
+
+/// An empty body says as much as `{}`.
+fn object(bytes: &[u8]) -> Result<Map<String, Value>, ApiError> {
+    if bytes.iter().all(u8::is_ascii_whitespace) {
+        return Ok(Map::new());
+    }
+    scan::check(bytes)?;
+    match serde_json::from_slice(bytes) {
+        Ok(Value::Object(members)) => Ok(members),
+        Ok(other) => Err(ApiError::validation().with_detail("", reader::expected("object", &other))),
+        // The position and the grammar only: the error never holds a value of the body.
+        Err(error) => Err(ApiError::new(ErrorCode::BadRequest, format!("The body is not JSON: {error}"))),
+    }
+}
+
+async fn collect(mut payload: Payload) -> Result<Bytes, ApiError> {
+    let mut bytes = BytesMut::new();
+    while let Some(chunk) = payload.next().await {
+        let broken = |_| ApiError::new(ErrorCode::BadRequest, "The body could not be read");
+        let chunk = chunk.map_err(broken)?;
+        if bytes.len() + chunk.len() > MAX_BODY_BYTES {
+            return Err(too_large());
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+    Ok(bytes.freeze())
+}
+
+fn announced_length(headers: &HeaderMap) -> usize {
+    let length = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok());
+    length.and_then(|text| text.parse().ok()).unwrap_or(0)
+}
+
+/// Whether the body is said to be JSON, or nothing is said.
+fn is_json(headers: &HeaderMap) -> bool {
+    let Some(value) = headers.get(CONTENT_TYPE) else { return true };
+    let Ok(text) = value.to_str() else { return false };
+    let essence = text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let subtype = essence.strip_prefix("application/");
+    subtype.is_some_and(|subtype| subtype == "json" || subtype.ends_with("+json"))
+}
+
+fn too_large() -> ApiError {
+    let message = format!("The body may have at most {MAX_BODY_BYTES} bytes");
+    ApiError::new(ErrorCode::ContentTooLarge, message)
+}

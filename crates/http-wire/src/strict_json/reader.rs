@@ -1,0 +1,180 @@
+//! Taking an object apart, property by property.
+
+use std::fmt::Display;
+
+use serde_json::{Map, Value};
+
+use super::faults::{Faults, Told};
+
+/// An object of a body; properties are taken out of it, and what is left is unknown.
+#[derive(Debug)]
+pub struct ObjectReader<'f> {
+    members: Map<String, Value>,
+    pointer: String,
+    faults: &'f mut Faults,
+}
+
+impl<'f> ObjectReader<'f> {
+    pub(super) fn new(members: Map<String, Value>, pointer: String, faults: &'f mut Faults) -> Self {
+        Self { members, pointer, faults }
+    }
+
+    /// Whether the property is there, even as null.
+    pub fn has(&self, name: &str) -> bool {
+        self.members.contains_key(name)
+    }
+
+    /// The property as it is; null is a value.
+    pub fn any(&mut self, name: &str) -> Option<Value> {
+        self.members.remove(name)
+    }
+
+    /// Takes the property without looking at it.
+    pub fn ignore(&mut self, name: &str) {
+        self.members.remove(name);
+    }
+
+    /// Says what is wrong with the property.
+    pub fn fault(&mut self, name: &str, fault: impl Display) -> Told {
+        let pointer = self.pointer_to(name);
+        self.faults.wrong(pointer, fault)
+    }
+
+    /// A text; absent and null are nothing.
+    pub fn optional_text(&mut self, name: &str) -> Result<Option<String>, Told> {
+        match self.any(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(other) => Err(self.fault(name, expected("string", &other))),
+        }
+    }
+
+    /// A text that must be there, checked by `parse`.
+    pub fn text<T, E: Display>(
+        &mut self,
+        name: &str,
+        parse: impl FnOnce(String) -> Result<T, E>,
+    ) -> Result<T, Told> {
+        match self.any(name) {
+            None => Err(self.fault(name, "can't be blank")),
+            Some(Value::String(text)) => parse(text).map_err(|fault| self.fault(name, fault)),
+            Some(other) => Err(self.fault(name, expected("string", &other))),
+        }
+    }
+
+    /// True or false; must be there.
+    pub fn flag(&mut self, name: &str) -> Result<bool, Told> {
+        match self.any(name) {
+            None => Err(self.fault(name, "can't be blank")),
+            Some(Value::Bool(flag)) => Ok(flag),
+            Some(other) => Err(self.fault(name, expected("boolean", &other))),
+        }
+    }
+
+    /// A free-form object, which is not looked into; absent and null are an empty one.
+    pub fn free_object(&mut self, name: &str) -> Result<Map<String, Value>, Told> {
+        match self.any(name) {
+            None | Some(Value::Null) => Ok(Map::new()),
+            Some(Value::Object(members)) => Ok(members),
+            Some(other) => Err(self.fault(name, expected("object", &other))),
+        }
+    }
+
+    /// An object of its own; absent and null are nothing.
+    pub fn optional_object<T>(
+        &mut self,
+        name: &str,
+        read: impl FnOnce(&mut ObjectReader<'_>) -> Result<T, Told>,
+    ) -> Result<Option<T>, Told> {
+        match self.any(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(value) => self.inside(name, value, read).map(Some),
+        }
+    }
+
+    /// A list of at most `max` items; absent and null are an empty one.
+    pub fn list(&mut self, name: &str, max: usize) -> Result<Vec<Value>, Told> {
+        match self.any(name) {
+            None | Some(Value::Null) => Ok(Vec::new()),
+            Some(Value::Array(items)) if items.len() <= max => Ok(items),
+            Some(Value::Array(_)) => Err(self.fault(name, format_args!("should have at most {max} item(s)"))),
+            Some(other) => Err(self.fault(name, expected("array", &other))),
+        }
+    }
+
+    /// A list of at most `max` objects, each read by `read`.
+    pub fn objects<T>(
+        &mut self,
+        name: &str,
+        max: usize,
+        mut read: impl FnMut(&mut ObjectReader<'_>) -> Result<T, Told>,
+    ) -> Result<Vec<T>, Told> {
+        let items = self.list(name, max)?;
+        let read_all = items.into_iter().enumerate().map(|(index, item)| {
+            let place = format!("{}/{index}", escaped(name));
+            self.inside_at(&place, item, &mut read)
+        });
+        // Every item is looked at before anything is given up, so that every fault is told.
+        read_all.collect::<Vec<_>>().into_iter().collect()
+    }
+
+    /// Reads `value`, the object that was found under `name`.
+    pub(super) fn inside<T>(
+        &mut self,
+        name: &str,
+        value: Value,
+        read: impl FnOnce(&mut ObjectReader<'_>) -> Result<T, Told>,
+    ) -> Result<T, Told> {
+        self.inside_at(&escaped(name), value, read)
+    }
+
+    fn inside_at<T>(
+        &mut self,
+        place: &str,
+        value: Value,
+        read: impl FnOnce(&mut ObjectReader<'_>) -> Result<T, Told>,
+    ) -> Result<T, Told> {
+        let pointer = format!("{}/{place}", self.pointer);
+        let Value::Object(members) = value else {
+            return Err(self.faults.wrong(pointer, expected("object", &value)));
+        };
+        let mut inner = ObjectReader::new(members, pointer, self.faults);
+        let read = read(&mut inner);
+        inner.finish();
+        read
+    }
+
+    /// Whatever is left is not known.
+    pub(super) fn finish(self) {
+        for name in self.members.keys() {
+            self.faults.unknown(format!("{}/{}", self.pointer, escaped(&shortened(name))));
+        }
+    }
+
+    fn pointer_to(&self, name: &str) -> String {
+        format!("{}/{}", self.pointer, escaped(name))
+    }
+}
+
+/// Tells that a value is of another type than `wanted`.
+pub(super) fn expected(wanted: &str, got: &Value) -> String {
+    let got = match got {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    };
+    format!("Invalid {wanted}. Got: {got}")
+}
+
+/// A name within a JSON pointer (RFC 6901).
+fn escaped(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}
+
+/// A name that a stranger chose, short enough for an answer.
+fn shortened(name: &str) -> String {
+    name.chars().take(100).collect()
+}

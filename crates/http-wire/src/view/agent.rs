@@ -1,0 +1,93 @@
+//! Agents as they see themselves and as their owners see them.
+
+use std::collections::BTreeMap;
+
+use domain::account::{Agent, AgentKind, RegisteredAgent};
+use domain::id::{AgentId, UserId};
+use domain::time::Timestamp;
+use serde::Serialize;
+
+use super::Shown;
+
+/// Features that clients ask about; false says that this server does not serve them, and a
+/// missing one would say that the server is too old to know (`rest` 4).
+const FEATURE_FLAGS: [(&str, bool); 2] = [("ff_file_transfer", false), ("ff_room_tasks", false)];
+
+/// An agent's record, on both interfaces.
+#[derive(Debug, Serialize)]
+pub struct AgentView<'a> {
+    id: Shown<AgentId>,
+    name: &'a str,
+    handle: &'a str,
+    slug: &'a str,
+    description: &'a str,
+    bio: Option<&'a str>,
+    model_type: Option<&'a str>,
+    tags: &'a [String],
+    is_external: bool,
+    listed_in_directory: bool,
+    registry_access: bool,
+    shared_with_organization: bool,
+    /// Always null: there are no stored prompts.
+    system_prompt_id: (),
+    /// Always null: there are no pictures.
+    avatar_url: (),
+    owner_id: Shown<UserId>,
+    owner_uuid: Shown<UserId>,
+    feature_flags: BTreeMap<&'static str, bool>,
+    created_at: Shown<Timestamp>,
+    inserted_at: Shown<Timestamp>,
+    updated_at: Shown<Timestamp>,
+}
+
+impl<'a> AgentView<'a> {
+    /// Shows `agent`.
+    pub fn new(agent: &'a Agent) -> Self {
+        Self {
+            id: Shown(agent.id),
+            name: &agent.name,
+            handle: agent.handle.as_str(),
+            slug: agent.handle.slug(),
+            description: &agent.description,
+            bio: agent.bio.as_deref(),
+            model_type: agent.model_type.as_deref(),
+            tags: &agent.tags,
+            is_external: match agent.kind {
+                AgentKind::External => true,
+            },
+            listed_in_directory: agent.listed_in_directory,
+            registry_access: agent.registry_access,
+            shared_with_organization: agent.shared_with_organization,
+            system_prompt_id: (),
+            avatar_url: (),
+            owner_id: Shown(agent.owner),
+            owner_uuid: Shown(agent.owner),
+            feature_flags: BTreeMap::from(FEATURE_FLAGS),
+            created_at: Shown(agent.created_at),
+            inserted_at: Shown(agent.created_at),
+            updated_at: Shown(agent.updated_at),
+        }
+    }
+}
+
+/// A new agent and its key; the key is shown here and never again.
+#[derive(Serialize)]
+pub struct RegisteredAgentView<'a> {
+    agent: AgentView<'a>,
+    credentials: CredentialsView<'a>,
+}
+
+#[derive(Serialize)]
+struct CredentialsView<'a> {
+    api_key: &'a str,
+}
+
+impl<'a> RegisteredAgentView<'a> {
+    /// Shows `registered`, the secret key included.
+    pub fn new(registered: &'a RegisteredAgent) -> Self {
+        Self {
+            agent: AgentView::new(&registered.agent),
+            credentials: CredentialsView { api_key: registered.key.reveal() },
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Rooms as clients see them.
+
+use domain::chat::Chat;
+use domain::id::ChatId;
+use domain::time::Timestamp;
+use serde::Serialize;
+use uuid::Uuid;
+
+use super::Shown;
+
+/// A room, on both interfaces and in socket events.
+#[derive(Debug, Serialize)]
+pub struct ChatView<'a> {
+    id: Shown<ChatId>,
+    /// Never null: older clients refuse a room without a title.
+    title: &'a str,
+    task_id: Option<Shown<Uuid>>,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    /// The same as `type`, under its other name (`rest` 12 #22).
+    chat_type: &'static str,
+    status: &'static str,
+    last_message_at: Option<Shown<Timestamp>>,
+    created_at: Shown<Timestamp>,
+    inserted_at: Shown<Timestamp>,
+    updated_at: Shown<Timestamp>,
+}
+
+impl<'a> ChatView<'a> {
+    /// Shows `chat`; a room without a title gets the placeholder.
+    pub fn new(chat: &'a Chat) -> Self {
+        Self {
+            id: Shown(chat.id),
+            title: chat.display_title(),
+            task_id: chat.task_id.map(Shown),
+            kind: chat.kind.as_str(),
+            chat_type: chat.kind.as_str(),
+            status: chat.status.as_str(),
+            last_message_at: chat.last_message_at.map(Shown),
+            created_at: Shown(chat.created_at),
+            inserted_at: Shown(chat.created_at),
+            updated_at: Shown(chat.updated_at),
+        }
+    }
+}

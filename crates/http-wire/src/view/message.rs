@@ -1,0 +1,184 @@
+//! Messages and events as clients see them.
+
+use domain::delivery::{Attempt, Delivery, DeliveryStatus};
+use domain::id::{AgentId, ChatId, MessageId, ParticipantId, ParticipantKind};
+use domain::message::{Mention, Message};
+use domain::time::Timestamp;
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::{Map, Value};
+
+use super::Shown;
+
+/// A message or an event, for one reader.
+#[derive(Debug, serde::Serialize)]
+pub struct MessageView<'a> {
+    id: Shown<MessageId>,
+    content: &'a str,
+    message_type: &'static str,
+    sender_id: Shown<ParticipantId>,
+    sender_type: &'static str,
+    sender_name: &'a str,
+    chat_room_id: Shown<ChatId>,
+    /// Always null: there are no threads, but some clients want the member.
+    thread_id: (),
+    metadata: MetadataView<'a>,
+    /// Always empty: a file cannot be attached yet, and clients want the list.
+    attachments: [(); 0],
+    inserted_at: Shown<Timestamp>,
+    updated_at: Shown<Timestamp>,
+}
+
+impl<'a> MessageView<'a> {
+    /// As a human sees it: what became of it at every agent.
+    pub fn for_user(message: &'a Message) -> Self {
+        Self::new(message, None)
+    }
+
+    /// As `reader` sees it: only its own delivery record (`rest` 12 #23).
+    pub fn for_agent(message: &'a Message, reader: AgentId) -> Self {
+        Self::new(message, Some(reader))
+    }
+
+    fn new(message: &'a Message, reader: Option<AgentId>) -> Self {
+        let metadata = if message.kind.is_event() {
+            message.metadata.as_ref().map_or(MetadataView::Nothing {}, MetadataView::Event)
+        } else {
+            MetadataView::Text(TextMetadataView::new(message, reader))
+        };
+        Self {
+            id: Shown(message.id),
+            content: &message.content,
+            message_type: message.kind.as_str(),
+            sender_id: Shown(message.sender),
+            sender_type: message.sender.kind().as_str(),
+            sender_name: &message.sender_name,
+            chat_room_id: Shown(message.chat_id),
+            thread_id: (),
+            metadata,
+            attachments: [],
+            inserted_at: Shown(message.created_at),
+            updated_at: Shown(message.updated_at),
+        }
+    }
+}
+
+/// Always an object (`rest` 13 #11).
+#[derive(Debug, serde::Serialize)]
+#[serde(untagged)]
+enum MetadataView<'a> {
+    Text(TextMetadataView<'a>),
+    /// What the sender of the event gave, untouched.
+    Event(&'a Map<String, Value>),
+    Nothing {},
+}
+
+#[derive(Debug, serde::Serialize)]
+struct TextMetadataView<'a> {
+    mentions: Vec<MentionView<'a>>,
+    /// `sent`, on what humans wrote (`rest` 12 #32).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<&'static str>,
+    delivery_status: DeliveriesView<'a>,
+    attempts: Vec<AttemptView<'a>>,
+}
+
+impl<'a> TextMetadataView<'a> {
+    fn new(message: &'a Message, reader: Option<AgentId>) -> Self {
+        let visible = || message.deliveries.iter().filter(move |d| reader.is_none_or(|own| own == d.agent));
+        let attempts = visible().flat_map(|delivery| {
+            let agent = reader.is_none().then_some(delivery.agent);
+            delivery.attempts.iter().map(move |attempt| AttemptView::new(attempt, agent))
+        });
+        // A delivery that nothing has happened to shows as no entry (`semantics` 6.1).
+        let begun = visible().filter(|delivery| delivery.status != DeliveryStatus::New);
+        let by_human = message.sender.kind() == ParticipantKind::User;
+        Self {
+            mentions: message.mentions.iter().map(MentionView::new).collect(),
+            status: by_human.then_some("sent"),
+            attempts: attempts.collect(),
+            delivery_status: DeliveriesView(begun.collect()),
+        }
+    }
+}
+
+/// Whom a text names. `username` repeats the handle for the older clients that insist on it.
+#[derive(Debug, serde::Serialize)]
+struct MentionView<'a> {
+    id: Shown<ParticipantId>,
+    handle: &'a str,
+    name: &'a str,
+    username: &'a str,
+    kind: &'static str,
+}
+
+impl<'a> MentionView<'a> {
+    fn new(mention: &'a Mention) -> Self {
+        Self {
+            id: Shown(mention.id),
+            handle: &mention.handle,
+            name: &mention.name,
+            username: &mention.handle,
+            kind: mention.kind.as_str(),
+        }
+    }
+}
+
+/// A map from agent id to delivery record.
+#[derive(Debug)]
+struct DeliveriesView<'a>(Vec<&'a Delivery>);
+
+impl Serialize for DeliveriesView<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for delivery in &self.0 {
+            map.serialize_entry(&Shown(delivery.agent), &DeliveryView::new(delivery))?;
+        }
+        map.end()
+    }
+}
+
+#[derive(Debug, serde::Serialize)]
+struct DeliveryView<'a> {
+    status: &'static str,
+    current_attempt: u32,
+    attempts: Vec<AttemptView<'a>>,
+    delivered_at: Option<Shown<Timestamp>>,
+    processed_at: Option<Shown<Timestamp>>,
+}
+
+impl<'a> DeliveryView<'a> {
+    fn new(delivery: &'a Delivery) -> Self {
+        Self {
+            status: delivery.status.as_str(),
+            current_attempt: delivery.current_attempt(),
+            attempts: delivery.attempts.iter().map(|attempt| AttemptView::new(attempt, None)).collect(),
+            delivered_at: delivery.delivered_at.map(Shown),
+            processed_at: delivery.processed_at.map(Shown),
+        }
+    }
+}
+
+#[derive(Debug, serde::Serialize)]
+struct AttemptView<'a> {
+    /// Only where attempts of several agents stand in one list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent_id: Option<Shown<AgentId>>,
+    attempt_number: u32,
+    status: &'static str,
+    started_at: Shown<Timestamp>,
+    completed_at: Option<Shown<Timestamp>>,
+    error: Option<&'a str>,
+}
+
+impl<'a> AttemptView<'a> {
+    fn new(attempt: &'a Attempt, agent: Option<AgentId>) -> Self {
+        Self {
+            agent_id: agent.map(Shown),
+            attempt_number: attempt.number.0,
+            status: attempt.status.as_str(),
+            started_at: Shown(attempt.started_at),
+            completed_at: attempt.completed_at.map(Shown),
+            error: attempt.error.as_deref(),
+        }
+    }
+}

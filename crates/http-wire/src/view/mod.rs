@@ -1,0 +1,30 @@
+//! JSON shapes going out, one file per noun; REST answers and socket events use the same ones.
+//!
+//! Published clients of different ages ask for different members, so a view sends all that any
+//! of them needs (`rest` 4, 9, 10): an extra member harms no client, a missing one breaks some.
+
+mod agent;
+mod chat;
+mod message;
+mod participant;
+mod receipt;
+
+use std::fmt::Display;
+
+use serde::{Serialize, Serializer};
+
+pub use agent::{AgentView, RegisteredAgentView};
+pub use chat::ChatView;
+pub use message::MessageView;
+pub use participant::ParticipantView;
+pub use receipt::{PostedEventView, SentMessageView, StepView};
+
+/// A value that goes out as the text by which it shows itself: ids and instants.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Shown<T>(pub T);
+
+impl<T: Display> Serialize for Shown<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}

@@ -1,0 +1,41 @@
+//! Participants as clients see them.
+
+use domain::chat::Participant;
+use domain::id::ParticipantId;
+use serde::Serialize;
+
+use super::Shown;
+
+/// Somebody in a room. `name` and `handle` are never null (`rest` 13 #15).
+#[derive(Debug, Serialize)]
+pub struct ParticipantView<'a> {
+    /// Id of the user or agent, not of the membership.
+    id: Shown<ParticipantId>,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    name: &'a str,
+    handle: &'a str,
+    role: &'static str,
+    /// State of the membership, not of a connection.
+    status: &'static str,
+    /// Null for users.
+    description: Option<&'a str>,
+    /// Null for users.
+    is_external: Option<bool>,
+}
+
+impl<'a> ParticipantView<'a> {
+    /// Shows `participant`.
+    pub fn new(participant: &'a Participant) -> Self {
+        Self {
+            id: Shown(participant.id),
+            kind: participant.id.kind().as_str(),
+            name: &participant.name,
+            handle: &participant.handle,
+            role: participant.role.as_str(),
+            status: participant.status.as_str(),
+            description: participant.description.as_deref(),
+            is_external: participant.is_external,
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! What somebody learns of what they sent or did. Each carries `success` and `chat_room_id`,
+//! without which older clients fail (`rest` 9, 10).
+
+use domain::delivery::StepResult;
+use domain::id::{ChatId, MessageId, ParticipantId};
+use domain::message::{Message, Recipient, SentMessage};
+use serde::Serialize;
+
+use super::Shown;
+
+/// A text was accepted.
+#[derive(Debug, Serialize)]
+pub struct SentMessageView<'a> {
+    id: Shown<MessageId>,
+    chat_room_id: Shown<ChatId>,
+    success: bool,
+    recipients: Vec<RecipientView<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct RecipientView<'a> {
+    id: Shown<ParticipantId>,
+    handle: &'a str,
+    name: &'a str,
+    #[serde(rename = "type")]
+    kind: &'static str,
+}
+
+impl<'a> SentMessageView<'a> {
+    /// Shows `sent`.
+    pub fn new(sent: &'a SentMessage) -> Self {
+        let recipient = |recipient: &'a Recipient| RecipientView {
+            id: Shown(recipient.id),
+            handle: &recipient.handle,
+            name: &recipient.name,
+            kind: recipient.id.kind().as_str(),
+        };
+        Self {
+            id: Shown(sent.id),
+            chat_room_id: Shown(sent.chat_id),
+            success: true,
+            recipients: sent.recipients.iter().map(recipient).collect(),
+        }
+    }
+}
+
+/// An event was accepted.
+#[derive(Debug, Serialize)]
+pub struct PostedEventView {
+    id: Shown<MessageId>,
+    chat_room_id: Shown<ChatId>,
+    message_type: &'static str,
+    success: bool,
+}
+
+impl PostedEventView {
+    /// Shows the stored `event` to who posted it.
+    pub fn new(event: &Message) -> Self {
+        Self {
+            id: Shown(event.id),
+            chat_room_id: Shown(event.chat_id),
+            message_type: event.kind.as_str(),
+            success: true,
+        }
+    }
+}
+
+/// An attempt was opened or closed.
+#[derive(Debug, Serialize)]
+pub struct StepView {
+    id: Shown<MessageId>,
+    chat_room_id: Shown<ChatId>,
+    status: &'static str,
+    attempt_number: u32,
+    success: bool,
+}
+
+impl StepView {
+    /// Shows `step`. `success` says that the step was taken, also when it was to report a failure.
+    pub fn new(step: &StepResult) -> Self {
+        Self {
+            id: Shown(step.message),
+            chat_room_id: Shown(step.chat_id),
+            status: step.status.as_str(),
+            attempt_number: step.attempt_number,
+            success: true,
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Exact shapes.
+
+use domain::chat::{Chat, ChatKind, ChatStatus, Participant, ParticipantStatus, Role};
+use domain::delivery::{Delivery, DeliveryStatus, FailureText, StepResult};
+use domain::id::{AgentId, ChatId, MessageId, ParticipantId, UserId};
+use domain::message::{Mention, MentionKind, Message, MessageKind, Recipient, SentMessage};
+use domain::time::Timestamp;
+use http_wire::view::{ChatView, MessageView, ParticipantView, PostedEventView, SentMessageView, StepView};
+use serde_json::{Value, json, to_value};
+use uuid::Uuid;
+
+const CHAT: ChatId = ChatId::new(Uuid::from_u128(1));
+const ANN: ParticipantId = ParticipantId::User(UserId::new(Uuid::from_u128(2)));
+const HELPER: AgentId = AgentId::new(Uuid::from_u128(3));
+const OTHER: AgentId = AgentId::new(Uuid::from_u128(4));
+const MESSAGE: MessageId = MessageId::new(Uuid::from_u128(5));
+const NOON: &str = "2026-07-01T12:00:00.000000Z";
+const LATER: &str = "2026-07-01T12:00:01.500000Z";
+
+fn at(text: &str) -> Timestamp {
+    Timestamp::parse(text).unwrap()
+}
+
+fn id(number: u32) -> Value {
+    json!(Uuid::from_u128(number.into()).to_string())
+}
+
+fn text() -> Message {
+    let mention = |agent, handle: &str| Mention {
+        id: ParticipantId::Agent(agent),
+        handle: handle.to_owned(),
+        name: "Helper".to_owned(),
+        kind: MentionKind::Mention,
+    };
+    Message {
+        id: MESSAGE,
+        chat_id: CHAT,
+        sequence: 1,
+        kind: MessageKind::Text,
+        content: "hi".to_owned(),
+        sender: ANN,
+        sender_name: "Ann".to_owned(),
+        mentions: vec![mention(HELPER, "ann/helper"), mention(OTHER, "ann/other")],
+        metadata: None,
+        created_at: at(NOON),
+        updated_at: at(LATER),
+        deliveries: vec![Delivery::new(HELPER, true), Delivery::new(OTHER, true)],
+    }
+}
+
+#[test]
+fn a_text_as_its_mentioned_agent_gets_it() {
+    let mentioned = |number, handle: &str| json!({"id": id(number), "handle": handle, "name": "Helper", "username": handle, "kind": "mention"});
+    let expected = json!({
+        "id": id(5), "content": "hi", "message_type": "text", "chat_room_id": id(1), "thread_id": null,
+        "sender_id": id(2), "sender_type": "User", "sender_name": "Ann", "attachments": [],
+        "inserted_at": NOON, "updated_at": LATER,
+        "metadata": {
+            "mentions": [mentioned(3, "ann/helper"), mentioned(4, "ann/other")],
+            "status": "sent", "delivery_status": {}, "attempts": [],
+        },
+    });
+    assert_eq!(to_value(MessageView::for_agent(&text(), HELPER)).unwrap(), expected);
+    assert_eq!(to_value(MessageView::for_user(&text())).unwrap(), expected);
+}
+
+#[test]
+fn each_reader_sees_its_own_deliveries() {
+    let mut message = text();
+    let why = FailureText::new("no luck".to_owned()).unwrap();
+    let failed = Delivery::new(HELPER, true).delivered(at(NOON)).begin_attempt(at(NOON));
+    message.deliveries[0] = failed.fail(&why, at(LATER)).unwrap();
+    message.deliveries[1] = Delivery::new(OTHER, true).begin_attempt(at(NOON)).succeed(at(LATER)).unwrap();
+
+    let attempt = |status: &str, error: Value| {
+        json!({
+            "attempt_number": 1, "status": status, "error": error,
+            "started_at": NOON, "completed_at": LATER,
+        })
+    };
+    let helper = json!({
+        "status": "failed", "current_attempt": 1, "attempts": [attempt("failed", json!("no luck"))],
+        "delivered_at": NOON, "processed_at": null,
+    });
+    let other = json!({
+        "status": "processed", "current_attempt": 1, "attempts": [attempt("success", json!(null))],
+        "delivered_at": null, "processed_at": LATER,
+    });
+    let of = |view: MessageView<'_>| to_value(view).unwrap()["metadata"].clone();
+
+    let own = of(MessageView::for_agent(&message, HELPER));
+    assert_eq!(own["delivery_status"], json!({id(3).as_str().unwrap(): helper}));
+    assert_eq!(own["attempts"], json!([attempt("failed", json!("no luck"))]));
+
+    let all = of(MessageView::for_user(&message));
+    let both = json!({id(3).as_str().unwrap(): helper, id(4).as_str().unwrap(): other});
+    assert_eq!(all["delivery_status"], both);
+    let agents = all["attempts"].as_array().unwrap().iter().map(|a| a["agent_id"].clone());
+    assert_eq!(agents.collect::<Vec<_>>(), [id(3), id(4)]);
+}
+
+#[test]
+fn only_humans_texts_say_sent() {
+    let by_agent = Message { sender: ParticipantId::Agent(OTHER), ..text() };
+    let view = to_value(MessageView::for_user(&by_agent)).unwrap();
+    assert_eq!(view["sender_type"], "Agent");
+    assert_eq!(view["metadata"].get("status"), None);
+}
+
+#[test]
+fn events_show_what_was_stored_and_nothing_else() {
+    let stored = json!({"tool": "search", "mentions": "own word", "nested": {"a": [1, null]}});
+    let event = Message {
+        kind: MessageKind::ToolCall,
+        mentions: Vec::new(),
+        metadata: stored.as_object().cloned(),
+        ..text()
+    };
+    assert_eq!(to_value(MessageView::for_user(&event)).unwrap()["metadata"], stored);
+    let bare = Message { metadata: None, ..event };
+    assert_eq!(to_value(MessageView::for_user(&bare)).unwrap()["metadata"], json!({}));
+    let receipt = json!({"id": id(5), "chat_room_id": id(1), "message_type": "tool_call", "success": true});
+    assert_eq!(to_value(PostedEventView::new(&bare)).unwrap(), receipt);
+}
+
+#[test]
+fn rooms_always_have_a_title() {
+    let chat = Chat {
+        id: CHAT,
+        title: None,
+        task_id: Some(Uuid::from_u128(9)),
+        kind: ChatKind::Group,
+        status: ChatStatus::Active,
+        created_at: at(NOON),
+        updated_at: at(LATER),
+        last_message_at: None,
+    };
+    let expected = json!({
+        "id": id(1), "title": "Untitled room", "task_id": id(9), "type": "group", "chat_type": "group",
+        "status": "active", "last_message_at": null,
+        "created_at": NOON, "inserted_at": NOON, "updated_at": LATER,
+    });
+    assert_eq!(to_value(ChatView::new(&chat)).unwrap(), expected);
+}
+
+#[test]
+fn participants() {
+    let ann = Participant {
+        id: ANN,
+        name: "Ann".to_owned(),
+        handle: "ann".to_owned(),
+        description: None,
+        is_external: None,
+        role: Role::Owner,
+        status: ParticipantStatus::Active,
+        joined_at: at(NOON),
+    };
+    let expected = json!({
+        "id": id(2), "type": "User", "name": "Ann", "handle": "ann", "role": "owner", "status": "active",
+        "description": null, "is_external": null,
+    });
+    assert_eq!(to_value(ParticipantView::new(&ann)).unwrap(), expected);
+}
+
+#[test]
+fn receipts() {
+    let recipient =
+        Recipient { id: ParticipantId::Agent(HELPER), handle: "ann/helper".into(), name: "Helper".into() };
+    let sent = SentMessage { id: MESSAGE, chat_id: CHAT, recipients: vec![recipient] };
+    let expected = json!({
+        "id": id(5), "chat_room_id": id(1), "success": true,
+        "recipients": [{"id": id(3), "handle": "ann/helper", "name": "Helper", "type": "Agent"}],
+    });
+    assert_eq!(to_value(SentMessageView::new(&sent)).unwrap(), expected);
+
+    let step =
+        StepResult { message: MESSAGE, chat_id: CHAT, status: DeliveryStatus::Failed, attempt_number: 2 };
+    let expected = json!({
+        "id": id(5), "chat_room_id": id(1), "status": "failed", "attempt_number": 2, "success": true,
+    });
+    assert_eq!(to_value(StepView::new(&step)).unwrap(), expected);
+}
