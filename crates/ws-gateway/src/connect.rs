@@ -1,0 +1,142 @@
+//! Opening a socket: everything is decided before the upgrade, and refused as plain HTTP
+//! (`websocket` 1).
+
+use actix_web::body::BodyStream;
+use actix_web::http::header::HeaderMap;
+use actix_web::web::{Data, Payload, Query};
+use actix_web::{Error, HttpRequest, HttpResponse};
+use domain::account::AuthenticateError;
+use domain::caller::Caller;
+use domain::id::AgentId;
+use http_wire::error::{ApiError, ErrorCode};
+
+use crate::SocketContext;
+use crate::frame::Version;
+use crate::hub::{ClaimRefused, OnConflict};
+use crate::machine::Connection;
+use crate::outbox::Outbox;
+use crate::task::Socket;
+
+/// The most bytes of an inbound message; clients send far smaller ones.
+const MAX_INBOUND_BYTES: usize = 64 * 1024;
+
+/// The most bytes of a credential that is looked at.
+const MAX_CREDENTIAL_BYTES: usize = 512;
+
+/// After how many seconds a refused client may try again.
+const RETRY_SECONDS: u32 = 5;
+
+pub(crate) async fn connect(
+    request: HttpRequest,
+    body: Payload,
+    context: Data<SocketContext>,
+) -> Result<HttpResponse, Error> {
+    let (response, _, inbound) = actix_ws::handle(&request, body)?;
+    let parameters = Parameters::read(&request)?;
+    let caller = authenticate(&context, request.headers(), &parameters).await?;
+    let on_conflict = parameters.on_conflict()?;
+    let (claim, inbox) = context.hub.claim(caller, on_conflict).map_err(refused)?;
+
+    let outbox = Outbox::new(claim.budget.clone());
+    let machine = Connection::new(parameters.version, caller, context.hub.config().max_topics);
+    let response = response.map_body(|_, handshake| BodyStream::new(outbox.body(handshake)));
+    let inbound = inbound
+        .max_frame_size(MAX_INBOUND_BYTES)
+        .aggregate_continuations()
+        .max_continuation_size(MAX_INBOUND_BYTES);
+    let context = SocketContext::clone(&context);
+    let socket = Socket { context, claim, machine, outbox, version: parameters.version };
+    actix_web::rt::spawn(socket.run(inbound, inbox));
+    Ok(response.map_into_boxed_body())
+}
+
+/// What the query says. It may hold a key, so it is never logged.
+struct Parameters {
+    version: Version,
+    token: Option<String>,
+    api_key: Option<String>,
+    agent_id: Option<String>,
+    on_conflict: Option<String>,
+}
+
+impl Parameters {
+    fn read(request: &HttpRequest) -> Result<Self, ApiError> {
+        let pairs = Query::<Vec<(String, String)>>::from_query(request.query_string());
+        let mut pairs = pairs.map_err(|_| forbidden())?.into_inner();
+        let mut take = |name: &str| {
+            let place = pairs.iter().position(|(given, _)| given == name)?;
+            Some(pairs.swap_remove(place).1)
+        };
+        let vsn = take("vsn");
+        let version = Version::of_parameter(vsn.as_deref())
+            .ok_or_else(|| ApiError::new(ErrorCode::Forbidden, "vsn must be 2.0.0 or 1.0.0"))?;
+        // Some clients write what they do not have as a word.
+        let absent = |text: &String| matches!(text.as_str(), "" | "undefined" | "null");
+        Ok(Self {
+            version,
+            token: take("token").filter(|text| !absent(text)),
+            api_key: take("api_key").filter(|text| !absent(text)),
+            agent_id: take("agent_id").filter(|text| !absent(text)),
+            on_conflict: take("on_conflict"),
+        })
+    }
+
+    fn on_conflict(&self) -> Result<OnConflict, ApiError> {
+        match self.on_conflict.as_deref() {
+            None | Some("supersede") => Ok(OnConflict::Supersede),
+            Some("reject") => Ok(OnConflict::Reject),
+            Some(_) => {
+                Err(ApiError::new(ErrorCode::InvalidOnConflict, "on_conflict must be supersede or reject"))
+            }
+        }
+    }
+}
+
+/// Finds out who connects; a header wins over the query, a token over a key.
+async fn authenticate(
+    context: &SocketContext,
+    headers: &HeaderMap,
+    parameters: &Parameters,
+) -> Result<Caller, ApiError> {
+    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let credential = header("x-auth-token")
+        .or_else(|| header("x-api-key"))
+        .or(parameters.token.as_deref())
+        .or(parameters.api_key.as_deref())
+        .filter(|credential| credential.len() <= MAX_CREDENTIAL_BYTES)
+        .ok_or_else(forbidden)?;
+    let authenticated = match parameters.agent_id.as_deref() {
+        None => context.accounts.authenticate(credential).await,
+        Some(agent) => {
+            let agent = AgentId::parse(agent).ok_or_else(forbidden)?;
+            context.accounts.authenticate_as(credential, agent).await.map(Caller::Agent)
+        }
+    };
+    authenticated.map_err(|error| match error {
+        // Not 401: clients take that for a passing fault and try for ever.
+        AuthenticateError::Unauthorized | AuthenticateError::NotThisAgent => forbidden(),
+        AuthenticateError::Store(error) => {
+            ApiError::new(ErrorCode::TrackingFailed, "The server cannot work right now, try again")
+                .with_retry_after(RETRY_SECONDS)
+                .with_cause(error)
+        }
+    })
+}
+
+fn forbidden() -> ApiError {
+    ApiError::new(ErrorCode::Forbidden, "A valid credential is needed")
+}
+
+fn refused(refused: ClaimRefused) -> ApiError {
+    match refused {
+        ClaimRefused::Conflict => {
+            ApiError::new(ErrorCode::ConnectionConflict, "The agent is connected already")
+        }
+        ClaimRefused::TooMany => {
+            ApiError::new(ErrorCode::TooManyRequests, "The user has too many connections")
+                .with_retry_after(RETRY_SECONDS)
+        }
+        ClaimRefused::Stopping => ApiError::new(ErrorCode::TrackingFailed, "The server stops, connect again")
+            .with_retry_after(RETRY_SECONDS),
+    }
+}

@@ -1,0 +1,353 @@
+//! Who is connected, who listens to what, and how events find them.
+//!
+//! [`Hub::publish`] is called after the commit and in commit order, by one thread; it puts the
+//! event into the inbox of every socket that listens and may see it, and never waits for any.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use domain::caller::Caller;
+use domain::event::DomainEvent;
+use domain::id::{AgentId, ChatId, ParticipantId, UserId};
+use domain::message::Message;
+use domain::ports::EventPublisher;
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use crate::inbox::{Budget, Inbox, Payload, Ticket, Told};
+use crate::payload;
+use crate::topic::Topic;
+
+/// Over how many locks the topics are spread.
+const SHARDS: usize = 32;
+
+/// Bounds of a socket.
+#[derive(Clone, Copy, Debug)]
+pub struct HubConfig {
+    /// A socket from which nothing arrives for so long is closed.
+    pub idle_timeout: Duration,
+    /// How many bytes may wait for one client.
+    pub queue_bytes: usize,
+    /// How many topics one socket may join.
+    pub max_topics: usize,
+    /// How many sockets one user may have; an agent has one.
+    pub max_sockets_per_user: usize,
+}
+
+impl Default for HubConfig {
+    fn default() -> Self {
+        Self {
+            idle_timeout: Duration::from_secs(60),
+            queue_bytes: 4 * 1024 * 1024,
+            max_topics: 10_000,
+            max_sockets_per_user: 1_000,
+        }
+    }
+}
+
+/// Names a socket for as long as the process runs.
+type SocketId = u64;
+
+/// The sockets of this process.
+pub struct Hub {
+    config: HubConfig,
+    hasher: RandomState,
+    shards: Vec<Mutex<HashMap<Topic, Listeners>>>,
+    sockets: Mutex<Sockets>,
+    numbers: AtomicU64,
+    stopping: AtomicBool,
+}
+
+/// Who listens to one topic.
+type Listeners = HashMap<SocketId, Listener>;
+
+#[derive(Clone)]
+struct Listener {
+    who: ParticipantId,
+    ticket: Ticket,
+    inbox: Inbox,
+}
+
+#[derive(Default)]
+struct Sockets {
+    inboxes: HashMap<SocketId, Inbox>,
+    agents: HashMap<AgentId, SocketId>,
+    users: HashMap<UserId, usize>,
+}
+
+/// What a newcomer wants done with a socket that its agent already has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum OnConflict {
+    /// End the older one.
+    #[default]
+    Supersede,
+    /// Refuse the newcomer.
+    Reject,
+}
+
+/// Why a socket cannot be opened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ClaimRefused {
+    /// The agent has one.
+    Conflict,
+    /// The user has too many.
+    TooMany,
+    /// The server stops.
+    Stopping,
+}
+
+/// The right to be a live socket; given up when it is dropped.
+pub(crate) struct Claim {
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) caller: Caller,
+    id: SocketId,
+    inbox: Inbox,
+    pub(crate) budget: Arc<Budget>,
+}
+
+impl Hub {
+    /// A hub without sockets.
+    pub fn new(config: HubConfig) -> Arc<Self> {
+        Arc::new(Self {
+            config,
+            hasher: RandomState::new(),
+            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            sockets: Mutex::default(),
+            numbers: AtomicU64::new(1),
+            stopping: AtomicBool::new(false),
+        })
+    }
+
+    /// The bounds of its sockets.
+    pub fn config(&self) -> &HubConfig {
+        &self.config
+    }
+
+    /// How many sockets are open.
+    pub fn socket_count(&self) -> usize {
+        self.sockets().inboxes.len()
+    }
+
+    /// Tells every socket to end because the server does, and refuses new ones from now on.
+    pub fn shut_down(&self) {
+        let sockets = self.sockets();
+        self.stopping.store(true, Ordering::SeqCst);
+        sockets.inboxes.values().for_each(|inbox| inbox.tell(Told::Stop));
+    }
+
+    /// Makes the caller's newcomer a live socket. Of an agent there is one at a time: the older
+    /// one is told, in the same step, that it is no longer it.
+    pub(crate) fn claim(
+        self: &Arc<Self>,
+        caller: Caller,
+        on_conflict: OnConflict,
+    ) -> Result<(Claim, UnboundedReceiver<Told>), ClaimRefused> {
+        let id = self.number();
+        let mut sockets = self.sockets();
+        if self.stopping.load(Ordering::SeqCst) {
+            return Err(ClaimRefused::Stopping);
+        }
+        match caller {
+            Caller::User(user) => {
+                let open = sockets.users.entry(user.user).or_default();
+                if *open >= self.config.max_sockets_per_user {
+                    return Err(ClaimRefused::TooMany);
+                }
+                *open += 1;
+            }
+            Caller::Agent(agent) => {
+                if on_conflict == OnConflict::Reject && sockets.agents.contains_key(&agent.agent) {
+                    return Err(ClaimRefused::Conflict);
+                }
+                let older = sockets.agents.insert(agent.agent, id);
+                if let Some(older) = older.and_then(|older| sockets.inboxes.get(&older)) {
+                    older.tell(Told::Superseded { payload: Arc::new(payload::supersede(agent.agent, id)) });
+                }
+            }
+        }
+        let (inbox, receiver, budget) = Inbox::new(self.config.queue_bytes);
+        sockets.inboxes.insert(id, inbox.clone());
+        Ok((Claim { hub: self.clone(), caller, id, inbox, budget }, receiver))
+    }
+
+    fn number(&self) -> u64 {
+        self.numbers.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn sockets(&self) -> MutexGuard<'_, Sockets> {
+        self.sockets.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn shard(&self, topic: Topic) -> MutexGuard<'_, HashMap<Topic, Listeners>> {
+        let hash = self.hasher.hash_one(topic);
+        let index = usize::try_from(hash % self.shards.len() as u64).unwrap_or(0);
+        self.shards[index].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The listeners of a topic that `chosen` picks.
+    fn listeners(&self, topic: Topic, chosen: impl Fn(&Listener) -> bool) -> Vec<Listener> {
+        self.shard(topic).get(&topic).map_or_else(Vec::new, |listeners| {
+            listeners.values().filter(|listener| chosen(listener)).cloned().collect()
+        })
+    }
+
+    /// Tells everybody on a topic; the payload is made only if there is somebody.
+    fn tell(&self, topic: Topic, make: impl FnOnce() -> Payload) {
+        push(topic, &self.listeners(topic, |_| true), make);
+    }
+
+    fn tell_users(&self, topic: Topic, make: impl FnOnce() -> Payload) {
+        push(topic, &self.listeners(topic, |listener| listener.who.user().is_some()), make);
+    }
+
+    fn message_created(&self, message: &Message, recipients: &[AgentId]) {
+        let topic = Topic::ChatRoom(message.chat_id);
+        self.tell_users(topic, || payload::message_for_user("message_created", message));
+        // Nothing has happened to any delivery yet, so every recipient sees the same.
+        let Some(reader) = recipients.first() else { return };
+        let agents = self.listeners(topic, |listener| {
+            listener.who.agent().is_some_and(|agent| recipients.contains(&agent))
+        });
+        if agents.is_empty() {
+            return;
+        }
+        let payload = payload::message_for_agent(message, *reader);
+        if payload.json.len() < payload::MAX_AGENT_BYTES {
+            push(topic, &agents, || payload);
+        }
+    }
+
+    /// Ends the stays on a room's topics of those whom `chosen` picks.
+    fn end(&self, chat: ChatId, chosen: impl Fn(&Listener) -> bool) {
+        for topic in Topic::of_room(chat) {
+            let mut shard = self.shard(topic);
+            let Some(listeners) = shard.get_mut(&topic) else { continue };
+            listeners.retain(|_, listener| {
+                let stays = !chosen(listener);
+                if !stays {
+                    listener.inbox.tell(Told::End { topic, ticket: listener.ticket });
+                }
+                stays
+            });
+            if listeners.is_empty() {
+                shard.remove(&topic);
+            }
+        }
+    }
+}
+
+fn push(topic: Topic, listeners: &[Listener], make: impl FnOnce() -> Payload) {
+    if listeners.is_empty() {
+        return;
+    }
+    let payload = Arc::new(make());
+    for listener in listeners {
+        listener.inbox.event(topic, listener.ticket, payload.clone());
+    }
+}
+
+fn rooms_of(who: ParticipantId) -> Topic {
+    match who {
+        ParticipantId::User(user) => Topic::UserRooms(user),
+        ParticipantId::Agent(agent) => Topic::AgentRooms(agent),
+    }
+}
+
+impl EventPublisher for Hub {
+    fn publish(&self, event: DomainEvent) {
+        match event {
+            DomainEvent::MessageCreated { message, recipients } => {
+                self.message_created(&message, &recipients);
+            }
+            DomainEvent::MessageUpdated { message } => {
+                let make = || payload::message_for_user("message_updated", &message);
+                self.tell_users(Topic::ChatRoom(message.chat_id), make);
+            }
+            DomainEvent::EventCreated { message } => {
+                let make = || payload::message_for_user("event_created", &message);
+                self.tell_users(Topic::ChatRoom(message.chat_id), make);
+            }
+            DomainEvent::RoomAdded { to, chat, role } => {
+                self.tell(rooms_of(to), || payload::room_added(&chat, role));
+            }
+            DomainEvent::RoomRemoved { from, chat, removed_at } => {
+                self.tell(rooms_of(from), || payload::room_removed(&chat, removed_at));
+            }
+            DomainEvent::ParticipantAdded { chat_id, participant } => {
+                self.tell(Topic::RoomParticipants(chat_id), || payload::participant_added(&participant));
+            }
+            DomainEvent::ParticipantRemoved { chat_id, participant } => {
+                self.tell(Topic::RoomParticipants(chat_id), || payload::participant_removed(&participant));
+                self.end(chat_id, |listener| listener.who == participant.id);
+            }
+            DomainEvent::RoomDeleted { chat_id } => {
+                self.tell(Topic::RoomParticipants(chat_id), || payload::room_deleted(chat_id));
+                self.end(chat_id, |_| true);
+            }
+            DomainEvent::RoomTitleChanged { chat_id, title } => {
+                self.tell(Topic::RoomParticipants(chat_id), || payload::title_changed(chat_id, &title));
+            }
+            DomainEvent::ActivityChanged { chat_id, activity } => {
+                self.tell_users(Topic::RoomActivity(chat_id), || payload::activity(chat_id, activity));
+            }
+        }
+    }
+}
+
+impl Claim {
+    /// From now on events of the topic come in. A socket listens to a topic once: an earlier
+    /// stay ends with the new one.
+    pub(crate) fn subscribe(&self, topic: Topic) -> Ticket {
+        let ticket = Ticket(self.hub.number());
+        let listener = Listener { who: self.caller.participant(), ticket, inbox: self.inbox.clone() };
+        self.hub.shard(topic).entry(topic).or_default().insert(self.id, listener);
+        ticket
+    }
+
+    /// No more events of this stay on the topic come in.
+    pub(crate) fn unsubscribe(&self, topic: Topic, ticket: Ticket) {
+        let mut shard = self.hub.shard(topic);
+        let Some(listeners) = shard.get_mut(&topic) else { return };
+        if listeners.get(&self.id).is_some_and(|listener| listener.ticket == ticket) {
+            listeners.remove(&self.id);
+        }
+        if listeners.is_empty() {
+            shard.remove(&topic);
+        }
+    }
+
+    /// Gives the place up, so that a newcomer finds it free.
+    pub(crate) fn release(&self) {
+        let mut sockets = self.hub.sockets();
+        if sockets.inboxes.remove(&self.id).is_none() {
+            return;
+        }
+        match self.caller {
+            Caller::Agent(agent) => {
+                if sockets.agents.get(&agent.agent) == Some(&self.id) {
+                    sockets.agents.remove(&agent.agent);
+                }
+            }
+            Caller::User(user) => {
+                let left = sockets.users.get_mut(&user.user).map(|open| {
+                    *open = open.saturating_sub(1);
+                    *open
+                });
+                if left == Some(0) {
+                    sockets.users.remove(&user.user);
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,214 @@
+//! Who is told what, in which order; and one socket per agent.
+
+use super::*;
+use domain::activity::AgentActivity;
+use domain::caller::{AgentCaller, UserCaller};
+use domain::chat::{Participant, ParticipantStatus, Role};
+use domain::id::MessageId;
+use domain::message::MessageKind;
+use domain::time::Timestamp;
+use uuid::Uuid;
+
+const ROOM: ChatId = ChatId::new(Uuid::from_u128(1));
+
+fn user(number: u128) -> Caller {
+    Caller::User(UserCaller { user: UserId::new(Uuid::from_u128(number)) })
+}
+
+fn agent_id(number: u128) -> AgentId {
+    AgentId::new(Uuid::from_u128(number))
+}
+
+fn agent(number: u128) -> Caller {
+    Caller::Agent(AgentCaller { agent: agent_id(number), owner: UserId::new(Uuid::from_u128(100)) })
+}
+
+fn message(sequence: i64, content: &str) -> Message {
+    let at = Timestamp::from_micros(0);
+    Message {
+        id: MessageId::new(Uuid::from_u128(1000 + u128::from(sequence.unsigned_abs()))),
+        chat_id: ROOM,
+        sequence,
+        kind: MessageKind::Text,
+        content: content.to_owned(),
+        sender: user(100).participant(),
+        sender_name: "Ann".to_owned(),
+        mentions: Vec::new(),
+        metadata: None,
+        created_at: at,
+        updated_at: at,
+        deliveries: Vec::new(),
+    }
+}
+
+fn participant(id: ParticipantId) -> Participant {
+    Participant {
+        id,
+        name: "Bot".to_owned(),
+        handle: "ann/bot".to_owned(),
+        description: None,
+        is_external: None,
+        role: Role::Member,
+        status: ParticipantStatus::Active,
+        joined_at: Timestamp::from_micros(0),
+    }
+}
+
+/// The names of what was told, with a `!` for the end of a stay.
+fn told(receiver: &mut UnboundedReceiver<Told>) -> Vec<String> {
+    let mut all = Vec::new();
+    while let Ok(told) = receiver.try_recv() {
+        all.push(match told {
+            Told::Event { payload, .. } => payload.event.to_owned(),
+            Told::End { .. } => "!end".to_owned(),
+            Told::Superseded { .. } => "!superseded".to_owned(),
+            Told::Stop => "!stop".to_owned(),
+            Told::Overflow => "!overflow".to_owned(),
+        });
+    }
+    all
+}
+
+fn open(hub: &Arc<Hub>, caller: Caller) -> (Claim, UnboundedReceiver<Told>) {
+    hub.claim(caller, OnConflict::Supersede).map_err(|refused| format!("{refused:?}")).unwrap()
+}
+
+#[test]
+fn agents_hear_only_what_is_addressed_to_them() {
+    let hub = Hub::new(HubConfig::default());
+    let (addressed, mut addressed_inbox) = open(&hub, agent(1));
+    let (other, mut other_inbox) = open(&hub, agent(2));
+    let (human, mut human_inbox) = open(&hub, user(100));
+    for claim in [&addressed, &other, &human] {
+        claim.subscribe(Topic::ChatRoom(ROOM));
+    }
+    hub.publish(DomainEvent::MessageCreated { message: message(1, "hi"), recipients: vec![agent_id(1)] });
+    hub.publish(DomainEvent::MessageUpdated { message: message(1, "hi") });
+    hub.publish(DomainEvent::EventCreated { message: message(2, "hm") });
+    assert_eq!(told(&mut addressed_inbox), ["message_created"]);
+    assert_eq!(told(&mut other_inbox), Vec::<String>::new());
+    assert_eq!(told(&mut human_inbox), ["message_created", "message_updated", "event_created"]);
+}
+
+#[test]
+fn a_text_that_no_agent_client_could_take_is_left_to_the_store() {
+    let hub = Hub::new(HubConfig::default());
+    let (claim, mut inbox) = open(&hub, agent(1));
+    claim.subscribe(Topic::ChatRoom(ROOM));
+    let large = message(1, &"\u{1}".repeat(300_000));
+    hub.publish(DomainEvent::MessageCreated { message: large, recipients: vec![agent_id(1)] });
+    assert_eq!(told(&mut inbox), Vec::<String>::new());
+}
+
+#[test]
+fn a_removed_participant_hears_of_it_and_then_nothing() {
+    let hub = Hub::new(HubConfig::default());
+    let (removed, mut removed_inbox) = open(&hub, agent(1));
+    let (human, mut human_inbox) = open(&hub, user(100));
+    for claim in [&removed, &human] {
+        claim.subscribe(Topic::ChatRoom(ROOM));
+        claim.subscribe(Topic::RoomParticipants(ROOM));
+    }
+    let participant = participant(agent(1).participant());
+    hub.publish(DomainEvent::ParticipantRemoved { chat_id: ROOM, participant });
+    hub.publish(DomainEvent::MessageCreated { message: message(1, "hi"), recipients: vec![agent_id(1)] });
+    assert_eq!(told(&mut removed_inbox), ["participant_removed", "!end", "!end"]);
+    assert_eq!(told(&mut human_inbox), ["participant_removed", "message_created"]);
+    hub.publish(DomainEvent::RoomDeleted { chat_id: ROOM });
+    hub.publish(DomainEvent::MessageUpdated { message: message(1, "hi") });
+    assert_eq!(told(&mut human_inbox), ["room_deleted", "!end", "!end"]);
+    assert_eq!(told(&mut removed_inbox), Vec::<String>::new());
+}
+
+#[test]
+fn listening_again_ends_the_earlier_stay_only() {
+    let hub = Hub::new(HubConfig::default());
+    let (claim, mut inbox) = open(&hub, user(100));
+    let first = claim.subscribe(Topic::RoomActivity(ROOM));
+    let second = claim.subscribe(Topic::RoomActivity(ROOM));
+    claim.unsubscribe(Topic::RoomActivity(ROOM), first);
+    let activity = AgentActivity { agent: agent_id(1), working: true };
+    hub.publish(DomainEvent::ActivityChanged { chat_id: ROOM, activity });
+    assert_eq!(told(&mut inbox), ["agent_activity_started"]);
+    claim.unsubscribe(Topic::RoomActivity(ROOM), second);
+    hub.publish(DomainEvent::ActivityChanged { chat_id: ROOM, activity });
+    assert_eq!(told(&mut inbox), Vec::<String>::new());
+    assert!(hub.shards.iter().all(|shard| shard.lock().unwrap().is_empty()), "nothing is left behind");
+}
+
+#[test]
+fn a_hundred_connects_at_once_leave_one_socket() {
+    let hub = Hub::new(HubConfig::default());
+    let claims = std::thread::scope(|scope| {
+        let threads = (0..100).map(|_| scope.spawn(|| open(&hub, agent(1)))).collect::<Vec<_>>();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+    });
+    let (mut alive, mut superseded) = (0, 0);
+    for (claim, mut inbox) in claims {
+        match told(&mut inbox).as_slice() {
+            [] => {
+                alive += 1;
+                std::mem::forget(claim);
+            }
+            [one] if one == "!superseded" => superseded += 1,
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!((alive, superseded), (1, 99));
+    assert_eq!(hub.socket_count(), 1);
+    assert!(hub.claim(agent(1), OnConflict::Reject).is_err(), "the one alive still holds the place");
+}
+
+#[test]
+fn a_newcomer_may_ask_to_be_refused() {
+    let hub = Hub::new(HubConfig::default());
+    let (claim, mut inbox) = open(&hub, agent(1));
+    assert_eq!(hub.claim(agent(1), OnConflict::Reject).map(|_| ()), Err(ClaimRefused::Conflict));
+    assert_eq!(told(&mut inbox), Vec::<String>::new());
+    claim.release();
+    assert!(hub.claim(agent(1), OnConflict::Reject).is_ok());
+}
+
+#[test]
+fn an_older_socket_that_ends_late_does_not_free_the_place() {
+    let hub = Hub::new(HubConfig::default());
+    let (older, _) = open(&hub, agent(1));
+    let (_newer, _inbox) = open(&hub, agent(1));
+    drop(older);
+    assert_eq!(hub.claim(agent(1), OnConflict::Reject).map(|_| ()), Err(ClaimRefused::Conflict));
+}
+
+#[test]
+fn users_have_many_sockets_up_to_a_bound() {
+    let hub = Hub::new(HubConfig { max_sockets_per_user: 2, ..HubConfig::default() });
+    let (first, _) = open(&hub, user(1));
+    let (_second, _inbox) = open(&hub, user(1));
+    assert_eq!(hub.claim(user(1), OnConflict::Supersede).map(|_| ()), Err(ClaimRefused::TooMany));
+    assert!(hub.claim(user(2), OnConflict::Supersede).is_ok());
+    drop(first);
+    assert!(hub.claim(user(1), OnConflict::Supersede).is_ok());
+}
+
+#[test]
+fn who_does_not_read_is_cut_off_and_costs_no_more_than_the_limit() {
+    let hub = Hub::new(HubConfig { queue_bytes: 100_000, ..HubConfig::default() });
+    let (claim, mut inbox) = open(&hub, user(100));
+    claim.subscribe(Topic::ChatRoom(ROOM));
+    for sequence in 0..100 {
+        let message = message(sequence, &"x".repeat(10_000));
+        hub.publish(DomainEvent::MessageCreated { message, recipients: Vec::new() });
+    }
+    let told = told(&mut inbox);
+    assert!(told.len() < 11, "{}", told.len());
+    assert_eq!(told.iter().filter(|told| *told == "!overflow").count(), 1);
+    assert_eq!(told.last().map(String::as_str), Some("!overflow"));
+}
+
+#[test]
+fn stopping_ends_all_and_takes_no_more() {
+    let hub = Hub::new(HubConfig::default());
+    let (_claim, mut inbox) = open(&hub, user(1));
+    hub.shut_down();
+    assert_eq!(told(&mut inbox), ["!stop"]);
+    assert_eq!(hub.claim(user(1), OnConflict::Supersede).map(|_| ()), Err(ClaimRefused::Stopping));
+}

@@ -1,0 +1,50 @@
+//! The socket: Phoenix Channels at `/api/v1/socket/websocket`.
+//!
+//! - [`frame`], [`topic`]: text to values and back; pure;
+//! - [`machine`]: the protocol of one connection; pure;
+//! - [`connect`](self): who may open a socket, decided before the upgrade;
+//! - [`task`](self): the only loop that owns a socket;
+//! - [`outbox`](self): the bounded queue to one client;
+//! - [`hub`](self): who joined what, and the publisher of events;
+//! - [`payload`](self): events as JSON.
+//!
+//! Invariants: an event is pushed with the join reference of the socket it goes to, never before
+//! the answer to its join; one agent has one live socket; a client that does not read is cut off
+//! and costs no more than its queue.
+
+mod connect;
+pub mod frame;
+mod hub;
+mod inbox;
+pub mod machine;
+mod outbox;
+mod payload;
+mod task;
+pub mod topic;
+
+use std::sync::Arc;
+
+use actix_web::web;
+use domain::account::AccountService;
+use domain::activity::ActivityService;
+use domain::chat::ChatService;
+
+pub use hub::{Hub, HubConfig};
+
+/// What a socket needs; registered as `web::Data`.
+#[derive(Clone)]
+pub struct SocketContext {
+    /// Who joined what.
+    pub hub: Arc<Hub>,
+    /// For credentials.
+    pub accounts: Arc<AccountService>,
+    /// For access to rooms.
+    pub chats: Arc<ChatService>,
+    /// For the snapshot of a room's indicators.
+    pub activity: Arc<ActivityService>,
+}
+
+/// Mounts the socket.
+pub fn configure(config: &mut web::ServiceConfig) {
+    config.service(web::resource("/api/v1/socket/websocket").route(web::get().to(connect::connect)));
+}

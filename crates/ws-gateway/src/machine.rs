@@ -1,0 +1,242 @@
+//! The protocol of one connection, without sockets, tasks or stores (`websocket` 2).
+//!
+//! Frames and events go in, [`Action`]s come out; whoever drives the machine carries them out in
+//! their order. A join of a room takes two steps: [`Action::Authorize`] asks, and the answer
+//! comes back through [`Connection::authorized`] before the next frame is handed in.
+
+use std::collections::HashMap;
+
+use domain::caller::Caller;
+use domain::id::ChatId;
+
+use crate::frame::{self, Frame, Version};
+use crate::inbox::Ticket;
+use crate::topic::{Access, Named, Topic};
+
+/// An empty answer.
+const NOTHING: &str = "{}";
+
+/// What is to be done.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Action {
+    /// Send this text.
+    Send(String),
+    /// Find out whether the caller takes part in the room, and come back with
+    /// [`Connection::authorized`]. The socket must be listening to the topic already when the
+    /// answer is looked up, so that nothing falls between the two.
+    Authorize(PendingJoin),
+    /// Stop listening to the topic.
+    Unsubscribe(Topic, Ticket),
+    /// The frame could not be read: end the connection.
+    Unreadable,
+}
+
+/// A join that waits for its answer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PendingJoin {
+    /// The topic.
+    pub topic: Topic,
+    /// The room to take part in; `None` when the caller's own topics are concerned.
+    pub room: Option<ChatId>,
+    text: String,
+    join_ref: Option<String>,
+    reference: Option<String>,
+}
+
+/// How a join is answered.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// Granted; the JSON is what the answer holds.
+    Granted {
+        /// The answer's content.
+        response: String,
+        /// Names the stay on the topic.
+        ticket: Ticket,
+    },
+    /// Refused, with a reason.
+    Refused(&'static str),
+}
+
+/// A topic that was joined.
+#[derive(Clone, Debug)]
+struct Joined {
+    join_ref: Option<String>,
+    /// The topic as the client wrote it.
+    text: String,
+    ticket: Ticket,
+}
+
+/// One connection.
+#[derive(Debug)]
+pub struct Connection {
+    version: Version,
+    caller: Caller,
+    max_topics: usize,
+    joined: HashMap<Topic, Joined>,
+}
+
+impl Connection {
+    /// A connection that has joined nothing.
+    pub fn new(version: Version, caller: Caller, max_topics: usize) -> Self {
+        Self { version, caller, max_topics, joined: HashMap::new() }
+    }
+
+    /// Who is connected.
+    pub fn caller(&self) -> Caller {
+        self.caller
+    }
+
+    /// A text arrived.
+    pub fn on_text(&mut self, text: &str) -> Vec<Action> {
+        let Ok(frame) = frame::parse(self.version, text) else { return vec![Action::Unreadable] };
+        match (frame.topic.as_str(), frame.event.as_str()) {
+            ("phoenix", "heartbeat") => vec![self.reply(&frame, frame.join_ref.as_deref(), "ok", NOTHING)],
+            (_, "phx_join") => self.on_join(frame),
+            (_, "phx_leave") => self.on_leave(&frame),
+            _ => self.on_other(&frame),
+        }
+    }
+
+    fn on_join(&mut self, frame: Frame) -> Vec<Action> {
+        let refused = |reason| vec![self.refuse(&frame, reason)];
+        let topic = match Topic::parse(&frame.topic) {
+            Named::Topic(topic) => topic,
+            Named::Closed => return refused("unauthorized"),
+            Named::Unmatched => return refused("unmatched topic"),
+        };
+        let room = match topic.access(self.caller) {
+            Access::Denied => return refused("unauthorized"),
+            Access::Granted => None,
+            Access::Participant(chat) => Some(chat),
+        };
+        if self.joined.len() >= self.max_topics && !self.joined.contains_key(&topic) {
+            return refused("too many channels joined");
+        }
+        let Frame { join_ref, reference, topic: text, .. } = frame;
+        vec![Action::Authorize(PendingJoin { topic, room, text, join_ref, reference })]
+    }
+
+    /// The answer to a join. The new stay on the topic is answered before the old one is closed.
+    pub fn authorized(&mut self, join: PendingJoin, verdict: Verdict) -> Vec<Action> {
+        let PendingJoin { topic, text, join_ref, reference, .. } = join;
+        let answer = |status, response: &str| {
+            let payload = reply_payload(status, response);
+            let join_ref = join_ref.as_deref();
+            let frame =
+                frame::write(self.version, join_ref, reference.as_deref(), &text, "phx_reply", &payload);
+            Action::Send(frame)
+        };
+        let (response, ticket) = match verdict {
+            Verdict::Granted { response, ticket } => (response, ticket),
+            Verdict::Refused(reason) => {
+                let mut actions = vec![answer("error", &reason_payload(reason))];
+                // Who may no longer join may no longer listen either.
+                actions.extend(self.joined.remove(&topic).map(|before| self.close_frame(&before)));
+                return actions;
+            }
+        };
+        let mut actions = vec![answer("ok", &response)];
+        let joined = Joined { join_ref, text, ticket };
+        if let Some(before) = self.joined.insert(topic, joined) {
+            actions.push(self.close_frame(&before));
+        }
+        actions
+    }
+
+    fn on_leave(&mut self, frame: &Frame) -> Vec<Action> {
+        let Named::Topic(topic) = Topic::parse(&frame.topic) else {
+            return vec![self.reply(frame, None, "ok", NOTHING)];
+        };
+        let Some(joined) = self.joined.get(&topic) else {
+            return vec![self.reply(frame, None, "ok", NOTHING)];
+        };
+        if is_stale(frame, joined) {
+            return Vec::new();
+        }
+        let (ticket, close) = (joined.ticket, self.close_frame(joined));
+        let reply = self.reply(frame, joined.join_ref.as_deref(), "ok", NOTHING);
+        self.joined.remove(&topic);
+        vec![Action::Unsubscribe(topic, ticket), reply, close]
+    }
+
+    /// Channels only speak to clients: whatever else a client says is refused, and changes nothing.
+    fn on_other(&self, frame: &Frame) -> Vec<Action> {
+        let joined = match Topic::parse(&frame.topic) {
+            Named::Topic(topic) => self.joined.get(&topic),
+            Named::Closed | Named::Unmatched => None,
+        };
+        match joined {
+            None => vec![self.reply(frame, None, "error", &reason_payload("unmatched topic"))],
+            Some(joined) if is_stale(frame, joined) => Vec::new(),
+            Some(joined) => {
+                let response = reason_payload("unsupported event");
+                vec![self.reply(frame, joined.join_ref.as_deref(), "error", &response)]
+            }
+        }
+    }
+
+    /// An event of a topic: pushed with this connection's own join reference, or dropped when
+    /// the stay it was meant for is over.
+    pub fn on_event(&self, topic: Topic, ticket: Ticket, event: &str, payload: &str) -> Option<String> {
+        let joined = self.joined.get(&topic).filter(|joined| joined.ticket == ticket)?;
+        Some(self.push(joined, event, payload))
+    }
+
+    /// An event for whoever has joined the topic, whenever that was.
+    pub fn on_notice(&self, topic: Topic, event: &str, payload: &str) -> Option<String> {
+        self.joined.get(&topic).map(|joined| self.push(joined, event, payload))
+    }
+
+    /// The server ends a stay on a topic.
+    pub fn on_end(&mut self, topic: Topic, ticket: Ticket) -> Option<Action> {
+        self.joined.get(&topic).filter(|joined| joined.ticket == ticket)?;
+        let joined = self.joined.remove(&topic)?;
+        Some(self.close_frame(&joined))
+    }
+
+    /// Every topic that is joined, with its stay.
+    pub fn topics(&self) -> impl Iterator<Item = (Topic, Ticket)> + '_ {
+        self.joined.iter().map(|(topic, joined)| (*topic, joined.ticket))
+    }
+
+    /// The stay on a topic, if it is joined.
+    pub fn ticket(&self, topic: Topic) -> Option<Ticket> {
+        self.joined.get(&topic).map(|joined| joined.ticket)
+    }
+
+    fn push(&self, joined: &Joined, event: &str, payload: &str) -> String {
+        frame::write(self.version, joined.join_ref.as_deref(), None, &joined.text, event, payload)
+    }
+
+    fn close_frame(&self, joined: &Joined) -> Action {
+        let join_ref = joined.join_ref.as_deref();
+        Action::Send(frame::write(self.version, join_ref, join_ref, &joined.text, "phx_close", NOTHING))
+    }
+
+    fn reply(&self, frame: &Frame, join_ref: Option<&str>, status: &str, response: &str) -> Action {
+        let payload = reply_payload(status, response);
+        let reference = frame.reference.as_deref();
+        Action::Send(frame::write(self.version, join_ref, reference, &frame.topic, "phx_reply", &payload))
+    }
+
+    /// A refused join, with both references, which some clients wait for.
+    fn refuse(&self, frame: &Frame, reason: &str) -> Action {
+        self.reply(frame, frame.join_ref.as_deref(), "error", &reason_payload(reason))
+    }
+}
+
+/// Whether a frame belongs to an earlier join; one without a reference belongs to the live one.
+fn is_stale(frame: &Frame, joined: &Joined) -> bool {
+    frame.join_ref.is_some() && frame.join_ref != joined.join_ref
+}
+
+fn reply_payload(status: &str, response: &str) -> String {
+    format!("{{\"status\":\"{status}\",\"response\":{response}}}")
+}
+
+fn reason_payload(reason: &str) -> String {
+    format!("{{\"reason\":\"{reason}\"}}")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,161 @@
+//! The bounded queue to one client: the body of the upgraded response.
+//!
+//! The connection takes from it as fast as the client reads, so what stays here is what the
+//! client has not read. Bytes are counted against the socket's [`Budget`] until the connection
+//! has taken them.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use actix_http::ws::{CloseCode, CloseReason, OpCode, Parser};
+use actix_web::Error;
+use actix_web::body::BoxBody;
+use bytes::{Bytes, BytesMut};
+use futures_core::Stream;
+
+use crate::inbox::Budget;
+
+/// As much as is handed to the connection at once, about.
+const CHUNK_BYTES: usize = 64 * 1024;
+
+/// The most bytes of a control frame.
+const CONTROL_BYTES: usize = 125;
+
+enum Item {
+    Text(String),
+    Pong(Bytes),
+}
+
+struct Queue {
+    items: VecDeque<Item>,
+    /// Set once: the last frame, after which the body ends.
+    close: Option<CloseReason>,
+    ended: bool,
+    waker: Option<Waker>,
+    budget: Arc<Budget>,
+}
+
+/// The task's end of the queue.
+#[derive(Clone)]
+pub(crate) struct Outbox(Rc<RefCell<Queue>>);
+
+/// The connection's end of the queue.
+pub(crate) struct OutboxBody {
+    queue: Rc<RefCell<Queue>>,
+    /// The body that the handshake made. It is never read, but its end tells the inbound stream
+    /// that the connection is gone.
+    _handshake: BoxBody,
+}
+
+impl Outbox {
+    pub(crate) fn new(budget: Arc<Budget>) -> Self {
+        let queue = Queue { items: VecDeque::new(), close: None, ended: false, waker: None, budget };
+        Self(Rc::new(RefCell::new(queue)))
+    }
+
+    /// The body of the response; `handshake` is the one that it replaces.
+    pub(crate) fn body(&self, handshake: BoxBody) -> OutboxBody {
+        OutboxBody { queue: self.0.clone(), _handshake: handshake }
+    }
+
+    /// Queues a text; `false` when that is more than may wait.
+    pub(crate) fn text(&self, text: String) -> bool {
+        self.push(Item::Text(text))
+    }
+
+    /// Queues a Pong; `false` when that is more than may wait.
+    pub(crate) fn pong(&self, bytes: Bytes) -> bool {
+        self.push(Item::Pong(bytes))
+    }
+
+    /// The last frame: what has queued before it still goes out.
+    pub(crate) fn close(&self, code: CloseCode, description: &str) {
+        let mut queue = self.0.borrow_mut();
+        if queue.close.is_none() {
+            queue.close = Some(CloseReason { code, description: Some(description.to_owned()) });
+        }
+        queue.wake();
+    }
+
+    /// The last frame, instead of everything that has queued.
+    pub(crate) fn cut(&self, code: CloseCode, description: &str) {
+        let mut queue = self.0.borrow_mut();
+        let freed = queue.items.drain(..).map(|item| item.len()).sum();
+        queue.budget.give_back(freed);
+        drop(queue);
+        self.close(code, description);
+    }
+
+    fn push(&self, item: Item) -> bool {
+        let mut queue = self.0.borrow_mut();
+        if queue.close.is_some() {
+            return true;
+        }
+        let fits = queue.budget.take(item.len());
+        queue.items.push_back(item);
+        queue.wake();
+        fits
+    }
+}
+
+impl Item {
+    fn len(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Pong(bytes) => bytes.len(),
+        }
+    }
+
+    fn write(&self, out: &mut BytesMut) {
+        match self {
+            Self::Text(text) => Parser::write_message(out, text.as_bytes(), OpCode::Text, true, false),
+            Self::Pong(bytes) => {
+                let short = &bytes[..bytes.len().min(CONTROL_BYTES)];
+                Parser::write_message(out, short, OpCode::Pong, true, false);
+            }
+        }
+    }
+}
+
+impl Queue {
+    fn wake(&mut self) {
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+    }
+
+    /// The next bytes for the connection; `None` when there are none now.
+    fn take(&mut self) -> Option<Bytes> {
+        let mut out = BytesMut::new();
+        while out.len() < CHUNK_BYTES {
+            let Some(item) = self.items.pop_front() else { break };
+            self.budget.give_back(item.len());
+            item.write(&mut out);
+        }
+        if self.items.is_empty() && !self.ended && self.close.is_some() {
+            Parser::write_close(&mut out, self.close.clone(), false);
+            self.ended = true;
+        }
+        if out.is_empty() { None } else { Some(out.freeze()) }
+    }
+}
+
+impl Stream for OutboxBody {
+    type Item = Result<Bytes, Error>;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let mut queue = self.queue.borrow_mut();
+        if let Some(bytes) = queue.take() {
+            return Poll::Ready(Some(Ok(bytes)));
+        }
+        if queue.ended {
+            return Poll::Ready(None);
+        }
+        queue.waker = Some(context.waker().clone());
+        Poll::Pending
+    }
+}

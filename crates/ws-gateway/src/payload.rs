@@ -1,0 +1,150 @@
+//! Events as JSON (`websocket` 3). Nouns are the views that REST answers with.
+
+use domain::activity::AgentActivity;
+use domain::chat::{Chat, Participant, Role};
+use domain::id::{AgentId, ChatId};
+use domain::message::Message;
+use domain::time::Timestamp;
+use http_wire::view::{ChatView, MessageView, ParticipantView, Shown};
+use serde::Serialize;
+
+use crate::inbox::Payload;
+
+/// From this size on nothing is pushed to an agent: its client would drop the connection. The
+/// message stays in the store for `/next`.
+pub(crate) const MAX_AGENT_BYTES: usize = 1024 * 1024;
+
+/// The most agents in the snapshot of a room's indicators.
+const MAX_WORKING: usize = 32;
+
+fn payload(event: &'static str, content: &impl Serialize) -> Payload {
+    // Views hold text and numbers only, which always become JSON.
+    let json = serde_json::to_string(content).unwrap_or_else(|_| "{}".to_owned());
+    Payload { event, json }
+}
+
+pub(crate) fn message_for_user(event: &'static str, message: &Message) -> Payload {
+    payload(event, &MessageView::for_user(message))
+}
+
+pub(crate) fn message_for_agent(message: &Message, reader: AgentId) -> Payload {
+    payload("message_created", &MessageView::for_agent(message, reader))
+}
+
+#[derive(Serialize)]
+struct RoomContent<'a> {
+    #[serde(flatten)]
+    chat: ChatView<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    participant_role: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    removed_at: Option<Shown<Timestamp>>,
+}
+
+pub(crate) fn room_added(chat: &Chat, role: Role) -> Payload {
+    let chat = ChatView::new(chat);
+    payload("room_added", &RoomContent { chat, participant_role: Some(role.as_str()), removed_at: None })
+}
+
+pub(crate) fn room_removed(chat: &Chat, removed_at: Timestamp) -> Payload {
+    let chat = ChatView::new(chat);
+    payload(
+        "room_removed",
+        &RoomContent { chat, participant_role: None, removed_at: Some(Shown(removed_at)) },
+    )
+}
+
+#[derive(Serialize)]
+struct AddedContent<'a> {
+    #[serde(flatten)]
+    participant: ParticipantView<'a>,
+    is_remote: Option<bool>,
+}
+
+pub(crate) fn participant_added(participant: &Participant) -> Payload {
+    let is_remote = participant.is_external;
+    payload("participant_added", &AddedContent { participant: ParticipantView::new(participant), is_remote })
+}
+
+#[derive(Serialize)]
+struct RemovedContent<'a> {
+    id: Shown<domain::id::ParticipantId>,
+    name: &'a str,
+    handle: &'a str,
+    #[serde(rename = "type")]
+    kind: &'static str,
+}
+
+pub(crate) fn participant_removed(participant: &Participant) -> Payload {
+    let Participant { id, name, handle, .. } = participant;
+    payload("participant_removed", &RemovedContent { id: Shown(*id), name, handle, kind: id.kind().as_str() })
+}
+
+#[derive(Serialize)]
+struct RoomIdContent {
+    id: Shown<ChatId>,
+}
+
+pub(crate) fn room_deleted(chat: ChatId) -> Payload {
+    payload("room_deleted", &RoomIdContent { id: Shown(chat) })
+}
+
+#[derive(Serialize)]
+struct TitleContent<'a> {
+    id: Shown<ChatId>,
+    title: &'a str,
+}
+
+pub(crate) fn title_changed(chat: ChatId, title: &str) -> Payload {
+    payload("room_title_changed", &TitleContent { id: Shown(chat), title })
+}
+
+/// An agent has one execution in a room for as long as it is there, so the room names it.
+#[derive(Serialize)]
+struct ActivityContent {
+    agent_id: Shown<AgentId>,
+    execution_id: Shown<ChatId>,
+    working: bool,
+}
+
+pub(crate) fn activity(chat: ChatId, activity: AgentActivity) -> Payload {
+    let event = if activity.working { "agent_activity_started" } else { "agent_activity_stopped" };
+    let AgentActivity { agent, working } = activity;
+    payload(event, &ActivityContent { agent_id: Shown(agent), execution_id: Shown(chat), working })
+}
+
+#[derive(Serialize)]
+struct WorkingContent {
+    working_agents: Vec<ActivityContent>,
+}
+
+/// The answer to a join of a room's indicators.
+pub(crate) fn working_agents(chat: ChatId, agents: Vec<AgentId>) -> String {
+    let agents = agents.into_iter().take(MAX_WORKING).map(|agent| ActivityContent {
+        agent_id: Shown(agent),
+        execution_id: Shown(chat),
+        working: true,
+    });
+    payload("", &WorkingContent { working_agents: agents.collect() }).json
+}
+
+#[derive(Serialize)]
+struct SupersedeContent {
+    reason: &'static str,
+    message: &'static str,
+    retryable: bool,
+    target_socket_id: String,
+    correlation_id: String,
+}
+
+/// `number` tells one takeover from another.
+pub(crate) fn supersede(agent: AgentId, number: u64) -> Payload {
+    let content = SupersedeContent {
+        reason: "session.already_connected",
+        message: "Another connection of this agent has taken over",
+        retryable: false,
+        target_socket_id: format!("agent_socket:{agent}"),
+        correlation_id: format!("{agent}:{number}"),
+    };
+    payload("supersede", &content)
+}

@@ -1,0 +1,212 @@
+//! The only loop that owns a socket: carries texts and events to the machine, and what the
+//! machine wants to the client.
+
+use std::io::ErrorKind;
+use std::time::Duration;
+
+use actix_http::ws::{CloseCode, ProtocolError};
+use actix_ws::{AggregatedMessage, AggregatedMessageStream};
+use domain::chat::ReadChatError;
+use futures_util::StreamExt;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::time::{Instant, sleep_until};
+
+use crate::SocketContext;
+use crate::frame::Version;
+use crate::hub::Claim;
+use crate::inbox::{Told, cost};
+use crate::machine::{Action, Connection, PendingJoin, Verdict};
+use crate::outbox::Outbox;
+use crate::payload;
+use crate::topic::Topic;
+
+/// A socket, from its handshake to its end.
+pub(crate) struct Socket {
+    pub(crate) context: SocketContext,
+    pub(crate) claim: Claim,
+    pub(crate) machine: Connection,
+    pub(crate) outbox: Outbox,
+    pub(crate) version: Version,
+}
+
+/// Whether the socket goes on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Flow {
+    Goes,
+    Ends,
+}
+
+impl Socket {
+    /// Runs until the client goes, is silent for too long, or has to go.
+    pub(crate) async fn run(
+        mut self,
+        mut inbound: AggregatedMessageStream,
+        mut inbox: UnboundedReceiver<Told>,
+    ) {
+        let idle = self.context.hub.config().idle_timeout;
+        let mut silent_until = deadline(idle);
+        loop {
+            let flow = tokio::select! {
+                message = inbound.next() => {
+                    silent_until = deadline(idle);
+                    match message {
+                        Some(Ok(message)) => self.on_message(message).await,
+                        Some(Err(error)) => self.on_broken(&error),
+                        None => Flow::Ends,
+                    }
+                }
+                Some(told) = inbox.recv() => self.on_told(told),
+                () = sleep_until(silent_until) => self.end(CloseCode::Protocol, "nothing was heard for too long"),
+            };
+            if flow == Flow::Ends {
+                break;
+            }
+        }
+        let topics = self.machine.topics().collect::<Vec<_>>();
+        for (topic, ticket) in topics {
+            self.claim.unsubscribe(topic, ticket);
+        }
+    }
+
+    async fn on_message(&mut self, message: AggregatedMessage) -> Flow {
+        match message {
+            AggregatedMessage::Text(text) => self.on_text(&text).await,
+            AggregatedMessage::Ping(bytes) => self.unless_full(self.outbox.pong(bytes)),
+            AggregatedMessage::Pong(_) => Flow::Goes,
+            AggregatedMessage::Binary(_) => self.end(CloseCode::Unsupported, "frames are text"),
+            AggregatedMessage::Close(reason) => {
+                // Freed first: whoever sees the answer may connect again at once.
+                self.claim.release();
+                self.end(reason.map_or(CloseCode::Normal, |reason| reason.code), "")
+            }
+        }
+    }
+
+    async fn on_text(&mut self, text: &str) -> Flow {
+        for action in self.machine.on_text(text) {
+            let flow = match action {
+                Action::Authorize(join) => self.join(join).await,
+                action => self.carry_out(action),
+            };
+            if flow == Flow::Ends {
+                return flow;
+            }
+        }
+        Flow::Goes
+    }
+
+    /// Listens first and asks then: what happens in between waits in the inbox, behind the answer.
+    async fn join(&mut self, join: PendingJoin) -> Flow {
+        let topic = join.topic;
+        let ticket = self.claim.subscribe(topic);
+        let verdict = match self.enter(&join).await {
+            Ok(()) => Verdict::Granted { response: self.snapshot(topic), ticket },
+            Err(reason) => {
+                self.claim.unsubscribe(topic, ticket);
+                Verdict::Refused(reason)
+            }
+        };
+        for action in self.machine.authorized(join, verdict) {
+            if self.carry_out(action) == Flow::Ends {
+                return Flow::Ends;
+            }
+        }
+        Flow::Goes
+    }
+
+    async fn enter(&self, join: &PendingJoin) -> Result<(), &'static str> {
+        let Some(room) = join.room else { return Ok(()) };
+        match self.context.chats.enter(self.machine.caller(), room).await {
+            Ok(()) => Ok(()),
+            Err(ReadChatError::ChatNotFound) => Err("unauthorized"),
+            Err(ReadChatError::Store(error)) => {
+                tracing::warn!(error = %error, "a join could not be decided");
+                Err("join crashed")
+            }
+        }
+    }
+
+    /// What the answer to a join holds.
+    fn snapshot(&self, topic: Topic) -> String {
+        match topic {
+            Topic::RoomActivity(chat) => {
+                payload::working_agents(chat, self.context.activity.working_in(chat))
+            }
+            _ => "{}".to_owned(),
+        }
+    }
+
+    fn carry_out(&self, action: Action) -> Flow {
+        match action {
+            Action::Send(text) => self.unless_full(self.outbox.text(text)),
+            Action::Unsubscribe(topic, ticket) => {
+                self.claim.unsubscribe(topic, ticket);
+                Flow::Goes
+            }
+            Action::Unreadable if self.version == Version::V1 => {
+                self.end(CloseCode::Error, "not a frame of version 1; was vsn=2.0.0 meant?")
+            }
+            Action::Unreadable => self.end(CloseCode::Unsupported, "not a frame"),
+            // Only a text from the client leads to it, and there it is carried out.
+            Action::Authorize(_) => Flow::Goes,
+        }
+    }
+
+    fn on_told(&mut self, told: Told) -> Flow {
+        match told {
+            Told::Event { topic, ticket, payload } => {
+                // From the inbox's account to the outbox's.
+                self.claim.budget.give_back(cost(&payload));
+                let text = self.machine.on_event(topic, ticket, payload.event, &payload.json);
+                text.map_or(Flow::Goes, |text| self.unless_full(self.outbox.text(text)))
+            }
+            Told::End { topic, ticket } => {
+                let action = self.machine.on_end(topic, ticket);
+                action.map_or(Flow::Goes, |action| self.carry_out(action))
+            }
+            Told::Superseded { payload } => {
+                if let Some(agent) = self.machine.caller().participant().agent() {
+                    let topic = Topic::AgentControl(agent);
+                    if let Some(text) = self.machine.on_notice(topic, payload.event, &payload.json) {
+                        self.outbox.text(text);
+                    }
+                }
+                self.end(CloseCode::Away, "another connection of this agent has taken over")
+            }
+            Told::Stop => self.end(CloseCode::Restart, "the server stops"),
+            Told::Overflow => self.unless_full(false),
+        }
+    }
+
+    fn on_broken(&self, error: &ProtocolError) -> Flow {
+        let (code, why) = match error {
+            ProtocolError::Overflow => (CloseCode::Size, "the frame is too large"),
+            ProtocolError::Io(error) if error.kind() == ErrorKind::InvalidData => {
+                (CloseCode::Invalid, "not UTF-8")
+            }
+            // A message of too many parts; or the connection broke, and nobody reads this.
+            ProtocolError::Io(_) => (CloseCode::Size, "the message is too large"),
+            _ => (CloseCode::Protocol, "not a frame of the WebSocket protocol"),
+        };
+        self.end(code, why)
+    }
+
+    /// Ends a socket whose client lets more wait than may.
+    fn unless_full(&self, fits: bool) -> Flow {
+        if fits {
+            return Flow::Goes;
+        }
+        tracing::info!(participant = %self.machine.caller().participant(), "a socket was too slow to read");
+        self.outbox.cut(CloseCode::Again, "too slow to read");
+        Flow::Ends
+    }
+
+    fn end(&self, code: CloseCode, why: &str) -> Flow {
+        self.outbox.close(code, why);
+        Flow::Ends
+    }
+}
+
+fn deadline(idle: Duration) -> Instant {
+    Instant::now() + idle
+}

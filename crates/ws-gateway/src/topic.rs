@@ -1,0 +1,159 @@
+//! Topics: what a client can listen to, and who may (`websocket` 3.1).
+
+use domain::caller::Caller;
+use domain::id::{AgentId, ChatId, UserId, parse_uuid};
+
+/// Something to listen to.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Topic {
+    /// Messages of a room.
+    ChatRoom(ChatId),
+    /// Who comes to and leaves a room.
+    RoomParticipants(ChatId),
+    /// Which agents are at work in a room.
+    RoomActivity(ChatId),
+    /// An agent's rooms.
+    AgentRooms(AgentId),
+    /// An agent's contacts.
+    AgentContacts(AgentId),
+    /// What an agent is told to do.
+    AgentControl(AgentId),
+    /// A user's rooms.
+    UserRooms(UserId),
+    /// A user's contacts.
+    UserContacts(UserId),
+    /// A user's agents.
+    UserAgents(UserId),
+    /// A user's personal tasks.
+    Tasks(UserId),
+}
+
+/// What a topic's text means.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Named {
+    /// A topic.
+    Topic(Topic),
+    /// The pattern is known, but nobody can listen to it: a malformed id, or nothing is told there.
+    Closed,
+    /// No such pattern.
+    Unmatched,
+}
+
+/// Who may listen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Access {
+    /// This caller.
+    Granted,
+    /// Not this caller.
+    Denied,
+    /// This caller, if it takes part in the room.
+    Participant(ChatId),
+}
+
+impl Topic {
+    /// Reads the text of a topic; ids in upper or lower case.
+    pub fn parse(text: &str) -> Named {
+        let Some((pattern, id)) = text.split_once(':') else { return Named::Unmatched };
+        let id = parse_uuid(id);
+        let topic = match pattern {
+            "chat_room" => id.map(|id| Self::ChatRoom(ChatId::new(id))),
+            "room_participants" => id.map(|id| Self::RoomParticipants(ChatId::new(id))),
+            "room_activity" => id.map(|id| Self::RoomActivity(ChatId::new(id))),
+            "agent_rooms" => id.map(|id| Self::AgentRooms(AgentId::new(id))),
+            "agent_contacts" => id.map(|id| Self::AgentContacts(AgentId::new(id))),
+            "agent_control" => id.map(|id| Self::AgentControl(AgentId::new(id))),
+            "user_rooms" => id.map(|id| Self::UserRooms(UserId::new(id))),
+            "user_contacts" => id.map(|id| Self::UserContacts(UserId::new(id))),
+            "user_agents" => id.map(|id| Self::UserAgents(UserId::new(id))),
+            "tasks" => id.map(|id| Self::Tasks(UserId::new(id))),
+            // There is no task board: nothing would ever be told.
+            "room_tasks" => None,
+            _ => return Named::Unmatched,
+        };
+        topic.map_or(Named::Closed, Named::Topic)
+    }
+
+    /// Whether `caller` may listen.
+    pub fn access(self, caller: Caller) -> Access {
+        let own_agent = |id| matches!(caller, Caller::Agent(agent) if agent.agent == id);
+        let own_user = |id| matches!(caller, Caller::User(user) if user.user == id);
+        let owned = |own| if own { Access::Granted } else { Access::Denied };
+        match self {
+            Self::ChatRoom(chat) | Self::RoomParticipants(chat) => Access::Participant(chat),
+            Self::RoomActivity(chat) => match caller {
+                Caller::User(_) => Access::Participant(chat),
+                Caller::Agent(_) => Access::Denied,
+            },
+            Self::AgentRooms(id) | Self::AgentContacts(id) | Self::AgentControl(id) => owned(own_agent(id)),
+            Self::UserRooms(id) | Self::UserContacts(id) | Self::UserAgents(id) | Self::Tasks(id) => {
+                owned(own_user(id))
+            }
+        }
+    }
+
+    /// The three topics of a room.
+    pub fn of_room(chat: ChatId) -> [Self; 3] {
+        [Self::ChatRoom(chat), Self::RoomParticipants(chat), Self::RoomActivity(chat)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domain::caller::{AgentCaller, UserCaller};
+    use uuid::Uuid;
+
+    const ID: &str = "0190c5a4-0000-7000-8000-00000000000a";
+
+    fn own() -> Uuid {
+        parse_uuid(ID).unwrap()
+    }
+
+    fn agent(id: u128) -> Caller {
+        Caller::Agent(AgentCaller { agent: AgentId::new(Uuid::from_u128(id)), owner: UserId::new(own()) })
+    }
+
+    #[test]
+    fn texts() {
+        let room = Topic::ChatRoom(ChatId::new(own()));
+        assert_eq!(Topic::parse(&format!("chat_room:{ID}")), Named::Topic(room));
+        assert_eq!(Topic::parse(&format!("chat_room:{}", ID.to_uppercase())), Named::Topic(room));
+        for closed in
+            ["chat_room:not-a-uuid", "agent_rooms:", &format!("room_tasks:{ID}"), &format!("tasks:{{{ID}}}")]
+        {
+            assert_eq!(Topic::parse(closed), Named::Closed, "{closed}");
+        }
+        for unmatched in ["", "nonsense:1", "chat_room", "phoenix", &format!("x_chat_room:{ID}")] {
+            assert_eq!(Topic::parse(unmatched), Named::Unmatched, "{unmatched}");
+        }
+    }
+
+    #[test]
+    fn own_topics_are_for_their_owner_only() {
+        let user = Caller::User(UserCaller { user: UserId::new(own()) });
+        let stranger = Caller::User(UserCaller { user: UserId::new(Uuid::from_u128(3)) });
+        let this_agent = Caller::Agent(AgentCaller { agent: AgentId::new(own()), owner: UserId::new(own()) });
+        for pattern in ["agent_rooms", "agent_contacts", "agent_control"] {
+            let Named::Topic(topic) = Topic::parse(&format!("{pattern}:{ID}")) else { panic!("{pattern}") };
+            assert_eq!(topic.access(this_agent), Access::Granted, "{pattern}");
+            assert_eq!(topic.access(agent(4)), Access::Denied, "{pattern}");
+            assert_eq!(topic.access(user), Access::Denied, "{pattern}: not even the same id as a user");
+        }
+        for pattern in ["user_rooms", "user_contacts", "user_agents", "tasks"] {
+            let Named::Topic(topic) = Topic::parse(&format!("{pattern}:{ID}")) else { panic!("{pattern}") };
+            assert_eq!(topic.access(user), Access::Granted, "{pattern}");
+            assert_eq!(topic.access(stranger), Access::Denied, "{pattern}");
+            assert_eq!(topic.access(this_agent), Access::Denied, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn rooms_are_for_participants_and_indicators_for_humans() {
+        let chat = ChatId::new(own());
+        let user = Caller::User(UserCaller { user: UserId::new(Uuid::from_u128(3)) });
+        assert_eq!(Topic::ChatRoom(chat).access(agent(4)), Access::Participant(chat));
+        assert_eq!(Topic::RoomParticipants(chat).access(user), Access::Participant(chat));
+        assert_eq!(Topic::RoomActivity(chat).access(user), Access::Participant(chat));
+        assert_eq!(Topic::RoomActivity(chat).access(agent(4)), Access::Denied);
+    }
+}
