@@ -1,0 +1,239 @@
+//! The configuration: one typed tree, read once, checked as a whole.
+//!
+//! [`Settings`] is what may be written (all optional, the same for flags, variables and the
+//! file); [`Config`] is what the server runs with.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use adapters_sqlite::Location;
+use clap::{Args, ValueEnum};
+use serde::Deserialize;
+
+use crate::failure::Failure;
+
+/// The file that is read when no other is named; it need not exist.
+const DEFAULT_FILE: &str = "parlance.toml";
+
+/// What may be set. Each is a flag, a variable `PARLANCE_…`, or a line in the file.
+#[derive(Args, Deserialize, Clone, Debug, Default)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    /// File with settings, TOML [default: parlance.toml, if there is one].
+    #[arg(long, env = "PARLANCE_CONFIG", global = true, value_name = "FILE")]
+    #[serde(skip)]
+    pub config: Option<PathBuf>,
+
+    /// Address and port to listen on [default: 127.0.0.1:4000].
+    #[arg(long, env = "PARLANCE_LISTEN", global = true, value_name = "ADDRESS:PORT")]
+    pub listen: Option<String>,
+
+    /// Where the data is: sqlite:PATH or `sqlite::memory:` [default: a file in the data directory].
+    #[arg(long, env = "PARLANCE_DATABASE_URL", global = true, value_name = "URL", hide_env_values = true)]
+    pub database_url: Option<String>,
+
+    /// Directory of the embedded store [default: data].
+    #[arg(long, env = "PARLANCE_DATA_DIR", global = true, value_name = "DIRECTORY")]
+    pub data_dir: Option<PathBuf>,
+
+    /// What is logged: a level, or a list such as `info,http_wire=debug` [default: info].
+    #[arg(long, env = "PARLANCE_LOG", global = true, value_name = "FILTER")]
+    pub log: Option<String>,
+
+    /// How log lines look [default: text].
+    #[arg(long, env = "PARLANCE_LOG_FORMAT", global = true, value_enum)]
+    pub log_format: Option<LogFormat>,
+
+    /// A socket that sends nothing for so long is closed, in milliseconds [default: 60000].
+    #[arg(long, env = "PARLANCE_SOCKET_IDLE_TIMEOUT_MS", global = true, value_name = "MS")]
+    pub socket_idle_timeout_ms: Option<u64>,
+
+    /// A socket whose client lets more bytes than this wait is closed [default: 4194304].
+    #[arg(long, env = "PARLANCE_SOCKET_QUEUE_BYTES", global = true, value_name = "BYTES")]
+    pub socket_queue_bytes: Option<usize>,
+}
+
+/// How log lines look.
+#[derive(ValueEnum, Deserialize, Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// What the server runs with.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Address and port to listen on.
+    pub listen: String,
+    /// Where the data is.
+    pub store: Location,
+    /// What is logged.
+    pub log: String,
+    /// How log lines look.
+    pub log_format: LogFormat,
+    /// How long a silent socket stays.
+    pub socket_idle_timeout: Duration,
+    /// How many bytes may wait for one socket.
+    pub socket_queue_bytes: usize,
+}
+
+impl Config {
+    /// Completes `given` (flags and variables) from the file and the defaults, and checks it.
+    pub fn load(given: Settings) -> Result<Self, Failure> {
+        let file = match &given.config {
+            Some(path) => read_file(path)?,
+            None => read_file_if_there(Path::new(DEFAULT_FILE))?,
+        };
+        Self::from_settings(given.over(file))
+    }
+
+    /// Checks all settings and reports every fault at once.
+    fn from_settings(settings: Settings) -> Result<Self, Failure> {
+        let mut faults = Vec::new();
+        let data_dir = settings.data_dir.unwrap_or_else(|| PathBuf::from("data"));
+        let store = match settings.database_url.as_deref() {
+            None => Location::File(data_dir.join("parlance.db")),
+            Some(url) => parse_database_url(url).unwrap_or_else(|fault| {
+                faults.push(fault);
+                Location::Memory
+            }),
+        };
+        let listen = settings.listen.unwrap_or_else(|| "127.0.0.1:4000".to_owned());
+        if listen.rsplit_once(':').is_none_or(|(host, port)| host.is_empty() || port.parse::<u16>().is_err())
+        {
+            faults.push(format!("listen: '{listen}' is not ADDRESS:PORT"));
+        }
+        let idle_ms = settings.socket_idle_timeout_ms.unwrap_or(60_000);
+        if idle_ms == 0 {
+            faults.push("socket_idle_timeout_ms: must be more than 0".to_owned());
+        }
+        let socket_queue_bytes = settings.socket_queue_bytes.unwrap_or(4 * 1024 * 1024);
+        if socket_queue_bytes < 64 * 1024 {
+            faults.push("socket_queue_bytes: must be at least 65536".to_owned());
+        }
+        let log = settings.log.unwrap_or_else(|| "info".to_owned());
+        if let Err(fault) = log.parse::<tracing_subscriber::filter::Targets>() {
+            faults.push(format!("log: '{log}' is not a filter ({fault})"));
+        }
+        if !faults.is_empty() {
+            return Err(Failure::plain(format!("the configuration is wrong: {}", faults.join("; "))));
+        }
+        Ok(Self {
+            listen,
+            store,
+            log,
+            log_format: settings.log_format.unwrap_or_default(),
+            socket_idle_timeout: Duration::from_millis(idle_ms),
+            socket_queue_bytes,
+        })
+    }
+}
+
+impl Settings {
+    /// These settings, completed from `lower`.
+    fn over(self, lower: Self) -> Self {
+        Self {
+            config: self.config,
+            listen: self.listen.or(lower.listen),
+            database_url: self.database_url.or(lower.database_url),
+            data_dir: self.data_dir.or(lower.data_dir),
+            log: self.log.or(lower.log),
+            log_format: self.log_format.or(lower.log_format),
+            socket_idle_timeout_ms: self.socket_idle_timeout_ms.or(lower.socket_idle_timeout_ms),
+            socket_queue_bytes: self.socket_queue_bytes.or(lower.socket_queue_bytes),
+        }
+    }
+}
+
+fn read_file(path: &Path) -> Result<Settings, Failure> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|cause| Failure::new(format_args!("cannot read {}", path.display()), cause))?;
+    toml::from_str(&text).map_err(|cause| Failure::plain(format!("{}: {}", path.display(), one_line(&cause))))
+}
+
+fn read_file_if_there(path: &Path) -> Result<Settings, Failure> {
+    match std::fs::metadata(path) {
+        Err(cause) if cause.kind() == ErrorKind::NotFound => Ok(Settings::default()),
+        _ => read_file(path),
+    }
+}
+
+/// The fault of a TOML file without the drawing of the line, but with its number.
+fn one_line(cause: &toml::de::Error) -> String {
+    let text = cause.to_string();
+    let place = text.lines().next().unwrap_or_default().to_owned();
+    let message = cause.message().replace('\n', " ");
+    if place.contains(&message) { message } else { format!("{place}: {message}") }
+}
+
+fn parse_database_url(url: &str) -> Result<Location, String> {
+    match url.split_once(':') {
+        Some(("sqlite", ":memory:")) => Ok(Location::Memory),
+        Some(("sqlite", path)) if !path.is_empty() => {
+            Ok(Location::File(PathBuf::from(path.strip_prefix("//").unwrap_or(path))))
+        }
+        // The rest of the URL may hold a password and is not repeated.
+        Some((scheme, _)) if scheme != "sqlite" => {
+            Err(format!("database_url: there is no store for '{scheme}:' in this version, only sqlite:PATH"))
+        }
+        _ => Err("database_url: must be sqlite:PATH or sqlite::memory:".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(text: &str) -> Settings {
+        toml::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn flags_win_over_the_file_and_the_file_over_defaults() {
+        let given = Settings { listen: Some("127.0.0.1:1".to_owned()), ..Settings::default() };
+        let merged = given.over(file("listen = '127.0.0.1:2'\ndata_dir = '/srv/p'\nlog_format = 'json'"));
+        let config = Config::from_settings(merged).unwrap();
+        assert_eq!(config.listen, "127.0.0.1:1");
+        assert!(matches!(config.store, Location::File(path) if path == Path::new("/srv/p/parlance.db")));
+        assert_eq!(config.log_format, LogFormat::Json);
+        assert_eq!(config.socket_idle_timeout, Duration::from_secs(60));
+    }
+
+    #[test]
+    fn every_fault_is_reported_at_once() {
+        let settings =
+            file("listen = 'nowhere'\ndatabase_url = 'postgres://u:secret@h/d'\nsocket_queue_bytes = 1");
+        let failure = Config::from_settings(settings).unwrap_err().to_string();
+        for part in ["listen", "database_url", "'postgres:'", "socket_queue_bytes"] {
+            assert!(failure.contains(part), "{failure}");
+        }
+        assert!(!failure.contains("secret"));
+    }
+
+    #[test]
+    fn unknown_keys_are_faults() {
+        let fault = toml::from_str::<Settings>("lisen = 'x'").unwrap_err();
+        assert!(one_line(&fault).contains("lisen"), "{}", one_line(&fault));
+    }
+
+    #[test]
+    fn database_urls() {
+        assert!(matches!(parse_database_url("sqlite::memory:"), Ok(Location::Memory)));
+        for (url, path) in
+            [("sqlite:a/b.db", "a/b.db"), ("sqlite:/a.db", "/a.db"), ("sqlite:///a.db", "/a.db")]
+        {
+            assert!(
+                matches!(parse_database_url(url), Ok(Location::File(p)) if p == Path::new(path)),
+                "{url}"
+            );
+        }
+        for url in ["sqlite:", "sqlite", "postgres://h/d", ""] {
+            assert!(parse_database_url(url).is_err(), "{url}");
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! The composition root: reads the configuration, builds every port's implementation, and runs
+//! what the command line asks for.
+//!
+//! Nothing here decides a rule; [`wiring`] is the only place where a port meets what stands
+//! behind it.
+
+pub mod cli;
+pub mod config;
+mod failure;
+mod health;
+mod lock;
+mod ports;
+mod serve;
+mod telemetry;
+mod user;
+mod welcome;
+mod wiring;
+
+pub use failure::Failure;
+
+use cli::{Cli, Command, UserCommand};
+
+/// Runs one command to its end.
+///
+/// # Errors
+/// [`Failure`] holds one line for the person at the terminal; the process should then end with
+/// a status other than 0.
+pub fn run(cli: Cli) -> Result<(), Failure> {
+    let config = config::Config::load(cli.settings)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .map_err(|cause| Failure::new("cannot start the runtime", cause))?;
+    match cli.command.unwrap_or(Command::Serve) {
+        Command::Serve => runtime.block_on(serve::serve(config)),
+        Command::User { command: UserCommand::Create(arguments) } => {
+            runtime.block_on(user::create(&config, arguments))
+        }
+    }
+}

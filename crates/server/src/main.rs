@@ -1,0 +1,17 @@
+//! The `parlance` program.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    match server::run(server::cli::Cli::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            // Nobody is left to tell when this cannot be written either.
+            let _ = writeln!(std::io::stderr(), "parlance: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! `parlance serve`: from the store to a listening server, and back down in order.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::dev::ServerHandle;
+use actix_web::{App, HttpServer, web};
+use adapters_sqlite::Location;
+use domain::activity::ActivityService;
+use http_wire::request_scope::RequestScope;
+use tokio::signal::unix::{SignalKind, signal};
+use ws_gateway::SocketContext;
+
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::health::{self, Readiness};
+use crate::lock::StoreLock;
+use crate::telemetry;
+use crate::welcome;
+use crate::wiring::{self, Wiring};
+
+/// How long requests in flight may take after the signal to stop, in seconds.
+const GRACE_SECONDS: u64 = 3;
+
+/// Serves until SIGTERM or SIGINT.
+pub(crate) async fn serve(config: Config) -> Result<(), Failure> {
+    telemetry::start(&config);
+    let _lock = match &config.store {
+        Location::File(path) => Some(StoreLock::take(path)?),
+        Location::Memory => None,
+    };
+    let store = wiring::open_store(&config)?;
+    let wiring = Wiring::new(&config, store);
+    let outcome = run(&config, &wiring).await;
+    wiring.store.close();
+    outcome
+}
+
+async fn run(config: &Config, wiring: &Wiring) -> Result<(), Failure> {
+    let no_signals = |cause| Failure::new("cannot listen for signals", cause);
+    let mut terminate = signal(SignalKind::terminate()).map_err(no_signals)?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(no_signals)?;
+
+    let readiness = web::Data::new(Readiness::new(wiring.store.clone()));
+    let server = bind(config, wiring.clone(), readiness.clone())?;
+    welcome::greet(&wiring.accounts, &config.listen).await?;
+    let handle = server.handle();
+    let mut server = tokio::spawn(server);
+    let sweeper = tokio::spawn(sweep_activity(wiring.activity.clone()));
+    tracing::info!(address = %config.listen, "listening");
+
+    let ended = tokio::select! {
+        _ = terminate.recv() => None,
+        _ = interrupt.recv() => None,
+        ended = &mut server => Some(ended),
+    };
+    sweeper.abort();
+    if ended.is_some() {
+        return Err(Failure::plain("the server ended by itself"));
+    }
+    tracing::info!("stopping");
+    stop(wiring, &readiness, &handle).await;
+    // The server's own future ends once its workers have.
+    let _ = server.await;
+    tracing::info!("stopped");
+    Ok(())
+}
+
+/// Binds the address and builds the server; nothing is accepted before it is polled.
+fn bind(
+    config: &Config,
+    wiring: Wiring,
+    readiness: web::Data<Readiness>,
+) -> Result<actix_web::dev::Server, Failure> {
+    let sockets = web::Data::new(SocketContext {
+        hub: wiring.hub.clone(),
+        accounts: wiring.accounts.clone(),
+        chats: wiring.chats.clone(),
+        activity: wiring.activity.clone(),
+    });
+    let server = HttpServer::new(move || {
+        App::new()
+            .wrap(RequestScope)
+            .app_data(readiness.clone())
+            .app_data(sockets.clone())
+            .app_data(web::Data::from(wiring.accounts.clone()))
+            .app_data(web::Data::from(wiring.chats.clone()))
+            .app_data(web::Data::from(wiring.messages.clone()))
+            .app_data(web::Data::from(wiring.deliveries.clone()))
+            .app_data(web::Data::from(wiring.activity.clone()))
+            .configure(health::configure)
+            .configure(ws_gateway::configure)
+            .configure(http_agent::configure)
+            .configure(http_human::configure)
+    });
+    let listen = config.listen.as_str();
+    let server = server
+        .tcp_nodelay(true)
+        .disable_signals()
+        .shutdown_timeout(GRACE_SECONDS)
+        .bind(listen)
+        .map_err(|cause| Failure::new(format_args!("cannot listen on {listen}"), cause))?;
+    Ok(server.run())
+}
+
+/// Refuses new sockets, tells the open ones to come back later, lets requests in flight end.
+async fn stop(wiring: &Wiring, readiness: &Readiness, handle: &ServerHandle) {
+    readiness.drain();
+    wiring.hub.shut_down();
+    handle.stop(true).await;
+}
+
+/// Takes off the activity indicators that were not renewed, once a second.
+async fn sweep_activity(activity: Arc<ActivityService>) {
+    let mut ticks = tokio::time::interval(Duration::from_secs(1));
+    loop {
+        ticks.tick().await;
+        activity.expire();
+    }
+}

@@ -1,0 +1,60 @@
+//! `parlance user …`
+
+use std::io::Write;
+
+use adapters_sqlite::Location;
+use domain::account::{CreateUser, CreatedUser, UserHandle, parse_email, parse_person_name};
+use domain::text::TextFault;
+use serde_json::json;
+
+use crate::cli::CreateUserArguments;
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::wiring;
+
+/// Creates a user and prints its key.
+pub(crate) async fn create(config: &Config, arguments: CreateUserArguments) -> Result<(), Failure> {
+    if matches!(config.store, Location::Memory) {
+        return Err(Failure::plain("a store in memory is seen by its own server only; name a file"));
+    }
+    let command = CreateUser {
+        handle: UserHandle::new(&arguments.handle).map_err(|fault| wrong("handle", fault))?,
+        email: parse_email(&arguments.email).map_err(|fault| wrong("email", fault))?,
+        name: parse_person_name(&arguments.name).map_err(|fault| wrong("name", fault))?,
+    };
+    let store = wiring::open_store(config)?;
+    let created = wiring::accounts(store.clone()).create_user(command).await;
+    store.close();
+    let created = created.map_err(|cause| Failure::new("the user was not created", cause))?;
+    let text = if arguments.json { as_json(&created) } else { as_text(&created) };
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{text}").map_err(|cause| Failure::new("cannot print the user's key", cause))
+}
+
+fn wrong(flag: &str, fault: TextFault) -> Failure {
+    Failure::plain(format!("--{flag}: {fault}"))
+}
+
+fn as_json(created: &CreatedUser) -> String {
+    let user = &created.user;
+    let text = json!({
+        "user": {
+            "id": user.id.to_string(),
+            "handle": user.handle.as_str(),
+            "email": user.email,
+            "first_name": user.name.first,
+            "last_name": user.name.last,
+            "inserted_at": user.created_at.to_string(),
+        },
+        "api_key": created.key.reveal(),
+    });
+    text.to_string()
+}
+
+fn as_text(created: &CreatedUser) -> String {
+    format!(
+        "Created the user '{}'. This is its API key; it is not shown again:\n\n    {}\n",
+        created.user.handle,
+        created.key.reveal()
+    )
+}

@@ -1,0 +1,75 @@
+//! Where every port meets what stands behind it.
+
+use std::sync::Arc;
+
+use adapters_sqlite::SqliteStore;
+use domain::account::AccountService;
+use domain::activity::ActivityService;
+use domain::chat::ChatService;
+use domain::delivery::DeliveryService;
+use domain::message::MessageService;
+use domain::ports::{Clock, EventPublisher, IdGenerator, KeyMint};
+use ws_gateway::{Hub, HubConfig};
+
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::ports::{RandomIds, RandomKeys, SystemClock};
+
+/// Everything that a running server needs, built once.
+#[derive(Clone)]
+pub(crate) struct Wiring {
+    pub(crate) store: Arc<SqliteStore>,
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) accounts: Arc<AccountService>,
+    pub(crate) chats: Arc<ChatService>,
+    pub(crate) messages: Arc<MessageService>,
+    pub(crate) deliveries: Arc<DeliveryService>,
+    pub(crate) activity: Arc<ActivityService>,
+}
+
+/// Opens the store; its schema is brought up to date.
+pub(crate) fn open_store(config: &Config) -> Result<Arc<SqliteStore>, Failure> {
+    let store =
+        SqliteStore::open(&config.store).map_err(|cause| Failure::new("cannot open the store", cause))?;
+    Ok(Arc::new(store))
+}
+
+/// The account use cases alone, for commands.
+pub(crate) fn accounts(store: Arc<SqliteStore>) -> AccountService {
+    AccountService::new(store, Arc::new(SystemClock), Arc::new(RandomIds), Arc::new(RandomKeys))
+}
+
+impl Wiring {
+    /// Builds every service on `store`.
+    pub(crate) fn new(config: &Config, store: Arc<SqliteStore>) -> Self {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let ids: Arc<dyn IdGenerator> = Arc::new(RandomIds);
+        let keys: Arc<dyn KeyMint> = Arc::new(RandomKeys);
+        let hub = Hub::new(HubConfig {
+            idle_timeout: config.socket_idle_timeout,
+            queue_bytes: config.socket_queue_bytes,
+            ..HubConfig::default()
+        });
+        let events: Arc<dyn EventPublisher> = hub.clone();
+        Self {
+            accounts: Arc::new(AccountService::new(store.clone(), clock.clone(), ids.clone(), keys)),
+            chats: Arc::new(ChatService::new(store.clone(), events.clone(), clock.clone(), ids.clone())),
+            messages: Arc::new(MessageService::new(
+                store.clone(),
+                store.clone(),
+                events.clone(),
+                clock.clone(),
+                ids,
+            )),
+            deliveries: Arc::new(DeliveryService::new(
+                store.clone(),
+                store.clone(),
+                events.clone(),
+                clock.clone(),
+            )),
+            activity: Arc::new(ActivityService::new(store.clone(), events, clock)),
+            store,
+            hub,
+        }
+    }
+}

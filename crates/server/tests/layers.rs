@@ -1,0 +1,63 @@
+//! The dependency rule: arrows between our crates point inwards, and the domain stays small.
+#![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
+
+/// Which of our crates each of our crates may use.
+const ALLOWED: [(&str, &[&str]); 9] = [
+    ("domain", &[]),
+    ("adapters-sqlite", &["domain"]),
+    ("http-wire", &["domain"]),
+    ("http-agent", &["domain", "http-wire"]),
+    ("http-human", &["domain", "http-wire"]),
+    ("ws-gateway", &["domain", "http-wire"]),
+    ("server", &["domain", "adapters-sqlite", "http-wire", "http-agent", "http-human", "ws-gateway"]),
+    ("testkit", &["domain", "adapters-sqlite"]),
+    ("e2e", &["server"]),
+];
+
+/// The other crates that the domain may use.
+const DOMAIN_MAY_USE: [&str; 5] = ["async-trait", "chrono", "serde_json", "thiserror", "uuid"];
+
+/// Package name to (dependency name, is it a dev-dependency).
+fn packages() -> BTreeMap<String, Vec<(String, bool)>> {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+    let dependencies = |package: &serde_json::Value| {
+        let list = package["dependencies"].as_array().unwrap();
+        list.iter().map(|d| (text(&d["name"]), d["kind"] == "dev")).collect()
+    };
+    let list = metadata["packages"].as_array().unwrap();
+    list.iter().map(|p| (text(&p["name"]), dependencies(p))).collect()
+}
+
+#[test]
+fn arrows_point_inwards() {
+    let packages = packages();
+    let ours = packages.keys().cloned().collect::<BTreeSet<_>>();
+    let known = ALLOWED.iter().map(|(name, _)| (*name).to_owned()).collect::<BTreeSet<_>>();
+    assert_eq!(ours, known, "a crate came or went: tell its arrows here");
+    for (name, allowed) in ALLOWED {
+        for (dependency, dev) in &packages[name] {
+            if !ours.contains(dependency) {
+                continue;
+            }
+            let fine = if *dev { dependency == "testkit" } else { allowed.contains(&dependency.as_str()) };
+            assert!(fine, "{name} must not use {dependency}{}", if *dev { " in its tests" } else { "" });
+        }
+    }
+}
+
+#[test]
+fn the_domain_uses_a_closed_list_of_crates() {
+    for (dependency, dev) in &packages()["domain"] {
+        assert!(*dev || DOMAIN_MAY_USE.contains(&dependency.as_str()), "domain must not use {dependency}");
+    }
+}

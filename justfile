@@ -1,0 +1,18 @@
+# Every line calls cargo or a script; nothing lives only here.
+
+# What CI looks at before the tests: formatting and lints.
+check:
+    cargo fmt --all --check
+    cargo clippy --workspace --all-targets -- -D warnings
+
+# Every tier of the tests, in their short form.
+test *arguments:
+    scripts/test {{arguments}}
+
+# Start the server.
+run *arguments:
+    cargo run --release -- {{arguments}}
+
+# Start-up time and memory of the built server.
+measure:
+    scripts/measure

@@ -1,0 +1,18 @@
+//! What the integration tests stand on: the built program, started and stopped as a person
+//! would, a REST client and a channel client. Every wait is bounded.
+#![expect(
+    clippy::unwrap_used,
+    clippy::missing_panics_doc,
+    reason = "this crate is for tests, where a panic is the failure"
+)]
+
+mod rest;
+mod server;
+mod socket;
+
+pub use rest::{Answer, Api};
+pub use server::{Server, program};
+pub use socket::{Closed, Socket, reply};
+
+/// A room with its people, as the protocol cases want it.
+pub mod cast;

@@ -1,0 +1,168 @@
+//! One caller's view of the REST interface.
+
+use std::time::Duration;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::server::Server;
+
+/// An interface under a key.
+#[derive(Clone, Debug)]
+pub struct Api {
+    client: reqwest::Client,
+    base: String,
+    /// The caller's API key.
+    pub key: String,
+    /// The caller's id.
+    pub id: String,
+}
+
+/// Status and body.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Answer {
+    /// The HTTP status.
+    pub status: u16,
+    /// The body as JSON; null when it is empty.
+    pub body: Value,
+}
+
+impl Answer {
+    /// The member `data` of a success; panics on anything else.
+    pub fn data(self) -> Value {
+        assert!((200..300).contains(&self.status), "{self:?}");
+        self.body["data"].clone()
+    }
+
+    /// The code of a failure, whose envelope must be whole; panics on anything else.
+    pub fn code(&self) -> &str {
+        assert!(self.status >= 400, "{self:?}");
+        let error = &self.body["error"];
+        assert!(error["message"].as_str().is_some_and(|text| !text.is_empty()), "{self:?}");
+        assert!(error["request_id"].as_str().is_some_and(|text| !text.is_empty()), "{self:?}");
+        error["code"].as_str().unwrap()
+    }
+}
+
+impl Api {
+    /// `interface` is `me` or `agent`.
+    pub fn new(server: &Server, interface: &str, key: &str, id: &str) -> Self {
+        let client = reqwest::Client::builder().timeout(Duration::from_secs(20)).build().unwrap();
+        let base = format!("http://{}/api/v1/{interface}", server.address());
+        Self { client, base, key: key.to_owned(), id: id.to_owned() }
+    }
+
+    /// One request; an error when there was no whole answer.
+    pub async fn try_call(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<Value>,
+    ) -> Result<Answer, reqwest::Error> {
+        let mut request =
+            self.client.request(method, format!("{}{path}", self.base)).header("x-api-key", &self.key);
+        if let Some(body) = body {
+            request = request.json(&body);
+        }
+        let answer = request.send().await?;
+        let status = answer.status().as_u16();
+        let bytes = answer.bytes().await?;
+        let body = if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes).unwrap() };
+        Ok(Answer { status, body })
+    }
+
+    /// One request that must be answered.
+    pub async fn call(&self, method: Method, path: &str, body: Option<Value>) -> Answer {
+        self.try_call(method, path, body).await.unwrap()
+    }
+
+    /// GET.
+    pub async fn get(&self, path: &str) -> Answer {
+        self.call(Method::GET, path, None).await
+    }
+
+    /// POST with a body.
+    pub async fn post(&self, path: &str, body: Value) -> Answer {
+        self.call(Method::POST, path, Some(body)).await
+    }
+
+    /// POST without a body.
+    pub async fn post_nothing(&self, path: &str) -> Answer {
+        self.call(Method::POST, path, None).await
+    }
+
+    /// DELETE.
+    pub async fn delete(&self, path: &str) -> Answer {
+        self.call(Method::DELETE, path, None).await
+    }
+
+    /// Registers an agent; its interface.
+    pub async fn register(&self, server: &Server, name: &str) -> Self {
+        let body = json!({ "agent": { "name": name, "description": format!("{name}, for tests") } });
+        let data = self.post("/agents/register", body).await.data();
+        let (key, id) = (data["credentials"]["api_key"].as_str(), data["agent"]["id"].as_str());
+        Self::new(server, "agent", key.unwrap(), id.unwrap())
+    }
+
+    /// Creates a room; its id.
+    pub async fn create_chat(&self) -> String {
+        let data = self.post("/chats", json!({ "chat": {} })).await.data();
+        data["id"].as_str().unwrap().to_owned()
+    }
+
+    /// Brings somebody into a room.
+    pub async fn add(&self, chat: &str, participant: &str) -> Answer {
+        let body = json!({ "participant": { "participant_id": participant } });
+        self.post(&format!("/chats/{chat}/participants"), body).await
+    }
+
+    /// Sends a text that mentions `mentions`.
+    pub async fn send(&self, chat: &str, text: &str, mentions: &[&str]) -> Answer {
+        self.post(&format!("/chats/{chat}/messages"), message(text, mentions)).await
+    }
+
+    /// Sends a text that must be accepted; its id.
+    pub async fn sent(&self, chat: &str, text: &str, mentions: &[&str]) -> String {
+        self.send(chat, text, mentions).await.data()["id"].as_str().unwrap().to_owned()
+    }
+
+    /// One step of an agent's work: `processing`, `processed` or `failed`.
+    pub async fn step(&self, chat: &str, message: &str, step: &str) -> Answer {
+        let path = format!("/chats/{chat}/messages/{message}/{step}");
+        match step {
+            "failed" => self.post(&path, json!({ "error": "it did not work" })).await,
+            _ => self.post_nothing(&path).await,
+        }
+    }
+
+    /// The id of the agent's next message; `None` on 204.
+    pub async fn next(&self, chat: &str) -> Option<String> {
+        let answer = self.get(&format!("/chats/{chat}/messages/next")).await;
+        match answer.status {
+            204 => None,
+            200 => Some(answer.body["data"]["id"].as_str().unwrap().to_owned()),
+            _ => panic!("{answer:?}"),
+        }
+    }
+
+    /// Every message of a room as a human sees them, newest first, page after page.
+    pub async fn history(&self, chat: &str) -> Vec<Value> {
+        let mut all = Vec::new();
+        let mut cursor = String::new();
+        loop {
+            let answer = self.get(&format!("/chats/{chat}/messages?limit=100{cursor}")).await;
+            assert_eq!(answer.status, 200, "{answer:?}");
+            all.extend(answer.body["data"].as_array().unwrap().iter().cloned());
+            match answer.body["metadata"]["next_cursor"].as_str() {
+                Some(next) => cursor = format!("&cursor={next}"),
+                None => return all,
+            }
+        }
+    }
+}
+
+/// The body of a text.
+pub(crate) fn message(text: &str, mentions: &[&str]) -> Value {
+    let mentions = mentions.iter().map(|id| json!({ "id": id })).collect::<Vec<_>>();
+    json!({ "message": { "content": text, "mentions": mentions } })
+}

@@ -1,0 +1,213 @@
+//! The program as a process of its own.
+
+use std::fs::File;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::rest::Api;
+
+/// How long a start or a stop may take before the test gives up.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The built program: `PARLANCE_BIN`, or built once for this process.
+pub fn program() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "tests are told by the environment which program to drive"
+        )]
+        if let Ok(given) = std::env::var("PARLANCE_BIN") {
+            return PathBuf::from(given);
+        }
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let output = Command::new(env!("CARGO"))
+            .args(["build", "-p", "server", "--bin", "parlance", "--message-format=json"])
+            .current_dir(root)
+            .stderr(Stdio::inherit())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "the program does not build");
+        let text = String::from_utf8(output.stdout).unwrap();
+        let mut built = text.lines().filter_map(|line| {
+            let message: Value = serde_json::from_str(line).ok()?;
+            message["executable"].as_str().map(PathBuf::from)
+        });
+        built.next_back().expect("cargo names the program it built")
+    })
+}
+
+/// A running server on a free port of the loopback address.
+pub struct Server {
+    data: Data,
+    port: u16,
+    settings: Vec<(String, String)>,
+    child: Option<Child>,
+    log: PathBuf,
+    _log_dir: TempDir,
+}
+
+enum Data {
+    Own(TempDir),
+    Given(PathBuf),
+}
+
+impl Server {
+    /// Starts on an empty data directory.
+    pub async fn start() -> Self {
+        Self::start_with(&[]).await
+    }
+
+    /// Starts on an empty data directory with these variables.
+    pub async fn start_with(settings: &[(&str, &str)]) -> Self {
+        Self::launch(Data::Own(TempDir::new().unwrap()), settings).await
+    }
+
+    /// Starts on this data directory.
+    pub async fn start_on(data: &Path, settings: &[(&str, &str)]) -> Self {
+        Self::launch(Data::Given(data.to_owned()), settings).await
+    }
+
+    async fn launch(data: Data, settings: &[(&str, &str)]) -> Self {
+        let log_dir = TempDir::new().unwrap();
+        let mut server = Self {
+            data,
+            port: free_port(),
+            settings: settings
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect(),
+            child: None,
+            log: log_dir.path().join("server.log"),
+            _log_dir: log_dir,
+        };
+        server.run().await;
+        server
+    }
+
+    /// The data directory.
+    pub fn data(&self) -> &Path {
+        match &self.data {
+            Data::Own(directory) => directory.path(),
+            Data::Given(path) => path,
+        }
+    }
+
+    /// `127.0.0.1:PORT`.
+    pub fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
+    /// What the server has printed so far, over all its starts.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap_or_default()
+    }
+
+    /// The process id.
+    pub fn pid(&self) -> u32 {
+        self.child.as_ref().unwrap().id()
+    }
+
+    /// The command line of this server, for more of its commands.
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(program());
+        command
+            .env("PARLANCE_LISTEN", self.address())
+            .env("PARLANCE_DATA_DIR", self.data())
+            .envs(self.settings.iter().map(|(name, value)| (name, value)))
+            .current_dir(self.data())
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Starts the process and waits until it serves.
+    pub async fn run(&mut self) {
+        let out = File::options().create(true).append(true).open(&self.log).unwrap();
+        let child = self.command().arg("serve").stdout(out.try_clone().unwrap()).stderr(out).spawn().unwrap();
+        self.child = Some(child);
+        let deadline = Instant::now() + PATIENCE;
+        let health = format!("http://{}/health", self.address());
+        let client = reqwest::Client::new();
+        while !client.get(&health).send().await.is_ok_and(|answer| answer.status().is_success()) {
+            let ended = self.child.as_mut().unwrap().try_wait().unwrap();
+            assert!(ended.is_none(), "the server ended: {ended:?}\n{}", self.log());
+            assert!(Instant::now() < deadline, "the server does not serve\n{}", self.log());
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    /// Kills it as a crash would.
+    pub fn kill9(&mut self) {
+        let mut child = self.child.take().unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    /// Asks it to stop (SIGTERM) and gives how long that took; it must end with status 0.
+    pub async fn terminate(&mut self) -> Duration {
+        let mut child = self.child.take().unwrap();
+        let started = Instant::now();
+        let sent = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+        loop {
+            if let Some(status) = child.try_wait().unwrap() {
+                assert!(status.success(), "{status}\n{}", self.log());
+                return started.elapsed();
+            }
+            if started.elapsed() > PATIENCE {
+                child.kill().unwrap();
+                panic!("the server does not stop\n{}", self.log());
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    /// Kills it and starts it again on the same data and port.
+    pub async fn crash(&mut self) {
+        self.kill9();
+        self.run().await;
+    }
+
+    /// `parlance user create`, also while the server runs: the user's interface.
+    pub fn user(&self, handle: &str) -> Api {
+        let email = format!("{handle}@example.org");
+        let output = self
+            .command()
+            .args(["user", "create", "--handle", handle, "--email", &email, "--name", handle, "--json"])
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", text(&output));
+        let created: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let id = created["user"]["id"].as_str().unwrap();
+        Api::new(self, "me", created["api_key"].as_str().unwrap(), id)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            // It may have ended by itself; then there is nothing to kill.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        if std::thread::panicking() {
+            use std::io::Write;
+            let _ = writeln!(std::io::stderr(), "--- the server said:\n{}", self.log());
+        }
+    }
+}
+
+/// Both outputs of a command.
+pub(crate) fn text(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}

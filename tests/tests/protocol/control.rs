@@ -1,0 +1,50 @@
+//! Takeover of an agent's socket, and the indicators of a room.
+
+use std::time::Duration;
+
+use e2e::cast::Cast;
+use e2e::{Closed, Server, Socket};
+use serde_json::json;
+
+#[tokio::test]
+async fn case_64_a_newer_socket_takes_over() {
+    let server = Server::start().await;
+    let cast = Cast::on(&server).await;
+    let topic = format!("agent_control:{}", cast.a1.id);
+    let mut first = Socket::of(&server, &cast.a1).await;
+    first.join("1", &topic).await;
+    let mut second = Socket::of(&server, &cast.a1).await;
+    let told = first.event("1", &topic, "supersede").await;
+    assert_eq!(told["reason"], "session.already_connected");
+    assert_eq!(told["retryable"], false);
+    for name in ["message", "target_socket_id", "correlation_id"] {
+        assert!(told[name].is_string(), "{name}: {told}");
+    }
+    assert_eq!(first.closed().await, Closed::Code(1001));
+    second.join("1", &topic).await;
+}
+
+#[tokio::test]
+async fn case_71_indicators_go_on_and_off_by_themselves() {
+    let server = Server::start().await;
+    let cast = Cast::on(&server).await;
+    let topic = format!("room_activity:{}", cast.r1);
+    let mut early = Socket::of(&server, &cast.u1).await;
+    early.join_with("1", &topic, json!({ "working_agents": [] })).await;
+    let path = format!("/chats/{}/activity", cast.r1);
+    assert_eq!(cast.a1.post(&path, json!({ "working": true })).await.data(), json!({ "working": true }));
+    let working = early.event("1", &topic, "agent_activity_started").await;
+    assert_eq!((&working["agent_id"], &working["working"]), (&json!(cast.a1.id), &json!(true)));
+
+    let mut late = Socket::of(&server, &cast.u1).await;
+    late.join_with("1", &topic, json!({ "working_agents": [working] })).await;
+    // The lease is ten seconds, and a frame is waited for just as long: renewed half-way, it
+    // must still be on when it would have ended.
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    cast.a1.post(&path, json!({ "working": true })).await.data();
+    tokio::time::sleep(Duration::from_secs(6)).await;
+    late.alive().await;
+    let stopped = late.event("1", &topic, "agent_activity_stopped").await;
+    assert_eq!(stopped["working"], false);
+    assert_eq!(early.event("1", &topic, "agent_activity_stopped").await["agent_id"], json!(cast.a1.id));
+}

@@ -1,0 +1,9 @@
+//! The socket's protocol, case by case, against the running program. The numbers are those of the
+//! project's list of protocol cases, which `docs/conformance.md` holds.
+
+mod connect;
+mod control;
+mod joins;
+mod messages;
+mod rooms;
+mod transport;

@@ -1,0 +1,178 @@
+//! Who hears which message, and in what form.
+
+use e2e::cast::Cast;
+use e2e::{Server, Socket};
+use serde_json::{Value, json};
+
+/// A1, A2 and U1 on their room's messages, each under a reference of its own.
+struct Listeners {
+    a1: Socket,
+    a2: Socket,
+    u1: Socket,
+    topic: String,
+}
+
+impl Listeners {
+    async fn on(server: &Server, cast: &Cast) -> Self {
+        let topic = format!("chat_room:{}", cast.r1);
+        let mut listeners = Self {
+            a1: Socket::of(server, &cast.a1).await,
+            a2: Socket::of(server, &cast.a2).await,
+            u1: Socket::of(server, &cast.u1).await,
+            topic,
+        };
+        listeners.a1.join("4", &listeners.topic).await;
+        listeners.a2.join("5", &listeners.topic).await;
+        listeners.u1.join("6", &listeners.topic).await;
+        listeners
+    }
+}
+
+#[tokio::test]
+async fn case_39_43_47_a_human_writes_to_one_agent() {
+    let server = Server::start().await;
+    let cast = Cast::on(&server).await;
+    let mut listeners = Listeners::on(&server, &cast).await;
+    let id = cast.u1.sent(&cast.r1, "hello @ann/one", &[&cast.a1.id]).await;
+    let heard = listeners.a1.event("4", &listeners.topic, "message_created").await;
+    for (name, expected) in [
+        ("id", json!(id)),
+        ("content", json!(format!("hello @[[{}]]", cast.a1.id))),
+        ("message_type", json!("text")),
+        ("sender_id", json!(cast.u1.id)),
+        ("sender_type", json!("User")),
+        ("sender_name", json!("ann")),
+        ("chat_room_id", json!(cast.r1)),
+        ("thread_id", Value::Null),
+    ] {
+        assert_eq!(heard[name], expected, "{name}");
+    }
+    assert_eq!(heard["metadata"]["mentions"][0]["id"], json!(cast.a1.id));
+    assert_eq!(heard["metadata"]["mentions"][0]["handle"], "ann/one");
+    for name in ["inserted_at", "updated_at"] {
+        assert!(heard[name].as_str().is_some_and(|time| time.ends_with('Z')), "{name}");
+    }
+    assert_eq!(listeners.u1.event("6", &listeners.topic, "message_created").await["id"], json!(id));
+    listeners.a2.silent().await;
+}
+
+#[tokio::test]
+async fn case_44_45_an_agent_writes_and_does_not_hear_itself() {
+    let server = Server::start().await;
+    let cast = Cast::on(&server).await;
+    let mut listeners = Listeners::on(&server, &cast).await;
+    let id = cast.a1.sent(&cast.r1, "to the other", &[&cast.a2.id]).await;
+    assert_eq!(listeners.a2.event("5", &listeners.topic, "message_created").await["id"], json!(id));
+    assert_eq!(listeners.u1.event("6", &listeners.topic, "message_created").await["id"], json!(id));
+    let both = cast.a1.send(&cast.r1, "to itself as well", &[&cast.a1.id, &cast.a2.id]).await;
+    assert_eq!((both.status, both.code()), (422, "cannot_mention_self"));
+    listeners.a1.silent().await;
+    listeners.a2.alive().await;
+}
+
+#[tokio::test]
+async fn case_40_41_each_socket_has_its_own_reference_and_topics() {
+    let server = Server::start().await;
+    let cast = Cast::on(&server).await;
+    let topic = format!("chat_room:{}", cast.r1);
+    let (mut one, mut two) = (Socket::of(&server, &cast.u1).await, Socket::of(&server, &cast.u1).await);
+    let mut nowhere = Socket::of(&server, &cast.u1).await;
+    one.join("3", &topic).await;
+    two.join("11", &topic).await;
+    cast.u1.sent(&cast.r1, "hello", &[]).await;
+    one.event("3", &topic, "message_created").await;
+    two.event("11", &topic, "message_created").await;
+    nowhere.silent().await;
+}
+
+#[tokio::test]
+async fn case_42_nothing_comes_before_the_answer_to_the_join() {
+    let server = Server::start().await;
+    let cast = Cast::on(&server).await;
+    let topic = format!("chat_room:{}", cast.r1);
+    let (writer, room) = (cast.u1.clone(), cast.r1.clone());
+    let writing = tokio::spawn(async move {
+        for number in 0..150 {
+            writer.sent(&room, &format!("message {number}"), &[]).await;
+        }
+    });
+    for number in 0..20 {
+        let mut socket = Socket::of(&server, &cast.u1).await;
+        let join_ref = format!("j{number}");
+        socket.join(&join_ref, &topic).await;
+        if writing.is_finished() {
+            break;
+        }
+        socket.event(&join_ref, &topic, "message_created").await;
+    }
+    writing.await.unwrap();
+}
+
+#[tokio::test]
+async fn case_46_events_are_for_humans() {
+    let server = Server::start().await;
+    let cast = Cast::on(&server).await;
+    let mut listeners = Listeners::on(&server, &cast).await;
+    let body = json!({ "event": { "content": "hm", "message_type": "thought", "metadata": { "a": 1 } } });
+    let posted = cast.a1.post(&format!("/chats/{}/events", cast.r1), body).await.data();
+    let heard = listeners.u1.event("6", &listeners.topic, "event_created").await;
+    assert_eq!((&heard["id"], &heard["message_type"]), (&posted["id"], &json!("thought")));
+    assert_eq!(heard["metadata"], json!({ "a": 1 }));
+    assert_eq!((&heard["sender_id"], &heard["chat_room_id"]), (&json!(cast.a1.id), &json!(cast.r1)));
+    listeners.a1.silent().await;
+    listeners.a2.silent().await;
+}
+
+#[tokio::test]
+async fn case_48_49_humans_follow_the_work() {
+    let server = Server::start().await;
+    let cast = Cast::on(&server).await;
+    let mut listeners = Listeners::on(&server, &cast).await;
+    let id = cast.u1.sent(&cast.r1, "work", &[&cast.a1.id]).await;
+    listeners.u1.event("6", &listeners.topic, "message_created").await;
+    listeners.a1.event("4", &listeners.topic, "message_created").await;
+    for (step, status, attempt, attempt_status) in [
+        ("processing", "processing", 1, "processing"),
+        ("failed", "failed", 1, "failed"),
+        ("processing", "processing", 2, "processing"),
+        ("processed", "processed", 2, "success"),
+    ] {
+        assert_eq!(cast.a1.step(&cast.r1, &id, step).await.status, 200, "{step}");
+        let heard = listeners.u1.event("6", &listeners.topic, "message_updated").await;
+        let record = &heard["metadata"]["delivery_status"][&cast.a1.id];
+        assert_eq!(
+            (&record["status"], &record["current_attempt"]),
+            (&json!(status), &json!(attempt)),
+            "{step}"
+        );
+        let newest = record["attempts"].as_array().unwrap().last().unwrap();
+        assert_eq!(newest["status"], json!(attempt_status), "{step}");
+        let error = if status == "failed" { json!("it did not work") } else { Value::Null };
+        assert_eq!(newest["error"], error, "{step}");
+    }
+    listeners.a1.silent().await;
+}
+
+#[tokio::test]
+async fn case_51_52_the_socket_and_next_agree() {
+    let server = Server::start().await;
+    let cast = Cast::on(&server).await;
+    let missed = cast.u1.sent(&cast.r1, "while away", &[&cast.a1.id]).await;
+    let topic = format!("chat_room:{}", cast.r1);
+    let mut socket = Socket::of(&server, &cast.a1).await;
+    socket.join("1", &topic).await;
+    socket.silent().await;
+    assert_eq!(cast.a1.next(&cast.r1).await, Some(missed.clone()));
+
+    let pushed = cast.u1.sent(&cast.r1, "while here", &[&cast.a1.id]).await;
+    assert_eq!(socket.event("1", &topic, "message_created").await["id"], json!(pushed));
+    for id in [missed, pushed] {
+        assert_eq!(cast.a1.next(&cast.r1).await.as_ref(), Some(&id));
+        cast.a1.step(&cast.r1, &id, "processing").await.data();
+        cast.a1.step(&cast.r1, &id, "failed").await.data();
+        assert_eq!(cast.a1.next(&cast.r1).await.as_ref(), Some(&id), "failed is offered again");
+        cast.a1.step(&cast.r1, &id, "processing").await.data();
+        cast.a1.step(&cast.r1, &id, "processed").await.data();
+    }
+    assert_eq!(cast.a1.next(&cast.r1).await, None);
+}

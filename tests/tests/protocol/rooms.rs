@@ -1,0 +1,110 @@
+//! Coming to rooms, leaving them, and their end.
+
+use e2e::cast::Cast;
+use e2e::{Server, Socket};
+use serde_json::json;
+
+#[tokio::test]
+async fn case_38_53_whoever_is_added_hears_of_it_and_may_join_at_once() {
+    let server = Server::start().await;
+    let cast = Cast::on(&server).await;
+    let newcomer = cast.u1.register(&server, "Four").await;
+    let rooms = format!("agent_rooms:{}", newcomer.id);
+    let people = format!("room_participants:{}", cast.r1);
+    let mut agent = Socket::of(&server, &newcomer).await;
+    agent.join("1", &rooms).await;
+    let mut human = Socket::of(&server, &cast.u1).await;
+    human.join("2", &people).await;
+
+    assert_eq!(cast.u1.add(&cast.r1, &newcomer.id).await.status, 201);
+    let added = agent.event("1", &rooms, "room_added").await;
+    assert_eq!(added["id"], json!(cast.r1));
+    for name in ["title", "inserted_at", "updated_at", "status", "type"] {
+        assert!(added[name].is_string(), "{name}: {added}");
+    }
+    agent.join("3", &format!("chat_room:{}", cast.r1)).await;
+    let came = human.event("2", &people, "participant_added").await;
+    assert_eq!(
+        (&came["id"], &came["name"], &came["type"]),
+        (&json!(newcomer.id), &json!("Four"), &json!("Agent"))
+    );
+    assert_eq!(came["handle"], "ann/four");
+    assert!(came.get("email").is_none());
+}
+
+#[tokio::test]
+async fn case_54_the_creator_hears_of_its_own_room() {
+    let server = Server::start().await;
+    let cast = Cast::on(&server).await;
+    let rooms = format!("agent_rooms:{}", cast.a1.id);
+    let mut socket = Socket::of(&server, &cast.a1).await;
+    socket.join("1", &rooms).await;
+    let room = cast.a1.create_chat().await;
+    assert_eq!(socket.event("1", &rooms, "room_added").await["id"], json!(room));
+    socket.join("2", &format!("chat_room:{room}")).await;
+}
+
+#[tokio::test]
+async fn case_55_56_whoever_is_removed_hears_nothing_more() {
+    let server = Server::start().await;
+    let cast = Cast::on(&server).await;
+    let (chat, people) = (format!("chat_room:{}", cast.r1), format!("room_participants:{}", cast.r1));
+    let rooms = format!("agent_rooms:{}", cast.a2.id);
+    let mut removed = Socket::of(&server, &cast.a2).await;
+    removed.join("1", &chat).await;
+    removed.join("2", &rooms).await;
+    let mut human = Socket::of(&server, &cast.u1).await;
+    human.join("3", &people).await;
+
+    let path = format!("/chats/{}/participants/{}", cast.r1, cast.a2.id);
+    assert_eq!(cast.u1.delete(&path).await.status, 200);
+    let left = human.event("3", &people, "participant_removed").await;
+    assert_eq!(
+        (&left["id"], &left["name"], &left["type"]),
+        (&json!(cast.a2.id), &json!("Two"), &json!("Agent"))
+    );
+    let end = json!(["1", "1", chat, "phx_close", {}]);
+    let mut heard = [removed.frame().await, removed.frame().await];
+    heard.sort_by_key(|frame| frame[3] != "phx_close");
+    assert_eq!(heard[0], end);
+    assert_eq!((&heard[1][3], &heard[1][4]["id"]), (&json!("room_removed"), &json!(cast.r1)));
+    assert!(heard[1][4]["removed_at"].is_string(), "{heard:?}");
+
+    let mention = cast.u1.send(&cast.r1, "are you there", &[&cast.a2.id]).await;
+    assert_eq!((mention.status, mention.code()), (422, "mentioned_participant_not_in_room"));
+    removed.silent().await;
+    removed.refused("4", &chat, "unauthorized").await;
+}
+
+#[tokio::test]
+async fn case_57_a_deleted_room_is_silent() {
+    let server = Server::start().await;
+    let cast = Cast::on(&server).await;
+    let (chat, people) = (format!("chat_room:{}", cast.r1), format!("room_participants:{}", cast.r1));
+    let mut agent = Socket::of(&server, &cast.a1).await;
+    agent.join("1", &chat).await;
+    agent.join("2", &people).await;
+    assert_eq!(cast.u1.delete(&format!("/chats/{}", cast.r1)).await.status, 200);
+    assert_eq!(agent.event("2", &people, "room_deleted").await["id"], json!(cast.r1));
+    let mut ends = [agent.frame().await, agent.frame().await];
+    ends.sort_by_key(|frame| frame[0].to_string());
+    assert_eq!(ends[0], json!(["1", "1", chat, "phx_close", {}]));
+    assert_eq!(ends[1], json!(["2", "2", people, "phx_close", {}]));
+    assert_eq!(cast.u1.send(&cast.r1, "too late", &[]).await.status, 404);
+    agent.silent().await;
+    agent.refused("3", &chat, "unauthorized").await;
+}
+
+#[tokio::test]
+async fn a_first_message_titles_the_room_for_those_in_it() {
+    let server = Server::start().await;
+    let cast = Cast::on(&server).await;
+    let people = format!("room_participants:{}", cast.r1);
+    let mut human = Socket::of(&server, &cast.u1).await;
+    human.join("1", &people).await;
+    cast.u1.sent(&cast.r1, "@ann/one plan the week\nin detail", &[&cast.a1.id]).await;
+    let title = human.event("1", &people, "room_title_changed").await;
+    assert_eq!(title, json!({ "id": cast.r1, "title": "plan the week" }));
+    cast.u1.sent(&cast.r1, "something else", &[]).await;
+    human.silent().await;
+}

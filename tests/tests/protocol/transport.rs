@@ -1,0 +1,84 @@
+//! Pings, closes, silence and garbage.
+
+use std::time::Duration;
+
+use e2e::cast::Cast;
+use e2e::{Closed, Server, Socket};
+use tokio::time::{Instant, interval};
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+
+#[tokio::test]
+async fn case_13_a_ping_is_answered() {
+    let server = Server::start().await;
+    let cast = Cast::on(&server).await;
+    let mut socket = Socket::of(&server, &cast.a1).await;
+    socket.send_message(Message::Ping("ab".into())).await.unwrap();
+    assert_eq!(socket.receive().await, Ok(Message::Pong("ab".into())));
+}
+
+#[tokio::test]
+async fn case_14_silence_ends_a_socket_and_any_frame_keeps_it() {
+    let limit = Duration::from_millis(900);
+    let server = Server::start_with(&[("PARLANCE_SOCKET_IDLE_TIMEOUT_MS", "900")]).await;
+    let cast = Cast::on(&server).await;
+    let mut silent = Socket::of(&server, &cast.a1).await;
+    let (mut beating, mut pinging) =
+        (Socket::of(&server, &cast.u1).await, Socket::of(&server, &cast.u1).await);
+    let until = Instant::now() + limit * 4;
+    let mut beats = interval(limit / 3);
+    while Instant::now() < until {
+        beats.tick().await;
+        beating.alive().await;
+        pinging.send_message(Message::Ping("x".into())).await.unwrap();
+        assert_eq!(pinging.receive().await, Ok(Message::Pong("x".into())));
+    }
+    assert_eq!(silent.closed().await, Closed::Code(1002));
+    beating.alive().await;
+    pinging.alive().await;
+}
+
+#[tokio::test]
+async fn case_15_a_close_is_answered_and_frees_the_place() {
+    let server = Server::start().await;
+    let cast = Cast::on(&server).await;
+    let mut socket = Socket::of(&server, &cast.a1).await;
+    let close = CloseFrame { code: CloseCode::Normal, reason: "".into() };
+    socket.send_message(Message::Close(Some(close))).await.unwrap();
+    assert_eq!(socket.closed().await, Closed::Code(1000));
+    let key = [("x-api-key", cast.a1.key.as_str())];
+    assert!(Socket::connect(&server, "vsn=2.0.0&on_conflict=reject", &key).await.is_ok());
+}
+
+#[tokio::test]
+async fn case_16_a_stopping_server_closes_every_socket_with_1012() {
+    let mut server = Server::start().await;
+    let cast = Cast::on(&server).await;
+    let mut sockets = vec![Socket::of(&server, &cast.a1).await, Socket::of(&server, &cast.u1).await];
+    let took = server.terminate().await;
+    for socket in &mut sockets {
+        assert_eq!(socket.closed().await, Closed::Code(1012));
+    }
+    assert!(took < Duration::from_secs(5), "{took:?}");
+}
+
+#[tokio::test]
+async fn case_17_18_19_garbage_ends_one_socket_only() {
+    let server = Server::start().await;
+    let cast = Cast::on(&server).await;
+    let mut witness = Socket::of(&server, &cast.a1).await;
+    let large = format!(r#"[null,"1","phoenix","heartbeat",{{"x":"{}"}}]"#, "x".repeat(100 * 1024));
+    for (garbage, code) in [
+        (Message::text("hello"), 1003),
+        (Message::text("{}"), 1003),
+        (Message::text("[1,2]"), 1003),
+        (Message::binary(vec![0_u8, 1, 2]), 1003),
+        (Message::text(large), 1009),
+    ] {
+        let mut socket = Socket::of(&server, &cast.u1).await;
+        let _ = socket.send_message(garbage).await;
+        assert_eq!(socket.closed().await, Closed::Code(code));
+        witness.alive().await;
+    }
+}
