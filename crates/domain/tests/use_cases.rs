@@ -1,0 +1,232 @@
+//! The use cases on a store in memory, with a clock that stands still: what they answer, what
+//! they tell the world, and when.
+#![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
+
+use std::time::Duration;
+
+use domain::account::AuthenticateError;
+use domain::chat::{AddParticipantError, AddRefused, ParticipantStatus, ReadChatError, Role};
+use domain::delivery::{AdvanceError, DeliveryStatus, DeliveryStep, FailureText};
+use domain::event::DomainEvent;
+use domain::id::{MessageId, ParticipantId};
+use domain::message::{
+    EventContent, EventMetadata, HistoryFilter, MentionError, MessageContent, MessageKind, PostEvent,
+    PostEventError, SendMessage, SendMessageError,
+};
+use domain::page::{PageRequest, Slice};
+use domain::time::Timestamp;
+use testkit::{NOON, TestAgent, TestUser, World};
+
+const FIRST: PageRequest = PageRequest { slice: Slice::After { after: None, limit: 10 }, count: false };
+
+fn noon_plus(seconds: u64) -> Timestamp {
+    Timestamp::from_micros(NOON).plus(Duration::from_secs(seconds))
+}
+
+/// A short name of an event, with whom it concerns.
+fn name(event: &DomainEvent) -> String {
+    match event {
+        DomainEvent::MessageCreated { recipients, .. } => format!("message created for {}", recipients.len()),
+        DomainEvent::MessageUpdated { message } => {
+            format!("message updated: {:?}", message.deliveries[0].status)
+        }
+        DomainEvent::EventCreated { .. } => "event created".to_owned(),
+        DomainEvent::RoomAdded { to, .. } => format!("room added: {:?}", to.kind()),
+        DomainEvent::RoomRemoved { from, .. } => format!("room removed: {:?}", from.kind()),
+        DomainEvent::ParticipantAdded { participant, .. } => {
+            format!("participant added: {}", participant.name)
+        }
+        DomainEvent::ParticipantRemoved { participant, .. } => {
+            format!("participant removed: {}", participant.name)
+        }
+        DomainEvent::RoomDeleted { .. } => "room deleted".to_owned(),
+        DomainEvent::RoomTitleChanged { title, .. } => format!("title: {title}"),
+        DomainEvent::ActivityChanged { activity, .. } => format!("working: {}", activity.working),
+    }
+}
+
+fn told(world: &World) -> Vec<String> {
+    world.publisher.take().iter().map(name).collect()
+}
+
+async fn ann_and_bot(world: &World) -> (TestUser, TestAgent) {
+    let ann = world.user("ann").await;
+    let bot = world.agent(&ann, "Bot").await;
+    (ann, bot)
+}
+
+fn agent(agent: &TestAgent) -> ParticipantId {
+    ParticipantId::Agent(agent.id)
+}
+
+fn text(content: &str) -> SendMessage {
+    SendMessage { content: MessageContent::new(content.to_owned()).unwrap(), mentions: Vec::new() }
+}
+
+#[tokio::test]
+async fn a_key_acts_as_itself_and_as_its_owners_agents() {
+    let world = World::new();
+    let (ann, bot) = ann_and_bot(&world).await;
+    let ben = world.user("ben").await;
+    assert_eq!(world.accounts.authenticate(&ann.key).await.unwrap(), ann.caller.into());
+    assert_eq!(world.accounts.authenticate(&bot.key).await.unwrap(), bot.caller.into());
+    assert!(matches!(world.accounts.authenticate("thnv_u_x").await, Err(AuthenticateError::Unauthorized)));
+    for (key, granted) in [(&ann.key, true), (&bot.key, true), (&ben.key, false)] {
+        let outcome = world.accounts.authenticate_as(key, bot.id).await;
+        assert_eq!(outcome.is_ok(), granted, "{outcome:?}");
+    }
+    let sibling = world.agent(&ann, "Sibling").await;
+    let outcome = world.accounts.authenticate_as(&sibling.key, bot.id).await;
+    assert!(matches!(outcome, Err(AuthenticateError::NotThisAgent)));
+}
+
+#[tokio::test]
+async fn everybody_concerned_hears_of_comings_and_goings() {
+    let world = World::new();
+    let (ann, bot) = ann_and_bot(&world).await;
+    let chat = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    assert_eq!(told(&world), ["room added: User", "participant added: Bot", "room added: Agent"]);
+    world.chats.remove_participant(ann.caller, chat, bot.id.uuid()).await.unwrap();
+    assert_eq!(told(&world), ["participant removed: Bot", "room removed: Agent"]);
+    world.add(ann.caller, chat, bot.id.uuid(), Role::Admin).await;
+    told(&world);
+    world.chats.delete(ann.caller, chat).await.unwrap();
+    assert_eq!(told(&world), ["room deleted", "room removed: User", "room removed: Agent"]);
+    assert!(matches!(world.chats.find(ann.caller, chat).await, Err(ReadChatError::ChatNotFound)));
+}
+
+#[tokio::test]
+async fn a_refusal_changes_and_tells_nothing() {
+    let world = World::new();
+    let (ann, bot) = ann_and_bot(&world).await;
+    let ben = world.user("ben").await;
+    let chat = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    told(&world);
+    let stranger = world.messages.send(ben.caller, chat, text("hello")).await;
+    assert!(matches!(stranger, Err(SendMessageError::ChatNotFound)), "{stranger:?}");
+    let nobody = world.messages.send(bot.caller, chat, text("hello")).await;
+    assert!(matches!(nobody, Err(SendMessageError::Mention(MentionError::Required))), "{nobody:?}");
+    let command = domain::chat::AddParticipantCommand { candidate: ben.id.uuid(), role: Role::Member };
+    let added = world.chats.add_participant(ann.caller, chat, command).await;
+    assert!(matches!(added, Err(AddParticipantError::Refused(AddRefused::PeerNotFound))), "{added:?}");
+    assert_eq!(told(&world), Vec::<String>::new());
+    let history = world.messages.history(ann.caller, chat, HistoryFilter::default(), FIRST).await.unwrap();
+    assert_eq!(history.rows, []);
+}
+
+#[tokio::test]
+async fn the_first_text_titles_the_room_and_the_second_does_not() {
+    let world = World::new();
+    let (ann, bot) = ann_and_bot(&world).await;
+    let chat = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    told(&world);
+    world.send(ann.caller, chat, "Plan the week", &[agent(&bot)]).await;
+    world.send(ann.caller, chat, "Something else", &[]).await;
+    assert_eq!(told(&world), ["message created for 1", "title: Plan the week", "message created for 0"]);
+    assert_eq!(world.chats.find(bot.caller, chat).await.unwrap().title.as_deref(), Some("Plan the week"));
+}
+
+/// An agent that crashed may simply start again: the number goes up and nothing is lost.
+#[tokio::test]
+async fn starting_twice_opens_attempt_two() {
+    let world = World::new();
+    let (ann, bot) = ann_and_bot(&world).await;
+    let chat = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let message = world.send(ann.caller, chat, "work", &[agent(&bot)]).await.id;
+    told(&world);
+    let step = |step| world.deliveries.advance(bot.caller, chat, message, step);
+    step(DeliveryStep::Begin).await.unwrap();
+    world.clock.advance(Duration::from_secs(300));
+    let second = step(DeliveryStep::Begin).await.unwrap();
+    assert_eq!((second.status, second.attempt_number), (DeliveryStatus::Processing, 2));
+    let waiting = world.deliveries.next(bot.caller, chat).await.unwrap().unwrap();
+    assert_eq!(waiting.deliveries[0].attempts[1].started_at, noon_plus(300));
+    step(DeliveryStep::Fail(FailureText::new("no".to_owned()).unwrap())).await.unwrap();
+    assert_eq!(world.deliveries.next(bot.caller, chat).await.unwrap().unwrap().id, message);
+    step(DeliveryStep::Begin).await.unwrap();
+    step(DeliveryStep::Succeed).await.unwrap();
+    assert_eq!(world.deliveries.next(bot.caller, chat).await.unwrap(), None);
+    assert!(matches!(step(DeliveryStep::Succeed).await, Err(AdvanceError::NoActiveAttempt)));
+    let states = ["Processing", "Processing", "Failed", "Processing", "Processed"];
+    assert_eq!(told(&world), states.map(|state| format!("message updated: {state}")));
+}
+
+#[tokio::test]
+async fn a_membership_becomes_active_when_the_agent_shows_itself() {
+    let world = World::new();
+    let (ann, bot) = ann_and_bot(&world).await;
+    let status = async |chat| {
+        let roster = world.chats.roster(ann.caller, chat).await.unwrap();
+        roster.find(agent(&bot)).unwrap().status
+    };
+    let by_next = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    assert_eq!(status(by_next).await, ParticipantStatus::Inactive);
+    world.deliveries.next(bot.caller, by_next).await.unwrap();
+    assert_eq!(status(by_next).await, ParticipantStatus::Active);
+
+    let by_joining = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    world.chats.enter(bot.caller.into(), by_joining).await.unwrap();
+    assert_eq!(status(by_joining).await, ParticipantStatus::Active);
+
+    let by_writing = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    world.send(bot.caller, by_writing, "here", &[ParticipantId::User(ann.id)]).await;
+    assert_eq!(status(by_writing).await, ParticipantStatus::Active);
+}
+
+#[tokio::test]
+async fn events_are_records_for_humans() {
+    let world = World::new();
+    let (ann, bot) = ann_and_bot(&world).await;
+    let chat = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    told(&world);
+    let event = |kind, metadata: &str| PostEvent {
+        kind,
+        content: EventContent::new("hm".to_owned()).unwrap(),
+        metadata: EventMetadata::new(serde_json::from_str(metadata).unwrap()).unwrap(),
+    };
+    let post = |event| world.messages.post_event(bot.caller, chat, event);
+    assert!(matches!(post(event(MessageKind::Text, "{}")).await, Err(PostEventError::NotAnEvent)));
+    let attention = event(MessageKind::Attention, r#"{"kind":"shout"}"#);
+    assert!(matches!(post(attention).await, Err(PostEventError::AttentionKind)));
+    post(event(MessageKind::Attention, r#"{"kind":"question"}"#)).await.unwrap();
+    let thought = post(event(MessageKind::Thought, "{}")).await.unwrap();
+    assert_eq!((thought.sequence, thought.deliveries.len()), (2, 0));
+    assert_eq!(told(&world), ["event created", "event created"]);
+    assert_eq!(world.chats.find(bot.caller, chat).await.unwrap().title, None, "an event makes no title");
+}
+
+#[tokio::test]
+async fn indicators_end_by_themselves() {
+    let world = World::new();
+    let (ann, bot) = ann_and_bot(&world).await;
+    let chat = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    told(&world);
+    world.activity.report(bot.caller, chat, true).await.unwrap();
+    world.clock.advance(Duration::from_secs(3));
+    world.activity.report(bot.caller, chat, true).await.unwrap();
+    world.clock.advance(Duration::from_secs(9));
+    world.activity.expire();
+    assert_eq!(
+        (told(&world), world.activity.working_in(chat)),
+        (vec!["working: true".to_owned()], vec![bot.id])
+    );
+    world.clock.advance(Duration::from_secs(1));
+    world.activity.expire();
+    assert_eq!((told(&world), world.activity.working_in(chat)), (vec!["working: false".to_owned()], vec![]));
+    let sibling = world.agent(&ann, "Outside").await;
+    assert!(world.activity.report(sibling.caller, chat, true).await.is_err());
+}
+
+#[tokio::test]
+async fn work_on_a_message_elsewhere_is_not_found() {
+    let world = World::new();
+    let (ann, bot) = ann_and_bot(&world).await;
+    let (here, there) =
+        (world.chat(ann.caller, &[bot.id.uuid()]).await, world.chat(ann.caller, &[bot.id.uuid()]).await);
+    let message = world.send(ann.caller, there, "work", &[agent(&bot)]).await.id;
+    let unknown = MessageId::new(uuid::Uuid::nil());
+    for message in [message, unknown] {
+        let outcome = world.deliveries.advance(bot.caller, here, message, DeliveryStep::Begin).await;
+        assert!(matches!(outcome, Err(AdvanceError::NotFound)), "{outcome:?}");
+    }
+}
