@@ -1,6 +1,6 @@
 //! Opening a store: its place, its connections, its schema.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -100,7 +100,9 @@ pub(crate) fn connect(location: &Location) -> Result<Connections, OpenError> {
             Ok(Connections { writer, readers: Vec::new() })
         }
         Location::File(path) => {
-            make_file(path)?;
+            let file = make_file(path)?;
+            // Another process may be opening the same store: one of them makes the schema.
+            file.lock().map_err(|cause| OpenError::File { path: path.clone(), cause })?;
             let place = path.display().to_string();
             let url = path.to_str().ok_or_else(|| OpenError::Path { path: path.clone() })?;
             let mut writer = establish(url, &place)?;
@@ -130,7 +132,7 @@ fn prepare(connection: &mut SqliteConnection, place: &str, own: &str) -> Result<
 }
 
 /// Makes the directory and the file, readable by their owner only.
-fn make_file(path: &Path) -> Result<(), OpenError> {
+fn make_file(path: &Path) -> Result<File, OpenError> {
     let fault = |path: &Path| {
         let path = path.to_owned();
         move |cause| OpenError::File { path, cause }
@@ -140,8 +142,7 @@ fn make_file(path: &Path) -> Result<(), OpenError> {
     }
     let mut options = OpenOptions::new();
     options.create(true).truncate(false).write(true).read(true).mode(0o600);
-    options.open(path).map_err(fault(path))?;
-    Ok(())
+    options.open(path).map_err(fault(path))
 }
 
 fn migrate(connection: &mut SqliteConnection, place: &str) -> Result<(), OpenError> {

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use actix_web::{HttpResponse, web};
 use adapters_sqlite::SqliteStore;
+use http_wire::error::{ApiError, ErrorCode};
 use serde_json::json;
 
 /// What `/ready` looks at.
@@ -47,20 +48,15 @@ async fn health() -> HttpResponse {
 }
 
 /// 200 when the store answers and the server is not about to end, else 503.
-async fn ready(readiness: web::Data<Readiness>) -> HttpResponse {
+async fn ready(readiness: web::Data<Readiness>) -> Result<HttpResponse, ApiError> {
     let draining = readiness.draining.load(Ordering::Relaxed);
     let store = readiness.store.ping().await;
     if let Err(error) = &store {
         tracing::warn!(error = %error, "the store does not answer");
     }
-    let body = json!({
-        "status": if store.is_ok() && !draining { "ready" } else { "unavailable" },
-        "store": if store.is_ok() { "ok" } else { "unavailable" },
-        "draining": draining,
-    });
     if store.is_ok() && !draining {
-        HttpResponse::Ok().json(body)
-    } else {
-        HttpResponse::ServiceUnavailable().json(body)
+        return Ok(HttpResponse::Ok().json(json!({ "status": "ready" })));
     }
+    let what = if draining { "The server is about to stop" } else { "The store does not answer" };
+    Err(ApiError::new(ErrorCode::ServiceUnavailable, what).with_retry_after(1))
 }

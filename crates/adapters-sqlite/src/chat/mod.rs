@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use domain::chat::{
     AddParticipant, AddRefused, AddedParticipant, Chat, ChatRepository, DeleteChat, DeleteRefused,
-    DeletedChat, NewChat, RemoveParticipant, RemoveRefused, RemovedParticipant, Roster,
+    DeletedChat, NewChat, ParticipantStatus, RemoveParticipant, RemoveRefused, RemovedParticipant, Roster,
 };
 use domain::id::{AgentId, ChatId, ParticipantId};
 use domain::page::{Page, PageRequest};
@@ -41,6 +41,15 @@ impl ChatRepository for SqliteStore {
 
     async fn list(&self, viewer: ParticipantId, page: PageRequest) -> Result<Page<Chat>, StoreError> {
         self.read(move |connection| read::list_on(connection, viewer, page)).await
+    }
+
+    async fn membership(
+        &self,
+        who: ParticipantId,
+        chat: ChatId,
+    ) -> Result<Option<ParticipantStatus>, StoreError> {
+        let work = move |connection: &mut SqliteConnection| row::membership_on(connection, who, chat);
+        Ok(self.read(work).await?.map(|(_, status)| status))
     }
 
     async fn roster(&self, viewer: ParticipantId, chat: ChatId) -> Result<Option<Roster>, StoreError> {

@@ -47,7 +47,7 @@ impl ActivityService {
         working: bool,
     ) -> Result<(), ReportActivityError> {
         let viewer = ParticipantId::Agent(caller.agent);
-        self.chats.find(viewer, chat).await?.ok_or(ReportActivityError::ChatNotFound)?;
+        self.chats.membership(viewer, chat).await?.ok_or(ReportActivityError::ChatNotFound)?;
         let now = self.clock.now();
         let mut board = self.board.lock().unwrap_or_else(PoisonError::into_inner);
         if board.report(chat, caller.agent, working, now) {

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use uuid::Uuid;
 
 use super::membership::{AddRefused, RemoveRefused};
-use super::participant::{Participant, Role, Roster};
+use super::participant::{Participant, ParticipantStatus, Role, Roster};
 use super::room::{Chat, ChatKind};
 use super::title::ChatTitle;
 use crate::caller::Caller;
@@ -121,6 +121,13 @@ pub trait ChatRepository: Send + Sync {
 
     /// The rooms in which `viewer` takes part, newest first; the position is (`created_at`, id).
     async fn list(&self, viewer: ParticipantId, page: PageRequest) -> Result<Page<Chat>, StoreError>;
+
+    /// The state of somebody's membership; `None` if they are no participant.
+    async fn membership(
+        &self,
+        who: ParticipantId,
+        chat: ChatId,
+    ) -> Result<Option<ParticipantStatus>, StoreError>;
 
     /// Everybody in the room, if `viewer` is a participant.
     async fn roster(&self, viewer: ParticipantId, chat: ChatId) -> Result<Option<Roster>, StoreError>;

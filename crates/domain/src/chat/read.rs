@@ -41,9 +41,8 @@ impl ChatService {
     /// membership active, since it has shown itself.
     pub async fn enter(&self, caller: Caller, chat: ChatId) -> Result<(), ReadChatError> {
         let viewer = caller.participant();
-        let roster = self.chats.roster(viewer, chat).await?.ok_or(ReadChatError::ChatNotFound)?;
-        let inactive = roster.find(viewer).is_some_and(|p| p.status == ParticipantStatus::Inactive);
-        if let (true, Some(agent)) = (inactive, viewer.agent()) {
+        let status = self.chats.membership(viewer, chat).await?.ok_or(ReadChatError::ChatNotFound)?;
+        if let (ParticipantStatus::Inactive, Some(agent)) = (status, viewer.agent()) {
             self.chats.activate(agent, chat).await?;
         }
         Ok(())
