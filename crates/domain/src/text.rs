@@ -43,3 +43,14 @@ pub fn single_line(text: &str, max_chars: usize) -> Result<String, TextFault> {
     }
     Ok(trimmed.to_owned())
 }
+
+/// Checks that `text` is not blank and has at most `max_chars` characters; it is kept as it is.
+pub fn bounded(text: String, max_chars: usize) -> Result<String, TextFault> {
+    if text.trim().is_empty() {
+        return Err(TextFault::Blank);
+    }
+    if text.chars().count() > max_chars {
+        return Err(TextFault::TooManyChars { max: max_chars });
+    }
+    Ok(text)
+}

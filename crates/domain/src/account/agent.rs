@@ -3,7 +3,7 @@
 use super::handle::{AgentHandle, Slug};
 use super::key::NewKey;
 use crate::id::{AgentId, UserId};
-use crate::text::{TextFault, single_line};
+use crate::text::{TextFault, bounded, single_line};
 use crate::time::Timestamp;
 
 /// An agent's name: 1 to 100 characters on one line.
@@ -34,17 +34,8 @@ impl AgentDescription {
 
     /// Trims and checks.
     pub fn new(text: &str) -> Result<Self, TextFault> {
-        let trimmed = text.trim();
-        if trimmed.is_empty() {
-            return Err(TextFault::Blank);
-        }
-        if trimmed.chars().count() > Self::MAX_CHARS {
-            return Err(TextFault::TooManyChars { max: Self::MAX_CHARS });
-        }
-        if trimmed.contains('\0') {
-            return Err(TextFault::ControlCharacter);
-        }
-        Ok(Self(trimmed.to_owned()))
+        let description = bounded(text.trim().to_owned(), Self::MAX_CHARS)?;
+        if description.contains('\0') { Err(TextFault::ControlCharacter) } else { Ok(Self(description)) }
     }
 
     /// The description.

@@ -1,7 +1,7 @@
 //! The state machine of a delivery (`semantics` 6.3). Pure.
 
 use crate::id::AgentId;
-use crate::text::TextFault;
+use crate::text::{TextFault, bounded};
 use crate::time::Timestamp;
 
 /// Where a delivery stands.
@@ -96,13 +96,7 @@ impl FailureText {
 
     /// Checks; the text is kept as it is.
     pub fn new(text: String) -> Result<Self, TextFault> {
-        if text.trim().is_empty() {
-            return Err(TextFault::Blank);
-        }
-        if text.chars().count() > Self::MAX_CHARS {
-            return Err(TextFault::TooManyChars { max: Self::MAX_CHARS });
-        }
-        Ok(Self(text))
+        bounded(text, Self::MAX_CHARS).map(Self)
     }
 
     /// The text.

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::mention::{Mention, MentionKind};
-use crate::text::TextFault;
+use crate::text::{TextFault, bounded};
 
 /// A text message as somebody wrote it: not blank, at most 524,288 bytes.
 ///
@@ -43,13 +43,7 @@ impl EventContent {
 
     /// Checks; the text is kept as it is.
     pub fn new(text: String) -> Result<Self, TextFault> {
-        if text.trim().is_empty() {
-            return Err(TextFault::Blank);
-        }
-        if text.chars().count() > Self::MAX_CHARS {
-            return Err(TextFault::TooManyChars { max: Self::MAX_CHARS });
-        }
-        Ok(Self(text))
+        bounded(text, Self::MAX_CHARS).map(Self)
     }
 
     /// The text, owned.
