@@ -1,0 +1,216 @@
+//! The program in the hands of an operator: first start, users, faults at start, a full disk, a
+//! stop in order.
+#![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
+
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use e2e::{Api, Closed, Server, Socket, program};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The keys of users that a server has printed.
+fn printed_keys(server: &Server) -> Vec<String> {
+    let log = server.log();
+    let is_key = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let words = log.split(|c| !is_key(c)).filter(|word| word.starts_with("thnv_u_"));
+    words.map(str::to_owned).collect()
+}
+
+/// Runs the program to its end in a directory of its own.
+fn run(arguments: &[&str], settings: &[(&str, &str)], directory: &Path) -> Output {
+    let mut command = Command::new("timeout");
+    command.arg("20").arg(program()).args(arguments).current_dir(directory).stdin(Stdio::null());
+    command.envs(settings.iter().copied()).output().unwrap()
+}
+
+/// The program ended without success and said why in one line, which is given.
+fn one_line(output: &Output) -> String {
+    assert!(!output.status.success());
+    assert_ne!(output.status.code(), Some(124), "it did not end by itself");
+    let text = String::from_utf8(output.stderr.clone()).unwrap();
+    let said = text.lines().filter(|line| line.starts_with("parlance: ")).collect::<Vec<_>>();
+    assert_eq!(said.len(), 1, "{text}");
+    assert!(!text.contains("panicked"), "{text}");
+    said[0].to_owned()
+}
+
+#[tokio::test]
+async fn the_first_start_prints_a_key_once() {
+    let mut server = Server::start().await;
+    let keys = printed_keys(&server);
+    assert!(!keys.is_empty());
+    let admin = Api::new(&server, "me", &keys[0], "");
+    assert_eq!(admin.get("/agents").await.status, 200);
+    server.terminate().await;
+    server.run().await;
+    assert_eq!(printed_keys(&server), keys, "the second start prints none");
+    assert_eq!(admin.get("/agents").await.status, 200);
+    let ready = reqwest::get(format!("http://{}/ready", server.address())).await.unwrap();
+    assert_eq!(ready.status(), 200);
+}
+
+#[tokio::test]
+async fn users_are_created_while_the_server_runs() {
+    let server = Server::start().await;
+    let ann = server.user("ann");
+    assert_eq!(ann.get("/agents").await.status, 200);
+    let create = |handle: &str, email: &str| {
+        let arguments = ["user", "create", "--handle", handle, "--email", email, "--name", "X", "--json"];
+        server.command().args(arguments).output().unwrap()
+    };
+    for (handle, email, part) in [
+        ("ann", "other@example.org", "handle is already taken"),
+        ("other", "ANN@example.org", "address is already taken"),
+        ("a!", "other@example.org", "--handle"),
+        ("other", "nowhere", "--email"),
+    ] {
+        let output = create(handle, email);
+        assert!(one_line(&output).contains(part), "{output:?}");
+        assert!(output.stdout.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_served_is_said_in_one_line() {
+    let directory = TempDir::new().unwrap();
+    let file = directory.path().join("a-file");
+    std::fs::write(&file, "not a directory").unwrap();
+    let below = file.join("data");
+    for data in [&file, &below] {
+        let data = data.to_str().unwrap();
+        let output =
+            run(&[], &[("PARLANCE_DATA_DIR", data), ("PARLANCE_LISTEN", "127.0.0.1:0")], directory.path());
+        assert!(one_line(&output).contains(data), "{output:?}");
+    }
+    let damaged = directory.path().join("damaged");
+    std::fs::create_dir(&damaged).unwrap();
+    std::fs::write(damaged.join("parlance.db"), "this is no database, but long enough to be one ".repeat(50))
+        .unwrap();
+    let output = run(&[], &[("PARLANCE_DATA_DIR", damaged.to_str().unwrap())], directory.path());
+    assert!(one_line(&output).contains("not a database"), "{output:?}");
+
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let output = run(&["--listen", &address, "--data-dir", "fresh"], &[], directory.path());
+    assert!(one_line(&output).contains(&address), "{output:?}");
+    assert!(
+        !String::from_utf8_lossy(&output.stdout).contains("thnv_"),
+        "no key is shown when nothing is served"
+    );
+}
+
+#[tokio::test]
+async fn wrong_settings_are_named() {
+    let directory = TempDir::new().unwrap();
+    let flag = run(&["--lisen", "x"], &[], directory.path());
+    assert!(String::from_utf8_lossy(&flag.stderr).contains("--lisen") && !flag.status.success());
+    let command = run(&["sreve"], &[], directory.path());
+    assert!(String::from_utf8_lossy(&command.stderr).contains("sreve") && !command.status.success());
+    let output = run(&["--database-url", "postgres://u:secret@h/d", "--listen", "x"], &[], directory.path());
+    let line = one_line(&output);
+    assert!(line.contains("database_url") && line.contains("listen") && !line.contains("secret"), "{line}");
+    std::fs::write(directory.path().join("parlance.toml"), "lisen = '127.0.0.1:0'").unwrap();
+    let line = one_line(&run(&[], &[], directory.path()));
+    assert!(line.contains("lisen") && line.contains("parlance.toml"), "{line}");
+}
+
+#[tokio::test]
+async fn a_second_server_on_the_same_data_is_refused() {
+    let server = Server::start().await;
+    let output = server.command().args(["serve", "--listen", "127.0.0.1:0"]).output().unwrap();
+    assert!(one_line(&output).contains("another server"), "{output:?}");
+    assert_eq!(server.user("ann").get("/agents").await.status, 200);
+}
+
+#[tokio::test]
+async fn a_store_in_memory_serves() {
+    let server = Server::start_with(&[("PARLANCE_DATABASE_URL", "sqlite::memory:")]).await;
+    let admin = Api::new(&server, "me", &printed_keys(&server)[0], "");
+    let chat = admin.create_chat().await;
+    admin.sent(&chat, "hello", &[]).await;
+    assert_eq!(admin.history(&chat).await.len(), 1);
+    assert_eq!(std::fs::read_dir(server.data()).unwrap().count(), 0, "nothing is left behind");
+}
+
+#[tokio::test]
+async fn a_stop_with_open_sockets_and_connections_is_quick_and_clean() {
+    let mut server = Server::start().await;
+    let ann = server.user("ann");
+    let mut sockets = Vec::new();
+    for _ in 0..20 {
+        sockets.push(Socket::of(&server, &ann).await);
+        assert_eq!(ann.get("/agents").await.status, 200, "and the connection stays open");
+    }
+    let took = server.terminate().await;
+    assert!(took < Duration::from_secs(5), "{took:?}");
+    for socket in &mut sockets {
+        assert_eq!(socket.closed().await, Closed::Code(1012));
+    }
+}
+
+/// A small file system of its own; needs the right to mount.
+struct SmallDisk(PathBuf, TempDir);
+
+impl SmallDisk {
+    fn mount(size: &str) -> Self {
+        let directory = TempDir::new().unwrap();
+        let path = directory.path().join("disk");
+        std::fs::create_dir(&path).unwrap();
+        let option = format!("size={size}");
+        let mounted =
+            Command::new("mount").args(["-t", "tmpfs", "-o", &option, "tmpfs"]).arg(&path).status().unwrap();
+        assert!(mounted.success(), "this test mounts a small tmpfs and needs the right to (run it as root)");
+        Self(path, directory)
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        // Lazily: the server may still be about to end.
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+        let _ = &self.1;
+    }
+}
+
+#[tokio::test]
+async fn a_full_disk_refuses_writes_only_and_loses_nothing() {
+    let disk = SmallDisk::mount("3m");
+    let filler = disk.0.join("filler");
+    std::fs::write(&filler, vec![0_u8; 1_500_000]).unwrap();
+    let mut server = Server::start_on(&disk.0, &[]).await;
+    let admin = Api::new(&server, "me", &printed_keys(&server)[0], "");
+    let chat = admin.create_chat().await;
+    let text = "x".repeat(2_000);
+    let mut accepted = Vec::new();
+    let refused = loop {
+        let answer = admin.send(&chat, &text, &[]).await;
+        match answer.status {
+            201 => accepted.push(answer.data()["id"].clone()),
+            _ => break answer,
+        }
+        assert!(accepted.len() < 10_000, "the disk does not fill");
+    };
+    assert_eq!((refused.status, refused.code()), (503, "service_unavailable"));
+    assert_eq!(admin.history(&chat).await.len(), accepted.len(), "reading goes on");
+
+    std::fs::remove_file(&filler).unwrap();
+    for _ in 0..5 {
+        accepted.push(admin.send(&chat, "there is space", &[]).await.data()["id"].clone());
+    }
+    server.crash().await;
+    let mut found = admin.history(&chat).await.into_iter().map(|m| m["id"].clone()).collect::<Vec<Value>>();
+    found.reverse();
+    assert_eq!(found, accepted);
+}
+
+#[tokio::test]
+async fn a_start_on_a_full_disk_says_so() {
+    let disk = SmallDisk::mount("16k");
+    std::fs::write(disk.0.join("filler"), vec![0_u8; 16 * 1024]).unwrap();
+    let data = disk.0.to_str().unwrap();
+    let output = run(&[], &[("PARLANCE_DATA_DIR", data), ("PARLANCE_LISTEN", "127.0.0.1:0")], &disk.0);
+    assert!(one_line(&output).contains("full"), "{output:?}");
+}
