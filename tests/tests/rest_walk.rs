@@ -1,0 +1,225 @@
+//! The main job over REST alone, crash recovery, and who is kept out of what.
+#![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
+
+use e2e::cast::Cast;
+use e2e::{Api, Server};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+/// The status of a participant in a room.
+async fn membership(viewer: &Api, chat: &str, who: &Api) -> Value {
+    let roster = viewer.get(&format!("/chats/{chat}/participants")).await.data();
+    let row = roster.as_array().unwrap().iter().find(|row| row["id"] == who.id.as_str()).unwrap();
+    row["status"].clone()
+}
+
+#[tokio::test]
+async fn a_message_is_worked_on_until_it_is_done() {
+    let server = Server::start().await;
+    let cast = Cast::on(&server).await;
+    let (ann, bot, chat) = (&cast.u1, &cast.a1, &cast.r1);
+    assert_eq!(membership(ann, chat, bot).await, "inactive");
+    assert_eq!(bot.next(chat).await, None);
+    assert_eq!(membership(ann, chat, bot).await, "active");
+
+    let first = ann.sent(chat, "@ann/one please", &[&bot.id]).await;
+    let second = ann.sent(chat, "and this", &[&bot.id]).await;
+    assert_eq!(bot.next(chat).await.as_ref(), Some(&first), "oldest first");
+    let too_early = bot.step(chat, &first, "processed").await;
+    assert_eq!((too_early.status, too_early.code()), (422, "validation_error"));
+    assert!(too_early.body["error"]["details"]["/processing_attempt"].is_array(), "{too_early:?}");
+
+    for (step, status, attempt) in
+        [("processing", "processing", 1), ("failed", "failed", 1), ("processing", "processing", 2)]
+    {
+        let answer = bot.step(chat, &first, step).await.data();
+        let expected = (json!(first), json!(status), json!(attempt), json!(true));
+        let got = ["id", "status", "attempt_number", "success"].map(|name| answer[name].clone());
+        assert_eq!((got[0].clone(), got[1].clone(), got[2].clone(), got[3].clone()), expected);
+        assert_eq!(bot.next(chat).await.as_ref(), Some(&first), "after {step}");
+    }
+    bot.step(chat, &first, "processed").await.data();
+    assert_eq!(bot.next(chat).await, Some(second));
+
+    let shown = ann.history(chat).await.pop().unwrap();
+    let record = &shown["metadata"]["delivery_status"][&bot.id];
+    assert_eq!((&record["status"], &record["current_attempt"]), (&json!("processed"), &json!(2)));
+    let attempts = shown["metadata"]["attempts"].as_array().unwrap();
+    let states = attempts.iter().map(|attempt| &attempt["status"]).collect::<Vec<_>>();
+    assert_eq!(states, ["failed", "success"]);
+    assert!(attempts.iter().all(|a| a["agent_id"] == bot.id.as_str() && a["completed_at"].is_string()));
+    assert_eq!((&shown["metadata"]["status"], &shown["sender_name"]), (&json!("sent"), &json!("ann")));
+}
+
+#[tokio::test]
+async fn an_agent_goes_on_after_a_crash_of_the_server() {
+    let mut server = Server::start().await;
+    let cast = Cast::on(&server).await;
+    let (bot, chat) = (&cast.a1, &cast.r1);
+    let done = cast.u1.sent(chat, "done before", &[&bot.id]).await;
+    let open = cast.u1.sent(chat, "open when it happens", &[&bot.id]).await;
+    for (message, step) in [(&done, "processing"), (&done, "processed"), (&open, "processing")] {
+        bot.step(chat, message, step).await.data();
+    }
+    server.crash().await;
+    assert_eq!(bot.next(chat).await.as_ref(), Some(&open));
+    assert_eq!(
+        bot.step(chat, &open, "processed").await.data()["attempt_number"],
+        1,
+        "the attempt is still open"
+    );
+    assert_eq!(bot.next(chat).await, None);
+}
+
+#[tokio::test]
+async fn whoever_comes_back_finds_what_was_open() {
+    let server = Server::start().await;
+    let cast = Cast::on(&server).await;
+    let (ann, bot, chat) = (&cast.u1, &cast.a1, &cast.r1);
+    let open = ann.sent(chat, "open", &[&bot.id]).await;
+    let path = format!("/chats/{chat}/participants/{}", bot.id);
+    assert_eq!(ann.delete(&path).await.status, 200);
+    for (method, path, body) in room_operations(chat, &open, "agent") {
+        let answer = bot.call(method.clone(), &path, body).await;
+        assert_eq!((answer.status, answer.code()), (404, "not_found"), "{method} {path}");
+    }
+    assert_eq!(ann.add(chat, &bot.id).await.status, 201);
+    assert_eq!(bot.next(chat).await, Some(open));
+}
+
+#[tokio::test]
+async fn a_deleted_room_is_gone_for_everybody_at_once() {
+    let server = Server::start().await;
+    let cast = Cast::on(&server).await;
+    let message = cast.u1.sent(&cast.r1, "soon gone", &[&cast.a1.id]).await;
+    assert_eq!(cast.u1.delete(&format!("/chats/{}", cast.r1)).await.status, 200);
+    for (api, interface) in [(&cast.u1, "me"), (&cast.a1, "agent")] {
+        for (method, path, body) in room_operations(&cast.r1, &message, interface) {
+            let answer = api.call(method.clone(), &path, body).await;
+            assert_eq!((answer.status, answer.code()), (404, "not_found"), "{interface} {method} {path}");
+        }
+        assert_eq!(api.get("/chats").await.data(), json!([]), "{interface}");
+    }
+}
+
+#[tokio::test]
+async fn another_tenant_finds_nothing() {
+    let server = Server::start().await;
+    let cast = Cast::on(&server).await;
+    let message = cast.u1.sent(&cast.r1, "ours", &[&cast.a1.id]).await;
+    let before = cast.u1.history(&cast.r1).await;
+    for (api, interface) in [(&cast.u2, "me"), (&cast.a3, "agent")] {
+        for (method, path, body) in room_operations(&cast.r1, &message, interface) {
+            let answer = api.call(method.clone(), &path, body).await;
+            assert_eq!((answer.status, answer.code()), (404, "not_found"), "{interface} {method} {path}");
+        }
+    }
+    // A message of another room, reached through a room of one's own.
+    for step in ["processing", "processed", "failed"] {
+        let answer = cast.a3.step(&cast.r2, &message, step).await;
+        assert_eq!((answer.status, answer.code()), (404, "not_found"), "{step}");
+    }
+    // Nobody is brought in who is not a peer.
+    for stranger in [&cast.a1.id, &cast.u1.id] {
+        let answer = cast.u2.add(&cast.r2, stranger).await;
+        assert_eq!((answer.status, answer.code()), (404, "not_found"));
+    }
+    assert_eq!(cast.u1.history(&cast.r1).await, before, "and nothing has changed");
+    let agents = cast.u2.get("/agents").await.data();
+    let names = agents.as_array().unwrap().iter().map(|agent| &agent["name"]).collect::<Vec<_>>();
+    assert_eq!(names, ["Three"]);
+}
+
+#[tokio::test]
+async fn each_key_is_for_its_own_interface() {
+    let server = Server::start().await;
+    let cast = Cast::on(&server).await;
+    let message = cast.u1.sent(&cast.r1, "hello", &[&cast.a1.id]).await;
+    for (interface, own, other) in [("me", &cast.u1, &cast.a1), ("agent", &cast.a1, &cast.u1)] {
+        let mut operations = room_operations(&cast.r1, &message, interface);
+        let whole = match interface {
+            "me" => {
+                vec![(Method::GET, "/agents"), (Method::POST, "/agents/register"), (Method::GET, "/chats")]
+            }
+            _ => vec![(Method::GET, "/me"), (Method::GET, "/chats"), (Method::POST, "/chats")],
+        };
+        operations.extend(whole.into_iter().map(|(method, path)| (method, path.to_owned(), Some(json!({})))));
+        operations.push((Method::GET, "/nothing-here".to_owned(), None));
+        for (key, status, code) in [
+            (other.key.as_str(), 403, "forbidden"),
+            ("thnv_u_wrong", 401, "unauthorized"),
+            ("", 401, "unauthorized"),
+        ] {
+            let caller = Api::new(&server, interface, key, "");
+            for (method, path, body) in &operations {
+                let answer = caller.call(method.clone(), path, body.clone()).await;
+                assert_eq!((answer.status, answer.code()), (status, code), "{interface} {method} {path}");
+            }
+        }
+        let nowhere = own.get("/nothing-here").await;
+        assert_eq!((nowhere.status, nowhere.code()), (404, "not_found"));
+        let wrong = own.call(Method::PUT, "/chats", Some(json!({}))).await;
+        assert_eq!((wrong.status, wrong.code()), (405, "method_not_allowed"));
+    }
+}
+
+#[tokio::test]
+async fn roles_decide_who_may_add_and_remove() {
+    let server = Server::start().await;
+    let cast = Cast::on(&server).await;
+    let third = cast.u1.register(&server, "Third").await;
+    let room = &cast.r1;
+    let add = |role: &str| json!({ "participant": { "participant_id": third.id, "role": role } });
+    let people = format!("/chats/{room}/participants");
+    let as_admin = cast.a1.post(&people, add("admin")).await;
+    assert_eq!((as_admin.status, as_admin.code()), (403, "forbidden"), "a member gives no higher role");
+    assert_eq!(cast.a1.post(&people, add("member")).await.status, 201, "a member brings a sibling in");
+    let again = cast.a1.add(room, &third.id).await;
+    assert_eq!((again.status, again.code()), (409, "conflict"));
+    let remove = |who: &Api| format!("{people}/{}", who.id);
+    for (caller, target, status, code) in [
+        (&cast.a1, &cast.a2, 403, "forbidden"),
+        (&cast.a1, &cast.u1, 403, "forbidden"),
+        (&cast.u1, &cast.u1, 403, "cannot_remove_sole_owner"),
+        (&cast.u1, &cast.u2, 404, "not_found"),
+    ] {
+        let answer = caller.delete(&remove(target)).await;
+        assert_eq!((answer.status, answer.code()), (status, code));
+    }
+    assert_eq!(cast.a1.delete(&remove(&cast.a1)).await.status, 200, "anybody may leave");
+    assert_eq!(cast.a1.get(&people).await.status, 404);
+    assert_eq!(cast.u1.delete(&remove(&third)).await.status, 200);
+}
+
+/// Every operation on a room, with a body that would be accepted.
+fn room_operations(chat: &str, message: &str, interface: &str) -> Vec<(Method, String, Option<Value>)> {
+    let someone = "0190c5a4-0000-7000-8000-00000000dead";
+    let text = json!({ "message": { "content": "x", "mentions": [{ "id": someone }] } });
+    let participant = json!({ "participant": { "participant_id": someone } });
+    let mut operations = vec![
+        (Method::GET, String::new(), None),
+        (Method::GET, "/participants".to_owned(), None),
+        (Method::POST, "/participants".to_owned(), Some(participant)),
+        (Method::DELETE, format!("/participants/{someone}"), None),
+        (Method::GET, "/messages".to_owned(), None),
+        (Method::POST, "/messages".to_owned(), Some(text)),
+    ];
+    if interface == "me" {
+        operations.push((Method::DELETE, String::new(), None));
+    } else {
+        let event = json!({ "event": { "content": "x", "message_type": "thought" } });
+        operations.extend([
+            (Method::GET, "/messages/next".to_owned(), None),
+            (Method::POST, format!("/messages/{message}/processing"), None),
+            (Method::POST, format!("/messages/{message}/processed"), None),
+            (Method::POST, format!("/messages/{message}/failed"), Some(json!({ "error": "x" }))),
+            (Method::POST, "/events".to_owned(), Some(event)),
+            (Method::GET, "/context".to_owned(), None),
+            (Method::POST, "/activity".to_owned(), Some(json!({ "working": true }))),
+        ]);
+    }
+    operations
+        .into_iter()
+        .map(|(method, path, body)| (method, format!("/chats/{chat}{path}"), body))
+        .collect()
+}
