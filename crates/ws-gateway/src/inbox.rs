@@ -56,10 +56,11 @@ impl Budget {
         Arc::new(Self { queued: AtomicUsize::new(0), limit, exceeded: AtomicBool::new(false) })
     }
 
-    /// Counts `bytes` more; `false` when that is over the limit, from then on for ever.
+    /// Counts `bytes` more; `false` when that is over the limit, from then on for ever. Where
+    /// nothing waits, anything may: a client that reads gets the largest message.
     pub(crate) fn take(&self, bytes: usize) -> bool {
         let queued = self.queued.fetch_add(bytes, Ordering::Relaxed) + bytes;
-        if queued > self.limit {
+        if queued > self.limit && queued > bytes {
             self.exceeded.store(true, Ordering::Relaxed);
         }
         !self.exceeded.load(Ordering::Relaxed)
@@ -106,4 +107,20 @@ impl Inbox {
 /// What an event counts while it waits in the inbox.
 pub(crate) fn cost(payload: &Payload) -> usize {
     payload.json.len() + OVERHEAD_BYTES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_is_for_what_waits() {
+        let budget = Budget::new(100);
+        assert!(budget.take(1_000), "nothing waited before it");
+        budget.give_back(1_000);
+        assert!(budget.take(60) && budget.take(40));
+        assert!(!budget.take(1));
+        budget.give_back(101);
+        assert!(!budget.take(1), "once over the limit is over it for ever");
+    }
 }

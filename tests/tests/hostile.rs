@@ -1,0 +1,216 @@
+//! Malformed and hostile input: each gets its error, and neither the server nor another client
+//! is disturbed.
+#![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
+
+use std::time::Duration;
+
+use e2e::cast::Cast;
+use e2e::{Closed, Server, Socket};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::{CloseCode, Data, OpCode};
+use tokio_tungstenite::tungstenite::protocol::frame::{CloseFrame, Frame};
+
+/// Somebody who behaves, and must not notice anything.
+struct Witness {
+    socket: Socket,
+    topic: String,
+}
+
+impl Witness {
+    async fn on(server: &Server, cast: &Cast) -> Self {
+        let topic = format!("chat_room:{}", cast.r1);
+        let mut socket = Socket::of(server, &cast.a1).await;
+        socket.join("w", &topic).await;
+        Self { socket, topic }
+    }
+
+    async fn is_well(&mut self, cast: &Cast) {
+        self.socket.alive().await;
+        let id = cast.u1.sent(&cast.r1, "all well?", &[&cast.a1.id]).await;
+        assert_eq!(self.socket.event("w", &self.topic, "message_created").await["id"], json!(id));
+    }
+}
+
+/// What the server answers to bytes; it must answer or hang up in time.
+async fn raw(server: &Server, bytes: &[u8]) -> String {
+    let mut stream = TcpStream::connect(server.address()).await.unwrap();
+    // The server may hang up while the bytes are still on their way.
+    let _ = stream.write_all(bytes).await;
+    let mut answer = Vec::new();
+    let _ = timeout(Duration::from_secs(10), stream.read_to_end(&mut answer)).await.expect("it ends");
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+#[tokio::test]
+async fn broken_http_ends_its_own_connection_only() {
+    let server = Server::start().await;
+    let cast = Cast::on(&server).await;
+    let mut witness = Witness::on(&server, &cast).await;
+    let huge = format!("GET /health HTTP/1.1\r\nx: {}\r\n\r\n", "x".repeat(300_000));
+    let half = "POST /api/v1/me/chats HTTP/1.1\r\nhost: x\r\ncontent-le";
+    let _silent = TcpStream::connect(server.address()).await.unwrap();
+    for bytes in
+        [&b"\x00\xff\x16\x03garbage\r\n\r\n"[..], huge.as_bytes(), half.as_bytes(), b"GET / HTTP/9.9\r\n\r\n"]
+    {
+        let answer = raw(&server, bytes).await;
+        assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 4"), "{answer:.80}");
+    }
+    witness.is_well(&cast).await;
+}
+
+#[tokio::test]
+async fn bad_bodies_queries_and_paths_get_their_error() {
+    let server = Server::start().await;
+    let cast = Cast::on(&server).await;
+    let mut witness = Witness::on(&server, &cast).await;
+    let before = cast.u1.history(&cast.r1).await.len();
+    let client = reqwest::Client::new();
+    let url = |path: &str| format!("http://{}/api/v1/me{path}", server.address());
+    let messages = format!("/chats/{}/messages", cast.r1);
+    let large = format!(r#"{{"content":"{}"}}"#, "x".repeat(5 * 1024 * 1024));
+    let deep = "[".repeat(100_000);
+    let over = format!(r#"{{"content":"{}"}}"#, "x".repeat(524_289));
+    let bodies: [(&[u8], &str, u16, &str); 10] = [
+        (b"{", "application/json", 400, "bad_request"),
+        (b"\xff\xfe{}", "application/json", 400, "bad_request"),
+        (deep.as_bytes(), "application/json", 400, "bad_request"),
+        (b"{\"content\":\"x\",\"unknown\":1}", "application/json", 400, "bad_request"),
+        (b"{\"content\":1}", "application/json", 422, "validation_error"),
+        (b"[]", "application/json", 422, "validation_error"),
+        (b"{\"content\":\"x\"}", "text/plain", 415, "unsupported_media_type"),
+        (
+            b"{\"content\":\"x\",\"mentions\":[{\"id\":\"x\",\"kind\":null}]}",
+            "application/json",
+            422,
+            "invalid_mention_kind",
+        ),
+        (large.as_bytes(), "application/json", 413, "content_too_large"),
+        (over.as_bytes(), "application/json", 422, "validation_error"),
+    ];
+    for (body, kind, status, code) in bodies {
+        let request =
+            client.post(url(&messages)).header("x-api-key", &cast.u1.key).header("content-type", kind);
+        let answer = request.body(body.to_vec()).send().await.unwrap();
+        assert_eq!(answer.status(), status, "{:.60}", String::from_utf8_lossy(body));
+        let envelope: Value = answer.json().await.unwrap();
+        assert_eq!(envelope["error"]["code"], code, "{envelope}");
+        assert!(envelope["error"]["request_id"].is_string());
+    }
+    for (path, status) in [
+        ("/chats/not-an-id".to_owned(), 404),
+        ("/chats/%00%ff".to_owned(), 404),
+        (format!("{messages}?cursor=%00"), 422),
+        (format!("{messages}?cursor=AAAA"), 422),
+        (format!("{messages}?limit=0"), 422),
+        (format!("{messages}?page=-1"), 422),
+        (format!("{messages}?nonsense=1"), 422),
+        (format!("{messages}?limit=99999999999999999999"), 200),
+    ] {
+        assert_eq!(cast.u1.get(&path).await.status, status, "{path}");
+    }
+    assert_eq!(cast.u1.history(&cast.r1).await.len(), before, "nothing refused was stored");
+    witness.is_well(&cast).await;
+}
+
+#[tokio::test]
+async fn broken_sockets_end_alone() {
+    let server = Server::start().await;
+    let cast = Cast::on(&server).await;
+    let mut witness = Witness::on(&server, &cast).await;
+    let deep = format!(r#"[null,"1","t","e",{}{}]"#, "[".repeat(10_000), "]".repeat(10_000));
+    let frame = |opcode, fin: bool, bytes: &'static [u8]| {
+        Message::Frame(Frame::message(bytes, OpCode::Data(opcode), fin))
+    };
+    for (hostile, code) in [
+        (vec![Message::text(deep)], 1003),
+        (vec![frame(Data::Text, true, b"\xff\xfe")], 1007),
+        (vec![frame(Data::Continue, true, b"x")], 1002),
+        (vec![frame(Data::Reserved(5), true, b"x")], 1002),
+        (vec![frame(Data::Text, false, b"[null,\"1\","), frame(Data::Continue, true, b"\"t\"]")], 1003),
+    ] {
+        let mut socket = Socket::of(&server, &cast.u1).await;
+        for message in hostile {
+            let _ = socket.send_message(message).await;
+        }
+        assert_eq!(socket.closed().await, Closed::Code(code));
+    }
+    let mut fragmented = Socket::of(&server, &cast.u1).await;
+    fragmented.send_message(frame(Data::Text, false, b"[null,\"hb\",\"phoenix\",")).await.unwrap();
+    fragmented.send_message(frame(Data::Continue, true, b"\"heartbeat\",{}]")).await.unwrap();
+    assert_eq!(fragmented.frame().await[1], "hb");
+    let odd = CloseFrame { code: CloseCode::Library(4321), reason: "x".into() };
+    let _ = fragmented.send_message(Message::Close(Some(odd))).await;
+    fragmented.closed().await;
+    witness.is_well(&cast).await;
+}
+
+#[tokio::test]
+async fn floods_cost_little_and_disturb_nobody() {
+    let server = Server::start().await;
+    let cast = Cast::on(&server).await;
+    let mut witness = Witness::on(&server, &cast).await;
+    // Thousands of joins of rooms that are not there: each is refused, in order.
+    let mut joiner = Socket::of(&server, &cast.u2).await;
+    for number in 0..3_000_u32 {
+        let topic = format!("chat_room:0190c5a4-0000-7000-8000-{number:012x}");
+        joiner
+            .send_raw(&json!([number.to_string(), number.to_string(), topic, "phx_join", {}]).to_string())
+            .await;
+    }
+    for number in 0..3_000_u32 {
+        let answer = joiner.frame().await;
+        assert_eq!((&answer[1], &answer[4]["status"]), (&json!(number.to_string()), &json!("error")));
+    }
+    // Heartbeats of a client that does not read.
+    let mut beating = Socket::of(&server, &cast.u2).await;
+    for _ in 0..20_000 {
+        if timeout(
+            Duration::from_secs(5),
+            beating.send_message(Message::text(r#"[null,"1","phoenix","heartbeat",{}]"#)),
+        )
+        .await
+        .is_err()
+        {
+            break;
+        }
+    }
+    for _ in 0..50 {
+        assert_eq!(Socket::connect(&server, "vsn=2.0.0&api_key=wrong", &[]).await.err(), Some(403));
+    }
+    witness.is_well(&cast).await;
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
+    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    let kib = resident.trim().trim_end_matches(" kB").parse::<u64>().unwrap();
+    assert!(kib < 100 * 1024, "{kib} KiB");
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_read_is_cut_off() {
+    let server = Server::start_with(&[("PARLANCE_SOCKET_QUEUE_BYTES", "262144")]).await;
+    let cast = Cast::on(&server).await;
+    let topic = format!("chat_room:{}", cast.r1);
+    let mut slow = Socket::of(&server, &cast.u1).await;
+    slow.join("1", &topic).await;
+    let mut reader = Socket::of(&server, &cast.u1).await;
+    reader.join("2", &topic).await;
+    // More than the buffers of both ends and the queue can hold together.
+    let text = "x".repeat(500_000);
+    for _ in 0..40 {
+        let id = cast.u1.sent(&cast.r1, &text, &[]).await;
+        assert_eq!(reader.event("2", &topic, "message_created").await["id"], json!(id));
+    }
+    let mut whole = 0;
+    loop {
+        match slow.receive().await {
+            Ok(_) => whole += 1,
+            Err(Closed::Code(code)) => break assert_eq!(code, 1013),
+            Err(Closed::Dropped) => break,
+        }
+    }
+    assert!(whole < 40, "{whole}");
+    assert_eq!(cast.u1.history(&cast.r1).await.len(), 40, "and nothing is lost");
+}
