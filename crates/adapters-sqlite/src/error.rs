@@ -20,8 +20,8 @@ impl From<DieselError> for Fault {
     }
 }
 
-/// Beginnings of what SQLite says when it cannot work now but may later; diesel hides the code.
-const PASSING: [&str; 8] = [
+/// Parts of what SQLite says when it cannot work now but may later; diesel hides the code.
+const PASSING: [&str; 9] = [
     "database or disk is full",
     "disk I/O error",
     "database is locked",
@@ -29,6 +29,7 @@ const PASSING: [&str; 8] = [
     "unable to open database file",
     "attempt to write a readonly database",
     "database schema is locked",
+    "locking protocol",
     "interrupted",
 ];
 
@@ -42,7 +43,8 @@ impl From<Fault> for StoreError {
     }
 }
 
-fn is_passing(error: &DieselError) -> bool {
+/// Whether the same may go well later.
+pub(crate) fn is_passing(error: &DieselError) -> bool {
     match error {
         DieselError::DatabaseError(
             DatabaseErrorKind::UnableToSendCommand | DatabaseErrorKind::ClosedConnection,

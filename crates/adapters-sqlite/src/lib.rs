@@ -18,6 +18,7 @@ mod writer;
 use std::convert::Infallible;
 
 use diesel::sqlite::SqliteConnection;
+use diesel::{QueryDsl, RunQueryDsl};
 use domain::store::StoreError;
 
 pub use open::{Location, OpenError};
@@ -47,10 +48,12 @@ impl SqliteStore {
         Ok(Self { writer, readers })
     }
 
-    /// Whether the store answers.
+    /// Whether the store answers: something is really read.
     pub async fn ping(&self) -> Result<(), StoreError> {
         self.read(|connection| {
-            Ok(diesel::connection::SimpleConnection::batch_execute(connection, "SELECT 1")?)
+            let any = schema::users::table.select(schema::users::id);
+            diesel::select(diesel::dsl::exists(any)).get_result::<bool>(connection)?;
+            Ok(())
         })
         .await
     }

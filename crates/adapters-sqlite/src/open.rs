@@ -1,19 +1,32 @@
 //! Opening a store: its place, its connections, its schema.
+//!
+//! Nothing here may hold a descriptor of the store's file beside SQLite's own: closing one gives
+//! up every lock that this process has on the file (that is how POSIX locks work), and another
+//! process that opens and closes the store would then delete the write-ahead log under us, with
+//! all that was accepted since.
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
+use std::io::ErrorKind;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use diesel::connection::SimpleConnection;
 use diesel::sqlite::SqliteConnection;
 use diesel::{Connection, ConnectionError};
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 
+use crate::error::is_passing;
+
 /// The schema, step by step; part of the program.
 pub(crate) const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../../migrations/sqlite");
 
 /// How many connections read.
 const READERS: usize = 2;
+
+/// How often the switch to a write-ahead log is tried again.
+const WAL_TRIES: u32 = 100;
 
 /// Where a store is.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -100,23 +113,29 @@ pub(crate) fn connect(location: &Location) -> Result<Connections, OpenError> {
             Ok(Connections { writer, readers: Vec::new() })
         }
         Location::File(path) => {
-            let file = make_file(path)?;
-            // Another process may be opening the same store: one of them makes the schema.
-            file.lock().map_err(|cause| OpenError::File { path: path.clone(), cause })?;
+            make_file(path)?;
             let place = path.display().to_string();
-            let url = path.to_str().ok_or_else(|| OpenError::Path { path: path.clone() })?;
-            let mut writer = establish(url, &place)?;
-            prepare(&mut writer, &place, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")?;
+            let url = url_of(path)?;
+            let mut writer = establish(&url, &place)?;
+            prepare(&mut writer, &place, "PRAGMA synchronous = FULL;")?;
+            write_ahead(&mut writer, &place)?;
             migrate(&mut writer, &place)?;
             let mut readers = Vec::with_capacity(READERS);
             for _ in 0..READERS {
-                let mut reader = establish(url, &place)?;
+                let mut reader = establish(&url, &place)?;
                 prepare(&mut reader, &place, "PRAGMA query_only = ON;")?;
                 readers.push(reader);
             }
             Ok(Connections { writer, readers })
         }
     }
+}
+
+/// The path as SQLite is told it: absolute, so that no name is taken for a URL or `:memory:`.
+fn url_of(path: &Path) -> Result<String, OpenError> {
+    let whole =
+        std::path::absolute(path).map_err(|cause| OpenError::File { path: path.to_owned(), cause })?;
+    whole.into_os_string().into_string().map_err(|_| OpenError::Path { path: path.to_owned() })
 }
 
 fn establish(url: &str, place: &str) -> Result<SqliteConnection, OpenError> {
@@ -131,32 +150,61 @@ fn prepare(connection: &mut SqliteConnection, place: &str, own: &str) -> Result<
     connection.batch_execute(&pragmas).map_err(|cause| OpenError::Use { place: place.to_owned(), cause })
 }
 
-/// Makes the directory and the file, readable by their owner only.
-fn make_file(path: &Path) -> Result<File, OpenError> {
-    let fault = |path: &Path| {
-        let path = path.to_owned();
-        move |cause| OpenError::File { path, cause }
-    };
-    if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
-        std::fs::create_dir_all(directory).map_err(fault(directory))?;
+/// Switches the file to a write-ahead log.
+///
+/// SQLite does not wait when another process is doing the same, so this asks again.
+fn write_ahead(connection: &mut SqliteConnection, place: &str) -> Result<(), OpenError> {
+    let mut tries = 0;
+    loop {
+        match connection.batch_execute("PRAGMA journal_mode = WAL") {
+            Ok(()) => return Ok(()),
+            Err(error) if tries < WAL_TRIES && is_passing(&error) => tries += 1,
+            Err(cause) => return Err(OpenError::Use { place: place.to_owned(), cause }),
+        }
+        std::thread::sleep(Duration::from_millis(50));
     }
-    let mut options = OpenOptions::new();
-    options.create(true).truncate(false).write(true).read(true).mode(0o600);
-    options.open(path).map_err(fault(path))
 }
 
+/// Makes the directory and an empty file, readable by their owner only; SQLite gives the files
+/// that it puts beside it the same mode.
+fn make_file(path: &Path) -> Result<(), OpenError> {
+    /// So that no other thread has opened the new file before it is closed here.
+    static MAKING: Mutex<()> = Mutex::new(());
+
+    let fault = |path: &Path, cause| OpenError::File { path: path.to_owned(), cause };
+    if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
+        std::fs::create_dir_all(directory).map_err(|cause| fault(directory, cause))?;
+    }
+    let _making = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
+    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        Ok(_) => Ok(()),
+        Err(cause) if cause.kind() == ErrorKind::AlreadyExists && !path.is_dir() => Ok(()),
+        Err(cause) if cause.kind() == ErrorKind::AlreadyExists => {
+            Err(fault(path, ErrorKind::IsADirectory.into()))
+        }
+        Err(cause) => Err(fault(path, cause)),
+    }
+}
+
+/// Takes the steps that are missing, all or none, while no other process can write.
 fn migrate(connection: &mut SqliteConnection, place: &str) -> Result<(), OpenError> {
     let fault = |cause| OpenError::Migrate { place: place.to_owned(), cause };
-    let applied = connection.applied_migrations().map_err(fault)?;
     let known =
         <EmbeddedMigrations as diesel::migration::MigrationSource<diesel::sqlite::Sqlite>>::migrations(
             &MIGRATIONS,
         )
         .map_err(fault)?;
     let known = known.iter().map(|step| step.name().version().to_string()).collect::<Vec<_>>();
-    if let Some(step) = applied.iter().map(ToString::to_string).find(|step| !known.contains(step)) {
-        return Err(OpenError::Newer { place: place.to_owned(), step });
+    let unknown = connection.immediate_transaction(|connection| {
+        let applied = connection.applied_migrations()?;
+        let unknown = applied.iter().map(ToString::to_string).find(|step| !known.contains(step));
+        if unknown.is_none() {
+            connection.run_pending_migrations(MIGRATIONS)?;
+        }
+        Ok::<_, Box<dyn std::error::Error + Send + Sync>>(unknown)
+    });
+    match unknown.map_err(fault)? {
+        Some(step) => Err(OpenError::Newer { place: place.to_owned(), step }),
+        None => Ok(()),
     }
-    connection.run_pending_migrations(MIGRATIONS).map_err(fault)?;
-    Ok(())
 }
