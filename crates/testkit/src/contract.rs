@@ -1,1 +1,46 @@
-//! What every store must keep.
+//! What every store must keep, written once and run on each.
+//!
+//! `contract_tests!(make)` in a test file expands to one test a case; `make` is an expression
+//! that gives fresh [`Stores`](crate::Stores) and whatever must stay alive with them.
+
+pub mod accounts;
+pub mod chats;
+pub mod deliveries;
+pub mod messages;
+
+/// Expands to one `#[tokio::test]` for every case of the contract.
+#[macro_export]
+macro_rules! contract_tests {
+    ($make:expr) => {
+        $crate::contract_tests! { @area $make, accounts:
+            handles_and_addresses_are_taken_once, only_an_empty_store_gets_a_first_user,
+            names_are_unique_and_slugs_are_numbered, keys_stand_for_their_holders, agents_are_listed_newest_first,
+        }
+        $crate::contract_tests! { @area $make, chats:
+            rooms_are_listed_newest_first_without_those_left_or_deleted, rosters_are_for_participants,
+            who_comes_back_is_as_new, refusals_leave_no_trace, a_deleted_room_is_gone,
+        }
+        $crate::contract_tests! { @area $make, messages:
+            the_sequence_has_no_gaps_under_many_writers, refused_messages_leave_no_trace,
+            a_caller_that_has_gone_changes_nothing, a_cursor_sees_every_row_once_while_others_write,
+            pages_have_totals, history_can_be_narrowed, context_is_ones_own_part,
+        }
+        $crate::contract_tests! { @area $make, deliveries:
+            attempts_are_numbered_without_gaps_under_many_workers, states_choose_what_is_listed,
+            work_on_what_is_not_addressed_is_never_offered, only_the_newest_attempts_are_shown,
+            readers_see_the_records_that_are_theirs, steps_are_refused_where_there_is_nothing_to_close,
+        }
+    };
+    (@area $make:expr, $area:ident: $($case:ident),+ $(,)?) => {
+        mod $area {
+            use super::*;
+            $(
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn $case() {
+                    let (stores, _alive) = $make;
+                    $crate::contract::$area::$case($crate::World::on(stores)).await;
+                }
+            )+
+        }
+    };
+}

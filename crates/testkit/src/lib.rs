@@ -9,4 +9,4 @@ mod fakes;
 mod world;
 
 pub use fakes::{FixedClock, FixedMint, RecordingPublisher, SequentialIds};
-pub use world::{NOON, TestAgent, TestUser, World};
+pub use world::{NOON, Stores, TestAgent, TestUser, World};

@@ -4,16 +4,17 @@ use std::sync::Arc;
 
 use adapters_sqlite::{Location, SqliteStore};
 use domain::account::{
-    AccountService, AgentDescription, AgentName, CreateUser, RegisterAgent, UserHandle, parse_email,
-    parse_person_name,
+    AccountRepository, AccountService, AgentDescription, AgentName, CreateUser, RegisterAgent, UserHandle,
+    parse_email, parse_person_name,
 };
 use domain::activity::ActivityService;
 use domain::caller::{AgentCaller, Caller, UserCaller};
-use domain::chat::{AddParticipantCommand, ChatService, CreateChat, Role};
-use domain::delivery::DeliveryService;
+use domain::chat::{AddParticipantCommand, ChatRepository, ChatService, CreateChat, Role};
+use domain::delivery::{DeliveryRepository, DeliveryService};
 use domain::id::{AgentId, ChatId, ParticipantId, UserId};
 use domain::message::{
-    MentionKind, MessageContent, MessageService, RequestedMention, SendMessage, SentMessage,
+    MentionKind, MessageContent, MessageRepository, MessageService, RequestedMention, SendMessage,
+    SentMessage,
 };
 use domain::ports::{Clock, EventPublisher, IdGenerator, KeyMint};
 use domain::time::Timestamp;
@@ -31,7 +32,7 @@ pub struct World {
     /// What was published, unless another publisher was given.
     pub publisher: Arc<RecordingPublisher>,
     /// The store under it all.
-    pub store: Arc<SqliteStore>,
+    pub stores: Stores,
     /// Users, agents, keys.
     pub accounts: Arc<AccountService>,
     /// Rooms and participants.
@@ -42,6 +43,48 @@ pub struct World {
     pub deliveries: Arc<DeliveryService>,
     /// Indicators.
     pub activity: Arc<ActivityService>,
+}
+
+/// The four ports of one store.
+#[derive(Clone)]
+pub struct Stores {
+    /// Users, agents, keys.
+    pub accounts: Arc<dyn AccountRepository>,
+    /// Rooms and participants.
+    pub chats: Arc<dyn ChatRepository>,
+    /// Messages and events.
+    pub messages: Arc<dyn MessageRepository>,
+    /// Deliveries and attempts.
+    pub deliveries: Arc<dyn DeliveryRepository>,
+    /// Closes the store, so that it answers as unavailable from then on.
+    pub close: Arc<dyn Fn() + Send + Sync>,
+}
+
+impl Stores {
+    /// All four are the same object; `close` closes it.
+    pub fn of<S>(store: &Arc<S>, close: impl Fn(&S) + Send + Sync + 'static) -> Self
+    where
+        S: AccountRepository + ChatRepository + MessageRepository + DeliveryRepository + 'static,
+    {
+        let closing = store.clone();
+        Self {
+            accounts: store.clone(),
+            chats: store.clone(),
+            messages: store.clone(),
+            deliveries: store.clone(),
+            close: Arc::new(move || close(&closing)),
+        }
+    }
+
+    /// A SQLite store at this place.
+    pub fn sqlite(location: &Location) -> Self {
+        Self::of(&Arc::new(SqliteStore::open(location).unwrap()), SqliteStore::close)
+    }
+
+    /// A new SQLite store in memory.
+    pub fn in_memory() -> Self {
+        Self::sqlite(&Location::Memory)
+    }
 }
 
 /// A user of a world.
@@ -73,41 +116,48 @@ pub struct TestAgent {
 impl World {
     /// An empty world whose events are remembered.
     pub fn new() -> Self {
+        Self::on(Stores::in_memory())
+    }
+
+    /// A world on these stores whose events are remembered.
+    pub fn on(stores: Stores) -> Self {
         let publisher = Arc::new(RecordingPublisher::default());
-        Self::build(publisher.clone(), publisher)
+        Self::build(stores, publisher.clone(), publisher)
     }
 
     /// An empty world that publishes to `events`.
     pub fn with_publisher(events: Arc<dyn EventPublisher>) -> Self {
-        Self::build(events, Arc::new(RecordingPublisher::default()))
+        Self::build(Stores::in_memory(), events, Arc::new(RecordingPublisher::default()))
     }
 
-    fn build(events: Arc<dyn EventPublisher>, publisher: Arc<RecordingPublisher>) -> Self {
-        let store = Arc::new(SqliteStore::open(&Location::Memory).unwrap());
+    fn build(stores: Stores, events: Arc<dyn EventPublisher>, publisher: Arc<RecordingPublisher>) -> Self {
+        let Stores { accounts, chats, messages, deliveries, .. } = stores.clone();
         let fixed = Arc::new(FixedClock::at(Timestamp::from_micros(NOON)));
         let clock: Arc<dyn Clock> = fixed.clone();
         let ids: Arc<dyn IdGenerator> = Arc::new(SequentialIds::default());
         let keys: Arc<dyn KeyMint> = Arc::new(FixedMint::default());
+        let (messages_chats, deliveries_chats, activity_chats) =
+            (chats.clone(), chats.clone(), chats.clone());
         Self {
             clock: fixed,
             publisher,
-            accounts: Arc::new(AccountService::new(store.clone(), clock.clone(), ids.clone(), keys)),
-            chats: Arc::new(ChatService::new(store.clone(), events.clone(), clock.clone(), ids.clone())),
+            stores,
+            accounts: Arc::new(AccountService::new(accounts, clock.clone(), ids.clone(), keys)),
+            chats: Arc::new(ChatService::new(chats, events.clone(), clock.clone(), ids.clone())),
             messages: Arc::new(MessageService::new(
-                store.clone(),
-                store.clone(),
+                messages,
+                messages_chats,
                 events.clone(),
                 clock.clone(),
                 ids,
             )),
             deliveries: Arc::new(DeliveryService::new(
-                store.clone(),
-                store.clone(),
+                deliveries,
+                deliveries_chats,
                 events.clone(),
                 clock.clone(),
             )),
-            activity: Arc::new(ActivityService::new(store.clone(), events, clock)),
-            store,
+            activity: Arc::new(ActivityService::new(activity_chats, events, clock)),
         }
     }
 

@@ -147,7 +147,7 @@ async fn unknown_parameters_are_refused() {
 #[actix_web::test]
 async fn a_store_that_cannot_work_is_503() {
     let api = Api::new().await;
-    api.world.store.close();
+    (api.world.stores.close)();
     for method in [Method::GET, Method::POST] {
         let answer = api.call(&api.helper.key, method, "/chats", &Value::Null).await;
         assert_eq!(answer.refusal(), (503, "service_unavailable", vec![]));

@@ -1,0 +1,104 @@
+//! Users, agents and keys.
+
+use std::sync::Arc;
+
+use domain::account::{
+    AgentDescription, AgentName, CreateUser, CreateUserError, RegisterAgent, RegisterError, UserHandle,
+    parse_email, parse_person_name,
+};
+use domain::page::{PageRequest, Slice};
+use domain::ports::KeyMint;
+
+use crate::{FixedMint, World};
+
+fn user(handle: &str, email: &str) -> CreateUser {
+    CreateUser {
+        handle: UserHandle::new(handle).unwrap(),
+        email: parse_email(email).unwrap(),
+        name: parse_person_name("Ann Lee").unwrap(),
+    }
+}
+
+/// A handle or an address, in any case, is one user's; what is read is what was written.
+pub async fn handles_and_addresses_are_taken_once(world: World) {
+    let created = world.accounts.create_user(user("ann", "Ann@example.org")).await.unwrap().user;
+    assert_eq!(world.stores.accounts.find_user(created.id).await.unwrap(), Some(created));
+    let outcome = world.accounts.create_user(user("ann", "other@example.org")).await;
+    assert!(matches!(outcome, Err(CreateUserError::HandleTaken)), "{outcome:?}");
+    let outcome = world.accounts.create_user(user("other", "ANN@EXAMPLE.ORG")).await;
+    assert!(matches!(outcome, Err(CreateUserError::EmailTaken)), "{outcome:?}");
+    world.accounts.create_user(user("other", "other@example.org")).await.unwrap();
+}
+
+/// Ten at once make one; after any user there is no first one.
+pub async fn only_an_empty_store_gets_a_first_user(world: World) {
+    let accounts = Arc::new(world.accounts);
+    let attempts = (0..10).map(|number| {
+        let accounts = accounts.clone();
+        let command = user(&format!("user-{number}"), &format!("{number}@example.org"));
+        tokio::spawn(async move { accounts.create_first_user(command).await.unwrap().is_some() })
+    });
+    let mut made = 0;
+    for attempt in attempts.collect::<Vec<_>>() {
+        made += u32::from(attempt.await.unwrap());
+    }
+    assert_eq!(made, 1);
+}
+
+/// Two agents of one owner never share a name, nor two agents a handle.
+pub async fn names_are_unique_and_slugs_are_numbered(world: World) {
+    let (ann, ben) = (world.user("ann").await, world.user("ben").await);
+    let handles = [
+        world.agent(&ann, "My Bot").await.handle,
+        world.agent(&ann, "my-bot").await.handle,
+        world.agent(&ann, "MY BOT!").await.handle,
+        world.agent(&ben, "My Bot").await.handle,
+    ];
+    assert_eq!(handles, ["ann/my-bot", "ann/my-bot-2", "ann/my-bot-3", "ben/my-bot"]);
+    let again = RegisterAgent {
+        name: AgentName::new("My Bot").unwrap(),
+        description: AgentDescription::new("again").unwrap(),
+    };
+    let outcome = world.accounts.register_agent(ann.caller, again.clone()).await;
+    assert!(matches!(outcome, Err(RegisterError::NameTaken)), "{outcome:?}");
+    let nobody = domain::caller::UserCaller { user: domain::id::UserId::new(uuid::Uuid::nil()) };
+    let outcome = world.accounts.register_agent(nobody, again).await;
+    assert!(matches!(outcome, Err(RegisterError::OwnerGone)), "{outcome:?}");
+}
+
+/// A key is found by its digest and by nothing else.
+pub async fn keys_stand_for_their_holders(world: World) {
+    let ann = world.user("ann").await;
+    let bot = world.agent(&ann, "Bot").await;
+    assert_eq!(world.accounts.authenticate(&ann.key).await.unwrap(), ann.caller.into());
+    assert_eq!(world.accounts.authenticate(&bot.key).await.unwrap(), bot.caller.into());
+    let digest = FixedMint::default().digest("thnv_a_unknown");
+    assert_eq!(world.stores.accounts.find_key(digest).await.unwrap(), None);
+}
+
+/// Newest first, of one owner, by cursor and by page.
+pub async fn agents_are_listed_newest_first(world: World) {
+    let (ann, ben) = (world.user("ann").await, world.user("ben").await);
+    let mut expected = Vec::new();
+    for number in 0..5 {
+        world.clock.advance(std::time::Duration::from_secs(number / 2));
+        expected.insert(0, world.agent(&ann, &format!("Agent {number}")).await.id);
+        world.agent(&ben, &format!("Agent {number}")).await;
+    }
+    let mut seen = Vec::new();
+    let mut after = None;
+    loop {
+        let page = PageRequest { slice: Slice::After { after, limit: 2 }, count: false };
+        let page = world.accounts.list_agents(ann.caller, page).await.unwrap();
+        assert_eq!(page.total, None);
+        seen.extend(page.rows.iter().map(|agent| agent.id));
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    assert_eq!(seen, expected);
+    let page = PageRequest { slice: Slice::Numbered { number: 3, size: 2 }, count: true };
+    let page = world.accounts.list_agents(ann.caller, page).await.unwrap();
+    assert_eq!((page.rows.len(), page.rows[0].id, page.total, page.next), (1, expected[4], Some(5), None));
+}

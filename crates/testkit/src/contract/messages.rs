@@ -1,0 +1,249 @@
+//! Messages and events.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use domain::chat::Role;
+use domain::id::{ChatId, MessageId, ParticipantId};
+use domain::message::{
+    AppendRefused, EventContent, EventMetadata, HistoryFilter, Mention, MentionKind, Message, MessageKind,
+    NewMessage, PostEvent, RequestedMention, SendMessage,
+};
+use domain::page::{PageRequest, Slice};
+use domain::ports::Clock;
+use domain::store::Announce;
+use uuid::Uuid;
+
+use crate::{TestAgent, TestUser, World};
+
+pub(super) async fn ann_and_bot(world: &World) -> (TestUser, TestAgent, ChatId) {
+    let ann = world.user("ann").await;
+    let bot = world.agent(&ann, "Bot").await;
+    let chat = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    (ann, bot, chat)
+}
+
+pub(super) fn first(limit: u32) -> PageRequest {
+    PageRequest { slice: Slice::After { after: None, limit }, count: false }
+}
+
+fn mention(bot: &TestAgent) -> Mention {
+    let id = ParticipantId::Agent(bot.id);
+    Mention { id, handle: bot.handle.clone(), name: "Bot".to_owned(), kind: MentionKind::Mention }
+}
+
+fn text(
+    world: &World,
+    chat: ChatId,
+    sender: ParticipantId,
+    number: u128,
+    mentions: Vec<Mention>,
+) -> NewMessage {
+    NewMessage {
+        id: MessageId::new(Uuid::from_u128(0x7000_0000 + number)),
+        chat,
+        sender,
+        sender_name: "Sender".to_owned(),
+        kind: MessageKind::Text,
+        content: format!("message {number}"),
+        mentions,
+        metadata: None,
+        title_if_untitled: None,
+        now: world.clock.now(),
+    }
+}
+
+async fn history(
+    world: &World,
+    ann: &TestUser,
+    chat: ChatId,
+    page: PageRequest,
+) -> domain::page::Page<Message> {
+    world.messages.history(ann.caller, chat, HistoryFilter::default(), page).await.unwrap()
+}
+
+/// Numbers 1 to 64, each announced once, in the order of the sequence, before it is answered.
+pub async fn the_sequence_has_no_gaps_under_many_writers(world: World) {
+    let (ann, bot, chat) = ann_and_bot(&world).await;
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let writes = (0..64).map(|number| {
+        let new = text(&world, chat, ParticipantId::User(ann.id), number, vec![mention(&bot)]);
+        let (messages, told, later) = (world.stores.messages.clone(), told.clone(), told.clone());
+        tokio::spawn(async move {
+            let announce = Announce::new(move |appended: &domain::message::Appended| {
+                told.lock().unwrap().push(appended.message.sequence);
+            });
+            let appended = messages.append(new, announce).await.unwrap().unwrap();
+            assert!(
+                later.lock().unwrap().contains(&appended.message.sequence),
+                "announced before it is answered"
+            );
+            appended.message.sequence
+        })
+    });
+    let mut answered = Vec::new();
+    for write in writes.collect::<Vec<_>>() {
+        answered.push(write.await.unwrap());
+    }
+    answered.sort_unstable();
+    let expected = (1..=64).collect::<Vec<_>>();
+    assert_eq!(answered, expected);
+    assert_eq!(*told.lock().unwrap(), expected);
+    let mut stored = history(&world, &ann, chat, first(100)).await.rows;
+    stored.reverse();
+    assert_eq!(stored.iter().map(|message| message.sequence).collect::<Vec<_>>(), expected);
+    assert!(stored.iter().all(|message| message.deliveries.len() == 1));
+}
+
+/// No row, no number, no announcement.
+pub async fn refused_messages_leave_no_trace(world: World) {
+    let (ann, bot, chat) = ann_and_bot(&world).await;
+    let ben = world.user("ben").await;
+    let messages = &world.stores.messages;
+    let never = || Announce::new(|_| panic!("a refusal was announced"));
+    let stranger = text(&world, chat, ParticipantId::User(ben.id), 1, Vec::new());
+    assert_eq!(messages.append(stranger, never()).await.unwrap(), Err(AppendRefused::NotParticipant));
+    world.chats.remove_participant(ann.caller, chat, bot.id.uuid()).await.unwrap();
+    let left = text(&world, chat, ParticipantId::Agent(bot.id), 2, Vec::new());
+    assert_eq!(messages.append(left, never()).await.unwrap(), Err(AppendRefused::NotParticipant));
+    let addressed = text(&world, chat, ParticipantId::User(ann.id), 3, vec![mention(&bot)]);
+    let outcome = messages.append(addressed, never()).await.unwrap();
+    assert_eq!(outcome, Err(AppendRefused::MentionLeft { index: 0 }));
+    world.send(ann.caller, chat, "accepted", &[]).await;
+    let stored = history(&world, &ann, chat, first(10)).await.rows;
+    assert_eq!(stored.iter().map(|message| message.sequence).collect::<Vec<_>>(), [1]);
+}
+
+/// A request that was begun is finished, and told of, also when nobody waits for it.
+pub async fn a_caller_that_has_gone_changes_nothing(world: World) {
+    let (ann, _, chat) = ann_and_bot(&world).await;
+    let (sender, told) = tokio::sync::oneshot::channel();
+    let new = text(&world, chat, ParticipantId::User(ann.id), 1, Vec::new());
+    let announce = Announce::new(move |_| sender.send(()).unwrap());
+    {
+        let mut append = world.stores.messages.append(new, announce);
+        // Polled once, so that it is on its way, and then dropped.
+        let polled =
+            std::future::poll_fn(|context| std::task::Poll::Ready(append.as_mut().poll(context))).await;
+        drop(polled);
+    }
+    tokio::time::timeout(Duration::from_secs(10), told).await.unwrap().unwrap();
+    assert_eq!(history(&world, &ann, chat, first(10)).await.rows.len(), 1);
+}
+
+/// A reader that follows the cursor while four write sees what was there when it began, once.
+pub async fn a_cursor_sees_every_row_once_while_others_write(world: World) {
+    let (ann, _, chat) = ann_and_bot(&world).await;
+    for number in 0..50 {
+        world.send(ann.caller, chat, &format!("before {number}"), &[]).await;
+    }
+    let world = Arc::new(world);
+    let writers = (0..4_u128).map(|writer| {
+        let (world, sender) = (world.clone(), ParticipantId::User(ann.id));
+        tokio::spawn(async move {
+            for number in 0..40 {
+                let new = text(&world, chat, sender, 1_000 * (writer + 1) + number, Vec::new());
+                world.stores.messages.append(new, Announce::nothing()).await.unwrap().unwrap();
+            }
+        })
+    });
+    let writers = writers.collect::<Vec<_>>();
+    let mut seen = Vec::new();
+    let mut after = None;
+    loop {
+        let page = PageRequest { slice: Slice::After { after, limit: 7 }, count: false };
+        let page = history(&world, &ann, chat, page).await;
+        seen.extend(page.rows.iter().map(|message| message.sequence));
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    assert!(seen.is_sorted_by(|a, b| *a == b + 1), "newest first, none left out, none twice: {seen:?}");
+    assert_eq!(seen.last(), Some(&1));
+    for writer in writers {
+        writer.await.unwrap();
+    }
+}
+
+/// By page number, counted; with and without a filter.
+pub async fn pages_have_totals(world: World) {
+    let (ann, bot, chat) = ann_and_bot(&world).await;
+    for number in 0..5 {
+        world.send(ann.caller, chat, &format!("m{number}"), &[ParticipantId::Agent(bot.id)]).await;
+    }
+    let page = |number| PageRequest { slice: Slice::Numbered { number, size: 2 }, count: true };
+    let last = history(&world, &ann, chat, page(3)).await;
+    assert_eq!((last.rows.len(), last.rows[0].content.ends_with("m0"), last.total), (1, true, Some(5)));
+    assert_eq!(history(&world, &ann, chat, page(4)).await.rows, []);
+    let filter = HistoryFilter { kind: Some(MessageKind::Thought), since: None };
+    let none = world.messages.history(ann.caller, chat, filter, page(1)).await.unwrap();
+    assert_eq!((none.rows.len(), none.total), (0, Some(0)));
+    let context = world.messages.context(bot.caller, chat, page(2)).await.unwrap();
+    assert_eq!((context.rows[0].sequence, context.rows.len(), context.total), (3, 2, Some(5)));
+}
+
+/// By kind, and by time, which excludes the instant itself.
+pub async fn history_can_be_narrowed(world: World) {
+    let (ann, bot, chat) = ann_and_bot(&world).await;
+    world.send(ann.caller, chat, "early", &[]).await;
+    let noon = world.clock.now();
+    world.clock.advance(Duration::from_secs(1));
+    thought(&world, &bot, chat).await;
+    world.send(ann.caller, chat, "late", &[]).await;
+    let narrowed = async |kind, since| {
+        let filter = HistoryFilter { kind, since };
+        let page = world.messages.history(ann.caller, chat, filter, first(10)).await.unwrap();
+        page.rows.iter().map(|message| message.sequence).collect::<Vec<_>>()
+    };
+    assert_eq!(narrowed(None, None).await, [3, 2, 1]);
+    assert_eq!(narrowed(Some(MessageKind::Text), None).await, [3, 1]);
+    assert_eq!(narrowed(Some(MessageKind::Thought), None).await, [2]);
+    assert_eq!(narrowed(None, Some(noon)).await, [3, 2]);
+    assert_eq!(narrowed(Some(MessageKind::Text), Some(noon)).await, [3]);
+}
+
+async fn thought(world: &World, agent: &TestAgent, chat: ChatId) {
+    let event = PostEvent {
+        kind: MessageKind::Thought,
+        content: EventContent::new("hm".to_owned()).unwrap(),
+        metadata: EventMetadata::default(),
+    };
+    world.messages.post_event(agent.caller, chat, event).await.unwrap();
+}
+
+/// What an agent sent, of any kind, and what was addressed to it; not where it is only spoken of.
+pub async fn context_is_ones_own_part(world: World) {
+    let (ann, bot, chat) = ann_and_bot(&world).await;
+    let other = world.agent(&ann, "Other").await;
+    world.add(ann.caller, chat, other.id.uuid(), Role::Member).await;
+    world
+        .send(ann.caller, chat, "1 for both", &[ParticipantId::Agent(bot.id), ParticipantId::Agent(other.id)])
+        .await;
+    world.send(ann.caller, chat, "2 for the other", &[ParticipantId::Agent(other.id)]).await;
+    thought(&world, &bot, chat).await;
+    thought(&world, &other, chat).await;
+    world.send(bot.caller, chat, "5 by the bot", &[ParticipantId::User(ann.id)]).await;
+    let spoken_of =
+        RequestedMention { id: Some(bot.id.to_string()), handle: None, kind: Some(MentionKind::Reference) };
+    let content = domain::message::MessageContent::new("6 about the bot".to_owned()).unwrap();
+    let command = SendMessage { content, mentions: vec![spoken_of] };
+    world.messages.send(ann.caller, chat, command).await.unwrap();
+
+    let mut seen = Vec::new();
+    let mut after = None;
+    loop {
+        let page = PageRequest { slice: Slice::After { after, limit: 2 }, count: false };
+        let page = world.messages.context(bot.caller, chat, page).await.unwrap();
+        seen.extend(page.rows.iter().map(|message| message.sequence));
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    assert_eq!(seen, [1, 3, 5]);
+    let distinct = seen.iter().collect::<HashSet<_>>();
+    assert_eq!(distinct.len(), seen.len());
+    assert_eq!(world.deliveries.next(bot.caller, chat).await.unwrap().unwrap().sequence, 1);
+}
