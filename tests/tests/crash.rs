@@ -99,6 +99,26 @@ async fn eight_writers_and_ten_kills_lose_nothing() {
     println!("kills: {KILLS}; accepted and found, once and in order: {checked}");
 }
 
+/// A command that opens and closes the store beside the server takes nothing from it.
+#[tokio::test]
+async fn commands_beside_the_server_cost_no_message() {
+    let mut server = Server::start().await;
+    let human = server.user("ann");
+    let room = human.create_chat().await;
+    let mut accepted = Vec::new();
+    for number in 0..5 {
+        accepted.push(human.sent(&room, &format!("before user {number}"), &[]).await);
+        let created = server.user(&format!("user-{number}"));
+        assert_eq!(created.get("/agents").await.status, 200);
+        accepted.push(human.sent(&room, &format!("after user {number}"), &[]).await);
+    }
+    server.crash().await;
+    let mut found = human.history(&room).await;
+    found.reverse();
+    let found = found.iter().map(|message| message["id"].as_str().unwrap()).collect::<Vec<_>>();
+    assert_eq!(found, accepted);
+}
+
 /// Everything that was accepted stands in the room once, each writer's in its order, and waits
 /// for the listener in the same order. How many there were.
 async fn check(human: &Api, listener: &Api, room: &str, writers: &[Accepted]) -> usize {
