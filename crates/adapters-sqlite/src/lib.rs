@@ -10,6 +10,8 @@ mod delivery;
 mod error;
 mod message;
 mod open;
+#[cfg(test)]
+mod plans;
 mod reader;
 mod row;
 mod schema;

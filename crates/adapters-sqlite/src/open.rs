@@ -173,7 +173,11 @@ fn make_file(path: &Path) -> Result<(), OpenError> {
 
     let fault = |path: &Path, cause| OpenError::File { path: path.to_owned(), cause };
     if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
-        std::fs::create_dir_all(directory).map_err(|cause| fault(directory, cause))?;
+        std::fs::create_dir_all(directory).map_err(|cause| match cause.kind() {
+            // "File exists" would say nothing to whoever reads it.
+            ErrorKind::AlreadyExists => fault(directory, ErrorKind::NotADirectory.into()),
+            _ => fault(directory, cause),
+        })?;
     }
     let _making = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
     match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
@@ -208,3 +212,6 @@ fn migrate(connection: &mut SqliteConnection, place: &str) -> Result<(), OpenErr
         None => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests;

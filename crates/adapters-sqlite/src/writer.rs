@@ -116,7 +116,13 @@ where
     }
 
     fn fail(self: Box<Self>, error: StoreError) {
-        let _ = self.answer.send(Err(error));
+        // A change that met the full disk itself knows more than the batch does. Whatever else was
+        // decided stood on rows that are rolled back now, a refusal as well.
+        let answer = match self.done {
+            Some(Err(own @ StoreError::Unavailable(_))) => Err(own),
+            _ => Err(error),
+        };
+        let _ = self.answer.send(answer);
     }
 }
 
@@ -153,3 +159,6 @@ fn commit(
     }
     connection.batch_execute("COMMIT")
 }
+
+#[cfg(test)]
+mod tests;

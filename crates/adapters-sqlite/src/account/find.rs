@@ -73,6 +73,8 @@ pub(super) fn agents_on(
     };
     let mut rows = registered.select(AgentRow::as_select()).into_boxed();
     if let Some(Position { key, id }) = page.slice.after() {
+        // The first condition says nothing new; it lets the index begin at the right place.
+        rows = rows.filter(agents::created_at.le(key));
         let older = agents::created_at.lt(key);
         rows = rows.filter(older.or(agents::created_at.eq(key).and(agents::id.lt(row::bytes(id)))));
     }

@@ -4,6 +4,8 @@ mod create_user;
 mod find;
 mod register_agent;
 pub(crate) mod row;
+#[cfg(test)]
+mod tests;
 
 use async_trait::async_trait;
 use domain::account::{

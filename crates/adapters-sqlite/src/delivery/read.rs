@@ -1,8 +1,8 @@
 //! What waits for an agent, and listings by state.
 
-use diesel::dsl::count_star;
 use diesel::prelude::*;
-use diesel::sqlite::{Sqlite, SqliteConnection};
+use diesel::sql_types::{BigInt, Binary};
+use diesel::sqlite::SqliteConnection;
 use domain::delivery::{DeliveryFilter, NextMessage, Order};
 use domain::id::{AgentId, ChatId, ParticipantId};
 use domain::message::Message;
@@ -12,10 +12,36 @@ use crate::chat::row::membership_on;
 use crate::error::Fault;
 use crate::message::load::{MessageRow, Records, messages_on, position};
 use crate::row;
-use crate::schema::{deliveries, messages};
+use crate::schema::messages;
 
-/// The words of the partial index `deliveries_open`: without them it would not be used.
-const OPEN: &str = "deliveries.status <> 'processed' AND deliveries.addressed = 1";
+/// The deliveries that a filter chooses: which index to run along, and the condition.
+///
+/// The index is named because SQLite would run along all that was ever delivered: it thinks as
+/// well of that index as of the one of what is open. The words of an index's own condition have
+/// to stand in the query, else it cannot be used.
+const fn chosen(filter: DeliveryFilter) -> (&'static str, &'static str) {
+    match filter {
+        DeliveryFilter::Open => ("deliveries_open", "status <> 'processed' AND addressed = 1"),
+        DeliveryFilter::Pending => (
+            "deliveries_open",
+            "status <> 'processed' AND addressed = 1 AND status IN ('new', 'delivered', 'failed')",
+        ),
+        DeliveryFilter::Processing => {
+            ("deliveries_open", "status <> 'processed' AND addressed = 1 AND status = 'processing'")
+        }
+        DeliveryFilter::Failed => {
+            ("deliveries_open", "status <> 'processed' AND addressed = 1 AND status = 'failed'")
+        }
+        DeliveryFilter::Processed => ("deliveries_of_agent", "addressed = 1 AND status = 'processed'"),
+        DeliveryFilter::All => ("deliveries_of_agent", "addressed = 1"),
+    }
+}
+
+#[derive(QueryableByName)]
+struct Number {
+    #[diesel(sql_type = BigInt)]
+    number: i64,
+}
 
 pub(super) fn next_on(
     connection: &mut SqliteConnection,
@@ -42,42 +68,29 @@ pub(super) fn list_on(
     if membership_on(connection, ParticipantId::Agent(agent), chat)?.is_none() {
         return Ok(None);
     }
-    let total = if page.count {
-        let counted = chosen(agent, chat, filter).select(count_star()).first::<i64>(connection)?;
-        Some(counted.cast_unsigned())
-    } else {
-        None
-    };
+    let total = if page.count { Some(count_on(connection, agent, chat, filter)?) } else { None };
     let limit = i64::from(page.slice.limit()) + 1;
     let rows = rows_on(connection, agent, chat, filter, order, page, limit)?;
     let rows = messages_on(connection, rows, Records::Of(agent))?;
     Ok(Some(Page::from_overfetch(rows, page, total, position)))
 }
 
-type Chosen = deliveries::BoxedQuery<'static, Sqlite>;
-
-/// The deliveries of an agent in a room that a filter chooses.
-fn chosen(agent: AgentId, chat: ChatId, filter: DeliveryFilter) -> Chosen {
-    use diesel::dsl::sql;
-    use diesel::sql_types::Bool;
-
-    let own = deliveries::table
-        .filter(deliveries::agent_id.eq(row::bytes(agent.uuid())))
-        .filter(deliveries::chat_id.eq(row::bytes(chat.uuid())))
-        .into_boxed();
-    let with = |rows: Chosen, statuses: &[&'static str]| {
-        rows.filter(sql::<Bool>(OPEN)).filter(deliveries::status.eq_any(statuses.to_vec()))
-    };
-    match filter {
-        DeliveryFilter::Open => own.filter(sql::<Bool>(OPEN)),
-        DeliveryFilter::Pending => with(own, &["new", "delivered", "failed"]),
-        DeliveryFilter::Processing => with(own, &["processing"]),
-        DeliveryFilter::Failed => with(own, &["failed"]),
-        DeliveryFilter::Processed => {
-            own.filter(sql::<Bool>("deliveries.addressed = 1")).filter(deliveries::status.eq("processed"))
-        }
-        DeliveryFilter::All => own.filter(sql::<Bool>("deliveries.addressed = 1")),
-    }
+fn count_on(
+    connection: &mut SqliteConnection,
+    agent: AgentId,
+    chat: ChatId,
+    filter: DeliveryFilter,
+) -> Result<u64, Fault> {
+    let (index, condition) = chosen(filter);
+    let counted = diesel::sql_query(format!(
+        "SELECT count(*) AS number FROM deliveries INDEXED BY {index} \
+         WHERE agent_id = ?1 AND chat_id = ?2 AND {condition}"
+    ));
+    let counted = counted
+        .bind::<Binary, _>(row::bytes(agent.uuid()))
+        .bind::<Binary, _>(row::bytes(chat.uuid()))
+        .get_result::<Number>(connection)?;
+    Ok(counted.number.cast_unsigned())
 }
 
 fn rows_on(
@@ -89,18 +102,28 @@ fn rows_on(
     page: PageRequest,
     limit: i64,
 ) -> Result<Vec<MessageRow>, Fault> {
-    let mut places = chosen(agent, chat, filter).select(deliveries::sequence);
-    if let Some(after) = page.slice.after() {
-        places = match order {
-            Order::Ascending => places.filter(deliveries::sequence.gt(after.key)),
-            Order::Descending => places.filter(deliveries::sequence.lt(after.key)),
-        };
-    }
-    places = match order {
-        Order::Ascending => places.order(deliveries::sequence.asc()),
-        Order::Descending => places.order(deliveries::sequence.desc()),
+    let (index, condition) = chosen(filter);
+    let (beyond, direction, start) = match order {
+        Order::Ascending => (">", "ASC", 0),
+        Order::Descending => ("<", "DESC", i64::MAX),
     };
-    let places = places.limit(limit).offset(page.slice.offset()).load::<i64>(connection)?;
+    let places = diesel::sql_query(format!(
+        "SELECT sequence AS number FROM deliveries INDEXED BY {index} \
+         WHERE agent_id = ?1 AND chat_id = ?2 AND {condition} AND sequence {beyond} ?3 \
+         ORDER BY sequence {direction} LIMIT ?4 OFFSET ?5"
+    ));
+    let places = places
+        .bind::<Binary, _>(row::bytes(agent.uuid()))
+        .bind::<Binary, _>(row::bytes(chat.uuid()))
+        .bind::<BigInt, _>(page.slice.after().map_or(start, |after| after.key))
+        .bind::<BigInt, _>(limit)
+        .bind::<BigInt, _>(page.slice.offset())
+        .load::<Number>(connection)?;
+    // An agent that polls finds nothing most of the time.
+    if places.is_empty() {
+        return Ok(Vec::new());
+    }
+    let places = places.into_iter().map(|place| place.number).collect::<Vec<_>>();
     let rows = messages::table
         .filter(messages::chat_id.eq(row::bytes(chat.uuid())))
         .filter(messages::sequence.eq_any(places))

@@ -3,7 +3,9 @@
 //! Two lists, each along its own index: what the agent sent, and what was addressed to it. They
 //! have nothing in common, because nobody addresses itself; merged by sequence they are one.
 
+use diesel::dsl::sql;
 use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Binary, Bool};
 use diesel::sqlite::SqliteConnection;
 use domain::id::{AgentId, ChatId, ParticipantId};
 use domain::message::Message;
@@ -15,6 +17,21 @@ use crate::error::Fault;
 use crate::row;
 use crate::schema::{deliveries, messages};
 
+/// Both lists merged, each read in the order of its index, so that only what is passed over and
+/// what is wanted is read. Agent, room, the place to begin behind, limit, offset.
+const PLACES: &str = "SELECT sequence FROM messages \
+     WHERE chat_id = ?2 AND sender_id = ?1 AND sequence > ?3 \
+     UNION ALL \
+     SELECT sequence FROM deliveries \
+     WHERE agent_id = ?1 AND chat_id = ?2 AND sequence > ?3 AND addressed = 1 \
+     ORDER BY sequence LIMIT ?4 OFFSET ?5";
+
+#[derive(QueryableByName)]
+struct Place {
+    #[diesel(sql_type = BigInt)]
+    sequence: i64,
+}
+
 pub(super) fn context_on(
     connection: &mut SqliteConnection,
     agent: AgentId,
@@ -25,39 +42,32 @@ pub(super) fn context_on(
         return Ok(None);
     }
     let (agent_column, chat_column) = (row::bytes(agent.uuid()), row::bytes(chat.uuid()));
-    let sent = messages::table
-        .filter(messages::chat_id.eq(&chat_column))
-        .filter(messages::sender_id.eq(&agent_column));
-    let received = deliveries::table
-        .filter(deliveries::agent_id.eq(&agent_column))
-        .filter(deliveries::chat_id.eq(&chat_column))
-        .filter(deliveries::addressed.eq(true));
     let total = if page.count {
-        let sent = sent.count().get_result::<i64>(connection)?;
-        let received = received.count().get_result::<i64>(connection)?;
+        let sent = messages::table
+            .filter(messages::chat_id.eq(&chat_column))
+            .filter(messages::sender_id.eq(&agent_column))
+            .count()
+            .get_result::<i64>(connection)?;
+        // The words of the index's own condition: with a bound value it would not be used.
+        let received = deliveries::table
+            .filter(deliveries::agent_id.eq(&agent_column))
+            .filter(deliveries::chat_id.eq(&chat_column))
+            .filter(sql::<Bool>("deliveries.addressed = 1"))
+            .count()
+            .get_result::<i64>(connection)?;
         Some((sent + received).cast_unsigned())
     } else {
         None
     };
     let behind = page.slice.after().map_or(0, |after| after.key);
-    let wanted = page.slice.offset() + i64::from(page.slice.limit()) + 1;
-    let mut sequences = sent
-        .filter(messages::sequence.gt(behind))
-        .order(messages::sequence)
-        .limit(wanted)
-        .select(messages::sequence)
-        .load::<i64>(connection)?;
-    let received = received
-        .filter(deliveries::sequence.gt(behind))
-        .order(deliveries::sequence)
-        .limit(wanted)
-        .select(deliveries::sequence)
-        .load::<i64>(connection)?;
-    sequences.extend(received);
-    sequences.sort_unstable();
-    let offset = usize::try_from(page.slice.offset()).unwrap_or(usize::MAX);
-    let sequences =
-        sequences.into_iter().skip(offset).take(page.slice.limit() as usize + 1).collect::<Vec<_>>();
+    let sequences = diesel::sql_query(PLACES)
+        .bind::<Binary, _>(&agent_column)
+        .bind::<Binary, _>(&chat_column)
+        .bind::<BigInt, _>(behind)
+        .bind::<BigInt, _>(i64::from(page.slice.limit()) + 1)
+        .bind::<BigInt, _>(page.slice.offset())
+        .load::<Place>(connection)?;
+    let sequences = sequences.into_iter().map(|place| place.sequence).collect::<Vec<_>>();
 
     let rows = messages::table
         .filter(messages::chat_id.eq(&chat_column))

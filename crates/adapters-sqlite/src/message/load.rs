@@ -53,6 +53,9 @@ pub(crate) fn messages_on(
     rows: Vec<MessageRow>,
     records: Records,
 ) -> Result<Vec<Message>, Fault> {
+    if rows.is_empty() {
+        return Ok(Vec::new());
+    }
     let ids = rows.iter().map(|row| row.id.clone()).collect::<Vec<_>>();
     let mut records = records_on(connection, &ids, records)?;
     let with_records = |row: MessageRow| {

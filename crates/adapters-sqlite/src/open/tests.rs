@@ -1,0 +1,180 @@
+//! Where a store can be, how it comes into being, and what is said when it cannot.
+
+use std::error::Error;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use diesel::prelude::*;
+use diesel_migrations::MigrationHarness;
+
+use super::*;
+use crate::SqliteStore;
+
+/// The fault with everything that lies behind it.
+fn told(location: &Location) -> String {
+    let Err(error) = SqliteStore::open(location) else { panic!("{location:?} was opened") };
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
+}
+
+#[test]
+fn a_new_store_and_its_directory_are_made_for_the_owner_only() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("deep/er/store.db");
+    let store = SqliteStore::open(&Location::File(file.clone())).unwrap();
+    for suffix in ["", "-wal", "-shm"] {
+        let file = PathBuf::from(format!("{}{suffix}", file.display()));
+        let mode = fs::metadata(&file).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o600, "{}", file.display());
+    }
+    drop(store);
+}
+
+#[test]
+fn what_cannot_be_a_store_is_named() {
+    let place = tempfile::tempdir().unwrap();
+    let at = |name: &str| place.path().join(name);
+    fs::write(at("text"), "certainly not a database, and long enough to be read as a header\n".repeat(99))
+        .unwrap();
+    fs::create_dir(at("directory")).unwrap();
+    let cases = [
+        (at("text"), "file is not a database"),
+        (at("directory"), "is a directory"),
+        (at("text/store.db"), "not a directory"),
+    ];
+    for (path, why) in cases {
+        let told = told(&Location::File(path.clone()));
+        assert!(told.contains(place.path().to_str().unwrap()), "no place in: {told}");
+        assert!(told.contains(why), "no '{why}' in: {told}");
+    }
+    let text = fs::read_to_string(at("text")).unwrap();
+    assert!(text.starts_with("certainly not"), "what is no store is left alone");
+}
+
+#[test]
+fn a_store_of_a_newer_version_is_left_alone() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("store.db");
+    drop(SqliteStore::open(&Location::File(file.clone())).unwrap());
+    let mut connection = SqliteConnection::establish(file.to_str().unwrap()).unwrap();
+    connection
+        .batch_execute("INSERT INTO __diesel_schema_migrations (version) VALUES ('29990101000000')")
+        .unwrap();
+    let told = told(&Location::File(file));
+    assert!(told.contains("newer version") && told.contains("29990101000000"), "{told}");
+}
+
+/// SQLite would take these for a store in memory and for URLs.
+#[test]
+fn a_name_is_a_name() {
+    let place = tempfile::tempdir().unwrap();
+    for name in [":memory:", "file:x?mode=memory", "sqlite:x", "a store.db", "größe.db"] {
+        let file = place.path().join(name);
+        drop(SqliteStore::open(&Location::File(file.clone())).unwrap());
+        assert!(fs::metadata(&file).unwrap().len() > 0, "{name} holds the store");
+    }
+    let relative = url_of(Path::new(":memory:")).unwrap();
+    assert!(relative.starts_with('/') && relative.ends_with("/:memory:"), "{relative}");
+    let relative = url_of(Path::new("file:x")).unwrap();
+    assert!(relative.starts_with('/'), "{relative}");
+}
+
+#[test]
+fn many_may_open_a_new_store_at_once() {
+    let place = tempfile::tempdir().unwrap();
+    let location = Location::File(place.path().join("store.db"));
+    std::thread::scope(|scope| {
+        let opening = (0..8).map(|_| scope.spawn(|| SqliteStore::open(&location).map(drop)));
+        for opened in opening.collect::<Vec<_>>() {
+            opened.join().unwrap().unwrap();
+        }
+    });
+}
+
+#[test]
+fn the_writer_flushes_every_commit() {
+    #[derive(QueryableByName)]
+    struct Setting {
+        #[diesel(sql_type = diesel::sql_types::Integer)]
+        synchronous: i32,
+    }
+    #[derive(QueryableByName)]
+    struct Mode {
+        #[diesel(sql_type = diesel::sql_types::Text)]
+        journal_mode: String,
+    }
+    let place = tempfile::tempdir().unwrap();
+    let mut connections = connect(&Location::File(place.path().join("store.db"))).unwrap();
+    let setting =
+        diesel::sql_query("PRAGMA synchronous").get_result::<Setting>(&mut connections.writer).unwrap();
+    assert_eq!(setting.synchronous, 2, "FULL");
+    let mode = diesel::sql_query("PRAGMA journal_mode").get_result::<Mode>(&mut connections.writer).unwrap();
+    assert_eq!(mode.journal_mode, "wal");
+    let refused = connections.readers[0].batch_execute("DELETE FROM users");
+    assert!(refused.is_err(), "readers cannot write");
+}
+
+#[test]
+fn the_schema_can_be_taken_back_and_made_again() {
+    #[derive(QueryableByName)]
+    struct Name {
+        #[diesel(sql_type = diesel::sql_types::Text)]
+        name: String,
+    }
+    let mut connection = SqliteConnection::establish(":memory:").unwrap();
+    let left = |connection: &mut SqliteConnection| {
+        let all = "SELECT name FROM sqlite_schema WHERE name NOT LIKE '%diesel%' ORDER BY name";
+        let all = diesel::sql_query(all).load::<Name>(connection).unwrap();
+        all.into_iter().map(|row| row.name).collect::<Vec<_>>()
+    };
+    connection.run_pending_migrations(MIGRATIONS).unwrap();
+    let made = left(&mut connection);
+    assert!(made.contains(&"messages".to_owned()));
+    connection.revert_all_migrations(MIGRATIONS).unwrap();
+    assert_eq!(left(&mut connection), Vec::<String>::new());
+    connection.run_pending_migrations(MIGRATIONS).unwrap();
+    assert_eq!(left(&mut connection), made);
+}
+
+/// `schema.rs` is written by hand; here it is read as text and compared with the tables.
+#[test]
+fn the_schema_in_code_is_that_of_the_tables() {
+    #[derive(QueryableByName)]
+    struct Column {
+        #[diesel(sql_type = diesel::sql_types::Text)]
+        line: String,
+    }
+    let mut connection = SqliteConnection::establish(":memory:").unwrap();
+    connection.run_pending_migrations(MIGRATIONS).unwrap();
+    let columns = "SELECT t.name || '.' || c.name || ' ' || c.type || iif(c.\"notnull\", '', '?') AS line \
+                   FROM sqlite_schema t, pragma_table_info(t.name) c \
+                   WHERE t.type = 'table' AND t.name NOT LIKE '%diesel%' ORDER BY t.rootpage, c.cid";
+    let live = diesel::sql_query(columns).load::<Column>(&mut connection).unwrap();
+    let mut live = live.into_iter().map(|column| column.line).collect::<Vec<_>>();
+
+    let (mut table, mut coded) = (String::new(), Vec::new());
+    for line in include_str!("../schema.rs").lines().map(str::trim) {
+        if let Some((name, rust)) = line.split_once(" -> ").filter(|(name, _)| !name.contains('(')) {
+            let rust = rust.trim_end_matches(',');
+            let optional = rust.strip_prefix("Nullable<").and_then(|rust| rust.strip_suffix('>'));
+            let sql = match optional.unwrap_or(rust) {
+                "Binary" => "BLOB",
+                "Text" => "TEXT",
+                "BigInt" | "Integer" | "Bool" => "INTEGER",
+                other => panic!("{table}.{name} is {other}"),
+            };
+            coded.push(format!("{table}.{name} {sql}{}", if optional.is_some() { "?" } else { "" }));
+        } else if let Some((name, _)) = line.split_once(" (").filter(|_| line.ends_with(") {")) {
+            name.clone_into(&mut table);
+        }
+    }
+    live.sort();
+    coded.sort();
+    assert!(live.len() > 60, "{live:?}");
+    assert_eq!(coded, live);
+}

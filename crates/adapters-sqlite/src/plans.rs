@@ -1,0 +1,198 @@
+//! How SQLite answers what is asked most: every statement of the hot reads runs along an index.
+//!
+//! The statements are those that the store really sends, overheard on its own connection, so
+//! that a changed query cannot escape.
+
+use std::cell::RefCell;
+use std::sync::{Arc, Mutex};
+
+use diesel::connection::{Instrumentation, InstrumentationEvent, set_default_instrumentation};
+use diesel::prelude::*;
+use diesel::sqlite::SqliteConnection;
+use domain::account::{AccountRepository, KeyDigest};
+use domain::delivery::{AdvanceDelivery, DeliveryFilter, DeliveryRepository, DeliveryStep, Order};
+use domain::id::{AgentId, ChatId, MessageId, ParticipantId};
+use domain::message::{HistoryFilter, MessageRepository};
+use domain::page::{PageRequest, Position, Slice};
+use domain::store::Announce;
+use domain::time::Timestamp;
+use testkit::{NOON, Stores, TestAgent, TestUser, World};
+use uuid::Uuid;
+
+use crate::{Location, SqliteStore};
+
+type Statements = Arc<Mutex<Vec<String>>>;
+
+thread_local! {
+    /// Set while a test opens a store whose connections it wants to overhear.
+    static OVERHEARD: RefCell<Option<Statements>> = const { RefCell::new(None) };
+}
+
+fn listener() -> Option<Box<dyn Instrumentation>> {
+    let statements = OVERHEARD.with_borrow(Clone::clone)?;
+    Some(Box::new(move |event: InstrumentationEvent<'_>| {
+        if let InstrumentationEvent::StartQuery { query, .. } = event {
+            statements.lock().unwrap().push(query.to_string());
+        }
+    }))
+}
+
+/// A file-backed world, with everything that its store says to SQLite.
+struct Overheard {
+    world: World,
+    store: Arc<SqliteStore>,
+    statements: Statements,
+    explainer: SqliteConnection,
+    _place: tempfile::TempDir,
+}
+
+#[derive(QueryableByName)]
+struct Step {
+    #[diesel(sql_type = diesel::sql_types::Text)]
+    detail: String,
+}
+
+impl Overheard {
+    fn open() -> Self {
+        set_default_instrumentation(listener).unwrap();
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("store.db");
+        let statements = Statements::default();
+        OVERHEARD.set(Some(statements.clone()));
+        let store = Arc::new(SqliteStore::open(&Location::File(file.clone())).unwrap());
+        OVERHEARD.set(None);
+        let world = World::on(Stores::of(&store, SqliteStore::close));
+        let explainer = SqliteConnection::establish(file.to_str().unwrap()).unwrap();
+        Self { world, store, statements, explainer, _place: place }
+    }
+
+    /// The steps of every query since the last look, each with the query it belongs to.
+    fn steps(&mut self) -> Vec<(String, String)> {
+        let statements = std::mem::take(&mut *self.statements.lock().unwrap());
+        let is_query = |text: &String| ["SELECT", "UPDATE"].iter().any(|verb| text.starts_with(verb));
+        let mut steps = Vec::new();
+        for text in statements.into_iter().filter(is_query) {
+            let text = text.split(" -- binds").next().unwrap().to_owned();
+            let plan = diesel::sql_query(format!("EXPLAIN QUERY PLAN {text}"));
+            let plan =
+                plan.load::<Step>(&mut self.explainer).unwrap_or_else(|fault| panic!("{text}: {fault}"));
+            steps.extend(plan.into_iter().map(|step| (step.detail, text.clone())));
+        }
+        steps
+    }
+
+    /// Asserts that no table was read from end to end, that no list was sorted before its page was
+    /// cut out (what belongs to one page may be), and that each of `indexes` was used.
+    fn expect(&mut self, what: &str, indexes: &[&str]) {
+        let steps = self.steps();
+        assert!(!steps.is_empty(), "{what}: nothing was overheard");
+        for (step, query) in &steps {
+            let is_scan = step.starts_with("SCAN") && step != "SCAN CONSTANT ROW";
+            assert!(!is_scan, "{what}: {step}\n{query}");
+            let sorts_all = step.contains("TEMP B-TREE") && query.contains("LIMIT");
+            assert!(!sorts_all, "{what}: {step}\n{query}");
+        }
+        for index in indexes {
+            let used = steps.iter().any(|(step, _)| step.contains(&format!("{index} ")));
+            assert!(used, "{what}: {index} is not used in {steps:#?}");
+        }
+    }
+}
+
+fn after(key: i64) -> PageRequest {
+    let after = Some(Position { key, id: Uuid::max() });
+    PageRequest { slice: Slice::After { after, limit: 10 }, count: false }
+}
+
+const NUMBERED: PageRequest = PageRequest { slice: Slice::Numbered { number: 1, size: 10 }, count: true };
+
+/// Two messages for an agent, one of them in work.
+async fn at_work(heard: &Overheard) -> (TestUser, TestAgent, ChatId, MessageId) {
+    let world = &heard.world;
+    let ann = world.user("ann").await;
+    let bot = world.agent(&ann, "Bot").await;
+    let chat = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let to = [ParticipantId::Agent(bot.id)];
+    let first = world.send(ann.caller, chat, "one", &to).await.id;
+    world.send(ann.caller, chat, "two", &to).await;
+    begin(heard, bot.id, chat, first).await;
+    heard.statements.lock().unwrap().clear();
+    (ann, bot, chat, first)
+}
+
+async fn begin(heard: &Overheard, agent: AgentId, chat: ChatId, message: MessageId) {
+    let (step, now) = (DeliveryStep::Begin, Timestamp::from_micros(NOON));
+    let command = AdvanceDelivery { agent, chat, message, step, now };
+    heard.store.advance(command, Announce::nothing()).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn an_agents_reads_run_along_indexes() {
+    let mut heard = Overheard::open();
+    let (_, bot, chat, message) = at_work(&heard).await;
+    let store = heard.store.clone();
+
+    store.next(bot.id, chat).await.unwrap().unwrap();
+    heard.expect("next", &["deliveries_open", "messages_order"]);
+    for filter in [DeliveryFilter::Open, DeliveryFilter::Pending, DeliveryFilter::Failed] {
+        for (order, page) in [(Order::Ascending, after(0)), (Order::Descending, NUMBERED)] {
+            store.list(bot.id, chat, filter, order, page).await.unwrap().unwrap();
+            heard.expect(&format!("list {filter:?}"), &["deliveries_open"]);
+        }
+    }
+    for filter in [DeliveryFilter::Processed, DeliveryFilter::All] {
+        store.list(bot.id, chat, filter, Order::Ascending, NUMBERED).await.unwrap().unwrap();
+        heard.expect(&format!("list {filter:?}"), &["deliveries_of_agent"]);
+    }
+    for page in [after(0), NUMBERED] {
+        store.context(bot.id, chat, page).await.unwrap().unwrap();
+        heard.expect("context", &["messages_by_sender", "deliveries_of_agent", "messages_order"]);
+    }
+    begin(&heard, bot.id, chat, message).await;
+    heard.expect("advance", &[]);
+}
+
+#[tokio::test]
+async fn a_humans_reads_run_along_indexes() {
+    let mut heard = Overheard::open();
+    let (ann, _, chat, _) = at_work(&heard).await;
+    let (store, viewer) = (heard.store.clone(), ParticipantId::User(ann.id));
+
+    for page in [after(9), NUMBERED] {
+        store.history(viewer, chat, HistoryFilter::default(), page).await.unwrap().unwrap();
+        heard.expect("history", &["messages_order"]);
+    }
+    for page in [after(NOON + 1), NUMBERED] {
+        domain::chat::ChatRepository::list(&*store, viewer, page).await.unwrap();
+        heard.expect("chats", &["participants_rooms"]);
+        store.list_agents(ann.id, page).await.unwrap();
+        heard.expect("agents", &["agents_by_owner"]);
+    }
+    domain::chat::ChatRepository::roster(&*store, viewer, chat).await.unwrap().unwrap();
+    heard.expect("roster", &[]);
+    store.find_key(KeyDigest::new([1; 32])).await.unwrap();
+    heard.expect("key", &[]);
+    heard.world.send(ann.caller, chat, "three", &[]).await;
+    heard.expect("append", &[]);
+}
+
+/// A page costs the same number of statements, however many rows and records it holds.
+#[tokio::test]
+async fn a_page_takes_a_fixed_number_of_statements() {
+    let heard = Overheard::open();
+    let (ann, bot, chat, _) = at_work(&heard).await;
+    let (store, viewer) = (heard.store.clone(), ParticipantId::User(ann.id));
+    let mut counts = Vec::new();
+    for _ in 0..2 {
+        for _ in 0..4 {
+            let id = heard.world.send(ann.caller, chat, "more", &[ParticipantId::Agent(bot.id)]).await.id;
+            begin(&heard, bot.id, chat, id).await;
+        }
+        heard.statements.lock().unwrap().clear();
+        store.history(viewer, chat, HistoryFilter::default(), NUMBERED).await.unwrap().unwrap();
+        store.context(bot.id, chat, NUMBERED).await.unwrap().unwrap();
+        store.list(bot.id, chat, DeliveryFilter::All, Order::Ascending, NUMBERED).await.unwrap().unwrap();
+        counts.push(heard.statements.lock().unwrap().len());
+    }
+    assert_eq!(counts[0], counts[1]);
+}
