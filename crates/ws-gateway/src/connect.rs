@@ -4,7 +4,7 @@
 use actix_web::body::BodyStream;
 use actix_web::http::header::HeaderMap;
 use actix_web::web::{Data, Payload, Query};
-use actix_web::{Error, HttpRequest, HttpResponse};
+use actix_web::{Error, FromRequest, HttpRequest, HttpResponse};
 use domain::account::AuthenticateError;
 use domain::caller::Caller;
 use domain::id::AgentId;
@@ -13,6 +13,7 @@ use http_wire::error::{ApiError, ErrorCode};
 use crate::SocketContext;
 use crate::frame::Version;
 use crate::hub::{ClaimRefused, OnConflict};
+use crate::inbound::guard;
 use crate::machine::Connection;
 use crate::outbox::Outbox;
 use crate::task::Socket;
@@ -31,6 +32,8 @@ pub(crate) async fn connect(
     body: Payload,
     context: Data<SocketContext>,
 ) -> Result<HttpResponse, Error> {
+    let mut guarded = guard(body.into_inner(), MAX_INBOUND_BYTES);
+    let body = Payload::from_request(&request, &mut guarded).await?;
     let (response, _, inbound) = actix_ws::handle(&request, body)?;
     let parameters = Parameters::read(&request)?;
     let caller = authenticate(&context, request.headers(), &parameters).await?;
@@ -98,7 +101,10 @@ async fn authenticate(
     headers: &HeaderMap,
     parameters: &Parameters,
 ) -> Result<Caller, ApiError> {
-    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let header = |name: &str| {
+        let text = headers.get(name).and_then(|value| value.to_str().ok());
+        text.filter(|text| !text.is_empty())
+    };
     let credential = header("x-auth-token")
         .or_else(|| header("x-api-key"))
         .or(parameters.token.as_deref())

@@ -3,6 +3,7 @@
 //! - [`frame`], [`topic`]: text to values and back; pure;
 //! - [`machine`]: the protocol of one connection; pure;
 //! - [`connect`](self): who may open a socket, decided before the upgrade;
+//! - [`inbound`](self): the bytes of a client, bounded before they are parsed;
 //! - [`task`](self): the only loop that owns a socket;
 //! - [`outbox`](self): the bounded queue to one client;
 //! - [`hub`](self): who joined what, and the publisher of events;
@@ -15,6 +16,7 @@
 mod connect;
 pub mod frame;
 mod hub;
+mod inbound;
 mod inbox;
 pub mod machine;
 mod outbox;

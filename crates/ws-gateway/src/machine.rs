@@ -11,6 +11,7 @@ use domain::id::ChatId;
 
 use crate::frame::{self, Frame, Version};
 use crate::inbox::Ticket;
+use crate::payload::MAX_AGENT_BYTES;
 use crate::topic::{Access, Named, Topic};
 
 /// An empty answer.
@@ -179,12 +180,12 @@ impl Connection {
     /// the stay it was meant for is over.
     pub fn on_event(&self, topic: Topic, ticket: Ticket, event: &str, payload: &str) -> Option<String> {
         let joined = self.joined.get(&topic).filter(|joined| joined.ticket == ticket)?;
-        Some(self.push(joined, event, payload))
+        self.push(joined, event, payload)
     }
 
     /// An event for whoever has joined the topic, whenever that was.
     pub fn on_notice(&self, topic: Topic, event: &str, payload: &str) -> Option<String> {
-        self.joined.get(&topic).map(|joined| self.push(joined, event, payload))
+        self.joined.get(&topic).and_then(|joined| self.push(joined, event, payload))
     }
 
     /// The server ends a stay on a topic.
@@ -204,8 +205,11 @@ impl Connection {
         self.joined.get(&topic).map(|joined| joined.ticket)
     }
 
-    fn push(&self, joined: &Joined, event: &str, payload: &str) -> String {
-        frame::write(self.version, joined.join_ref.as_deref(), None, &joined.text, event, payload)
+    /// Nothing when the whole frame is more than an agent's client would take.
+    fn push(&self, joined: &Joined, event: &str, payload: &str) -> Option<String> {
+        let text = frame::write(self.version, joined.join_ref.as_deref(), None, &joined.text, event, payload);
+        let takes = matches!(self.caller, Caller::User(_)) || text.len() < MAX_AGENT_BYTES;
+        takes.then_some(text)
     }
 
     fn close_frame(&self, joined: &Joined) -> Action {

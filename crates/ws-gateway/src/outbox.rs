@@ -25,6 +25,9 @@ const CHUNK_BYTES: usize = 64 * 1024;
 /// The most bytes of a control frame.
 const CONTROL_BYTES: usize = 125;
 
+/// What a frame costs beside its content, about: an empty one is not for nothing.
+const OVERHEAD_BYTES: usize = 64;
+
 enum Item {
     Text(String),
     Pong(Bytes),
@@ -39,8 +42,7 @@ struct Queue {
     budget: Arc<Budget>,
 }
 
-/// The task's end of the queue.
-#[derive(Clone)]
+/// The task's end of the queue. However the task ends, the body does too.
 pub(crate) struct Outbox(Rc<RefCell<Queue>>);
 
 /// The connection's end of the queue.
@@ -84,7 +86,7 @@ impl Outbox {
     /// The last frame, instead of everything that has queued.
     pub(crate) fn cut(&self, code: CloseCode, description: &str) {
         let mut queue = self.0.borrow_mut();
-        let freed = queue.items.drain(..).map(|item| item.len()).sum();
+        let freed = queue.items.drain(..).map(|item| item.cost()).sum();
         queue.budget.give_back(freed);
         drop(queue);
         self.close(code, description);
@@ -95,19 +97,28 @@ impl Outbox {
         if queue.close.is_some() {
             return true;
         }
-        let fits = queue.budget.take(item.len());
+        let fits = queue.budget.take(item.cost());
         queue.items.push_back(item);
         queue.wake();
         fits
     }
 }
 
+impl Drop for Outbox {
+    /// Without it a task that broke down would leave a connection that never ends.
+    fn drop(&mut self) {
+        self.close(CloseCode::Error, "");
+    }
+}
+
 impl Item {
-    fn len(&self) -> usize {
-        match self {
+    /// What it counts while it waits.
+    fn cost(&self) -> usize {
+        let content = match self {
             Self::Text(text) => text.len(),
             Self::Pong(bytes) => bytes.len(),
-        }
+        };
+        content + OVERHEAD_BYTES
     }
 
     fn write(&self, out: &mut BytesMut) {
@@ -133,7 +144,7 @@ impl Queue {
         let mut out = BytesMut::new();
         while out.len() < CHUNK_BYTES {
             let Some(item) = self.items.pop_front() else { break };
-            self.budget.give_back(item.len());
+            self.budget.give_back(item.cost());
             item.write(&mut out);
         }
         if self.items.is_empty() && !self.ended && self.close.is_some() {
@@ -159,3 +170,6 @@ impl Stream for OutboxBody {
         Poll::Pending
     }
 }
+
+#[cfg(test)]
+mod tests;

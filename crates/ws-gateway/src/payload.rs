@@ -10,8 +10,8 @@ use serde::Serialize;
 
 use crate::inbox::Payload;
 
-/// From this size on nothing is pushed to an agent: its client would drop the connection. The
-/// message stays in the store for `/next`.
+/// A frame of this size or more is not pushed to an agent: its client would drop the connection.
+/// The message stays in the store for `/next`.
 pub(crate) const MAX_AGENT_BYTES: usize = 1024 * 1024;
 
 /// The most agents in the snapshot of a room's indicators.

@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 use std::time::Duration;
 
 use actix_http::ws::{CloseCode, ProtocolError};
+use actix_web::error::PayloadError;
 use actix_ws::{AggregatedMessage, AggregatedMessageStream};
 use domain::chat::ReadChatError;
 use futures_util::StreamExt;
@@ -47,24 +48,23 @@ impl Socket {
         let mut silent_until = deadline(idle);
         loop {
             let flow = tokio::select! {
+                // What was published before a frame is handled was told before it is answered;
+                // and who has just been heard is not silent, however long the last frame took.
+                biased;
+                Some(told) = inbox.recv() => self.on_told(told),
                 message = inbound.next() => {
                     silent_until = deadline(idle);
                     match message {
                         Some(Ok(message)) => self.on_message(message).await,
                         Some(Err(error)) => self.on_broken(&error),
-                        None => Flow::Ends,
+                        None => self.end(CloseCode::Away, ""),
                     }
                 }
-                Some(told) = inbox.recv() => self.on_told(told),
                 () = sleep_until(silent_until) => self.end(CloseCode::Protocol, "nothing was heard for too long"),
             };
             if flow == Flow::Ends {
                 break;
             }
-        }
-        let topics = self.machine.topics().collect::<Vec<_>>();
-        for (topic, ticket) in topics {
-            self.claim.unsubscribe(topic, ticket);
         }
     }
 
@@ -184,8 +184,13 @@ impl Socket {
             ProtocolError::Io(error) if error.kind() == ErrorKind::InvalidData => {
                 (CloseCode::Invalid, "not UTF-8")
             }
-            // A message of too many parts; or the connection broke, and nobody reads this.
-            ProtocolError::Io(_) => (CloseCode::Size, "the message is too large"),
+            ProtocolError::Io(error) => match error.get_ref().and_then(|inner| inner.downcast_ref()) {
+                Some(PayloadError::Overflow) => (CloseCode::Size, "the frame is too large"),
+                Some(PayloadError::EncodingCorrupted) => (CloseCode::Protocol, "no extension was agreed on"),
+                // The connection broke; hardly anybody reads this.
+                Some(_) => (CloseCode::Away, ""),
+                None => (CloseCode::Size, "the message is too large"),
+            },
             _ => (CloseCode::Protocol, "not a frame of the WebSocket protocol"),
         };
         self.end(code, why)
@@ -204,6 +209,15 @@ impl Socket {
     fn end(&self, code: CloseCode, why: &str) -> Flow {
         self.outbox.close(code, why);
         Flow::Ends
+    }
+}
+
+impl Drop for Socket {
+    /// However the loop ends, nothing of the socket stays in the hub.
+    fn drop(&mut self) {
+        for (topic, ticket) in self.machine.topics() {
+            self.claim.unsubscribe(topic, ticket);
+        }
     }
 }
 

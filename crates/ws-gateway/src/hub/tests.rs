@@ -9,6 +9,12 @@ use domain::message::MessageKind;
 use domain::time::Timestamp;
 use uuid::Uuid;
 
+use crate::SocketContext;
+use crate::frame::Version;
+use crate::machine::{Action, Connection, Verdict};
+use crate::outbox::Outbox;
+use crate::task::Socket;
+
 const ROOM: ChatId = ChatId::new(Uuid::from_u128(1));
 
 fn user(number: u128) -> Caller {
@@ -211,4 +217,34 @@ fn stopping_ends_all_and_takes_no_more() {
     hub.shut_down();
     assert_eq!(told(&mut inbox), ["!stop"]);
     assert_eq!(hub.claim(user(1), OnConflict::Supersede).map(|_| ()), Err(ClaimRefused::Stopping));
+}
+
+/// However a socket ends, also when its task is dropped in the middle.
+#[actix_web::test]
+async fn a_socket_that_is_dropped_leaves_nothing_behind() {
+    let hub = Hub::new(HubConfig::default());
+    let world = testkit::World::with_publisher(hub.clone());
+    let (claim, _inbox) = open(&hub, user(100));
+    let mut machine = Connection::new(Version::V2, user(100), 10);
+    for topic in [Topic::UserRooms(UserId::new(Uuid::from_u128(100))), Topic::ChatRoom(ROOM)] {
+        let name = match topic {
+            Topic::ChatRoom(chat) => format!("chat_room:{chat}"),
+            _ => format!("user_rooms:{}", Uuid::from_u128(100)),
+        };
+        let join = format!(r#"["1","1","{name}","phx_join",{{}}]"#);
+        let Some(Action::Authorize(join)) = machine.on_text(&join).pop() else { panic!("{name}") };
+        let verdict = Verdict::Granted { response: "{}".to_owned(), ticket: claim.subscribe(topic) };
+        machine.authorized(join, verdict);
+    }
+    let outbox = Outbox::new(claim.budget.clone());
+    let context = SocketContext {
+        hub: hub.clone(),
+        accounts: world.accounts.clone(),
+        chats: world.chats.clone(),
+        activity: world.activity.clone(),
+    };
+    let listening = || hub.shards.iter().map(|shard| shard.lock().unwrap().len()).sum::<usize>();
+    assert_eq!((listening(), hub.socket_count()), (2, 1));
+    drop(Socket { context, claim, machine, outbox, version: Version::V2 });
+    assert_eq!((listening(), hub.socket_count()), (0, 0));
 }

@@ -172,6 +172,23 @@ fn topics_are_bounded() {
 }
 
 #[test]
+fn a_frame_is_measured_whole_before_an_agent_gets_it() {
+    let topic = format!("chat_room:{R1}");
+    let Named::Topic(parsed) = Topic::parse(&topic) else { panic!() };
+    let around = format!(r#"["1",null,"{topic}","message_created",]"#).len();
+    for (mut connection, size, arrives) in [
+        (agent(), MAX_AGENT_BYTES - around - 1, true),
+        (agent(), MAX_AGENT_BYTES - around, false),
+        (agent(), MAX_AGENT_BYTES - 1, false),
+        (user(), MAX_AGENT_BYTES, true),
+    ] {
+        sent(&mut connection, 1, &join("1", &topic));
+        let pushed = connection.on_event(parsed, Ticket(1), "message_created", &"x".repeat(size));
+        assert_eq!(pushed.map(|text| text.len()), arrives.then_some(size + around));
+    }
+}
+
+#[test]
 fn unreadable_texts() {
     for text in ["hello", "{}", "[1,2]"] {
         assert_eq!(agent().on_text(text), [Action::Unreadable], "{text}");

@@ -1,0 +1,92 @@
+//! The right to be a live socket: taken before the upgrade, given up at the end.
+
+use std::sync::Arc;
+
+use domain::caller::Caller;
+
+use super::{Hub, Listener, SocketId};
+use crate::inbox::{Budget, Inbox, Ticket};
+use crate::topic::Topic;
+
+/// What a newcomer wants done with a socket that its agent already has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum OnConflict {
+    /// End the older one.
+    #[default]
+    Supersede,
+    /// Refuse the newcomer.
+    Reject,
+}
+
+/// Why a socket cannot be opened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ClaimRefused {
+    /// The agent has one.
+    Conflict,
+    /// The user has too many.
+    TooMany,
+    /// The server stops.
+    Stopping,
+}
+
+/// The right to be a live socket; given up when it is dropped.
+pub(crate) struct Claim {
+    pub(super) hub: Arc<Hub>,
+    pub(super) caller: Caller,
+    pub(super) id: SocketId,
+    pub(super) inbox: Inbox,
+    pub(crate) budget: Arc<Budget>,
+}
+
+impl Claim {
+    /// From now on events of the topic come in. A socket listens to a topic once: an earlier
+    /// stay ends with the new one.
+    pub(crate) fn subscribe(&self, topic: Topic) -> Ticket {
+        let ticket = Ticket(self.hub.number());
+        let listener = Listener { who: self.caller.participant(), ticket, inbox: self.inbox.clone() };
+        self.hub.shard(topic).entry(topic).or_default().insert(self.id, listener);
+        ticket
+    }
+
+    /// No more events of this stay on the topic come in.
+    pub(crate) fn unsubscribe(&self, topic: Topic, ticket: Ticket) {
+        let mut shard = self.hub.shard(topic);
+        let Some(listeners) = shard.get_mut(&topic) else { return };
+        if listeners.get(&self.id).is_some_and(|listener| listener.ticket == ticket) {
+            listeners.remove(&self.id);
+        }
+        if listeners.is_empty() {
+            shard.remove(&topic);
+        }
+    }
+
+    /// Gives the place up, so that a newcomer finds it free.
+    pub(crate) fn release(&self) {
+        let mut sockets = self.hub.sockets();
+        if sockets.inboxes.remove(&self.id).is_none() {
+            return;
+        }
+        match self.caller {
+            Caller::Agent(agent) => {
+                if sockets.agents.get(&agent.agent) == Some(&self.id) {
+                    sockets.agents.remove(&agent.agent);
+                }
+            }
+            Caller::User(user) => {
+                let left = sockets.users.get_mut(&user.user).map(|open| {
+                    *open = open.saturating_sub(1);
+                    *open
+                });
+                if left == Some(0) {
+                    sockets.users.remove(&user.user);
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        self.release();
+    }
+}

@@ -1,0 +1,171 @@
+//! The bytes that a client sends, looked at before the frame parser sees them.
+//!
+//! The parser refuses a frame that is too large only once all of it has arrived, and keeps what
+//! came until then: a head that announces a terabyte would be believed for as long as bytes
+//! follow. Here the head alone decides, so that no more than one permitted frame is ever kept.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use actix_web::dev::Payload;
+use actix_web::error::PayloadError;
+use bytes::Bytes;
+use futures_core::Stream;
+
+/// The most bytes of a frame's head before the mask: two, and eight of length.
+const MAX_HEAD_BYTES: usize = 10;
+
+/// The bytes of the mask that every frame of a client has.
+const MASK_BYTES: u64 = 4;
+
+/// The bits of the first byte that no extension was agreed on for.
+const RESERVED_BITS: u8 = 0x70;
+
+/// The bits of the second byte that hold a length or say how long it is.
+const LENGTH_BITS: u8 = 0x7f;
+
+/// Why a client is not listened to any longer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Fault {
+    TooLarge,
+    ReservedBits,
+}
+
+/// A stream of frames, and how far it has come.
+#[derive(Debug)]
+struct Heads {
+    limit: u64,
+    head: [u8; MAX_HEAD_BYTES],
+    /// How much of the head has come.
+    known: usize,
+    /// How many bytes there are until the next head.
+    left: u64,
+}
+
+impl Heads {
+    fn new(limit: usize) -> Self {
+        Self { limit: limit as u64, head: [0; MAX_HEAD_BYTES], known: 0, left: 0 }
+    }
+
+    /// Goes on by `bytes`; fails at the first head that is not allowed.
+    fn check(&mut self, mut bytes: &[u8]) -> Result<(), Fault> {
+        loop {
+            let skipped = usize::try_from(self.left).map_or(bytes.len(), |left| left.min(bytes.len()));
+            self.left -= skipped as u64;
+            bytes = &bytes[skipped..];
+            let [first, rest @ ..] = bytes else { return Ok(()) };
+            self.head[self.known] = *first;
+            self.known += 1;
+            bytes = rest;
+            if let Some(length) = self.length() {
+                if self.head[0] & RESERVED_BITS != 0 {
+                    return Err(Fault::ReservedBits);
+                }
+                if length > self.limit {
+                    return Err(Fault::TooLarge);
+                }
+                self.left = length + MASK_BYTES;
+                self.known = 0;
+            }
+        }
+    }
+
+    /// The announced length, once the head says it.
+    fn length(&self) -> Option<u64> {
+        let [_, second, length @ ..] = &self.head;
+        let bytes = match second & LENGTH_BITS {
+            _ if self.known < 2 => return None,
+            126 => &length[..2],
+            127 => &length[..8],
+            short => return Some(u64::from(short)),
+        };
+        let complete = self.known == 2 + bytes.len();
+        complete.then(|| bytes.iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte)))
+    }
+}
+
+/// A client's bytes up to the first frame that is not allowed.
+struct Guarded {
+    payload: Payload,
+    heads: Heads,
+}
+
+/// Lets through what comes in frames of up to `limit` bytes. What does not ends the stream:
+/// [`PayloadError::Overflow`] when it is too large, [`PayloadError::EncodingCorrupted`] when it
+/// uses an extension.
+pub(crate) fn guard(payload: Payload, limit: usize) -> Payload {
+    Payload::Stream { payload: Box::pin(Guarded { payload, heads: Heads::new(limit) }) }
+}
+
+impl Stream for Guarded {
+    type Item = Result<Bytes, PayloadError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let polled = Pin::new(&mut self.payload).poll_next(context);
+        polled.map(|next| {
+            next.map(|read| {
+                let bytes = read?;
+                self.heads.check(&bytes).map_err(|fault| match fault {
+                    Fault::TooLarge => PayloadError::Overflow,
+                    Fault::ReservedBits => PayloadError::EncodingCorrupted,
+                })?;
+                Ok(bytes)
+            })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A masked frame.
+    fn frame(length: usize) -> Vec<u8> {
+        let mut bytes = vec![0x81];
+        match length {
+            0..=125 => bytes.push(0x80 | u8::try_from(length).unwrap()),
+            126..=0xffff => {
+                bytes.push(0xfe);
+                bytes.extend(u16::try_from(length).unwrap().to_be_bytes());
+            }
+            _ => {
+                bytes.push(0xff);
+                bytes.extend((length as u64).to_be_bytes());
+            }
+        }
+        // A mask and a content that would be a head of its own if they were taken for one.
+        bytes.extend(std::iter::repeat_n(0xff, 4 + length));
+        bytes
+    }
+
+    #[test]
+    fn the_limit_is_exact_however_the_bytes_are_cut() {
+        for limit in [0, 1, 125, 126, 127, 0xffff, 0x1_0000] {
+            let bytes = [frame(limit), frame(0), frame(limit)].concat();
+            for size in [1, 2, 3, 7, 1000, bytes.len()] {
+                let mut heads = Heads::new(limit);
+                assert!(bytes.chunks(size).all(|chunk| heads.check(chunk).is_ok()), "{limit} by {size}");
+                let over = frame(limit + 1);
+                let refused = over.chunks(size).find_map(|chunk| heads.check(chunk).err());
+                assert_eq!(refused, Some(Fault::TooLarge), "{limit} by {size}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_head_alone_is_enough() {
+        for announced in [u64::MAX, 1 << 63, 1 << 40, 101] {
+            let mut head = vec![0x82, 0xff];
+            head.extend(announced.to_be_bytes());
+            assert_eq!(Heads::new(100).check(&head), Err(Fault::TooLarge), "{announced}");
+            assert_eq!(Heads::new(100).check(&head[..9]), Ok(()), "the length is not complete");
+        }
+    }
+
+    #[test]
+    fn no_extension_was_agreed_on() {
+        for bit in [0x40, 0x20, 0x10] {
+            assert_eq!(Heads::new(100).check(&[0x81 | bit, 0x80]), Err(Fault::ReservedBits));
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Who may open a socket, as whom, and what the others are told (`websocket` 1).
+
+use serde_json::json;
+use ws_gateway::HubConfig;
+
+use crate::client::Client;
+use crate::harness::Bench;
+use crate::raw::{Raw, Refusal};
+
+/// The socket speaks for this topic's owner.
+async fn owns(socket: &mut Client, topic: String) {
+    socket.join("1", &topic).await;
+}
+
+#[actix_web::test]
+async fn a_header_wins_over_the_query_and_a_token_over_a_key() {
+    let bench = Bench::new().await;
+    let (ann, one, two) = (&bench.ann.key, &bench.one.key, &bench.two.key);
+    let as_one = format!("agent_rooms:{}", bench.one.id);
+    for (query, headers) in [
+        ("vsn=2.0.0".to_owned(), vec![("x-api-key", one.as_str())]),
+        (format!("vsn=2.0.0&agent_id={}", bench.one.id), vec![("x-api-key", one)]),
+        ("api_key=garbage&vsn=2.0.0".to_owned(), vec![("x-api-key", one)]),
+        (format!("token={two}&vsn=2.0.0"), vec![("x-api-key", one)]),
+        ("vsn=2.0.0".to_owned(), vec![("x-api-key", two), ("x-auth-token", one)]),
+        (format!("api_key={one}&vsn=2.0.0"), vec![]),
+        (format!("api_key={one}&vsn=2.0.0"), vec![("x-api-key", "")]),
+        (format!("unknown=%20&vsn=2.0.0&api_key={two}&token={one}"), vec![]),
+        (format!("api_key={ann}&agent_id={}&vsn=2.0.0", bench.one.id), vec![]),
+    ] {
+        let mut socket = Client::open(bench.address, &query, &headers).await;
+        owns(&mut socket, as_one.clone()).await;
+        socket.refused("2", &format!("user_rooms:{}", bench.ann.id), "unauthorized").await;
+    }
+    bench.end().await;
+}
+
+#[actix_web::test]
+async fn what_a_client_does_not_have_counts_as_absent() {
+    let bench = Bench::new().await;
+    for agent in ["undefined", "null", ""] {
+        let query = format!("api_key={}&token={agent}&agent_id={agent}&vsn=2.0.0", bench.ann.key);
+        let mut socket = Client::open(bench.address, &query, &[]).await;
+        owns(&mut socket, format!("user_rooms:{}", bench.ann.id)).await;
+        socket.refused("2", &format!("agent_rooms:{}", bench.one.id), "unauthorized").await;
+    }
+    bench.end().await;
+}
+
+#[actix_web::test]
+async fn refusals_come_before_the_upgrade_and_never_as_401() {
+    let bench = Bench::new().await;
+    let (ann, one) = (&bench.ann.key, &bench.one.key);
+    let long = "k".repeat(600);
+    for (query, key, status, code) in [
+        ("vsn=2.0.0".to_owned(), None, 403, "forbidden"),
+        ("vsn=2.0.0".to_owned(), Some("wrong"), 403, "forbidden"),
+        ("vsn=2.0.0".to_owned(), Some(long.as_str()), 403, "forbidden"),
+        (format!("vsn=2.0.0&agent_id={}", bench.three.id), Some(ann), 403, "forbidden"),
+        (format!("vsn=2.0.0&agent_id={}", bench.two.id), Some(one), 403, "forbidden"),
+        ("vsn=2.0.0&agent_id=1".to_owned(), Some(ann), 403, "forbidden"),
+        ("vsn=3.0.0".to_owned(), Some(ann), 403, "forbidden"),
+        ("vsn=2.0".to_owned(), Some(ann), 403, "forbidden"),
+        ("vsn=".to_owned(), Some(ann), 403, "forbidden"),
+        ("vsn=2.0.0&on_conflict=banana".to_owned(), Some(one), 400, "invalid_on_conflict"),
+    ] {
+        let headers = key.map(|key| ("x-api-key", key));
+        let refusal = Raw::refusal(bench.address, &query, headers.as_slice()).await;
+        assert_eq!((refusal.status, &refusal.body["error"]["code"]), (status, &json!(code)), "{query}");
+        assert!(!refusal.body.to_string().contains("thnv_"), "no key is ever repeated");
+    }
+    assert_eq!(bench.hub.socket_count(), 0);
+    bench.end().await;
+}
+
+#[actix_web::test]
+async fn compression_is_not_agreed_on() {
+    let bench = Bench::new().await;
+    let offer = "permessage-deflate; client_max_window_bits";
+    let headers = [("x-api-key", bench.ann.key.as_str()), ("sec-websocket-extensions", offer)];
+    // The client panics when an extension comes back.
+    Client::open(bench.address, "vsn=2.0.0", &headers).await.nothing_came().await;
+    bench.end().await;
+}
+
+#[actix_web::test]
+async fn an_agent_has_one_socket_and_a_user_many() {
+    let bench = Bench::new().await;
+    let key = [("x-api-key", bench.one.key.as_str())];
+    let mut first = bench.socket(&bench.one.key).await;
+    let refusal = Raw::refusal(bench.address, "vsn=2.0.0&on_conflict=reject", &key).await;
+    assert_eq!((refusal.status, &refusal.body["error"]["code"]), (409, &json!("connection_conflict")));
+    first.nothing_came().await;
+    let mut people = Vec::new();
+    for _ in 0..3 {
+        people.push(bench.socket(&bench.ann.key).await);
+    }
+    for socket in &mut people {
+        socket.nothing_came().await;
+    }
+    bench.end().await;
+}
+
+#[actix_web::test]
+async fn a_newer_socket_takes_over() {
+    let bench = Bench::new().await;
+    let topic = format!("agent_control:{}", bench.one.id);
+    let mut first = bench.socket(&bench.one.key).await;
+    first.join("7", &topic).await;
+    let mut second = bench.socket(&bench.one.key).await;
+    let payload = first.event("7", &topic, "supersede").await;
+    assert_eq!(payload["reason"], "session.already_connected");
+    assert_eq!(payload["retryable"], false);
+    assert_eq!(payload["target_socket_id"], format!("agent_socket:{}", bench.one.id));
+    assert!(payload["message"].is_string() && payload["correlation_id"].is_string());
+    assert_eq!(first.closed().await, 1001);
+    second.join("1", &topic).await;
+    // What has not joined the topic is closed all the same.
+    let _third = bench.socket(&bench.one.key).await;
+    assert_eq!(second.closed().await, 1001);
+    bench.end().await;
+}
+
+#[actix_web::test]
+async fn who_has_closed_is_no_longer_in_the_way() {
+    let bench = Bench::new().await;
+    for _ in 0..5 {
+        let query = "vsn=2.0.0&on_conflict=reject";
+        let mut socket = Client::open(bench.address, query, &[("x-api-key", &bench.one.key)]).await;
+        socket.send(tokio_tungstenite::tungstenite::Message::Close(None)).await;
+        assert_eq!(socket.closed().await, 1000);
+    }
+    bench.end().await;
+}
+
+#[actix_web::test]
+async fn a_user_has_no_more_sockets_than_allowed() {
+    let bench = Bench::with(HubConfig { max_sockets_per_user: 1, ..HubConfig::default() }).await;
+    let only = bench.socket(&bench.ann.key).await;
+    let headers = [("x-api-key", bench.ann.key.as_str())];
+    let Refusal { status, head, body } = Raw::refusal(bench.address, "vsn=2.0.0", &headers).await;
+    assert_eq!((status, &body["error"]["code"]), (429, &json!("too_many_requests")));
+    assert!(head.contains("\r\nretry-after: 5\r\n"), "{head}");
+    drop(only);
+    bench.until_open(0).await;
+    bench.socket(&bench.ann.key).await.nothing_came().await;
+    bench.end().await;
+}
+
+#[actix_web::test]
+async fn a_stopping_server_sends_everybody_away() {
+    let bench = Bench::new().await;
+    let (mut ann, mut one) = (bench.socket(&bench.ann.key).await, bench.socket(&bench.one.key).await);
+    bench.hub.shut_down();
+    assert_eq!((ann.closed().await, one.closed().await), (1012, 1012));
+    let headers = [("x-api-key", bench.ann.key.as_str())];
+    let refusal = Raw::refusal(bench.address, "vsn=2.0.0", &headers).await;
+    assert_eq!((refusal.status, &refusal.body["error"]["code"]), (503, &json!("tracking_failed")));
+    bench.end().await;
+}

@@ -1,0 +1,118 @@
+//! A store whose answer to "who takes part?" can be held back.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use async_trait::async_trait;
+use domain::chat::{
+    AddParticipant, AddRefused, AddedParticipant, Chat, ChatRepository, ChatService, DeleteChat,
+    DeleteRefused, DeletedChat, NewChat, ParticipantStatus, RemoveParticipant, RemoveRefused,
+    RemovedParticipant, Roster,
+};
+use domain::id::{AgentId, ChatId, ParticipantId};
+use domain::page::{Page, PageRequest};
+use domain::store::{Announce, StoreError};
+use testkit::{RecordingPublisher, SequentialIds, World};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+
+use crate::harness::PATIENCE;
+
+/// Holds back every membership after it was looked up, until it is let through.
+pub(crate) struct Gate {
+    store: Arc<dyn ChatRepository>,
+    looked_up: Semaphore,
+    passes: Semaphore,
+    broken: AtomicBool,
+}
+
+impl Gate {
+    pub(crate) fn before(world: &World) -> Arc<Self> {
+        let store = world.stores.chats.clone();
+        let (looked_up, passes) = (Semaphore::new(0), Semaphore::new(0));
+        Arc::new(Self { store, looked_up, passes, broken: AtomicBool::new(false) })
+    }
+
+    /// A service that asks through the gate; it is only asked about memberships.
+    pub(crate) fn service(self: &Arc<Self>, world: &World) -> Arc<ChatService> {
+        let (events, ids) = (Arc::new(RecordingPublisher::default()), Arc::new(SequentialIds::default()));
+        Arc::new(ChatService::new(self.clone(), events, world.clock.clone(), ids))
+    }
+
+    /// Waits until one membership more has been looked up.
+    pub(crate) async fn until_looked_up(&self) {
+        timeout(PATIENCE, self.looked_up.acquire()).await.unwrap().unwrap().forget();
+    }
+
+    /// Lets one answer through.
+    pub(crate) fn pass(&self) {
+        self.passes.add_permits(1);
+    }
+
+    /// From now on there is no answer.
+    pub(crate) fn break_down(&self) {
+        self.broken.store(true, Ordering::SeqCst);
+    }
+}
+
+#[async_trait]
+impl ChatRepository for Gate {
+    async fn membership(
+        &self,
+        who: ParticipantId,
+        chat: ChatId,
+    ) -> Result<Option<ParticipantStatus>, StoreError> {
+        let status = self.store.membership(who, chat).await;
+        self.looked_up.add_permits(1);
+        self.passes.acquire().await.unwrap().forget();
+        if self.broken.load(Ordering::SeqCst) {
+            Err(StoreError::Unavailable("broken down".into()))
+        } else {
+            status
+        }
+    }
+
+    async fn activate(&self, agent: AgentId, chat: ChatId) -> Result<(), StoreError> {
+        self.store.activate(agent, chat).await
+    }
+
+    async fn create(&self, new: NewChat, announce: Announce<Chat>) -> Result<Chat, StoreError> {
+        self.store.create(new, announce).await
+    }
+
+    async fn find(&self, viewer: ParticipantId, chat: ChatId) -> Result<Option<Chat>, StoreError> {
+        self.store.find(viewer, chat).await
+    }
+
+    async fn list(&self, viewer: ParticipantId, page: PageRequest) -> Result<Page<Chat>, StoreError> {
+        self.store.list(viewer, page).await
+    }
+
+    async fn roster(&self, viewer: ParticipantId, chat: ChatId) -> Result<Option<Roster>, StoreError> {
+        self.store.roster(viewer, chat).await
+    }
+
+    async fn add_participant(
+        &self,
+        command: AddParticipant,
+        announce: Announce<AddedParticipant>,
+    ) -> Result<Result<AddedParticipant, AddRefused>, StoreError> {
+        self.store.add_participant(command, announce).await
+    }
+
+    async fn remove_participant(
+        &self,
+        command: RemoveParticipant,
+        announce: Announce<RemovedParticipant>,
+    ) -> Result<Result<RemovedParticipant, RemoveRefused>, StoreError> {
+        self.store.remove_participant(command, announce).await
+    }
+
+    async fn delete(
+        &self,
+        command: DeleteChat,
+        announce: Announce<DeletedChat>,
+    ) -> Result<Result<DeletedChat, DeleteRefused>, StoreError> {
+        self.store.delete(command, announce).await
+    }
+}

@@ -1,0 +1,98 @@
+//! A served gateway and the people who connect to it.
+//!
+//! Ann owns One and Two and is with both in [`Bench::room`]; Ben is a stranger who owns Three.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::dev::ServerHandle;
+use actix_web::{App, HttpServer, web};
+use domain::chat::ChatService;
+use domain::id::ChatId;
+use http_wire::request_scope::RequestScope;
+use testkit::{TestAgent, TestUser, World};
+use tokio::time::{sleep, timeout};
+use ws_gateway::{Hub, HubConfig, SocketContext};
+
+use crate::client::Client;
+
+/// How long something that must happen may take.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+
+pub(crate) struct Bench {
+    pub(crate) world: World,
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) address: SocketAddr,
+    pub(crate) ann: TestUser,
+    pub(crate) one: TestAgent,
+    pub(crate) two: TestAgent,
+    pub(crate) ben: TestUser,
+    pub(crate) three: TestAgent,
+    pub(crate) room: ChatId,
+    server: ServerHandle,
+}
+
+impl Bench {
+    pub(crate) async fn new() -> Self {
+        Self::with(HubConfig::default()).await
+    }
+
+    pub(crate) async fn with(config: HubConfig) -> Self {
+        Self::asking(config, |world| world.chats.clone()).await
+    }
+
+    /// Joins are decided by the service that `chats` gives.
+    pub(crate) async fn asking(config: HubConfig, chats: impl FnOnce(&World) -> Arc<ChatService>) -> Self {
+        let hub = Hub::new(config);
+        let world = World::with_publisher(hub.clone());
+        let ann = world.user("ann").await;
+        let (one, two) = (world.agent(&ann, "One").await, world.agent(&ann, "Two").await);
+        let ben = world.user("ben").await;
+        let three = world.agent(&ben, "Three").await;
+        let room = world.chat(ann.caller, &[one.id.uuid(), two.id.uuid()]).await;
+        let context = web::Data::new(SocketContext {
+            hub: hub.clone(),
+            accounts: world.accounts.clone(),
+            chats: chats(&world),
+            activity: world.activity.clone(),
+        });
+        let server = HttpServer::new(move || {
+            App::new().wrap(RequestScope).app_data(context.clone()).configure(ws_gateway::configure)
+        });
+        let server = server.workers(1).disable_signals().tcp_nodelay(true).bind(("127.0.0.1", 0)).unwrap();
+        let address = server.addrs()[0];
+        let server = server.run();
+        let handle = server.handle();
+        actix_web::rt::spawn(server);
+        Self { world, hub, address, ann, one, two, ben, three, room, server: handle }
+    }
+
+    /// A socket with this key, as the Python client opens it.
+    pub(crate) async fn socket(&self, key: &str) -> Client {
+        Client::open(self.address, "vsn=2.0.0", &[("x-api-key", key)]).await
+    }
+
+    pub(crate) fn chat_topic(&self) -> String {
+        format!("chat_room:{}", self.room)
+    }
+
+    pub(crate) fn people_topic(&self) -> String {
+        format!("room_participants:{}", self.room)
+    }
+
+    /// Waits until so many sockets are open.
+    pub(crate) async fn until_open(&self, count: usize) {
+        let reached = async {
+            while self.hub.socket_count() != count {
+                sleep(Duration::from_millis(2)).await;
+            }
+        };
+        let open = || self.hub.socket_count();
+        timeout(PATIENCE, reached).await.unwrap_or_else(|_| panic!("{} are open, not {count}", open()));
+    }
+
+    pub(crate) async fn end(self) {
+        self.server.stop(false).await;
+    }
+}

@@ -1,0 +1,12 @@
+//! The gateway over real sockets, on every service with a store in memory.
+#![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
+
+mod bounds;
+mod client;
+mod connect;
+mod gate;
+mod harness;
+mod joins;
+mod raw;
+mod rooms;
+mod transport;
