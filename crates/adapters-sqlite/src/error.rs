@@ -44,7 +44,7 @@ impl From<Fault> for StoreError {
 }
 
 /// Whether the same may go well later.
-pub(crate) fn is_passing(error: &DieselError) -> bool {
+fn is_passing(error: &DieselError) -> bool {
     match error {
         DieselError::DatabaseError(
             DatabaseErrorKind::UnableToSendCommand | DatabaseErrorKind::ClosedConnection,
@@ -57,6 +57,12 @@ pub(crate) fn is_passing(error: &DieselError) -> bool {
         DieselError::RollbackErrorOnCommit { commit_error, .. } => is_passing(commit_error),
         _ => false,
     }
+}
+
+/// Whether another process is in the way just now.
+pub(crate) fn is_locked(error: &DieselError) -> bool {
+    let text = error.to_string();
+    text.contains("is locked") || text.contains("locking protocol")
 }
 
 /// A store that has been closed, or whose thread is gone.

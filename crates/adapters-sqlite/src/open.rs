@@ -17,7 +17,7 @@ use diesel::sqlite::SqliteConnection;
 use diesel::{Connection, ConnectionError};
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 
-use crate::error::is_passing;
+use crate::error::is_locked;
 
 /// The schema, step by step; part of the program.
 pub(crate) const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../../migrations/sqlite");
@@ -158,7 +158,7 @@ fn write_ahead(connection: &mut SqliteConnection, place: &str) -> Result<(), Ope
     loop {
         match connection.batch_execute("PRAGMA journal_mode = WAL") {
             Ok(()) => return Ok(()),
-            Err(error) if tries < WAL_TRIES && is_passing(&error) => tries += 1,
+            Err(error) if tries < WAL_TRIES && is_locked(&error) => tries += 1,
             Err(cause) => return Err(OpenError::Use { place: place.to_owned(), cause }),
         }
         std::thread::sleep(Duration::from_millis(50));
