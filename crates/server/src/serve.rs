@@ -1,13 +1,16 @@
 //! `parlance serve`: from the store to a listening server, and back down in order.
 
+use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::dev::ServerHandle;
+use actix_web::rt::net::TcpStream;
 use actix_web::{App, HttpServer, web};
 use adapters_sqlite::Location;
 use domain::activity::ActivityService;
 use http_wire::request_scope::RequestScope;
+use socket2::SockRef;
 use tokio::signal::unix::{SignalKind, signal};
 use ws_gateway::SocketContext;
 
@@ -21,6 +24,9 @@ use crate::wiring::{self, Wiring};
 
 /// How long requests in flight may take after the signal to stop, in seconds.
 const GRACE_SECONDS: u64 = 3;
+
+/// How long a peer may take nothing of what waits for it.
+const STUCK_PEER: Duration = Duration::from_secs(30);
 
 /// Serves until SIGTERM or SIGINT.
 pub(crate) async fn serve(config: Config) -> Result<(), Failure> {
@@ -96,11 +102,21 @@ fn bind(
     let listen = config.listen.as_str();
     let server = server
         .tcp_nodelay(true)
+        .on_connect(|connection, _| give_up_on_stuck_peers(connection))
         .disable_signals()
         .shutdown_timeout(GRACE_SECONDS)
         .bind(listen)
         .map_err(|cause| Failure::new(format_args!("cannot listen on {listen}"), cause))?;
     Ok(server.run())
+}
+
+/// Lets the system end a connection whose peer takes nothing of what waits for it; without it a
+/// client that never reads keeps its connection, and what the system holds for it, for ever.
+fn give_up_on_stuck_peers(connection: &dyn Any) {
+    let Some(stream) = connection.downcast_ref::<TcpStream>() else { return };
+    if let Err(error) = SockRef::from(stream).set_tcp_user_timeout(Some(STUCK_PEER)) {
+        tracing::debug!(error = %error, "a connection has no time-out for a stuck peer");
+    }
 }
 
 /// Refuses new sockets, tells the open ones to come back later, lets requests in flight end.
