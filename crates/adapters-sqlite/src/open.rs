@@ -1,9 +1,9 @@
 //! Opening a store: its place, its connections, its schema.
 //!
 //! Nothing here may hold a descriptor of the store's file beside SQLite's own: closing one gives
-//! up every lock that this process has on the file (that is how POSIX locks work), and another
-//! process that opens and closes the store would then delete the write-ahead log under us, with
-//! all that was accepted since.
+//! up every lock that this process has on the file (that is how POSIX locks work). Another program
+//! that opens and closes the store, a `sqlite3` that makes a backup, may then take itself for the
+//! last one and delete the write-ahead log under us; what is accepted from then on is lost.
 
 use std::fs::OpenOptions;
 use std::io::ErrorKind;

@@ -42,13 +42,43 @@ fn given_store() -> std::path::PathBuf {
     std::env::var_os(STORE).expect("only another test of this file starts this").into()
 }
 
-/// Opens and closes the store like any program that knows SQLite. The last one to close a store
-/// empties and deletes the write-ahead log; this process must not take itself for the last.
+/// Opens and closes the store like any program that knows SQLite.
 #[test]
 #[ignore = "a role, started as a process by other tests"]
 fn look_in() {
     let mut connection = SqliteConnection::establish(given_store().to_str().unwrap()).unwrap();
     connection.batch_execute("SELECT count(*) FROM users").unwrap();
+}
+
+/// Opens a store, as the only one of its process, and looks for the lock that tells others so.
+///
+/// The last one to close a store empties and deletes the write-ahead log. Whether it is the last
+/// it learns from that lock alone, if its SQLite is older than the bundled one (which looks at
+/// more, and so cannot show that the lock is missing).
+#[tokio::test]
+#[ignore = "a role, started as a process by other tests"]
+async fn keep_the_lock() {
+    let file = given_store();
+    let stores = store_at(&file);
+    make_user(&stores, 0).await;
+    assert_eq!(shared_locks(), 1, "the open store is not locked");
+    (store_at(&file).close)();
+    assert_eq!(shared_locks(), 1, "opening and closing it once more gave the lock up");
+    (stores.close)();
+    assert_eq!(shared_locks(), 0, "the closed store is still locked");
+}
+
+/// How many databases this process holds SQLite's shared lock of: a range of bytes at a place that
+/// belongs to the file format.
+fn shared_locks() -> usize {
+    const SHARED_FIRST: &str = "1073741826";
+    let process = std::process::id().to_string();
+    let locks = std::fs::read_to_string("/proc/locks").expect("this test reads Linux's list of locks");
+    let held = locks.lines().filter(|line| {
+        let words = line.split_whitespace().collect::<Vec<_>>();
+        words.contains(&"POSIX") && words.contains(&process.as_str()) && words.contains(&SHARED_FIRST)
+    });
+    held.count()
 }
 
 /// Makes users in a store of its own, as `parlance user create` does.
@@ -101,6 +131,12 @@ async fn found(stores: &Stores, users: &[UserId]) -> usize {
         found += usize::from(stores.accounts.find_user(*user).await.unwrap().is_some());
     }
     found
+}
+
+#[test]
+fn an_open_store_is_locked_against_whoever_would_take_itself_for_the_last() {
+    let place = tempfile::tempdir().unwrap();
+    expect_success(other_process("keep_the_lock", &place.path().join("store.db")));
 }
 
 #[tokio::test]
