@@ -6,6 +6,7 @@
 pub mod accounts;
 pub mod chats;
 pub mod deliveries;
+pub mod effects;
 pub mod messages;
 
 /// Expands to one `#[tokio::test]` for every case of the contract.
@@ -29,6 +30,10 @@ macro_rules! contract_tests {
             attempts_are_numbered_without_gaps_under_many_workers, states_choose_what_is_listed,
             work_on_what_is_not_addressed_is_never_offered, only_the_newest_attempts_are_shown,
             readers_see_the_records_that_are_theirs, steps_are_refused_where_there_is_nothing_to_close,
+        }
+        $crate::contract_tests! { @area $make, effects:
+            changes_move_the_rooms_times, a_room_is_titled_once, an_agent_that_shows_itself_becomes_active,
+            what_is_read_is_what_was_written, unasked_work_adds_nothing_to_the_context,
         }
     };
     (@area $make:expr, $area:ident: $($case:ident),+ $(,)?) => {

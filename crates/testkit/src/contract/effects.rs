@@ -1,0 +1,166 @@
+//! What a change does beside what it is for, and that what is read is what was written.
+
+use std::time::Duration;
+
+use domain::chat::{Chat, ChatTitle, CreateChat, ParticipantStatus, Role};
+use domain::delivery::{AdvanceDelivery, DeliveryStep, FailureText};
+use domain::id::{ChatId, MessageId, ParticipantId};
+use domain::message::{AppendRefused, HistoryFilter, Mention, MentionKind, Message, MessageKind, NewMessage};
+use domain::ports::Clock;
+use domain::store::Announce;
+use uuid::Uuid;
+
+use super::messages::{ann_and_bot, first};
+use crate::{TestUser, World};
+
+fn text(world: &World, chat: ChatId, sender: ParticipantId, content: &str) -> NewMessage {
+    // Another text, another id; none is one of the world's own.
+    let id = content.bytes().fold(7_u128, |id, byte| id.wrapping_mul(31).wrapping_add(byte.into()));
+    NewMessage {
+        id: MessageId::new(Uuid::from_u128(id)),
+        chat,
+        sender,
+        sender_name: "Sender".to_owned(),
+        kind: MessageKind::Text,
+        content: content.to_owned(),
+        mentions: Vec::new(),
+        metadata: None,
+        title_if_untitled: ChatTitle::from_message(content),
+        now: world.clock.now(),
+    }
+}
+
+async fn room(world: &World, ann: &TestUser, chat: ChatId) -> Chat {
+    world.chats.find(ann.caller, chat).await.unwrap()
+}
+
+async fn newest(world: &World, ann: &TestUser, chat: ChatId) -> Message {
+    let page = world.messages.history(ann.caller, chat, HistoryFilter::default(), first(1)).await.unwrap();
+    page.rows.into_iter().next().unwrap()
+}
+
+/// A room's time of change follows its roster and its messages; that of its last message these only.
+pub async fn changes_move_the_rooms_times(world: World) {
+    let (ann, bot, chat) = ann_and_bot(&world).await;
+    let created = room(&world, &ann, chat).await;
+    assert_eq!((created.updated_at, created.last_message_at), (created.created_at, None));
+
+    world.clock.advance(Duration::from_secs(1));
+    world.chats.remove_participant(ann.caller, chat, bot.id.uuid()).await.unwrap();
+    let removed = room(&world, &ann, chat).await;
+    assert_eq!((removed.updated_at, removed.last_message_at), (world.clock.now(), None));
+
+    world.clock.advance(Duration::from_secs(1));
+    world.send(ann.caller, chat, "hello", &[]).await;
+    let sent = world.clock.now();
+    let spoken = room(&world, &ann, chat).await;
+    assert_eq!((spoken.updated_at, spoken.last_message_at), (sent, Some(sent)));
+
+    world.clock.advance(Duration::from_secs(1));
+    world.add(ann.caller, chat, bot.id.uuid(), Role::Member).await;
+    let added = room(&world, &ann, chat).await;
+    assert_eq!((added.updated_at, added.last_message_at), (world.clock.now(), Some(sent)));
+    assert_eq!(added.created_at, created.created_at);
+}
+
+/// Only a room without a title gets one, once, and the writer is told.
+pub async fn a_room_is_titled_once(world: World) {
+    let (ann, _, chat) = ann_and_bot(&world).await;
+    let append = async |chat, content: &str, title: bool| {
+        let mut new = text(&world, chat, ParticipantId::User(ann.id), content);
+        if !title {
+            new.title_if_untitled = None;
+        }
+        world.stores.messages.append(new, Announce::nothing()).await.unwrap().unwrap().titled
+    };
+    assert_eq!(append(chat, "a record", false).await, None);
+    assert_eq!(room(&world, &ann, chat).await.title, None);
+    assert_eq!(append(chat, "Plan the trip", true).await.as_deref(), Some("Plan the trip"));
+    assert_eq!(append(chat, "and something else", true).await, None);
+    assert_eq!(room(&world, &ann, chat).await.title.as_deref(), Some("Plan the trip"));
+
+    let given = CreateChat { title: ChatTitle::given(Some("Given")).unwrap(), ..CreateChat::default() };
+    let given = world.chats.create(ann.caller, given).await.unwrap().id;
+    assert_eq!(append(given, "another first text", true).await, None);
+    assert_eq!(room(&world, &ann, given).await.title.as_deref(), Some("Given"));
+}
+
+/// By a message of its own, and by taking a step; not by one that is refused.
+pub async fn an_agent_that_shows_itself_becomes_active(world: World) {
+    let (ann, bot, chat) = ann_and_bot(&world).await;
+    let agent = ParticipantId::Agent(bot.id);
+    let status = async |chat| world.stores.chats.membership(agent, chat).await.unwrap().unwrap();
+
+    let stranger = world.user("ben").await;
+    let mut refused = text(&world, chat, agent, "to somebody who is not here");
+    refused.mentions = vec![Mention {
+        id: ParticipantId::User(stranger.id),
+        handle: stranger.handle,
+        name: "Ben".to_owned(),
+        kind: MentionKind::Reference,
+    }];
+    let outcome = world.stores.messages.append(refused, Announce::nothing()).await.unwrap();
+    assert_eq!(outcome, Err(AppendRefused::MentionLeft { index: 0 }));
+    let message = world.send(ann.caller, chat, "work", &[agent]).await.id;
+    let step = |chat, step| {
+        let command = AdvanceDelivery { agent: bot.id, chat, message, step, now: world.clock.now() };
+        world.stores.deliveries.advance(command, Announce::nothing())
+    };
+    step(chat, DeliveryStep::Succeed).await.unwrap().unwrap_err();
+    assert_eq!(status(chat).await, ParticipantStatus::Inactive, "nothing was accepted from it yet");
+    step(chat, DeliveryStep::Begin).await.unwrap().unwrap();
+    assert_eq!(status(chat).await, ParticipantStatus::Active, "by a step");
+
+    let second = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    assert_eq!(status(second).await, ParticipantStatus::Inactive, "in each room anew");
+    let own = text(&world, second, agent, "here I am");
+    world.stores.messages.append(own, Announce::nothing()).await.unwrap().unwrap();
+    assert_eq!(status(second).await, ParticipantStatus::Active, "by a message");
+}
+
+/// Every member of a message, with its deliveries, as it was answered when it was stored.
+pub async fn what_is_read_is_what_was_written(world: World) {
+    let (ann, bot, chat) = ann_and_bot(&world).await;
+    let mut new = text(&world, chat, ParticipantId::User(ann.id), "Grüße, 'quoted' \"text\"\n🙂 \u{200b}");
+    new.mentions = vec![Mention {
+        id: ParticipantId::Agent(bot.id),
+        handle: bot.handle.clone(),
+        name: "Bot \"of\" Ann".to_owned(),
+        kind: MentionKind::Mention,
+    }];
+    let written = world.stores.messages.append(new, Announce::nothing()).await.unwrap().unwrap().message;
+    assert_eq!(written.deliveries.len(), 1);
+    assert_eq!(newest(&world, &ann, chat).await, written);
+    assert_eq!(world.deliveries.next(bot.caller, chat).await.unwrap(), Some(written.clone()));
+
+    world.clock.advance(Duration::from_micros(1));
+    let fault = FailureText::new("it's \0 broken".to_owned()).unwrap();
+    for step in [DeliveryStep::Begin, DeliveryStep::Begin, DeliveryStep::Fail(fault)] {
+        let now = world.clock.now();
+        let command = AdvanceDelivery { agent: bot.id, chat, message: written.id, step, now };
+        let advanced = world.stores.deliveries.advance(command, Announce::nothing()).await.unwrap().unwrap();
+        let read = newest(&world, &ann, chat).await;
+        assert_eq!(read, advanced.message);
+        assert_eq!(read.deliveries[0].attempts.last(), advanced.delivery.attempts.last());
+    }
+
+    let mut event = text(&world, chat, ParticipantId::Agent(bot.id), "called");
+    event.kind = MessageKind::ToolCall;
+    let metadata = serde_json::json!({"deep": {"list": [1, 2.5, null, "ü"]}, "": false});
+    event.metadata = metadata.as_object().cloned();
+    let written = world.stores.messages.append(event, Announce::nothing()).await.unwrap().unwrap().message;
+    assert_eq!(newest(&world, &ann, chat).await, written);
+    assert_eq!(written.metadata.as_ref(), metadata.as_object());
+}
+
+/// The record of work that nobody asked for is the humans' to see; the agent's own part of the
+/// room does not grow by it.
+pub async fn unasked_work_adds_nothing_to_the_context(world: World) {
+    let (ann, bot, chat) = ann_and_bot(&world).await;
+    let message = world.send(ann.caller, chat, "for nobody", &[]).await.id;
+    world.deliveries.advance(bot.caller, chat, message, DeliveryStep::Begin).await.unwrap();
+    let context = world.messages.context(bot.caller, chat, first(10)).await.unwrap();
+    assert_eq!(context.rows, []);
+    let record = &newest(&world, &ann, chat).await.deliveries[0];
+    assert_eq!((record.agent, record.addressed, record.current_attempt()), (bot.id, false, 1));
+}
