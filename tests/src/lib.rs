@@ -11,7 +11,7 @@ mod server;
 mod socket;
 
 pub use rest::{Answer, Api};
-pub use server::{Server, program};
+pub use server::{Server, isolated, program};
 pub use socket::{Closed, Socket, reply};
 
 /// A room with its people, as the protocol cases want it.

@@ -52,23 +52,33 @@ impl Api {
         Self { client, base, key: key.to_owned(), id: id.to_owned() }
     }
 
-    /// One request; an error when there was no whole answer.
+    /// One request; an error when there was no whole answer. An empty key is not sent at all.
+    ///
+    /// Every failure, whichever it is, must name its request in the body as in the header.
     pub async fn try_call(
         &self,
         method: Method,
         path: &str,
         body: Option<Value>,
     ) -> Result<Answer, reqwest::Error> {
-        let mut request =
-            self.client.request(method, format!("{}{path}", self.base)).header("x-api-key", &self.key);
+        let mut request = self.client.request(method, format!("{}{path}", self.base));
+        if !self.key.is_empty() {
+            request = request.header("x-api-key", &self.key);
+        }
         if let Some(body) = body {
             request = request.json(&body);
         }
         let answer = request.send().await?;
         let status = answer.status().as_u16();
+        let named = answer.headers().get("x-request-id").map(|id| id.to_str().unwrap().to_owned());
         let bytes = answer.bytes().await?;
         let body = if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes).unwrap() };
-        Ok(Answer { status, body })
+        let answer = Answer { status, body };
+        assert!(named.is_some(), "{answer:?}");
+        if status >= 400 {
+            assert_eq!(answer.body["error"]["request_id"].as_str(), named.as_deref(), "{answer:?}");
+        }
+        Ok(answer)
     }
 
     /// One request that must be answered.

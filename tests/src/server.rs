@@ -1,5 +1,6 @@
 //! The program as a process of its own.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -43,14 +44,25 @@ pub fn program() -> &'static Path {
     })
 }
 
+/// A command line of the program that sees none of the settings of whoever runs the tests.
+pub fn isolated(launcher: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(launcher);
+    for (name, _) in std::env::vars_os() {
+        if name.as_encoded_bytes().starts_with(b"PARLANCE_") {
+            command.env_remove(name);
+        }
+    }
+    command.stdin(Stdio::null());
+    command
+}
+
 /// A running server on a free port of the loopback address.
 pub struct Server {
     data: Data,
     port: u16,
     settings: Vec<(String, String)>,
     child: Option<Child>,
-    log: PathBuf,
-    _log_dir: TempDir,
+    outputs: TempDir,
 }
 
 enum Data {
@@ -75,7 +87,6 @@ impl Server {
     }
 
     async fn launch(data: Data, settings: &[(&str, &str)]) -> Self {
-        let log_dir = TempDir::new().unwrap();
         let mut server = Self {
             data,
             port: free_port(),
@@ -84,8 +95,7 @@ impl Server {
                 .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
                 .collect(),
             child: None,
-            log: log_dir.path().join("server.log"),
-            _log_dir: log_dir,
+            outputs: TempDir::new().unwrap(),
         };
         server.run().await;
         server
@@ -104,9 +114,24 @@ impl Server {
         format!("127.0.0.1:{}", self.port)
     }
 
-    /// What the server has printed so far, over all its starts.
+    /// What the server has written to standard output, over all its starts.
+    pub fn printed(&self) -> String {
+        std::fs::read_to_string(self.outputs.path().join("stdout")).unwrap_or_default()
+    }
+
+    /// What the server has written to standard error, over all its starts.
+    pub fn logged(&self) -> String {
+        std::fs::read_to_string(self.outputs.path().join("stderr")).unwrap_or_default()
+    }
+
+    /// Both, for the message of a failed test.
     pub fn log(&self) -> String {
-        std::fs::read_to_string(&self.log).unwrap_or_default()
+        format!("{}{}", self.printed(), self.logged())
+    }
+
+    /// A file that the process goes on writing where it stopped.
+    fn output(&self, name: &str) -> File {
+        File::options().create(true).append(true).open(self.outputs.path().join(name)).unwrap()
     }
 
     /// The process id.
@@ -116,30 +141,31 @@ impl Server {
 
     /// The command line of this server, for more of its commands.
     pub fn command(&self) -> Command {
-        let mut command = Command::new(program());
+        let mut command = isolated(program());
         command
             .env("PARLANCE_LISTEN", self.address())
             .env("PARLANCE_DATA_DIR", self.data())
             .envs(self.settings.iter().map(|(name, value)| (name, value)))
-            .current_dir(self.data())
-            .stdin(Stdio::null());
+            .current_dir(self.data());
         command
     }
 
-    /// Starts the process and waits until it serves.
-    pub async fn run(&mut self) {
-        let out = File::options().create(true).append(true).open(&self.log).unwrap();
-        let child = self.command().arg("serve").stdout(out.try_clone().unwrap()).stderr(out).spawn().unwrap();
-        self.child = Some(child);
-        let deadline = Instant::now() + PATIENCE;
+    /// Starts the process and waits until it serves; gives how long that took.
+    pub async fn run(&mut self) -> Duration {
         let health = format!("http://{}/health", self.address());
         let client = reqwest::Client::new();
+        let mut command = self.command();
+        command.arg("serve").stdout(self.output("stdout")).stderr(self.output("stderr"));
+        let started = Instant::now();
+        let deadline = started + PATIENCE;
+        self.child = Some(command.spawn().unwrap());
         while !client.get(&health).send().await.is_ok_and(|answer| answer.status().is_success()) {
             let ended = self.child.as_mut().unwrap().try_wait().unwrap();
             assert!(ended.is_none(), "the server ended: {ended:?}\n{}", self.log());
             assert!(Instant::now() < deadline, "the server does not serve\n{}", self.log());
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
+        started.elapsed()
     }
 
     /// Kills it as a crash would.

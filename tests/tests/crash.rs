@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 use std::collections::HashMap;
+use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -11,18 +12,30 @@ use serde_json::json;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-/// How often the server is killed; each time after this many more messages were accepted.
-const KILLS: usize = 10;
-const BETWEEN_KILLS: usize = 300;
-
-/// What one writer was told is accepted, in its order.
+/// What one writer was told is accepted, or one worker that it is done, in its order.
 type Accepted = Vec<String>;
+
+/// How often the server is killed: ten times, a hundred in the long form.
+fn kills() -> usize {
+    if std::env::var_os("PARLANCE_TEST_FULL").is_some() { 100 } else { 10 }
+}
+
+/// How many more messages are accepted before the next kill: from a few, in the midst of the
+/// first writes after a start, to many.
+fn between(kill: usize) -> usize {
+    1 + (kill * 7919) % 600
+}
+
+/// Says how it went, also when the test passes and its output is not shown.
+fn say(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
 
 /// Writes as fast as it can until told to stop; a request without an answer counts as not accepted.
 fn writer(
     api: Api,
     room: String,
-    mention: String,
+    mentions: [String; 2],
     name: usize,
     stop: Arc<AtomicBool>,
     total: Arc<AtomicUsize>,
@@ -34,7 +47,7 @@ fn writer(
             number += 1;
             let body = json!({ "message": {
                 "content": format!("writer {name} message {number}"),
-                "mentions": [{ "id": mention }],
+                "mentions": [{ "id": mentions[0] }, { "id": mentions[1] }],
             }});
             let path = format!("/chats/{room}/messages");
             match api.try_call(reqwest::Method::POST, &path, Some(body)).await {
@@ -51,12 +64,40 @@ fn writer(
     })
 }
 
+/// Works through what mentions it, one message after the other, until told to stop; what it was
+/// told is done must not be offered to it again.
+fn worker(api: Api, room: String, stop: Arc<AtomicBool>) -> JoinHandle<Accepted> {
+    tokio::spawn(async move {
+        let mut done = Vec::new();
+        while !stop.load(Ordering::SeqCst) {
+            let messages = format!("/chats/{room}/messages");
+            let Ok(next) = api.try_call(reqwest::Method::GET, &format!("{messages}/next"), None).await else {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+                continue;
+            };
+            let Some(id) = next.body["data"]["id"].as_str() else { continue };
+            assert!(!done.iter().any(|message| message == id), "{id} was done");
+            for step in ["processing", "processed"] {
+                let path = format!("{messages}/{id}/{step}");
+                match api.try_call(reqwest::Method::POST, &path, None).await {
+                    Ok(answer) => assert_eq!(answer.status, 200, "{step}: {answer:?}"),
+                    Err(_) => break,
+                }
+                if step == "processed" {
+                    done.push(id.to_owned());
+                }
+            }
+        }
+        done
+    })
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn eight_writers_and_ten_kills_lose_nothing() {
     let mut server = Server::start().await;
     let human = server.user("ann");
     let mut agents = Vec::new();
-    for number in 0..7 {
+    for number in 0..8 {
         agents.push(human.register(&server, &format!("Agent {number}")).await);
     }
     let rooms = [human.create_chat().await, human.create_chat().await];
@@ -65,20 +106,22 @@ async fn eight_writers_and_ten_kills_lose_nothing() {
             assert_eq!(human.add(room, &agent.id).await.status, 201);
         }
     }
-    // The first agent only listens; six others and the human, twice, write to it.
-    let listener = &agents[0];
-    let writers = agents[1..].iter().chain([&human, &human]).cloned().collect::<Vec<_>>();
+    // The first agent only listens, the second works; six others and the human, twice, write to both.
+    let (listener, working) = (&agents[0], &agents[1]);
+    let writers = agents[2..].iter().chain([&human, &human]).cloned().collect::<Vec<_>>();
     assert_eq!(writers.len(), 8);
     let (stop, total) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
     let tasks = writers.into_iter().enumerate().map(|(name, api)| {
         let room = rooms[name % rooms.len()].clone();
-        let task = writer(api, room.clone(), listener.id.clone(), name, stop.clone(), total.clone());
+        let mentions = [listener.id.clone(), working.id.clone()];
+        let task = writer(api, room.clone(), mentions, name, stop.clone(), total.clone());
         (room, task)
     });
     let tasks = tasks.collect::<Vec<_>>();
+    let worker = worker(working.clone(), rooms[0].clone(), stop.clone());
 
-    for kill in 1..=KILLS {
-        let wanted = kill * BETWEEN_KILLS;
+    for kill in 1..=kills() {
+        let wanted = total.load(Ordering::SeqCst) + between(kill);
         let deadline = Instant::now() + Duration::from_secs(30);
         while total.load(Ordering::SeqCst) < wanted {
             assert!(Instant::now() < deadline, "the writers do not get on\n{}", server.log());
@@ -91,12 +134,35 @@ async fn eight_writers_and_ten_kills_lose_nothing() {
     for (room, task) in tasks {
         accepted.entry(room).or_default().push(task.await.unwrap());
     }
+    let done = worker.await.unwrap();
     let mut checked = 0;
     for room in &rooms {
         checked += check(&human, listener, room, &accepted[room]).await;
     }
-    assert!(checked >= KILLS * BETWEEN_KILLS);
-    println!("kills: {KILLS}; accepted and found, once and in order: {checked}");
+    assert_eq!(checked, total.load(Ordering::SeqCst));
+    check_done(&human, working, &rooms[0], &done).await;
+    say(&format!(
+        "kills: {}; accepted and found, once and in order: {checked}; worked on and still done: {}",
+        kills(),
+        done.len()
+    ));
+}
+
+/// What the worker was told is done is done once, to every reader.
+async fn check_done(human: &Api, working: &Api, room: &str, done: &[String]) {
+    assert!(!done.is_empty());
+    let history = human.history(room).await;
+    let states = history.iter().map(|message| {
+        let state = &message["metadata"]["delivery_status"][&working.id]["status"];
+        (message["id"].as_str().unwrap(), state.as_str())
+    });
+    let states = states.collect::<HashMap<_, _>>();
+    assert!(done.iter().all(|id| states[id.as_str()] == Some("processed")));
+    let open = waiting(working, room).await;
+    assert!(done.iter().all(|id| !open.contains(id)));
+    // The answer to its last step may have been lost with a kill, but only that.
+    let processed = states.values().filter(|state| **state == Some("processed")).count();
+    assert!(processed <= done.len() + kills(), "{processed} against {}", done.len());
 }
 
 /// A command that opens and closes the store beside the server takes nothing from it.

@@ -62,6 +62,65 @@ async fn broken_http_ends_its_own_connection_only() {
     witness.is_well(&cast).await;
 }
 
+/// Lengths that contradict each other, chunks that are none, and more than any bound.
+#[tokio::test]
+async fn broken_bodies_end_their_own_request_only() {
+    let server = Server::start().await;
+    let cast = Cast::on(&server).await;
+    let mut witness = Witness::on(&server, &cast).await;
+    let head = format!(
+        "POST /api/v1/me/chats HTTP/1.1\r\nhost: x\r\nx-api-key: {}\r\n\
+         content-type: application/json\r\nconnection: close\r\n",
+        cast.u1.key
+    );
+    let chunked = "transfer-encoding: chunked\r\n";
+    let large = format!("{chunked}\r\n500000\r\n{}\r\n0\r\n\r\n", "x".repeat(0x50_0000));
+    for (rest, status) in [
+        (format!("{chunked}\r\n2\r\n{{}}\r\n0\r\n\r\n"), Some(201)),
+        // The connection cannot be followed any more, so it may end without an answer.
+        (format!("{chunked}\r\nZZZ\r\nno chunk\r\n\r\n"), None),
+        (format!("{chunked}\r\nfffffffffffffffffff\r\n{{}}\r\n0\r\n\r\n"), None),
+        (format!("content-length: 2\r\n{chunked}\r\n2\r\n{{}}\r\n0\r\n\r\n"), Some(400)),
+        ("content-length: 2\r\ncontent-length: 3\r\n\r\n{}x".to_owned(), Some(400)),
+        ("content-length: -1\r\n\r\n{}".to_owned(), Some(400)),
+        ("content-length: 99999999999999999999\r\n\r\n{}".to_owned(), Some(400)),
+        ("content-length: 99999999999\r\n\r\n{}".to_owned(), Some(413)),
+        (large, Some(413)),
+    ] {
+        let answer = raw(&server, format!("{head}{rest}").as_bytes()).await;
+        let got = answer.get(9..12).and_then(|text| text.parse::<u16>().ok());
+        match status {
+            Some(_) => assert_eq!(got, status, "{rest:.60}: {answer:.200}"),
+            None => assert!(got.is_none_or(|status| status == 400), "{rest:.60}: {answer:.200}"),
+        }
+    }
+    let rooms = cast.u1.get("/chats").await.data();
+    assert_eq!(rooms.as_array().unwrap().len(), 2, "only what was whole has been done");
+    witness.is_well(&cast).await;
+}
+
+/// Connections that say nothing, or never finish, take nothing from the others.
+#[tokio::test]
+async fn many_unfinished_connections_disturb_nobody() {
+    let server = Server::start().await;
+    let cast = Cast::on(&server).await;
+    let mut witness = Witness::on(&server, &cast).await;
+    let head = format!(
+        "POST /api/v1/me/chats HTTP/1.1\r\nhost: x\r\nx-api-key: {}\r\ncontent-length: 99\r\n\r\n{{",
+        cast.u1.key
+    );
+    let mut open = Vec::new();
+    for number in 0..300 {
+        let mut stream = TcpStream::connect(server.address()).await.unwrap();
+        let part = ["", "GET /hea", head.as_str()][number % 3];
+        stream.write_all(part.as_bytes()).await.unwrap();
+        open.push(stream);
+    }
+    witness.is_well(&cast).await;
+    let health = reqwest::get(format!("http://{}/health", server.address())).await.unwrap();
+    assert_eq!(health.status(), 200);
+}
+
 #[tokio::test]
 async fn bad_bodies_queries_and_paths_get_their_error() {
     let server = Server::start().await;
@@ -74,7 +133,8 @@ async fn bad_bodies_queries_and_paths_get_their_error() {
     let large = format!(r#"{{"content":"{}"}}"#, "x".repeat(5 * 1024 * 1024));
     let deep = "[".repeat(100_000);
     let over = format!(r#"{{"content":"{}"}}"#, "x".repeat(524_289));
-    let bodies: [(&[u8], &str, u16, &str); 10] = [
+    let bodies: [(&[u8], &str, u16, &str); 11] = [
+        (b"{\"content\":\"\xc3\x28\"}", "application/json", 400, "bad_request"),
         (b"{", "application/json", 400, "bad_request"),
         (b"\xff\xfe{}", "application/json", 400, "bad_request"),
         (deep.as_bytes(), "application/json", 400, "bad_request"),

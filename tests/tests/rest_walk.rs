@@ -39,7 +39,11 @@ async fn a_message_is_worked_on_until_it_is_done() {
         assert_eq!(bot.next(chat).await.as_ref(), Some(&first), "after {step}");
     }
     bot.step(chat, &first, "processed").await.data();
-    assert_eq!(bot.next(chat).await, Some(second));
+    assert_eq!(bot.next(chat).await.as_ref(), Some(&second));
+    bot.step(chat, &second, "processing").await.data();
+    bot.step(chat, &second, "processed").await.data();
+    assert_eq!(bot.next(chat).await, None, "all is done");
+    assert_eq!(bot.get(&format!("/chats/{chat}/messages")).await.data(), json!([]));
 
     let shown = ann.history(chat).await.pop().unwrap();
     let record = &shown["metadata"]["delivery_status"][&bot.id];
@@ -49,6 +53,38 @@ async fn a_message_is_worked_on_until_it_is_done() {
     assert_eq!(states, ["failed", "success"]);
     assert!(attempts.iter().all(|a| a["agent_id"] == bot.id.as_str() && a["completed_at"].is_string()));
     assert_eq!((&shown["metadata"]["status"], &shown["sender_name"]), (&json!("sent"), &json!("ann")));
+}
+
+/// With nothing but the key that the first start printed.
+#[tokio::test]
+async fn a_new_user_gets_an_answer_from_an_agent() {
+    let server = Server::start().await;
+    let printed = server.printed();
+    let key = printed.split_whitespace().find(|word| word.starts_with("thnv_u_")).unwrap();
+    let me = Api::new(&server, "me", key, "");
+    let bot = me.register(&server, "Echo").await;
+    assert!(bot.key.starts_with("thnv_a_"));
+    let profile = bot.get("/me").await.data();
+    assert_eq!((&profile["id"], &profile["handle"]), (&json!(bot.id), &json!("admin/echo")));
+    let listed = me.get("/agents").await.data().to_string();
+    assert!(listed.contains(&bot.id) && !listed.contains(&bot.key), "a key is shown once: {listed}");
+
+    let chat = me.create_chat().await;
+    assert_eq!(me.add(&chat, &bot.id).await.status, 201);
+    let question = me.sent(&chat, "Are you there?", &[&bot.id]).await;
+    let next = bot.get(&format!("/chats/{chat}/messages/next")).await.data();
+    assert_eq!((&next["id"], &next["sender_type"]), (&json!(question), &json!("User")));
+    bot.step(&chat, &question, "processing").await.data();
+    let asker = next["sender_id"].as_str().unwrap();
+    let answer = bot.sent(&chat, "You said: Are you there?", &[asker]).await;
+    bot.step(&chat, &question, "processed").await.data();
+
+    let history = me.history(&chat).await;
+    let ids = history.iter().map(|message| message["id"].as_str().unwrap()).collect::<Vec<_>>();
+    assert_eq!(ids, [&answer, &question], "newest first");
+    assert_eq!((&history[0]["sender_name"], &history[0]["sender_type"]), (&json!("Echo"), &json!("Agent")));
+    let record = &history[1]["metadata"]["delivery_status"][&bot.id];
+    assert_eq!((&record["status"], &record["current_attempt"]), (&json!("processed"), &json!(1)));
 }
 
 #[tokio::test]
@@ -69,6 +105,16 @@ async fn an_agent_goes_on_after_a_crash_of_the_server() {
         "the attempt is still open"
     );
     assert_eq!(bot.next(chat).await, None);
+
+    // An agent that crashed with the server starts over instead: that is the second attempt.
+    let again = cast.u1.sent(chat, "tried twice", &[&bot.id]).await;
+    bot.step(chat, &again, "processing").await.data();
+    server.crash().await;
+    assert_eq!(bot.next(chat).await.as_ref(), Some(&again));
+    assert_eq!(bot.step(chat, &again, "processing").await.data()["attempt_number"], 2);
+    bot.step(chat, &again, "processed").await.data();
+    server.crash().await;
+    assert_eq!(bot.next(chat).await, None, "done stays done");
 }
 
 #[tokio::test]
@@ -139,7 +185,12 @@ async fn each_key_is_for_its_own_interface() {
         let mut operations = room_operations(&cast.r1, &message, interface);
         let whole = match interface {
             "me" => {
-                vec![(Method::GET, "/agents"), (Method::POST, "/agents/register"), (Method::GET, "/chats")]
+                vec![
+                    (Method::GET, "/agents"),
+                    (Method::POST, "/agents/register"),
+                    (Method::GET, "/chats"),
+                    (Method::POST, "/chats"),
+                ]
             }
             _ => vec![(Method::GET, "/me"), (Method::GET, "/chats"), (Method::POST, "/chats")],
         };

@@ -62,6 +62,8 @@ async fn case_05_07_who_may_not_connect_gets_403() {
     ] {
         assert_eq!(Socket::connect(&server, &query, &[]).await.err(), Some(403), "{query}");
     }
+    let wrong = Socket::connect(&server, "vsn=2.0.0", &[("x-api-key", "thnv_a_wrong")]).await;
+    assert_eq!(wrong.err(), Some(403));
     let wrong = Socket::connect(&server, "vsn=2.0.0", &[("x-auth-token", "wrong"), ("x-api-key", a1)]).await;
     assert_eq!(wrong.err(), Some(403), "a token wins over a key");
 }

@@ -17,11 +17,16 @@ async fn case_64_a_newer_socket_takes_over() {
     let told = first.event("1", &topic, "supersede").await;
     assert_eq!(told["reason"], "session.already_connected");
     assert_eq!(told["retryable"], false);
+    assert_eq!(told["target_socket_id"], json!(format!("agent_socket:{}", cast.a1.id)));
     for name in ["message", "target_socket_id", "correlation_id"] {
         assert!(told[name].is_string(), "{name}: {told}");
     }
     assert_eq!(first.closed().await, Closed::Code(1001));
     second.join("1", &topic).await;
+    let rooms = format!("chat_room:{}", cast.r1);
+    second.join("2", &rooms).await;
+    let id = cast.u1.sent(&cast.r1, "to the newer", &[&cast.a1.id]).await;
+    assert_eq!(second.event("2", &rooms, "message_created").await["id"], json!(id));
 }
 
 #[tokio::test]

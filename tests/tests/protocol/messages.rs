@@ -1,5 +1,8 @@
 //! Who hears which message, and in what form.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use e2e::cast::Cast;
 use e2e::{Server, Socket};
 use serde_json::{Value, json};
@@ -76,13 +79,20 @@ async fn case_40_41_each_socket_has_its_own_reference_and_topics() {
     let cast = Cast::on(&server).await;
     let topic = format!("chat_room:{}", cast.r1);
     let (mut one, mut two) = (Socket::of(&server, &cast.u1).await, Socket::of(&server, &cast.u1).await);
+    // These two take part and hear nothing: one joined nothing, the other something else.
     let mut nowhere = Socket::of(&server, &cast.u1).await;
+    let mut elsewhere = Socket::of(&server, &cast.a1).await;
+    elsewhere.join("1", &format!("agent_rooms:{}", cast.a1.id)).await;
+    elsewhere.join("2", &format!("room_participants:{}", cast.r1)).await;
+    cast.u1.sent(&cast.r1, "the first, which titles the room", &[]).await;
+    elsewhere.event("2", &format!("room_participants:{}", cast.r1), "room_title_changed").await;
     one.join("3", &topic).await;
     two.join("11", &topic).await;
-    cast.u1.sent(&cast.r1, "hello", &[]).await;
-    one.event("3", &topic, "message_created").await;
-    two.event("11", &topic, "message_created").await;
+    let id = cast.u1.sent(&cast.r1, "hello", &[&cast.a1.id]).await;
+    assert_eq!(one.event("3", &topic, "message_created").await["id"], json!(id));
+    assert_eq!(two.event("11", &topic, "message_created").await["id"], json!(id));
     nowhere.silent().await;
+    elsewhere.silent().await;
 }
 
 #[tokio::test]
@@ -91,8 +101,13 @@ async fn case_42_nothing_comes_before_the_answer_to_the_join() {
     let cast = Cast::on(&server).await;
     let topic = format!("chat_room:{}", cast.r1);
     let (writer, room) = (cast.u1.clone(), cast.r1.clone());
+    // It writes until the last join is answered, so that each join has messages on both sides.
+    let enough = Arc::new(AtomicBool::new(false));
+    let done = enough.clone();
     let writing = tokio::spawn(async move {
-        for number in 0..150 {
+        let mut number = 0;
+        while !done.load(Ordering::SeqCst) {
+            number += 1;
             writer.sent(&room, &format!("message {number}"), &[]).await;
         }
     });
@@ -100,11 +115,9 @@ async fn case_42_nothing_comes_before_the_answer_to_the_join() {
         let mut socket = Socket::of(&server, &cast.u1).await;
         let join_ref = format!("j{number}");
         socket.join(&join_ref, &topic).await;
-        if writing.is_finished() {
-            break;
-        }
         socket.event(&join_ref, &topic, "message_created").await;
     }
+    enough.store(true, Ordering::SeqCst);
     writing.await.unwrap();
 }
 
@@ -149,6 +162,9 @@ async fn case_48_49_humans_follow_the_work() {
         assert_eq!(newest["status"], json!(attempt_status), "{step}");
         let error = if status == "failed" { json!("it did not work") } else { Value::Null };
         assert_eq!(newest["error"], error, "{step}");
+        assert!(newest["started_at"].is_string(), "{step}");
+        assert_eq!(newest["completed_at"].is_string(), step != "processing", "{step}");
+        assert_eq!(record["attempts"].as_array().unwrap().len(), attempt, "{step}");
     }
     listeners.a1.silent().await;
 }

@@ -32,6 +32,44 @@ async fn case_38_53_whoever_is_added_hears_of_it_and_may_join_at_once() {
     assert!(came.get("email").is_none());
 }
 
+/// The event may come before the answer to the request that caused it; the join is good all the same.
+#[tokio::test]
+async fn case_38_every_room_may_be_joined_as_soon_as_it_is_told() {
+    const ROOMS: usize = 20;
+    let server = Server::start().await;
+    let cast = Cast::on(&server).await;
+    let rooms = format!("agent_rooms:{}", cast.a1.id);
+    let mut agent = Socket::of(&server, &cast.a1).await;
+    agent.join("1", &rooms).await;
+    let mut fresh = Vec::new();
+    for _ in 0..ROOMS {
+        fresh.push(cast.u1.create_chat().await);
+    }
+    let (owner, member, chats) = (cast.u1.clone(), cast.a1.id.clone(), fresh.clone());
+    let adding = tokio::spawn(async move {
+        for chat in chats {
+            assert_eq!(owner.add(&chat, &member).await.status, 201);
+        }
+    });
+    // The next room's event may come before the answers to the joins of this one.
+    let (mut told, mut joined) = (Vec::new(), Vec::new());
+    while joined.len() < ROOMS {
+        let frame = agent.frame().await;
+        if frame[3] == "room_added" {
+            let chat = frame[4]["id"].as_str().unwrap().to_owned();
+            agent
+                .send_raw(&json!([chat, chat, format!("chat_room:{chat}"), "phx_join", {}]).to_string())
+                .await;
+            told.push(chat);
+        } else {
+            assert_eq!(frame[4], json!({ "status": "ok", "response": {} }), "{frame}");
+            joined.push(frame[0].as_str().unwrap().to_owned());
+        }
+    }
+    adding.await.unwrap();
+    assert_eq!((&told, &joined), (&fresh, &fresh));
+}
+
 #[tokio::test]
 async fn case_54_the_creator_hears_of_its_own_room() {
     let server = Server::start().await;

@@ -24,6 +24,8 @@ async fn case_14_silence_ends_a_socket_and_any_frame_keeps_it() {
     let server = Server::start_with(&[("PARLANCE_SOCKET_IDLE_TIMEOUT_MS", "900")]).await;
     let cast = Cast::on(&server).await;
     let mut silent = Socket::of(&server, &cast.a1).await;
+    let opened = Instant::now();
+    let silent = tokio::spawn(async move { (silent.closed().await, opened.elapsed()) });
     let (mut beating, mut pinging) =
         (Socket::of(&server, &cast.u1).await, Socket::of(&server, &cast.u1).await);
     let until = Instant::now() + limit * 4;
@@ -34,7 +36,9 @@ async fn case_14_silence_ends_a_socket_and_any_frame_keeps_it() {
         pinging.send_message(Message::Ping("x".into())).await.unwrap();
         assert_eq!(pinging.receive().await, Ok(Message::Pong("x".into())));
     }
-    assert_eq!(silent.closed().await, Closed::Code(1002));
+    let (closed, after) = silent.await.unwrap();
+    assert_eq!(closed, Closed::Code(1002));
+    assert!(after + Duration::from_millis(50) >= limit, "closed too early: {after:?}");
     beating.alive().await;
     pinging.alive().await;
 }
