@@ -40,7 +40,9 @@ impl Readers {
     ) -> Result<T, StoreError> {
         let (answer, wait) = oneshot::channel();
         let job: Job = Box::new(move |connection| {
-            // Nobody waits when the caller has gone.
+            if answer.is_closed() {
+                return; // The caller has gone: nobody wants to know.
+            }
             let _ = answer.send(on_snapshot(connection, work));
         });
         let queued = match &*self.jobs.lock().unwrap_or_else(PoisonError::into_inner) {

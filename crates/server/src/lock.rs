@@ -4,7 +4,8 @@
 //! deaf to what the other accepts. The lock goes with the process, however it ends.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::path::Path;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
 
@@ -22,8 +23,10 @@ impl StoreLock {
         std::fs::create_dir_all(directory).map_err(|cause| {
             Failure::new(format_args!("cannot use the data directory {}", directory.display()), cause)
         })?;
-        let path = store.with_extension("lock");
-        let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
+        let mut path = store.as_os_str().to_owned();
+        path.push(".lock");
+        let path = PathBuf::from(path);
+        let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
         let file =
             file.map_err(|cause| Failure::new(format_args!("cannot open {}", path.display()), cause))?;
         match file.try_lock() {

@@ -22,7 +22,7 @@ pub(crate) async fn greet(accounts: &AccountService, listen: &str) -> Result<(),
         "\nThe store is new. Your user is '{handle}', and this is its API key; it is not shown again:\n\
          \n    {key}\n\
          \nWhat to do next:\n\
-         \n    export PARLANCE_KEY={key}\
+         \n    export PARLANCE_KEY=…   # the key above\
          \n    curl -H \"X-API-Key: $PARLANCE_KEY\" -H 'Content-Type: application/json' \
          -d '{{\"agent\":{{\"name\":\"Echo\",\"description\":\"Answers every message\"}}}}' \
          http://{listen}/api/v1/me/agents/register\

@@ -75,11 +75,14 @@ pub fn parse(version: Version, text: &str) -> Result<Frame, Malformed> {
     }
 }
 
+/// The most bytes of a reference. It is kept for as long as its topic is joined.
+const MAX_REFERENCE_BYTES: usize = 64;
+
 /// References are text; some clients write numbers.
 fn reference_of(value: Value) -> Result<Option<String>, Malformed> {
     match value {
         Value::Null => Ok(None),
-        Value::String(text) => Ok(Some(text)),
+        Value::String(text) if text.len() <= MAX_REFERENCE_BYTES => Ok(Some(text)),
         Value::Number(number) => Ok(Some(number.to_string())),
         _ => Err(Malformed),
     }

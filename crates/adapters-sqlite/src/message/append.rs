@@ -19,7 +19,7 @@ pub(super) fn append_on(
     new: NewMessage,
 ) -> Result<Result<Appended, AppendRefused>, Fault> {
     let chat = row::bytes(new.chat.uuid());
-    let Some((status, title)) = sender_on(connection, &new)? else {
+    let Some((status, title, newest)) = sender_on(connection, &new)? else {
         return Ok(Err(AppendRefused::NotParticipant));
     };
     if let Some(index) = first_missing_on(connection, &chat, &new.mentions)? {
@@ -32,7 +32,9 @@ pub(super) fn append_on(
         (None, Some(title)) => Some(ChatTitle::into_string(title)),
         _ => None,
     };
-    let now = new.now.micros();
+    // Times follow the sequence, so that whoever asks for what came since a message misses nothing.
+    let now = newest.map_or(new.now.micros(), |newest| new.now.micros().max(newest + 1));
+    let at = row::time(now);
     let sequence = diesel::update(chats::table.find(&chat))
         .set((
             chats::last_sequence.eq(chats::last_sequence + 1),
@@ -52,8 +54,8 @@ pub(super) fn append_on(
         sender_name: new.sender_name,
         mentions: new.mentions,
         metadata: new.metadata,
-        created_at: new.now,
-        updated_at: new.now,
+        created_at: at,
+        updated_at: at,
         deliveries: Vec::new(),
     };
     insert_on(connection, &message)?;
@@ -61,18 +63,18 @@ pub(super) fn append_on(
     Ok(Ok(Appended { message, titled }))
 }
 
-/// The sender's membership status and the room's title, if the sender is in the room.
-fn sender_on(
-    connection: &mut SqliteConnection,
-    new: &NewMessage,
-) -> Result<Option<(String, Option<String>)>, Fault> {
+/// The sender's membership status, the room's title, and the time of its newest message.
+type Sender = (String, Option<String>, Option<i64>);
+
+/// What is known of the sender and its room, if the sender is in it.
+fn sender_on(connection: &mut SqliteConnection, new: &NewMessage) -> Result<Option<Sender>, Fault> {
     Ok(participants::table
         .inner_join(chats::table)
         .filter(participants::chat_id.eq(row::bytes(new.chat.uuid())))
         .filter(participants::participant_id.eq(row::bytes(new.sender.uuid())))
         .filter(participants::left_at.is_null())
         .filter(chats::deleted_at.is_null())
-        .select((participants::status, chats::title))
+        .select((participants::status, chats::title, chats::last_message_at))
         .first(connection)
         .optional()?)
 }

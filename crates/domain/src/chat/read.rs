@@ -43,7 +43,8 @@ impl ChatService {
         let viewer = caller.participant();
         let status = self.chats.membership(viewer, chat).await?.ok_or(ReadChatError::ChatNotFound)?;
         if let (ParticipantStatus::Inactive, Some(agent)) = (status, viewer.agent()) {
-            self.chats.activate(agent, chat).await?;
+            // A store that cannot write now still lets listen; the next visit tries again.
+            let _ = self.chats.activate(agent, chat).await;
         }
         Ok(())
     }

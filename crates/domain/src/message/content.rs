@@ -114,6 +114,9 @@ pub fn stored_text(content: &MessageContent, mentions: &[Mention]) -> String {
     stored
 }
 
+/// How far behind its opening a marker's end is looked for, in bytes.
+const MAX_MARKER_BYTES: usize = 128;
+
 fn marker(mention: &Mention) -> String {
     format!("@[[{}]]", mention.id)
 }
@@ -150,7 +153,9 @@ fn replace_tokens(text: &str, tokens: &[(&str, usize)], mentions: &[Mention], na
 /// A marker that the sender wrote itself: its length, and which mention it names, if any.
 fn existing_marker(tail: &str, mentions: &[Mention]) -> Option<(usize, Option<usize>)> {
     let inner = tail.strip_prefix("@[[")?;
-    let end = inner.find("]]")?;
+    // Only so far: a text full of openings must not be searched to its end for each of them.
+    let near = &inner.as_bytes()[..inner.len().min(MAX_MARKER_BYTES)];
+    let end = near.windows(2).position(|two| two == b"]]")?;
     let id = &inner[..end];
     let index = mentions.iter().position(|m| m.id.to_string().eq_ignore_ascii_case(id));
     Some((3 + end + 2, index))

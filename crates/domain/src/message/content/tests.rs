@@ -101,3 +101,9 @@ fn metadata_is_bounded_and_cleaned() {
     let large = format!(r#"{{"a":"{}"}}"#, "x".repeat(EventMetadata::MAX_BYTES));
     assert!(EventMetadata::new(members(&large)).is_err());
 }
+
+#[test]
+fn a_text_full_of_openings_is_read_once() {
+    let text = "@[[".repeat(MessageContent::MAX_BYTES / 3);
+    assert_eq!(stored(&text, &[john()]), format!("{J} {text}"));
+}
