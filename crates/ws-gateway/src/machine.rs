@@ -200,11 +200,6 @@ impl Connection {
         self.joined.iter().map(|(topic, joined)| (*topic, joined.ticket))
     }
 
-    /// The stay on a topic, if it is joined.
-    pub fn ticket(&self, topic: Topic) -> Option<Ticket> {
-        self.joined.get(&topic).map(|joined| joined.ticket)
-    }
-
     /// Nothing when the whole frame is more than an agent's client would take.
     fn push(&self, joined: &Joined, event: &str, payload: &str) -> Option<String> {
         let text = frame::write(self.version, joined.join_ref.as_deref(), None, &joined.text, event, payload);

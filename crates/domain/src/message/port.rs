@@ -74,6 +74,9 @@ pub trait MessageRepository: Send + Sync {
     /// Stores a message at the next place of the room's sequence, its deliveries and the room's
     /// new activity time, or none of them.
     ///
+    /// Its time is `new.now`, or a microsecond after the room's newest message where that would
+    /// not be later: times follow the sequence.
+    ///
     /// Membership of the sender and of everybody named is looked at again inside the write, so
     /// somebody removed a moment ago cannot slip one last message in. A sending agent's
     /// membership becomes active.
