@@ -38,6 +38,7 @@ diesel::table! {
         created_at -> BigInt,
         updated_at -> BigInt,
         deleted_at -> Nullable<BigInt>,
+        is_global -> Bool,
     }
 }
 
@@ -123,6 +124,32 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    contact_requests (id) {
+        id -> Binary,
+        requester_id -> Binary,
+        requester_kind -> Text,
+        recipient_id -> Binary,
+        recipient_kind -> Text,
+        message -> Nullable<Text>,
+        status -> Text,
+        created_at -> BigInt,
+        responded_at -> Nullable<BigInt>,
+    }
+}
+
+diesel::table! {
+    contacts (id) {
+        id -> Binary,
+        owner_id -> Binary,
+        owner_kind -> Text,
+        contact_id -> Binary,
+        contact_kind -> Text,
+        request_id -> Nullable<Binary>,
+        created_at -> BigInt,
+    }
+}
+
 diesel::joinable!(agents -> users (owner_id));
 diesel::joinable!(participants -> chats (chat_id));
 diesel::allow_tables_to_appear_in_same_query!(
@@ -134,5 +161,7 @@ diesel::allow_tables_to_appear_in_same_query!(
     participants,
     messages,
     deliveries,
-    attempts
+    attempts,
+    contact_requests,
+    contacts
 );

@@ -1,12 +1,14 @@
 //! Who is asking. Made by authentication and passed first to every use case.
 
-use crate::id::{AgentId, ParticipantId, UserId};
+use crate::id::{AgentId, OrganizationId, ParticipantId, UserId};
 
 /// A human who proved who they are.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct UserCaller {
     /// The user.
     pub user: UserId,
+    /// The organization that the user belongs to.
+    pub organization: OrganizationId,
 }
 
 /// An agent that proved which one it is; it implies its owner.
@@ -16,6 +18,8 @@ pub struct AgentCaller {
     pub agent: AgentId,
     /// The user who registered it.
     pub owner: UserId,
+    /// The owner's organization.
+    pub organization: OrganizationId,
 }
 
 /// Either kind of caller, for use cases that both interfaces share.
@@ -41,6 +45,14 @@ impl Caller {
         match self {
             Self::User(caller) => caller.user,
             Self::Agent(caller) => caller.owner,
+        }
+    }
+
+    /// The organization that the accountable user belongs to: the caller's tenant.
+    pub const fn organization(self) -> OrganizationId {
+        match self {
+            Self::User(caller) => caller.organization,
+            Self::Agent(caller) => caller.organization,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::account::{ApiKey, KeyDigest, KeyKind};
 use crate::event::DomainEvent;
+use crate::id::ParticipantId;
 use crate::time::Timestamp;
 use uuid::Uuid;
 
@@ -31,4 +32,10 @@ pub trait EventPublisher: Send + Sync {
     /// Hands the event to whoever listens. Never blocks and never fails: what a socket does not
     /// get, its client finds in the store.
     fn publish(&self, event: DomainEvent);
+}
+
+/// Who is connected right now. Comes from live, authenticated sockets only, never from requests.
+pub trait Presence: Send + Sync {
+    /// Whether any socket of this user or agent is open.
+    fn is_online(&self, who: ParticipantId) -> bool;
 }

@@ -1,12 +1,14 @@
 //! The small ports, made foreseeable.
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use domain::account::{ApiKey, KeyDigest, KeyKind};
 use domain::event::DomainEvent;
-use domain::ports::{Clock, EventPublisher, IdGenerator, KeyMint};
+use domain::id::ParticipantId;
+use domain::ports::{Clock, EventPublisher, IdGenerator, KeyMint, Presence};
 use domain::time::Timestamp;
 use uuid::Uuid;
 
@@ -87,5 +89,22 @@ impl RecordingPublisher {
 impl EventPublisher for RecordingPublisher {
     fn publish(&self, event: DomainEvent) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(event);
+    }
+}
+
+/// Whoever was said to be online.
+#[derive(Default)]
+pub struct FixedPresence(Mutex<HashSet<ParticipantId>>);
+
+impl FixedPresence {
+    /// From now on `who` is online.
+    pub fn connect(&self, who: ParticipantId) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(who);
+    }
+}
+
+impl Presence for FixedPresence {
+    fn is_online(&self, who: ParticipantId) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(&who)
     }
 }

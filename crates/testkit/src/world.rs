@@ -20,7 +20,7 @@ use domain::ports::{Clock, EventPublisher, IdGenerator, KeyMint};
 use domain::time::Timestamp;
 use uuid::Uuid;
 
-use crate::fakes::{FixedClock, FixedMint, RecordingPublisher, SequentialIds};
+use crate::fakes::{FixedClock, FixedMint, FixedPresence, RecordingPublisher, SequentialIds};
 
 /// Where the clock of a new world stands: 2026-07-01, 12:00 UTC, in microseconds.
 pub const NOON: i64 = 1_782_907_200_000_000;
@@ -31,6 +31,8 @@ pub struct World {
     pub clock: Arc<FixedClock>,
     /// What was published, unless another publisher was given.
     pub publisher: Arc<RecordingPublisher>,
+    /// Who is online.
+    pub presence: Arc<FixedPresence>,
     /// The store under it all.
     pub stores: Stores,
     /// Users, agents, keys.
@@ -141,6 +143,7 @@ impl World {
         Self {
             clock: fixed,
             publisher,
+            presence: Arc::default(),
             stores,
             accounts: Arc::new(AccountService::new(accounts, clock.clone(), ids.clone(), keys)),
             chats: Arc::new(ChatService::new(chats, events.clone(), clock.clone(), ids.clone())),
@@ -171,7 +174,7 @@ impl World {
         let created = self.accounts.create_user(command).await.unwrap();
         TestUser {
             id: created.user.id,
-            caller: UserCaller { user: created.user.id },
+            caller: UserCaller { user: created.user.id, organization: created.user.organization },
             key: created.key.reveal().to_owned(),
             handle: handle.to_owned(),
         }
@@ -186,7 +189,11 @@ impl World {
         let registered = self.accounts.register_agent(owner.caller, command).await.unwrap();
         TestAgent {
             id: registered.agent.id,
-            caller: AgentCaller { agent: registered.agent.id, owner: owner.id },
+            caller: AgentCaller {
+                agent: registered.agent.id,
+                owner: owner.id,
+                organization: owner.caller.organization,
+            },
             key: registered.key.reveal().to_owned(),
             handle: registered.agent.handle.as_str().to_owned(),
         }

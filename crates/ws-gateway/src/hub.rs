@@ -15,7 +15,7 @@ use domain::caller::Caller;
 use domain::event::DomainEvent;
 use domain::id::{AgentId, ChatId, ParticipantId, UserId};
 use domain::message::Message;
-use domain::ports::EventPublisher;
+use domain::ports::{EventPublisher, Presence};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::inbox::{Inbox, Payload, Ticket, Told};
@@ -266,6 +266,16 @@ impl EventPublisher for Hub {
             DomainEvent::ActivityChanged { chat_id, activity } => {
                 self.tell_users(Topic::RoomActivity(chat_id), || payload::activity(chat_id, activity));
             }
+        }
+    }
+}
+
+impl Presence for Hub {
+    fn is_online(&self, who: ParticipantId) -> bool {
+        let sockets = self.sockets();
+        match who {
+            ParticipantId::User(user) => sockets.users.contains_key(&user),
+            ParticipantId::Agent(agent) => sockets.agents.contains_key(&agent),
         }
     }
 }

@@ -101,6 +101,7 @@ impl Topic {
 mod tests {
     use super::*;
     use domain::caller::{AgentCaller, UserCaller};
+    use domain::id::OrganizationId;
     use uuid::Uuid;
 
     const ID: &str = "0190c5a4-0000-7000-8000-00000000000a";
@@ -110,7 +111,16 @@ mod tests {
     }
 
     fn agent(id: u128) -> Caller {
-        Caller::Agent(AgentCaller { agent: AgentId::new(Uuid::from_u128(id)), owner: UserId::new(own()) })
+        agent_named(Uuid::from_u128(id))
+    }
+
+    fn agent_named(id: Uuid) -> Caller {
+        let organization = OrganizationId::new(own());
+        Caller::Agent(AgentCaller { agent: AgentId::new(id), owner: UserId::new(own()), organization })
+    }
+
+    fn user(id: Uuid) -> Caller {
+        Caller::User(UserCaller { user: UserId::new(id), organization: OrganizationId::new(own()) })
     }
 
     #[test]
@@ -130,9 +140,7 @@ mod tests {
 
     #[test]
     fn own_topics_are_for_their_owner_only() {
-        let user = Caller::User(UserCaller { user: UserId::new(own()) });
-        let stranger = Caller::User(UserCaller { user: UserId::new(Uuid::from_u128(3)) });
-        let this_agent = Caller::Agent(AgentCaller { agent: AgentId::new(own()), owner: UserId::new(own()) });
+        let (user, stranger, this_agent) = (user(own()), user(Uuid::from_u128(3)), agent_named(own()));
         for pattern in ["agent_rooms", "agent_contacts", "agent_control"] {
             let Named::Topic(topic) = Topic::parse(&format!("{pattern}:{ID}")) else { panic!("{pattern}") };
             assert_eq!(topic.access(this_agent), Access::Granted, "{pattern}");
@@ -150,7 +158,7 @@ mod tests {
     #[test]
     fn rooms_are_for_participants_and_indicators_for_humans() {
         let chat = ChatId::new(own());
-        let user = Caller::User(UserCaller { user: UserId::new(Uuid::from_u128(3)) });
+        let user = user(Uuid::from_u128(3));
         assert_eq!(Topic::ChatRoom(chat).access(agent(4)), Access::Participant(chat));
         assert_eq!(Topic::RoomParticipants(chat).access(user), Access::Participant(chat));
         assert_eq!(Topic::RoomActivity(chat).access(user), Access::Participant(chat));

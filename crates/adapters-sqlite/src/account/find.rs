@@ -2,44 +2,58 @@
 
 use diesel::dsl::count_star;
 use diesel::prelude::*;
+use diesel::sql_types::{Binary, Nullable};
 use diesel::sqlite::SqliteConnection;
-use domain::account::{Agent, KeyDigest, Principal, StoredKey, User};
-use domain::id::{AgentId, UserId};
+use domain::account::{Agent, KeyDigest, StoredKey, User};
+use domain::caller::{AgentCaller, Caller, UserCaller};
+use domain::id::{AgentId, OrganizationId, UserId};
 use domain::page::{Page, PageRequest, Position};
 
 use super::row::{AgentRow, UserRow};
 use crate::error::Fault;
 use crate::row;
-use crate::schema::{agents, api_keys, users};
+use crate::schema::{agents, users};
 
-/// Digest, user, agent, and the agent's owner.
-type KeyColumns = (Vec<u8>, Option<Vec<u8>>, Option<Vec<u8>>, Option<Vec<u8>>);
+/// A key, and whom it stands for: a user, or an agent with its owner.
+#[derive(QueryableByName)]
+struct KeyRow {
+    #[diesel(sql_type = Binary)]
+    digest: Vec<u8>,
+    #[diesel(sql_type = Nullable<Binary>)]
+    agent_id: Option<Vec<u8>>,
+    #[diesel(sql_type = Binary)]
+    user_id: Vec<u8>,
+    #[diesel(sql_type = Binary)]
+    organization_id: Vec<u8>,
+}
+
+/// The key of a deleted agent has no user to it, and is not found.
+const FIND_KEY: &str = "SELECT key.digest, agent.id AS agent_id, user.id AS user_id, user.organization_id \
+     FROM api_keys AS key \
+     LEFT JOIN agents AS agent ON agent.id = key.agent_id AND agent.deleted_at IS NULL \
+     JOIN users AS user ON user.id = coalesce(key.user_id, agent.owner_id) \
+     WHERE key.digest = ?1 AND key.revoked_at IS NULL";
 
 pub(super) fn key_on(
     connection: &mut SqliteConnection,
     digest: KeyDigest,
 ) -> Result<Option<StoredKey>, Fault> {
-    let found = api_keys::table
-        .left_join(
-            agents::table.on(api_keys::agent_id.eq(agents::id.nullable()).and(agents::deleted_at.is_null())),
-        )
-        .filter(api_keys::digest.eq(digest.bytes().as_slice()))
-        .filter(api_keys::revoked_at.is_null())
-        .select((api_keys::digest, api_keys::user_id, agents::id.nullable(), agents::owner_id.nullable()))
-        .first::<KeyColumns>(connection)
+    let found = diesel::sql_query(FIND_KEY)
+        .bind::<Binary, _>(digest.bytes().as_slice())
+        .get_result::<KeyRow>(connection)
         .optional()?;
-    let Some((stored, user, agent, owner)) = found else { return Ok(None) };
-    let stored =
-        <[u8; 32]>::try_from(stored).map_err(|_| Fault::Row("a digest of another length".to_owned()))?;
-    let principal = match (user, agent, owner) {
-        (Some(user), None, None) => Principal::User(row::user_id(&user)?),
-        (None, Some(agent), Some(owner)) => {
-            Principal::Agent { agent: row::agent_id(&agent)?, owner: row::user_id(&owner)? }
+    let Some(found) = found else { return Ok(None) };
+    let stored = <[u8; 32]>::try_from(found.digest)
+        .map_err(|_| Fault::Row("a digest of another length".to_owned()))?;
+    let user = row::user_id(&found.user_id)?;
+    let organization = OrganizationId::new(row::uuid(&found.organization_id)?);
+    let holder = match found.agent_id {
+        None => Caller::User(UserCaller { user, organization }),
+        Some(agent) => {
+            Caller::Agent(AgentCaller { agent: row::agent_id(&agent)?, owner: user, organization })
         }
-        // The key of a deleted agent.
-        _ => return Ok(None),
     };
-    Ok(Some(StoredKey { digest: KeyDigest::new(stored), principal }))
+    Ok(Some(StoredKey { digest: KeyDigest::new(stored), holder }))
 }
 
 pub(super) fn user_on(connection: &mut SqliteConnection, id: UserId) -> Result<Option<User>, Fault> {

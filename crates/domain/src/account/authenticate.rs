@@ -1,8 +1,7 @@
 //! Finding out who presents a key.
 
-use super::key::Principal;
 use super::service::AccountService;
-use crate::caller::{AgentCaller, Caller, UserCaller};
+use crate::caller::{AgentCaller, Caller};
 use crate::id::AgentId;
 use crate::store::StoreError;
 
@@ -25,10 +24,7 @@ impl AccountService {
     pub async fn authenticate(&self, presented: &str) -> Result<Caller, AuthenticateError> {
         let digest = self.keys.digest(presented);
         match self.accounts.find_key(digest).await? {
-            Some(key) if key.digest == digest => Ok(match key.principal {
-                Principal::User(user) => Caller::User(UserCaller { user }),
-                Principal::Agent { agent, owner } => Caller::Agent(AgentCaller { agent, owner }),
-            }),
+            Some(key) if key.digest == digest => Ok(key.holder),
             _ => Err(AuthenticateError::Unauthorized),
         }
     }
@@ -44,7 +40,9 @@ impl AccountService {
             Caller::Agent(caller) if caller.agent == agent => Ok(caller),
             Caller::Agent(_) => Err(AuthenticateError::NotThisAgent),
             Caller::User(caller) => match self.accounts.find_agent(agent).await? {
-                Some(found) if found.owner == caller.user => Ok(AgentCaller { agent, owner: caller.user }),
+                Some(found) if found.owner == caller.user => {
+                    Ok(AgentCaller { agent, owner: caller.user, organization: caller.organization })
+                }
                 _ => Err(AuthenticateError::NotThisAgent),
             },
         }

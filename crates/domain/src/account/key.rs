@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use crate::id::{AgentId, ApiKeyId, UserId};
+use crate::caller::Caller;
+use crate::id::ApiKeyId;
 
 /// Whose key it is; decides the prefix.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -92,25 +93,11 @@ pub struct NewKey {
     pub digest: KeyDigest,
 }
 
-/// Whom a key stands for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Principal {
-    /// A human.
-    User(UserId),
-    /// An agent, and its owner.
-    Agent {
-        /// The agent.
-        agent: AgentId,
-        /// Its owner.
-        owner: UserId,
-    },
-}
-
 /// A valid key as stored: not revoked, and its holder not deleted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StoredKey {
     /// Digest of the secret.
     pub digest: KeyDigest,
     /// Whom it stands for.
-    pub principal: Principal,
+    pub holder: Caller,
 }

@@ -22,7 +22,7 @@ pub use agent::{Agent, AgentDescription, AgentKind, AgentName, NewAgent};
 pub use authenticate::AuthenticateError;
 pub use create_user::{CreateUser, CreateUserError, CreatedUser, parse_email, parse_person_name};
 pub use handle::{AgentHandle, Slug, UserHandle, normalize_handle};
-pub use key::{ApiKey, KeyDigest, KeyKind, NewKey, Principal, StoredKey};
+pub use key::{ApiKey, KeyDigest, KeyKind, NewKey, StoredKey};
 pub use port::{AccountRepository, CreateUserRefused, RegisterRefused};
 pub use register::{RegisterAgent, RegisterError, RegisteredAgent};
 pub use service::AccountService;

@@ -61,7 +61,8 @@ pub async fn names_are_unique_and_slugs_are_numbered(world: World) {
     };
     let outcome = world.accounts.register_agent(ann.caller, again.clone()).await;
     assert!(matches!(outcome, Err(RegisterError::NameTaken)), "{outcome:?}");
-    let nobody = domain::caller::UserCaller { user: domain::id::UserId::new(uuid::Uuid::nil()) };
+    let nobody =
+        domain::caller::UserCaller { user: domain::id::UserId::new(uuid::Uuid::nil()), ..ann.caller };
     let outcome = world.accounts.register_agent(nobody, again).await;
     assert!(matches!(outcome, Err(RegisterError::OwnerGone)), "{outcome:?}");
 }

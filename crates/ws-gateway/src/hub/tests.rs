@@ -4,7 +4,7 @@ use super::*;
 use domain::activity::AgentActivity;
 use domain::caller::{AgentCaller, UserCaller};
 use domain::chat::{Participant, ParticipantStatus, Role};
-use domain::id::MessageId;
+use domain::id::{MessageId, OrganizationId};
 use domain::message::MessageKind;
 use domain::time::Timestamp;
 use uuid::Uuid;
@@ -16,9 +16,10 @@ use crate::outbox::Outbox;
 use crate::task::Socket;
 
 const ROOM: ChatId = ChatId::new(Uuid::from_u128(1));
+const HOUSE: OrganizationId = OrganizationId::new(Uuid::from_u128(2));
 
 fn user(number: u128) -> Caller {
-    Caller::User(UserCaller { user: UserId::new(Uuid::from_u128(number)) })
+    Caller::User(UserCaller { user: UserId::new(Uuid::from_u128(number)), organization: HOUSE })
 }
 
 fn agent_id(number: u128) -> AgentId {
@@ -26,7 +27,8 @@ fn agent_id(number: u128) -> AgentId {
 }
 
 fn agent(number: u128) -> Caller {
-    Caller::Agent(AgentCaller { agent: agent_id(number), owner: UserId::new(Uuid::from_u128(100)) })
+    let owner = UserId::new(Uuid::from_u128(100));
+    Caller::Agent(AgentCaller { agent: agent_id(number), owner, organization: HOUSE })
 }
 
 fn message(sequence: i64, content: &str) -> Message {

@@ -2,21 +2,23 @@
 
 use super::*;
 use domain::caller::{AgentCaller, UserCaller};
-use domain::id::{AgentId, UserId, parse_uuid};
+use domain::id::{AgentId, OrganizationId, UserId, parse_uuid};
 
 const A1: &str = "0190c5a4-0000-7000-8000-0000000000a1";
 const A2: &str = "0190c5a4-0000-7000-8000-0000000000a2";
 const U1: &str = "0190c5a4-0000-7000-8000-0000000000f1";
 const R1: &str = "0190c5a4-0000-7000-8000-0000000000c1";
 
+const HOUSE: OrganizationId = OrganizationId::new(uuid::Uuid::nil());
+
 fn agent() -> Connection {
     let (agent, owner) = (AgentId::new(parse_uuid(A1).unwrap()), UserId::new(parse_uuid(U1).unwrap()));
-    Connection::new(Version::V2, Caller::Agent(AgentCaller { agent, owner }), 100)
+    Connection::new(Version::V2, Caller::Agent(AgentCaller { agent, owner, organization: HOUSE }), 100)
 }
 
 fn user() -> Connection {
     let user = UserId::new(parse_uuid(U1).unwrap());
-    Connection::new(Version::V2, Caller::User(UserCaller { user }), 100)
+    Connection::new(Version::V2, Caller::User(UserCaller { user, organization: HOUSE }), 100)
 }
 
 /// Hands a text in, lets every room be entered, and gives the texts that go out.
@@ -162,7 +164,7 @@ fn the_server_ends_a_stay_once() {
 
 #[test]
 fn topics_are_bounded() {
-    let caller = Caller::User(UserCaller { user: UserId::new(parse_uuid(U1).unwrap()) });
+    let caller = Caller::User(UserCaller { user: UserId::new(parse_uuid(U1).unwrap()), organization: HOUSE });
     let mut connection = Connection::new(Version::V2, caller, 1);
     let (rooms, agents) = (format!("user_rooms:{U1}"), format!("user_agents:{U1}"));
     sent(&mut connection, 1, &join("1", &rooms));

@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::caller::{AgentCaller, UserCaller};
-use crate::id::AgentId;
+use crate::id::{AgentId, OrganizationId};
 use uuid::Uuid;
 
+const HOUSE: OrganizationId = OrganizationId::new(Uuid::from_u128(9));
 const ANN: UserId = UserId::new(Uuid::from_u128(1));
 const BEN: UserId = UserId::new(Uuid::from_u128(2));
 const BOT: AgentId = AgentId::new(Uuid::from_u128(11));
@@ -12,11 +13,11 @@ const SIBLING: AgentId = AgentId::new(Uuid::from_u128(12));
 const FOREIGN: AgentId = AgentId::new(Uuid::from_u128(13));
 
 fn ann() -> Caller {
-    Caller::User(UserCaller { user: ANN })
+    Caller::User(UserCaller { user: ANN, organization: HOUSE })
 }
 
 fn bot() -> Caller {
-    Caller::Agent(AgentCaller { agent: BOT, owner: ANN })
+    Caller::Agent(AgentCaller { agent: BOT, owner: ANN, organization: HOUSE })
 }
 
 fn agent(id: AgentId, owner: UserId) -> Candidate {
