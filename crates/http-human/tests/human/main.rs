@@ -4,6 +4,7 @@
 mod access;
 mod agents;
 mod chats;
+mod credentials;
 mod harness;
 mod history;
 mod messages;
