@@ -1,6 +1,6 @@
 //! The ports that are not stores: time, ids, secrets, and the event bus.
 
-use crate::account::{ApiKey, KeyDigest, KeyKind};
+use crate::account::{ApiKey, KeyDigest, KeyKind, TokenClaims};
 use crate::event::DomainEvent;
 use crate::id::ParticipantId;
 use crate::time::Timestamp;
@@ -25,6 +25,16 @@ pub trait KeyMint: Send + Sync {
 
     /// The SHA-256 digest under which a presented key is stored.
     fn digest(&self, presented: &str) -> KeyDigest;
+}
+
+/// Signs tokens and looks at their signatures.
+pub trait TokenMint: Send + Sync {
+    /// The text of a token that says `claims`.
+    fn sign(&self, claims: &TokenClaims) -> String;
+
+    /// What `presented` says, if one of this installation's keys signed it for this
+    /// installation; whether it is still good is not looked at.
+    fn verify(&self, presented: &str) -> Option<TokenClaims>;
 }
 
 /// Tells connected clients what happened. Called after the commit, in commit order.

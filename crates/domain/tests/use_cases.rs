@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use domain::account::AuthenticateError;
+use domain::caller::Caller;
 use domain::chat::{AddParticipantError, AddRefused, ParticipantStatus, ReadChatError, Role};
 use domain::delivery::{AdvanceError, DeliveryStatus, DeliveryStep, FailureText};
 use domain::event::DomainEvent;
@@ -71,12 +72,14 @@ async fn a_key_acts_as_itself_and_as_its_owners_agents() {
     assert_eq!(world.accounts.authenticate(&ann.key).await.unwrap(), ann.caller.into());
     assert_eq!(world.accounts.authenticate(&bot.key).await.unwrap(), bot.caller.into());
     assert!(matches!(world.accounts.authenticate("thnv_u_x").await, Err(AuthenticateError::Unauthorized)));
-    for (key, granted) in [(&ann.key, true), (&bot.key, true), (&ben.key, false)] {
-        let outcome = world.accounts.authenticate_as(key, bot.id).await;
+    for (caller, granted) in
+        [(ann.caller.into(), true), (Caller::from(bot.caller), true), (ben.caller.into(), false)]
+    {
+        let outcome = world.accounts.act_as(caller, bot.id).await;
         assert_eq!(outcome.is_ok(), granted, "{outcome:?}");
     }
     let sibling = world.agent(&ann, "Sibling").await;
-    let outcome = world.accounts.authenticate_as(&sibling.key, bot.id).await;
+    let outcome = world.accounts.act_as(sibling.caller.into(), bot.id).await;
     assert!(matches!(outcome, Err(AuthenticateError::NotThisAgent)));
 }
 

@@ -30,6 +30,12 @@ pub enum Command {
         #[command(subcommand)]
         command: UserCommand,
     },
+    /// Make tokens for humans, as a login would.
+    Token {
+        /// What to do.
+        #[command(subcommand)]
+        command: TokenCommand,
+    },
 }
 
 /// What to do with users.
@@ -51,6 +57,27 @@ pub struct CreateUserArguments {
     /// Full name.
     #[arg(long)]
     pub name: String,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What to do with tokens.
+#[derive(Subcommand, Debug)]
+pub enum TokenCommand {
+    /// Make a token for a user and print it. Works while a server runs on the same store.
+    Issue(IssueTokenArguments),
+}
+
+/// The token to be made.
+#[derive(Args, Debug)]
+pub struct IssueTokenArguments {
+    /// The handle of the user.
+    #[arg(long, value_name = "HANDLE")]
+    pub user: String,
+    /// How long the token is good, in seconds: 900 at the most.
+    #[arg(long, value_name = "SECONDS", default_value_t = 900)]
+    pub ttl: u64,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,

@@ -12,13 +12,16 @@ mod lock;
 mod ports;
 mod serve;
 mod telemetry;
+mod token;
+mod token_keys;
+mod tokens;
 mod user;
 mod welcome;
 mod wiring;
 
 pub use failure::Failure;
 
-use cli::{Cli, Command, UserCommand};
+use cli::{Cli, Command, TokenCommand, UserCommand};
 
 /// Runs one command to its end.
 ///
@@ -36,6 +39,9 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Serve => runtime.block_on(serve::serve(config)),
         Command::User { command: UserCommand::Create(arguments) } => {
             runtime.block_on(user::create(&config, arguments))
+        }
+        Command::Token { command: TokenCommand::Issue(arguments) } => {
+            runtime.block_on(token::issue(&config, arguments))
         }
     }
 }

@@ -47,7 +47,8 @@ impl KeyMint for RandomKeys {
     }
 }
 
-fn random<const N: usize>() -> [u8; N] {
+/// Bytes that nobody can guess.
+pub(crate) fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     // Without randomness no id and no key is safe to give out; every system we run on has it.
     getrandom::fill(&mut bytes).expect("the system's random source answers");

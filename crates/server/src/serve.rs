@@ -36,7 +36,7 @@ pub(crate) async fn serve(config: Config) -> Result<(), Failure> {
         Location::Memory => None,
     };
     let store = wiring::open_store(&config)?;
-    let wiring = Wiring::new(&config, store);
+    let wiring = Wiring::new(&config, store)?;
     let outcome = run(&config, &wiring).await;
     wiring.store.close();
     outcome
@@ -81,6 +81,7 @@ fn bind(
     let sockets = web::Data::new(SocketContext {
         hub: wiring.hub.clone(),
         accounts: wiring.accounts.clone(),
+        tokens: wiring.tokens.clone(),
         chats: wiring.chats.clone(),
         activity: wiring.activity.clone(),
     });
@@ -90,6 +91,7 @@ fn bind(
             .app_data(readiness.clone())
             .app_data(sockets.clone())
             .app_data(web::Data::from(wiring.accounts.clone()))
+            .app_data(web::Data::from(wiring.tokens.clone()))
             .app_data(web::Data::from(wiring.chats.clone()))
             .app_data(web::Data::from(wiring.messages.clone()))
             .app_data(web::Data::from(wiring.deliveries.clone()))

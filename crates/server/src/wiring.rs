@@ -2,18 +2,19 @@
 
 use std::sync::Arc;
 
-use adapters_sqlite::SqliteStore;
-use domain::account::AccountService;
+use adapters_sqlite::{Location, SqliteStore};
+use domain::account::{AccountService, TokenService};
 use domain::activity::ActivityService;
 use domain::chat::ChatService;
 use domain::delivery::DeliveryService;
 use domain::message::MessageService;
-use domain::ports::{Clock, EventPublisher, IdGenerator, KeyMint};
+use domain::ports::{Clock, EventPublisher, IdGenerator, KeyMint, TokenMint};
 use ws_gateway::{Hub, HubConfig};
 
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::ports::{RandomIds, RandomKeys, SystemClock};
+use crate::token_keys;
 
 /// Everything that a running server needs, built once.
 #[derive(Clone)]
@@ -21,6 +22,7 @@ pub(crate) struct Wiring {
     pub(crate) store: Arc<SqliteStore>,
     pub(crate) hub: Arc<Hub>,
     pub(crate) accounts: Arc<AccountService>,
+    pub(crate) tokens: Arc<TokenService>,
     pub(crate) chats: Arc<ChatService>,
     pub(crate) messages: Arc<MessageService>,
     pub(crate) deliveries: Arc<DeliveryService>,
@@ -39,9 +41,22 @@ pub(crate) fn accounts(store: Arc<SqliteStore>) -> AccountService {
     AccountService::new(store, Arc::new(SystemClock), Arc::new(RandomIds), Arc::new(RandomKeys))
 }
 
+/// What signs tokens: the keys beside the store, or for a store in memory keys as short-lived.
+pub(crate) fn token_mint(config: &Config) -> Result<Arc<dyn TokenMint>, Failure> {
+    Ok(match &config.store {
+        Location::File(path) => Arc::new(token_keys::beside(path)?),
+        Location::Memory => Arc::new(token_keys::ephemeral()),
+    })
+}
+
+/// The use cases on tokens alone, for commands.
+pub(crate) fn tokens(store: Arc<SqliteStore>, mint: Arc<dyn TokenMint>) -> TokenService {
+    TokenService::new(store, Arc::new(SystemClock), mint)
+}
+
 impl Wiring {
     /// Builds every service on `store`.
-    pub(crate) fn new(config: &Config, store: Arc<SqliteStore>) -> Self {
+    pub(crate) fn new(config: &Config, store: Arc<SqliteStore>) -> Result<Self, Failure> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let ids: Arc<dyn IdGenerator> = Arc::new(RandomIds);
         let keys: Arc<dyn KeyMint> = Arc::new(RandomKeys);
@@ -51,7 +66,8 @@ impl Wiring {
             ..HubConfig::default()
         });
         let events: Arc<dyn EventPublisher> = hub.clone();
-        Self {
+        Ok(Self {
+            tokens: Arc::new(tokens(store.clone(), token_mint(config)?)),
             accounts: Arc::new(AccountService::new(store.clone(), clock.clone(), ids.clone(), keys)),
             chats: Arc::new(ChatService::new(store.clone(), events.clone(), clock.clone(), ids.clone())),
             messages: Arc::new(MessageService::new(
@@ -70,6 +86,6 @@ impl Wiring {
             activity: Arc::new(ActivityService::new(store.clone(), events, clock)),
             store,
             hub,
-        }
+        })
     }
 }

@@ -8,5 +8,5 @@ pub mod contract;
 mod fakes;
 mod world;
 
-pub use fakes::{FixedClock, FixedMint, FixedPresence, RecordingPublisher, SequentialIds};
+pub use fakes::{FixedClock, FixedMint, FixedPresence, PlainTokens, RecordingPublisher, SequentialIds};
 pub use world::{NOON, Stores, TestAgent, TestUser, World};

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use adapters_sqlite::{Location, SqliteStore};
 use domain::account::{
-    AccountRepository, AccountService, AgentDescription, AgentName, CreateUser, RegisterAgent, UserHandle,
-    parse_email, parse_person_name,
+    AccountRepository, AccountService, AgentDescription, AgentName, CreateUser, IssueToken,
+    MAX_TOKEN_LIFETIME, RegisterAgent, TokenService, UserHandle, parse_email, parse_person_name,
 };
 use domain::activity::ActivityService;
 use domain::caller::{AgentCaller, Caller, UserCaller};
@@ -20,7 +20,7 @@ use domain::ports::{Clock, EventPublisher, IdGenerator, KeyMint};
 use domain::time::Timestamp;
 use uuid::Uuid;
 
-use crate::fakes::{FixedClock, FixedMint, FixedPresence, RecordingPublisher, SequentialIds};
+use crate::fakes::{FixedClock, FixedMint, FixedPresence, PlainTokens, RecordingPublisher, SequentialIds};
 
 /// Where the clock of a new world stands: 2026-07-01, 12:00 UTC, in microseconds.
 pub const NOON: i64 = 1_782_907_200_000_000;
@@ -37,6 +37,8 @@ pub struct World {
     pub stores: Stores,
     /// Users, agents, keys.
     pub accounts: Arc<AccountService>,
+    /// Tokens of users.
+    pub tokens: Arc<TokenService>,
     /// Rooms and participants.
     pub chats: Arc<ChatService>,
     /// Messages and events.
@@ -145,6 +147,7 @@ impl World {
             publisher,
             presence: Arc::default(),
             stores,
+            tokens: Arc::new(TokenService::new(accounts.clone(), clock.clone(), Arc::new(PlainTokens))),
             accounts: Arc::new(AccountService::new(accounts, clock.clone(), ids.clone(), keys)),
             chats: Arc::new(ChatService::new(chats, events.clone(), clock.clone(), ids.clone())),
             messages: Arc::new(MessageService::new(
@@ -178,6 +181,13 @@ impl World {
             key: created.key.reveal().to_owned(),
             handle: handle.to_owned(),
         }
+    }
+
+    /// A token of `user` that is good for fifteen minutes.
+    pub async fn token(&self, user: &TestUser) -> String {
+        let command =
+            IssueToken { user: UserHandle::new(&user.handle).unwrap(), lifetime: MAX_TOKEN_LIFETIME };
+        self.tokens.issue(command).await.unwrap().token
     }
 
     /// A new agent of `owner` with this name.

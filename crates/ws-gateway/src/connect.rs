@@ -8,6 +8,8 @@ use actix_web::{Error, FromRequest, HttpRequest, HttpResponse};
 use domain::account::AuthenticateError;
 use domain::caller::Caller;
 use domain::id::AgentId;
+use http_wire::auth::Credential;
+use http_wire::auth::credential::{MAX_KEY_BYTES, MAX_TOKEN_BYTES};
 use http_wire::error::{ApiError, ErrorCode};
 
 use crate::SocketContext;
@@ -20,9 +22,6 @@ use crate::task::Socket;
 
 /// The most bytes of an inbound message; clients send far smaller ones.
 const MAX_INBOUND_BYTES: usize = 64 * 1024;
-
-/// The most bytes of a credential that is looked at.
-const MAX_CREDENTIAL_BYTES: usize = 512;
 
 /// After how many seconds a refused client may try again.
 const RETRY_SECONDS: u32 = 5;
@@ -106,18 +105,14 @@ async fn authenticate(
         text.filter(|text| !text.is_empty())
     };
     let credential = header("x-auth-token")
-        .or_else(|| header("x-api-key"))
-        .or(parameters.token.as_deref())
-        .or(parameters.api_key.as_deref())
-        .filter(|credential| credential.len() <= MAX_CREDENTIAL_BYTES)
+        .map(token_or_key)
+        .or_else(|| header("x-api-key").map(Credential::Key))
+        .or_else(|| parameters.token.as_deref().map(token_or_key))
+        .or_else(|| parameters.api_key.as_deref().map(Credential::Key))
         .ok_or_else(forbidden)?;
-    let authenticated = match parameters.agent_id.as_deref() {
-        None => context.accounts.authenticate(credential).await,
-        Some(agent) => {
-            let agent = AgentId::parse(agent).ok_or_else(forbidden)?;
-            context.accounts.authenticate_as(credential, agent).await.map(Caller::Agent)
-        }
-    };
+    let agent = parameters.agent_id.as_deref();
+    let agent = agent.map(|agent| AgentId::parse(agent).ok_or_else(forbidden)).transpose()?;
+    let authenticated = identify(context, credential, agent).await;
     authenticated.map_err(|error| match error {
         // Not 401: clients take that for a passing fault and try for ever.
         AuthenticateError::Unauthorized | AuthenticateError::NotThisAgent => forbidden(),
@@ -127,6 +122,29 @@ async fn authenticate(
                 .with_cause(error)
         }
     })
+}
+
+async fn identify(
+    context: &SocketContext,
+    credential: Credential<'_>,
+    agent: Option<AgentId>,
+) -> Result<Caller, AuthenticateError> {
+    let caller = match credential {
+        Credential::Key(key) if key.len() <= MAX_KEY_BYTES => context.accounts.authenticate(key).await?,
+        Credential::Token(token) if token.len() <= MAX_TOKEN_BYTES => {
+            context.tokens.authenticate(token).await?.into()
+        }
+        Credential::Key(_) | Credential::Token(_) => return Err(AuthenticateError::Unauthorized),
+    };
+    match agent {
+        None => Ok(caller),
+        Some(agent) => context.accounts.act_as(caller, agent).await.map(Caller::Agent),
+    }
+}
+
+/// Some clients put their key where a token belongs. A token has dots, a key never does.
+fn token_or_key(text: &str) -> Credential<'_> {
+    if text.contains('.') { Credential::Token(text) } else { Credential::Key(text) }
 }
 
 fn forbidden() -> ApiError {

@@ -27,7 +27,7 @@ pub mod topic;
 use std::sync::Arc;
 
 use actix_web::web;
-use domain::account::AccountService;
+use domain::account::{AccountService, TokenService};
 use domain::activity::ActivityService;
 use domain::chat::ChatService;
 
@@ -38,8 +38,10 @@ pub use hub::{Hub, HubConfig};
 pub struct SocketContext {
     /// Who joined what.
     pub hub: Arc<Hub>,
-    /// For credentials.
+    /// For keys.
     pub accounts: Arc<AccountService>,
+    /// For tokens.
+    pub tokens: Arc<TokenService>,
     /// For access to rooms.
     pub chats: Arc<ChatService>,
     /// For the snapshot of a room's indicators.

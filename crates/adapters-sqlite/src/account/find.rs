@@ -62,6 +62,18 @@ pub(super) fn user_on(connection: &mut SqliteConnection, id: UserId) -> Result<O
     found.map(UserRow::into_user).transpose()
 }
 
+pub(super) fn user_of_handle_on(
+    connection: &mut SqliteConnection,
+    handle: &str,
+) -> Result<Option<User>, Fault> {
+    let found = users::table
+        .filter(users::handle.eq(handle))
+        .select(UserRow::as_select())
+        .first(connection)
+        .optional()?;
+    found.map(UserRow::into_user).transpose()
+}
+
 pub(super) fn agent_on(connection: &mut SqliteConnection, id: AgentId) -> Result<Option<Agent>, Fault> {
     let found = agents::table
         .find(row::bytes(id.uuid()))

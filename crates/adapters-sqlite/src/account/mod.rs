@@ -10,7 +10,7 @@ mod tests;
 use async_trait::async_trait;
 use domain::account::{
     AccountRepository, Agent, CreateUserRefused, KeyDigest, NewAgent, NewUser, RegisterRefused, StoredKey,
-    User,
+    User, UserHandle,
 };
 use domain::id::{AgentId, UserId};
 use domain::page::{Page, PageRequest};
@@ -40,6 +40,11 @@ impl AccountRepository for SqliteStore {
 
     async fn find_user(&self, id: UserId) -> Result<Option<User>, StoreError> {
         self.read(move |connection| find::user_on(connection, id)).await
+    }
+
+    async fn find_user_by_handle(&self, handle: &UserHandle) -> Result<Option<User>, StoreError> {
+        let handle = handle.as_str().to_owned();
+        self.read(move |connection| find::user_of_handle_on(connection, &handle)).await
     }
 
     async fn find_agent(&self, id: AgentId) -> Result<Option<Agent>, StoreError> {

@@ -29,14 +29,9 @@ impl AccountService {
         }
     }
 
-    /// Whom `presented` stands for when it asks to act as `agent` (`websocket` 1.2): an agent's
-    /// key only as itself, a user's key as any agent that the user owns.
-    pub async fn authenticate_as(
-        &self,
-        presented: &str,
-        agent: AgentId,
-    ) -> Result<AgentCaller, AuthenticateError> {
-        match self.authenticate(presented).await? {
+    /// `caller` as `agent` (`websocket` 1.2): an agent only as itself, a user as any agent that the user owns.
+    pub async fn act_as(&self, caller: Caller, agent: AgentId) -> Result<AgentCaller, AuthenticateError> {
+        match caller {
             Caller::Agent(caller) if caller.agent == agent => Ok(caller),
             Caller::Agent(_) => Err(AuthenticateError::NotThisAgent),
             Caller::User(caller) => match self.accounts.find_agent(agent).await? {

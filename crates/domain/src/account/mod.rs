@@ -16,6 +16,7 @@ mod list_agents;
 mod port;
 mod register;
 mod service;
+mod token;
 mod user;
 
 pub use agent::{Agent, AgentDescription, AgentKind, AgentName, NewAgent};
@@ -26,4 +27,5 @@ pub use key::{ApiKey, KeyDigest, KeyKind, NewKey, StoredKey};
 pub use port::{AccountRepository, CreateUserRefused, RegisterRefused};
 pub use register::{RegisterAgent, RegisterError, RegisteredAgent};
 pub use service::AccountService;
+pub use token::{IssueToken, IssueTokenError, IssuedToken, MAX_TOKEN_LIFETIME, TokenClaims, TokenService};
 pub use user::{NewUser, PersonName, User};

@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 
 use super::agent::{Agent, NewAgent};
+use super::handle::UserHandle;
 use super::key::{KeyDigest, StoredKey};
 use super::user::{NewUser, User};
 use crate::id::{AgentId, UserId};
@@ -46,6 +47,9 @@ pub trait AccountRepository: Send + Sync {
 
     /// A user by id.
     async fn find_user(&self, id: UserId) -> Result<Option<User>, StoreError>;
+
+    /// A user by handle.
+    async fn find_user_by_handle(&self, handle: &UserHandle) -> Result<Option<User>, StoreError>;
 
     /// An agent by id, unless it was deleted.
     async fn find_agent(&self, id: AgentId) -> Result<Option<Agent>, StoreError>;

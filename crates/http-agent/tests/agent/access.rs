@@ -153,3 +153,22 @@ async fn a_store_that_cannot_work_is_503() {
         assert_eq!(answer.refusal(), (503, "service_unavailable", vec![]));
     }
 }
+
+/// A valid token is a human's, and humans are refused; any other is no credential at all.
+#[actix_web::test]
+async fn a_token_is_forbidden_when_it_is_good_and_unauthorized_when_not() {
+    let api = Api::new().await;
+    let good = api.world.token(&api.ann).await;
+    for (token, expected) in [(good.as_str(), (403, "forbidden")), ("no.such.token", (401, "unauthorized"))] {
+        for path in ["/me", "/nowhere"] {
+            let request = TestRequest::get().uri(&format!("/api/v1/agent{path}"));
+            let request = request.insert_header(("authorization", format!("Bearer {token}")));
+            assert_eq!(api.send(request).await.code(), expected, "{token} {path}");
+        }
+    }
+    let beside = TestRequest::get()
+        .uri("/api/v1/agent/me")
+        .insert_header(("x-api-key", api.helper.key.clone()))
+        .insert_header(("authorization", format!("Bearer {good}")));
+    assert_eq!(api.send(beside).await.status, 200, "the key counts");
+}

@@ -73,6 +73,7 @@ impl Api {
         let app = App::new()
             .wrap(RequestScope)
             .app_data(web::Data::from(world.accounts.clone()))
+            .app_data(web::Data::from(world.tokens.clone()))
             .app_data(web::Data::from(world.chats.clone()))
             .app_data(web::Data::from(world.messages.clone()))
             .app_data(web::Data::from(world.deliveries.clone()))

@@ -12,7 +12,7 @@ use actix_web::body::MessageBody;
 use actix_web::dev::{Payload, ServiceRequest, ServiceResponse};
 use actix_web::middleware::Next;
 use actix_web::{Error, FromRequest, HttpMessage, HttpRequest, web};
-use domain::account::AccountService;
+use domain::account::{AccountService, TokenService};
 use domain::caller::{AgentCaller, Caller, UserCaller};
 
 use crate::error::{ApiError, ErrorCode, unauthorized};
@@ -53,7 +53,7 @@ pub async fn any_caller<B: MessageBody + 'static>(
     next.call(request).await
 }
 
-/// A token is never valid: nothing issues any, and an API key is none.
+/// A token counts only where a service for tokens is mounted.
 async fn authenticate(
     request: &ServiceRequest,
     credential: Option<Credential<'_>>,
@@ -63,7 +63,11 @@ async fn authenticate(
         .ok_or_else(|| ApiError::defect("the account service is not registered"))?;
     match credential {
         Some(Credential::Key(key)) => Ok(accounts.authenticate(key).await?),
-        Some(Credential::Token(_)) | None => Err(unauthorized()),
+        Some(Credential::Token(token)) => match request.app_data::<web::Data<TokenService>>() {
+            Some(tokens) => Ok(tokens.authenticate(token).await?.into()),
+            None => Err(unauthorized()),
+        },
+        None => Err(unauthorized()),
     }
 }
 

@@ -22,7 +22,11 @@ fn user(handle: &str, email: &str) -> CreateUser {
 /// A handle or an address, in any case, is one user's; what is read is what was written.
 pub async fn handles_and_addresses_are_taken_once(world: World) {
     let created = world.accounts.create_user(user("ann", "Ann@example.org")).await.unwrap().user;
-    assert_eq!(world.stores.accounts.find_user(created.id).await.unwrap(), Some(created));
+    assert_eq!(world.stores.accounts.find_user(created.id).await.unwrap(), Some(created.clone()));
+    let by_handle = world.stores.accounts.find_user_by_handle(&created.handle).await.unwrap();
+    assert_eq!(by_handle, Some(created));
+    let nobody = UserHandle::new("nobody").unwrap();
+    assert_eq!(world.stores.accounts.find_user_by_handle(&nobody).await.unwrap(), None);
     let outcome = world.accounts.create_user(user("ann", "other@example.org")).await;
     assert!(matches!(outcome, Err(CreateUserError::HandleTaken)), "{outcome:?}");
     let outcome = world.accounts.create_user(user("other", "ANN@EXAMPLE.ORG")).await;

@@ -242,6 +242,7 @@ async fn a_socket_that_is_dropped_leaves_nothing_behind() {
     let context = SocketContext {
         hub: hub.clone(),
         accounts: world.accounts.clone(),
+        tokens: world.tokens.clone(),
         chats: world.chats.clone(),
         activity: world.activity.clone(),
     };

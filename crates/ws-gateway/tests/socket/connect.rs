@@ -1,5 +1,7 @@
 //! Who may open a socket, as whom, and what the others are told (`websocket` 1).
 
+use std::time::Duration;
+
 use serde_json::json;
 use ws_gateway::HubConfig;
 
@@ -32,6 +34,37 @@ async fn a_header_wins_over_the_query_and_a_token_over_a_key() {
         owns(&mut socket, as_one.clone()).await;
         socket.refused("2", &format!("user_rooms:{}", bench.ann.id), "unauthorized").await;
     }
+    bench.end().await;
+}
+
+/// A token opens the socket of its user, from the query or a header, and of the user's agents.
+#[actix_web::test]
+async fn a_token_stands_for_its_user() {
+    let bench = Bench::new().await;
+    let token = bench.world.token(&bench.ann).await;
+    let as_ann = format!("user_rooms:{}", bench.ann.id);
+    let as_one = format!("agent_rooms:{}", bench.one.id);
+    for (query, headers, topic) in [
+        (format!("vsn=2.0.0&token={token}"), vec![], &as_ann),
+        (format!("vsn=2.0.0&token={token}&api_key={}", bench.one.key), vec![], &as_ann),
+        ("vsn=2.0.0".to_owned(), vec![("x-auth-token", token.as_str())], &as_ann),
+        (format!("vsn=2.0.0&token={token}&agent_id={}", bench.one.id), vec![], &as_one),
+    ] {
+        let mut socket = Client::open(bench.address, &query, &headers).await;
+        owns(&mut socket, topic.clone()).await;
+    }
+    for (query, headers) in [
+        (format!("vsn=2.0.0&token={token}&agent_id={}", bench.three.id), vec![]),
+        ("vsn=2.0.0&token=a.b.c".to_owned(), vec![]),
+        // A token is no key.
+        ("vsn=2.0.0".to_owned(), vec![("x-api-key", token.as_str())]),
+        (format!("vsn=2.0.0&api_key={token}"), vec![]),
+    ] {
+        assert_eq!(Raw::refusal(bench.address, &query, &headers).await.status, 403, "{query}");
+    }
+    bench.world.clock.advance(Duration::from_secs(16 * 60));
+    let query = format!("vsn=2.0.0&token={token}");
+    assert_eq!(Raw::refusal(bench.address, &query, &[]).await.status, 403, "it has expired");
     bench.end().await;
 }
 

@@ -54,6 +54,7 @@ impl Bench {
         let context = web::Data::new(SocketContext {
             hub: hub.clone(),
             accounts: world.accounts.clone(),
+            tokens: world.tokens.clone(),
             chats: chats(&world),
             activity: world.activity.clone(),
         });

@@ -1,0 +1,172 @@
+//! Tokens: signed, short-lived statements of who a human is, accepted in place of an API key.
+//!
+//! A token is made by whoever may read this installation's signing key, lives fifteen minutes at
+//! the most, and is not stored. It says who somebody was when it was made; whether that user
+//! still exists is asked of the store each time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::authenticate::AuthenticateError;
+use super::handle::UserHandle;
+use super::port::AccountRepository;
+use super::user::User;
+use crate::caller::UserCaller;
+use crate::id::{OrganizationId, UserId};
+use crate::ports::{Clock, TokenMint};
+use crate::store::StoreError;
+use crate::time::Timestamp;
+
+/// The longest life of a token.
+pub const MAX_TOKEN_LIFETIME: Duration = Duration::from_secs(15 * 60);
+
+/// By how much the clock of whoever made a token may differ from this one.
+const CLOCK_SKEW: Duration = Duration::from_secs(30);
+
+/// What a token says. Times are in whole seconds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TokenClaims {
+    /// Who.
+    pub user: UserId,
+    /// The organization that the user belonged to.
+    pub organization: OrganizationId,
+    /// When it was made.
+    pub issued_at: Timestamp,
+    /// Until when it is good.
+    pub expires_at: Timestamp,
+}
+
+impl TokenClaims {
+    /// Whether the token is good at `now`: not expired, not from the future, and not made to
+    /// live longer than any token may.
+    pub fn is_current(&self, now: Timestamp) -> bool {
+        let longest = self.issued_at.plus(MAX_TOKEN_LIFETIME);
+        self.issued_at < self.expires_at
+            && self.expires_at <= longest
+            && self.issued_at <= now.plus(CLOCK_SKEW)
+            && now < self.expires_at.plus(CLOCK_SKEW)
+    }
+}
+
+/// A token to be made.
+#[derive(Clone, Debug)]
+pub struct IssueToken {
+    /// For whom.
+    pub user: UserHandle,
+    /// How long it is to live.
+    pub lifetime: Duration,
+}
+
+/// A token and whom it is for.
+#[derive(Clone)]
+pub struct IssuedToken {
+    /// The user.
+    pub user: User,
+    /// The secret text.
+    pub token: String,
+    /// What it says.
+    pub claims: TokenClaims,
+}
+
+/// Why no token was made.
+#[derive(Debug, thiserror::Error)]
+pub enum IssueTokenError {
+    /// Less than a second, or more than [`MAX_TOKEN_LIFETIME`].
+    #[error("a token lives 1 to {} seconds", MAX_TOKEN_LIFETIME.as_secs())]
+    Lifetime,
+    /// Nobody has the handle.
+    #[error("there is no user with this handle")]
+    NoSuchUser,
+    /// The store gave no answer.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Use cases on tokens.
+pub struct TokenService {
+    accounts: Arc<dyn AccountRepository>,
+    clock: Arc<dyn Clock>,
+    tokens: Arc<dyn TokenMint>,
+}
+
+impl TokenService {
+    /// Wires tokens to their ports.
+    pub fn new(
+        accounts: Arc<dyn AccountRepository>,
+        clock: Arc<dyn Clock>,
+        tokens: Arc<dyn TokenMint>,
+    ) -> Self {
+        Self { accounts, clock, tokens }
+    }
+
+    /// Whom `presented`, the text of a token, stands for.
+    pub async fn authenticate(&self, presented: &str) -> Result<UserCaller, AuthenticateError> {
+        let claims = self.tokens.verify(presented).ok_or(AuthenticateError::Unauthorized)?;
+        if !claims.is_current(self.clock.now()) {
+            return Err(AuthenticateError::Unauthorized);
+        }
+        match self.accounts.find_user(claims.user).await? {
+            Some(user) if user.organization == claims.organization => {
+                Ok(UserCaller { user: user.id, organization: user.organization })
+            }
+            // Gone, or moved to another organization since: the token speaks of somebody else.
+            _ => Err(AuthenticateError::Unauthorized),
+        }
+    }
+
+    /// Makes a token for a user.
+    pub async fn issue(&self, command: IssueToken) -> Result<IssuedToken, IssueTokenError> {
+        let lifetime = Duration::from_secs(command.lifetime.as_secs());
+        if lifetime.is_zero() || command.lifetime > MAX_TOKEN_LIFETIME {
+            return Err(IssueTokenError::Lifetime);
+        }
+        let found = self.accounts.find_user_by_handle(&command.user).await?;
+        let user = found.ok_or(IssueTokenError::NoSuchUser)?;
+        let now = self.clock.now();
+        let issued_at = Timestamp::from_micros(now.micros().div_euclid(1_000_000) * 1_000_000);
+        let claims = TokenClaims {
+            user: user.id,
+            organization: user.organization,
+            issued_at,
+            expires_at: issued_at.plus(lifetime),
+        };
+        Ok(IssuedToken { token: self.tokens.sign(&claims), user, claims })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    /// Claims from and until so many seconds after an arbitrary instant.
+    fn claims(from: i64, until: i64) -> TokenClaims {
+        TokenClaims {
+            user: UserId::new(Uuid::from_u128(1)),
+            organization: OrganizationId::new(Uuid::from_u128(2)),
+            issued_at: at(from),
+            expires_at: at(until),
+        }
+    }
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_micros((1_000_000 + seconds) * 1_000_000)
+    }
+
+    #[test]
+    fn a_token_is_good_for_its_time_and_half_a_minute_of_skew() {
+        let token = claims(0, 900);
+        for (now, good) in [(-31, false), (-30, true), (0, true), (899, true), (929, true), (930, false)] {
+            assert_eq!(token.is_current(at(now)), good, "{now}");
+        }
+    }
+
+    #[test]
+    fn a_token_that_lives_too_long_or_not_at_all_is_never_good() {
+        assert!(claims(0, 1).is_current(at(0)));
+        for (from, until) in [(0, 901), (0, 0), (10, 0), (0, i64::MAX / 1_000_000 - 1_000_000)] {
+            assert!(!claims(from, until).is_current(at(0)), "{from} to {until}");
+        }
+    }
+}

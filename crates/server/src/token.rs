@@ -1,0 +1,43 @@
+//! `parlance token …`
+
+use std::io::Write;
+use std::time::Duration;
+
+use adapters_sqlite::Location;
+use domain::account::{IssueToken, IssuedToken, UserHandle};
+use serde_json::json;
+
+use crate::cli::IssueTokenArguments;
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::wiring;
+
+/// Makes a token for a user and prints it.
+pub(crate) async fn issue(config: &Config, arguments: IssueTokenArguments) -> Result<(), Failure> {
+    if matches!(config.store, Location::Memory) {
+        return Err(Failure::plain("a store in memory is seen by its own server only; name a file"));
+    }
+    let handle = UserHandle::new(&arguments.user);
+    let command = IssueToken {
+        user: handle.map_err(|fault| Failure::plain(format!("--user: {fault}")))?,
+        lifetime: Duration::from_secs(arguments.ttl),
+    };
+    let tokens = wiring::token_mint(config)?;
+    let store = wiring::open_store(config)?;
+    let issued = wiring::tokens(store.clone(), tokens).issue(command).await;
+    store.close();
+    let issued = issued.map_err(|cause| Failure::new("no token was made", cause))?;
+    let text = if arguments.json { as_json(&issued) } else { issued.token };
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{text}").map_err(|cause| Failure::new("cannot print the token", cause))
+}
+
+fn as_json(issued: &IssuedToken) -> String {
+    let text = json!({
+        "token": issued.token,
+        "token_type": "Bearer",
+        "expires_at": issued.claims.expires_at.to_string(),
+        "user": { "id": issued.user.id.to_string(), "handle": issued.user.handle.as_str() },
+    });
+    text.to_string()
+}
