@@ -10,6 +10,7 @@ mod delivery;
 mod error;
 mod message;
 mod open;
+mod peer;
 #[cfg(test)]
 mod plans;
 mod reader;

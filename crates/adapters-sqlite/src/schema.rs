@@ -18,6 +18,7 @@ diesel::table! {
         last_name -> Text,
         created_at -> BigInt,
         updated_at -> BigInt,
+        role -> Text,
     }
 }
 
@@ -150,6 +151,13 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    erasures (agent_id) {
+        agent_id -> Binary,
+        requested_at -> BigInt,
+    }
+}
+
 diesel::joinable!(agents -> users (owner_id));
 diesel::joinable!(participants -> chats (chat_id));
 diesel::allow_tables_to_appear_in_same_query!(
@@ -162,6 +170,7 @@ diesel::allow_tables_to_appear_in_same_query!(
     messages,
     deliveries,
     attempts,
+    erasures,
     contact_requests,
     contacts
 );

@@ -8,7 +8,7 @@ use adapters_sqlite::Location;
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
-use domain::account::{KeyDigest, NewKey, NewUser, PersonName, User, UserHandle};
+use domain::account::{KeyDigest, NewKey, NewUser, PersonName, User, UserHandle, UserRole};
 use domain::id::{ApiKeyId, OrganizationId, UserId};
 use domain::time::Timestamp;
 use testkit::{NOON, Stores};
@@ -105,6 +105,7 @@ async fn make_user(stores: &Stores, number: u32) -> UserId {
         handle: UserHandle::new(&format!("u{process}-{number}")).unwrap(),
         email: format!("u{process}-{number}@example.org"),
         name: PersonName::split("Somebody"),
+        role: UserRole::User,
         created_at: now,
         updated_at: now,
     };

@@ -3,6 +3,7 @@
 //! Which topic and which socket an event reaches is decided by the gateway; who may see it is
 //! part of the event.
 
+use crate::account::Agent;
 use crate::activity::AgentActivity;
 use crate::chat::{Chat, Participant, Role};
 use crate::id::{AgentId, ChatId, ParticipantId};
@@ -73,6 +74,21 @@ pub enum DomainEvent {
         chat_id: ChatId,
         /// The new title.
         title: String,
+    },
+    /// An agent was made; for its owner.
+    AgentCreated {
+        /// The agent.
+        agent: Agent,
+    },
+    /// What is known of an agent changed; for its owner.
+    AgentUpdated {
+        /// The agent after the change.
+        agent: Agent,
+    },
+    /// An agent was deleted; for its owner. Its sockets end.
+    AgentDeleted {
+        /// The agent as it was.
+        agent: Agent,
     },
     /// An agent's "is working" indicator went on or off; for users only.
     ActivityChanged {

@@ -4,6 +4,7 @@
 //! Areas:
 //!
 //! - [`account`]: users, agents, their handles and API keys;
+//! - [`peer`]: whom a caller can find and may bring into rooms;
 //! - [`chat`]: rooms, participants, roles, who may add and remove whom;
 //! - [`message`]: content, mentions, sending, events, history and context;
 //! - [`delivery`]: one message on its way to one agent, with numbered attempts;
@@ -24,6 +25,7 @@ pub mod event;
 pub mod id;
 pub mod message;
 pub mod page;
+pub mod peer;
 pub mod ports;
 pub mod store;
 pub mod text;

@@ -42,6 +42,9 @@ fn name(event: &DomainEvent) -> String {
         }
         DomainEvent::RoomDeleted { .. } => "room deleted".to_owned(),
         DomainEvent::RoomTitleChanged { title, .. } => format!("title: {title}"),
+        DomainEvent::AgentCreated { agent } => format!("agent created: {}", agent.name),
+        DomainEvent::AgentUpdated { agent } => format!("agent updated: {}", agent.name),
+        DomainEvent::AgentDeleted { agent } => format!("agent deleted: {}", agent.name),
         DomainEvent::ActivityChanged { activity, .. } => format!("working: {}", activity.working),
     }
 }
@@ -53,6 +56,7 @@ fn told(world: &World) -> Vec<String> {
 async fn ann_and_bot(world: &World) -> (TestUser, TestAgent) {
     let ann = world.user("ann").await;
     let bot = world.agent(&ann, "Bot").await;
+    world.publisher.take();
     (ann, bot)
 }
 

@@ -8,6 +8,7 @@ mod activity;
 mod chat;
 mod message;
 mod participant;
+mod peer;
 pub mod routes;
 
 pub use routes::configure;

@@ -4,7 +4,7 @@ use actix_web::middleware::from_fn;
 use actix_web::web::{self, delete, get, post, resource};
 use http_wire::auth::agents_only;
 
-use crate::{account, activity, chat, message, participant};
+use crate::{account, activity, chat, message, participant, peer};
 
 /// Mounts `/api/v1/agent`. Needs the five services as application data and stands inside the
 /// request scope. Whoever is no agent is refused before any path is looked at.
@@ -34,6 +34,8 @@ pub fn configure(config: &mut web::ServiceConfig) {
         web::scope("/api/v1/agent")
             .wrap(from_fn(agents_only))
             .service(resource("/me").route(get().to(account::show)))
+            .service(resource("/peers").route(get().to(peer::list)))
+            .service(resource("/directory").route(get().to(peer::directory)))
             .service(chats),
     );
 }

@@ -1,12 +1,14 @@
-//! The human interface under `/api/v1/me` (`rest` 6).
+//! The human interface under `/api/v1/me` (`rest` 6), and the generic paths beside it.
 //!
 //! [`configure`] mounts it. [`routes`] shows every path on one screen; a handler turns a body
 //! into a command, calls one use case, and shows what came of it.
 
 mod account;
 mod chat;
+mod generic;
 mod message;
 mod participant;
+mod peer;
 pub mod routes;
 
 pub use routes::configure;

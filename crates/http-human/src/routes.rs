@@ -1,10 +1,10 @@
 //! Every path of the human interface.
 
 use actix_web::middleware::from_fn;
-use actix_web::web::{self, delete, get, post, resource};
-use http_wire::auth::users_only;
+use actix_web::web::{self, delete, get, patch, post, put, resource};
+use http_wire::auth::{any_caller, users_only};
 
-use crate::{account, chat, message, participant};
+use crate::{account, chat, generic, message, participant, peer};
 
 /// Mounts `/api/v1/me`. Needs the account, chat and message services as application data and
 /// stands inside the request scope. Whoever is no user is refused before any path is looked at.
@@ -24,8 +24,51 @@ pub fn configure(config: &mut web::ServiceConfig) {
     config.service(
         web::scope("/api/v1/me")
             .wrap(from_fn(users_only))
-            .service(resource("/agents").route(get().to(account::list_agents)))
+            .service(
+                resource("/profile")
+                    .route(get().to(account::show_profile))
+                    .route(put().to(account::update_profile)),
+            )
+            .service(
+                resource("/agents")
+                    .route(get().to(account::list_agents))
+                    .route(post().to(account::create_agent)),
+            )
             .service(resource("/agents/register").route(post().to(account::register_agent)))
+            .service(
+                resource("/agents/{agent_id}")
+                    .route(get().to(account::find_agent))
+                    .route(patch().to(account::update_agent))
+                    .route(delete().to(account::delete_agent)),
+            )
+            .service(resource("/peers").route(get().to(peer::list)))
+            .service(resource("/directory").route(get().to(peer::directory)))
             .service(chats),
     );
+    // "A base that ends in /v1" is taken for either of these.
+    for base in ["/v1", "/api/v1"] {
+        configure_generic(config, base);
+    }
+}
+
+/// Mounts the generic paths under `base`.
+fn configure_generic(config: &mut web::ServiceConfig, base: &str) {
+    config
+        .service(
+            resource(format!("{base}/agents"))
+                .wrap(from_fn(any_caller))
+                .route(get().to(generic::list_agents))
+                .route(post().to(generic::create_agent)),
+        )
+        .service(
+            resource(format!("{base}/agents/{{agent_id}}"))
+                .wrap(from_fn(any_caller))
+                .route(get().to(generic::find_agent)),
+        )
+        .service(
+            resource(format!("{base}/chats"))
+                .wrap(from_fn(any_caller))
+                .route(get().to(generic::list_chats))
+                .route(post().to(generic::create_chat)),
+        );
 }

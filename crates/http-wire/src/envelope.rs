@@ -22,6 +22,22 @@ impl<T: Serialize> Data<T> {
     }
 }
 
+/// A record at the top level and once more under `data`, so that readers of either form find it;
+/// the generic paths answer like this (`rest` 7).
+#[derive(Debug, Serialize)]
+pub struct BareAndData<T> {
+    #[serde(flatten)]
+    bare: T,
+    data: T,
+}
+
+impl<T: Serialize + Clone> BareAndData<T> {
+    /// 201.
+    pub fn created(record: T) -> HttpResponse {
+        HttpResponse::build(StatusCode::CREATED).json(Self { bare: record.clone(), data: record })
+    }
+}
+
 /// A part of a list.
 #[derive(Debug, Serialize)]
 pub struct List<T, M> {

@@ -8,6 +8,7 @@
 //!   [`body`] holds the bodies that both interfaces know;
 //! - [`page`], [`cursor`]: which part of a list, and how to go on from there;
 //! - [`view`], [`envelope`]: what goes out;
+//! - [`peers`]: two lists that both interfaces serve alike;
 //! - [`error`]: the only place where a domain error becomes a status and a code.
 
 pub mod auth;
@@ -17,6 +18,7 @@ pub mod envelope;
 pub mod error;
 pub mod page;
 pub mod path;
+pub mod peers;
 pub mod query;
 pub mod request_scope;
 pub mod strict_json;

@@ -4,7 +4,7 @@ use std::future::{Ready, ready};
 
 use actix_web::dev::Payload;
 use actix_web::{FromRequest, HttpRequest};
-use domain::id::{ChatId, MessageId, parse_uuid};
+use domain::id::{AgentId, ChatId, MessageId, parse_uuid};
 use uuid::Uuid;
 
 use crate::error::{ApiError, ErrorCode};
@@ -34,6 +34,13 @@ pub struct MessagePath {
     pub message: MessageId,
 }
 
+/// `…/agents/{agent_id}`.
+#[derive(Clone, Copy, Debug)]
+pub struct AgentPath {
+    /// The agent.
+    pub agent: AgentId,
+}
+
 macro_rules! from_path {
     ($path:ident { $($member:ident: $name:literal as $wrap:path),+ }) => {
         impl FromRequest for $path {
@@ -49,6 +56,7 @@ macro_rules! from_path {
     };
 }
 
+from_path!(AgentPath { agent: "agent_id" as AgentId::new });
 from_path!(ChatPath { chat: "chat_id" as ChatId::new });
 from_path!(ParticipantPath { chat: "chat_id" as ChatId::new, participant: "participant_id" as Uuid::from });
 from_path!(MessagePath { chat: "chat_id" as ChatId::new, message: "message_id" as MessageId::new });

@@ -79,6 +79,11 @@ impl QueryReader {
         text.map(|text| parse(&text).ok_or_else(|| self.fault(name, fault))).transpose()
     }
 
+    /// `true` or `false`.
+    pub fn flag(&mut self, name: &str) -> Result<Option<bool>, Told> {
+        self.parsed(name, "must be true or false", |text| text.parse().ok())
+    }
+
     /// A number from 1; one that is too large for the machine counts as the largest.
     pub fn positive(&mut self, name: &str) -> Result<Option<u32>, Told> {
         self.parsed(name, "must be a whole number from 1", |text| {

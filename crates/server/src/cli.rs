@@ -36,6 +36,39 @@ pub enum Command {
         #[command(subcommand)]
         command: TokenCommand,
     },
+    /// Manage agents, whoever owns them.
+    Agent {
+        /// What to do.
+        #[command(subcommand)]
+        command: AgentCommand,
+    },
+}
+
+/// What to do with agents.
+#[derive(Subcommand, Debug)]
+pub enum AgentCommand {
+    /// Say who may find an agent. Works while a server runs on the same store.
+    Set(SetAgentArguments),
+}
+
+/// What is to change about an agent; each flag alone means true, or say `=false`.
+#[derive(Args, Debug)]
+#[command(group(clap::ArgGroup::new("mark").required(true).multiple(true)))]
+pub struct SetAgentArguments {
+    /// The agent's handle, owner/slug.
+    pub handle: String,
+    /// Everybody may work with it.
+    #[arg(long, group = "mark", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub global: Option<bool>,
+    /// The organization of its owner sees it.
+    #[arg(long, group = "mark", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub shared: Option<bool>,
+    /// It stands in the directory.
+    #[arg(long, group = "mark", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub listed: Option<bool>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// What to do with users.

@@ -92,6 +92,16 @@ impl Config {
         Self::from_settings(given.over(file))
     }
 
+    /// Refuses a store in memory, for commands: only its own server would see what they do.
+    pub(crate) fn refuse_memory(&self) -> Result<(), Failure> {
+        match self.store {
+            Location::Memory => {
+                Err(Failure::plain("a store in memory is seen by its own server only; name a file"))
+            }
+            Location::File(_) => Ok(()),
+        }
+    }
+
     /// Checks all settings and reports every fault at once.
     fn from_settings(settings: Settings) -> Result<Self, Failure> {
         let mut faults = Vec::new();

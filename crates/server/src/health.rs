@@ -10,7 +10,7 @@ use serde_json::json;
 
 /// What `/ready` looks at.
 pub(crate) struct Readiness {
-    store: Arc<SqliteStore>,
+    pub(crate) store: Arc<SqliteStore>,
     draining: AtomicBool,
 }
 
@@ -30,7 +30,6 @@ pub(crate) fn configure(config: &mut web::ServiceConfig) {
     config
         .service(web::resource("/").route(web::get().to(root)))
         .service(web::resource("/health").route(web::get().to(health)))
-        .service(web::resource("/api/v1/health").route(web::get().to(health)))
         .service(web::resource("/ready").route(web::get().to(ready)));
 }
 

@@ -4,6 +4,7 @@
 //! Nothing here decides a rule; [`wiring`] is the only place where a port meets what stands
 //! behind it.
 
+mod agent;
 pub mod cli;
 pub mod config;
 mod failure;
@@ -11,6 +12,7 @@ mod health;
 mod lock;
 mod ports;
 mod serve;
+mod system;
 mod telemetry;
 mod token;
 mod token_keys;
@@ -21,7 +23,7 @@ mod wiring;
 
 pub use failure::Failure;
 
-use cli::{Cli, Command, TokenCommand, UserCommand};
+use cli::{AgentCommand, Cli, Command, TokenCommand, UserCommand};
 
 /// Runs one command to its end.
 ///
@@ -42,6 +44,9 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         }
         Command::Token { command: TokenCommand::Issue(arguments) } => {
             runtime.block_on(token::issue(&config, arguments))
+        }
+        Command::Agent { command: AgentCommand::Set(arguments) } => {
+            runtime.block_on(agent::set(&config, arguments))
         }
     }
 }

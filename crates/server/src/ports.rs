@@ -5,7 +5,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::account::{ApiKey, KeyDigest, KeyKind};
-use domain::ports::{Clock, IdGenerator, KeyMint};
+use domain::event::DomainEvent;
+use domain::ports::{Clock, EventPublisher, IdGenerator, KeyMint};
 use domain::time::Timestamp;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
@@ -19,6 +20,13 @@ impl Clock for SystemClock {
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Timestamp::from_micros(i64::try_from(since_epoch.as_micros()).unwrap_or(i64::MAX))
     }
+}
+
+/// For commands: no socket is connected to them.
+pub(crate) struct NobodyListens;
+
+impl EventPublisher for NobodyListens {
+    fn publish(&self, _: DomainEvent) {}
 }
 
 /// UUID version 7: the time in milliseconds, then 74 random bits.

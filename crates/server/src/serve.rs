@@ -8,6 +8,7 @@ use actix_web::dev::ServerHandle;
 use actix_web::rt::net::TcpStream;
 use actix_web::{App, HttpServer, web};
 use adapters_sqlite::Location;
+use domain::account::AccountService;
 use domain::activity::ActivityService;
 use http_wire::request_scope::RequestScope;
 use socket2::SockRef;
@@ -18,6 +19,7 @@ use crate::config::Config;
 use crate::failure::Failure;
 use crate::health::{self, Readiness};
 use crate::lock::StoreLock;
+use crate::system;
 use crate::telemetry;
 use crate::welcome;
 use crate::wiring::{self, Wiring};
@@ -53,6 +55,7 @@ async fn run(config: &Config, wiring: &Wiring) -> Result<(), Failure> {
     let handle = server.handle();
     let mut server = tokio::spawn(server);
     let sweeper = tokio::spawn(sweep_activity(wiring.activity.clone()));
+    let eraser = tokio::spawn(erase_work(wiring.accounts.clone()));
     tracing::info!(address = %config.listen, "listening");
 
     let ended = tokio::select! {
@@ -61,6 +64,7 @@ async fn run(config: &Config, wiring: &Wiring) -> Result<(), Failure> {
         ended = &mut server => Some(ended),
     };
     sweeper.abort();
+    eraser.abort();
     if ended.is_some() {
         return Err(Failure::plain("the server ended by itself"));
     }
@@ -96,7 +100,9 @@ fn bind(
             .app_data(web::Data::from(wiring.messages.clone()))
             .app_data(web::Data::from(wiring.deliveries.clone()))
             .app_data(web::Data::from(wiring.activity.clone()))
+            .app_data(web::Data::from(wiring.peers.clone()))
             .configure(health::configure)
+            .configure(system::configure)
             .configure(ws_gateway::configure)
             .configure(http_agent::configure)
             .configure(http_human::configure)
@@ -134,5 +140,17 @@ async fn sweep_activity(activity: Arc<ActivityService>) {
     loop {
         ticks.tick().await;
         activity.expire();
+    }
+}
+
+/// Erases, in small steps, what deleted agents have left behind. What a stop interrupts is gone on
+/// with after the next start.
+async fn erase_work(accounts: Arc<AccountService>) {
+    let mut ticks = tokio::time::interval(Duration::from_secs(1));
+    loop {
+        ticks.tick().await;
+        while accounts.erase_some().await.unwrap_or(false) {
+            tokio::task::yield_now().await;
+        }
     }
 }

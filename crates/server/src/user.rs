@@ -2,7 +2,6 @@
 
 use std::io::Write;
 
-use adapters_sqlite::Location;
 use domain::account::{CreateUser, CreatedUser, UserHandle, parse_email, parse_person_name};
 use domain::text::TextFault;
 use serde_json::json;
@@ -14,9 +13,7 @@ use crate::wiring;
 
 /// Creates a user and prints its key.
 pub(crate) async fn create(config: &Config, arguments: CreateUserArguments) -> Result<(), Failure> {
-    if matches!(config.store, Location::Memory) {
-        return Err(Failure::plain("a store in memory is seen by its own server only; name a file"));
-    }
+    config.refuse_memory()?;
     let command = CreateUser {
         handle: UserHandle::new(&arguments.handle).map_err(|fault| wrong("handle", fault))?,
         email: parse_email(&arguments.email).map_err(|fault| wrong("email", fault))?,

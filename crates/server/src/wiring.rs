@@ -8,12 +8,13 @@ use domain::activity::ActivityService;
 use domain::chat::ChatService;
 use domain::delivery::DeliveryService;
 use domain::message::MessageService;
+use domain::peer::PeerService;
 use domain::ports::{Clock, EventPublisher, IdGenerator, KeyMint, TokenMint};
 use ws_gateway::{Hub, HubConfig};
 
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::ports::{RandomIds, RandomKeys, SystemClock};
+use crate::ports::{NobodyListens, RandomIds, RandomKeys, SystemClock};
 use crate::token_keys;
 
 /// Everything that a running server needs, built once.
@@ -27,6 +28,7 @@ pub(crate) struct Wiring {
     pub(crate) messages: Arc<MessageService>,
     pub(crate) deliveries: Arc<DeliveryService>,
     pub(crate) activity: Arc<ActivityService>,
+    pub(crate) peers: Arc<PeerService>,
 }
 
 /// Opens the store; its schema is brought up to date.
@@ -38,7 +40,8 @@ pub(crate) fn open_store(config: &Config) -> Result<Arc<SqliteStore>, Failure> {
 
 /// The account use cases alone, for commands.
 pub(crate) fn accounts(store: Arc<SqliteStore>) -> AccountService {
-    AccountService::new(store, Arc::new(SystemClock), Arc::new(RandomIds), Arc::new(RandomKeys))
+    let (events, clock) = (Arc::new(NobodyListens), Arc::new(SystemClock));
+    AccountService::new(store, events, clock, Arc::new(RandomIds), Arc::new(RandomKeys))
 }
 
 /// What signs tokens: the keys beside the store, or for a store in memory keys as short-lived.
@@ -68,7 +71,13 @@ impl Wiring {
         let events: Arc<dyn EventPublisher> = hub.clone();
         Ok(Self {
             tokens: Arc::new(tokens(store.clone(), token_mint(config)?)),
-            accounts: Arc::new(AccountService::new(store.clone(), clock.clone(), ids.clone(), keys)),
+            accounts: Arc::new(AccountService::new(
+                store.clone(),
+                events.clone(),
+                clock.clone(),
+                ids.clone(),
+                keys,
+            )),
             chats: Arc::new(ChatService::new(store.clone(), events.clone(), clock.clone(), ids.clone())),
             messages: Arc::new(MessageService::new(
                 store.clone(),
@@ -84,6 +93,7 @@ impl Wiring {
                 clock.clone(),
             )),
             activity: Arc::new(ActivityService::new(store.clone(), events, clock)),
+            peers: Arc::new(PeerService::new(store.clone(), hub.clone())),
             store,
             hub,
         })

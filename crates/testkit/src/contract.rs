@@ -4,10 +4,12 @@
 //! that gives fresh [`Stores`](crate::Stores) and whatever must stay alive with them.
 
 pub mod accounts;
+pub mod agents;
 pub mod chats;
 pub mod deliveries;
 pub mod effects;
 pub mod messages;
+pub mod peers;
 
 /// Expands to one `#[tokio::test]` for every case of the contract.
 #[macro_export]
@@ -16,6 +18,14 @@ macro_rules! contract_tests {
         $crate::contract_tests! { @area $make, accounts:
             handles_and_addresses_are_taken_once, only_an_empty_store_gets_a_first_user,
             names_are_unique_and_slugs_are_numbered, keys_stand_for_their_holders, agents_are_listed_newest_first,
+        }
+        $crate::contract_tests! { @area $make, agents:
+            what_is_changed_of_an_agent_is_read_again, a_deleted_agent_leaves_nothing_open,
+            the_rooms_of_a_deleted_agent_pass_on, work_is_erased_little_by_little,
+            the_operator_marks_agents, a_profile_is_changed_in_parts,
+        }
+        $crate::contract_tests! { @area $make, peers:
+            peers_are_whom_one_may_add, pages_of_peers_have_totals, rooms_are_left_out, the_directory_is_for_all,
         }
         $crate::contract_tests! { @area $make, chats:
             rooms_are_listed_newest_first_without_those_left_or_deleted, rosters_are_for_participants,

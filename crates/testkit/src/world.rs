@@ -16,6 +16,7 @@ use domain::message::{
     MentionKind, MessageContent, MessageRepository, MessageService, RequestedMention, SendMessage,
     SentMessage,
 };
+use domain::peer::{PeerRepository, PeerService};
 use domain::ports::{Clock, EventPublisher, IdGenerator, KeyMint};
 use domain::time::Timestamp;
 use uuid::Uuid;
@@ -47,9 +48,11 @@ pub struct World {
     pub deliveries: Arc<DeliveryService>,
     /// Indicators.
     pub activity: Arc<ActivityService>,
+    /// Peers and the directory.
+    pub peers: Arc<PeerService>,
 }
 
-/// The four ports of one store.
+/// The ports of one store.
 #[derive(Clone)]
 pub struct Stores {
     /// Users, agents, keys.
@@ -60,15 +63,22 @@ pub struct Stores {
     pub messages: Arc<dyn MessageRepository>,
     /// Deliveries and attempts.
     pub deliveries: Arc<dyn DeliveryRepository>,
+    /// Peers and the directory.
+    pub peers: Arc<dyn PeerRepository>,
     /// Closes the store, so that it answers as unavailable from then on.
     pub close: Arc<dyn Fn() + Send + Sync>,
 }
 
 impl Stores {
-    /// All four are the same object; `close` closes it.
+    /// All are the same object; `close` closes it.
     pub fn of<S>(store: &Arc<S>, close: impl Fn(&S) + Send + Sync + 'static) -> Self
     where
-        S: AccountRepository + ChatRepository + MessageRepository + DeliveryRepository + 'static,
+        S: AccountRepository
+            + ChatRepository
+            + MessageRepository
+            + DeliveryRepository
+            + PeerRepository
+            + 'static,
     {
         let closing = store.clone();
         Self {
@@ -76,6 +86,7 @@ impl Stores {
             chats: store.clone(),
             messages: store.clone(),
             deliveries: store.clone(),
+            peers: store.clone(),
             close: Arc::new(move || close(&closing)),
         }
     }
@@ -135,7 +146,8 @@ impl World {
     }
 
     fn build(stores: Stores, events: Arc<dyn EventPublisher>, publisher: Arc<RecordingPublisher>) -> Self {
-        let Stores { accounts, chats, messages, deliveries, .. } = stores.clone();
+        let Stores { accounts, chats, messages, deliveries, peers, .. } = stores.clone();
+        let presence = Arc::<FixedPresence>::default();
         let fixed = Arc::new(FixedClock::at(Timestamp::from_micros(NOON)));
         let clock: Arc<dyn Clock> = fixed.clone();
         let ids: Arc<dyn IdGenerator> = Arc::new(SequentialIds::default());
@@ -145,10 +157,17 @@ impl World {
         Self {
             clock: fixed,
             publisher,
-            presence: Arc::default(),
+            peers: Arc::new(PeerService::new(peers, presence.clone())),
+            presence,
             stores,
             tokens: Arc::new(TokenService::new(accounts.clone(), clock.clone(), Arc::new(PlainTokens))),
-            accounts: Arc::new(AccountService::new(accounts, clock.clone(), ids.clone(), keys)),
+            accounts: Arc::new(AccountService::new(
+                accounts,
+                events.clone(),
+                clock.clone(),
+                ids.clone(),
+                keys,
+            )),
             chats: Arc::new(ChatService::new(chats, events.clone(), clock.clone(), ids.clone())),
             messages: Arc::new(MessageService::new(
                 messages,

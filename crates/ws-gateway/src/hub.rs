@@ -193,6 +193,14 @@ impl Hub {
         }
     }
 
+    /// Ends the socket of an agent that may no longer have one.
+    fn revoke(&self, agent: AgentId) {
+        let sockets = self.sockets();
+        if let Some(inbox) = sockets.agents.get(&agent).and_then(|socket| sockets.inboxes.get(socket)) {
+            inbox.tell(Told::Revoked);
+        }
+    }
+
     /// Ends the stays on a room's topics of those whom `chosen` picks.
     fn end(&self, chat: ChatId, chosen: impl Fn(&Listener) -> bool) {
         for topic in Topic::of_room(chat) {
@@ -262,6 +270,16 @@ impl EventPublisher for Hub {
             }
             DomainEvent::RoomTitleChanged { chat_id, title } => {
                 self.tell(Topic::RoomParticipants(chat_id), || payload::title_changed(chat_id, &title));
+            }
+            DomainEvent::AgentCreated { agent } => {
+                self.tell(Topic::UserAgents(agent.owner), || payload::agent("agent_created", &agent));
+            }
+            DomainEvent::AgentUpdated { agent } => {
+                self.tell(Topic::UserAgents(agent.owner), || payload::agent("agent_updated", &agent));
+            }
+            DomainEvent::AgentDeleted { agent } => {
+                self.tell(Topic::UserAgents(agent.owner), || payload::agent("agent_deleted", &agent));
+                self.revoke(agent.id);
             }
             DomainEvent::ActivityChanged { chat_id, activity } => {
                 self.tell_users(Topic::RoomActivity(chat_id), || payload::activity(chat_id, activity));

@@ -37,6 +37,8 @@ pub(crate) enum Told {
     End { topic: Topic, ticket: Ticket },
     /// A newer socket of the same agent has taken over.
     Superseded { payload: Arc<Payload> },
+    /// The credential is no longer good.
+    Revoked,
     /// The server stops.
     Stop,
     /// More waited than may.

@@ -1,11 +1,12 @@
 //! Events as JSON (`websocket` 3). Nouns are the views that REST answers with.
 
+use domain::account::Agent;
 use domain::activity::AgentActivity;
 use domain::chat::{Chat, Participant, Role};
 use domain::id::{AgentId, ChatId};
 use domain::message::Message;
 use domain::time::Timestamp;
-use http_wire::view::{ChatView, MessageView, ParticipantView, Shown};
+use http_wire::view::{AgentView, ChatView, MessageView, ParticipantView, Shown};
 use serde::Serialize;
 
 use crate::inbox::Payload;
@@ -29,6 +30,11 @@ pub(crate) fn message_for_user(event: &'static str, message: &Message) -> Payloa
 
 pub(crate) fn message_for_agent(message: &Message, reader: AgentId) -> Payload {
     payload("message_created", &MessageView::for_agent(message, reader))
+}
+
+/// The record as its owner reads it.
+pub(crate) fn agent(event: &'static str, agent: &Agent) -> Payload {
+    payload(event, &AgentView::new(agent))
 }
 
 #[derive(Serialize)]

@@ -173,6 +173,7 @@ impl Socket {
                 }
                 self.end(CloseCode::Away, "another connection of this agent has taken over")
             }
+            Told::Revoked => self.end(CloseCode::Policy, "the credential is no longer valid"),
             Told::Stop => self.end(CloseCode::Restart, "the server stops"),
             Told::Overflow => self.unless_full(false),
         }

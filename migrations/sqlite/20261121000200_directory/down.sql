@@ -1,3 +1,10 @@
+DROP INDEX deliveries_unaddressed;
+DROP INDEX participants_ever;
 DROP INDEX users_of_organization;
+DROP INDEX api_keys_of_agent;
+DROP INDEX agents_shared;
+DROP INDEX agents_listed;
 DROP INDEX agents_global;
+ALTER TABLE users DROP COLUMN role;
+DROP TABLE erasures;
 ALTER TABLE agents DROP COLUMN is_global;

@@ -1,22 +1,31 @@
 //! The store of accounts.
 
 mod create_user;
+mod delete_agent;
 mod find;
 mod register_agent;
 pub(crate) mod row;
 #[cfg(test)]
 mod tests;
+mod update;
+
+use std::convert::Infallible;
 
 use async_trait::async_trait;
+use diesel::sqlite::SqliteConnection;
 use domain::account::{
-    AccountRepository, Agent, CreateUserRefused, KeyDigest, NewAgent, NewUser, RegisterRefused, StoredKey,
+    AccountRepository, Agent, CreateUserRefused, DeleteAgent, DeleteAgentRefused, DeletedAgent, KeyDigest,
+    MarkAgent, NewAgent, NewUser, RegisterRefused, StoredKey, UpdateAgent, UpdateAgentRefused, UpdateUser,
     User, UserHandle,
 };
 use domain::id::{AgentId, UserId};
 use domain::page::{Page, PageRequest};
-use domain::store::StoreError;
+use domain::store::{Announce, StoreError};
 
 use crate::SqliteStore;
+
+/// Nobody is there to be changed.
+struct Unknown;
 
 #[async_trait]
 impl AccountRepository for SqliteStore {
@@ -30,8 +39,58 @@ impl AccountRepository for SqliteStore {
         Ok(created.await?.ok())
     }
 
-    async fn register_agent(&self, new: NewAgent) -> Result<Result<Agent, RegisterRefused>, StoreError> {
-        self.change(move |connection| register_agent::register_agent_on(connection, &new), |_| ()).await
+    async fn register_agent(
+        &self,
+        new: NewAgent,
+        announce: Announce<Agent>,
+    ) -> Result<Result<Agent, RegisterRefused>, StoreError> {
+        let work =
+            move |connection: &mut SqliteConnection| register_agent::register_agent_on(connection, &new);
+        self.change(work, |agent| announce.tell(agent)).await
+    }
+
+    async fn update_agent(
+        &self,
+        command: UpdateAgent,
+        announce: Announce<Agent>,
+    ) -> Result<Result<Agent, UpdateAgentRefused>, StoreError> {
+        let work = move |connection: &mut SqliteConnection| update::update_agent_on(connection, &command);
+        self.change(work, |agent| announce.tell(agent)).await
+    }
+
+    async fn mark_agent(
+        &self,
+        command: MarkAgent,
+        announce: Announce<Agent>,
+    ) -> Result<Option<Agent>, StoreError> {
+        let work = move |connection: &mut SqliteConnection| {
+            Ok(update::mark_agent_on(connection, &command)?.ok_or(Unknown))
+        };
+        Ok(self.change(work, |agent| announce.tell(agent)).await?.ok())
+    }
+
+    async fn delete_agent(
+        &self,
+        command: DeleteAgent,
+        announce: Announce<DeletedAgent>,
+    ) -> Result<Result<DeletedAgent, DeleteAgentRefused>, StoreError> {
+        let work =
+            move |connection: &mut SqliteConnection| delete_agent::delete_agent_on(connection, &command);
+        self.change(work, |deleted| announce.tell(deleted)).await
+    }
+
+    async fn erase_work(&self, limit: u32) -> Result<bool, StoreError> {
+        let work =
+            move |connection: &mut SqliteConnection| delete_agent::erase_work_on(connection, limit).map(Ok);
+        let done: Result<bool, Infallible> = self.change(work, |_| ()).await?;
+        done.map_err(|never| match never {})
+    }
+
+    async fn update_user(&self, command: UpdateUser) -> Result<Option<User>, StoreError> {
+        let work = move |connection: &mut SqliteConnection| {
+            Ok(update::update_user_on(connection, &command)?.ok_or(Unknown))
+        };
+        Ok(self.change(work, |_| ()).await?.ok())
     }
 
     async fn find_key(&self, digest: KeyDigest) -> Result<Option<StoredKey>, StoreError> {

@@ -1,13 +1,13 @@
-//! Storing an agent and its key.
+//! Storing an agent and its key, if it has one.
 
 use std::collections::HashSet;
 
 use diesel::dsl::{exists, select};
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
-use domain::account::{Agent, AgentHandle, AgentKind, NewAgent, RegisterRefused, UserHandle};
+use domain::account::{Agent, AgentHandle, NewAgent, NewRun, RegisterRefused, UserHandle};
 
-use super::row::{AgentRow, word_of_kind};
+use super::row::AgentRow;
 use crate::error::Fault;
 use crate::row;
 use crate::schema::{agents, api_keys, users};
@@ -34,26 +34,29 @@ pub(super) fn register_agent_on(
         owner_id: owner,
         name: new.name.as_str().to_owned(),
         handle: handle.as_str().to_owned(),
-        description: new.description.as_str().to_owned(),
-        kind: word_of_kind(AgentKind::External).to_owned(),
-        model_type: None,
+        description: new.description.as_ref().map_or_else(String::new, |text| text.as_str().to_owned()),
+        kind: new.run.kind().as_str().to_owned(),
+        model_type: new.model_type.as_ref().map(|model| model.as_str().to_owned()),
         bio: None,
         tags: "[]".to_owned(),
         listed_in_directory: false,
         registry_access: true,
         shared_with_organization: false,
+        is_global: false,
         created_at: new.now.micros(),
         updated_at: new.now.micros(),
     };
     diesel::insert_into(agents::table).values(&agent).execute(connection)?;
-    diesel::insert_into(api_keys::table)
-        .values((
-            api_keys::id.eq(row::bytes(new.key.id.uuid())),
-            api_keys::digest.eq(new.key.digest.bytes().as_slice()),
-            api_keys::agent_id.eq(&agent.id),
-            api_keys::created_at.eq(new.now.micros()),
-        ))
-        .execute(connection)?;
+    if let NewRun::External(key) = &new.run {
+        diesel::insert_into(api_keys::table)
+            .values((
+                api_keys::id.eq(row::bytes(key.id.uuid())),
+                api_keys::digest.eq(key.digest.bytes().as_slice()),
+                api_keys::agent_id.eq(&agent.id),
+                api_keys::created_at.eq(new.now.micros()),
+            ))
+            .execute(connection)?;
+    }
     agent.into_agent().map(Ok)
 }
 

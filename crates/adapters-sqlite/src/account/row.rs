@@ -1,7 +1,7 @@
 //! Users and agents as rows.
 
 use diesel::prelude::*;
-use domain::account::{Agent, AgentHandle, AgentKind, PersonName, User, UserHandle};
+use domain::account::{Agent, AgentHandle, AgentKind, PersonName, User, UserHandle, UserRole};
 use domain::id::OrganizationId;
 
 use crate::error::Fault;
@@ -19,6 +19,7 @@ pub(crate) struct UserRow {
     pub(crate) last_name: String,
     pub(crate) created_at: i64,
     pub(crate) updated_at: i64,
+    pub(crate) role: String,
 }
 
 impl UserRow {
@@ -32,6 +33,7 @@ impl UserRow {
             last_name: user.name.last.clone(),
             created_at: user.created_at.micros(),
             updated_at: user.updated_at.micros(),
+            role: user.role.as_str().to_owned(),
         }
     }
 
@@ -42,14 +44,15 @@ impl UserRow {
             handle: UserHandle::from_stored(self.handle),
             email: self.email,
             name: PersonName { first: self.first_name, last: self.last_name },
+            role: row::word(&self.role, UserRole::parse)?,
             created_at: row::time(self.created_at),
             updated_at: row::time(self.updated_at),
         })
     }
 }
 
-#[derive(Queryable, Selectable, Insertable)]
-#[diesel(table_name = agents)]
+#[derive(Queryable, Selectable, Insertable, AsChangeset)]
+#[diesel(table_name = agents, treat_none_as_null = true)]
 pub(crate) struct AgentRow {
     pub(crate) id: Vec<u8>,
     pub(crate) owner_id: Vec<u8>,
@@ -63,6 +66,7 @@ pub(crate) struct AgentRow {
     pub(crate) listed_in_directory: bool,
     pub(crate) registry_access: bool,
     pub(crate) shared_with_organization: bool,
+    pub(crate) is_global: bool,
     pub(crate) created_at: i64,
     pub(crate) updated_at: i64,
 }
@@ -75,25 +79,16 @@ impl AgentRow {
             name: self.name,
             handle: AgentHandle::from_stored(self.handle),
             description: self.description,
-            kind: row::word(&self.kind, kind_of_word)?,
+            kind: row::word(&self.kind, AgentKind::parse)?,
             model_type: self.model_type,
             bio: self.bio,
             tags: row::json(&self.tags)?,
             listed_in_directory: self.listed_in_directory,
             registry_access: self.registry_access,
             shared_with_organization: self.shared_with_organization,
+            is_global: self.is_global,
             created_at: row::time(self.created_at),
             updated_at: row::time(self.updated_at),
         })
     }
-}
-
-pub(crate) const fn word_of_kind(kind: AgentKind) -> &'static str {
-    match kind {
-        AgentKind::External => "external",
-    }
-}
-
-fn kind_of_word(word: &str) -> Option<AgentKind> {
-    (word == word_of_kind(AgentKind::External)).then_some(AgentKind::External)
 }

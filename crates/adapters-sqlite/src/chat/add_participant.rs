@@ -4,12 +4,12 @@ use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::chat::membership::{Candidate, decide_add};
 use domain::chat::{AddParticipant, AddRefused, AddedParticipant, ParticipantStatus};
-use domain::id::{AgentId, ParticipantId, UserId};
 
 use super::row::{chat_on, membership_on, participants_on};
 use crate::error::Fault;
+use crate::peer::ties_on;
 use crate::row;
-use crate::schema::{agents, chats, participants, users};
+use crate::schema::{chats, participants};
 
 pub(super) fn add_participant_on(
     connection: &mut SqliteConnection,
@@ -57,22 +57,7 @@ fn candidate_on(
     connection: &mut SqliteConnection,
     command: &AddParticipant,
 ) -> Result<Option<Candidate>, Fault> {
-    let column = row::bytes(command.candidate);
-    let owner = agents::table
-        .find(&column)
-        .filter(agents::deleted_at.is_null())
-        .select(agents::owner_id)
-        .first::<Vec<u8>>(connection)
-        .optional()?;
-    let (id, owner) = if let Some(owner) = owner {
-        (ParticipantId::Agent(AgentId::new(command.candidate)), Some(row::user_id(&owner)?))
-    } else {
-        let user = users::table.find(&column).select(users::id).first::<Vec<u8>>(connection).optional()?;
-        if user.is_none() {
-            return Ok(None);
-        }
-        (ParticipantId::User(UserId::new(command.candidate)), None)
-    };
+    let Some((id, ties)) = ties_on(connection, command.by, command.candidate)? else { return Ok(None) };
     let is_participant = membership_on(connection, id, command.chat)?.is_some();
-    Ok(Some(Candidate { id, owner, is_participant }))
+    Ok(Some(Candidate { id, ties, is_participant }))
 }

@@ -44,11 +44,86 @@ impl AgentDescription {
     }
 }
 
+/// Which model an agent says it runs on: 1 to 100 characters on one line; told, never checked.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ModelType(String);
+
+impl ModelType {
+    /// Trims and checks.
+    pub fn new(text: &str) -> Result<Self, TextFault> {
+        single_line(text, 100).map(Self)
+    }
+
+    /// The model.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A longer presentation of an agent: 1 to 2,000 characters, more than one line allowed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AgentBio(String);
+
+impl AgentBio {
+    /// Trims and checks.
+    pub fn new(text: &str) -> Result<Self, TextFault> {
+        let bio = bounded(text.trim().to_owned(), 2_000)?;
+        if bio.contains('\0') { Err(TextFault::ControlCharacter) } else { Ok(Self(bio)) }
+    }
+
+    /// The presentation.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A word by which an agent may be found: 1 to 50 characters on one line.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AgentTag(String);
+
+impl AgentTag {
+    /// The most tags of one agent.
+    pub const MAX_COUNT: usize = 20;
+
+    /// Trims and checks.
+    pub fn new(text: &str) -> Result<Self, TextFault> {
+        single_line(text, 50).map(Self)
+    }
+
+    /// The tag.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
 /// Who runs an agent.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum AgentKind {
     /// It runs at its owner's and comes in with a key of its own.
     External,
+    /// The service is to run it; it has no key. Nothing here runs models, so what is sent to it
+    /// waits.
+    Platform,
+}
+
+impl AgentKind {
+    /// The word that the stores use.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::External => "external",
+            Self::Platform => "platform",
+        }
+    }
+
+    /// Reads [`Self::as_str`] back.
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::External, Self::Platform].into_iter().find(|kind| kind.as_str() == text)
+    }
+
+    /// Whether it runs at its owner's.
+    pub const fn is_external(self) -> bool {
+        matches!(self, Self::External)
+    }
 }
 
 /// An agent as stored.
@@ -62,7 +137,7 @@ pub struct Agent {
     pub name: String,
     /// `owner/slug`, fixed at creation.
     pub handle: AgentHandle,
-    /// What it is for.
+    /// What it is for; may be empty for an agent that the service runs.
     pub description: String,
     /// Who runs it.
     pub kind: AgentKind,
@@ -78,27 +153,50 @@ pub struct Agent {
     pub registry_access: bool,
     /// Whether the owner lets the organization see it.
     pub shared_with_organization: bool,
+    /// Whether everybody may work with it; only the operator says so.
+    pub is_global: bool,
     /// When it was registered.
     pub created_at: Timestamp,
     /// When its record last changed.
     pub updated_at: Timestamp,
 }
 
-/// An external agent to be registered, with its key.
+/// An agent to be stored.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NewAgent {
     /// Identifier.
     pub id: AgentId,
-    /// The registering user.
+    /// Who makes it.
     pub owner: UserId,
     /// Its name.
     pub name: AgentName,
     /// Where its slug starts from; the store appends a number if it is taken.
     pub slug: Slug,
     /// What it is for.
-    pub description: AgentDescription,
-    /// Its API key.
-    pub key: NewKey,
+    pub description: Option<AgentDescription>,
+    /// Which model it says it runs on.
+    pub model_type: Option<ModelType>,
+    /// Who runs it, and its API key if that is its owner.
+    pub run: NewRun,
     /// When.
     pub now: Timestamp,
+}
+
+/// Who is to run a new agent.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum NewRun {
+    /// Its owner, with this key.
+    External(NewKey),
+    /// The service.
+    Platform,
+}
+
+impl NewRun {
+    /// Without the key.
+    pub const fn kind(&self) -> AgentKind {
+        match self {
+            Self::External(_) => AgentKind::External,
+            Self::Platform => AgentKind::Platform,
+        }
+    }
 }

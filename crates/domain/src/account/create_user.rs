@@ -4,7 +4,7 @@ use super::handle::UserHandle;
 use super::key::{ApiKey, KeyKind, NewKey};
 use super::port::CreateUserRefused;
 use super::service::AccountService;
-use super::user::{NewUser, PersonName, User};
+use super::user::{NewUser, PersonName, User, UserRole};
 use crate::id::{ApiKeyId, OrganizationId, UserId};
 use crate::store::StoreError;
 use crate::text::{TextFault, single_line};
@@ -46,7 +46,7 @@ pub enum CreateUserError {
 impl AccountService {
     /// Makes a user with an organization of its own and an API key.
     pub async fn create_user(&self, command: CreateUser) -> Result<CreatedUser, CreateUserError> {
-        let (new, key) = self.compose_user(command);
+        let (new, key) = self.compose_user(command, UserRole::User);
         match self.accounts.create_user(new).await? {
             Ok(user) => Ok(CreatedUser { user, key }),
             Err(CreateUserRefused::HandleTaken) => Err(CreateUserError::HandleTaken),
@@ -54,14 +54,14 @@ impl AccountService {
         }
     }
 
-    /// Makes the first user of an empty store; `None` when the store already has users.
+    /// Makes the first user of an empty store, an administrator; `None` when the store already has users.
     pub async fn create_first_user(&self, command: CreateUser) -> Result<Option<CreatedUser>, StoreError> {
-        let (new, key) = self.compose_user(command);
+        let (new, key) = self.compose_user(command, UserRole::Admin);
         let user = self.accounts.create_first_user(new).await?;
         Ok(user.map(|user| CreatedUser { user, key }))
     }
 
-    fn compose_user(&self, command: CreateUser) -> (NewUser, ApiKey) {
+    fn compose_user(&self, command: CreateUser, role: UserRole) -> (NewUser, ApiKey) {
         let now = self.clock.now();
         let key = self.keys.mint(KeyKind::User, now);
         let user = User {
@@ -70,6 +70,7 @@ impl AccountService {
             handle: command.handle,
             email: command.email,
             name: command.name,
+            role,
             created_at: now,
             updated_at: now,
         };

@@ -10,22 +10,35 @@
 mod agent;
 mod authenticate;
 mod create_user;
+mod delete_agent;
 mod handle;
 mod key;
 mod list_agents;
+mod mark_agent;
 mod port;
+mod profile;
 mod register;
 mod service;
 mod token;
+mod update_agent;
 mod user;
 
-pub use agent::{Agent, AgentDescription, AgentKind, AgentName, NewAgent};
+pub use agent::{
+    Agent, AgentBio, AgentDescription, AgentKind, AgentName, AgentTag, ModelType, NewAgent, NewRun,
+};
 pub use authenticate::AuthenticateError;
 pub use create_user::{CreateUser, CreateUserError, CreatedUser, parse_email, parse_person_name};
+pub use delete_agent::{DeleteAgentError, DeletionReceipt};
 pub use handle::{AgentHandle, Slug, UserHandle, normalize_handle};
 pub use key::{ApiKey, KeyDigest, KeyKind, NewKey, StoredKey};
-pub use port::{AccountRepository, CreateUserRefused, RegisterRefused};
-pub use register::{RegisterAgent, RegisterError, RegisteredAgent};
+pub use mark_agent::AgentMarks;
+pub use port::{
+    AccountRepository, CreateUserRefused, DeleteAgent, DeleteAgentRefused, DeletedAgent, MarkAgent,
+    RegisterRefused, UpdateAgent, UpdateAgentRefused, UpdateUser,
+};
+pub use profile::ProfileChanges;
+pub use register::{CreatePlatformAgent, RegisterAgent, RegisterError, RegisteredAgent};
 pub use service::AccountService;
 pub use token::{IssueToken, IssueTokenError, IssuedToken, MAX_TOKEN_LIFETIME, TokenClaims, TokenService};
-pub use user::{NewUser, PersonName, User};
+pub use update_agent::{AgentChanges, UpdateAgentError};
+pub use user::{NewUser, PersonName, PersonNamePart, User, UserRole};

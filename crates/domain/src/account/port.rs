@@ -5,10 +5,15 @@ use async_trait::async_trait;
 use super::agent::{Agent, NewAgent};
 use super::handle::UserHandle;
 use super::key::{KeyDigest, StoredKey};
+use super::mark_agent::AgentMarks;
+use super::profile::ProfileChanges;
+use super::update_agent::AgentChanges;
 use super::user::{NewUser, User};
+use crate::chat::{Chat, Participant};
 use crate::id::{AgentId, UserId};
 use crate::page::{Page, PageRequest};
-use crate::store::StoreError;
+use crate::store::{Announce, StoreError};
+use crate::time::Timestamp;
 
 /// Why a user was not created.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,6 +33,86 @@ pub enum RegisterRefused {
     OwnerGone,
 }
 
+/// An agent to be changed by its owner.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UpdateAgent {
+    /// Which.
+    pub agent: AgentId,
+    /// Who asks.
+    pub owner: UserId,
+    /// What.
+    pub changes: AgentChanges,
+    /// When.
+    pub now: Timestamp,
+}
+
+/// Why an agent was not changed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum UpdateAgentRefused {
+    /// The owner has no such agent.
+    NotFound,
+    /// Another agent of the owner has the name.
+    NameTaken,
+}
+
+/// An agent to be marked by the operator.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MarkAgent {
+    /// Its handle, in the stored form.
+    pub handle: String,
+    /// What.
+    pub marks: AgentMarks,
+    /// When.
+    pub now: Timestamp,
+}
+
+/// An agent to be deleted by its owner.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DeleteAgent {
+    /// Which.
+    pub agent: AgentId,
+    /// Who asks.
+    pub owner: UserId,
+    /// Whether also if it has worked.
+    pub force: bool,
+    /// When.
+    pub now: Timestamp,
+}
+
+/// An agent was deleted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DeletedAgent {
+    /// As it was.
+    pub agent: Agent,
+    /// In how many rooms it had sent or received messages.
+    pub executions: u64,
+    /// The rooms that it left, and as what it was in them.
+    pub left: Vec<(Chat, Participant)>,
+}
+
+/// Why an agent was not deleted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DeleteAgentRefused {
+    /// The owner has no such agent.
+    NotFound,
+    /// It has worked, and `force` was not said.
+    HasWorked {
+        /// In how many rooms.
+        executions: u64,
+    },
+}
+
+/// A human's record to be changed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UpdateUser {
+    /// Whose.
+    pub user: UserId,
+    /// What.
+    pub changes: ProfileChanges,
+    /// When.
+    pub now: Timestamp,
+}
+
 /// Users, agents and their keys.
 #[async_trait]
 pub trait AccountRepository: Send + Sync {
@@ -38,9 +123,43 @@ pub trait AccountRepository: Send + Sync {
     /// Two processes that start at once on an empty store make one user.
     async fn create_first_user(&self, new: NewUser) -> Result<Option<User>, StoreError>;
 
-    /// Stores an agent and its key. The slug is `new.slug.first_free(..)` among the handles that
+    /// Stores an agent and its key, if it has one. The slug is `new.slug.first_free(..)` among the handles that
     /// the owner's agents have or ever had.
-    async fn register_agent(&self, new: NewAgent) -> Result<Result<Agent, RegisterRefused>, StoreError>;
+    async fn register_agent(
+        &self,
+        new: NewAgent,
+        announce: Announce<Agent>,
+    ) -> Result<Result<Agent, RegisterRefused>, StoreError>;
+
+    /// Changes an agent of `command.owner`. A name that it has already is no conflict.
+    async fn update_agent(
+        &self,
+        command: UpdateAgent,
+        announce: Announce<Agent>,
+    ) -> Result<Result<Agent, UpdateAgentRefused>, StoreError>;
+
+    /// Changes what the operator says of an agent; `None` if no agent has the handle.
+    async fn mark_agent(
+        &self,
+        command: MarkAgent,
+        announce: Announce<Agent>,
+    ) -> Result<Option<Agent>, StoreError>;
+
+    /// Deletes an agent: its key is dead, it has left every room, its name is free (its handle is
+    /// not). A room that it alone owned passes on as [`crate::chat::succession::heir`] says; one
+    /// that is left empty is closed.
+    async fn delete_agent(
+        &self,
+        command: DeleteAgent,
+        announce: Announce<DeletedAgent>,
+    ) -> Result<Result<DeletedAgent, DeleteAgentRefused>, StoreError>;
+
+    /// Erases up to `limit` deliveries, with their attempts, of agents that were deleted. Tells
+    /// whether more may be left.
+    async fn erase_work(&self, limit: u32) -> Result<bool, StoreError>;
+
+    /// Changes a human's record and gives it; `None` if there is none.
+    async fn update_user(&self, command: UpdateUser) -> Result<Option<User>, StoreError>;
 
     /// The valid key with this digest, and whom it stands for.
     async fn find_key(&self, digest: KeyDigest) -> Result<Option<StoredKey>, StoreError>;

@@ -1,13 +1,14 @@
-//! Registering an external agent.
+//! Making agents: registering an external one, and creating one for the service to run.
 
-use super::agent::{Agent, AgentDescription, AgentName, NewAgent};
+use super::agent::{Agent, AgentDescription, AgentName, ModelType, NewAgent, NewRun};
 use super::handle::Slug;
 use super::key::{ApiKey, KeyKind, NewKey};
 use super::port::RegisterRefused;
 use super::service::AccountService;
 use crate::caller::UserCaller;
+use crate::event::DomainEvent;
 use crate::id::{AgentId, ApiKeyId};
-use crate::store::StoreError;
+use crate::store::{Announce, StoreError};
 
 /// What the owner says about the agent.
 #[derive(Clone, Debug)]
@@ -41,6 +42,17 @@ pub enum RegisterError {
     Store(#[from] StoreError),
 }
 
+/// An agent that the service itself is to run.
+#[derive(Clone, Debug)]
+pub struct CreatePlatformAgent {
+    /// Its name.
+    pub name: AgentName,
+    /// What it is for.
+    pub description: Option<AgentDescription>,
+    /// Which model it is to run on.
+    pub model_type: Option<ModelType>,
+}
+
 impl AccountService {
     /// Registers an agent that `caller` owns, and makes its key.
     pub async fn register_agent(
@@ -50,17 +62,47 @@ impl AccountService {
     ) -> Result<RegisteredAgent, RegisterError> {
         let now = self.clock.now();
         let key = self.keys.mint(KeyKind::Agent, now);
+        let new_key = NewKey { id: ApiKeyId::new(self.ids.generate(now)), digest: key.digest() };
+        let new = NewAgent {
+            id: AgentId::new(self.ids.generate(now)),
+            owner: caller.user,
+            slug: Slug::from_name(command.name.as_str()),
+            name: command.name,
+            description: Some(command.description),
+            model_type: None,
+            run: NewRun::External(new_key),
+            now,
+        };
+        Ok(RegisteredAgent { agent: self.store_agent(new).await?, key })
+    }
+
+    /// Makes an agent that `caller` owns and that has no key.
+    pub async fn create_platform_agent(
+        &self,
+        caller: UserCaller,
+        command: CreatePlatformAgent,
+    ) -> Result<Agent, RegisterError> {
+        let now = self.clock.now();
         let new = NewAgent {
             id: AgentId::new(self.ids.generate(now)),
             owner: caller.user,
             slug: Slug::from_name(command.name.as_str()),
             name: command.name,
             description: command.description,
-            key: NewKey { id: ApiKeyId::new(self.ids.generate(now)), digest: key.digest() },
+            model_type: command.model_type,
+            run: NewRun::Platform,
             now,
         };
-        match self.accounts.register_agent(new).await? {
-            Ok(agent) => Ok(RegisteredAgent { agent, key }),
+        self.store_agent(new).await
+    }
+
+    async fn store_agent(&self, new: NewAgent) -> Result<Agent, RegisterError> {
+        let events = self.events.clone();
+        let announce = Announce::new(move |agent: &Agent| {
+            events.publish(DomainEvent::AgentCreated { agent: agent.clone() });
+        });
+        match self.accounts.register_agent(new, announce).await? {
+            Ok(agent) => Ok(agent),
             Err(RegisterRefused::NameTaken) => Err(RegisterError::NameTaken),
             Err(RegisterRefused::OwnerGone) => Err(RegisterError::OwnerGone),
         }

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use super::port::AccountRepository;
-use crate::ports::{Clock, IdGenerator, KeyMint};
+use crate::ports::{Clock, EventPublisher, IdGenerator, KeyMint};
 
 /// Use cases on users, agents and keys.
 pub struct AccountService {
     pub(super) accounts: Arc<dyn AccountRepository>,
+    pub(super) events: Arc<dyn EventPublisher>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) ids: Arc<dyn IdGenerator>,
     pub(super) keys: Arc<dyn KeyMint>,
@@ -17,10 +18,11 @@ impl AccountService {
     /// Wires the area to its ports.
     pub fn new(
         accounts: Arc<dyn AccountRepository>,
+        events: Arc<dyn EventPublisher>,
         clock: Arc<dyn Clock>,
         ids: Arc<dyn IdGenerator>,
         keys: Arc<dyn KeyMint>,
     ) -> Self {
-        Self { accounts, clock, ids, keys }
+        Self { accounts, events, clock, ids, keys }
     }
 }

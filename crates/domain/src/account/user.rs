@@ -3,6 +3,7 @@
 use super::handle::UserHandle;
 use super::key::NewKey;
 use crate::id::{OrganizationId, UserId};
+use crate::text::{TextFault, single_line};
 use crate::time::Timestamp;
 
 /// A human's name in two parts; the last may be empty.
@@ -29,6 +30,47 @@ impl PersonName {
     }
 }
 
+/// A part of a human's name: 1 to 100 characters on one line.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PersonNamePart(String);
+
+impl PersonNamePart {
+    /// Trims and checks.
+    pub fn new(text: &str) -> Result<Self, TextFault> {
+        single_line(text, 100).map(Self)
+    }
+
+    /// The part, owned.
+    pub fn into_string(self) -> String {
+        self.0
+    }
+}
+
+/// What a human is to the installation.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum UserRole {
+    /// One of those who use it.
+    #[default]
+    User,
+    /// Looks after it; the first user is one.
+    Admin,
+}
+
+impl UserRole {
+    /// The word that the wire and the stores use.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Admin => "admin",
+        }
+    }
+
+    /// Reads [`Self::as_str`] back.
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::User, Self::Admin].into_iter().find(|role| role.as_str() == text)
+    }
+}
+
 /// A human account.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct User {
@@ -42,6 +84,8 @@ pub struct User {
     pub email: String,
     /// Shown to others.
     pub name: PersonName,
+    /// What they are to the installation.
+    pub role: UserRole,
     /// When the account was made.
     pub created_at: Timestamp,
     /// When it last changed.

@@ -3,7 +3,8 @@
 
 use super::participant::Role;
 use crate::caller::Caller;
-use crate::id::{ParticipantId, UserId};
+use crate::id::ParticipantId;
+use crate::peer::Ties;
 
 /// Why somebody was not added.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
@@ -47,23 +48,10 @@ pub enum RemoveRefused {
 pub struct Candidate {
     /// Who it is.
     pub id: ParticipantId,
-    /// The owner, of an agent; `None` for a user.
-    pub owner: Option<UserId>,
+    /// What lies between them and the caller.
+    pub ties: Ties,
     /// Whether they are in the room now.
     pub is_participant: bool,
-}
-
-/// Whether `caller` may bring `candidate` into rooms: an agent its owner and its owner's other
-/// agents, a user the own agents. Nobody is a peer of themselves.
-pub fn is_peer(caller: Caller, candidate: &Candidate) -> bool {
-    if caller.participant() == candidate.id {
-        return false;
-    }
-    match (caller, candidate.id) {
-        (Caller::Agent(agent), ParticipantId::User(user)) => agent.owner == user,
-        (Caller::User(_), ParticipantId::User(_)) => false,
-        (_, ParticipantId::Agent(_)) => candidate.owner == Some(caller.accountable_user()),
-    }
 }
 
 /// Decides on adding `candidate` (`None`: no such user or agent) as `role`.
@@ -83,7 +71,7 @@ pub fn decide_add(
     if candidate.is_participant {
         return Err(AddRefused::AlreadyParticipant);
     }
-    if is_peer(caller, candidate) { Ok(()) } else { Err(AddRefused::PeerNotFound) }
+    candidate.ties.source(caller, candidate.id).map(|_| ()).ok_or(AddRefused::PeerNotFound)
 }
 
 /// Decides on removing `target` who holds `target_role` (`None`: not in the room).

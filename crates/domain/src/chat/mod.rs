@@ -5,7 +5,7 @@
 //! bring into a chat. Who is not a participant does not learn that the chat exists.
 //!
 //! Rules: [`membership`] decides who may add and remove whom; [`title`] makes a title from the
-//! first message.
+//! first message; [`succession`] names who comes after an owner who is gone.
 //!
 //! Invariants: a chat always has an owner; everything about a deleted chat is as if it had never
 //! been; messages and participants of one chat are read and changed by its participants only.
@@ -20,6 +20,7 @@ mod read;
 mod remove_participant;
 mod room;
 mod service;
+pub mod succession;
 pub mod title;
 
 pub use add_participant::{AddParticipantCommand, AddParticipantError};

@@ -13,6 +13,8 @@ fn operations(chat: &str, message: &str, participant: &str) -> Vec<(Method, Stri
     let event = json!({"event": {"message_type": "thought", "content": "hm"}});
     vec![
         (get.clone(), "/me".to_owned(), Value::Null),
+        (get.clone(), "/peers".to_owned(), Value::Null),
+        (get.clone(), "/directory".to_owned(), Value::Null),
         (get.clone(), "/chats".to_owned(), Value::Null),
         (post.clone(), "/chats".to_owned(), json!({"chat": {}})),
         (get.clone(), room.clone(), Value::Null),

@@ -13,7 +13,7 @@ async fn an_agent_reads_its_own_record() {
     let expected = json!({"data": {
         "id": api.helper.id.to_string(), "name": "Helper", "handle": "ann/helper", "slug": "helper",
         "description": agent.description, "bio": null, "model_type": null, "tags": [],
-        "is_external": true, "listed_in_directory": agent.listed_in_directory,
+        "is_external": true, "is_global": false, "listed_in_directory": agent.listed_in_directory,
         "registry_access": agent.registry_access,
         "shared_with_organization": agent.shared_with_organization,
         "system_prompt_id": null, "avatar_url": null,

@@ -10,3 +10,4 @@ mod harness;
 mod identity;
 mod messages;
 mod participants;
+mod peers;

@@ -1,7 +1,15 @@
-//! `/agents`: the agents that the caller owns.
+//! `/agents`: the agents that the caller owns; `/profile`: the caller.
 
+mod create_agent;
+mod delete_agent;
 mod list_agents;
+mod profile;
 mod register_agent;
+mod update_agent;
 
-pub(crate) use list_agents::list_agents;
+pub(crate) use create_agent::{CreateAgentBody, create_agent};
+pub(crate) use delete_agent::delete_agent;
+pub(crate) use list_agents::{ListAgentsQuery, list_agents};
+pub(crate) use profile::{show_profile, update_profile};
 pub(crate) use register_agent::register_agent;
+pub(crate) use update_agent::{find_agent, update_agent};

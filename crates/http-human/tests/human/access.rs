@@ -12,6 +12,14 @@ fn operations(chat: &str, participant: &str) -> Vec<(Method, String, Value)> {
     let room = format!("/chats/{chat}");
     vec![
         (get.clone(), "/agents".to_owned(), Value::Null),
+        (post.clone(), "/agents".to_owned(), json!({"name": "New"})),
+        (get.clone(), format!("/agents/{participant}"), Value::Null),
+        (Method::PATCH, format!("/agents/{participant}"), json!({"bio": "x"})),
+        (delete.clone(), format!("/agents/{participant}"), Value::Null),
+        (get.clone(), "/profile".to_owned(), Value::Null),
+        (Method::PUT, "/profile".to_owned(), json!({"first_name": "x"})),
+        (get.clone(), "/peers".to_owned(), Value::Null),
+        (get.clone(), "/directory".to_owned(), Value::Null),
         (post.clone(), "/agents/register".to_owned(), json!({"name": "New", "description": "a new one"})),
         (get.clone(), "/chats".to_owned(), Value::Null),
         (post.clone(), "/chats".to_owned(), json!({"chat": {}})),
@@ -67,7 +75,7 @@ async fn agents_are_refused_on_every_path_existing_or_not() {
         (Method::GET, "/nowhere"),
         (Method::GET, ""),
         (Method::PUT, "/agents"),
-        (Method::GET, "/profile"),
+        (Method::DELETE, "/profile"),
         (Method::GET, "/chats/odd"),
         (Method::GET, "/chats?color=red"),
     ] {
@@ -127,6 +135,10 @@ async fn unknown_parameters_are_refused() {
     let chat = api.room().await;
     for path in [
         "/agents".to_owned(),
+        format!("/agents/{}", api.helper.id),
+        "/profile".to_owned(),
+        "/peers".to_owned(),
+        "/directory".to_owned(),
         "/chats".to_owned(),
         format!("/chats/{chat}"),
         format!("/chats/{chat}/participants"),

@@ -78,6 +78,7 @@ impl Api {
             .app_data(web::Data::from(world.messages.clone()))
             .app_data(web::Data::from(world.deliveries.clone()))
             .app_data(web::Data::from(world.activity.clone()))
+            .app_data(web::Data::from(world.peers.clone()))
             .configure(http_human::configure);
         let app = init_service(app).await;
         let (status, bytes) = match actix_web::dev::Service::call(&app, request.to_request()).await {
@@ -107,6 +108,14 @@ impl Api {
 
     pub(crate) async fn post(&self, user: &TestUser, path: &str, body: Value) -> Answer {
         self.call(&user.key, Method::POST, path, &body).await
+    }
+
+    pub(crate) async fn patch(&self, user: &TestUser, path: &str, body: Value) -> Answer {
+        self.call(&user.key, Method::PATCH, path, &body).await
+    }
+
+    pub(crate) async fn put(&self, user: &TestUser, path: &str, body: Value) -> Answer {
+        self.call(&user.key, Method::PUT, path, &body).await
     }
 
     pub(crate) async fn delete(&self, user: &TestUser, path: &str) -> Answer {

@@ -2,10 +2,14 @@
 #![expect(clippy::unwrap_used, reason = "a test may end at whatever it did not expect")]
 
 mod access;
+mod agent_records;
 mod agents;
 mod chats;
 mod credentials;
+mod generic;
 mod harness;
 mod history;
 mod messages;
 mod participants;
+mod peers;
+mod profile;

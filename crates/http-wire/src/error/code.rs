@@ -76,6 +76,8 @@ codes! {
     UnknownAttachment = UNPROCESSABLE_ENTITY, "unknown_attachment";
     /// A cursor that was made with other filters.
     CursorFilterMismatch = UNPROCESSABLE_ENTITY, "cursor_filter_mismatch";
+    /// An agent that has worked is deleted only if that is said.
+    ExecutionHistoryExists = UNPROCESSABLE_ENTITY, "execution_history_exists";
     /// Too many requests.
     RateLimited = TOO_MANY_REQUESTS, "rate_limited";
     /// Socket upgrade: too many connects.

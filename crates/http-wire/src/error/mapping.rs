@@ -3,13 +3,14 @@
 //! The matches are exhaustive, so that a new variant does not compile until it has an answer.
 //! Pointers are those of the wrapped form of a body; [`ApiError::without_wrapper`] shortens them.
 
-use domain::account::{AuthenticateError, RegisterError};
+use domain::account::{AuthenticateError, DeleteAgentError, RegisterError, UpdateAgentError};
 use domain::activity::ReportActivityError;
 use domain::chat::{
     AddParticipantError, AddRefused, DeleteChatError, ReadChatError, RemoveParticipantError, RemoveRefused,
 };
 use domain::delivery::{AdvanceError, ReadDeliveriesError};
 use domain::message::{MentionError, PostEventError, ReadMessagesError, SendMessageError};
+use domain::peer::ListPeersError;
 use domain::store::StoreError;
 use serde_json::{Map, Value};
 
@@ -50,6 +51,42 @@ impl From<RegisterError> for ApiError {
             RegisterError::NameTaken => Self::validation().with_detail("name", "has already been taken"),
             RegisterError::OwnerGone => unauthorized(),
             RegisterError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<UpdateAgentError> for ApiError {
+    fn from(error: UpdateAgentError) -> Self {
+        match error {
+            UpdateAgentError::AgentNotFound => agent_not_found(),
+            UpdateAgentError::NameTaken => Self::validation().with_detail("name", "has already been taken"),
+            UpdateAgentError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<DeleteAgentError> for ApiError {
+    fn from(error: DeleteAgentError) -> Self {
+        match error {
+            DeleteAgentError::AgentNotFound => agent_not_found(),
+            DeleteAgentError::HasWorked { executions } => Self::new(
+                ErrorCode::ExecutionHistoryExists,
+                format!(
+                    "The agent has worked in {executions} chat(s); say force=true to delete it together with the \
+                     record of its work"
+                ),
+            )
+            .with_detail("/force", "must be true for an agent that has worked"),
+            DeleteAgentError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<ListPeersError> for ApiError {
+    fn from(error: ListPeersError) -> Self {
+        match error {
+            ListPeersError::ChatNotFound => chat_not_found(),
+            ListPeersError::Store(error) => error.into(),
         }
     }
 }
@@ -236,10 +273,15 @@ fn available_handles(handles: Vec<String>) -> Map<String, Value> {
     Map::from_iter([("available_handles".to_owned(), Value::from(handles))])
 }
 
+fn agent_not_found() -> ApiError {
+    ApiError::new(ErrorCode::NotFound, "No such agent among yours")
+}
+
 fn chat_not_found() -> ApiError {
     ApiError::new(ErrorCode::NotFound, "No such chat among yours")
 }
 
-pub(crate) fn unauthorized() -> ApiError {
+/// No credential, or none that is valid; which of them is not told.
+pub fn unauthorized() -> ApiError {
     ApiError::new(ErrorCode::Unauthorized, "A valid credential is needed")
 }

@@ -17,7 +17,7 @@ use actix_web::{HttpResponse, ResponseError};
 use serde_json::{Map, Value};
 
 pub use code::ErrorCode;
-pub(crate) use mapping::unauthorized;
+pub use mapping::unauthorized;
 
 /// A failure that is to be told to a client: a code, a sentence, perhaps details.
 ///

@@ -71,6 +71,39 @@ impl<'f> ObjectReader<'f> {
         }
     }
 
+    /// True or false; absent is nothing.
+    pub fn optional_flag(&mut self, name: &str) -> Result<Option<bool>, Told> {
+        match self.any(name) {
+            None => Ok(None),
+            Some(Value::Bool(flag)) => Ok(Some(flag)),
+            Some(other) => Err(self.fault(name, expected("boolean", &other))),
+        }
+    }
+
+    /// A text checked by `parse`; absent is nothing.
+    pub fn text_if_given<T, E: Display>(
+        &mut self,
+        name: &str,
+        parse: impl FnOnce(String) -> Result<T, E>,
+    ) -> Result<Option<T>, Told> {
+        if self.has(name) { self.text(name, parse).map(Some) } else { Ok(None) }
+    }
+
+    /// A text checked by `parse`; absent is nothing, and null or a blank text takes away.
+    pub fn text_or_null_if_given<T, E: Display>(
+        &mut self,
+        name: &str,
+        parse: impl FnOnce(String) -> Result<T, E>,
+    ) -> Result<Option<Option<T>>, Told> {
+        if !self.has(name) {
+            return Ok(None);
+        }
+        match self.optional_text(name)?.filter(|text| !text.trim().is_empty()) {
+            None => Ok(Some(None)),
+            Some(text) => parse(text).map(|value| Some(Some(value))).map_err(|fault| self.fault(name, fault)),
+        }
+    }
+
     /// A free-form object, which is not looked into; absent and null are an empty one.
     pub fn free_object(&mut self, name: &str) -> Result<Map<String, Value>, Told> {
         match self.any(name) {
@@ -100,6 +133,25 @@ impl<'f> ObjectReader<'f> {
             Some(Value::Array(_)) => Err(self.fault(name, format_args!("should have at most {max} item(s)"))),
             Some(other) => Err(self.fault(name, expected("array", &other))),
         }
+    }
+
+    /// A list of at most `max` texts, each checked by `parse`; absent is nothing.
+    pub fn texts_if_given<T, E: Display>(
+        &mut self,
+        name: &str,
+        max: usize,
+        parse: impl Fn(&str) -> Result<T, E>,
+    ) -> Result<Option<Vec<T>>, Told> {
+        if !self.has(name) {
+            return Ok(None);
+        }
+        let items = self.list(name, max)?;
+        let mut texts = Vec::with_capacity(items.len());
+        for item in items {
+            let Value::String(text) = item else { return Err(self.fault(name, "must hold strings")) };
+            texts.push(parse(&text).map_err(|fault| self.fault(name, fault))?);
+        }
+        Ok(Some(texts))
     }
 
     /// A list of at most `max` objects, each read by `read`.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use domain::account::{Agent, AgentKind, RegisteredAgent};
+use domain::account::{Agent, DeletionReceipt, RegisteredAgent};
 use domain::id::{AgentId, UserId};
 use domain::time::Timestamp;
 use serde::Serialize;
@@ -14,7 +14,7 @@ use super::Shown;
 const FEATURE_FLAGS: [(&str, bool); 2] = [("ff_file_transfer", false), ("ff_room_tasks", false)];
 
 /// An agent's record, on both interfaces.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct AgentView<'a> {
     id: Shown<AgentId>,
     name: &'a str,
@@ -25,6 +25,7 @@ pub struct AgentView<'a> {
     model_type: Option<&'a str>,
     tags: &'a [String],
     is_external: bool,
+    is_global: bool,
     listed_in_directory: bool,
     registry_access: bool,
     shared_with_organization: bool,
@@ -52,9 +53,8 @@ impl<'a> AgentView<'a> {
             bio: agent.bio.as_deref(),
             model_type: agent.model_type.as_deref(),
             tags: &agent.tags,
-            is_external: match agent.kind {
-                AgentKind::External => true,
-            },
+            is_external: agent.kind.is_external(),
+            is_global: agent.is_global,
             listed_in_directory: agent.listed_in_directory,
             registry_access: agent.registry_access,
             shared_with_organization: agent.shared_with_organization,
@@ -88,6 +88,29 @@ impl<'a> RegisteredAgentView<'a> {
         Self {
             agent: AgentView::new(&registered.agent),
             credentials: CredentialsView { api_key: registered.key.reveal() },
+        }
+    }
+}
+
+/// An agent that was deleted.
+#[derive(Serialize)]
+pub struct DeletedAgentView<'a> {
+    id: Shown<AgentId>,
+    name: &'a str,
+    description: &'a str,
+    /// In how many rooms it had worked; the record of it is gone.
+    executions_deleted: u64,
+}
+
+impl<'a> DeletedAgentView<'a> {
+    /// Shows what was deleted.
+    pub fn new(receipt: &'a DeletionReceipt) -> Self {
+        let DeletionReceipt { agent, executions } = receipt;
+        Self {
+            id: Shown(agent.id),
+            name: &agent.name,
+            description: &agent.description,
+            executions_deleted: *executions,
         }
     }
 }

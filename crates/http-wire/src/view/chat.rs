@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::Shown;
 
 /// A room, on both interfaces and in socket events.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct ChatView<'a> {
     id: Shown<ChatId>,
     /// Never null: older clients refuse a room without a title.

@@ -7,17 +7,21 @@ mod agent;
 mod chat;
 mod message;
 mod participant;
+mod peer;
 mod receipt;
+mod user;
 
 use std::fmt::Display;
 
 use serde::{Serialize, Serializer};
 
-pub use agent::{AgentView, RegisteredAgentView};
+pub use agent::{AgentView, DeletedAgentView, RegisteredAgentView};
 pub use chat::ChatView;
 pub use message::MessageView;
 pub use participant::ParticipantView;
+pub use peer::PeerView;
 pub use receipt::{PostedEventView, SentMessageView, StepView};
+pub use user::ProfileView;
 
 /// A value that goes out as the text by which it shows itself: ids and instants.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

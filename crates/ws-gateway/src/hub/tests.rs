@@ -70,6 +70,7 @@ fn told(receiver: &mut UnboundedReceiver<Told>) -> Vec<String> {
             Told::Event { payload, .. } => payload.event.to_owned(),
             Told::End { .. } => "!end".to_owned(),
             Told::Superseded { .. } => "!superseded".to_owned(),
+            Told::Revoked => "!revoked".to_owned(),
             Told::Stop => "!stop".to_owned(),
             Told::Overflow => "!overflow".to_owned(),
         });

@@ -2,10 +2,11 @@
 
 use super::*;
 use crate::caller::{AgentCaller, UserCaller};
-use crate::id::{AgentId, OrganizationId};
+use crate::id::{AgentId, OrganizationId, UserId};
 use uuid::Uuid;
 
 const HOUSE: OrganizationId = OrganizationId::new(Uuid::from_u128(9));
+const ABROAD: OrganizationId = OrganizationId::new(Uuid::from_u128(8));
 const ANN: UserId = UserId::new(Uuid::from_u128(1));
 const BEN: UserId = UserId::new(Uuid::from_u128(2));
 const BOT: AgentId = AgentId::new(Uuid::from_u128(11));
@@ -21,29 +22,15 @@ fn bot() -> Caller {
 }
 
 fn agent(id: AgentId, owner: UserId) -> Candidate {
-    Candidate { id: ParticipantId::Agent(id), owner: Some(owner), is_participant: false }
-}
-
-fn user(id: UserId) -> Candidate {
-    Candidate { id: ParticipantId::User(id), owner: None, is_participant: false }
-}
-
-#[test]
-fn peers() {
-    let table = [
-        (bot(), user(ANN), true, "an agent's owner"),
-        (bot(), user(BEN), false, "another user"),
-        (bot(), agent(SIBLING, ANN), true, "a sibling"),
-        (bot(), agent(FOREIGN, BEN), false, "somebody else's agent"),
-        (bot(), agent(BOT, ANN), false, "itself"),
-        (ann(), agent(BOT, ANN), true, "the own agent"),
-        (ann(), agent(FOREIGN, BEN), false, "somebody else's agent"),
-        (ann(), user(BEN), false, "another user"),
-        (ann(), user(ANN), false, "oneself"),
-    ];
-    for (caller, candidate, expected, who) in table {
-        assert_eq!(is_peer(caller, &candidate), expected, "{caller:?}: {who}");
-    }
+    let ties = Ties {
+        owner: Some(owner),
+        organization: if owner == ANN { HOUSE } else { ABROAD },
+        is_global: false,
+        is_shared: false,
+        is_contact: false,
+        sees_siblings: true,
+    };
+    Candidate { id: ParticipantId::Agent(id), ties, is_participant: false }
 }
 
 #[test]

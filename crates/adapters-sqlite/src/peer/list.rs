@@ -1,0 +1,199 @@
+//! Listing peers: one statement over all that can make somebody one.
+//!
+//! The network of a caller is small beside the store: every arm of the union runs along an index
+//! that holds just that part, so a list costs in proportion to the network.
+
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Binary, Bool, Nullable, Text};
+use diesel::sqlite::SqliteConnection;
+use domain::account::PersonName;
+use domain::caller::Caller;
+use domain::id::{ChatId, ParticipantKind};
+use domain::page::{Page, PageRequest, Position};
+use domain::peer::{ListPeers, Peer, PeerSource};
+use uuid::Uuid;
+
+use crate::chat::row::membership_on;
+use crate::error::Fault;
+use crate::row;
+
+/// The registry of an agent: its owner, its siblings, what colleagues of its owner share, and
+/// the global agents. `?1` is the caller, `?2` who answers for it, `?3` their organization.
+const REGISTRY_OF_AGENT: &str = "\
+    SELECT id, 'User' AS kind, 0 AS place FROM users WHERE id = ?2 \
+    UNION ALL \
+    SELECT id, 'Agent', 0 FROM agents INDEXED BY agents_by_owner \
+    WHERE owner_id = ?2 AND deleted_at IS NULL \
+    AND (SELECT registry_access FROM agents WHERE id = ?1)";
+
+/// The registry of a human: the own agents, the colleagues, what they share, the global agents.
+const REGISTRY_OF_USER: &str = "\
+    SELECT id, 'User' AS kind, 0 AS place FROM users WHERE organization_id = ?3 \
+    UNION ALL \
+    SELECT id, 'Agent', 0 FROM agents INDEXED BY agents_by_owner \
+    WHERE owner_id = ?2 AND deleted_at IS NULL";
+
+/// What both have in common, and the contacts.
+const EVERYBODYS: &str = "\
+    SELECT agents.id, 'Agent', 0 FROM users CROSS JOIN agents INDEXED BY agents_shared \
+    ON agents.owner_id = users.id AND agents.shared_with_organization = 1 AND agents.deleted_at IS NULL \
+    WHERE users.organization_id = ?3 AND agents.owner_id <> ?2 \
+    UNION ALL \
+    SELECT id, 'Agent', 0 FROM agents INDEXED BY agents_global \
+    WHERE is_global = 1 AND deleted_at IS NULL \
+    UNION ALL \
+    SELECT contact_id, contact_kind, 1 FROM contacts WHERE owner_id = ?1";
+
+/// Columns and order of a listed peer; `found` has id, kind and place.
+const COLUMNS: &str = "found.id, found.kind, found.place, \
+    agent.name, coalesce(agent.handle, user.handle) AS handle, user.first_name, user.last_name, \
+    agent.description, agent.kind AS runs, agent.listed_in_directory AS listed, agent.is_global, agent.tags, \
+    EXISTS (SELECT 1 FROM contacts WHERE owner_id = ?1 AND contact_id = found.id) AS is_contact";
+
+const ACCOUNTS: &str = "\
+    LEFT JOIN agents AS agent ON agent.id = found.id AND agent.deleted_at IS NULL \
+    LEFT JOIN users AS user ON user.id = found.id";
+
+const ORDER: &str = "ORDER BY found.place, coalesce(agent.created_at, user.created_at), found.id";
+
+#[derive(QueryableByName)]
+struct PeerRow {
+    #[diesel(sql_type = Binary)]
+    id: Vec<u8>,
+    #[diesel(sql_type = Text)]
+    kind: String,
+    #[diesel(sql_type = BigInt)]
+    place: i64,
+    #[diesel(sql_type = Nullable<Text>)]
+    name: Option<String>,
+    #[diesel(sql_type = Text)]
+    handle: String,
+    #[diesel(sql_type = Nullable<Text>)]
+    first_name: Option<String>,
+    #[diesel(sql_type = Nullable<Text>)]
+    last_name: Option<String>,
+    #[diesel(sql_type = Nullable<Text>)]
+    description: Option<String>,
+    #[diesel(sql_type = Nullable<Text>)]
+    runs: Option<String>,
+    #[diesel(sql_type = Nullable<Bool>)]
+    listed: Option<bool>,
+    #[diesel(sql_type = Nullable<Bool>)]
+    is_global: Option<bool>,
+    #[diesel(sql_type = Nullable<Text>)]
+    tags: Option<String>,
+    #[diesel(sql_type = Bool)]
+    is_contact: bool,
+}
+
+impl PeerRow {
+    fn into_peer(self) -> Result<Peer, Fault> {
+        let id = row::participant_id(&self.kind, &self.id)?;
+        let name = match (self.name, self.first_name, self.last_name) {
+            (Some(name), ..) => name,
+            (None, Some(first), Some(last)) => PersonName { first, last }.full(),
+            _ => return Err(Fault::Row(format!("the peer {id} without an account"))),
+        };
+        Ok(Peer {
+            id,
+            name,
+            handle: self.handle,
+            description: self.description,
+            is_external: self.runs.map(|runs| runs == "external"),
+            listed_in_directory: self.listed,
+            is_global: self.is_global.unwrap_or(false),
+            tags: self.tags.map_or_else(|| Ok(Vec::new()), |tags| row::json(&tags))?,
+            source: if self.place == 0 { PeerSource::Registry } else { PeerSource::Contact },
+            is_contact: self.is_contact,
+        })
+    }
+}
+
+#[derive(QueryableByName)]
+struct Counted {
+    #[diesel(sql_type = BigInt)]
+    number: i64,
+}
+
+pub(super) fn peers_on(
+    connection: &mut SqliteConnection,
+    caller: Caller,
+    wanted: ListPeers,
+    page: PageRequest,
+) -> Result<Option<Page<Peer>>, Fault> {
+    if let Some(chat) = wanted.not_in_chat
+        && membership_on(connection, caller.participant(), chat)?.is_none()
+    {
+        return Ok(None);
+    }
+    let registry = match caller {
+        Caller::Agent(_) => REGISTRY_OF_AGENT,
+        Caller::User(_) => REGISTRY_OF_USER,
+    };
+    let absent = match wanted.not_in_chat {
+        None => "?4 IS NULL",
+        Some(_) => {
+            "NOT EXISTS (SELECT 1 FROM participants \
+             WHERE chat_id = ?4 AND participant_id = found.id AND left_at IS NULL)"
+        }
+    };
+    let kind = match wanted.kind {
+        None => "",
+        Some(ParticipantKind::User) => "AND found.kind = 'User'",
+        Some(ParticipantKind::Agent) => "AND found.kind = 'Agent'",
+    };
+    let found = format!(
+        "FROM (SELECT id, kind, min(place) AS place FROM ({registry} UNION ALL {EVERYBODYS}) \
+         WHERE id <> ?1 GROUP BY id, kind) AS found {ACCOUNTS} \
+         WHERE coalesce(agent.id, user.id) IS NOT NULL AND {absent} {kind}"
+    );
+    page_on(connection, &found, caller, wanted.not_in_chat.map(ChatId::uuid), page).map(Some)
+}
+
+pub(super) fn directory_on(
+    connection: &mut SqliteConnection,
+    caller: Caller,
+    page: PageRequest,
+) -> Result<Page<Peer>, Fault> {
+    let found = format!(
+        "FROM (SELECT id, 'Agent' AS kind, 0 AS place FROM agents INDEXED BY agents_listed \
+         WHERE listed_in_directory = 1 AND deleted_at IS NULL) AS found {ACCOUNTS} WHERE ?4 IS NULL"
+    );
+    page_on(connection, &found, caller, None, page)
+}
+
+/// One numbered page of `found`, counted if asked for.
+fn page_on(
+    connection: &mut SqliteConnection,
+    found: &str,
+    caller: Caller,
+    chat: Option<Uuid>,
+    page: PageRequest,
+) -> Result<Page<Peer>, Fault> {
+    let caller_id = row::bytes(caller.participant().uuid());
+    let accountable = row::bytes(caller.accountable_user().uuid());
+    let organization = row::bytes(caller.organization().uuid());
+    let chat = chat.map(row::bytes);
+    let total = if page.count {
+        let counted = diesel::sql_query(format!("SELECT count(*) AS number {found}"))
+            .bind::<Binary, _>(&caller_id)
+            .bind::<Binary, _>(&accountable)
+            .bind::<Binary, _>(&organization)
+            .bind::<Nullable<Binary>, _>(&chat)
+            .get_result::<Counted>(connection)?;
+        Some(counted.number.cast_unsigned())
+    } else {
+        None
+    };
+    let rows = diesel::sql_query(format!("SELECT {COLUMNS} {found} {ORDER} LIMIT ?5 OFFSET ?6"))
+        .bind::<Binary, _>(&caller_id)
+        .bind::<Binary, _>(&accountable)
+        .bind::<Binary, _>(&organization)
+        .bind::<Nullable<Binary>, _>(&chat)
+        .bind::<BigInt, _>(i64::from(page.slice.limit()) + 1)
+        .bind::<BigInt, _>(page.slice.offset())
+        .load::<PeerRow>(connection)?;
+    let rows = rows.into_iter().map(PeerRow::into_peer).collect::<Result<Vec<_>, _>>()?;
+    // Nobody goes on from here by position: the pages are numbered.
+    Ok(Page::from_overfetch(rows, page, total, |peer| Position { key: 0, id: peer.id.uuid() }))
+}

@@ -1,0 +1,84 @@
+//! Deleting an agent (`semantics` 1.7).
+//!
+//! Its key is dead at once and it leaves all its rooms; a room that it alone owned passes on, see
+//! [`crate::chat::succession`]. Its messages stay, with the name they were sent under. The record
+//! of its work, its deliveries and attempts, is erased little by little afterwards, so that no
+//! agent is so busy that deleting it keeps others waiting.
+
+use super::agent::Agent;
+use super::port::{DeleteAgent, DeleteAgentRefused, DeletedAgent};
+use super::service::AccountService;
+use crate::caller::UserCaller;
+use crate::event::DomainEvent;
+use crate::id::AgentId;
+use crate::store::{Announce, StoreError};
+
+/// How many records of work are erased at a time.
+const ERASED_AT_ONCE: u32 = 500;
+
+/// A deleted agent as it was, and in how many rooms it had worked.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DeletionReceipt {
+    /// The agent as it was.
+    pub agent: Agent,
+    /// How many rooms it has sent or received messages in; the record of it is being erased.
+    pub executions: u64,
+}
+
+/// Why an agent was not deleted.
+#[derive(Debug, thiserror::Error)]
+pub enum DeleteAgentError {
+    /// The caller owns no such agent.
+    #[error("there is no such agent of the caller")]
+    AgentNotFound,
+    /// It has sent or received messages, and nothing was said about losing the record of it.
+    #[error("the agent has worked in {executions} chat(s)")]
+    HasWorked {
+        /// In how many rooms.
+        executions: u64,
+    },
+    /// The store gave no answer.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl AccountService {
+    /// Deletes an agent of the caller; one that has worked only with `force`.
+    pub async fn delete_agent(
+        &self,
+        caller: UserCaller,
+        agent: AgentId,
+        force: bool,
+    ) -> Result<DeletionReceipt, DeleteAgentError> {
+        let now = self.clock.now();
+        let command = DeleteAgent { agent, owner: caller.user, force, now };
+        let events = self.events.clone();
+        let announce = Announce::new(move |deleted: &DeletedAgent| {
+            for (chat, participant) in &deleted.left {
+                events.publish(DomainEvent::ParticipantRemoved {
+                    chat_id: chat.id,
+                    participant: participant.clone(),
+                });
+                events.publish(DomainEvent::RoomRemoved {
+                    from: participant.id,
+                    chat: chat.clone(),
+                    removed_at: now,
+                });
+            }
+            events.publish(DomainEvent::AgentDeleted { agent: deleted.agent.clone() });
+        });
+        match self.accounts.delete_agent(command, announce).await? {
+            Ok(deleted) => Ok(DeletionReceipt { agent: deleted.agent, executions: deleted.executions }),
+            Err(DeleteAgentRefused::NotFound) => Err(DeleteAgentError::AgentNotFound),
+            Err(DeleteAgentRefused::HasWorked { executions }) => {
+                Err(DeleteAgentError::HasWorked { executions })
+            }
+        }
+    }
+
+    /// Erases some of what deleted agents have left behind; to be called about once a second.
+    /// Tells whether more is left.
+    pub async fn erase_some(&self) -> Result<bool, StoreError> {
+        self.accounts.erase_work(ERASED_AT_ONCE).await
+    }
+}

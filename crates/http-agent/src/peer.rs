@@ -1,0 +1,24 @@
+//! `GET /peers` and `GET /directory`.
+
+use actix_web::{HttpResponse, web};
+use domain::peer::PeerService;
+use http_wire::auth::AgentAuth;
+use http_wire::error::ApiError;
+use http_wire::peers::{self, DirectoryQuery, ListPeersQuery};
+use http_wire::query::StrictQuery;
+
+pub(crate) async fn list(
+    AgentAuth(caller): AgentAuth,
+    StrictQuery(query): StrictQuery<ListPeersQuery>,
+    service: web::Data<PeerService>,
+) -> Result<HttpResponse, ApiError> {
+    peers::peers(&service, caller, query).await
+}
+
+pub(crate) async fn directory(
+    AgentAuth(caller): AgentAuth,
+    StrictQuery(query): StrictQuery<DirectoryQuery>,
+    service: web::Data<PeerService>,
+) -> Result<HttpResponse, ApiError> {
+    peers::directory(&service, caller, query).await
+}

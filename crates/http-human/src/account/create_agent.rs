@@ -1,0 +1,33 @@
+//! `POST /agents`: an agent that the service itself is to run.
+
+use actix_web::{HttpResponse, web};
+use domain::account::{AccountService, AgentDescription, AgentName, CreatePlatformAgent, ModelType};
+use http_wire::auth::UserAuth;
+use http_wire::envelope::Data;
+use http_wire::error::ApiError;
+use http_wire::strict_json::{FromBody, ObjectReader, StrictJson, Told};
+use http_wire::view::AgentView;
+
+/// An agent to be created; the same on the generic path.
+pub(crate) struct CreateAgentBody(pub(crate) CreatePlatformAgent);
+
+impl FromBody for CreateAgentBody {
+    const WRAPPER: Option<&'static str> = Some("agent");
+
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
+        let name = body.text("name", |text| AgentName::new(&text));
+        let description = body.text_or_null_if_given("description", |text| AgentDescription::new(&text));
+        let model_type = body.text_or_null_if_given("model_type", |text| ModelType::new(&text));
+        let (description, model_type) = (description?.flatten(), model_type?.flatten());
+        Ok(Self(CreatePlatformAgent { name: name?, description, model_type }))
+    }
+}
+
+pub(crate) async fn create_agent(
+    UserAuth(caller): UserAuth,
+    StrictJson { body, .. }: StrictJson<CreateAgentBody>,
+    accounts: web::Data<AccountService>,
+) -> Result<HttpResponse, ApiError> {
+    let agent = accounts.create_platform_agent(caller, body.0).await?;
+    Ok(Data::created(AgentView::new(&agent)))
+}

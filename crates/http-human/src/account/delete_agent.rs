@@ -1,0 +1,33 @@
+//! `DELETE /agents/{agent_id}`.
+
+use actix_web::{HttpResponse, web};
+use domain::account::AccountService;
+use http_wire::auth::UserAuth;
+use http_wire::envelope::Data;
+use http_wire::error::ApiError;
+use http_wire::path::AgentPath;
+use http_wire::query::{FromQuery, QueryReader, StrictQuery};
+use http_wire::strict_json::{NoBody, StrictJson, Told};
+use http_wire::view::DeletedAgentView;
+
+/// Whether the record of the agent's work may go with it.
+pub(crate) struct DeleteAgentQuery {
+    force: bool,
+}
+
+impl FromQuery for DeleteAgentQuery {
+    fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
+        Ok(Self { force: query.flag("force")?.unwrap_or(false) })
+    }
+}
+
+pub(crate) async fn delete_agent(
+    UserAuth(caller): UserAuth,
+    path: AgentPath,
+    StrictQuery(query): StrictQuery<DeleteAgentQuery>,
+    _: StrictJson<NoBody>,
+    accounts: web::Data<AccountService>,
+) -> Result<HttpResponse, ApiError> {
+    let receipt = accounts.delete_agent(caller, path.agent, query.force).await?;
+    Ok(Data::ok(DeletedAgentView::new(&receipt)))
+}

@@ -1,0 +1,43 @@
+//! `GET` and `PUT /profile`: the caller's own record.
+
+use actix_web::{HttpResponse, web};
+use domain::account::{AccountService, PersonNamePart, ProfileChanges};
+use http_wire::auth::UserAuth;
+use http_wire::envelope::Data;
+use http_wire::error::{ApiError, unauthorized};
+use http_wire::query::{NoQuery, StrictQuery};
+use http_wire::strict_json::{FromBody, ObjectReader, StrictJson, Told};
+use http_wire::view::ProfileView;
+
+/// What a human may change about themselves; nothing has to be said. A role is none of it.
+pub(crate) struct UpdateProfileBody(ProfileChanges);
+
+impl FromBody for UpdateProfileBody {
+    const WRAPPER: Option<&'static str> = Some("user");
+
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
+        let part = |text: String| PersonNamePart::new(&text);
+        // A first name that is null stays as it is: clients send every property they know.
+        let first_name = body.text_or_null_if_given("first_name", part);
+        let last_name = body.text_or_null_if_given("last_name", part);
+        Ok(Self(ProfileChanges { first_name: first_name?.flatten(), last_name: last_name? }))
+    }
+}
+
+pub(crate) async fn show_profile(
+    UserAuth(caller): UserAuth,
+    _: StrictQuery<NoQuery>,
+    accounts: web::Data<AccountService>,
+) -> Result<HttpResponse, ApiError> {
+    let user = accounts.profile(caller).await?.ok_or_else(unauthorized)?;
+    Ok(Data::ok(ProfileView::new(&user)))
+}
+
+pub(crate) async fn update_profile(
+    UserAuth(caller): UserAuth,
+    StrictJson { body, .. }: StrictJson<UpdateProfileBody>,
+    accounts: web::Data<AccountService>,
+) -> Result<HttpResponse, ApiError> {
+    let user = accounts.update_profile(caller, body.0).await?.ok_or_else(unauthorized)?;
+    Ok(Data::ok(ProfileView::new(&user)))
+}

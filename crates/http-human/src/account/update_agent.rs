@@ -1,0 +1,74 @@
+//! `GET` and `PATCH /agents/{agent_id}`.
+
+use actix_web::{HttpResponse, web};
+use domain::account::{
+    AccountService, AgentBio, AgentChanges, AgentDescription, AgentName, AgentTag, ModelType,
+};
+use http_wire::auth::UserAuth;
+use http_wire::envelope::Data;
+use http_wire::error::ApiError;
+use http_wire::path::AgentPath;
+use http_wire::query::{NoQuery, StrictQuery};
+use http_wire::strict_json::{FromBody, ObjectReader, StrictJson, Told};
+use http_wire::view::AgentView;
+
+/// What is to change; at least one property.
+pub(crate) struct UpdateAgentBody(AgentChanges);
+
+impl FromBody for UpdateAgentBody {
+    const WRAPPER: Option<&'static str> = Some("agent");
+
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
+        let name = body.text_if_given("name", |text| AgentName::new(&text));
+        let description = body.text_if_given("description", |text| AgentDescription::new(&text));
+        let model_type = body.text_or_null_if_given("model_type", |text| ModelType::new(&text));
+        let bio = body.text_or_null_if_given("bio", |text| AgentBio::new(&text));
+        let tags = body.texts_if_given("tags", AgentTag::MAX_COUNT, AgentTag::new);
+        let [listed_in_directory, registry_access, shared_with_organization] =
+            ["listed_in_directory", "registry_access", "shared_with_organization"]
+                .map(|name| body.optional_flag(name));
+        let changes = AgentChanges {
+            name: name?,
+            description: description?,
+            model_type: model_type?,
+            bio: bio?,
+            tags: tags?.map(each_once),
+            listed_in_directory: listed_in_directory?,
+            registry_access: registry_access?,
+            shared_with_organization: shared_with_organization?,
+        };
+        if changes == AgentChanges::default() {
+            return Err(body.fault("name", "nothing is said that could change"));
+        }
+        Ok(Self(changes))
+    }
+}
+
+/// Each tag once, in the order in which they were given.
+fn each_once(tags: Vec<AgentTag>) -> Vec<AgentTag> {
+    let mut kept = Vec::with_capacity(tags.len());
+    for tag in tags {
+        if !kept.contains(&tag) {
+            kept.push(tag);
+        }
+    }
+    kept
+}
+
+pub(crate) async fn find_agent(
+    UserAuth(caller): UserAuth,
+    path: AgentPath,
+    _: StrictQuery<NoQuery>,
+    accounts: web::Data<AccountService>,
+) -> Result<HttpResponse, ApiError> {
+    Ok(Data::ok(AgentView::new(&accounts.owned_agent(caller, path.agent).await?)))
+}
+
+pub(crate) async fn update_agent(
+    UserAuth(caller): UserAuth,
+    path: AgentPath,
+    StrictJson { body, .. }: StrictJson<UpdateAgentBody>,
+    accounts: web::Data<AccountService>,
+) -> Result<HttpResponse, ApiError> {
+    Ok(Data::ok(AgentView::new(&accounts.update_agent(caller, path.agent, body.0).await?)))
+}

@@ -1,0 +1,89 @@
+//! The generic paths: agents and rooms under a base that ends in `/v1` (`rest` 7).
+//!
+//! They are there for programs written against the short form. A user's key acts as that user; an
+//! agent's key makes and lists rooms as the agent, and has nothing to do with agents.
+
+use actix_web::{HttpResponse, web};
+use domain::account::AccountService;
+use domain::caller::{Caller, UserCaller};
+use domain::chat::ChatService;
+use http_wire::auth::{CallerAuth, UserAuth};
+use http_wire::body::CreateChatBody;
+use http_wire::cursor::CursorScope;
+use http_wire::envelope::{BareAndData, List};
+use http_wire::error::{ApiError, ErrorCode};
+use http_wire::page::PageQuery;
+use http_wire::path::AgentPath;
+use http_wire::query::{FromQuery, NoQuery, QueryReader, StrictQuery};
+use http_wire::strict_json::{StrictJson, Told};
+use http_wire::view::{AgentView, ChatView};
+
+use crate::DEFAULT_ROWS;
+use crate::account::{self, CreateAgentBody, ListAgentsQuery};
+
+/// A page of the caller's rooms.
+pub(crate) struct ListChatsQuery {
+    page: PageQuery,
+}
+
+impl FromQuery for ListChatsQuery {
+    fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
+        Ok(Self { page: PageQuery::read(query)? })
+    }
+}
+
+/// Agents are their owners' to look after.
+fn user(caller: Caller) -> Result<UserCaller, ApiError> {
+    match caller {
+        Caller::User(caller) => Ok(caller),
+        Caller::Agent(_) => {
+            Err(ApiError::new(ErrorCode::Forbidden, "An agent's credential is not accepted here"))
+        }
+    }
+}
+
+pub(crate) async fn list_agents(
+    CallerAuth(caller): CallerAuth,
+    query: StrictQuery<ListAgentsQuery>,
+    accounts: web::Data<AccountService>,
+) -> Result<HttpResponse, ApiError> {
+    account::list_agents(UserAuth(user(caller)?), query, accounts).await
+}
+
+pub(crate) async fn find_agent(
+    CallerAuth(caller): CallerAuth,
+    path: AgentPath,
+    query: StrictQuery<NoQuery>,
+    accounts: web::Data<AccountService>,
+) -> Result<HttpResponse, ApiError> {
+    account::find_agent(UserAuth(user(caller)?), path, query, accounts).await
+}
+
+pub(crate) async fn create_agent(
+    CallerAuth(caller): CallerAuth,
+    StrictJson { body, .. }: StrictJson<CreateAgentBody>,
+    accounts: web::Data<AccountService>,
+) -> Result<HttpResponse, ApiError> {
+    let agent = accounts.create_platform_agent(user(caller)?, body.0).await?;
+    Ok(BareAndData::created(AgentView::new(&agent)))
+}
+
+pub(crate) async fn create_chat(
+    CallerAuth(caller): CallerAuth,
+    StrictJson { body, .. }: StrictJson<CreateChatBody>,
+    chats: web::Data<ChatService>,
+) -> Result<HttpResponse, ApiError> {
+    let chat = chats.create(caller, body.0).await?;
+    Ok(BareAndData::created(ChatView::new(&chat)))
+}
+
+pub(crate) async fn list_chats(
+    CallerAuth(caller): CallerAuth,
+    StrictQuery(query): StrictQuery<ListChatsQuery>,
+    chats: web::Data<ChatService>,
+) -> Result<HttpResponse, ApiError> {
+    let scope = CursorScope::list("chats").of(caller.participant().uuid());
+    let window = query.page.window(scope, DEFAULT_ROWS)?;
+    let page = chats.list(caller, window.request).await?;
+    Ok(List::ok(page.rows.iter().map(ChatView::new), window.metadata(&page)))
+}

@@ -1,0 +1,66 @@
+//! `GET …/peers` and `GET …/directory`, which both interfaces serve alike (`rest` 5, 6).
+
+use actix_web::HttpResponse;
+use domain::caller::Caller;
+use domain::id::{ChatId, ParticipantKind};
+use domain::peer::{ListPeers, PeerService};
+
+use crate::envelope::List;
+use crate::error::ApiError;
+use crate::page::{NumberedMetadata, NumberedQuery};
+use crate::query::{FromQuery, QueryReader};
+use crate::strict_json::Told;
+use crate::view::PeerView;
+
+/// Rows on a page when nothing is said.
+const DEFAULT_ROWS: u32 = 20;
+
+/// Which peers.
+#[derive(Clone, Copy, Debug)]
+pub struct ListPeersQuery {
+    wanted: ListPeers,
+    page: NumberedQuery,
+}
+
+impl FromQuery for ListPeersQuery {
+    fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
+        let page = NumberedQuery::read(query);
+        let not_in_chat = query.parsed("not_in_chat", "must be a UUID", ChatId::parse);
+        let kind = query.parsed("type", "Invalid value for enum", ParticipantKind::parse);
+        Ok(Self { wanted: ListPeers { not_in_chat: not_in_chat?, kind: kind? }, page: page? })
+    }
+}
+
+/// A page of the directory.
+#[derive(Clone, Copy, Debug)]
+pub struct DirectoryQuery {
+    page: NumberedQuery,
+}
+
+impl FromQuery for DirectoryQuery {
+    fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
+        Ok(Self { page: NumberedQuery::read(query)? })
+    }
+}
+
+/// Answers with the caller's peers.
+pub async fn peers(
+    service: &PeerService,
+    caller: impl Into<Caller>,
+    query: ListPeersQuery,
+) -> Result<HttpResponse, ApiError> {
+    let request = query.page.request(DEFAULT_ROWS);
+    let page = service.list(caller, query.wanted, request).await?;
+    Ok(List::ok(page.rows.iter().map(PeerView::new), NumberedMetadata::of(request, page.total)))
+}
+
+/// Answers with the agents in the directory.
+pub async fn directory(
+    service: &PeerService,
+    caller: impl Into<Caller>,
+    query: DirectoryQuery,
+) -> Result<HttpResponse, ApiError> {
+    let request = query.page.request(DEFAULT_ROWS);
+    let page = service.directory(caller, request).await?;
+    Ok(List::ok(page.rows.iter().map(PeerView::new), NumberedMetadata::of(request, page.total)))
+}

@@ -1,0 +1,195 @@
+//! Changing and deleting agents; a human's own record.
+
+use domain::account::{
+    AgentBio, AgentChanges, AgentDescription, AgentKind, AgentMarks, AgentName, AgentTag, AuthenticateError,
+    CreatePlatformAgent, DeleteAgentError, ModelType, PersonNamePart, ProfileChanges, UpdateAgentError,
+    UserRole,
+};
+use domain::chat::{ChatStatus, Role};
+use domain::delivery::DeliveryStatus;
+use domain::id::ParticipantId;
+use domain::message::HistoryFilter;
+use domain::page::{PageRequest, Slice};
+
+use crate::World;
+
+const FIRST: PageRequest = PageRequest { slice: Slice::After { after: None, limit: 50 }, count: false };
+
+/// Every part by itself; a name is free for itself, not for a sibling; the handle stays.
+pub async fn what_is_changed_of_an_agent_is_read_again(world: World) {
+    let (ann, ben) = (world.user("ann").await, world.user("ben").await);
+    let bot = world.agent(&ann, "Bot").await;
+    world.agent(&ann, "Other").await;
+    let changes = AgentChanges {
+        name: Some(AgentName::new("Robot").unwrap()),
+        description: Some(AgentDescription::new("Does more").unwrap()),
+        model_type: Some(Some(ModelType::new("large").unwrap())),
+        bio: Some(Some(AgentBio::new("Born\nin a test").unwrap())),
+        tags: Some(vec![AgentTag::new("weather").unwrap(), AgentTag::new("ünïcode").unwrap()]),
+        listed_in_directory: Some(true),
+        registry_access: Some(false),
+        shared_with_organization: Some(true),
+    };
+    world.clock.advance(std::time::Duration::from_secs(5));
+    let answered = world.accounts.update_agent(ann.caller, bot.id, changes.clone()).await.unwrap();
+    let read = world.stores.accounts.find_agent(bot.id).await.unwrap().unwrap();
+    assert_eq!(read, answered);
+    assert_eq!((read.name.as_str(), read.handle.as_str()), ("Robot", "ann/bot"));
+    assert_eq!((read.model_type.as_deref(), read.bio.as_deref()), (Some("large"), Some("Born\nin a test")));
+    assert_eq!(read.tags, ["weather", "ünïcode"]);
+    assert!(read.listed_in_directory && !read.registry_access && read.shared_with_organization);
+    assert!(read.updated_at > read.created_at);
+
+    let cleared = AgentChanges { model_type: Some(None), bio: Some(None), ..AgentChanges::default() };
+    let read = world.accounts.update_agent(ann.caller, bot.id, cleared).await.unwrap();
+    assert_eq!((read.model_type, read.bio, read.tags.len()), (None, None, 2));
+    let same = AgentChanges { name: Some(AgentName::new("Robot").unwrap()), ..AgentChanges::default() };
+    world.accounts.update_agent(ann.caller, bot.id, same).await.unwrap();
+    let taken = AgentChanges { name: Some(AgentName::new("Other").unwrap()), ..AgentChanges::default() };
+    let refused = world.accounts.update_agent(ann.caller, bot.id, taken).await;
+    assert!(matches!(refused, Err(UpdateAgentError::NameTaken)), "{refused:?}");
+    let refused = world.accounts.update_agent(ben.caller, bot.id, changes).await;
+    assert!(matches!(refused, Err(UpdateAgentError::AgentNotFound)), "{refused:?}");
+}
+
+/// Its key is dead, it is in no room, its name is free and its handle is not; what it said stays.
+pub async fn a_deleted_agent_leaves_nothing_open(world: World) {
+    let (ann, ben) = (world.user("ann").await, world.user("ben").await);
+    let bot = world.agent(&ann, "Bot").await;
+    let idle = world.agent(&ann, "Idle").await;
+    let chat = world.chat(ann.caller, &[bot.id.uuid(), idle.id.uuid()]).await;
+    world.send(bot.caller, chat, "hello", &[ParticipantId::User(ann.id)]).await;
+    world.send(ann.caller, chat, "hello", &[ParticipantId::Agent(bot.id)]).await;
+
+    let refused = world.accounts.delete_agent(ann.caller, bot.id, false).await;
+    assert!(matches!(refused, Err(DeleteAgentError::HasWorked { executions: 1 })), "{refused:?}");
+    let refused = world.accounts.delete_agent(ben.caller, bot.id, true).await;
+    assert!(matches!(refused, Err(DeleteAgentError::AgentNotFound)), "{refused:?}");
+    assert!(world.accounts.authenticate(&bot.key).await.is_ok());
+    // Who was only there has nothing to lose.
+    assert_eq!(world.accounts.delete_agent(ann.caller, idle.id, false).await.unwrap().executions, 0);
+
+    let receipt = world.accounts.delete_agent(ann.caller, bot.id, true).await.unwrap();
+    assert_eq!((receipt.agent.id, receipt.executions), (bot.id, 1));
+    let key = world.accounts.authenticate(&bot.key).await;
+    assert!(matches!(key, Err(AuthenticateError::Unauthorized)), "{key:?}");
+    let again = world.accounts.delete_agent(ann.caller, bot.id, true).await;
+    assert!(matches!(again, Err(DeleteAgentError::AgentNotFound)), "{again:?}");
+    let roster = world.chats.roster(ann.caller, chat).await.unwrap();
+    assert_eq!(roster.participants.len(), 1);
+    let history = world.messages.history(ann.caller, chat, HistoryFilter::default(), FIRST).await.unwrap();
+    assert_eq!(
+        history.rows.iter().map(|row| row.sender_name.as_str()).collect::<Vec<_>>(),
+        ["ann Example", "Bot"]
+    );
+    let next = world.agent(&ann, "Bot").await;
+    assert_eq!(next.handle, "ann/bot-2");
+    let platform = CreatePlatformAgent {
+        name: AgentName::new("Inside").unwrap(),
+        description: None,
+        model_type: Some(ModelType::new("m").unwrap()),
+    };
+    let platform = world.accounts.create_platform_agent(ann.caller, platform).await.unwrap();
+    assert_eq!((platform.kind, platform.description.as_str()), (AgentKind::Platform, ""));
+    let page = world.accounts.list_agents(ann.caller, FIRST).await.unwrap();
+    assert_eq!(page.rows.len(), 2);
+}
+
+/// To an admin, a human, a member; to nobody where an owner is left; an empty room is closed.
+pub async fn the_rooms_of_a_deleted_agent_pass_on(world: World) {
+    let ann = world.user("ann").await;
+    let bot = world.agent(&ann, "Bot").await;
+    let (old, young) = (world.agent(&ann, "Old").await, world.agent(&ann, "Young").await);
+    let second = std::time::Duration::from_secs(1);
+    let to_admin = world.chat(bot.caller, &[old.id.uuid(), ann.id.uuid()]).await;
+    world.add(bot.caller, to_admin, young.id.uuid(), Role::Admin).await;
+    let to_human = world.chat(bot.caller, &[old.id.uuid()]).await;
+    world.clock.advance(second);
+    world.add(bot.caller, to_human, ann.id.uuid(), Role::Member).await;
+    let to_oldest = world.chat(bot.caller, &[old.id.uuid()]).await;
+    world.clock.advance(second);
+    world.add(bot.caller, to_oldest, young.id.uuid(), Role::Member).await;
+    let shared = world.chat(bot.caller, &[ann.id.uuid()]).await;
+    world.add(bot.caller, shared, old.id.uuid(), Role::Owner).await;
+    let member = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let alone = world.chat(bot.caller, &[]).await;
+    world.publisher.take();
+
+    world.accounts.delete_agent(ann.caller, bot.id, true).await.unwrap();
+    for (chat, viewer, owner) in [
+        (to_admin, ParticipantId::User(ann.id), ParticipantId::Agent(young.id)),
+        (to_human, ParticipantId::User(ann.id), ParticipantId::User(ann.id)),
+        (to_oldest, ParticipantId::Agent(old.id), ParticipantId::Agent(old.id)),
+        (shared, ParticipantId::User(ann.id), ParticipantId::Agent(old.id)),
+        (member, ParticipantId::User(ann.id), ParticipantId::User(ann.id)),
+    ] {
+        let roster = world.stores.chats.roster(viewer, chat).await.unwrap().unwrap();
+        let owners = roster.participants.iter().filter(|participant| participant.role == Role::Owner);
+        assert_eq!(owners.map(|participant| participant.id).collect::<Vec<_>>(), [owner]);
+        assert_eq!(world.stores.chats.find(viewer, chat).await.unwrap().unwrap().status, ChatStatus::Active);
+    }
+    let bot = ParticipantId::Agent(bot.id);
+    assert_eq!(world.stores.chats.find(bot, alone).await.unwrap(), None);
+    // Of every room it is told that it left, and then that it is gone.
+    assert_eq!(world.publisher.take().len(), 2 * 6 + 1);
+}
+
+/// In steps, to the end, and nobody else's.
+pub async fn work_is_erased_little_by_little(world: World) {
+    let ann = world.user("ann").await;
+    let (bot, other) = (world.agent(&ann, "Bot").await, world.agent(&ann, "Other").await);
+    let chat = world.chat(ann.caller, &[bot.id.uuid(), other.id.uuid()]).await;
+    let both = [ParticipantId::Agent(bot.id), ParticipantId::Agent(other.id)];
+    for number in 0..5 {
+        let sent = world.send(ann.caller, chat, &format!("{number}"), &both).await.id;
+        let begin = domain::delivery::DeliveryStep::Begin;
+        world.deliveries.advance(bot.caller, chat, sent, begin.clone()).await.unwrap();
+        world.deliveries.advance(other.caller, chat, sent, begin).await.unwrap();
+    }
+    let own = world.send(bot.caller, chat, "mine", &[ParticipantId::User(ann.id)]).await.id;
+    world.deliveries.advance(bot.caller, chat, own, domain::delivery::DeliveryStep::Begin).await.unwrap();
+    assert!(!world.stores.accounts.erase_work(2).await.unwrap());
+    world.accounts.delete_agent(ann.caller, bot.id, true).await.unwrap();
+    let mut steps = 0;
+    while world.stores.accounts.erase_work(2).await.unwrap() {
+        steps += 1;
+    }
+    assert_eq!(steps, 3 + 1 + 1, "three for five, one for what was not addressed, one to be done");
+    let history = world.messages.history(ann.caller, chat, HistoryFilter::default(), FIRST).await.unwrap();
+    let left = history.rows.iter().flat_map(|row| &row.deliveries).collect::<Vec<_>>();
+    assert_eq!(left.len(), 5);
+    assert!(
+        left.iter()
+            .all(|delivery| delivery.agent == other.id && delivery.status == DeliveryStatus::Processing)
+    );
+}
+
+/// By handle; what is not named stays.
+pub async fn the_operator_marks_agents(world: World) {
+    let ann = world.user("ann").await;
+    let bot = world.agent(&ann, "Bot").await;
+    let marks = AgentMarks { is_global: Some(true), ..AgentMarks::default() };
+    let marked = world.accounts.mark_agent("ann/bot", marks).await.unwrap().unwrap();
+    assert!(marked.is_global && !marked.listed_in_directory && !marked.shared_with_organization);
+    let marks =
+        AgentMarks { listed_in_directory: Some(true), shared_with_organization: Some(true), is_global: None };
+    let marked = world.accounts.mark_agent("ann/bot", marks).await.unwrap().unwrap();
+    assert!(marked.is_global && marked.listed_in_directory && marked.shared_with_organization);
+    assert_eq!(world.stores.accounts.find_agent(bot.id).await.unwrap(), Some(marked));
+    assert_eq!(world.accounts.mark_agent("ann/none", marks).await.unwrap(), None);
+    world.accounts.delete_agent(ann.caller, bot.id, true).await.unwrap();
+    assert_eq!(world.accounts.mark_agent("ann/bot", marks).await.unwrap(), None);
+}
+
+/// First and last name by themselves; the role is none of the user's business.
+pub async fn a_profile_is_changed_in_parts(world: World) {
+    let ann = world.user("ann").await;
+    let part = |text| PersonNamePart::new(text).unwrap();
+    let changes = ProfileChanges { first_name: Some(part("Anna")), last_name: None };
+    let user = world.accounts.update_profile(ann.caller, changes).await.unwrap().unwrap();
+    assert_eq!((user.name.full().as_str(), user.role), ("Anna Example", UserRole::User));
+    let changes = ProfileChanges { first_name: None, last_name: Some(None) };
+    let user = world.accounts.update_profile(ann.caller, changes).await.unwrap().unwrap();
+    assert_eq!(user.name.full(), "Anna");
+    assert_eq!(world.accounts.profile(ann.caller).await.unwrap(), Some(user));
+}

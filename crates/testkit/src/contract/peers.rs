@@ -1,0 +1,141 @@
+//! Peers and the directory.
+
+use std::collections::BTreeSet;
+
+use domain::account::{AgentChanges, AgentMarks};
+use domain::caller::Caller;
+use domain::chat::{AddParticipantCommand, AddParticipantError, AddRefused, CreateChat, Role};
+use domain::id::{AgentId, ParticipantId, ParticipantKind};
+use domain::page::{PageRequest, Slice};
+use domain::peer::{ListPeers, ListPeersError, ListedPeer, PeerSource};
+
+use crate::{TestAgent, TestUser, World};
+
+const fn page(number: u32, size: u32) -> PageRequest {
+    PageRequest { slice: Slice::Numbered { number, size }, count: true }
+}
+
+/// Two houses, an agent of each kind of visibility, and nobody in a contact.
+struct Houses {
+    world: World,
+    ann: TestUser,
+    helper: TestAgent,
+    scout: TestAgent,
+    hermit: TestAgent,
+    ben: TestUser,
+    rival: TestAgent,
+    globe: TestAgent,
+}
+
+impl Houses {
+    async fn of(world: World) -> Self {
+        let (ann, ben) = (world.user("ann").await, world.user("ben").await);
+        let helper = world.agent(&ann, "Helper").await;
+        let scout = world.agent(&ann, "Scout").await;
+        let hermit = world.agent(&ann, "Hermit").await;
+        let rival = world.agent(&ben, "Rival").await;
+        let globe = world.agent(&ben, "Globe").await;
+        let hidden = AgentChanges { registry_access: Some(false), ..AgentChanges::default() };
+        world.accounts.update_agent(ann.caller, hermit.id, hidden).await.unwrap();
+        let global = AgentMarks { is_global: Some(true), ..AgentMarks::default() };
+        world.accounts.mark_agent(&globe.handle, global).await.unwrap().unwrap();
+        Self { world, ann, helper, scout, hermit, ben, rival, globe }
+    }
+
+    async fn peers(&self, caller: impl Into<Caller>) -> Vec<ListedPeer> {
+        self.world.peers.list(caller, ListPeers::default(), page(1, 100)).await.unwrap().rows
+    }
+}
+
+fn names(peers: &[ListedPeer]) -> Vec<&str> {
+    peers.iter().map(|listed| listed.peer.name.as_str()).collect()
+}
+
+/// The list and the rule by which somebody may be added agree on every pair.
+pub async fn peers_are_whom_one_may_add(world: World) {
+    let houses = Houses::of(world).await;
+    let agents = [&houses.helper, &houses.scout, &houses.hermit, &houses.rival, &houses.globe];
+    let mut callers = agents.iter().map(|agent| Caller::from(agent.caller)).collect::<Vec<_>>();
+    callers.extend([Caller::from(houses.ann.caller), houses.ben.caller.into()]);
+    for caller in &callers {
+        let chat = houses.world.chats.create(*caller, CreateChat::default()).await.unwrap().id;
+        let mut addable = BTreeSet::new();
+        for other in &callers {
+            let id = other.participant();
+            let command = AddParticipantCommand { candidate: id.uuid(), role: Role::Member };
+            match houses.world.chats.add_participant(*caller, chat, command).await {
+                Ok(_) => assert!(addable.insert(id)),
+                Err(AddParticipantError::Refused(AddRefused::PeerNotFound)) => {}
+                Err(AddParticipantError::Refused(AddRefused::AlreadyParticipant)) if other == caller => {}
+                Err(error) => panic!("{error}"),
+            }
+        }
+        let listed = houses.peers(*caller).await;
+        assert_eq!(listed.iter().map(|listed| listed.peer.id).collect::<BTreeSet<_>>(), addable);
+        assert!(listed.iter().all(|listed| listed.peer.source == PeerSource::Registry));
+    }
+    assert_eq!(names(&houses.peers(houses.helper.caller).await), ["ann Example", "Scout", "Hermit", "Globe"]);
+    assert_eq!(names(&houses.peers(houses.hermit.caller).await), ["ann Example", "Globe"]);
+    assert_eq!(names(&houses.peers(houses.ann.caller).await), ["Helper", "Scout", "Hermit", "Globe"]);
+    assert_eq!(names(&houses.peers(houses.globe.caller).await), ["ben Example", "Rival"]);
+}
+
+/// Every page is as long as it was asked to be, and all of them are the list.
+pub async fn pages_of_peers_have_totals(world: World) {
+    let houses = Houses::of(world).await;
+    let all = houses.peers(houses.helper.caller).await;
+    let mut seen = Vec::new();
+    for number in 1..=2 {
+        let wanted = ListPeers::default();
+        let page = houses.world.peers.list(houses.helper.caller, wanted, page(number, 2)).await.unwrap();
+        assert_eq!((page.rows.len(), page.total), (2, Some(4)));
+        seen.extend(page.rows);
+    }
+    assert_eq!(seen, all);
+    let beyond =
+        houses.world.peers.list(houses.helper.caller, ListPeers::default(), page(3, 2)).await.unwrap();
+    assert_eq!((beyond.rows.len(), beyond.total), (0, Some(4)));
+    let users = ListPeers { kind: Some(ParticipantKind::User), ..ListPeers::default() };
+    let users = houses.world.peers.list(houses.helper.caller, users, page(1, 9)).await.unwrap();
+    assert_eq!((names(&users.rows), users.total), (vec!["ann Example"], Some(1)));
+    let agents = ListPeers { kind: Some(ParticipantKind::Agent), ..ListPeers::default() };
+    let agents = houses.world.peers.list(houses.helper.caller, agents, page(1, 9)).await.unwrap();
+    assert_eq!((names(&agents.rows), agents.total), (vec!["Scout", "Hermit", "Globe"], Some(3)));
+    houses.world.presence.connect(ParticipantId::Agent(houses.scout.id));
+    let online = houses.peers(houses.helper.caller).await.into_iter().filter(|listed| listed.online);
+    assert_eq!(online.map(|listed| listed.peer.id.uuid()).collect::<Vec<_>>(), [houses.scout.id.uuid()]);
+}
+
+/// Who is in the room already needs no adding; a room of others is none.
+pub async fn rooms_are_left_out(world: World) {
+    let houses = Houses::of(world).await;
+    let helper = houses.helper.caller;
+    let chat = houses.world.chat(helper, &[houses.scout.id.uuid(), houses.ann.id.uuid()]).await;
+    let wanted = ListPeers { not_in_chat: Some(chat), kind: None };
+    let left = houses.world.peers.list(helper, wanted, page(1, 9)).await.unwrap();
+    assert_eq!((names(&left.rows), left.total), (vec!["Hermit", "Globe"], Some(2)));
+    houses.world.chats.remove_participant(houses.helper.caller, chat, houses.scout.id.uuid()).await.unwrap();
+    let left = houses.world.peers.list(helper, wanted, page(1, 9)).await.unwrap();
+    assert_eq!(names(&left.rows), ["Scout", "Hermit", "Globe"]);
+    let stranger = houses.world.peers.list(houses.rival.caller, wanted, page(1, 9)).await;
+    assert!(matches!(stranger, Err(ListPeersError::ChatNotFound)), "{stranger:?}");
+}
+
+/// Who is listed is found by anybody, and is nobody's peer for it.
+pub async fn the_directory_is_for_all(world: World) {
+    let houses = Houses::of(world).await;
+    let listed = AgentChanges { listed_in_directory: Some(true), ..AgentChanges::default() };
+    houses.world.accounts.update_agent(houses.ben.caller, houses.rival.id, listed).await.unwrap();
+    for caller in [Caller::from(houses.ann.caller), houses.helper.caller.into(), houses.rival.caller.into()] {
+        let found = houses.world.peers.directory(caller, page(1, 9)).await.unwrap();
+        assert_eq!((names(&found.rows), found.total), (vec!["Rival"], Some(1)));
+    }
+    let peers = houses.peers(houses.helper.caller).await;
+    assert!(!peers.iter().any(|listed| listed.peer.id.uuid() == houses.rival.id.uuid()));
+    houses.world.accounts.delete_agent(houses.ben.caller, houses.rival.id, false).await.unwrap();
+    let found = houses.world.peers.directory(houses.ann.caller, page(1, 9)).await.unwrap();
+    assert_eq!((found.rows.len(), found.total), (0, Some(0)));
+    let gone =
+        houses.world.accounts.delete_agent(houses.ben.caller, AgentId::new(uuid::Uuid::nil()), true).await;
+    assert!(gone.is_err());
+}
