@@ -52,6 +52,18 @@ impl Api {
         Self { client, base, key: key.to_owned(), id: id.to_owned() }
     }
 
+    /// The same caller on another base path, for example `/v1`.
+    #[must_use]
+    pub fn at(&self, server: &Server, base: &str) -> Self {
+        Self { base: format!("http://{}{base}", server.address()), ..self.clone() }
+    }
+
+    /// Another key, which may be none, on the same path.
+    #[must_use]
+    pub fn with_key(&self, key: &str) -> Self {
+        Self { key: key.to_owned(), ..self.clone() }
+    }
+
     /// One request; an error when there was no whole answer. An empty key is not sent at all.
     ///
     /// Every failure, whichever it is, must name its request in the body as in the header.

@@ -7,7 +7,7 @@ use http_wire::envelope::Data;
 use http_wire::error::ApiError;
 use http_wire::path::AgentPath;
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
-use http_wire::strict_json::{NoBody, StrictJson, Told};
+use http_wire::strict_json::Told;
 use http_wire::view::DeletedAgentView;
 
 /// Whether the record of the agent's work may go with it.
@@ -25,7 +25,6 @@ pub(crate) async fn delete_agent(
     UserAuth(caller): UserAuth,
     path: AgentPath,
     StrictQuery(query): StrictQuery<DeleteAgentQuery>,
-    _: StrictJson<NoBody>,
     accounts: web::Data<AccountService>,
 ) -> Result<HttpResponse, ApiError> {
     let receipt = accounts.delete_agent(caller, path.agent, query.force).await?;

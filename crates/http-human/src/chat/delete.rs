@@ -6,11 +6,13 @@ use http_wire::auth::UserAuth;
 use http_wire::envelope::Data;
 use http_wire::error::ApiError;
 use http_wire::path::ChatPath;
+use http_wire::query::{NoQuery, StrictQuery};
 use http_wire::view::ChatView;
 
 pub(crate) async fn remove(
     UserAuth(caller): UserAuth,
     path: ChatPath,
+    _: StrictQuery<NoQuery>,
     chats: web::Data<ChatService>,
 ) -> Result<HttpResponse, ApiError> {
     let deleted = chats.delete(caller, path.chat).await?;

@@ -25,6 +25,7 @@ pub use faults::Told;
 pub use reader::ObjectReader;
 
 use crate::error::{ApiError, ErrorCode};
+use crate::query::{self, NoQuery};
 
 /// The most bytes of a body. Enough for the longest text with every character escaped, so that
 /// a text that is too long is a 422 with its pointer.
@@ -89,8 +90,11 @@ impl<T: FromBody> FromRequest for StrictJson<T> {
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
         let announced = announced_length(request.headers());
         let json = is_json(request.headers());
+        // What is said in a body is not said in the query: no operation with a body knows parameters.
+        let parameters = query::parse::<NoQuery>(request.query_string());
         let payload = payload.take();
         Box::pin(async move {
+            parameters?;
             if announced > MAX_BODY_BYTES {
                 return Err(too_large());
             }

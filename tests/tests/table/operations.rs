@@ -1,0 +1,181 @@
+//! Every operation, with a request that would be accepted.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+/// Who an operation is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Callers {
+    /// Humans, under `/api/v1/me`.
+    Users,
+    /// Agents, under `/api/v1/agent`.
+    Agents,
+    /// Humans, on a generic path.
+    UsersOnGenericPath,
+    /// Both, on a generic path.
+    Anybody,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Operation {
+    pub(crate) method: Method,
+    /// From the root, with the names of ids in braces.
+    pub(crate) path: String,
+    pub(crate) callers: Callers,
+    /// Null when nothing is sent.
+    pub(crate) body: Value,
+    /// How ids of another tenant are refused.
+    pub(crate) foreign: (u16, &'static str),
+    /// Members whose wrong values are refused with another status than 422: pointer, whether the
+    /// value is a text, status.
+    exceptions: &'static [(&'static str, bool, u16)],
+}
+
+impl Operation {
+    pub(crate) fn name(&self) -> String {
+        format!("{} {}", self.method, self.path)
+    }
+
+    pub(crate) fn has_ids(&self) -> bool {
+        self.path.contains('{')
+    }
+
+    pub(crate) fn takes_a_body(&self) -> bool {
+        self.body.is_object()
+    }
+
+    /// The status for `value` at `pointer`.
+    pub(crate) fn refusal_of(&self, pointer: &str, value: &Value) -> u16 {
+        let exception =
+            self.exceptions.iter().find(|(at, text, _)| *at == pointer && *text == value.is_string());
+        exception.map_or(422, |(_, _, status)| *status)
+    }
+
+    fn except(mut self, exceptions: &'static [(&'static str, bool, u16)]) -> Self {
+        self.exceptions = exceptions;
+        self
+    }
+}
+
+fn operation(method: Method, path: &str, body: Value) -> Operation {
+    let callers = if path.starts_with("/api/v1/me/") {
+        Callers::Users
+    } else if path.starts_with("/api/v1/agent/") {
+        Callers::Agents
+    } else if path.contains("/agents") {
+        Callers::UsersOnGenericPath
+    } else {
+        Callers::Anybody
+    };
+    Operation { method, path: path.to_owned(), callers, body, foreign: (404, "not_found"), exceptions: &[] }
+}
+
+fn get(path: &str) -> Operation {
+    operation(Method::GET, path, Value::Null)
+}
+
+fn delete(path: &str) -> Operation {
+    operation(Method::DELETE, path, Value::Null)
+}
+
+fn post(path: &str, body: Value) -> Operation {
+    operation(Method::POST, path, body)
+}
+
+fn message() -> Value {
+    let mention = json!({
+        "id": "0190c5a4-0000-7000-8000-0000000000a1", "handle": "ann/one", "name": "One", "kind": "mention",
+    });
+    json!({"message": {"content": "hello", "mentions": [mention], "attachment_ids": []}})
+}
+
+/// An id that is no text at all is of the wrong kind; a text that is no id is nobody's.
+const NOBODY: &[(&str, bool, u16)] = &[("/participant/participant_id", true, 404)];
+
+pub(crate) fn operations() -> Vec<Operation> {
+    let mut all = account();
+    all.extend(rooms("/api/v1/me"));
+    all.extend(rooms("/api/v1/agent"));
+    all.extend(work());
+    all
+}
+
+fn account() -> Vec<Operation> {
+    let agent = json!({"agent": {"name": "New", "description": "a new one"}});
+    let platform = json!({"agent": {"name": "New", "description": "a new one", "model_type": "large"}});
+    let changes = json!({"agent": {
+        "name": "Other", "description": "another", "model_type": "large", "bio": "born", "tags": ["a"],
+        "listed_in_directory": true, "registry_access": true, "shared_with_organization": true,
+    }});
+    vec![
+        get("/api/v1/me/profile"),
+        operation(
+            Method::PUT,
+            "/api/v1/me/profile",
+            json!({"user": {"first_name": "Ann", "last_name": "Lee"}}),
+        ),
+        get("/api/v1/me/agents"),
+        post("/api/v1/me/agents", platform.clone()),
+        post("/api/v1/me/agents/register", agent),
+        get("/api/v1/me/agents/{agent_id}"),
+        operation(Method::PATCH, "/api/v1/me/agents/{agent_id}", changes),
+        delete("/api/v1/me/agents/{agent_id}"),
+        get("/api/v1/me/peers"),
+        get("/api/v1/me/directory"),
+        get("/api/v1/agent/me"),
+        get("/api/v1/agent/peers"),
+        get("/api/v1/agent/directory"),
+        get("/v1/agents"),
+        post("/v1/agents", platform["agent"].clone()),
+        get("/v1/agents/{agent_id}"),
+        get("/v1/chats"),
+        post("/v1/chats", json!({"title": "Plan", "chat_type": "group"})),
+        get("/api/v1/agents"),
+        post("/api/v1/agents", platform["agent"].clone()),
+        get("/api/v1/agents/{agent_id}"),
+        get("/api/v1/chats"),
+        post("/api/v1/chats", json!({"title": "Plan", "chat_type": "group"})),
+        get("/api/v1/test"),
+    ]
+}
+
+/// What both interfaces serve under `base`.
+fn rooms(base: &str) -> Vec<Operation> {
+    let at = |path: &str| format!("{base}{path}");
+    let chat = json!({"chat": {
+        "title": "Plan", "task_id": "0190c5a4-0000-7000-8000-0000000000a1", "type": "group", "chat_type": "group",
+    }});
+    let participant = json!({"participant": {
+        "participant_id": "0190c5a4-0000-7000-8000-0000000000a1", "role": "member",
+    }});
+    let mut all = vec![
+        get(&at("/chats")),
+        post(&at("/chats"), chat),
+        get(&at("/chats/{chat_id}")),
+        get(&at("/chats/{chat_id}/participants")),
+        post(&at("/chats/{chat_id}/participants"), participant).except(NOBODY),
+        delete(&at("/chats/{chat_id}/participants/{participant_id}")),
+        get(&at("/chats/{chat_id}/messages")),
+        post(&at("/chats/{chat_id}/messages"), message()),
+    ];
+    if base.ends_with("me") {
+        all.push(delete(&at("/chats/{chat_id}")));
+    }
+    all
+}
+
+/// What only agents do in a room.
+fn work() -> Vec<Operation> {
+    let event =
+        json!({"event": {"message_type": "thought", "content": "hm", "metadata": {"any": {"thing": 1}}}});
+    let activity = json!({"working": true, "activity": {"kind": "tool_call", "name": "search"}});
+    vec![
+        get("/api/v1/agent/chats/{chat_id}/messages/next"),
+        post("/api/v1/agent/chats/{chat_id}/messages/{message_id}/processing", Value::Null),
+        post("/api/v1/agent/chats/{chat_id}/messages/{message_id}/processed", Value::Null),
+        post("/api/v1/agent/chats/{chat_id}/messages/{message_id}/failed", json!({"error": "it broke"})),
+        post("/api/v1/agent/chats/{chat_id}/events", event),
+        get("/api/v1/agent/chats/{chat_id}/context"),
+        post("/api/v1/agent/chats/{chat_id}/activity", activity),
+    ]
+}
