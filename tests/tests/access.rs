@@ -1,4 +1,4 @@
-//! Who may call, and how often: tokens beside keys.
+//! Who may call, and how often; what is sent twice and counts once.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 use std::os::unix::fs::PermissionsExt;
@@ -91,4 +91,30 @@ async fn every_installation_signs_for_itself() {
     let bearer = format!("Bearer {}", token(&here, "ann"));
     assert_eq!(status(&here, "/api/v1/me/chats", &[("authorization", &bearer)]).await, 200);
     assert_eq!(status(&there, "/api/v1/me/chats", &[("authorization", &bearer)]).await, 401);
+}
+
+/// The answer was lost with the server; the client sends again, and nothing is made twice.
+#[tokio::test]
+async fn a_repeated_request_gets_the_first_answer_also_after_a_crash() {
+    let mut server = Server::start().await;
+    let ann = server.user("ann");
+    let bot = ann.register(&server, "Bot").await;
+    let client = reqwest::Client::new();
+    let post = async |server: &Server, path: String, body: Value| {
+        let url = format!("http://{}/api/v1/me{path}", server.address());
+        let request = client.post(url).header("x-api-key", &ann.key).header("idempotency-key", "once");
+        let answer = request.json(&body).send().await.unwrap();
+        (answer.status().as_u16(), answer.json::<Value>().await.unwrap())
+    };
+    let room = post(&server, "/chats".to_owned(), json!({"chat": {}})).await;
+    let chat = room.1["data"]["id"].as_str().unwrap().to_owned();
+    assert_eq!(ann.add(&chat, &bot.id).await.status, 201);
+    let path = format!("/chats/{chat}/messages");
+    let body = json!({"message": {"content": "hi", "mentions": [{"id": bot.id}]}});
+    let sent = post(&server, path.clone(), body.clone()).await;
+    assert_eq!((room.0, sent.0), (201, 201), "{room:?} {sent:?}");
+    server.crash().await;
+    assert_eq!(post(&server, "/chats".to_owned(), json!({"chat": {}})).await, room);
+    assert_eq!(post(&server, path.clone(), body).await, sent);
+    assert_eq!(ann.get(&path).await.data().as_array().unwrap().len(), 1);
 }

@@ -8,6 +8,7 @@ mod account;
 mod chat;
 mod delivery;
 mod error;
+mod first_answer;
 mod message;
 mod open;
 mod peer;

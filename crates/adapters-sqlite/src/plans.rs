@@ -10,8 +10,10 @@ use diesel::connection::{Instrumentation, InstrumentationEvent, set_default_inst
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::account::{AccountRepository, KeyDigest};
+use domain::chat::CreateChat;
 use domain::delivery::{AdvanceDelivery, DeliveryFilter, DeliveryRepository, DeliveryStep, Order};
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId};
+use domain::idempotency::{Fingerprint, FirstAnswerRepository, IdempotencyKey, Once};
 use domain::message::{HistoryFilter, MessageRepository};
 use domain::page::{PageRequest, Position, Slice};
 use domain::store::Announce;
@@ -69,7 +71,8 @@ impl Overheard {
     /// The steps of every query since the last look, each with the query it belongs to.
     fn steps(&mut self) -> Vec<(String, String)> {
         let statements = std::mem::take(&mut *self.statements.lock().unwrap());
-        let is_query = |text: &String| ["SELECT", "UPDATE"].iter().any(|verb| text.starts_with(verb));
+        let is_query =
+            |text: &String| ["SELECT", "UPDATE", "DELETE"].iter().any(|verb| text.starts_with(verb));
         let mut steps = Vec::new();
         for text in statements.into_iter().filter(is_query) {
             let text = text.split(" -- binds").next().unwrap().to_owned();
@@ -174,6 +177,14 @@ async fn a_humans_reads_run_along_indexes() {
     heard.expect("key", &[]);
     heard.world.send(ann.caller, chat, "three", &[]).await;
     heard.expect("append", &[]);
+    let key = IdempotencyKey::new("k").unwrap();
+    let once = || Some(Once { key: key.clone(), fingerprint: Fingerprint::new([1; 32]) });
+    for _ in 0..2 {
+        heard.world.chats.create_once(ann.caller, CreateChat::default(), once()).await.unwrap();
+        heard.expect("a request that counts once", &["PRIMARY KEY"]);
+    }
+    heard.store.forget(Timestamp::from_micros(NOON), 10).await.unwrap();
+    heard.expect("forgetting", &["first_answers_by_age"]);
 }
 
 /// A page costs the same number of statements, however many rows and records it holds.

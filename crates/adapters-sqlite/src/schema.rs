@@ -158,6 +158,18 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    first_answers (sender_id, operation, place_id, key) {
+        sender_id -> Binary,
+        operation -> Text,
+        place_id -> Binary,
+        key -> Text,
+        fingerprint -> Binary,
+        record_id -> Binary,
+        answered_at -> BigInt,
+    }
+}
+
 diesel::joinable!(agents -> users (owner_id));
 diesel::joinable!(participants -> chats (chat_id));
 diesel::allow_tables_to_appear_in_same_query!(

@@ -8,6 +8,7 @@
 //! - [`chat`]: rooms, participants, roles, who may add and remove whom;
 //! - [`message`]: content, mentions, sending, events, history and context;
 //! - [`delivery`]: one message on its way to one agent, with numbered attempts;
+//! - [`idempotency`]: requests that are sent twice and count once;
 //! - [`activity`]: the short-lived "is working" indicator.
 //!
 //! Each area has its rules as pure functions, its use cases (`<verb>.rs`) and one port trait
@@ -23,6 +24,7 @@ pub mod chat;
 pub mod delivery;
 pub mod event;
 pub mod id;
+pub mod idempotency;
 pub mod message;
 pub mod page;
 pub mod peer;

@@ -35,6 +35,12 @@ impl Timestamp {
         Self::from_micros(self.0.saturating_add(micros))
     }
 
+    /// This instant moved back.
+    pub fn minus(self, duration: Duration) -> Self {
+        let micros = i64::try_from(duration.as_micros()).unwrap_or(i64::MAX);
+        Self::from_micros(self.0.saturating_sub(micros))
+    }
+
     /// Reads an RFC 3339 instant with a zone; anything else is `None`.
     pub fn parse(text: &str) -> Option<Self> {
         let parsed = DateTime::parse_from_rfc3339(text).ok()?;

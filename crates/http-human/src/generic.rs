@@ -12,6 +12,7 @@ use http_wire::body::CreateChatBody;
 use http_wire::cursor::CursorScope;
 use http_wire::envelope::{BareAndData, List};
 use http_wire::error::{ApiError, ErrorCode};
+use http_wire::idempotent::IdempotentJson;
 use http_wire::page::PageQuery;
 use http_wire::path::AgentPath;
 use http_wire::query::{FromQuery, NoQuery, QueryReader, StrictQuery};
@@ -70,10 +71,10 @@ pub(crate) async fn create_agent(
 
 pub(crate) async fn create_chat(
     CallerAuth(caller): CallerAuth,
-    StrictJson { body, .. }: StrictJson<CreateChatBody>,
+    IdempotentJson { body, once, .. }: IdempotentJson<CreateChatBody>,
     chats: web::Data<ChatService>,
 ) -> Result<HttpResponse, ApiError> {
-    let chat = chats.create(caller, body.0).await?;
+    let chat = chats.create_once(caller, body.0, once).await?;
     Ok(BareAndData::created(ChatView::new(&chat)))
 }
 

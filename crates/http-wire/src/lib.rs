@@ -6,6 +6,7 @@
 //! - [`auth`]: from a credential to a caller;
 //! - [`path`], [`query`], [`strict_json`]: raw text to typed values, with every fault named;
 //!   [`body`] holds the bodies that both interfaces know;
+//! - [`idempotent`]: bodies of requests that may be sent twice and count once;
 //! - [`page`], [`cursor`]: which part of a list, and how to go on from there;
 //! - [`view`], [`envelope`]: what goes out;
 //! - [`peers`]: two lists that both interfaces serve alike;
@@ -16,6 +17,7 @@ pub mod body;
 pub mod cursor;
 pub mod envelope;
 pub mod error;
+pub mod idempotent;
 pub mod page;
 pub mod path;
 pub mod peers;

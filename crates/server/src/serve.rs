@@ -7,18 +7,22 @@ use std::time::Duration;
 use actix_web::dev::ServerHandle;
 use actix_web::rt::net::TcpStream;
 use actix_web::{App, HttpServer, web};
-use adapters_sqlite::Location;
+use adapters_sqlite::{Location, SqliteStore};
 use domain::account::AccountService;
 use domain::activity::ActivityService;
+use domain::idempotency::forget_old_answers;
+use domain::ports::Clock;
 use http_wire::request_scope::RequestScope;
 use socket2::SockRef;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::MissedTickBehavior;
 use ws_gateway::SocketContext;
 
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::health::{self, Readiness};
 use crate::lock::StoreLock;
+use crate::ports::SystemClock;
 use crate::system;
 use crate::telemetry;
 use crate::welcome;
@@ -56,6 +60,7 @@ async fn run(config: &Config, wiring: &Wiring) -> Result<(), Failure> {
     let mut server = tokio::spawn(server);
     let sweeper = tokio::spawn(sweep_activity(wiring.activity.clone()));
     let eraser = tokio::spawn(erase_work(wiring.accounts.clone()));
+    let forgetter = tokio::spawn(forget_answers(wiring.store.clone()));
     tracing::info!(address = %config.listen, "listening");
 
     let ended = tokio::select! {
@@ -65,6 +70,7 @@ async fn run(config: &Config, wiring: &Wiring) -> Result<(), Failure> {
     };
     sweeper.abort();
     eraser.abort();
+    forgetter.abort();
     if ended.is_some() {
         return Err(Failure::plain("the server ended by itself"));
     }
@@ -132,6 +138,22 @@ async fn stop(wiring: &Wiring, readiness: &Readiness, handle: &ServerHandle) {
     readiness.drain();
     wiring.hub.shut_down();
     handle.stop(true).await;
+}
+
+/// Forgets the answers that need not be remembered any more, once a minute, in batches so small
+/// that no other write waits for long.
+async fn forget_answers(store: Arc<SqliteStore>) {
+    const BATCH: u32 = 200;
+    let mut ticks = tokio::time::interval(Duration::from_secs(60));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        match forget_old_answers(&*store, SystemClock.now(), BATCH).await {
+            Ok(0) => {}
+            Ok(count) => tracing::debug!(count, "forgot old answers"),
+            Err(error) => tracing::warn!(error = %error, "old answers could not be forgotten"),
+        }
+    }
 }
 
 /// Takes off the activity indicators that were not renewed, once a second.

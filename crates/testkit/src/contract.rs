@@ -5,6 +5,7 @@
 
 pub mod accounts;
 pub mod agents;
+pub mod answers;
 pub mod chats;
 pub mod deliveries;
 pub mod effects;
@@ -40,6 +41,12 @@ macro_rules! contract_tests {
             attempts_are_numbered_without_gaps_under_many_workers, states_choose_what_is_listed,
             work_on_what_is_not_addressed_is_never_offered, only_the_newest_attempts_are_shown,
             readers_see_the_records_that_are_theirs, steps_are_refused_where_there_is_nothing_to_close,
+        }
+        $crate::contract_tests! { @area $make, answers:
+            one_key_makes_one_message_under_many_senders, one_key_makes_one_event,
+            a_key_is_remembered_for_a_day, a_refused_request_leaves_its_key_free,
+            a_first_answer_outlives_a_change_of_the_room, a_key_belongs_to_sender_operation_and_room,
+            one_key_makes_one_room, old_answers_are_forgotten_in_batches,
         }
         $crate::contract_tests! { @area $make, effects:
             changes_move_the_rooms_times, a_room_is_titled_once, an_agent_that_shows_itself_becomes_active,

@@ -12,6 +12,7 @@ use domain::caller::{AgentCaller, Caller, UserCaller};
 use domain::chat::{AddParticipantCommand, ChatRepository, ChatService, CreateChat, Role};
 use domain::delivery::{DeliveryRepository, DeliveryService};
 use domain::id::{AgentId, ChatId, ParticipantId, UserId};
+use domain::idempotency::FirstAnswerRepository;
 use domain::message::{
     MentionKind, MessageContent, MessageRepository, MessageService, RequestedMention, SendMessage,
     SentMessage,
@@ -65,6 +66,8 @@ pub struct Stores {
     pub deliveries: Arc<dyn DeliveryRepository>,
     /// Peers and the directory.
     pub peers: Arc<dyn PeerRepository>,
+    /// Requests that count once.
+    pub answers: Arc<dyn FirstAnswerRepository>,
     /// Closes the store, so that it answers as unavailable from then on.
     pub close: Arc<dyn Fn() + Send + Sync>,
 }
@@ -78,6 +81,7 @@ impl Stores {
             + MessageRepository
             + DeliveryRepository
             + PeerRepository
+            + FirstAnswerRepository
             + 'static,
     {
         let closing = store.clone();
@@ -87,6 +91,7 @@ impl Stores {
             messages: store.clone(),
             deliveries: store.clone(),
             peers: store.clone(),
+            answers: store.clone(),
             close: Arc::new(move || close(&closing)),
         }
     }

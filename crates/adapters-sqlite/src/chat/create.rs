@@ -2,24 +2,28 @@
 
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
-use domain::chat::{Chat, ChatStatus, ChatTitle, NewChat, ParticipantStatus, Role};
+use domain::chat::{Chat, CreateRefused, NewChat, ParticipantStatus, Role};
+use domain::idempotency::Verdict;
 
 use crate::error::Fault;
+use crate::first_answer;
 use crate::row;
 use crate::schema::{chats, participants};
 
-pub(super) fn create_on(connection: &mut SqliteConnection, new: &NewChat) -> Result<Chat, Fault> {
-    let chat = Chat {
-        id: new.id,
-        title: new.title.clone().map(ChatTitle::into_string),
-        task_id: new.task_id,
-        kind: new.kind,
-        status: ChatStatus::Active,
-        created_at: new.now,
-        updated_at: new.now,
-        last_message_at: None,
-    };
-    let now = new.now.micros();
+pub(super) fn create_on(
+    connection: &mut SqliteConnection,
+    new: NewChat,
+) -> Result<Result<Chat, CreateRefused>, Fault> {
+    if let Some(claim) = &new.claim {
+        match first_answer::judge_on(connection, claim, new.now)? {
+            Verdict::First => first_answer::remember_on(connection, claim, new.id.uuid(), new.now)?,
+            Verdict::Repeated(first) => return Ok(Err(CreateRefused::Repeated(first))),
+            Verdict::KeyReused => return Ok(Err(CreateRefused::KeyReused)),
+        }
+    }
+    let creator = new.creator;
+    let chat = new.into_chat();
+    let now = chat.created_at.micros();
     diesel::insert_into(chats::table)
         .values((
             chats::id.eq(row::bytes(chat.id.uuid())),
@@ -35,13 +39,13 @@ pub(super) fn create_on(connection: &mut SqliteConnection, new: &NewChat) -> Res
     diesel::insert_into(participants::table)
         .values((
             participants::chat_id.eq(row::bytes(chat.id.uuid())),
-            participants::participant_id.eq(row::bytes(new.creator.uuid())),
-            participants::kind.eq(new.creator.kind().as_str()),
+            participants::participant_id.eq(row::bytes(creator.uuid())),
+            participants::kind.eq(creator.kind().as_str()),
             participants::role.eq(Role::Owner.as_str()),
             participants::status.eq(ParticipantStatus::Active.as_str()),
             participants::chat_created_at.eq(now),
             participants::joined_at.eq(now),
         ))
         .execute(connection)?;
-    Ok(chat)
+    Ok(Ok(chat))
 }

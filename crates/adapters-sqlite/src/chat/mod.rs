@@ -10,8 +10,9 @@ pub(crate) mod row;
 use async_trait::async_trait;
 use diesel::prelude::*;
 use domain::chat::{
-    AddParticipant, AddRefused, AddedParticipant, Chat, ChatRepository, DeleteChat, DeleteRefused,
-    DeletedChat, NewChat, ParticipantStatus, RemoveParticipant, RemoveRefused, RemovedParticipant, Roster,
+    AddParticipant, AddRefused, AddedParticipant, Chat, ChatRepository, CreateRefused, DeleteChat,
+    DeleteRefused, DeletedChat, NewChat, ParticipantStatus, RemoveParticipant, RemoveRefused,
+    RemovedParticipant, Roster,
 };
 use domain::id::{AgentId, ChatId, ParticipantId};
 use domain::page::{Page, PageRequest};
@@ -24,15 +25,12 @@ use crate::schema::participants;
 
 #[async_trait]
 impl ChatRepository for SqliteStore {
-    async fn create(&self, new: NewChat, announce: Announce<Chat>) -> Result<Chat, StoreError> {
-        let created = self.change(
-            move |connection| create::create_on(connection, &new).map(Ok::<_, std::convert::Infallible>),
-            |chat| announce.tell(chat),
-        );
-        created.await.map(|created| match created {
-            Ok(chat) => chat,
-            Err(never) => match never {},
-        })
+    async fn create(
+        &self,
+        new: NewChat,
+        announce: Announce<Chat>,
+    ) -> Result<Result<Chat, CreateRefused>, StoreError> {
+        self.change(move |connection| create::create_on(connection, new), |chat| announce.tell(chat)).await
     }
 
     async fn find(&self, viewer: ParticipantId, chat: ChatId) -> Result<Option<Chat>, StoreError> {

@@ -6,11 +6,13 @@ use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::chat::ChatTitle;
 use domain::delivery::Delivery;
+use domain::idempotency::Verdict;
 use domain::message::{AppendRefused, Appended, Mention, Message, NewMessage};
 
 use super::load::{MessageRow, mentions_column};
 use crate::chat::activate_on;
 use crate::error::Fault;
+use crate::first_answer;
 use crate::row;
 use crate::schema::{chats, deliveries, messages, participants};
 
@@ -19,6 +21,16 @@ pub(super) fn append_on(
     new: NewMessage,
 ) -> Result<Result<Appended, AppendRefused>, Fault> {
     let chat = row::bytes(new.chat.uuid());
+    if let Some(claim) = &new.claim {
+        match first_answer::judge_on(connection, claim, new.now)? {
+            Verdict::First => first_answer::remember_on(connection, claim, new.id.uuid(), new.now)?,
+            Verdict::Repeated(first) => {
+                let message = first_answer::message_of_on(connection, claim, first)?;
+                return Ok(Err(AppendRefused::Repeated(Box::new(message))));
+            }
+            Verdict::KeyReused => return Ok(Err(AppendRefused::KeyReused)),
+        }
+    }
     let Some((status, title, newest)) = sender_on(connection, &new)? else {
         return Ok(Err(AppendRefused::NotParticipant));
     };

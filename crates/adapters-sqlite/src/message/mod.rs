@@ -8,11 +8,15 @@ pub(crate) mod load;
 use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
 use domain::id::{AgentId, ChatId, ParticipantId};
-use domain::message::{AppendRefused, Appended, HistoryFilter, Message, MessageRepository, NewMessage};
+use domain::idempotency::{Claim, Verdict};
+use domain::message::{
+    AppendRefused, Appended, Earlier, HistoryFilter, Message, MessageRepository, NewMessage,
+};
 use domain::page::{Page, PageRequest};
 use domain::store::{Announce, StoreError};
+use domain::time::Timestamp;
 
-use crate::SqliteStore;
+use crate::{SqliteStore, first_answer};
 
 #[async_trait]
 impl MessageRepository for SqliteStore {
@@ -23,6 +27,18 @@ impl MessageRepository for SqliteStore {
     ) -> Result<Result<Appended, AppendRefused>, StoreError> {
         let work = move |connection: &mut SqliteConnection| append::append_on(connection, new);
         self.change(work, |appended| announce.tell(appended)).await
+    }
+
+    async fn find_earlier(&self, claim: Claim, now: Timestamp) -> Result<Earlier, StoreError> {
+        self.read(move |connection| match first_answer::judge_on(connection, &claim, now)? {
+            Verdict::First => Ok(Earlier::Nothing),
+            Verdict::KeyReused => Ok(Earlier::AnotherRequest),
+            Verdict::Repeated(first) => {
+                let message = first_answer::message_of_on(connection, &claim, first)?;
+                Ok(Earlier::Message(Box::new(message)))
+            }
+        })
+        .await
     }
 
     async fn history(

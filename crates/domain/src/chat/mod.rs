@@ -24,13 +24,13 @@ pub mod succession;
 pub mod title;
 
 pub use add_participant::{AddParticipantCommand, AddParticipantError};
-pub use create::CreateChat;
+pub use create::{CreateChat, CreateChatError};
 pub use delete::DeleteChatError;
 pub use membership::{AddRefused, RemoveRefused};
 pub use participant::{Participant, ParticipantStatus, Role, Roster};
 pub use port::{
-    AddParticipant, AddedParticipant, ChatRepository, DeleteChat, DeleteRefused, DeletedChat, NewChat,
-    RemoveParticipant, RemovedParticipant,
+    AddParticipant, AddedParticipant, ChatRepository, CreateRefused, DeleteChat, DeleteRefused, DeletedChat,
+    NewChat, RemoveParticipant, RemovedParticipant,
 };
 pub use read::ReadChatError;
 pub use remove_participant::RemoveParticipantError;

@@ -5,10 +5,11 @@ use uuid::Uuid;
 
 use super::membership::{AddRefused, RemoveRefused};
 use super::participant::{Participant, ParticipantStatus, Role, Roster};
-use super::room::{Chat, ChatKind};
+use super::room::{Chat, ChatKind, ChatStatus};
 use super::title::ChatTitle;
 use crate::caller::Caller;
 use crate::id::{AgentId, ChatId, ParticipantId};
+use crate::idempotency::{Claim, FirstAnswer};
 use crate::page::{Page, PageRequest};
 use crate::store::{Announce, StoreError};
 use crate::time::Timestamp;
@@ -26,8 +27,35 @@ pub struct NewChat {
     pub kind: ChatKind,
     /// Who creates it.
     pub creator: ParticipantId,
+    /// Set when the request is to count once.
+    pub claim: Option<Claim>,
     /// When.
     pub now: Timestamp,
+}
+
+impl NewChat {
+    /// The room as it is right after its creation.
+    pub fn into_chat(self) -> Chat {
+        Chat {
+            id: self.id,
+            title: self.title.map(ChatTitle::into_string),
+            task_id: self.task_id,
+            kind: self.kind,
+            status: ChatStatus::Active,
+            created_at: self.now,
+            updated_at: self.now,
+            last_message_at: None,
+        }
+    }
+}
+
+/// Why no room was made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CreateRefused {
+    /// The request repeats one that made a room.
+    Repeated(FirstAnswer),
+    /// The request's key was given to one that says something else.
+    KeyReused,
 }
 
 /// Somebody to be added to a room.
@@ -114,7 +142,14 @@ pub struct DeletedChat {
 #[async_trait]
 pub trait ChatRepository: Send + Sync {
     /// Stores a room with its creator as owner.
-    async fn create(&self, new: NewChat, announce: Announce<Chat>) -> Result<Chat, StoreError>;
+    ///
+    /// Before all that a claim is judged by what is remembered ([`crate::idempotency`]); with the
+    /// room it is remembered what the claim's request made.
+    async fn create(
+        &self,
+        new: NewChat,
+        announce: Announce<Chat>,
+    ) -> Result<Result<Chat, CreateRefused>, StoreError>;
 
     /// The room, if `viewer` is a participant.
     async fn find(&self, viewer: ParticipantId, chat: ChatId) -> Result<Option<Chat>, StoreError>;

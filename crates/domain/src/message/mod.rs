@@ -22,7 +22,7 @@ pub use content::{EventContent, EventMetadata, MessageContent};
 pub use history::ReadMessagesError;
 pub use mention::{Mention, MentionError, MentionKind, RequestedMention};
 pub use model::{Message, MessageKind, Recipient, SentMessage};
-pub use port::{AppendRefused, Appended, HistoryFilter, MessageRepository, NewMessage};
+pub use port::{AppendRefused, Appended, Earlier, HistoryFilter, MessageRepository, NewMessage};
 pub use post_event::{PostEvent, PostEventError};
 pub use send::{SendMessage, SendMessageError};
 pub use service::MessageService;

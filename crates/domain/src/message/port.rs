@@ -6,6 +6,7 @@ use super::mention::Mention;
 use super::model::{Message, MessageKind};
 use crate::chat::ChatTitle;
 use crate::id::{AgentId, ChatId, MessageId, ParticipantId};
+use crate::idempotency::Claim;
 use crate::page::{Page, PageRequest};
 use crate::store::{Announce, StoreError};
 use crate::time::Timestamp;
@@ -32,6 +33,8 @@ pub struct NewMessage {
     pub metadata: Option<Map<String, Value>>,
     /// The title that the room gets if it has none.
     pub title_if_untitled: Option<ChatTitle>,
+    /// Set when the request is to count once.
+    pub claim: Option<Claim>,
     /// When.
     pub now: Timestamp,
 }
@@ -46,7 +49,7 @@ pub struct Appended {
 }
 
 /// Why a message was not stored.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub enum AppendRefused {
     /// The sender is not in the room, or there is no such room.
     NotParticipant,
@@ -55,6 +58,21 @@ pub enum AppendRefused {
         /// Which one.
         index: usize,
     },
+    /// The request repeats the one that made this message.
+    Repeated(Box<Message>),
+    /// The request's key was given to one that says something else.
+    KeyReused,
+}
+
+/// What is remembered of requests under a key.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Earlier {
+    /// Nothing.
+    Nothing,
+    /// The same request made this message.
+    Message(Box<Message>),
+    /// It was one that says something else.
+    AnotherRequest,
 }
 
 /// Which messages of a room a human wants to see.
@@ -80,11 +98,17 @@ pub trait MessageRepository: Send + Sync {
     /// Membership of the sender and of everybody named is looked at again inside the write, so
     /// somebody removed a moment ago cannot slip one last message in. A sending agent's
     /// membership becomes active.
+    ///
+    /// Before all that a claim is judged by what is remembered ([`crate::idempotency`]); with the
+    /// message it is remembered what the claim's request made.
     async fn append(
         &self,
         new: NewMessage,
         announce: Announce<Appended>,
     ) -> Result<Result<Appended, AppendRefused>, StoreError>;
+
+    /// What is remembered at `now` of requests under the claim's key.
+    async fn find_earlier(&self, claim: Claim, now: Timestamp) -> Result<Earlier, StoreError>;
 
     /// All messages and events of the room, newest first; `None` if `viewer` is no participant.
     async fn history(

@@ -2,11 +2,12 @@
 
 use super::content::{EventContent, EventMetadata};
 use super::model::{Message, MessageKind};
-use super::port::{AppendRefused, Appended, NewMessage};
+use super::port::{AppendRefused, Appended, Earlier, NewMessage};
 use super::service::MessageService;
 use crate::caller::AgentCaller;
 use crate::event::DomainEvent;
 use crate::id::{ChatId, MessageId, ParticipantId};
+use crate::idempotency::{Claim, Once, Operation};
 use crate::store::{Announce, StoreError};
 
 /// An event to be posted.
@@ -29,6 +30,9 @@ pub enum PostEventError {
     /// Texts are sent as messages.
     #[error("a text is not an event")]
     NotAnEvent,
+    /// The idempotency key was given to another request.
+    #[error("the idempotency key was used for another request")]
+    KeyReused,
     /// An attention event without one of the four kinds in its metadata.
     #[error("an attention event needs a kind")]
     AttentionKind,
@@ -48,6 +52,18 @@ impl MessageService {
         chat: ChatId,
         command: PostEvent,
     ) -> Result<Message, PostEventError> {
+        self.post_event_once(caller, chat, command, None).await
+    }
+
+    /// Like [`Self::post_event`], but what was posted before under the same key is not posted
+    /// again: the agent learns of the first event.
+    pub async fn post_event_once(
+        &self,
+        caller: AgentCaller,
+        chat: ChatId,
+        command: PostEvent,
+        once: Option<Once>,
+    ) -> Result<Message, PostEventError> {
         if !command.kind.is_event() {
             return Err(PostEventError::NotAnEvent);
         }
@@ -55,6 +71,26 @@ impl MessageService {
             return Err(PostEventError::AttentionKind);
         }
         let sender = ParticipantId::Agent(caller.agent);
+        let claim =
+            once.map(|once| Claim { sender, operation: Operation::PostEvent, place: Some(chat), once });
+        match self.try_post(sender, chat, command, claim.clone()).await {
+            Err(PostEventError::ChatNotFound) => {}
+            settled => return settled,
+        }
+        match self.earlier(claim).await? {
+            Earlier::Message(first) => Ok(*first),
+            Earlier::AnotherRequest => Err(PostEventError::KeyReused),
+            Earlier::Nothing => Err(PostEventError::ChatNotFound),
+        }
+    }
+
+    async fn try_post(
+        &self,
+        sender: ParticipantId,
+        chat: ChatId,
+        command: PostEvent,
+        claim: Option<Claim>,
+    ) -> Result<Message, PostEventError> {
         let now = self.clock.now();
         let roster = self.chats.roster(sender, chat).await?.ok_or(PostEventError::ChatNotFound)?;
         let sender_name = roster.find(sender).ok_or(PostEventError::ChatNotFound)?.name.clone();
@@ -68,6 +104,7 @@ impl MessageService {
             mentions: Vec::new(),
             metadata: Some(command.metadata.into_map()),
             title_if_untitled: None,
+            claim,
             now,
         };
         let events = self.events.clone();
@@ -76,6 +113,8 @@ impl MessageService {
         });
         match self.messages.append(new, announce).await? {
             Ok(appended) => Ok(appended.message),
+            Err(AppendRefused::Repeated(first)) => Ok(*first),
+            Err(AppendRefused::KeyReused) => Err(PostEventError::KeyReused),
             // Nobody is mentioned, so only the sender can be missing.
             Err(AppendRefused::NotParticipant | AppendRefused::MentionLeft { .. }) => {
                 Err(PostEventError::ChatNotFound)

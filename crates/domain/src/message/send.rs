@@ -2,13 +2,14 @@
 
 use super::content::{MessageContent, stored_text};
 use super::mention::{self, Mention, MentionError, MentionKind, RequestedMention};
-use super::model::{MessageKind, Recipient, SentMessage, addressed_agents};
-use super::port::{AppendRefused, Appended, NewMessage};
+use super::model::{Message, MessageKind, Recipient, SentMessage, addressed_agents};
+use super::port::{AppendRefused, Appended, Earlier, NewMessage};
 use super::service::MessageService;
 use crate::caller::Caller;
-use crate::chat::{ChatTitle, Roster};
+use crate::chat::ChatTitle;
 use crate::event::DomainEvent;
-use crate::id::{ChatId, MessageId};
+use crate::id::{ChatId, MessageId, ParticipantId};
+use crate::idempotency::{Claim, Once, Operation};
 use crate::store::{Announce, StoreError};
 
 /// A text to be sent.
@@ -26,6 +27,9 @@ pub enum SendMessageError {
     /// The caller is not in the room, or there is no such room.
     #[error("there is no such chat for the caller")]
     ChatNotFound,
+    /// The idempotency key was given to another request.
+    #[error("the idempotency key was used for another request")]
+    KeyReused,
     /// A rule on mentions is broken.
     #[error(transparent)]
     Mention(#[from] MentionError),
@@ -42,7 +46,48 @@ impl MessageService {
         chat: ChatId,
         command: SendMessage,
     ) -> Result<SentMessage, SendMessageError> {
+        self.send_once(caller, chat, command, None).await
+    }
+
+    /// Like [`Self::send`], but what was sent before under the same key is not sent again: the
+    /// sender learns of the first message.
+    pub async fn send_once(
+        &self,
+        caller: impl Into<Caller>,
+        chat: ChatId,
+        command: SendMessage,
+        once: Option<Once>,
+    ) -> Result<SentMessage, SendMessageError> {
         let sender = caller.into().participant();
+        let claim =
+            once.map(|once| Claim { sender, operation: Operation::SendMessage, place: Some(chat), once });
+        let refused = match self.try_send(sender, chat, command, claim.clone()).await {
+            Err(refused @ (SendMessageError::ChatNotFound | SendMessageError::Mention(_))) => refused,
+            settled => return settled,
+        };
+        // What was granted then is answered as then, though the room may have changed since.
+        match self.earlier(claim).await? {
+            Earlier::Message(first) => Ok(receipt(&first)),
+            Earlier::AnotherRequest => Err(SendMessageError::KeyReused),
+            Earlier::Nothing => Err(refused),
+        }
+    }
+
+    /// What was made before under this claim.
+    pub(super) async fn earlier(&self, claim: Option<Claim>) -> Result<Earlier, StoreError> {
+        match claim {
+            Some(claim) => self.messages.find_earlier(claim, self.clock.now()).await,
+            None => Ok(Earlier::Nothing),
+        }
+    }
+
+    async fn try_send(
+        &self,
+        sender: ParticipantId,
+        chat: ChatId,
+        command: SendMessage,
+        claim: Option<Claim>,
+    ) -> Result<SentMessage, SendMessageError> {
         let now = self.clock.now();
         let roster = self.chats.roster(sender, chat).await?.ok_or(SendMessageError::ChatNotFound)?;
         let sender_name = roster.find(sender).ok_or(SendMessageError::ChatNotFound)?.name.clone();
@@ -58,14 +103,20 @@ impl MessageService {
             content,
             mentions,
             metadata: None,
+            claim,
             now,
         };
         let sent = SentMessage { id: new.id, chat_id: chat, recipients: recipients(&new.mentions) };
-        self.messages
-            .append(new, self.announce_created())
-            .await?
-            .map_err(|refused| explain(refused, &roster))?;
-        Ok(sent)
+        match self.messages.append(new, self.announce_created()).await? {
+            Ok(_) => Ok(sent),
+            Err(AppendRefused::Repeated(first)) => Ok(receipt(&first)),
+            Err(AppendRefused::KeyReused) => Err(SendMessageError::KeyReused),
+            Err(AppendRefused::NotParticipant) => Err(SendMessageError::ChatNotFound),
+            Err(AppendRefused::MentionLeft { index }) => {
+                let available = roster.participants.iter().map(|p| p.handle.clone()).collect();
+                Err(SendMessageError::Mention(MentionError::NotInRoom { index, available }))
+            }
+        }
     }
 
     fn announce_created(&self) -> Announce<Appended> {
@@ -82,20 +133,15 @@ impl MessageService {
     }
 }
 
+/// What the sender of a stored message learned of it.
+fn receipt(message: &Message) -> SentMessage {
+    SentMessage { id: message.id, chat_id: message.chat_id, recipients: recipients(&message.mentions) }
+}
+
 fn recipients(mentions: &[Mention]) -> Vec<Recipient> {
     mentions
         .iter()
         .filter(|m| m.kind == MentionKind::Mention)
         .map(|m| Recipient { id: m.id, handle: m.handle.clone(), name: m.name.clone() })
         .collect()
-}
-
-fn explain(refused: AppendRefused, roster: &Roster) -> SendMessageError {
-    match refused {
-        AppendRefused::NotParticipant => SendMessageError::ChatNotFound,
-        AppendRefused::MentionLeft { index } => SendMessageError::Mention(MentionError::NotInRoom {
-            index,
-            available: roster.participants.iter().map(|p| p.handle.clone()).collect(),
-        }),
-    }
 }

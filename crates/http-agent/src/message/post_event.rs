@@ -5,8 +5,9 @@ use domain::message::{EventContent, EventMetadata, MessageKind, MessageService, 
 use http_wire::auth::AgentAuth;
 use http_wire::envelope::Data;
 use http_wire::error::ApiError;
+use http_wire::idempotent::IdempotentJson;
 use http_wire::path::ChatPath;
-use http_wire::strict_json::{FromBody, ObjectReader, StrictJson, Told};
+use http_wire::strict_json::{FromBody, ObjectReader, Told};
 use http_wire::view::PostedEventView;
 
 /// A record of the agent's work.
@@ -31,9 +32,10 @@ impl FromBody for PostEventBody {
 pub(crate) async fn post_event(
     AgentAuth(caller): AgentAuth,
     path: ChatPath,
-    StrictJson { body, form }: StrictJson<PostEventBody>,
+    IdempotentJson { body, form, once }: IdempotentJson<PostEventBody>,
     messages: web::Data<MessageService>,
 ) -> Result<HttpResponse, ApiError> {
-    let event = messages.post_event(caller, path.chat, body.0).await.map_err(|error| form.explain(error))?;
+    let event = messages.post_event_once(caller, path.chat, body.0, once).await;
+    let event = event.map_err(|error| form.explain(error))?;
     Ok(Data::created(PostedEventView::new(&event)))
 }

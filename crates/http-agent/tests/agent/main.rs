@@ -9,5 +9,6 @@ mod events;
 mod harness;
 mod identity;
 mod messages;
+mod once;
 mod participants;
 mod peers;

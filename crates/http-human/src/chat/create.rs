@@ -6,14 +6,14 @@ use http_wire::auth::UserAuth;
 use http_wire::body::CreateChatBody;
 use http_wire::envelope::Data;
 use http_wire::error::ApiError;
-use http_wire::strict_json::StrictJson;
+use http_wire::idempotent::IdempotentJson;
 use http_wire::view::ChatView;
 
 pub(crate) async fn create(
     UserAuth(caller): UserAuth,
-    StrictJson { body, .. }: StrictJson<CreateChatBody>,
+    IdempotentJson { body, once, .. }: IdempotentJson<CreateChatBody>,
     chats: web::Data<ChatService>,
 ) -> Result<HttpResponse, ApiError> {
-    let chat = chats.create(caller, body.0).await?;
+    let chat = chats.create_once(caller, body.0, once).await?;
     Ok(Data::created(ChatView::new(&chat)))
 }

@@ -10,6 +10,7 @@ mod generic;
 mod harness;
 mod history;
 mod messages;
+mod once;
 mod participants;
 mod peers;
 mod profile;

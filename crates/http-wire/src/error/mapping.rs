@@ -6,7 +6,8 @@
 use domain::account::{AuthenticateError, DeleteAgentError, RegisterError, UpdateAgentError};
 use domain::activity::ReportActivityError;
 use domain::chat::{
-    AddParticipantError, AddRefused, DeleteChatError, ReadChatError, RemoveParticipantError, RemoveRefused,
+    AddParticipantError, AddRefused, CreateChatError, DeleteChatError, ReadChatError, RemoveParticipantError,
+    RemoveRefused,
 };
 use domain::delivery::{AdvanceError, ReadDeliveriesError};
 use domain::message::{MentionError, PostEventError, ReadMessagesError, SendMessageError};
@@ -16,6 +17,7 @@ use serde_json::{Map, Value};
 
 use super::render::INTERNAL_MESSAGE;
 use super::{ApiError, ErrorCode};
+use crate::idempotent::IDEMPOTENCY_KEY;
 
 /// After how many seconds a client may try a store again that could not work.
 const STORE_RETRY_SECONDS: u32 = 1;
@@ -87,6 +89,15 @@ impl From<ListPeersError> for ApiError {
         match error {
             ListPeersError::ChatNotFound => chat_not_found(),
             ListPeersError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<CreateChatError> for ApiError {
+    fn from(error: CreateChatError) -> Self {
+        match error {
+            CreateChatError::KeyReused => idempotency_key_reused(),
+            CreateChatError::Store(error) => error.into(),
         }
     }
 }
@@ -197,6 +208,7 @@ impl From<PostEventError> for ApiError {
     fn from(error: PostEventError) -> Self {
         match error {
             PostEventError::ChatNotFound => chat_not_found(),
+            PostEventError::KeyReused => idempotency_key_reused(),
             PostEventError::NotAnEvent => {
                 Self::validation().with_detail("/event/message_type", "Invalid value for enum")
             }
@@ -211,6 +223,7 @@ impl From<SendMessageError> for ApiError {
     fn from(error: SendMessageError) -> Self {
         match error {
             SendMessageError::ChatNotFound => chat_not_found(),
+            SendMessageError::KeyReused => idempotency_key_reused(),
             SendMessageError::Mention(error) => error.into(),
             SendMessageError::Store(error) => error.into(),
         }
@@ -275,6 +288,10 @@ fn available_handles(handles: Vec<String>) -> Map<String, Value> {
 
 fn agent_not_found() -> ApiError {
     ApiError::new(ErrorCode::NotFound, "No such agent among yours")
+}
+
+fn idempotency_key_reused() -> ApiError {
+    ApiError::validation().with_detail(IDEMPOTENCY_KEY, "was used for a request that says something else")
 }
 
 fn chat_not_found() -> ApiError {

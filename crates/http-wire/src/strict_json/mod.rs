@@ -88,24 +88,33 @@ impl<T: FromBody> FromRequest for StrictJson<T> {
     type Future = Pin<Box<dyn Future<Output = Result<Self, ApiError>>>>;
 
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
-        let announced = announced_length(request.headers());
-        let json = is_json(request.headers());
-        // What is said in a body is not said in the query: no operation with a body knows parameters.
-        let parameters = query::parse::<NoQuery>(request.query_string());
-        let payload = payload.take();
-        Box::pin(async move {
-            parameters?;
-            if announced > MAX_BODY_BYTES {
-                return Err(too_large());
-            }
-            let late = |_| ApiError::new(ErrorCode::RequestTimeout, "The body did not arrive in time");
-            let bytes = timeout(READ_TIMEOUT, collect(payload)).await.map_err(late)??;
-            if !json && !bytes.is_empty() {
-                let message = "The body must be JSON, with content type application/json";
-                return Err(ApiError::new(ErrorCode::UnsupportedMediaType, message));
-            }
-            parse(&bytes)
-        })
+        let bytes = read_body(request, payload);
+        Box::pin(async move { parse(&bytes.await?) })
+    }
+}
+
+/// The text of a request's body, which must be said to be JSON, unless it is empty.
+pub(crate) fn read_body(
+    request: &HttpRequest,
+    payload: &mut Payload,
+) -> impl Future<Output = Result<Bytes, ApiError>> + 'static {
+    let announced = announced_length(request.headers());
+    let json = is_json(request.headers());
+    // What is said in a body is not said in the query: no operation with a body knows parameters.
+    let parameters = query::parse::<NoQuery>(request.query_string());
+    let payload = payload.take();
+    async move {
+        parameters?;
+        if announced > MAX_BODY_BYTES {
+            return Err(too_large());
+        }
+        let late = |_| ApiError::new(ErrorCode::RequestTimeout, "The body did not arrive in time");
+        let bytes = timeout(READ_TIMEOUT, collect(payload)).await.map_err(late)??;
+        if !json && !bytes.is_empty() {
+            let message = "The body must be JSON, with content type application/json";
+            return Err(ApiError::new(ErrorCode::UnsupportedMediaType, message));
+        }
+        Ok(bytes)
     }
 }
 

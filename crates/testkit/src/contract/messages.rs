@@ -50,6 +50,7 @@ fn text(
         mentions,
         metadata: None,
         title_if_untitled: None,
+        claim: None,
         now: world.clock.now(),
     }
 }

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use domain::chat::{
-    AddParticipant, AddRefused, AddedParticipant, Chat, ChatRepository, ChatService, DeleteChat,
-    DeleteRefused, DeletedChat, NewChat, ParticipantStatus, RemoveParticipant, RemoveRefused,
+    AddParticipant, AddRefused, AddedParticipant, Chat, ChatRepository, ChatService, CreateRefused,
+    DeleteChat, DeleteRefused, DeletedChat, NewChat, ParticipantStatus, RemoveParticipant, RemoveRefused,
     RemovedParticipant, Roster,
 };
 use domain::id::{AgentId, ChatId, ParticipantId};
@@ -76,7 +76,11 @@ impl ChatRepository for Gate {
         self.store.activate(agent, chat).await
     }
 
-    async fn create(&self, new: NewChat, announce: Announce<Chat>) -> Result<Chat, StoreError> {
+    async fn create(
+        &self,
+        new: NewChat,
+        announce: Announce<Chat>,
+    ) -> Result<Result<Chat, CreateRefused>, StoreError> {
         self.store.create(new, announce).await
     }
 

@@ -1,0 +1,102 @@
+//! The store of first answers: which request of a sender made what.
+
+use async_trait::async_trait;
+use diesel::prelude::*;
+use diesel::sql_types::BigInt;
+use diesel::sqlite::SqliteConnection;
+use domain::id::MessageId;
+use domain::idempotency::{Claim, Fingerprint, FirstAnswer, FirstAnswerRepository, Verdict};
+use domain::message::Message;
+use domain::store::StoreError;
+use domain::time::Timestamp;
+use uuid::Uuid;
+
+use crate::SqliteStore;
+use crate::error::Fault;
+use crate::message::load;
+use crate::row;
+use crate::schema::first_answers;
+
+#[async_trait]
+impl FirstAnswerRepository for SqliteStore {
+    async fn forget(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
+        let work =
+            move |connection: &mut SqliteConnection| forget_on(connection, before, limit).map(Ok::<_, Never>);
+        let forgotten = self.change(work, |_| ()).await?;
+        forgotten.map_err(|never| match never {})
+    }
+}
+
+type Never = std::convert::Infallible;
+
+/// What stands in `place_id` where there is no room yet.
+fn place(claim: &Claim) -> Vec<u8> {
+    claim.place.map(|chat| row::bytes(chat.uuid())).unwrap_or_default()
+}
+
+/// What is remembered of requests under the claim's key.
+pub(crate) fn judge_on(
+    connection: &mut SqliteConnection,
+    claim: &Claim,
+    now: Timestamp,
+) -> Result<Verdict, Fault> {
+    let sender = row::bytes(claim.sender.uuid());
+    let place = place(claim);
+    let found = first_answers::table
+        .find((sender, claim.operation.as_str(), place, claim.once.key.as_str()))
+        .select((first_answers::fingerprint, first_answers::record_id, first_answers::answered_at))
+        .first::<(Vec<u8>, Vec<u8>, i64)>(connection)
+        .optional()?;
+    let remembered = found.map(|(fingerprint, record, at)| {
+        let fingerprint = <[u8; 32]>::try_from(fingerprint)
+            .map_err(|_| Fault::Row("a fingerprint of another length".to_owned()))?;
+        let fingerprint = Fingerprint::new(fingerprint);
+        Ok::<_, Fault>(FirstAnswer { fingerprint, record: row::uuid(&record)?, at: row::time(at) })
+    });
+    Ok(claim.once.judge(remembered.transpose()?, now))
+}
+
+/// Remembers that the claim's request made `record`; what was remembered before is forgotten.
+pub(crate) fn remember_on(
+    connection: &mut SqliteConnection,
+    claim: &Claim,
+    record: Uuid,
+    now: Timestamp,
+) -> Result<(), Fault> {
+    diesel::replace_into(first_answers::table)
+        .values((
+            first_answers::sender_id.eq(row::bytes(claim.sender.uuid())),
+            first_answers::operation.eq(claim.operation.as_str()),
+            first_answers::place_id.eq(place(claim)),
+            first_answers::key.eq(claim.once.key.as_str()),
+            first_answers::fingerprint.eq(claim.once.fingerprint.bytes().as_slice()),
+            first_answers::record_id.eq(row::bytes(record)),
+            first_answers::answered_at.eq(now.micros()),
+        ))
+        .execute(connection)?;
+    Ok(())
+}
+
+/// The message that a first answer tells of.
+pub(crate) fn message_of_on(
+    connection: &mut SqliteConnection,
+    claim: &Claim,
+    first: FirstAnswer,
+) -> Result<Message, Fault> {
+    let chat = claim.place.ok_or_else(|| Fault::Row("a first answer without a room".to_owned()))?;
+    let message = load::message_on(connection, chat, MessageId::new(first.record))?;
+    message.ok_or_else(|| Fault::Row("a first answer without its message".to_owned()))
+}
+
+/// One statement; the index gives the oldest first.
+const FORGET: &str = "DELETE FROM first_answers WHERE (sender_id, operation, place_id, key) IN \
+     (SELECT sender_id, operation, place_id, key FROM first_answers WHERE answered_at <= ?1 \
+      ORDER BY answered_at LIMIT ?2)";
+
+fn forget_on(connection: &mut SqliteConnection, before: Timestamp, limit: u32) -> Result<u64, Fault> {
+    let forgotten = diesel::sql_query(FORGET)
+        .bind::<BigInt, _>(before.micros())
+        .bind::<BigInt, _>(i64::from(limit))
+        .execute(connection)?;
+    Ok(u64::try_from(forgotten).unwrap_or(u64::MAX))
+}

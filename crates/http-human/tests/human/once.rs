@@ -1,0 +1,93 @@
+//! `Idempotency-Key` on what makes rooms and messages.
+
+use actix_web::test::TestRequest;
+use serde_json::{Value, json};
+
+use crate::harness::{Answer, Api, text_for};
+
+async fn post(api: &Api, key: &str, path: &str, once: &[&str], body: &Value) -> Answer {
+    let mut request = TestRequest::post().uri(&format!("/api/v1/me{path}")).insert_header(("x-api-key", key));
+    for once in once {
+        request = request.append_header(("idempotency-key", *once));
+    }
+    api.send(request.set_json(body)).await
+}
+
+#[actix_web::test]
+async fn a_repeated_message_is_sent_once_and_answered_the_same() {
+    let api = Api::new().await;
+    let chat = api.room().await;
+    let path = format!("/chats/{chat}/messages");
+    let body = text_for(api.helper.id, "hi");
+    let first = post(&api, &api.ann.key, &path, &["k"], &body).await;
+    assert_eq!(first.status, 201);
+    let again = post(&api, &api.ann.key, &path, &["k"], &body).await;
+    assert_eq!((again.status, &again.body), (201, &first.body));
+    let other = post(&api, &api.ann.key, &path, &["k"], &text_for(api.helper.id, "ho")).await;
+    assert_eq!(other.refusal(), (422, "validation_error", vec!["Idempotency-Key"]));
+    assert_eq!(api.get(&api.ann, &path).await.column("content").len(), 1);
+    let without = post(&api, &api.ann.key, &path, &[], &body).await;
+    assert_ne!(without.body, first.body);
+}
+
+#[actix_web::test]
+async fn a_repeated_room_is_made_once() {
+    let api = Api::new().await;
+    let body = json!({"chat": {"title": "One"}});
+    let first = post(&api, &api.ann.key, "/chats", &["k"], &body).await;
+    assert_eq!(first.status, 201);
+    assert_eq!(post(&api, &api.ann.key, "/chats", &["k"], &body).await.body, first.body);
+    let other = post(&api, &api.ann.key, "/chats", &["k"], &json!({"chat": {}})).await;
+    assert_eq!(other.refusal(), (422, "validation_error", vec!["Idempotency-Key"]));
+    // Somebody else's key of the same text is another key.
+    assert_ne!(post(&api, &api.bob.key, "/chats", &["k"], &body).await.body, first.body);
+    assert_eq!(api.get(&api.ann, "/chats").await.column("id").len(), 1);
+}
+
+#[actix_web::test]
+async fn a_key_must_be_sound() {
+    let api = Api::new().await;
+    let chat = api.room().await;
+    let body = text_for(api.helper.id, "hi");
+    let long = "k".repeat(256);
+    for once in [&[""][..], &["a b"], &[&long], &["one", "two"], &["ä"]] {
+        for (path, body) in [(format!("/chats/{chat}/messages"), &body), ("/chats".to_owned(), &json!({}))] {
+            let answer = post(&api, &api.ann.key, &path, once, body).await;
+            assert_eq!(answer.refusal(), (422, "validation_error", vec!["Idempotency-Key"]), "{once:?}");
+        }
+    }
+}
+
+/// A request that was refused may be mended and sent under its key.
+#[actix_web::test]
+async fn a_refusal_does_not_use_up_the_key() {
+    let api = Api::new().await;
+    let chat = api.room().await;
+    let path = format!("/chats/{chat}/messages");
+    let key = &api.ann.key;
+    for (body, status) in [
+        (json!({"message": {"content": "hi", "colour": 1}}), 400),
+        (json!({"message": {"content": " "}}), 422),
+        (text_for(api.rival.id, "hi"), 422),
+        (text_for(api.helper.id, "hi"), 201),
+    ] {
+        assert_eq!(post(&api, key, &path, &["k"], &body).await.status, status, "{body}");
+    }
+    let stranger = post(&api, &api.bob.key, &path, &["k"], &text_for(api.helper.id, "hi")).await;
+    assert_eq!(stranger.code(), (404, "not_found"), "a stranger learns nothing by a key");
+}
+
+/// The generic path makes the same rooms, under the same keys.
+#[actix_web::test]
+async fn a_repeated_room_of_a_generic_path_is_made_once() {
+    let api = Api::new().await;
+    for key in [&api.ann.key, &api.helper.key] {
+        let ask = || {
+            let request = TestRequest::post().uri("/v1/chats").insert_header(("authorization", key.as_str()));
+            api.send(request.insert_header(("idempotency-key", "k")).set_json(json!({"title": "One"})))
+        };
+        let first = ask().await;
+        assert_eq!(first.status, 201);
+        assert_eq!(ask().await.body, first.body);
+    }
+}
