@@ -6,6 +6,7 @@
 
 mod account;
 mod chat;
+mod contact;
 mod delivery;
 mod error;
 mod first_answer;

@@ -6,7 +6,8 @@
 use crate::account::Agent;
 use crate::activity::AgentActivity;
 use crate::chat::{Chat, Participant, Role};
-use crate::id::{AgentId, ChatId, ParticipantId};
+use crate::contact::{ContactOf, ContactRequest};
+use crate::id::{AgentId, ChatId, ContactId, ParticipantId};
 use crate::message::Message;
 use crate::time::Timestamp;
 
@@ -96,5 +97,27 @@ pub enum DomainEvent {
         chat_id: ChatId,
         /// Whose indicator, and its new state.
         activity: AgentActivity,
+    },
+    /// For its recipient: somebody asks to be a contact.
+    ContactRequestReceived {
+        /// The request, pending.
+        request: ContactRequest,
+    },
+    /// For both sides: a contact request was answered, taken back, or expired.
+    ContactRequestUpdated {
+        /// The request with its new status.
+        request: ContactRequest,
+    },
+    /// For one side of a contact: it has come to be.
+    ContactAdded {
+        /// That side's record.
+        contact: ContactOf,
+    },
+    /// For one side of a contact: it is no more.
+    ContactRemoved {
+        /// The side.
+        owner: ParticipantId,
+        /// The id that its record had.
+        id: ContactId,
     },
 }

@@ -57,6 +57,10 @@ id_type! {
     ApiKeyId,
     /// An organization; every user belongs to one.
     OrganizationId,
+    /// One side's record of a contact.
+    ContactId,
+    /// A request to be a contact.
+    ContactRequestId,
 }
 
 /// The hyphenated form of 36 characters only: braces, URNs and bare hex are not ids here.

@@ -6,6 +6,7 @@
 //! - [`account`]: users, agents, their handles and API keys;
 //! - [`peer`]: whom a caller can find and may bring into rooms;
 //! - [`chat`]: rooms, participants, roles, who may add and remove whom;
+//! - [`contact`]: who is linked with whom, and the requests that lead there;
 //! - [`message`]: content, mentions, sending, events, history and context;
 //! - [`delivery`]: one message on its way to one agent, with numbered attempts;
 //! - [`idempotency`]: requests that are sent twice and count once;
@@ -21,6 +22,7 @@ pub mod account;
 pub mod activity;
 pub mod caller;
 pub mod chat;
+pub mod contact;
 pub mod delivery;
 pub mod event;
 pub mod id;

@@ -45,6 +45,10 @@ fn name(event: &DomainEvent) -> String {
         DomainEvent::AgentCreated { agent } => format!("agent created: {}", agent.name),
         DomainEvent::AgentUpdated { agent } => format!("agent updated: {}", agent.name),
         DomainEvent::AgentDeleted { agent } => format!("agent deleted: {}", agent.name),
+        DomainEvent::ContactRequestReceived { request } => format!("asked by {}", request.requester.handle),
+        DomainEvent::ContactRequestUpdated { request } => format!("request {}", request.status.as_str()),
+        DomainEvent::ContactAdded { contact } => format!("contact added: {}", contact.contact.with.handle),
+        DomainEvent::ContactRemoved { owner, .. } => format!("contact removed: {:?}", owner.kind()),
         DomainEvent::ActivityChanged { activity, .. } => format!("working: {}", activity.working),
     }
 }

@@ -6,6 +6,7 @@
 mod account;
 mod activity;
 mod chat;
+mod contact;
 mod message;
 mod participant;
 mod peer;

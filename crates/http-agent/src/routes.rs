@@ -4,9 +4,9 @@ use actix_web::middleware::from_fn;
 use actix_web::web::{self, delete, get, post, resource};
 use http_wire::auth::agents_only;
 
-use crate::{account, activity, chat, message, participant, peer};
+use crate::{account, activity, chat, contact, message, participant, peer};
 
-/// Mounts `/api/v1/agent`. Needs the five services as application data and stands inside the
+/// Mounts `/api/v1/agent`. Needs the services as application data and stands inside the
 /// request scope. Whoever is no agent is refused before any path is looked at.
 pub fn configure(config: &mut web::ServiceConfig) {
     let chats = web::scope("/chats")
@@ -30,12 +30,27 @@ pub fn configure(config: &mut web::ServiceConfig) {
         .service(resource("/{chat_id}/events").route(post().to(message::post_event)))
         .service(resource("/{chat_id}/context").route(get().to(message::context)))
         .service(resource("/{chat_id}/activity").route(post().to(activity::report)));
+    let contacts = web::scope("/contacts")
+        .service(resource("").route(get().to(contact::list)))
+        .service(resource("/add").route(post().to(contact::add)))
+        .service(resource("/remove").route(post().to(contact::remove_named)))
+        .service(resource("/resolve").route(post().to(contact::resolve)))
+        .service(resource("/requests").route(get().to(contact::both)).route(post().to(contact::send)))
+        .service(resource("/requests/received").route(get().to(contact::received)))
+        .service(resource("/requests/sent").route(get().to(contact::sent)))
+        .service(resource("/requests/respond").route(post().to(contact::respond)))
+        .service(resource("/requests/{request_id}").route(delete().to(contact::cancel)))
+        .service(resource("/requests/{request_id}/approve").route(post().to(contact::approve)))
+        .service(resource("/requests/{request_id}/reject").route(post().to(contact::reject)))
+        .service(resource("/requests/{request_id}/cancel").route(post().to(contact::cancel)))
+        .service(resource("/{contact_id}").route(delete().to(contact::remove)));
     config.service(
         web::scope("/api/v1/agent")
             .wrap(from_fn(agents_only))
             .service(resource("/me").route(get().to(account::show)))
             .service(resource("/peers").route(get().to(peer::list)))
             .service(resource("/directory").route(get().to(peer::directory)))
-            .service(chats),
+            .service(chats)
+            .service(contacts),
     );
 }

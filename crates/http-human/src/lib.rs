@@ -5,6 +5,7 @@
 
 mod account;
 mod chat;
+mod contact;
 mod generic;
 mod message;
 mod participant;

@@ -4,10 +4,10 @@ use actix_web::middleware::from_fn;
 use actix_web::web::{self, delete, get, patch, post, put, resource};
 use http_wire::auth::{any_caller, users_only};
 
-use crate::{account, chat, generic, message, participant, peer};
+use crate::{account, chat, contact, generic, message, participant, peer};
 
-/// Mounts `/api/v1/me`. Needs the account, chat and message services as application data and
-/// stands inside the request scope. Whoever is no user is refused before any path is looked at.
+/// Mounts `/api/v1/me` and the generic paths. Needs the services as application data and stands inside
+/// the request scope. Whoever is no user is refused before any path is looked at.
 pub fn configure(config: &mut web::ServiceConfig) {
     let chats = web::scope("/chats")
         .service(resource("").route(get().to(chat::list)).route(post().to(chat::create)))
@@ -21,6 +21,18 @@ pub fn configure(config: &mut web::ServiceConfig) {
         .service(
             resource("/{chat_id}/messages").route(get().to(message::list)).route(post().to(message::send)),
         );
+    let contacts = web::scope("/contacts")
+        .service(resource("").route(get().to(contact::list)))
+        .service(resource("/remove").route(post().to(contact::remove_named)))
+        .service(resource("/resolve").route(post().to(contact::resolve)))
+        .service(resource("/requests").route(get().to(contact::received)).route(post().to(contact::send)))
+        .service(resource("/requests/received").route(get().to(contact::received)))
+        .service(resource("/requests/sent").route(get().to(contact::sent)))
+        .service(resource("/requests/{request_id}").route(delete().to(contact::cancel)))
+        .service(resource("/requests/{request_id}/approve").route(post().to(contact::approve)))
+        .service(resource("/requests/{request_id}/reject").route(post().to(contact::reject)))
+        .service(resource("/requests/{request_id}/cancel").route(post().to(contact::cancel)))
+        .service(resource("/{contact_id}").route(delete().to(contact::remove)));
     config.service(
         web::scope("/api/v1/me")
             .wrap(from_fn(users_only))
@@ -43,7 +55,8 @@ pub fn configure(config: &mut web::ServiceConfig) {
             )
             .service(resource("/peers").route(get().to(peer::list)))
             .service(resource("/directory").route(get().to(peer::directory)))
-            .service(chats),
+            .service(chats)
+            .service(contacts),
     );
     // "A base that ends in /v1" is taken for either of these.
     for base in ["/v1", "/api/v1"] {

@@ -38,6 +38,20 @@ impl<T: Serialize + Clone> BareAndData<T> {
     }
 }
 
+/// One thing, and what is said about it.
+#[derive(Debug, Serialize)]
+pub struct Described<T, M> {
+    data: T,
+    metadata: M,
+}
+
+impl<T: Serialize, M: Serialize> Described<T, M> {
+    /// 200.
+    pub fn ok(data: T, metadata: M) -> HttpResponse {
+        HttpResponse::Ok().json(Self { data, metadata })
+    }
+}
+
 /// A part of a list.
 #[derive(Debug, Serialize)]
 pub struct List<T, M> {

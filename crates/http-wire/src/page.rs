@@ -71,6 +71,11 @@ impl NumberedQuery {
         Ok(Self { page: page?, page_size: page_size? })
     }
 
+    /// The page's number, from 1.
+    pub fn number(self) -> u32 {
+        self.page.unwrap_or(1)
+    }
+
     /// The part that is wanted.
     pub fn request(self, default_rows: u32) -> PageRequest {
         let size = self.page_size.unwrap_or(default_rows).min(MAX_ROWS);

@@ -4,7 +4,7 @@ use std::future::{Ready, ready};
 
 use actix_web::dev::Payload;
 use actix_web::{FromRequest, HttpRequest};
-use domain::id::{AgentId, ChatId, MessageId, parse_uuid};
+use domain::id::{AgentId, ChatId, ContactRequestId, MessageId, parse_uuid};
 use uuid::Uuid;
 
 use crate::error::{ApiError, ErrorCode};
@@ -41,6 +41,20 @@ pub struct AgentPath {
     pub agent: AgentId,
 }
 
+/// `…/contacts/{contact_id}`.
+#[derive(Clone, Copy, Debug)]
+pub struct ContactPath {
+    /// Id of a record, or of the user or agent it is about.
+    pub contact: Uuid,
+}
+
+/// `…/contacts/requests/{request_id}`.
+#[derive(Clone, Copy, Debug)]
+pub struct ContactRequestPath {
+    /// The request.
+    pub request: ContactRequestId,
+}
+
 macro_rules! from_path {
     ($path:ident { $($member:ident: $name:literal as $wrap:path),+ }) => {
         impl FromRequest for $path {
@@ -59,4 +73,6 @@ macro_rules! from_path {
 from_path!(AgentPath { agent: "agent_id" as AgentId::new });
 from_path!(ChatPath { chat: "chat_id" as ChatId::new });
 from_path!(ParticipantPath { chat: "chat_id" as ChatId::new, participant: "participant_id" as Uuid::from });
+from_path!(ContactPath { contact: "contact_id" as Uuid::from });
+from_path!(ContactRequestPath { request: "request_id" as ContactRequestId::new });
 from_path!(MessagePath { chat: "chat_id" as ChatId::new, message: "message_id" as MessageId::new });

@@ -52,6 +52,10 @@ pub struct Settings {
     /// A socket whose client lets more bytes than this wait is closed [default: 4194304].
     #[arg(long, env = "PARLANCE_SOCKET_QUEUE_BYTES", global = true, value_name = "BYTES")]
     pub socket_queue_bytes: Option<usize>,
+
+    /// A contact request that nobody answers expires after so many days, 0 for never [default: 30].
+    #[arg(long, env = "PARLANCE_CONTACT_REQUEST_DAYS", global = true, value_name = "DAYS")]
+    pub contact_request_days: Option<u32>,
 }
 
 /// How log lines look.
@@ -80,6 +84,8 @@ pub struct Config {
     pub socket_idle_timeout: Duration,
     /// How many bytes may wait for one socket.
     pub socket_queue_bytes: usize,
+    /// How many days a contact request waits for its answer; 0 is for ever.
+    pub contact_request_days: u32,
 }
 
 impl Config {
@@ -140,6 +146,7 @@ impl Config {
             log_format: settings.log_format.unwrap_or_default(),
             socket_idle_timeout: Duration::from_millis(idle_ms),
             socket_queue_bytes,
+            contact_request_days: settings.contact_request_days.unwrap_or(30),
         })
     }
 }
@@ -156,6 +163,7 @@ impl Settings {
             log_format: self.log_format.or(lower.log_format),
             socket_idle_timeout_ms: self.socket_idle_timeout_ms.or(lower.socket_idle_timeout_ms),
             socket_queue_bytes: self.socket_queue_bytes.or(lower.socket_queue_bytes),
+            contact_request_days: self.contact_request_days.or(lower.contact_request_days),
         }
     }
 }

@@ -10,6 +10,7 @@ use actix_web::{App, HttpServer, web};
 use adapters_sqlite::{Location, SqliteStore};
 use domain::account::AccountService;
 use domain::activity::ActivityService;
+use domain::contact::ContactService;
 use domain::idempotency::forget_old_answers;
 use domain::ports::Clock;
 use http_wire::request_scope::RequestScope;
@@ -61,6 +62,7 @@ async fn run(config: &Config, wiring: &Wiring) -> Result<(), Failure> {
     let sweeper = tokio::spawn(sweep_activity(wiring.activity.clone()));
     let eraser = tokio::spawn(erase_work(wiring.accounts.clone()));
     let forgetter = tokio::spawn(forget_answers(wiring.store.clone()));
+    let expiry = tokio::spawn(expire_requests(wiring.contacts.clone()));
     tracing::info!(address = %config.listen, "listening");
 
     let ended = tokio::select! {
@@ -71,6 +73,7 @@ async fn run(config: &Config, wiring: &Wiring) -> Result<(), Failure> {
     sweeper.abort();
     eraser.abort();
     forgetter.abort();
+    expiry.abort();
     if ended.is_some() {
         return Err(Failure::plain("the server ended by itself"));
     }
@@ -107,6 +110,7 @@ fn bind(
             .app_data(web::Data::from(wiring.deliveries.clone()))
             .app_data(web::Data::from(wiring.activity.clone()))
             .app_data(web::Data::from(wiring.peers.clone()))
+            .app_data(web::Data::from(wiring.contacts.clone()))
             .configure(health::configure)
             .configure(system::configure)
             .configure(ws_gateway::configure)
@@ -173,6 +177,18 @@ async fn erase_work(accounts: Arc<AccountService>) {
         ticks.tick().await;
         while accounts.erase_some().await.unwrap_or(false) {
             tokio::task::yield_now().await;
+        }
+    }
+}
+
+/// Writes down once a minute which contact requests nobody answered in time, so that both sides hear
+/// of it.
+async fn expire_requests(contacts: Arc<ContactService>) {
+    let mut ticks = tokio::time::interval(Duration::from_secs(60));
+    loop {
+        ticks.tick().await;
+        if let Err(error) = contacts.expire().await {
+            tracing::warn!(error = %error, "expired contact requests were not written down");
         }
     }
 }

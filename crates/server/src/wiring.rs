@@ -6,6 +6,7 @@ use adapters_sqlite::{Location, SqliteStore};
 use domain::account::{AccountService, TokenService};
 use domain::activity::ActivityService;
 use domain::chat::ChatService;
+use domain::contact::{ContactService, RequestLifetime};
 use domain::delivery::DeliveryService;
 use domain::message::MessageService;
 use domain::peer::PeerService;
@@ -29,6 +30,7 @@ pub(crate) struct Wiring {
     pub(crate) deliveries: Arc<DeliveryService>,
     pub(crate) activity: Arc<ActivityService>,
     pub(crate) peers: Arc<PeerService>,
+    pub(crate) contacts: Arc<ContactService>,
 }
 
 /// Opens the store; its schema is brought up to date.
@@ -71,6 +73,10 @@ impl Wiring {
         let events: Arc<dyn EventPublisher> = hub.clone();
         Ok(Self {
             tokens: Arc::new(tokens(store.clone(), token_mint(config)?)),
+            contacts: Arc::new(
+                ContactService::new(store.clone(), hub.clone(), events.clone(), clock.clone(), ids.clone())
+                    .with_lifetime(RequestLifetime::days(config.contact_request_days)),
+            ),
             accounts: Arc::new(AccountService::new(
                 store.clone(),
                 events.clone(),

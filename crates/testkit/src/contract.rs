@@ -7,6 +7,7 @@ pub mod accounts;
 pub mod agents;
 pub mod answers;
 pub mod chats;
+pub mod contacts;
 pub mod deliveries;
 pub mod effects;
 pub mod messages;
@@ -51,6 +52,12 @@ macro_rules! contract_tests {
         $crate::contract_tests! { @area $make, effects:
             changes_move_the_rooms_times, a_room_is_titled_once, an_agent_that_shows_itself_becomes_active,
             what_is_read_is_what_was_written, unasked_work_adds_nothing_to_the_context,
+        }
+        $crate::contract_tests! { @area $make, contacts:
+            requests_walk_through_their_states, handles_name_pending_requests, inverse_requests_are_approved,
+            inverse_requests_at_the_same_moment_end_in_one_contact, duplicates_at_the_same_moment_are_refused,
+            removal_is_for_both_sides, requests_expire, requests_are_listed_for_their_recipients,
+            strangers_find_nothing, contacts_are_listed_newest_first,
         }
     };
     (@area $make:expr, $area:ident: $($case:ident),+ $(,)?) => {

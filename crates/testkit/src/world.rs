@@ -10,6 +10,7 @@ use domain::account::{
 use domain::activity::ActivityService;
 use domain::caller::{AgentCaller, Caller, UserCaller};
 use domain::chat::{AddParticipantCommand, ChatRepository, ChatService, CreateChat, Role};
+use domain::contact::{ContactRepository, ContactRequest, ContactService, Handle, SendRequest};
 use domain::delivery::{DeliveryRepository, DeliveryService};
 use domain::id::{AgentId, ChatId, ParticipantId, UserId};
 use domain::idempotency::FirstAnswerRepository;
@@ -51,6 +52,8 @@ pub struct World {
     pub activity: Arc<ActivityService>,
     /// Peers and the directory.
     pub peers: Arc<PeerService>,
+    /// Contacts and contact requests.
+    pub contacts: Arc<ContactService>,
 }
 
 /// The ports of one store.
@@ -68,6 +71,8 @@ pub struct Stores {
     pub peers: Arc<dyn PeerRepository>,
     /// Requests that count once.
     pub answers: Arc<dyn FirstAnswerRepository>,
+    /// Contacts and contact requests.
+    pub contacts: Arc<dyn ContactRepository>,
     /// Closes the store, so that it answers as unavailable from then on.
     pub close: Arc<dyn Fn() + Send + Sync>,
 }
@@ -82,6 +87,7 @@ impl Stores {
             + DeliveryRepository
             + PeerRepository
             + FirstAnswerRepository
+            + ContactRepository
             + 'static,
     {
         let closing = store.clone();
@@ -92,6 +98,7 @@ impl Stores {
             deliveries: store.clone(),
             peers: store.clone(),
             answers: store.clone(),
+            contacts: store.clone(),
             close: Arc::new(move || close(&closing)),
         }
     }
@@ -151,7 +158,7 @@ impl World {
     }
 
     fn build(stores: Stores, events: Arc<dyn EventPublisher>, publisher: Arc<RecordingPublisher>) -> Self {
-        let Stores { accounts, chats, messages, deliveries, peers, .. } = stores.clone();
+        let Stores { accounts, chats, messages, deliveries, peers, contacts, .. } = stores.clone();
         let presence = Arc::<FixedPresence>::default();
         let fixed = Arc::new(FixedClock::at(Timestamp::from_micros(NOON)));
         let clock: Arc<dyn Clock> = fixed.clone();
@@ -163,6 +170,13 @@ impl World {
             clock: fixed,
             publisher,
             peers: Arc::new(PeerService::new(peers, presence.clone())),
+            contacts: Arc::new(ContactService::new(
+                contacts,
+                presence.clone(),
+                events.clone(),
+                clock.clone(),
+                ids.clone(),
+            )),
             presence,
             stores,
             tokens: Arc::new(TokenService::new(accounts.clone(), clock.clone(), Arc::new(PlainTokens))),
@@ -247,6 +261,18 @@ impl World {
     pub async fn add(&self, by: impl Into<Caller>, chat: ChatId, candidate: Uuid, role: Role) {
         let command = AddParticipantCommand { candidate, role };
         self.chats.add_participant(by, chat, command).await.unwrap();
+    }
+
+    /// Asks whoever has the handle to be a contact.
+    pub async fn ask(&self, by: impl Into<Caller>, handle: &str) -> ContactRequest {
+        let command = SendRequest { to: Handle::new(handle).unwrap(), message: None };
+        self.contacts.send(by, command).await.unwrap()
+    }
+
+    /// Makes the two contacts: each asks the other.
+    pub async fn connect(&self, one: (impl Into<Caller>, &str), other: (impl Into<Caller>, &str)) {
+        self.ask(one.0, other.1).await;
+        self.ask(other.0, one.1).await;
     }
 
     /// Sends a text that mentions `mentions`.

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use domain::caller::Caller;
+use domain::contact::ContactOf;
 use domain::event::DomainEvent;
 use domain::id::{AgentId, ChatId, ParticipantId, UserId};
 use domain::message::Message;
@@ -237,6 +238,13 @@ fn rooms_of(who: ParticipantId) -> Topic {
     }
 }
 
+fn contacts_of(who: ParticipantId) -> Topic {
+    match who {
+        ParticipantId::User(user) => Topic::UserContacts(user),
+        ParticipantId::Agent(agent) => Topic::AgentContacts(agent),
+    }
+}
+
 impl EventPublisher for Hub {
     fn publish(&self, event: DomainEvent) {
         match event {
@@ -280,6 +288,22 @@ impl EventPublisher for Hub {
             DomainEvent::AgentDeleted { agent } => {
                 self.tell(Topic::UserAgents(agent.owner), || payload::agent("agent_deleted", &agent));
                 self.revoke(agent.id);
+            }
+            DomainEvent::ContactRequestReceived { request } => {
+                let to = request.recipient.id;
+                self.tell(contacts_of(to), || payload::contact_request_received(&request));
+            }
+            DomainEvent::ContactRequestUpdated { request } => {
+                for side in [request.requester.id, request.recipient.id] {
+                    self.tell(contacts_of(side), || payload::contact_request_updated(&request));
+                }
+            }
+            DomainEvent::ContactAdded { contact } => {
+                let ContactOf { owner, contact } = contact;
+                self.tell(contacts_of(owner), || payload::contact_added(&contact));
+            }
+            DomainEvent::ContactRemoved { owner, id } => {
+                self.tell(contacts_of(owner), || payload::contact_removed(id));
             }
             DomainEvent::ActivityChanged { chat_id, activity } => {
                 self.tell_users(Topic::RoomActivity(chat_id), || payload::activity(chat_id, activity));

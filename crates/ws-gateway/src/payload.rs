@@ -3,10 +3,13 @@
 use domain::account::Agent;
 use domain::activity::AgentActivity;
 use domain::chat::{Chat, Participant, Role};
-use domain::id::{AgentId, ChatId};
+use domain::contact::{Contact, ContactRequest};
+use domain::id::{AgentId, ChatId, ContactId, ParticipantKind};
 use domain::message::Message;
 use domain::time::Timestamp;
-use http_wire::view::{AgentView, ChatView, MessageView, ParticipantView, Shown};
+use http_wire::view::{
+    AgentView, ChatView, ContactRequestView, MessageView, ParticipantView, RequestStepView, Shown,
+};
 use serde::Serialize;
 
 use crate::inbox::Payload;
@@ -132,6 +135,90 @@ pub(crate) fn working_agents(chat: ChatId, agents: Vec<AgentId>) -> String {
         working: true,
     });
     payload("", &WorkingContent { working_agents: agents.collect() }).json
+}
+
+/// A request as an agent is told of it.
+#[derive(Serialize)]
+struct FlatRequestContent<'a> {
+    id: Shown<domain::id::ContactRequestId>,
+    from_handle: &'a str,
+    from_name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'a str>,
+    status: &'static str,
+    inserted_at: Shown<Timestamp>,
+}
+
+/// Flat for agents, with both sides nested for users (`websocket` 3.5, 3.6).
+pub(crate) fn contact_request_received(request: &ContactRequest) -> Payload {
+    let event = "contact_request_received";
+    match request.recipient.id.kind() {
+        ParticipantKind::User => payload(event, &ContactRequestView::new(request)),
+        ParticipantKind::Agent => payload(
+            event,
+            &FlatRequestContent {
+                id: Shown(request.id),
+                from_handle: &request.requester.handle,
+                from_name: &request.requester.name,
+                message: request.message.as_deref(),
+                status: request.status.as_str(),
+                inserted_at: Shown(request.created_at),
+            },
+        ),
+    }
+}
+
+pub(crate) fn contact_request_updated(request: &ContactRequest) -> Payload {
+    payload("contact_request_updated", &RequestStepView::new(request))
+}
+
+/// What is known only of agents is left out for users: clients take no null for it.
+#[derive(Serialize)]
+struct ContactContent<'a> {
+    /// The id that the contact has for whom this is.
+    id: Shown<ContactId>,
+    handle: &'a str,
+    name: &'a str,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    is_external: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    is_remote: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    listed_in_directory: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tags: Option<&'a [String]>,
+    inserted_at: Shown<Timestamp>,
+}
+
+pub(crate) fn contact_added(contact: &Contact) -> Payload {
+    let with = &contact.with;
+    let kind = with.id.kind();
+    let content = ContactContent {
+        id: Shown(contact.id),
+        handle: &with.handle,
+        name: &with.name,
+        kind: kind.as_str(),
+        description: with.description.as_deref(),
+        is_external: with.is_external,
+        is_remote: with.is_external,
+        listed_in_directory: with.listed_in_directory,
+        tags: (kind == ParticipantKind::Agent).then_some(&with.tags),
+        inserted_at: Shown(contact.created_at),
+    };
+    payload("contact_added", &content)
+}
+
+#[derive(Serialize)]
+struct ContactIdContent {
+    id: Shown<ContactId>,
+}
+
+pub(crate) fn contact_removed(id: ContactId) -> Payload {
+    payload("contact_removed", &ContactIdContent { id: Shown(id) })
 }
 
 #[derive(Serialize)]

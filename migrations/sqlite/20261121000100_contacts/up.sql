@@ -1,17 +1,22 @@
--- A request that one side be a contact of the other; at most one is pending in each direction.
+-- A request that one side be a contact of the other; at most one is pending in each direction. The
+-- users are those who answer for the two sides: themselves, or the owner of an agent, who never changes.
 CREATE TABLE contact_requests (
-    id             BLOB    NOT NULL PRIMARY KEY,
-    requester_id   BLOB    NOT NULL,
-    requester_kind TEXT    NOT NULL,
-    recipient_id   BLOB    NOT NULL,
-    recipient_kind TEXT    NOT NULL,
-    message        TEXT,
-    status         TEXT    NOT NULL,
-    created_at     INTEGER NOT NULL,
-    responded_at   INTEGER
+    id                BLOB    NOT NULL PRIMARY KEY,
+    requester_id      BLOB    NOT NULL,
+    requester_kind    TEXT    NOT NULL,
+    requester_user_id BLOB    NOT NULL REFERENCES users (id),
+    recipient_id      BLOB    NOT NULL,
+    recipient_kind    TEXT    NOT NULL,
+    recipient_user_id BLOB    NOT NULL REFERENCES users (id),
+    message           TEXT,
+    status            TEXT    NOT NULL,
+    created_at        INTEGER NOT NULL,
+    responded_at      INTEGER
 ) STRICT;
 CREATE UNIQUE INDEX contact_requests_pending ON contact_requests (requester_id, recipient_id) WHERE status = 'pending';
+CREATE INDEX contact_requests_overdue ON contact_requests (created_at) WHERE status = 'pending';
 CREATE INDEX contact_requests_received ON contact_requests (recipient_id, status, created_at DESC, id DESC);
+CREATE INDEX contact_requests_received_by_all ON contact_requests (recipient_user_id, status, created_at DESC, id DESC);
 CREATE INDEX contact_requests_sent ON contact_requests (requester_id, created_at DESC, id DESC);
 CREATE INDEX contact_requests_sent_by_status ON contact_requests (requester_id, status, created_at DESC, id DESC);
 

@@ -9,7 +9,9 @@ use domain::chat::{
     AddParticipantError, AddRefused, CreateChatError, DeleteChatError, ReadChatError, RemoveParticipantError,
     RemoveRefused,
 };
+use domain::contact::{AnswerRequestError, RemoveContactError, ResolveError, SendRefused, SendRequestError};
 use domain::delivery::{AdvanceError, ReadDeliveriesError};
+use domain::id::ParticipantKind;
 use domain::message::{MentionError, PostEventError, ReadMessagesError, SendMessageError};
 use domain::peer::ListPeersError;
 use domain::store::StoreError;
@@ -160,6 +162,62 @@ impl From<RemoveParticipantError> for ApiError {
             RemoveRefused::SoleOwner => {
                 Self::new(ErrorCode::CannotRemoveSoleOwner, "The only owner cannot leave the chat")
             }
+        }
+    }
+}
+
+impl From<SendRequestError> for ApiError {
+    fn from(error: SendRequestError) -> Self {
+        let (refused, by) = match error {
+            SendRequestError::Refused { refused, by } => (refused, by),
+            SendRequestError::Store(error) => return error.into(),
+        };
+        let conflict = |message: &str| Self::new(ErrorCode::Conflict, message);
+        match (refused, by) {
+            (SendRefused::Unknown, _) => Self::new(ErrorCode::NotFound, "Nobody has this handle"),
+            // The interfaces differ here (`semantics` 3.3).
+            (SendRefused::Oneself, ParticipantKind::User) => {
+                Self::validation().with_detail("/contact_request/recipient_handle", "cannot be yourself")
+            }
+            (SendRefused::Oneself, ParticipantKind::Agent) => conflict("You cannot be a contact of yourself"),
+            (SendRefused::AlreadyContact, _) => conflict("You are contacts already"),
+            (SendRefused::AlreadyAsked, _) => conflict("Your contact request is pending already"),
+        }
+    }
+}
+
+impl From<AnswerRequestError> for ApiError {
+    fn from(error: AnswerRequestError) -> Self {
+        match error {
+            AnswerRequestError::NotFound => {
+                Self::new(ErrorCode::NotFound, "No such contact request among yours")
+            }
+            AnswerRequestError::OtherSide => {
+                Self::new(ErrorCode::Forbidden, "Only the other side may do this with the contact request")
+            }
+            AnswerRequestError::Settled(status) => {
+                let message = format!("The contact request is {} already", status.as_str());
+                Self::new(ErrorCode::Conflict, message)
+            }
+            AnswerRequestError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<RemoveContactError> for ApiError {
+    fn from(error: RemoveContactError) -> Self {
+        match error {
+            RemoveContactError::NotFound => Self::new(ErrorCode::NotFound, "No such contact of yours"),
+            RemoveContactError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<ResolveError> for ApiError {
+    fn from(error: ResolveError) -> Self {
+        match error {
+            ResolveError::NotFound => Self::new(ErrorCode::NotFound, "Nobody has this handle"),
+            ResolveError::Store(error) => error.into(),
         }
     }
 }

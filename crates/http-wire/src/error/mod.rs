@@ -76,6 +76,12 @@ impl ApiError {
         self
     }
 
+    /// The same failure under another status than its code has elsewhere.
+    pub fn with_status(mut self, status: StatusCode) -> Self {
+        self.status = status;
+        self
+    }
+
     /// Keeps the cause for the log.
     pub fn with_cause(mut self, cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         self.cause = Some(cause.into());

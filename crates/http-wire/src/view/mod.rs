@@ -5,6 +5,7 @@
 
 mod agent;
 mod chat;
+mod contact;
 mod message;
 mod participant;
 mod peer;
@@ -17,6 +18,10 @@ use serde::{Serialize, Serializer};
 
 pub use agent::{AgentView, DeletedAgentView, RegisteredAgentView};
 pub use chat::ChatView;
+pub use contact::{
+    AgentContactView, ContactRequestView, ContactView, ReceivedRequestView, RemovedView, RequestStepView,
+    ResolvedView, SentRequestView,
+};
 pub use message::MessageView;
 pub use participant::ParticipantView;
 pub use peer::PeerView;

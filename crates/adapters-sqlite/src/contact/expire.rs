@@ -1,0 +1,34 @@
+//! Writing down what nobody answered in time.
+
+use diesel::prelude::*;
+use diesel::sqlite::SqliteConnection;
+use domain::contact::{ContactRequest, RequestStatus};
+use domain::time::Timestamp;
+
+use super::row::{RequestRow, is_pending, people_of_on};
+use crate::error::Fault;
+use crate::schema::contact_requests;
+
+pub(super) fn expire_on(
+    connection: &mut SqliteConnection,
+    expired_until: Timestamp,
+    limit: u32,
+) -> Result<Vec<ContactRequest>, Fault> {
+    let overdue = contact_requests::table
+        .filter(is_pending())
+        .filter(contact_requests::created_at.le(expired_until.micros()))
+        .order(contact_requests::created_at)
+        .limit(i64::from(limit))
+        .select(RequestRow::as_select())
+        .load(connection)?;
+    if overdue.is_empty() {
+        return Ok(Vec::new());
+    }
+    let ids = overdue.iter().map(|request| &request.id);
+    diesel::update(contact_requests::table.filter(contact_requests::id.eq_any(ids)))
+        .set(contact_requests::status.eq(RequestStatus::Expired.as_str()))
+        .execute(connection)?;
+    let people = people_of_on(connection, &overdue)?;
+    // A pending row that is over age reads as what it has just become.
+    overdue.iter().map(|request| request.to_request(&people, expired_until)).collect()
+}

@@ -1,0 +1,115 @@
+//! The store of contacts and contact requests.
+
+mod answer;
+mod expire;
+mod read;
+mod remove;
+mod row;
+mod send;
+
+use std::convert::Infallible;
+
+use async_trait::async_trait;
+use diesel::sqlite::SqliteConnection;
+use domain::caller::Caller;
+use domain::contact::{
+    AnswerRefused, AnswerRequest, Answered, Contact, ContactRepository, ContactRequest, Handle, NewRequest,
+    NoSuchContact, RemoveContact, RemovedContact, Resolved, SendRefused, SentFilter, SentRequest,
+};
+use domain::id::{ParticipantId, UserId};
+use domain::page::{Page, PageRequest};
+use domain::store::{Announce, StoreError};
+use domain::time::Timestamp;
+
+use crate::SqliteStore;
+use read::Chosen;
+
+#[async_trait]
+impl ContactRepository for SqliteStore {
+    async fn send(
+        &self,
+        new: NewRequest,
+        announce: Announce<SentRequest>,
+    ) -> Result<Result<SentRequest, SendRefused>, StoreError> {
+        let work = move |connection: &mut SqliteConnection| send::send_on(connection, &new);
+        self.change(work, |sent| announce.tell(sent)).await
+    }
+
+    async fn answer(
+        &self,
+        command: AnswerRequest,
+        announce: Announce<Answered>,
+    ) -> Result<Result<Answered, AnswerRefused>, StoreError> {
+        let work = move |connection: &mut SqliteConnection| answer::answer_on(connection, &command);
+        self.change(work, |answered| announce.tell(answered)).await
+    }
+
+    async fn remove(
+        &self,
+        command: RemoveContact,
+        announce: Announce<RemovedContact>,
+    ) -> Result<Result<RemovedContact, NoSuchContact>, StoreError> {
+        let work = move |connection: &mut SqliteConnection| remove::remove_on(connection, &command);
+        self.change(work, |removed| announce.tell(removed)).await
+    }
+
+    async fn expire(
+        &self,
+        expired_until: Timestamp,
+        limit: u32,
+        announce: Announce<Vec<ContactRequest>>,
+    ) -> Result<Vec<ContactRequest>, StoreError> {
+        let work = move |connection: &mut SqliteConnection| {
+            expire::expire_on(connection, expired_until, limit).map(Ok::<_, Infallible>)
+        };
+        let expired = self.change(work, |expired| announce.tell(expired)).await?;
+        expired.map_err(|never| match never {})
+    }
+
+    async fn list_contacts(
+        &self,
+        owner: ParticipantId,
+        page: PageRequest,
+    ) -> Result<Page<Contact>, StoreError> {
+        self.read(move |connection| read::contacts_on(connection, owner, page)).await
+    }
+
+    async fn list_received(
+        &self,
+        recipient: ParticipantId,
+        expired_until: Timestamp,
+        page: PageRequest,
+    ) -> Result<Page<ContactRequest>, StoreError> {
+        let chosen = Chosen::ReceivedBy(recipient);
+        self.read(move |connection| read::requests_on(connection, chosen, expired_until, page)).await
+    }
+
+    async fn list_received_by_all_of(
+        &self,
+        user: UserId,
+        expired_until: Timestamp,
+        page: PageRequest,
+    ) -> Result<Page<ContactRequest>, StoreError> {
+        let chosen = Chosen::ReceivedByAllOf(user);
+        self.read(move |connection| read::requests_on(connection, chosen, expired_until, page)).await
+    }
+
+    async fn list_sent(
+        &self,
+        requester: ParticipantId,
+        filter: SentFilter,
+        expired_until: Timestamp,
+        page: PageRequest,
+    ) -> Result<Page<ContactRequest>, StoreError> {
+        let chosen = Chosen::SentBy(requester, filter);
+        self.read(move |connection| read::requests_on(connection, chosen, expired_until, page)).await
+    }
+
+    async fn resolve(&self, viewer: Caller, handle: Handle) -> Result<Option<Resolved>, StoreError> {
+        self.read(move |connection| read::resolve_on(connection, viewer, &handle)).await
+    }
+
+    async fn are_contacts(&self, one: ParticipantId, other: ParticipantId) -> Result<bool, StoreError> {
+        self.read(move |connection| read::are_contacts_on(connection, one, other)).await
+    }
+}

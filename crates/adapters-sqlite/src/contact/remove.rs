@@ -1,0 +1,49 @@
+//! Removing both records of a contact.
+
+use diesel::prelude::*;
+use diesel::sqlite::SqliteConnection;
+use domain::contact::{NoSuchContact, RemoveContact, RemovedContact, WhichContact};
+use domain::id::ContactId;
+
+use super::row::person_with_on;
+use crate::error::Fault;
+use crate::row;
+use crate::schema::contacts;
+
+pub(super) fn remove_on(
+    connection: &mut SqliteConnection,
+    command: &RemoveContact,
+) -> Result<Result<RemovedContact, NoSuchContact>, Fault> {
+    let own = row::bytes(command.by.uuid());
+    let other = match &command.which {
+        WhichContact::With(handle) => {
+            person_with_on(connection, handle)?.map(|person| row::bytes(person.profile.id.uuid()))
+        }
+        WhichContact::Id(id) => Some(contact_named_on(connection, &own, row::bytes(*id))?),
+    };
+    let Some(other) = other else { return Ok(Err(NoSuchContact)) };
+    let mut sides = Vec::with_capacity(2);
+    for (owner, contact) in [(&own, &other), (&other, &own)] {
+        let records =
+            contacts::table.filter(contacts::owner_id.eq(owner)).filter(contacts::contact_id.eq(contact));
+        let removed = diesel::delete(records)
+            .returning((contacts::owner_kind, contacts::owner_id, contacts::id))
+            .get_result::<(String, Vec<u8>, Vec<u8>)>(connection)
+            .optional()?;
+        if let Some((kind, owner, id)) = removed {
+            sides.push((row::participant_id(&kind, &owner)?, ContactId::new(row::uuid(&id)?)));
+        }
+    }
+    Ok(if sides.is_empty() { Err(NoSuchContact) } else { Ok(RemovedContact { sides }) })
+}
+
+/// With whom the caller's record `id` is; else the id itself, as that of a user or an agent.
+fn contact_named_on(connection: &mut SqliteConnection, own: &[u8], id: Vec<u8>) -> Result<Vec<u8>, Fault> {
+    let other = contacts::table
+        .find(&id)
+        .filter(contacts::owner_id.eq(own))
+        .select(contacts::contact_id)
+        .first::<Vec<u8>>(connection)
+        .optional()?;
+    Ok(other.unwrap_or(id))
+}

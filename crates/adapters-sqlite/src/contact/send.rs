@@ -1,0 +1,83 @@
+//! Storing a request, or the contact that it completes.
+
+use diesel::prelude::*;
+use diesel::sqlite::SqliteConnection;
+use domain::contact::request::{Between, Sending, decide_send};
+use domain::contact::{Answered, NewRequest, RequestMessage, RequestStatus, SendRefused, SentRequest};
+
+use super::read::are_contacts_on;
+use super::row::{Person, RequestRow, connect_on, pending_on, people_on, person_with_on, settle_on};
+use crate::error::Fault;
+use crate::row;
+use crate::schema::contact_requests;
+
+pub(super) fn send_on(
+    connection: &mut SqliteConnection,
+    new: &NewRequest,
+) -> Result<Result<SentRequest, SendRefused>, Fault> {
+    let own = new.by.participant();
+    let Some(other) = person_with_on(connection, &new.to)? else {
+        return Ok(Err(SendRefused::Unknown));
+    };
+    let theirs = other.profile.id;
+    let asked = pending_on(connection, own, theirs)?;
+    let asked_back = pending_on(connection, theirs, own)?;
+    let is_live = |request: &RequestRow| !request.is_over_age(new.expired_until);
+    let between = Between {
+        same: own == theirs,
+        contacts: are_contacts_on(connection, own, theirs)?,
+        asked: asked.as_ref().is_some_and(is_live),
+        asked_back: asked_back.as_ref().is_some_and(is_live),
+    };
+    let decided = match decide_send(between) {
+        Ok(decided) => decided,
+        Err(refused) => return Ok(Err(refused)),
+    };
+
+    let people = people_on(connection, [&row::bytes(own.uuid()), &row::bytes(theirs.uuid())])?;
+    let mut expired = Vec::new();
+    let mut inverse = None;
+    for (pending, goes_back) in [(asked, false), (asked_back, true)] {
+        match pending {
+            Some(request) if !is_live(&request) => {
+                let request = settle_on(connection, request, RequestStatus::Expired, None)?;
+                expired.push(request.to_request(&people, new.expired_until)?);
+            }
+            Some(request) if goes_back => inverse = Some(request),
+            _ => {}
+        }
+    }
+    let approval = match inverse {
+        Some(inverse) => {
+            let inverse = settle_on(connection, inverse, RequestStatus::Approved, Some(new.now))?;
+            let contacts = connect_on(connection, new.contacts, &inverse, &people, new.now)?;
+            Some(Answered { request: inverse.to_request(&people, new.expired_until)?, contacts })
+        }
+        None => None,
+    };
+    let request = stored(new, &other, decided);
+    diesel::insert_into(contact_requests::table).values(&request).execute(connection)?;
+    let request = request.to_request(&people, new.expired_until)?;
+    Ok(Ok(SentRequest { request, approval, expired }))
+}
+
+fn stored(new: &NewRequest, other: &Person, decided: Sending) -> RequestRow {
+    let (status, responded_at) = match decided {
+        Sending::Ask => (RequestStatus::Pending, None),
+        Sending::Approve => (RequestStatus::Approved, Some(new.now.micros())),
+    };
+    let (own, theirs) = (new.by.participant(), other.profile.id);
+    RequestRow {
+        id: row::bytes(new.id.uuid()),
+        requester_id: row::bytes(own.uuid()),
+        requester_kind: own.kind().as_str().to_owned(),
+        requester_user_id: row::bytes(new.by.accountable_user().uuid()),
+        recipient_id: row::bytes(theirs.uuid()),
+        recipient_kind: theirs.kind().as_str().to_owned(),
+        recipient_user_id: row::bytes(other.user.uuid()),
+        message: new.message.as_ref().map(RequestMessage::as_str).map(str::to_owned),
+        status: status.as_str().to_owned(),
+        created_at: new.now.micros(),
+        responded_at,
+    }
+}

@@ -1,0 +1,51 @@
+//! Approving, rejecting and taking back a request.
+
+use super::port::{AnswerRefused, AnswerRequest, Answered, WhichRequest};
+use super::request::{ContactRequest, RequestAction, RequestStatus};
+use super::send::tell_of_answer;
+use super::service::ContactService;
+use crate::caller::Caller;
+use crate::store::{Announce, StoreError};
+
+/// Why a request was left as it is.
+#[derive(Debug, thiserror::Error)]
+pub enum AnswerRequestError {
+    /// No such request, or none that the caller may know of.
+    #[error("there is no such request for the caller")]
+    NotFound,
+    /// This is for the other side to do.
+    #[error("this is for the other side to do")]
+    OtherSide,
+    /// It was answered before, or expired.
+    #[error("the request is {} already", .0.as_str())]
+    Settled(RequestStatus),
+    /// The store gave no answer.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl ContactService {
+    /// Does what `action` says with the request; gives it as it stands afterwards.
+    pub async fn answer(
+        &self,
+        caller: impl Into<Caller>,
+        which: WhichRequest,
+        action: RequestAction,
+    ) -> Result<ContactRequest, AnswerRequestError> {
+        let (now, expired_until) = self.now();
+        let by_handle = matches!(which, WhichRequest::With(_));
+        let contacts = self.contact_ids(now);
+        let command = AnswerRequest { by: caller.into(), which, action, contacts, now, expired_until };
+        let events = self.events.clone();
+        let announce = Announce::new(move |answered: &Answered| tell_of_answer(&events, answered));
+        match self.contacts.answer(command, announce).await? {
+            Ok(Answered { request, .. }) if request.status == action.outcome() => Ok(request),
+            // A handle names what is pending, and this no longer was.
+            Ok(_) if by_handle => Err(AnswerRequestError::NotFound),
+            Ok(Answered { request, .. }) => Err(AnswerRequestError::Settled(request.status)),
+            Err(AnswerRefused::NotFound) => Err(AnswerRequestError::NotFound),
+            Err(AnswerRefused::OtherSide) => Err(AnswerRequestError::OtherSide),
+            Err(AnswerRefused::Settled(status)) => Err(AnswerRequestError::Settled(status)),
+        }
+    }
+}

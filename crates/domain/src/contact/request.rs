@@ -1,0 +1,266 @@
+//! Contact requests: the state machine and who may do what (`semantics` 3.1, 3.2). Pure; the
+//! stores call these inside the write, on the rows they have locked.
+
+use crate::caller::Caller;
+use crate::id::{ContactRequestId, ParticipantId, UserId};
+use crate::text::{TextFault, bounded};
+use crate::time::Timestamp;
+
+/// Where a request stands.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum RequestStatus {
+    /// Nobody has answered.
+    Pending,
+    /// The two are contacts, or were.
+    Approved,
+    /// The recipient did not want to.
+    Rejected,
+    /// The requester took it back.
+    Cancelled,
+    /// Nobody answered in time.
+    Expired,
+}
+
+impl RequestStatus {
+    /// The word that the wire and the stores use.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Approved => "approved",
+            Self::Rejected => "rejected",
+            Self::Cancelled => "cancelled",
+            Self::Expired => "expired",
+        }
+    }
+
+    /// Reads [`Self::as_str`] back.
+    pub fn parse(text: &str) -> Option<Self> {
+        let all = [Self::Pending, Self::Approved, Self::Rejected, Self::Cancelled, Self::Expired];
+        all.into_iter().find(|status| status.as_str() == text)
+    }
+
+    /// What a stored status means for a request of `created_at`, when those sent at or before
+    /// `expired_until` are over age.
+    pub fn at(self, created_at: Timestamp, expired_until: Timestamp) -> Self {
+        match self {
+            Self::Pending if created_at <= expired_until => Self::Expired,
+            other => other,
+        }
+    }
+}
+
+/// What can be done with a pending request.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum RequestAction {
+    /// Become contacts.
+    Approve,
+    /// Do not.
+    Reject,
+    /// Take it back.
+    Cancel,
+}
+
+impl RequestAction {
+    /// Reads the word that the wire uses.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "approve" => Some(Self::Approve),
+            "reject" => Some(Self::Reject),
+            "cancel" => Some(Self::Cancel),
+            _ => None,
+        }
+    }
+
+    /// Where it leads.
+    pub const fn outcome(self) -> RequestStatus {
+        match self {
+            Self::Approve => RequestStatus::Approved,
+            Self::Reject => RequestStatus::Rejected,
+            Self::Cancel => RequestStatus::Cancelled,
+        }
+    }
+}
+
+/// A few words that go with a request: up to 500 characters.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RequestMessage(String);
+
+impl RequestMessage {
+    /// The most characters.
+    const MAX_CHARS: usize = 500;
+
+    /// Checks a text; a blank one says nothing and is none.
+    pub fn given(text: Option<String>) -> Result<Option<Self>, TextFault> {
+        match text {
+            Some(text) if !text.trim().is_empty() => {
+                bounded(text, Self::MAX_CHARS).map(|text| Some(Self(text)))
+            }
+            Some(text) if text.chars().count() > Self::MAX_CHARS => {
+                Err(TextFault::TooManyChars { max: Self::MAX_CHARS })
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The words.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// One side of a request.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Party {
+    /// Who it is.
+    pub id: ParticipantId,
+    /// Without `@`.
+    pub handle: String,
+    /// The display name.
+    pub name: String,
+}
+
+/// A question whether to be contacts.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ContactRequest {
+    /// Identifier.
+    pub id: ContactRequestId,
+    /// Who asks.
+    pub requester: Party,
+    /// Who is asked.
+    pub recipient: Party,
+    /// What was said with it.
+    pub message: Option<String>,
+    /// Where it stands; never pending when it is over age.
+    pub status: RequestStatus,
+    /// When it was sent.
+    pub created_at: Timestamp,
+    /// When it was answered; `None` while pending and when expired.
+    pub responded_at: Option<Timestamp>,
+}
+
+/// Why a request was not sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum SendRefused {
+    /// Nobody has the handle.
+    #[error("nobody has the handle")]
+    Unknown,
+    /// The requester has it.
+    #[error("nobody is a contact of themselves")]
+    Oneself,
+    /// The two are contacts.
+    #[error("the two are contacts already")]
+    AlreadyContact,
+    /// A request of the same requester to the same recipient waits for its answer.
+    #[error("a request is pending already")]
+    AlreadyAsked,
+}
+
+/// What the store knows of the one who asks and the one who is asked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Between {
+    /// Whether they are one and the same.
+    pub same: bool,
+    /// Whether they are contacts.
+    pub contacts: bool,
+    /// Whether a request in the same direction is pending.
+    pub asked: bool,
+    /// Whether a request in the other direction is pending.
+    pub asked_back: bool,
+}
+
+/// What sending leads to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sending {
+    /// A pending request.
+    Ask,
+    /// The other has asked already: both are approved.
+    Approve,
+}
+
+/// Decides on sending to somebody who was found.
+pub fn decide_send(between: Between) -> Result<Sending, SendRefused> {
+    if between.same {
+        Err(SendRefused::Oneself)
+    } else if between.contacts {
+        Err(SendRefused::AlreadyContact)
+    } else if between.asked {
+        Err(SendRefused::AlreadyAsked)
+    } else if between.asked_back {
+        Ok(Sending::Approve)
+    } else {
+        Ok(Sending::Ask)
+    }
+}
+
+/// The two sides of a request, each with the human who answers for it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sides {
+    /// Who asks.
+    pub requester: ParticipantId,
+    /// The requester itself, or the owner of a requesting agent.
+    pub requester_user: UserId,
+    /// Who is asked.
+    pub recipient: ParticipantId,
+    /// The recipient itself, or the owner of a recipient agent.
+    pub recipient_user: UserId,
+}
+
+/// What an answer to a request leads to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Answering {
+    /// The request gets this status.
+    Settle(RequestStatus),
+    /// It is over age: that is written down, and the answer is refused.
+    Expire,
+}
+
+/// Why an answer is refused, and nothing is changed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum AnswerForbidden {
+    /// The caller has to do with neither side.
+    #[error("there is no such request for the caller")]
+    NotFound,
+    /// This is for the other side to do.
+    #[error("this is for the other side to do")]
+    OtherSide,
+    /// It was answered before.
+    #[error("the request is settled already")]
+    Settled(RequestStatus),
+}
+
+/// Decides on an answer to a request that stands at `stored` and was sent at `created_at`.
+///
+/// Whose it is comes first, so that a stranger learns nothing; then who may do it; then whether
+/// there is anything left to do.
+pub fn decide_answer(
+    caller: Caller,
+    sides: Sides,
+    action: RequestAction,
+    stored: RequestStatus,
+    over_age: bool,
+) -> Result<Answering, AnswerForbidden> {
+    let acts_for = |who: ParticipantId, user: UserId| match caller {
+        Caller::User(caller) => caller.user == user,
+        Caller::Agent(caller) => ParticipantId::Agent(caller.agent) == who,
+    };
+    let asks = acts_for(sides.requester, sides.requester_user);
+    let is_asked = acts_for(sides.recipient, sides.recipient_user);
+    if !asks && !is_asked {
+        return Err(AnswerForbidden::NotFound);
+    }
+    let may = match action {
+        RequestAction::Approve | RequestAction::Reject => is_asked,
+        RequestAction::Cancel => asks,
+    };
+    if !may {
+        return Err(AnswerForbidden::OtherSide);
+    }
+    match stored {
+        RequestStatus::Pending if over_age => Ok(Answering::Expire),
+        RequestStatus::Pending => Ok(Answering::Settle(action.outcome())),
+        settled => Err(AnswerForbidden::Settled(settled)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,82 @@
+//! Asking somebody to be a contact.
+
+use std::sync::Arc;
+
+use super::handle::Handle;
+use super::port::{Answered, NewRequest, SentRequest};
+use super::request::{ContactRequest, RequestMessage, SendRefused};
+use super::service::ContactService;
+use crate::caller::Caller;
+use crate::event::DomainEvent;
+use crate::id::{ContactRequestId, ParticipantKind};
+use crate::ports::EventPublisher;
+use crate::store::{Announce, StoreError};
+
+/// Whom to ask.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SendRequest {
+    /// Who is asked.
+    pub to: Handle,
+    /// What is said with it.
+    pub message: Option<RequestMessage>,
+}
+
+/// Why nobody was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum SendRequestError {
+    /// A rule forbids it.
+    #[error("{refused}")]
+    Refused {
+        /// Which.
+        refused: SendRefused,
+        /// What kind of caller asked; the two interfaces tell of some rules differently.
+        by: ParticipantKind,
+    },
+    /// The store gave no answer.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl ContactService {
+    /// Asks whoever has the handle. If they have asked the caller already, the two are contacts.
+    pub async fn send(
+        &self,
+        caller: impl Into<Caller>,
+        command: SendRequest,
+    ) -> Result<ContactRequest, SendRequestError> {
+        let by = caller.into();
+        let (now, expired_until) = self.now();
+        let new = NewRequest {
+            id: ContactRequestId::new(self.ids.generate(now)),
+            by,
+            to: command.to,
+            message: command.message,
+            contacts: self.contact_ids(now),
+            now,
+            expired_until,
+        };
+        let events = self.events.clone();
+        let announce = Announce::new(move |sent: &SentRequest| tell_of_sending(&events, sent));
+        let sent = self.contacts.send(new, announce).await?;
+        let by = by.participant().kind();
+        Ok(sent.map_err(|refused| SendRequestError::Refused { refused, by })?.request)
+    }
+}
+
+fn tell_of_sending(events: &Arc<dyn EventPublisher>, sent: &SentRequest) {
+    for request in sent.expired.clone() {
+        events.publish(DomainEvent::ContactRequestUpdated { request });
+    }
+    match &sent.approval {
+        Some(approval) => tell_of_answer(events, approval),
+        None => events.publish(DomainEvent::ContactRequestReceived { request: sent.request.clone() }),
+    }
+}
+
+/// The request first, then what came of it.
+pub(super) fn tell_of_answer(events: &Arc<dyn EventPublisher>, answered: &Answered) {
+    events.publish(DomainEvent::ContactRequestUpdated { request: answered.request.clone() });
+    for contact in answered.contacts.clone() {
+        events.publish(DomainEvent::ContactAdded { contact });
+    }
+}

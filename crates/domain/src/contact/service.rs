@@ -1,0 +1,72 @@
+//! The contact area's ports in one place.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::port::ContactRepository;
+use crate::id::ContactId;
+use crate::ports::{Clock, EventPublisher, IdGenerator, Presence};
+use crate::time::Timestamp;
+
+/// How long a request waits for its answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RequestLifetime(Option<Duration>);
+
+impl RequestLifetime {
+    /// So many days; 0 is for ever.
+    pub fn days(days: u32) -> Self {
+        let seconds = u64::from(days) * 24 * 60 * 60;
+        Self((days > 0).then(|| Duration::from_secs(seconds)))
+    }
+
+    /// Requests sent at or before this instant are over age at `now`.
+    pub(super) fn expired_until(self, now: Timestamp) -> Timestamp {
+        let micros = self.0.map(|lifetime| i64::try_from(lifetime.as_micros()).unwrap_or(i64::MAX));
+        Timestamp::from_micros(micros.map_or(i64::MIN, |micros| now.micros().saturating_sub(micros)))
+    }
+}
+
+impl Default for RequestLifetime {
+    fn default() -> Self {
+        Self::days(30)
+    }
+}
+
+/// Use cases on contacts and contact requests.
+pub struct ContactService {
+    pub(super) contacts: Arc<dyn ContactRepository>,
+    pub(super) presence: Arc<dyn Presence>,
+    pub(super) events: Arc<dyn EventPublisher>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) ids: Arc<dyn IdGenerator>,
+    pub(super) lifetime: RequestLifetime,
+}
+
+impl ContactService {
+    /// Wires the area to its ports; requests live for thirty days.
+    pub fn new(
+        contacts: Arc<dyn ContactRepository>,
+        presence: Arc<dyn Presence>,
+        events: Arc<dyn EventPublisher>,
+        clock: Arc<dyn Clock>,
+        ids: Arc<dyn IdGenerator>,
+    ) -> Self {
+        Self { contacts, presence, events, clock, ids, lifetime: RequestLifetime::default() }
+    }
+
+    /// The same with another lifetime of requests.
+    pub fn with_lifetime(self, lifetime: RequestLifetime) -> Self {
+        Self { lifetime, ..self }
+    }
+
+    /// The present instant, and until which one requests are expired.
+    pub(super) fn now(&self) -> (Timestamp, Timestamp) {
+        let now = self.clock.now();
+        (now, self.lifetime.expired_until(now))
+    }
+
+    /// Ids for the records of both sides.
+    pub(super) fn contact_ids(&self, now: Timestamp) -> [ContactId; 2] {
+        [self.ids.generate(now), self.ids.generate(now)].map(ContactId::new)
+    }
+}

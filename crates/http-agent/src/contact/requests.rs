@@ -1,0 +1,121 @@
+//! `GET /contacts/requests`, both directions at once; `…/received` and `…/sent`, one each.
+
+use actix_web::{HttpResponse, web};
+use domain::contact::{ContactService, RequestStatus, SentFilter};
+use domain::page::PageRequest;
+use http_wire::auth::AgentAuth;
+use http_wire::envelope::{Described, List};
+use http_wire::error::ApiError;
+use http_wire::page::{NumberedMetadata, NumberedQuery};
+use http_wire::query::{FromQuery, QueryReader, StrictQuery};
+use http_wire::strict_json::Told;
+use http_wire::view::{ReceivedRequestView, SentRequestView};
+use serde::Serialize;
+
+/// Rows on a page when nothing is said.
+pub(super) const DEFAULT_ROWS: u32 = 20;
+
+pub(crate) struct ListBothQuery {
+    page: NumberedQuery,
+    sent: SentFilter,
+}
+
+impl FromQuery for ListBothQuery {
+    fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
+        let page = NumberedQuery::read(query);
+        let sent = query.parsed("sent_status", "Invalid value for enum", SentFilter::parse);
+        Ok(Self { page: page?, sent: sent?.unwrap_or(SentFilter::Only(RequestStatus::Pending)) })
+    }
+}
+
+#[derive(Serialize)]
+struct Both<'a> {
+    received: Vec<ReceivedRequestView<'a>>,
+    sent: Vec<SentRequestView<'a>>,
+}
+
+#[derive(Serialize)]
+struct BothMetadata {
+    page: u32,
+    page_size: u32,
+    received: Direction,
+    sent: Direction,
+}
+
+/// How many there are in one direction; the two are paged side by side.
+#[derive(Serialize)]
+struct Direction {
+    total: u64,
+    total_pages: u64,
+}
+
+impl Direction {
+    fn new(request: PageRequest, total: Option<u64>) -> Self {
+        let total = total.unwrap_or_default();
+        Self { total, total_pages: total.div_ceil(u64::from(request.slice.limit())) }
+    }
+}
+
+pub(crate) async fn both(
+    AgentAuth(caller): AgentAuth,
+    StrictQuery(query): StrictQuery<ListBothQuery>,
+    contacts: web::Data<ContactService>,
+) -> Result<HttpResponse, ApiError> {
+    let request = query.page.request(DEFAULT_ROWS);
+    let received = contacts.received_by_agent(caller, request).await?;
+    let sent = contacts.sent(caller, query.sent, request).await?;
+    let metadata = BothMetadata {
+        page: query.page.number(),
+        page_size: request.slice.limit(),
+        received: Direction::new(request, received.total),
+        sent: Direction::new(request, sent.total),
+    };
+    let data = Both {
+        received: received.rows.iter().map(ReceivedRequestView::new).collect(),
+        sent: sent.rows.iter().map(SentRequestView::new).collect(),
+    };
+    Ok(Described::ok(data, metadata))
+}
+
+pub(crate) struct ReceivedQuery {
+    page: NumberedQuery,
+}
+
+impl FromQuery for ReceivedQuery {
+    fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
+        Ok(Self { page: NumberedQuery::read(query)? })
+    }
+}
+
+pub(crate) async fn received(
+    AgentAuth(caller): AgentAuth,
+    StrictQuery(query): StrictQuery<ReceivedQuery>,
+    contacts: web::Data<ContactService>,
+) -> Result<HttpResponse, ApiError> {
+    let request = query.page.request(DEFAULT_ROWS);
+    let page = contacts.received_by_agent(caller, request).await?;
+    Ok(List::ok(page.rows.iter().map(ReceivedRequestView::new), NumberedMetadata::of(request, page.total)))
+}
+
+pub(crate) struct SentQuery {
+    page: NumberedQuery,
+    status: SentFilter,
+}
+
+impl FromQuery for SentQuery {
+    fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
+        let page = NumberedQuery::read(query);
+        let status = query.parsed("status", "Invalid value for enum", SentFilter::parse);
+        Ok(Self { page: page?, status: status?.unwrap_or_default() })
+    }
+}
+
+pub(crate) async fn sent(
+    AgentAuth(caller): AgentAuth,
+    StrictQuery(query): StrictQuery<SentQuery>,
+    contacts: web::Data<ContactService>,
+) -> Result<HttpResponse, ApiError> {
+    let request = query.page.request(DEFAULT_ROWS);
+    let page = contacts.sent(caller, query.status, request).await?;
+    Ok(List::ok(page.rows.iter().map(SentRequestView::new), NumberedMetadata::of(request, page.total)))
+}

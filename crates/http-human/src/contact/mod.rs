@@ -1,0 +1,15 @@
+//! `/contacts`: the caller's contacts and the requests that lead to them.
+
+mod answer;
+mod list;
+mod remove;
+mod requests;
+mod resolve;
+mod send;
+
+pub(crate) use answer::{approve, cancel, reject};
+pub(crate) use list::list;
+pub(crate) use remove::{remove, remove_named};
+pub(crate) use requests::{received, sent};
+pub(crate) use resolve::resolve;
+pub(crate) use send::send;

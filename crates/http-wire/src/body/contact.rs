@@ -1,0 +1,176 @@
+//! Bodies about contacts and contact requests.
+//!
+//! A handle that is missing or malformed is 400 here, where the contract wants it so
+//! (`semantics` 3.3); all else that is wrong is 422 as everywhere.
+
+use actix_web::http::StatusCode;
+use domain::contact::{Handle, RequestAction, RequestMessage, SendRequest, WhichContact, WhichRequest};
+use domain::id::{ContactRequestId, parse_uuid};
+use serde_json::Value;
+
+use crate::error::{ApiError, ErrorCode};
+use crate::strict_json::{FromBody, ObjectReader, Told};
+
+fn bad_request(message: &str) -> ApiError {
+    ApiError::new(ErrorCode::BadRequest, message)
+}
+
+fn parse_handle(text: &str, pointer: &str) -> Result<Handle, ApiError> {
+    Handle::new(text).map_err(|fault| bad_request("The handle is malformed").with_detail(pointer, fault))
+}
+
+fn message(body: &mut ObjectReader<'_>) -> Result<Option<RequestMessage>, Told> {
+    let text = body.optional_text("message")?;
+    RequestMessage::given(text).map_err(|fault| body.fault("message", fault))
+}
+
+/// `POST …/contacts/add`.
+#[derive(Clone, Debug)]
+pub struct AddContactBody {
+    handle: Option<String>,
+    message: Option<RequestMessage>,
+}
+
+impl AddContactBody {
+    /// Whom to ask.
+    pub fn into_command(self) -> Result<SendRequest, ApiError> {
+        let missing = || bad_request("A handle is needed").with_detail("/handle", "can't be blank");
+        let to = parse_handle(&self.handle.ok_or_else(missing)?, "/handle")?;
+        Ok(SendRequest { to, message: self.message })
+    }
+}
+
+impl FromBody for AddContactBody {
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
+        let handle = body.optional_text("handle");
+        let message = message(body);
+        Ok(Self { handle: handle?, message: message? })
+    }
+}
+
+/// `POST …/contacts/requests`, wrapped or flat; the handle goes by two names (`rest` 12 #15).
+#[derive(Clone, Debug)]
+pub struct SendRequestBody {
+    handle: Option<String>,
+    message: Option<RequestMessage>,
+}
+
+impl SendRequestBody {
+    /// Where the handle stands in the wrapped form.
+    const POINTER: &'static str = "/contact_request/recipient_handle";
+
+    /// Whom to ask; a body without a handle is 422 (a human's).
+    pub fn into_command(self) -> Result<SendRequest, ApiError> {
+        self.command(ApiError::validation())
+    }
+
+    /// Whom to ask; a body without a handle is 400 (an agent's).
+    pub fn into_agent_command(self) -> Result<SendRequest, ApiError> {
+        self.command(bad_request("A handle is needed"))
+    }
+
+    fn command(self, missing: ApiError) -> Result<SendRequest, ApiError> {
+        let missing = || missing.with_detail(Self::POINTER, "can't be blank");
+        let to = parse_handle(&self.handle.ok_or_else(missing)?, Self::POINTER)?;
+        Ok(SendRequest { to, message: self.message })
+    }
+}
+
+impl FromBody for SendRequestBody {
+    const WRAPPER: Option<&'static str> = Some("contact_request");
+
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
+        let [recipient, handle] = ["recipient_handle", "handle"].map(|name| body.optional_text(name));
+        let message = message(body);
+        Ok(Self { handle: recipient?.or(handle?), message: message? })
+    }
+}
+
+/// `POST …/contacts/requests/respond`.
+#[derive(Clone, Debug)]
+pub struct RespondBody {
+    action: RequestAction,
+    request_id: Option<String>,
+    handle: Option<String>,
+}
+
+impl RespondBody {
+    /// What is to be done with which request. The id goes before the handle; one that is no id
+    /// names nothing.
+    pub fn into_command(self) -> Result<(WhichRequest, RequestAction), ApiError> {
+        let which = match (self.request_id, self.handle) {
+            (Some(id), _) => {
+                let id = parse_uuid(&id).map(ContactRequestId::new);
+                WhichRequest::Id(id.ok_or(domain::contact::AnswerRequestError::NotFound)?)
+            }
+            (None, Some(handle)) => WhichRequest::With(parse_handle(&handle, "/handle")?),
+            (None, None) => {
+                let error = bad_request("Either request_id or handle is needed");
+                return Err(error.with_detail("/request_id", "can't be blank"));
+            }
+        };
+        Ok((which, self.action))
+    }
+}
+
+impl FromBody for RespondBody {
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
+        let action = body.text("action", |text| RequestAction::parse(&text).ok_or("Invalid value for enum"));
+        let [request_id, handle] = ["request_id", "handle"].map(|name| body.optional_text(name));
+        Ok(Self { action: action?, request_id: request_id?, handle: handle? })
+    }
+}
+
+/// `POST …/contacts/remove`.
+#[derive(Clone, Debug)]
+pub struct RemoveContactBody {
+    contact_id: Option<String>,
+    handle: Option<String>,
+}
+
+impl RemoveContactBody {
+    /// Which contact. The id goes before the handle; one that is no id names nothing.
+    pub fn into_command(self) -> Result<WhichContact, ApiError> {
+        match (self.contact_id, self.handle) {
+            (Some(id), _) => {
+                Ok(WhichContact::Id(parse_uuid(&id).ok_or(domain::contact::RemoveContactError::NotFound)?))
+            }
+            (None, Some(handle)) => Ok(WhichContact::With(parse_handle(&handle, "/handle")?)),
+            (None, None) => {
+                let error = bad_request("Either contact_id or handle is needed");
+                Err(error.with_detail("/contact_id", "can't be blank"))
+            }
+        }
+    }
+}
+
+impl FromBody for RemoveContactBody {
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
+        let [contact_id, handle] = ["contact_id", "handle"].map(|name| body.optional_text(name));
+        Ok(Self { contact_id: contact_id?, handle: handle? })
+    }
+}
+
+/// `POST …/contacts/resolve`.
+#[derive(Clone, Debug)]
+pub struct ResolveBody(Option<Value>);
+
+impl ResolveBody {
+    /// The handle. Whatever else it may be is a validation error under 400 (`semantics` 3.3).
+    pub fn into_handle(self) -> Result<Handle, ApiError> {
+        let invalid = |fault: String| {
+            ApiError::validation().with_status(StatusCode::BAD_REQUEST).with_detail("/handle", fault)
+        };
+        match self.0 {
+            Some(Value::String(text)) => Handle::new(&text).map_err(|fault| invalid(fault.to_string())),
+            Some(Value::Null) | None => Err(invalid("can't be blank".to_owned())),
+            Some(_) => Err(invalid("is not a handle".to_owned())),
+        }
+    }
+}
+
+impl FromBody for ResolveBody {
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
+        Ok(Self(body.any("handle")))
+    }
+}
