@@ -1,7 +1,5 @@
 //! What SQLite says, in the words of the domain. Nothing else reads driver errors.
 
-use std::error::Error;
-
 use diesel::result::{DatabaseErrorKind, Error as DieselError};
 use domain::store::StoreError;
 
@@ -71,6 +69,7 @@ pub(crate) fn closed() -> StoreError {
 }
 
 /// A batch that failed because of `cause`, for each of its jobs.
-pub(crate) fn not_committed(cause: &(dyn Error + 'static)) -> StoreError {
-    StoreError::Unavailable(format!("the change was not committed: {cause}").into())
+pub(crate) fn not_committed(cause: &DieselError) -> StoreError {
+    let told = format!("the change was not committed: {cause}").into();
+    if is_passing(cause) { StoreError::Unavailable(told) } else { StoreError::Broken(told) }
 }

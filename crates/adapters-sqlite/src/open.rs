@@ -117,7 +117,7 @@ pub(crate) fn connect(location: &Location) -> Result<Connections, OpenError> {
             let place = path.display().to_string();
             let url = url_of(path)?;
             let mut writer = establish(&url, &place)?;
-            prepare(&mut writer, &place, "PRAGMA synchronous = FULL;")?;
+            prepare(&mut writer, &place, "PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864;")?;
             write_ahead(&mut writer, &place)?;
             migrate(&mut writer, &place)?;
             let mut readers = Vec::with_capacity(READERS);

@@ -11,11 +11,13 @@ use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::account::{AccountRepository, KeyDigest};
 use domain::chat::CreateChat;
+use domain::chat::Role;
 use domain::delivery::{AdvanceDelivery, DeliveryFilter, DeliveryRepository, DeliveryStep, Order};
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId};
 use domain::idempotency::{Fingerprint, FirstAnswerRepository, IdempotencyKey, Once};
 use domain::message::{HistoryFilter, MessageRepository};
 use domain::page::{PageRequest, Position, Slice};
+use domain::peer::{ListPeers, PeerRepository};
 use domain::store::Announce;
 use domain::time::Timestamp;
 use testkit::{NOON, Stores, TestAgent, TestUser, World};
@@ -82,6 +84,25 @@ impl Overheard {
             steps.extend(plan.into_iter().map(|step| (step.detail, text.clone())));
         }
         steps
+    }
+
+    /// Asserts that no table was read from end to end; what was made up on the way may be, and an
+    /// index or a table that holds just what is wanted.
+    fn expect_no_table_scans(&mut self, what: &str) {
+        let steps = self.steps();
+        assert!(!steps.is_empty(), "{what}: nothing was overheard");
+        let made_up = [
+            "SCAN CONSTANT ROW",
+            "SCAN found",
+            "SCAN other",
+            "SCAN (subquery",
+            "SCAN agents USING INDEX agents_",
+            "SCAN erasures",
+        ];
+        for (step, query) in &steps {
+            let fine = !step.starts_with("SCAN") || made_up.iter().any(|start| step.starts_with(start));
+            assert!(fine, "{what}: {step}\n{query}");
+        }
     }
 
     /// Asserts that no table was read from end to end, that no list was sorted before its page was
@@ -206,4 +227,25 @@ async fn a_page_takes_a_fixed_number_of_statements() {
         counts.push(heard.statements.lock().unwrap().len());
     }
     assert_eq!(counts[0], counts[1]);
+}
+
+/// Of a union over a caller's network, what is counted is the network: each of its parts is found
+/// by an index, and only what was found is walked through.
+#[tokio::test]
+async fn a_network_is_found_by_indexes() {
+    let mut heard = Overheard::open();
+    let (ann, bot, chat, _) = at_work(&heard).await;
+    let (store, wanted) = (heard.store.clone(), ListPeers { not_in_chat: Some(chat), kind: None });
+    for caller in [domain::caller::Caller::from(ann.caller), bot.caller.into()] {
+        store.peers(caller, wanted, NUMBERED).await.unwrap().unwrap();
+        heard.expect_no_table_scans("peers");
+        store.directory(caller, NUMBERED).await.unwrap();
+        heard.expect_no_table_scans("directory");
+    }
+    heard.world.add(ann.caller, chat, heard.world.agent(&ann, "New").await.id.uuid(), Role::default()).await;
+    heard.expect_no_table_scans("add");
+    heard.world.accounts.delete_agent(ann.caller, bot.id, true).await.unwrap();
+    heard.expect_no_table_scans("delete an agent");
+    while heard.world.accounts.erase_some().await.unwrap() {}
+    heard.expect_no_table_scans("erase");
 }

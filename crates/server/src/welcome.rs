@@ -29,8 +29,10 @@ pub(crate) async fn greet(accounts: &AccountService, listen: &str) -> Result<(),
          \n    curl -H \"X-API-Key: $PARLANCE_KEY\" http://{listen}/api/v1/me/agents\n\n",
         handle = created.user.handle,
     );
-    let mut out = std::io::stdout().lock();
+    // The key exists from now on and is never shown again, so a broken output is not the end of it.
+    let (mut out, mut err) = (std::io::stdout(), std::io::stderr());
     out.write_all(text.as_bytes())
         .and_then(|()| out.flush())
+        .or_else(|_| err.write_all(text.as_bytes()))
         .map_err(|cause| Failure::new("cannot print the first user's key", cause))
 }
