@@ -31,6 +31,9 @@ const PASSING: [&str; 9] = [
     "interrupted",
 ];
 
+/// Parts of what SQLite says of a file that it cannot understand.
+const DAMAGE: [&str; 2] = ["database disk image is malformed", "file is not a database"];
+
 impl From<Fault> for StoreError {
     fn from(fault: Fault) -> Self {
         match fault {
@@ -68,8 +71,11 @@ pub(crate) fn closed() -> StoreError {
     StoreError::Unavailable("the store is closed".into())
 }
 
-/// A batch that failed because of `cause`, for each of its jobs.
+/// A batch that failed because of `cause`, for each of its jobs. Which of them is to blame nobody
+/// knows, so each may try again; not so when the file itself is damaged.
 pub(crate) fn not_committed(cause: &DieselError) -> StoreError {
-    let told = format!("the change was not committed: {cause}").into();
-    if is_passing(cause) { StoreError::Unavailable(told) } else { StoreError::Broken(told) }
+    let text = cause.to_string();
+    let damaged = DAMAGE.iter().any(|part| text.contains(part));
+    let told = format!("the change was not committed: {text}").into();
+    if damaged { StoreError::Broken(told) } else { StoreError::Unavailable(told) }
 }
