@@ -1,6 +1,7 @@
 //! The behaviour cases, by their numbers (`semantics` 12), over the built program.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
+mod contacts;
 mod identity;
 mod messages;
 mod processing;

@@ -5,6 +5,8 @@
 //! property, a wrong type, an over-long value and an unknown query parameter; every answer has its
 //! documented status, code and envelope, and nothing changes.
 
+#![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
+
 mod operations;
 mod scene;
 
@@ -53,7 +55,7 @@ fn refused(status: u16, code: &str, pointers: &[&str]) -> (u16, String, Vec<Stri
 async fn who_may_not_call_is_told_so_and_nothing_else() {
     let scene = Scene::new().await;
     for operation in operations() {
-        let (ids, name) = (scene.own_ids(), operation.name());
+        let (ids, name) = (scene.own_ids(operation.callers), operation.name());
         for key in ["", "thnv_u_unknown", "thnv_a_1700000000_unknown", &"k".repeat(600)] {
             let answer = call(&scene, &operation, key, &ids, &operation.body).await;
             assert_eq!(told(&answer), refused(401, "unauthorized", &[]), "{name}");
@@ -73,17 +75,26 @@ async fn ids_of_another_tenant_and_malformed_ones_name_nothing() {
     let scene = Scene::new().await;
     for operation in operations().into_iter().filter(Operation::has_ids) {
         let (key, name) = (own_key(&scene, &operation), operation.name());
-        let answer = call(&scene, &operation, key, &scene.foreign_ids(), &operation.body).await;
+        let answer =
+            call(&scene, &operation, key, &scene.foreign_ids(operation.callers), &operation.body).await;
         let (status, code) = operation.foreign;
         assert_eq!(told(&answer), refused(status, code, &[]), "{name}");
         for odd in ["odd", "0", "0190c5a40000700080000000000000a1", "%00", "%FF", "..%2F..", &"9".repeat(300)]
         {
-            let ids = scene.own_ids().into_iter().map(|(name, _)| (name, odd.to_owned())).collect::<Vec<_>>();
+            let ids = scene
+                .own_ids(operation.callers)
+                .into_iter()
+                .map(|(name, _)| (name, odd.to_owned()))
+                .collect::<Vec<_>>();
             let answer = call(&scene, &operation, key, &ids, &operation.body).await;
             assert_eq!(told(&answer), refused(404, "not_found", &[]), "{name} {odd}");
         }
         let unknown = "0190c5a4-0000-7000-8000-0000000000a1".to_owned();
-        let ids = scene.own_ids().into_iter().map(|(name, _)| (name, unknown.clone())).collect::<Vec<_>>();
+        let ids = scene
+            .own_ids(operation.callers)
+            .into_iter()
+            .map(|(name, _)| (name, unknown.clone()))
+            .collect::<Vec<_>>();
         let answer = call(&scene, &operation, key, &ids, &operation.body).await;
         assert_eq!(told(&answer), refused(404, "not_found", &[]), "{name}");
     }
@@ -93,7 +104,8 @@ async fn ids_of_another_tenant_and_malformed_ones_name_nothing() {
 async fn what_nobody_knows_is_refused() {
     let scene = Scene::new().await;
     for operation in operations() {
-        let (key, ids, name) = (own_key(&scene, &operation), scene.own_ids(), operation.name());
+        let (key, ids, name) =
+            (own_key(&scene, &operation), scene.own_ids(operation.callers), operation.name());
         let mut asked = operation.clone();
         asked.path.push_str("?color=red");
         let answer = call(&scene, &asked, key, &ids, &operation.body).await;
@@ -115,7 +127,8 @@ async fn what_nobody_knows_is_refused() {
 async fn values_of_the_wrong_kind_are_named() {
     let scene = Scene::new().await;
     for operation in operations().iter().filter(|operation| operation.takes_a_body()) {
-        let (key, ids, name) = (own_key(&scene, operation), scene.own_ids(), operation.name());
+        let (key, ids, name) =
+            (own_key(&scene, operation), scene.own_ids(operation.callers), operation.name());
         for pointer in leaves(&operation.body) {
             let wrong_kind = match operation.body.pointer(&pointer).unwrap() {
                 Value::String(_) => json!(7),
@@ -141,7 +154,8 @@ async fn values_of_the_wrong_kind_are_named() {
         }
     }
     for operation in operations().iter().filter(|operation| operation.takes_a_body()) {
-        let (key, ids, name) = (own_key(&scene, operation), scene.own_ids(), operation.name());
+        let (key, ids, name) =
+            (own_key(&scene, operation), scene.own_ids(operation.callers), operation.name());
         for whole in [json!([]), json!("text"), json!(7)] {
             let answer = call(&scene, operation, key, &ids, &whole).await;
             assert_eq!(told(&answer), refused(422, "validation_error", &[""]), "{name} {whole}");
@@ -196,14 +210,14 @@ async fn refusals_change_nothing() {
     let scene = Scene::new().await;
     let before = scene.everything().await;
     for operation in operations() {
-        let ids = scene.own_ids();
+        let ids = scene.own_ids(operation.callers);
         call(&scene, &operation, "thnv_u_unknown", &ids, &operation.body).await;
         let mut body = operation.body.clone();
         if body.is_object() {
             body["nobody_knows"] = json!(1);
             call(&scene, &operation, own_key(&scene, &operation), &ids, &body).await;
         }
-        let foreign = scene.foreign_ids();
+        let foreign = scene.foreign_ids(operation.callers);
         if operation.has_ids() {
             call(&scene, &operation, own_key(&scene, &operation), &foreign, &operation.body).await;
         }

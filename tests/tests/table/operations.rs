@@ -92,12 +92,57 @@ fn message() -> Value {
 /// An id that is no text at all is of the wrong kind; a text that is no id is nobody's.
 const NOBODY: &[(&str, bool, u16)] = &[("/participant/participant_id", true, 404)];
 
+/// Whatever is no handle is told as one fault when somebody is looked up.
+const ANY_HANDLE: &[(&str, bool, u16)] = &[("/handle", true, 400), ("/handle", false, 400)];
+
+/// A text that is no handle is malformed; one that is no id is nobody's.
+const HANDLES: &[(&str, bool, u16)] = &[
+    ("/handle", true, 400),
+    ("/contact_request/recipient_handle", true, 400),
+    ("/contact_id", true, 404),
+    ("/request_id", true, 404),
+];
+
 pub(crate) fn operations() -> Vec<Operation> {
     let mut all = account();
     all.extend(rooms("/api/v1/me"));
     all.extend(rooms("/api/v1/agent"));
     all.extend(work());
+    all.extend(contacts("/api/v1/me"));
+    all.extend(contacts("/api/v1/agent"));
     all
+}
+
+/// What both interfaces serve under `base`, and what only one does.
+fn contacts(base: &str) -> Vec<Operation> {
+    let at = |path: &str| format!("{base}/contacts{path}");
+    let request = json!({"contact_request": {"recipient_handle": "somebody", "message": "hello"}});
+    let mut all = vec![
+        get(&at("")),
+        delete(&at("/{contact_id}")),
+        post(&at("/remove"), json!({"handle": "somebody"})),
+        post(&at("/remove"), json!({"contact_id": "0190c5a4-0000-7000-8000-0000000000a1"})),
+        post(&at("/resolve"), json!({"handle": "somebody"})),
+        get(&at("/requests")),
+        post(&at("/requests"), request),
+        get(&at("/requests/received")),
+        get(&at("/requests/sent")),
+        delete(&at("/requests/{request_id}")),
+        post(&at("/requests/{request_id}/approve"), Value::Null),
+        post(&at("/requests/{request_id}/reject"), Value::Null),
+        post(&at("/requests/{request_id}/cancel"), Value::Null),
+    ];
+    if base.ends_with("agent") {
+        all.push(post(&at("/add"), json!({"handle": "somebody", "message": "hello"})));
+        all.push(post(&at("/requests/respond"), json!({"action": "approve", "handle": "somebody"})));
+        let request_id = "0190c5a4-0000-7000-8000-0000000000a1";
+        all.push(post(&at("/requests/respond"), json!({"action": "approve", "request_id": request_id})));
+    }
+    let except = |operation: Operation| {
+        let resolves = operation.path.ends_with("/resolve");
+        operation.except(if resolves { ANY_HANDLE } else { HANDLES })
+    };
+    all.into_iter().map(except).collect()
 }
 
 fn account() -> Vec<Operation> {

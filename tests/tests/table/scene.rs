@@ -3,6 +3,8 @@
 use e2e::{Api, Server};
 use serde_json::{Value, json};
 
+use crate::operations::Callers;
+
 pub(crate) struct Scene {
     server: Server,
     /// Calls paths from the root.
@@ -20,6 +22,29 @@ struct Tenant {
     helper: Api,
     chat: String,
     message: String,
+    /// What the human can name, and what the agent can.
+    of_user: Ties,
+    of_agent: Ties,
+}
+
+/// A request that waits for its answer, and a contact.
+struct Ties {
+    request: String,
+    contact: String,
+}
+
+impl Ties {
+    /// Of `who`, who has this handle and this interface, with two strangers.
+    async fn of(who: &Api, handle: &str, suitor: &Api, friend: &Api, friend_handle: &str) -> Self {
+        let ask = |handle: &str| json!({"contact_request": {"recipient_handle": handle}});
+        let request = suitor.post("/contacts/requests", ask(handle)).await.data();
+        // Two who ask each other are contacts at once.
+        friend.post("/contacts/requests", ask(handle)).await.data();
+        who.post("/contacts/requests", ask(friend_handle)).await.data();
+        let contacts = who.get("/contacts").await.data();
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        Self { request: text(&request["id"]), contact: text(&contacts[0]["id"]) }
+    }
 }
 
 impl Tenant {
@@ -31,11 +56,18 @@ impl Tenant {
         assert_eq!(user.add(&chat, &agent.id).await.status, 201);
         assert_eq!(user.add(&chat, &helper.id).await.status, 201);
         let message = user.sent(&chat, "hello", &[&agent.id]).await;
-        Self { user, agent, helper, chat, message }
+        let (suitor, friend) = (format!("{handle}-suitor"), format!("{handle}-friend"));
+        let (asks, befriends) = (server.user(&suitor), server.user(&friend));
+        let of_user = Ties::of(&user, handle, &asks, &befriends, &friend).await;
+        let of_agent = Ties::of(&agent, &format!("{handle}/one"), &asks, &befriends, &friend).await;
+        Self { user, agent, helper, chat, message, of_user, of_agent }
     }
 
-    fn ids(&self) -> Vec<(&'static str, String)> {
+    fn ids(&self, callers: Callers) -> Vec<(&'static str, String)> {
+        let ties = if callers == Callers::Agents { &self.of_agent } else { &self.of_user };
         vec![
+            ("{request_id}", ties.request.clone()),
+            ("{contact_id}", ties.contact.clone()),
             ("{chat_id}", self.chat.clone()),
             ("{message_id}", self.message.clone()),
             ("{participant_id}", self.helper.id.clone()),
@@ -52,23 +84,34 @@ impl Scene {
         Self { root, user: own.user.clone(), agent: own.agent.clone(), own, foreign, server }
     }
 
-    pub(crate) fn own_ids(&self) -> Vec<(&'static str, String)> {
-        self.own.ids()
+    pub(crate) fn own_ids(&self, callers: Callers) -> Vec<(&'static str, String)> {
+        self.own.ids(callers)
     }
 
-    pub(crate) fn foreign_ids(&self) -> Vec<(&'static str, String)> {
-        self.foreign.ids()
+    pub(crate) fn foreign_ids(&self, callers: Callers) -> Vec<(&'static str, String)> {
+        self.foreign.ids(callers)
     }
 
     /// What both tenants can see of what they have.
     pub(crate) async fn everything(&self) -> Vec<Value> {
         let mut seen = Vec::new();
         for tenant in [&self.own, &self.foreign] {
-            for path in ["/agents", "/chats", "/peers", "/profile"] {
+            for path in [
+                "/agents",
+                "/chats",
+                "/peers",
+                "/profile",
+                "/contacts",
+                "/contacts/requests",
+                "/contacts/requests/sent",
+            ] {
                 seen.push(tenant.user.get(path).await.body);
             }
             for path in ["", "/participants", "/messages"] {
                 seen.push(tenant.user.get(&format!("/chats/{}{path}", tenant.chat)).await.body);
+            }
+            for path in ["/contacts", "/contacts/requests"] {
+                seen.push(tenant.agent.get(path).await.body);
             }
             seen.push(tenant.agent.get(&format!("/chats/{}/messages?status=all", tenant.chat)).await.body);
         }
