@@ -118,3 +118,99 @@ async fn a_repeated_request_gets_the_first_answer_also_after_a_crash() {
     assert_eq!(post(&server, path.clone(), body).await, sent);
     assert_eq!(ann.get(&path).await.data().as_array().unwrap().len(), 1);
 }
+
+/// The headers of a refusal for too many requests.
+fn told(answer: &reqwest::Response, name: &str) -> u64 {
+    answer.headers().get(name).map(|value| value.to_str().unwrap().parse().unwrap()).unwrap()
+}
+
+#[tokio::test]
+async fn who_asks_too_often_is_told_when_to_come_back() {
+    let server = Server::start_with(&[("PARLANCE_RATE_LIMIT", "1/3")]).await;
+    let ann = server.user("ann");
+    let url = format!("http://{}/api/v1/me/chats", server.address());
+    let client = reqwest::Client::new();
+    let mut refused = None;
+    for _ in 0..20 {
+        let answer = client.get(&url).header("x-api-key", &ann.key).send().await.unwrap();
+        assert_eq!(told(&answer, "x-ratelimit-limit"), 3);
+        if answer.status() == 429 {
+            refused = Some(answer);
+            break;
+        }
+        assert_eq!(answer.status(), 200);
+    }
+    let refused = refused.expect("twenty requests at once are more than three and one a second");
+    assert_eq!((told(&refused, "retry-after"), told(&refused, "x-ratelimit-remaining")), (1, 0));
+    assert!(told(&refused, "x-ratelimit-reset") > 1_700_000_000);
+    let body = refused.json::<Value>().await.unwrap();
+    assert_eq!(body["error"]["code"], "rate_limited");
+    assert!(body["error"]["request_id"].is_string());
+    // Health is nobody's quota.
+    for _ in 0..20 {
+        assert_eq!(status(&server, "/health", &[]).await, 200);
+    }
+}
+
+/// Somebody guesses keys by the thousand; a client on the same address does not notice.
+#[tokio::test]
+async fn guessing_keys_is_slowed_while_a_client_on_the_same_address_is_served() {
+    let server = Server::start_with(&[("PARLANCE_RATE_LIMIT_FAILURES", "1/20")]).await;
+    let ann = server.user("ann");
+    let key = [("x-api-key", ann.key.as_str())];
+    assert_eq!(status(&server, "/api/v1/me/chats", &key).await, 200);
+    let mut seen = [0, 0];
+    for number in 0..200 {
+        let guess = format!("thnv_u_1700000000_{number}");
+        match status(&server, "/api/v1/me/chats", &[("x-api-key", &guess)]).await {
+            401 => seen[0] += 1,
+            429 => seen[1] += 1,
+            other => panic!("{other}"),
+        }
+        if number % 20 == 0 {
+            assert_eq!(status(&server, "/api/v1/me/chats", &key).await, 200);
+        }
+    }
+    assert!(seen[0] >= 20 && seen[1] >= 100, "{seen:?}");
+    // At the socket as well, with its own code; and the client comes in.
+    assert_eq!(Socket::connect(&server, "vsn=2.0.0&api_key=guess", &[]).await.err(), Some(429));
+    Socket::of(&server, &ann).await;
+}
+
+/// Behind a proxy that is trusted, addresses are those of the proxy's clients.
+#[tokio::test]
+async fn behind_a_trusted_proxy_only_the_one_who_guesses_is_shut_out() {
+    let settings = [("PARLANCE_RATE_LIMIT_FAILURES", "1/5"), ("PARLANCE_TRUSTED_PROXIES", "127.0.0.0/8")];
+    let server = Server::start_with(&settings).await;
+    let from = async |address: &str| {
+        let headers = [("x-api-key", "guess"), ("x-forwarded-for", address)];
+        status(&server, "/api/v1/agent/me", &headers).await
+    };
+    for _ in 0..5 {
+        assert_eq!(from("192.0.2.1").await, 401);
+    }
+    assert_eq!((from("192.0.2.1").await, from("192.0.2.2").await), (429, 401));
+}
+
+/// What limits are by default, no client of ours meets: many requests in flight for a while.
+#[tokio::test]
+async fn the_default_limits_are_generous_and_can_be_switched_off() {
+    let server = Server::start().await;
+    let ann = server.user("ann");
+    let sends = (0..16).map(|_| {
+        let ann = ann.clone();
+        tokio::spawn(async move {
+            for _ in 0..40 {
+                assert_eq!(ann.get("/chats").await.status, 200);
+            }
+        })
+    });
+    for send in sends.collect::<Vec<_>>() {
+        send.await.unwrap();
+    }
+    let off = Server::start_with(&[("PARLANCE_RATE_LIMITS", "false"), ("PARLANCE_RATE_LIMIT", "1/1")]).await;
+    let ben = off.user("ben");
+    for _ in 0..5 {
+        assert_eq!(ben.get("/chats").await.status, 200);
+    }
+}

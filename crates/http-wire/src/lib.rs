@@ -4,6 +4,7 @@
 //!
 //! - [`request_scope`]: request id, log span, and the error envelope around every failure;
 //! - [`auth`]: from a credential to a caller;
+//! - [`limit`]: how often somebody may ask;
 //! - [`path`], [`query`], [`strict_json`]: raw text to typed values, with every fault named;
 //!   [`body`] holds the bodies that both interfaces know;
 //! - [`idempotent`]: bodies of requests that may be sent twice and count once;
@@ -18,6 +19,7 @@ pub mod cursor;
 pub mod envelope;
 pub mod error;
 pub mod idempotent;
+pub mod limit;
 pub mod page;
 pub mod path;
 pub mod peers;

@@ -9,9 +9,11 @@ use std::time::Duration;
 
 use adapters_sqlite::Location;
 use clap::{Args, ValueEnum};
+use http_wire::limit::RateLimitConfig;
 use serde::Deserialize;
 
 use crate::failure::Failure;
+use crate::rates::RateSettings;
 
 /// The file that is read when no other is named; it need not exist.
 const DEFAULT_FILE: &str = "parlance.toml";
@@ -56,6 +58,11 @@ pub struct Settings {
     /// A contact request that nobody answers expires after so many days, 0 for never [default: 30].
     #[arg(long, env = "PARLANCE_CONTACT_REQUEST_DAYS", global = true, value_name = "DAYS")]
     pub contact_request_days: Option<u32>,
+
+    /// How often somebody may ask.
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub rates: RateSettings,
 }
 
 /// How log lines look.
@@ -86,6 +93,8 @@ pub struct Config {
     pub socket_queue_bytes: usize,
     /// How many days a contact request waits for its answer; 0 is for ever.
     pub contact_request_days: u32,
+    /// How often somebody may ask.
+    pub rates: RateLimitConfig,
 }
 
 impl Config {
@@ -132,6 +141,7 @@ impl Config {
         if socket_queue_bytes < 64 * 1024 {
             faults.push("socket_queue_bytes: must be at least 65536".to_owned());
         }
+        let rates = settings.rates.check(&mut faults);
         let log = settings.log.unwrap_or_else(|| "info".to_owned());
         if let Err(fault) = log.parse::<tracing_subscriber::filter::Targets>() {
             faults.push(format!("log: '{log}' is not a filter ({fault})"));
@@ -147,6 +157,7 @@ impl Config {
             socket_idle_timeout: Duration::from_millis(idle_ms),
             socket_queue_bytes,
             contact_request_days: settings.contact_request_days.unwrap_or(30),
+            rates,
         })
     }
 }
@@ -164,6 +175,7 @@ impl Settings {
             socket_idle_timeout_ms: self.socket_idle_timeout_ms.or(lower.socket_idle_timeout_ms),
             socket_queue_bytes: self.socket_queue_bytes.or(lower.socket_queue_bytes),
             contact_request_days: self.contact_request_days.or(lower.contact_request_days),
+            rates: self.rates.over(lower.rates),
         }
     }
 }
@@ -231,6 +243,17 @@ mod tests {
             assert!(failure.contains(part), "{failure}");
         }
         assert!(!failure.contains("secret"));
+    }
+
+    #[test]
+    fn rates_are_settings_like_the_others() {
+        let merged = Settings::default().over(file("rate_limit = '7/9'\nlisten = '127.0.0.1:2'"));
+        let config = Config::from_settings(merged).unwrap();
+        assert_eq!(config.rates.general, http_wire::limit::Quota::new(7, 9));
+        let failure = Config::from_settings(file("rate_limit = 'x'\nlisten = 'y'")).unwrap_err().to_string();
+        assert!(failure.contains("rate_limit:") && failure.contains("listen"), "{failure}");
+        assert!(toml::from_str::<Settings>("rate_limt = '1/1'").is_err());
+        assert!(toml::from_str::<Settings>("rate_limits = 'perhaps'").is_err());
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod failure;
 mod health;
 mod lock;
 mod ports;
+pub mod rates;
 mod serve;
 mod system;
 mod telemetry;

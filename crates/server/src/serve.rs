@@ -105,6 +105,7 @@ fn bind(
             .app_data(sockets.clone())
             .app_data(web::Data::from(wiring.accounts.clone()))
             .app_data(web::Data::from(wiring.tokens.clone()))
+            .app_data(web::Data::from(wiring.limits.clone()))
             .app_data(web::Data::from(wiring.chats.clone()))
             .app_data(web::Data::from(wiring.messages.clone()))
             .app_data(web::Data::from(wiring.deliveries.clone()))

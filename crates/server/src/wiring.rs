@@ -11,6 +11,7 @@ use domain::delivery::DeliveryService;
 use domain::message::MessageService;
 use domain::peer::PeerService;
 use domain::ports::{Clock, EventPublisher, IdGenerator, KeyMint, TokenMint};
+use http_wire::limit::RateLimits;
 use ws_gateway::{Hub, HubConfig};
 
 use crate::config::Config;
@@ -25,6 +26,7 @@ pub(crate) struct Wiring {
     pub(crate) hub: Arc<Hub>,
     pub(crate) accounts: Arc<AccountService>,
     pub(crate) tokens: Arc<TokenService>,
+    pub(crate) limits: Arc<RateLimits>,
     pub(crate) chats: Arc<ChatService>,
     pub(crate) messages: Arc<MessageService>,
     pub(crate) deliveries: Arc<DeliveryService>,
@@ -72,6 +74,7 @@ impl Wiring {
         });
         let events: Arc<dyn EventPublisher> = hub.clone();
         Ok(Self {
+            limits: Arc::new(RateLimits::new(config.rates.clone(), clock.clone())),
             tokens: Arc::new(tokens(store.clone(), token_mint(config)?)),
             contacts: Arc::new(
                 ContactService::new(store.clone(), hub.clone(), events.clone(), clock.clone(), ids.clone())

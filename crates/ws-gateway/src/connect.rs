@@ -2,7 +2,6 @@
 //! (`websocket` 1).
 
 use actix_web::body::BodyStream;
-use actix_web::http::header::HeaderMap;
 use actix_web::web::{Data, Payload, Query};
 use actix_web::{Error, FromRequest, HttpRequest, HttpResponse};
 use domain::account::AuthenticateError;
@@ -11,6 +10,7 @@ use domain::id::AgentId;
 use http_wire::auth::Credential;
 use http_wire::auth::credential::{MAX_KEY_BYTES, MAX_TOKEN_BYTES};
 use http_wire::error::{ApiError, ErrorCode};
+use http_wire::limit::{Class, RateLimits, Standing};
 
 use crate::SocketContext;
 use crate::frame::Version;
@@ -35,8 +35,9 @@ pub(crate) async fn connect(
     let body = Payload::from_request(&request, &mut guarded).await?;
     let (response, _, inbound) = actix_ws::handle(&request, body)?;
     let parameters = Parameters::read(&request)?;
-    let caller = authenticate(&context, request.headers(), &parameters).await?;
+    let caller = authenticate(&context, &request, &parameters).await?;
     let on_conflict = parameters.on_conflict()?;
+    count(&request, caller)?;
     let (claim, inbox) = context.hub.claim(caller, on_conflict).map_err(refused)?;
 
     let outbox = Outbox::new(claim.budget.clone());
@@ -97,11 +98,11 @@ impl Parameters {
 /// Finds out who connects; a header wins over the query, a token over a key.
 async fn authenticate(
     context: &SocketContext,
-    headers: &HeaderMap,
+    request: &HttpRequest,
     parameters: &Parameters,
 ) -> Result<Caller, ApiError> {
     let header = |name: &str| {
-        let text = headers.get(name).and_then(|value| value.to_str().ok());
+        let text = request.headers().get(name).and_then(|value| value.to_str().ok());
         text.filter(|text| !text.is_empty())
     };
     let credential = header("x-auth-token")
@@ -112,7 +113,18 @@ async fn authenticate(
         .ok_or_else(forbidden)?;
     let agent = parameters.agent_id.as_deref();
     let agent = agent.map(|agent| AgentId::parse(agent).ok_or_else(forbidden)).transpose()?;
+    let limits = request.app_data::<Data<RateLimits>>();
+    let source = limits.and_then(|limits| limits.source(request.peer_addr(), request.headers()));
+    if let Some(limits) = limits {
+        limits.may_try(source, credential.text()).map_err(too_many)?;
+    }
     let authenticated = identify(context, credential, agent).await;
+    if let (Some(limits), Ok(_) | Err(AuthenticateError::Unauthorized | AuthenticateError::NotThisAgent)) =
+        (limits, &authenticated)
+    {
+        let good = !matches!(authenticated, Err(AuthenticateError::Unauthorized));
+        limits.tried(source, credential.text(), good);
+    }
     authenticated.map_err(|error| match error {
         // Not 401: clients take that for a passing fault and try for ever.
         AuthenticateError::Unauthorized | AuthenticateError::NotThisAgent => forbidden(),
@@ -145,6 +157,18 @@ async fn identify(
 /// Some clients put their key where a token belongs. A token has dots, a key never does.
 fn token_or_key(text: &str) -> Credential<'_> {
     if text.contains('.') { Credential::Token(text) } else { Credential::Key(text) }
+}
+
+/// Counts the connection, which is of somebody known by now.
+fn count(request: &HttpRequest, caller: Caller) -> Result<(), ApiError> {
+    let Some(limits) = request.app_data::<Data<RateLimits>>() else { return Ok(()) };
+    let counted = limits.spend(caller.participant(), Class::Connect).transpose();
+    counted.map(|_| ()).map_err(too_many)
+}
+
+fn too_many(standing: Standing) -> ApiError {
+    ApiError::new(ErrorCode::TooManyRequests, "Too many attempts to connect, try again later")
+        .with_retry_after(standing.retry_after_seconds())
 }
 
 fn forbidden() -> ApiError {

@@ -9,6 +9,7 @@ mod credentials;
 mod generic;
 mod harness;
 mod history;
+mod limits;
 mod messages;
 mod once;
 mod participants;

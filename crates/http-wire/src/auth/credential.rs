@@ -20,6 +20,15 @@ pub enum Credential<'a> {
     Token(&'a str),
 }
 
+impl<'a> Credential<'a> {
+    /// The secret text.
+    pub fn text(self) -> &'a str {
+        match self {
+            Self::Key(text) | Self::Token(text) => text,
+        }
+    }
+}
+
 /// The key in `X-API-Key`; `None` when it is absent or cannot be a key.
 pub fn api_key(headers: &HeaderMap) -> Option<&str> {
     sane(headers.get("x-api-key")?.to_str().ok()?, MAX_KEY_BYTES)

@@ -16,58 +16,96 @@ use domain::account::{AccountService, TokenService};
 use domain::caller::{AgentCaller, Caller, UserCaller};
 
 use crate::error::{ApiError, ErrorCode, unauthorized};
+use crate::limit::{self, Class, RateLimits, Standing};
 pub use credential::Credential;
 
-/// Lets humans pass: 401 without a valid credential, 403 for an agent.
+/// Lets humans pass: 401 without a valid credential, 403 for an agent, 429 for too many requests.
 pub async fn users_only<B: MessageBody + 'static>(
     request: ServiceRequest,
     next: Next<B>,
 ) -> Result<ServiceResponse<B>, Error> {
-    match authenticate(&request, credential::of_interface(request.headers())).await? {
+    let (caller, standing) = admit(&request, credential::of_interface(request.headers())).await?;
+    match caller {
         Caller::User(caller) => request.extensions_mut().insert(UserAuth(caller)),
         Caller::Agent(_) => return Err(forbidden("An agent's credential is not accepted here").into()),
     };
-    next.call(request).await
+    answer(request, next, standing).await
 }
 
-/// Lets agents pass: 401 without a valid credential, 403 for a human.
+/// Lets agents pass: 401 without a valid credential, 403 for a human, 429 for too many requests.
 pub async fn agents_only<B: MessageBody + 'static>(
     request: ServiceRequest,
     next: Next<B>,
 ) -> Result<ServiceResponse<B>, Error> {
-    match authenticate(&request, credential::of_interface(request.headers())).await? {
+    let (caller, standing) = admit(&request, credential::of_interface(request.headers())).await?;
+    match caller {
         Caller::Agent(caller) => request.extensions_mut().insert(AgentAuth(caller)),
         Caller::User(_) => return Err(forbidden("A user's credential is not accepted here").into()),
     };
-    next.call(request).await
+    answer(request, next, standing).await
 }
 
 /// Lets humans and agents pass, with the credentials that the generic paths know: 401 without a
-/// valid one.
+/// valid one, 429 for too many requests.
 pub async fn any_caller<B: MessageBody + 'static>(
     request: ServiceRequest,
     next: Next<B>,
 ) -> Result<ServiceResponse<B>, Error> {
-    let caller = authenticate(&request, credential::of_generic_path(request.headers())).await?;
+    let (caller, standing) = admit(&request, credential::of_generic_path(request.headers())).await?;
     request.extensions_mut().insert(CallerAuth(caller));
-    next.call(request).await
+    answer(request, next, standing).await
+}
+
+/// Finds out who asks and counts the request.
+async fn admit(
+    request: &ServiceRequest,
+    credential: Option<Credential<'_>>,
+) -> Result<(Caller, Option<Standing>), ApiError> {
+    let credential = credential.ok_or_else(unauthorized)?;
+    let Some(limits) = request.app_data::<web::Data<RateLimits>>() else {
+        return Ok((authenticate(request, credential).await?, None));
+    };
+    let source = limits.source(request.peer_addr(), request.headers());
+    limits.may_try(source, credential.text()).map_err(limit::refused)?;
+    let authenticated = authenticate(request, credential).await;
+    match &authenticated {
+        Ok(_) => limits.tried(source, credential.text(), true),
+        Err(error) if error.code() == ErrorCode::Unauthorized => {
+            limits.tried(source, credential.text(), false);
+        }
+        Err(_) => {}
+    }
+    let caller = authenticated?;
+    // The path as the routes see it, so that no other spelling of it counts differently.
+    let class = Class::of(request.method(), request.match_info().as_str());
+    let standing = limits.spend(caller.participant(), class).transpose().map_err(limit::refused)?;
+    Ok((caller, standing))
+}
+
+/// Lets the request go on; its answer tells how the caller stands.
+async fn answer<B: MessageBody + 'static>(
+    request: ServiceRequest,
+    next: Next<B>,
+    standing: Option<Standing>,
+) -> Result<ServiceResponse<B>, Error> {
+    let mut response = next.call(request).await?;
+    for (name, value) in standing.into_iter().flat_map(limit::headers) {
+        response.headers_mut().insert(name, value);
+    }
+    Ok(response)
 }
 
 /// A token counts only where a service for tokens is mounted.
-async fn authenticate(
-    request: &ServiceRequest,
-    credential: Option<Credential<'_>>,
-) -> Result<Caller, ApiError> {
+async fn authenticate(request: &ServiceRequest, credential: Credential<'_>) -> Result<Caller, ApiError> {
     let accounts = request
         .app_data::<web::Data<AccountService>>()
         .ok_or_else(|| ApiError::defect("the account service is not registered"))?;
     match credential {
-        Some(Credential::Key(key)) => Ok(accounts.authenticate(key).await?),
-        Some(Credential::Token(token)) => match request.app_data::<web::Data<TokenService>>() {
+        Credential::Key(key) => Ok(accounts.authenticate(key).await?),
+        Credential::Token(token) => match request.app_data::<web::Data<TokenService>>() {
             Some(tokens) => Ok(tokens.authenticate(token).await?.into()),
             None => Err(unauthorized()),
         },
-        None => Err(unauthorized()),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use http_wire::limit::{Quota, RateLimitConfig};
 use serde_json::json;
 use ws_gateway::HubConfig;
 
@@ -65,6 +66,48 @@ async fn a_token_stands_for_its_user() {
     bench.world.clock.advance(Duration::from_secs(16 * 60));
     let query = format!("vsn=2.0.0&token={token}");
     assert_eq!(Raw::refusal(bench.address, &query, &[]).await.status, 403, "it has expired");
+    bench.end().await;
+}
+
+/// Too many sockets of one agent, one after the other.
+#[actix_web::test]
+async fn who_connects_too_often_is_told_to_wait() {
+    let connects = Quota::new(1, 2);
+    let bench = Bench::limited(RateLimitConfig { connects, ..RateLimitConfig::off() }).await;
+    let headers = [("x-api-key", bench.one.key.as_str())];
+    for _ in 0..2 {
+        bench.socket(&bench.one.key).await;
+    }
+    let refusal = Raw::refusal(bench.address, "vsn=2.0.0", &headers).await;
+    assert_eq!((refusal.status, &refusal.body["error"]["code"]), (429, &json!("too_many_requests")));
+    assert!(refusal.head.contains("\r\nretry-after: 1\r\n"), "{}", refusal.head);
+    bench.socket(&bench.two.key).await;
+    bench.world.clock.advance(Duration::from_secs(1));
+    bench.socket(&bench.one.key).await;
+    bench.end().await;
+}
+
+/// Whoever guesses is shut out; whoever was known before is not.
+#[actix_web::test]
+async fn guessing_at_the_socket_is_slowed() {
+    let failures = Quota::new(1, 3);
+    let bench = Bench::limited(RateLimitConfig { failures, ..RateLimitConfig::off() }).await;
+    bench.socket(&bench.one.key).await;
+    // A good key that may not act as the agent is no guess.
+    let query = format!("vsn=2.0.0&agent_id={}", bench.two.id);
+    for _ in 0..5 {
+        let refusal = Raw::refusal(bench.address, &query, &[("x-api-key", &bench.one.key)]).await;
+        assert_eq!(refusal.status, 403);
+    }
+    for status in [403, 403, 403, 429, 429] {
+        let refusal = Raw::refusal(bench.address, "vsn=2.0.0&api_key=guess", &[]).await;
+        assert_eq!(refusal.status, status);
+    }
+    let refusal = Raw::refusal(bench.address, "vsn=2.0.0", &[("x-auth-token", "a.b.c")]).await;
+    assert_eq!((refusal.status, &refusal.body["error"]["code"]), (429, &json!("too_many_requests")));
+    bench.socket(&bench.one.key).await;
+    bench.world.clock.advance(Duration::from_secs(1));
+    bench.socket(&bench.two.key).await;
     bench.end().await;
 }
 

@@ -10,6 +10,7 @@ use actix_web::dev::ServerHandle;
 use actix_web::{App, HttpServer, web};
 use domain::chat::ChatService;
 use domain::id::ChatId;
+use http_wire::limit::{RateLimitConfig, RateLimits};
 use http_wire::request_scope::RequestScope;
 use testkit::{TestAgent, TestUser, World};
 use tokio::time::{sleep, timeout};
@@ -42,8 +43,21 @@ impl Bench {
         Self::asking(config, |world| world.chats.clone()).await
     }
 
+    /// Whoever connects is counted, under the world's clock.
+    pub(crate) async fn limited(limits: RateLimitConfig) -> Self {
+        Self::build(HubConfig::default(), |world| world.chats.clone(), limits).await
+    }
+
     /// Joins are decided by the service that `chats` gives.
     pub(crate) async fn asking(config: HubConfig, chats: impl FnOnce(&World) -> Arc<ChatService>) -> Self {
+        Self::build(config, chats, RateLimitConfig::off()).await
+    }
+
+    async fn build(
+        config: HubConfig,
+        chats: impl FnOnce(&World) -> Arc<ChatService>,
+        limits: RateLimitConfig,
+    ) -> Self {
         let hub = Hub::new(config);
         let world = World::with_publisher(hub.clone());
         let ann = world.user("ann").await;
@@ -58,8 +72,10 @@ impl Bench {
             chats: chats(&world),
             activity: world.activity.clone(),
         });
+        let limits = web::Data::new(RateLimits::new(limits, world.clock.clone()));
         let server = HttpServer::new(move || {
-            App::new().wrap(RequestScope).app_data(context.clone()).configure(ws_gateway::configure)
+            let app = App::new().wrap(RequestScope).app_data(context.clone()).app_data(limits.clone());
+            app.configure(ws_gateway::configure)
         });
         let server = server.workers(1).disable_signals().tcp_nodelay(true).bind(("127.0.0.1", 0)).unwrap();
         let address = server.addrs()[0];

@@ -1,0 +1,196 @@
+//! How often somebody may ask, and what those who guess keys are told.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::body::to_bytes;
+use actix_web::dev::{Service, ServiceResponse};
+use actix_web::http::header::HeaderMap;
+use actix_web::test::{TestRequest, init_service};
+use actix_web::{App, Error, web};
+use http_wire::limit::{Quota, RateLimitConfig, RateLimits};
+use http_wire::request_scope::RequestScope;
+use serde_json::{Value, json};
+
+use crate::harness::Api;
+
+/// Status, headers and body.
+struct Answer(u16, HeaderMap, Value);
+
+impl Answer {
+    fn header(&self, name: &str) -> &str {
+        self.1.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+
+    fn code(&self) -> (u16, &str) {
+        (self.0, self.2["error"]["code"].as_str().unwrap_or_default())
+    }
+}
+
+async fn call<S, B>(app: &S, request: TestRequest) -> Answer
+where
+    S: Service<actix_http::Request, Response = ServiceResponse<B>, Error = Error>,
+    B: actix_web::body::MessageBody,
+    B::Error: std::fmt::Debug,
+{
+    let (status, headers, bytes) = match app.call(request.to_request()).await {
+        Ok(response) => {
+            let (status, headers) = (response.status(), response.headers().clone());
+            (status, headers, to_bytes(response.into_body()).await.unwrap())
+        }
+        Err(error) => {
+            let response = error.error_response();
+            let (status, headers) = (response.status(), response.headers().clone());
+            (status, headers, to_bytes(response.into_body()).await.unwrap())
+        }
+    };
+    Answer(status.as_u16(), headers, serde_json::from_slice(&bytes).unwrap_or(Value::Null))
+}
+
+async fn app(
+    api: &Api,
+    config: RateLimitConfig,
+) -> impl Service<
+    actix_http::Request,
+    Response = ServiceResponse<impl actix_web::body::MessageBody<Error: std::fmt::Debug>>,
+    Error = Error,
+> {
+    let world = &api.world;
+    let limits = Arc::new(RateLimits::new(config, world.clock.clone()));
+    init_service(
+        App::new()
+            .wrap(RequestScope)
+            .app_data(web::Data::from(limits))
+            .app_data(web::Data::from(world.accounts.clone()))
+            .app_data(web::Data::from(world.tokens.clone()))
+            .app_data(web::Data::from(world.chats.clone()))
+            .app_data(web::Data::from(world.messages.clone()))
+            .configure(http_human::configure),
+    )
+    .await
+}
+
+fn ask(key: &str) -> TestRequest {
+    ask_from(1, key)
+}
+
+/// From the host of this number.
+fn ask_from(host: u8, key: &str) -> TestRequest {
+    let peer = SocketAddr::from(([192, 0, 2, host], 4711));
+    TestRequest::get().uri("/api/v1/me/chats").peer_addr(peer).insert_header(("x-api-key", key))
+}
+
+#[actix_web::test]
+async fn who_asks_too_often_is_told_when_to_come_back() {
+    let api = Api::new().await;
+    let config = RateLimitConfig { general: Quota::new(1, 2), ..RateLimitConfig::off() };
+    let app = app(&api, config).await;
+    for remaining in ["1", "0"] {
+        let answer = call(&app, ask(&api.ann.key)).await;
+        assert_eq!((answer.0, answer.header("x-ratelimit-limit")), (200, "2"));
+        assert_eq!(answer.header("x-ratelimit-remaining"), remaining);
+    }
+    let refused = call(&app, ask(&api.ann.key)).await;
+    assert_eq!(refused.code(), (429, "rate_limited"));
+    assert!(refused.2["error"]["request_id"].as_str().is_some_and(|id| !id.is_empty()));
+    let now = testkit::NOON / 1_000_000;
+    for (name, value) in [
+        ("retry-after", "1".to_owned()),
+        ("x-ratelimit-limit", "2".to_owned()),
+        ("x-ratelimit-remaining", "0".to_owned()),
+        ("x-ratelimit-reset", (now + 2).to_string()),
+    ] {
+        assert_eq!(refused.header(name), value, "{name}");
+    }
+    // A token of the same user is counted with the user's key; others are not touched.
+    let token = format!("Bearer {}", api.world.token(&api.ann).await);
+    let by_token = TestRequest::get().uri("/api/v1/me/chats").insert_header(("authorization", token));
+    assert_eq!(call(&app, by_token).await.0, 429);
+    assert_eq!(call(&app, ask(&api.bob.key)).await.0, 200);
+    api.world.clock.advance(Duration::from_secs(1));
+    assert_eq!(call(&app, ask(&api.ann.key)).await.0, 200);
+    assert_eq!(call(&app, ask(&api.ann.key)).await.0, 429);
+}
+
+/// What is refused for another reason counts as well, and says how the caller stands.
+#[actix_web::test]
+async fn refused_requests_are_counted() {
+    let api = Api::new().await;
+    let config = RateLimitConfig { general: Quota::new(1, 3), ..RateLimitConfig::off() };
+    let app = app(&api, config).await;
+    let nowhere = |path: &str| {
+        TestRequest::get().uri(&format!("/api/v1/me{path}")).insert_header(("x-api-key", api.ann.key.clone()))
+    };
+    let answer = call(&app, nowhere("/chats/none")).await;
+    assert_eq!((answer.code(), answer.header("x-ratelimit-remaining")), ((404, "not_found"), "2"));
+    let answer = call(&app, nowhere("/nowhere")).await;
+    assert_eq!((answer.0, answer.header("x-ratelimit-remaining")), (404, "1"));
+    let agent = call(&app, ask(&api.helper.key)).await;
+    assert_eq!(agent.code(), (403, "forbidden"));
+    assert_eq!(call(&app, nowhere("/chats")).await.0, 200);
+    assert_eq!(call(&app, nowhere("/chats")).await.0, 429);
+}
+
+#[actix_web::test]
+async fn registration_is_counted_apart() {
+    let api = Api::new().await;
+    let config = RateLimitConfig { invitations: Quota::new(1, 1), ..RateLimitConfig::off() };
+    let app = app(&api, config).await;
+    // Another spelling of the same path is the same path.
+    for (number, (path, status)) in
+        [("register", 201), ("register", 429), ("%72egister", 429)].iter().enumerate()
+    {
+        let body = json!({"name": format!("New {number}"), "description": "a new one"});
+        let request = TestRequest::post().uri(&format!("/api/v1/me/agents/{path}"));
+        let request = request.insert_header(("x-api-key", api.ann.key.clone())).set_json(body);
+        assert_eq!(call(&app, request).await.0, *status, "{path}");
+    }
+    let answer = call(&app, ask(&api.ann.key)).await;
+    assert_eq!((answer.0, answer.header("x-ratelimit-limit")), (200, ""), "no limit, no header");
+}
+
+/// Guessing shuts out guesses from its address: they are not even looked at. Whoever was known
+/// there before goes on, also with a credential that was good a moment ago on another address.
+#[actix_web::test]
+async fn guessing_keys_is_slowed_and_valid_clients_are_not() {
+    let api = Api::new().await;
+    let config = RateLimitConfig { failures: Quota::new(1, 5), ..RateLimitConfig::off() };
+    let app = app(&api, config).await;
+    assert_eq!(call(&app, ask(&api.ann.key)).await.0, 200);
+    assert_eq!(call(&app, ask_from(2, &api.bob.key)).await.0, 200);
+    for number in 0..5 {
+        assert_eq!(call(&app, ask(&format!("thnv_u_{number}_x"))).await.code(), (401, "unauthorized"));
+    }
+    let shut = call(&app, ask("thnv_u_more")).await;
+    assert_eq!(shut.code(), (429, "rate_limited"));
+    assert_eq!(shut.header("retry-after"), "1");
+    assert_eq!(call(&app, ask(&api.ann.key)).await.0, 200);
+    assert_eq!(call(&app, ask(&api.bob.key)).await.0, 200);
+    assert_eq!(call(&app, ask_from(3, "thnv_u_more")).await.code(), (401, "unauthorized"));
+    // The store is not asked for those who are shut out: it has no answer any more.
+    (api.world.stores.close)();
+    assert_eq!(call(&app, ask("thnv_u_more")).await.0, 429);
+    assert_eq!(call(&app, ask_from(3, "thnv_u_more")).await.0, 503);
+    api.world.clock.advance(Duration::from_secs(1));
+    assert_eq!(call(&app, ask("thnv_u_more")).await.0, 503, "a fault of ours is nobody's guess");
+}
+
+/// Tokens are guessed as keys are; what is no credential at all costs nothing and is not counted.
+#[actix_web::test]
+async fn bad_tokens_count_and_missing_credentials_do_not() {
+    let api = Api::new().await;
+    let config = RateLimitConfig { failures: Quota::new(1, 2), ..RateLimitConfig::off() };
+    let app = app(&api, config).await;
+    let peer = SocketAddr::from(([192, 0, 2, 1], 4711));
+    let with = |authorization: &'static str| {
+        let request = TestRequest::get().uri("/api/v1/me/chats").peer_addr(peer);
+        request.insert_header(("authorization", authorization))
+    };
+    for _ in 0..9 {
+        assert_eq!(call(&app, with("Basic dTpw")).await.0, 401);
+    }
+    for status in [401, 401, 429] {
+        assert_eq!(call(&app, with("Bearer a.b.c")).await.0, status);
+    }
+}

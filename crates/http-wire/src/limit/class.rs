@@ -1,0 +1,64 @@
+//! Which limit an operation falls under.
+
+use actix_web::http::Method;
+
+/// A class of operations that are counted together.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Class {
+    /// Whatever is in no other class.
+    General,
+    /// What an agent does for every message, or every few seconds (`semantics` 7.1, 8).
+    Work,
+    /// What reaches strangers, or makes something that lasts.
+    Invitation,
+    /// Opening a socket.
+    Connect,
+}
+
+impl Class {
+    /// The class of a request; `path` as it is matched with the routes.
+    pub fn of(method: &Method, path: &str) -> Self {
+        let mut segments = path.trim_end_matches('/').rsplit('/');
+        let (last, before) = (segments.next().unwrap_or_default(), segments.next().unwrap_or_default());
+        match (method.as_str(), before, last) {
+            ("GET", "messages", "next") | ("POST", _, "processing" | "processed" | "failed" | "activity") => {
+                Self::Work
+            }
+            ("POST", "contacts", "add" | "requests")
+            | ("POST", "agents", "register")
+            | ("POST", "me" | "v1", "agents") => Self::Invitation,
+            _ => Self::General,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operations_have_their_class() {
+        let (get, post) = (Method::GET, Method::POST);
+        for (method, path, class) in [
+            (&get, "/api/v1/agent/chats/c/messages/next", Class::Work),
+            (&post, "/api/v1/agent/chats/c/messages/m/processing", Class::Work),
+            (&post, "/api/v1/agent/chats/c/messages/m/processed", Class::Work),
+            (&post, "/api/v1/agent/chats/c/messages/m/failed", Class::Work),
+            (&post, "/api/v1/agent/chats/c/activity", Class::Work),
+            (&post, "/api/v1/agent/contacts/add", Class::Invitation),
+            (&post, "/api/v1/me/contacts/requests", Class::Invitation),
+            (&post, "/api/v1/me/agents/register", Class::Invitation),
+            (&post, "/api/v1/me/agents", Class::Invitation),
+            (&post, "/v1/agents", Class::Invitation),
+            (&post, "/api/v1/agents", Class::Invitation),
+            (&get, "/api/v1/me/agents", Class::General),
+            (&get, "/api/v1/me/contacts/requests", Class::General),
+            (&post, "/api/v1/me/contacts/requests/r/approve", Class::General),
+            (&post, "/api/v1/agent/chats/c/messages", Class::General),
+            (&get, "/api/v1/agent/me", Class::General),
+            (&get, "", Class::General),
+        ] {
+            assert_eq!(Class::of(method, path), class, "{method} {path}");
+        }
+    }
+}

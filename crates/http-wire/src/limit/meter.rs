@@ -1,0 +1,225 @@
+//! A quota, and the meter that holds everybody to it.
+//!
+//! The generic cell rate algorithm: for each key the meter keeps one instant, at which the key's
+//! burst is whole again. It stands for all that a token bucket knows, and a key whose instant has
+//! passed need not be kept. Why not a crate: the keys must fit into bounded room, failures are
+//! counted after the fact, and tests move the clock (docs/dependencies.md).
+
+use std::time::Duration;
+
+use domain::time::Timestamp;
+
+use super::memory::Memory;
+
+/// So many requests at once, and then so many a second.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Quota {
+    per_second: u32,
+    burst: u32,
+}
+
+impl Quota {
+    /// The most requests a second and at once; whoever wants more wants no limit.
+    pub const MOST: u32 = 100_000;
+
+    /// `None` unless both are 1 to [`Self::MOST`].
+    pub fn new(per_second: u32, burst: u32) -> Option<Self> {
+        let sane = |number: u32| (1..=Self::MOST).contains(&number);
+        (sane(per_second) && sane(burst)).then_some(Self { per_second, burst })
+    }
+
+    /// How long so many requests take at the steady rate, rounded up.
+    fn time_of(self, requests: u32) -> Duration {
+        let micros = (u64::from(requests) * 1_000_000).div_ceil(u64::from(self.per_second));
+        Duration::from_micros(micros)
+    }
+}
+
+/// How somebody stands against a quota.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Standing {
+    /// How many requests may come at once.
+    pub limit: u32,
+    /// How many may come now.
+    pub remaining: u32,
+    /// When that is the limit again.
+    pub reset: Timestamp,
+    /// How long until one may come; zero when one may.
+    pub retry_after: Duration,
+}
+
+impl Standing {
+    /// Whole seconds, rounded up, at least one.
+    pub fn retry_after_seconds(self) -> u32 {
+        let seconds = self.retry_after.as_micros().div_ceil(1_000_000);
+        u32::try_from(seconds).unwrap_or(u32::MAX).max(1)
+    }
+
+    /// Whole seconds of Unix time, rounded up.
+    pub fn reset_unix_seconds(self) -> u64 {
+        u64::try_from(self.reset.micros()).unwrap_or(0).div_ceil(1_000_000)
+    }
+}
+
+/// Holds every key to one quota.
+pub(super) struct Meter {
+    quota: Quota,
+    /// By how much a key may go beyond its burst when it is charged after the fact.
+    debt: Duration,
+    whole_again: Memory,
+}
+
+impl Meter {
+    pub(super) fn new(quota: Quota, debt: Duration) -> Self {
+        Self { quota, debt, whole_again: Memory::new() }
+    }
+
+    /// Takes one request, or refuses it, which costs nothing.
+    pub(super) fn spend(&self, key: u128, now: Timestamp) -> Result<Standing, Standing> {
+        self.whole_again.change(key, now, |until| {
+            let until = self.sane(until, now);
+            let standing = self.standing(until, now);
+            if standing.remaining == 0 {
+                return (Some(until), Err(standing));
+            }
+            let next = until.plus(self.quota.time_of(1));
+            (Some(next), Ok(Standing { remaining: standing.remaining - 1, reset: next, ..standing }))
+        })
+    }
+
+    /// How a key stands, if it may not come now.
+    pub(super) fn look(&self, key: u128, now: Timestamp) -> Option<Standing> {
+        self.whole_again.change(key, now, |until| {
+            let sane = self.sane(until, now);
+            let standing = self.standing(sane, now);
+            (until.map(|_| sane), (standing.remaining == 0).then_some(standing))
+        })
+    }
+
+    /// Takes one, whether or not it is left: what has happened is counted.
+    pub(super) fn charge(&self, key: u128, now: Timestamp) {
+        self.whole_again.change(key, now, |until| {
+            let next = self.sane(until, now).plus(self.quota.time_of(1));
+            (Some(next.min(self.latest(now))), ())
+        });
+    }
+
+    /// The instant when a burst that begins now is whole again: never in the past, and never
+    /// later than any charge could have put it, should the clock have been set back.
+    fn sane(&self, until: Option<Timestamp>, now: Timestamp) -> Timestamp {
+        until.map_or(now, |until| until.clamp(now, self.latest(now)))
+    }
+
+    fn latest(&self, now: Timestamp) -> Timestamp {
+        now.plus(self.quota.time_of(self.quota.burst)).plus(self.debt)
+    }
+
+    fn standing(&self, until: Timestamp, now: Timestamp) -> Standing {
+        let micros = |from: Timestamp, to: Timestamp| u64::try_from(to.micros() - from.micros()).unwrap_or(0);
+        let whole = now.plus(self.quota.time_of(self.quota.burst));
+        let room = micros(until, whole) * u64::from(self.quota.per_second) / 1_000_000;
+        let remaining = u32::try_from(room).unwrap_or(u32::MAX).min(self.quota.burst);
+        let free = until.plus(self.quota.time_of(1));
+        let retry_after = if remaining > 0 { 0 } else { micros(whole, free) };
+        Standing {
+            limit: self.quota.burst,
+            remaining,
+            reset: until,
+            retry_after: Duration::from_micros(retry_after),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Timestamp {
+        Timestamp::from_micros(1_700_000_000_000_000).plus(Duration::from_millis(millis))
+    }
+
+    fn meter(per_second: u32, burst: u32) -> Meter {
+        Meter::new(Quota::new(per_second, burst).unwrap(), Duration::ZERO)
+    }
+
+    /// How many of `tries` requests at one instant pass.
+    fn passed(meter: &Meter, key: u128, now: Timestamp, tries: u32) -> u32 {
+        (0..tries).map(|_| u32::from(meter.spend(key, now).is_ok())).sum()
+    }
+
+    #[test]
+    fn a_burst_passes_and_then_the_steady_rate() {
+        let meter = meter(10, 5);
+        assert_eq!(passed(&meter, 1, at(0), 9), 5);
+        assert_eq!(passed(&meter, 1, at(99), 9), 0);
+        assert_eq!(passed(&meter, 1, at(100), 9), 1);
+        assert_eq!(passed(&meter, 1, at(400), 9), 3);
+        assert_eq!(passed(&meter, 1, at(60_000), 9), 5, "no more than the burst is saved up");
+        assert_eq!(passed(&meter, 2, at(400), 9), 5, "everybody has their own");
+    }
+
+    #[test]
+    fn over_an_hour_no_more_passes_than_the_rate_allows() {
+        for (per_second, burst) in [(1, 1), (3, 7), (7, 3), (999, 10), (1000, 1)] {
+            let meter = meter(per_second, burst);
+            let mut count = 0;
+            for step in 0..10_000_u64 {
+                count += passed(&meter, 1, at(step), 3);
+            }
+            let most = burst + per_second * 10;
+            assert!(count <= most && count >= most - burst - 10, "{per_second}/{burst}: {count}");
+        }
+    }
+
+    #[test]
+    fn a_standing_says_how_many_are_left_and_when_to_come_back() {
+        let meter = meter(2, 3);
+        let told = |standing: Standing| (standing.remaining, standing.reset);
+        assert_eq!(meter.spend(1, at(0)).map(told), Ok((2, at(500))));
+        assert_eq!(meter.spend(1, at(0)).map(told), Ok((1, at(1000))));
+        assert_eq!(meter.spend(1, at(0)).map(told), Ok((0, at(1500))));
+        let refused = meter.spend(1, at(100)).unwrap_err();
+        assert_eq!((refused.limit, refused.remaining, refused.reset), (3, 0, at(1500)));
+        assert_eq!(refused.retry_after, Duration::from_millis(400));
+        assert_eq!(refused.retry_after_seconds(), 1);
+        assert_eq!(refused.reset_unix_seconds(), 1_700_000_002, "rounded up");
+        assert!(meter.spend(1, at(499)).is_err() && meter.spend(1, at(500)).is_ok());
+    }
+
+    #[test]
+    fn what_has_happened_is_charged_beyond_the_burst_up_to_a_bound() {
+        let meter = Meter::new(Quota::new(1, 2).unwrap(), Duration::from_secs(10));
+        assert_eq!(meter.look(1, at(0)), None);
+        meter.charge(1, at(0));
+        assert_eq!(meter.look(1, at(0)), None);
+        meter.charge(1, at(0));
+        let shut = |now: u64| meter.look(1, at(now)).map(Standing::retry_after_seconds);
+        assert_eq!((shut(0), shut(999), shut(1000)), (Some(1), Some(1), None));
+        for _ in 0..1000 {
+            meter.charge(1, at(0));
+        }
+        assert_eq!((shut(0), shut(10_999), shut(11_000)), (Some(11), Some(1), None));
+    }
+
+    /// A clock that is set back shuts nobody out for longer than their burst takes.
+    #[test]
+    fn a_clock_set_back_does_little_harm() {
+        let meter = meter(10, 5);
+        assert_eq!(passed(&meter, 1, at(3_600_000), 5), 5);
+        assert_eq!(passed(&meter, 1, at(0), 5), 0);
+        assert_eq!(
+            meter.look(1, at(0)).map(|standing| standing.retry_after),
+            Some(Duration::from_millis(100))
+        );
+        assert_eq!(passed(&meter, 1, at(100), 5), 1);
+        assert_eq!(passed(&meter, 1, at(600), 9), 5);
+    }
+
+    #[test]
+    fn a_quota_has_sane_numbers() {
+        assert!(Quota::new(1, 1).is_some() && Quota::new(100_000, 100_000).is_some());
+        for (per_second, burst) in [(0, 1), (1, 0), (100_001, 1), (1, 100_001)] {
+            assert_eq!(Quota::new(per_second, burst), None);
+        }
+    }
+}
