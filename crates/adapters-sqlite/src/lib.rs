@@ -47,7 +47,7 @@ impl SqliteStore {
         let connections = open::connect(location)?;
         let readers = match connections.readers {
             none if none.is_empty() => None,
-            some => Some(Readers::start(some).map_err(OpenError::Thread)?),
+            some => Some(Readers::start(some, &connections.reader).map_err(OpenError::Thread)?),
         };
         let writer = Writer::start(connections.writer).map_err(OpenError::Thread)?;
         Ok(Self { writer, readers })

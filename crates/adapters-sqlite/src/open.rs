@@ -9,7 +9,7 @@ use std::fs::OpenOptions;
 use std::io::ErrorKind;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use diesel::connection::SimpleConnection;
@@ -18,6 +18,7 @@ use diesel::{Connection, ConnectionError};
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 
 use crate::error::is_locked;
+use crate::reader::Connect;
 
 /// The schema, step by step; part of the program.
 pub(crate) const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../../migrations/sqlite");
@@ -100,6 +101,8 @@ pub(crate) struct Connections {
     pub(crate) writer: SqliteConnection,
     /// Empty in memory, where one connection serves both.
     pub(crate) readers: Vec<SqliteConnection>,
+    /// Makes one more of them.
+    pub(crate) reader: Connect,
 }
 
 /// Opens the connections and brings the schema up to date.
@@ -110,7 +113,8 @@ pub(crate) fn connect(location: &Location) -> Result<Connections, OpenError> {
             let mut writer = establish(":memory:", place)?;
             prepare(&mut writer, place, "")?;
             migrate(&mut writer, place)?;
-            Ok(Connections { writer, readers: Vec::new() })
+            let reader: Connect = Arc::new(|| Err("a store in memory has one connection".to_owned()));
+            Ok(Connections { writer, readers: Vec::new(), reader })
         }
         Location::File(path) => {
             make_file(path)?;
@@ -122,11 +126,10 @@ pub(crate) fn connect(location: &Location) -> Result<Connections, OpenError> {
             migrate(&mut writer, &place)?;
             let mut readers = Vec::with_capacity(READERS);
             for _ in 0..READERS {
-                let mut reader = establish(&url, &place)?;
-                prepare(&mut reader, &place, "PRAGMA query_only = ON;")?;
-                readers.push(reader);
+                readers.push(reader(&url, &place)?);
             }
-            Ok(Connections { writer, readers })
+            let again = move || reader(&url, &place).map_err(|error| error.to_string());
+            Ok(Connections { writer, readers, reader: Arc::new(again) })
         }
     }
 }
@@ -136,6 +139,12 @@ fn url_of(path: &Path) -> Result<String, OpenError> {
     let whole =
         std::path::absolute(path).map_err(|cause| OpenError::File { path: path.to_owned(), cause })?;
     whole.into_os_string().into_string().map_err(|_| OpenError::Path { path: path.to_owned() })
+}
+
+fn reader(url: &str, place: &str) -> Result<SqliteConnection, OpenError> {
+    let mut reader = establish(url, place)?;
+    prepare(&mut reader, place, "PRAGMA query_only = ON;")?;
+    Ok(reader)
 }
 
 fn establish(url: &str, place: &str) -> Result<SqliteConnection, OpenError> {

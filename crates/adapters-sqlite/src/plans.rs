@@ -9,9 +9,8 @@ use std::sync::{Arc, Mutex};
 use diesel::connection::{Instrumentation, InstrumentationEvent, set_default_instrumentation};
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
-use domain::account::{AccountRepository, KeyDigest};
-use domain::chat::CreateChat;
-use domain::chat::Role;
+use domain::account::{AccountRepository, AgentListing, KeyDigest};
+use domain::chat::{ChatListing, CreateChat, Role};
 use domain::delivery::{AdvanceDelivery, DeliveryFilter, DeliveryRepository, DeliveryStep, Order};
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId};
 use domain::idempotency::{Fingerprint, FirstAnswerRepository, IdempotencyKey, Once};
@@ -187,9 +186,9 @@ async fn a_humans_reads_run_along_indexes() {
         heard.expect("history", &["messages_order"]);
     }
     for page in [after(NOON + 1), NUMBERED] {
-        domain::chat::ChatRepository::list(&*store, viewer, page).await.unwrap();
+        domain::chat::ChatRepository::list(&*store, viewer, ChatListing::default(), page).await.unwrap();
         heard.expect("chats", &["participants_rooms"]);
-        store.list_agents(ann.id, page).await.unwrap();
+        store.list_agents(ann.id, AgentListing::default(), page).await.unwrap();
         heard.expect("agents", &["agents_by_owner"]);
     }
     domain::chat::ChatRepository::roster(&*store, viewer, chat).await.unwrap().unwrap();

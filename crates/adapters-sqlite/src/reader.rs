@@ -1,7 +1,10 @@
 //! The threads that read. They see the last commit and never wait for the writer.
+//!
+//! What waits for them is bounded: when more is asked than they can answer, the newest request is
+//! refused at once, so that it may be tried again, instead of all of them getting slow.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
@@ -12,23 +15,49 @@ use tokio::sync::oneshot;
 
 use crate::error::{Fault, closed};
 
-type Job = Box<dyn FnOnce(&mut SqliteConnection) + Send>;
+/// How many reads may wait. A cheap one takes a fraction of a millisecond, so the last of so many
+/// waits about as long as a client would be told to.
+const MAX_WAITING: usize = 2048;
+
+/// Makes a connection that reads, like those that the readers began with.
+pub(crate) type Connect = Arc<dyn Fn() -> Result<SqliteConnection, String> + Send + Sync>;
+
+/// A read. Tells whether it left the connection as it was.
+type Job = Box<dyn FnOnce(&mut SqliteConnection) -> Left + Send>;
+
+/// How a read leaves its connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Left {
+    Idle,
+    /// In the middle of something: the next read would fail on it.
+    Stuck,
+}
 
 /// The queue in front of the reading threads.
 pub(crate) struct Readers {
-    jobs: Mutex<Option<Sender<Job>>>,
+    jobs: Mutex<Option<SyncSender<Job>>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
 impl Readers {
-    pub(crate) fn start(connections: Vec<SqliteConnection>) -> std::io::Result<Self> {
-        let (sender, receiver) = channel();
+    /// Starts a thread for every connection; `connect` makes another one for a thread whose own
+    /// cannot be used any more.
+    pub(crate) fn start(connections: Vec<SqliteConnection>, connect: &Connect) -> std::io::Result<Self> {
+        Self::bounded(connections, connect, MAX_WAITING)
+    }
+
+    fn bounded(
+        connections: Vec<SqliteConnection>,
+        connect: &Connect,
+        waiting: usize,
+    ) -> std::io::Result<Self> {
+        let (sender, receiver) = sync_channel(waiting);
         let receiver = Arc::new(Mutex::new(receiver));
         let mut threads = Vec::with_capacity(connections.len());
         for connection in connections {
-            let jobs = receiver.clone();
+            let (jobs, connect) = (receiver.clone(), connect.clone());
             let thread = std::thread::Builder::new().name("store-reader".to_owned());
-            threads.push(thread.spawn(move || run(connection, &jobs))?);
+            threads.push(thread.spawn(move || run(connection, &connect, &jobs))?);
         }
         Ok(Self { jobs: Mutex::new(Some(sender)), threads: Mutex::new(threads) })
     }
@@ -41,18 +70,21 @@ impl Readers {
         let (answer, wait) = oneshot::channel();
         let job: Job = Box::new(move |connection| {
             if answer.is_closed() {
-                return; // The caller has gone: nobody wants to know.
+                return Left::Idle; // The caller has gone: nobody wants to know.
             }
-            let _ = answer.send(on_snapshot(connection, work));
+            let (done, left) = on_snapshot(connection, work);
+            let _ = answer.send(done);
+            left
         });
         let queued = match &*self.jobs.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(jobs) => jobs.send(job).is_ok(),
-            None => false,
+            Some(jobs) => jobs.try_send(job),
+            None => return Err(closed()),
         };
-        if !queued {
-            return Err(closed());
+        match queued {
+            Ok(()) => wait.await.unwrap_or_else(|_| Err(closed())),
+            Err(TrySendError::Full(_)) => Err(StoreError::Unavailable("too many reads are waiting".into())),
+            Err(TrySendError::Disconnected(_)) => Err(closed()),
         }
-        wait.await.unwrap_or_else(|_| Err(closed()))
     }
 
     /// Lets the queue run empty and ends the threads.
@@ -66,28 +98,111 @@ impl Readers {
     }
 }
 
-fn run(mut connection: SqliteConnection, jobs: &Mutex<Receiver<Job>>) {
+fn run(mut connection: SqliteConnection, connect: &Connect, jobs: &Mutex<Receiver<Job>>) {
+    let mut left = Left::Idle;
     loop {
         // The lock is held while waiting, so one thread waits for a job and the others for it.
         let next = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(job) = next else { return };
-        job(&mut connection);
+        if left == Left::Stuck {
+            match connect() {
+                Ok(fresh) => connection = fresh,
+                Err(error) => tracing::warn!(error, "a reading connection cannot be replaced"),
+            }
+        }
+        left = job(&mut connection);
     }
 }
 
-/// Runs `work` between BEGIN and COMMIT; a panic is a fault of this one read.
+/// Runs `work` between BEGIN and ROLLBACK; a panic is a fault of this one read.
 fn on_snapshot<T>(
     connection: &mut SqliteConnection,
     work: impl FnOnce(&mut SqliteConnection) -> Result<T, Fault>,
-) -> Result<T, StoreError> {
-    connection.batch_execute("BEGIN DEFERRED").map_err(Fault::from)?;
-    let done = catch_unwind(AssertUnwindSafe(|| work(connection)));
-    // A snapshot has nothing to keep.
-    if let Err(error) = connection.batch_execute("ROLLBACK") {
-        tracing::warn!(error = %error, "a read did not end cleanly");
+) -> (Result<T, StoreError>, Left) {
+    if let Err(error) = connection.batch_execute("BEGIN DEFERRED") {
+        return (Err(StoreError::Unavailable(Box::new(error))), Left::Stuck);
     }
-    match done {
+    let done = catch_unwind(AssertUnwindSafe(|| work(connection)));
+    let done = match done {
         Ok(done) => done.map_err(StoreError::from),
         Err(_) => Err(StoreError::Broken("a read panicked".into())),
+    };
+    // A snapshot has nothing to keep.
+    let left = match connection.batch_execute("ROLLBACK") {
+        Ok(()) => Left::Idle,
+        Err(error) => {
+            tracing::warn!(error = %error, "a read did not end cleanly");
+            Left::Stuck
+        }
+    };
+    (done, left)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use diesel::{Connection, RunQueryDsl};
+    use std::sync::mpsc::channel;
+
+    fn connect() -> Connect {
+        Arc::new(|| SqliteConnection::establish(":memory:").map_err(|error| error.to_string()))
+    }
+
+    fn one_reader(waiting: usize) -> Readers {
+        let connect = connect();
+        Readers::bounded(vec![connect().unwrap()], &connect, waiting).unwrap()
+    }
+
+    fn one(connection: &mut SqliteConnection) -> Result<i32, Fault> {
+        Ok(diesel::select(diesel::dsl::sql::<diesel::sql_types::Integer>("1")).get_result(connection)?)
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_full_queue_refuses_at_once_and_takes_again_later() {
+        let readers = Arc::new(one_reader(1));
+        let (begun, has_begun) = channel();
+        let (go, may_go) = channel::<()>();
+        let holding = {
+            let readers = readers.clone();
+            tokio::spawn(async move {
+                let wait = move |_: &mut SqliteConnection| {
+                    begun.send(()).unwrap();
+                    may_go.recv().unwrap();
+                    Ok(())
+                };
+                readers.read(wait).await
+            })
+        };
+        tokio::task::spawn_blocking(move || has_begun.recv().unwrap()).await.unwrap();
+        // The reader is busy. One read may wait; polled once, it is in the queue.
+        let mut waiting = Box::pin(readers.read(one));
+        let polled = std::future::poll_fn(|context| {
+            std::task::Poll::Ready(std::future::Future::poll(waiting.as_mut(), context))
+        });
+        assert!(polled.await.is_pending());
+        let refused = readers.read(one).await;
+        assert!(matches!(refused, Err(StoreError::Unavailable(_))), "{refused:?}");
+        go.send(()).unwrap();
+        holding.await.unwrap().unwrap();
+        assert_eq!(waiting.await.unwrap(), 1);
+        assert_eq!(readers.read(one).await.unwrap(), 1);
+        readers.close();
+        assert!(matches!(readers.read(one).await, Err(StoreError::Unavailable(_))));
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_does_not_end_cleanly_is_replaced() {
+        let readers = one_reader(8);
+        let spoil = |connection: &mut SqliteConnection| {
+            connection.batch_execute("CREATE TABLE spoilt (id); COMMIT")?;
+            Ok(())
+        };
+        readers.read(spoil).await.unwrap();
+        let look = |connection: &mut SqliteConnection| {
+            Ok(connection.batch_execute("SELECT id FROM spoilt").map_err(|error| error.to_string()))
+        };
+        let found = readers.read(look).await.unwrap();
+        assert!(found.unwrap_err().contains("no such table"), "the old connection is still in use");
+        assert_eq!(readers.read(one).await.unwrap(), 1);
     }
 }

@@ -79,6 +79,7 @@ diesel::table! {
         chat_created_at -> BigInt,
         joined_at -> BigInt,
         left_at -> Nullable<BigInt>,
+        account_id -> Binary,
     }
 }
 

@@ -5,9 +5,9 @@
 
 use crate::account::Agent;
 use crate::activity::AgentActivity;
-use crate::chat::{Chat, Participant, Role};
+use crate::chat::{Chat, ChatDetails, Participant, Role};
 use crate::contact::{ContactOf, ContactRequest};
-use crate::id::{AgentId, ChatId, ContactId, ParticipantId};
+use crate::id::{AgentId, ChatId, ContactId, ParticipantId, UserId};
 use crate::message::Message;
 use crate::time::Timestamp;
 
@@ -90,6 +90,15 @@ pub enum DomainEvent {
     AgentDeleted {
         /// The agent as it was.
         agent: Agent,
+    },
+    /// A room's record changed in a way that lists of rooms show.
+    RoomUpdated {
+        /// The humans in it.
+        to: Vec<UserId>,
+        /// The room as it is now.
+        chat: Chat,
+        /// What humans see of it beside.
+        details: ChatDetails,
     },
     /// An agent's "is working" indicator went on or off; for users only.
     ActivityChanged {

@@ -17,6 +17,46 @@ pub struct Position {
     pub id: Uuid,
 }
 
+/// In which direction a list runs.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Order {
+    /// Oldest first.
+    #[default]
+    Ascending,
+    /// Newest first.
+    Descending,
+}
+
+impl Order {
+    /// The word that the wire uses.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ascending => "asc",
+            Self::Descending => "desc",
+        }
+    }
+
+    /// Reads [`Self::as_str`] back.
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Ascending, Self::Descending].into_iter().find(|order| order.as_str() == text)
+    }
+}
+
+/// How many bytes of content one page may hold. A page that would hold more ends earlier.
+pub const PAGE_BYTES: usize = 8 * 1024 * 1024;
+
+/// How many of the rows with these weights, in bytes, fit into `budget`, which is
+/// [`PAGE_BYTES`] for a whole page; at least one, so that a reader always comes further.
+pub fn fitting(budget: usize, weights: impl IntoIterator<Item = usize>) -> usize {
+    let mut sum = 0_usize;
+    let fits = |weight: &usize| {
+        let first = sum == 0;
+        sum = sum.saturating_add((*weight).max(1));
+        first || sum <= budget
+    };
+    weights.into_iter().take_while(fits).count()
+}
+
 /// Which part of a list is wanted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Slice {
@@ -99,8 +139,47 @@ impl<T> Page<T> {
         Self { rows, next, total }
     }
 
+    /// Builds a page from the rows that it holds; `more` tells whether any follow.
+    pub fn part(rows: Vec<T>, more: bool, total: Option<u64>, position: impl Fn(&T) -> Position) -> Self {
+        let next = if more { rows.last().map(position) } else { None };
+        Self { rows, next, total }
+    }
+
+    /// Whether the page ended before it had the rows that were asked for, because they weigh too
+    /// much. Who goes on by cursor misses nothing; who counts pages would.
+    pub fn is_cut(&self, request: PageRequest) -> bool {
+        self.next.is_some() && self.rows.len() < request.slice.limit() as usize
+    }
+
     /// The same page with other rows.
     pub fn map<U>(self, convert: impl FnMut(T) -> U) -> Page<U> {
         Page { rows: self.rows.into_iter().map(convert).collect(), next: self.next, total: self.total }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_ends_before_it_weighs_too_much() {
+        const HALF: usize = PAGE_BYTES / 2;
+        assert_eq!(fitting(PAGE_BYTES, []), 0);
+        assert_eq!(fitting(PAGE_BYTES, [0, 0, 0]), 3);
+        assert_eq!(fitting(PAGE_BYTES, [HALF, HALF]), 2, "exactly as much as may be");
+        assert_eq!(fitting(PAGE_BYTES, [HALF, HALF, 0]), 2);
+        assert_eq!(fitting(PAGE_BYTES, [HALF + 1, HALF, 1]), 1);
+        assert_eq!(fitting(PAGE_BYTES, [3 * PAGE_BYTES, 0]), 1, "a single row always fits");
+        assert_eq!(fitting(PAGE_BYTES, [usize::MAX, usize::MAX]), 1);
+    }
+
+    #[test]
+    fn a_cut_page_is_told_from_a_full_and_a_last_one() {
+        let request = PageRequest { slice: Slice::After { after: None, limit: 3 }, count: false };
+        let position = |key: &i64| Position { key: *key, id: Uuid::nil() };
+        assert!(Page::part(vec![1, 2], true, None, position).is_cut(request));
+        assert!(!Page::part(vec![1, 2, 3], true, None, position).is_cut(request));
+        assert!(!Page::part(vec![1, 2], false, None, position).is_cut(request));
+        assert_eq!(Page::part(vec![1, 2], true, None, position).next.map(|next| next.key), Some(2));
     }
 }

@@ -49,6 +49,7 @@ fn name(event: &DomainEvent) -> String {
         DomainEvent::ContactRequestUpdated { request } => format!("request {}", request.status.as_str()),
         DomainEvent::ContactAdded { contact } => format!("contact added: {}", contact.contact.with.handle),
         DomainEvent::ContactRemoved { owner, .. } => format!("contact removed: {:?}", owner.kind()),
+        DomainEvent::RoomUpdated { chat, .. } => format!("room updated: {}", chat.display_title()),
         DomainEvent::ActivityChanged { activity, .. } => format!("working: {}", activity.working),
     }
 }

@@ -1,7 +1,7 @@
 //! Every path of the agent interface.
 
 use actix_web::middleware::from_fn;
-use actix_web::web::{self, delete, get, post, resource};
+use actix_web::web::{self, delete, get, patch, post, resource};
 use http_wire::auth::agents_only;
 
 use crate::{account, activity, chat, contact, message, participant, peer};
@@ -11,7 +11,7 @@ use crate::{account, activity, chat, contact, message, participant, peer};
 pub fn configure(config: &mut web::ServiceConfig) {
     let chats = web::scope("/chats")
         .service(resource("").route(get().to(chat::list)).route(post().to(chat::create)))
-        .service(resource("/{chat_id}").route(get().to(chat::find)))
+        .service(resource("/{chat_id}").route(get().to(chat::find)).route(patch().to(chat::rename)))
         .service(
             resource("/{chat_id}/participants")
                 .route(get().to(participant::list))

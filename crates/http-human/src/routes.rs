@@ -11,7 +11,12 @@ use crate::{account, chat, contact, generic, message, participant, peer};
 pub fn configure(config: &mut web::ServiceConfig) {
     let chats = web::scope("/chats")
         .service(resource("").route(get().to(chat::list)).route(post().to(chat::create)))
-        .service(resource("/{chat_id}").route(get().to(chat::find)).route(delete().to(chat::remove)))
+        .service(
+            resource("/{chat_id}")
+                .route(get().to(chat::find))
+                .route(patch().to(chat::rename))
+                .route(delete().to(chat::remove)),
+        )
         .service(
             resource("/{chat_id}/participants")
                 .route(get().to(participant::list))

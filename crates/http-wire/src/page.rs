@@ -4,6 +4,8 @@
 //! members stand in the metadata only for readers of the second style, because the list must be
 //! counted for them, and are left out, never null, for the first.
 
+use actix_web::HttpResponse;
+use actix_web::http::header::{HeaderName, HeaderValue};
 use domain::page::{Page, PageRequest, Slice};
 use serde::Serialize;
 
@@ -43,13 +45,25 @@ impl PageQuery {
         if self.numbered() {
             let size = rows(self.page_size.or(self.limit));
             let slice = Slice::Numbered { number: self.page.unwrap_or(1), size };
-            return Ok(Window { request: PageRequest { slice, count: true }, scope });
+            return Ok(Window { request: PageRequest { slice, count: true }, scope, numbers: true });
         }
         // Who says nothing may be of either style: a cursor to go on with, and the page members.
         let count = self.cursor.is_none() && self.limit.is_none();
         let after = self.cursor.map(|cursor| scope.decode(&cursor)).transpose()?;
         let slice = Slice::After { after, limit: rows(self.limit) };
-        Ok(Window { request: PageRequest { slice, count }, scope })
+        Ok(Window { request: PageRequest { slice, count }, scope, numbers: count })
+    }
+
+    /// The number of rows that a reader wants who names a place in the list by other means;
+    /// `None` if a cursor or a page is named as well.
+    pub fn limit_only(&self, default_rows: u32) -> Option<u32> {
+        let alone = self.cursor.is_none() && !self.numbered();
+        alone.then(|| self.limit.unwrap_or(default_rows).min(MAX_ROWS))
+    }
+
+    /// Whether the reader goes on from a cursor.
+    pub const fn continues(&self) -> bool {
+        self.cursor.is_some()
     }
 
     const fn numbered(&self) -> bool {
@@ -89,19 +103,57 @@ pub struct Window {
     /// What the store is asked for.
     pub request: PageRequest,
     scope: CursorScope,
+    /// Whether the reader is told about page numbers.
+    numbers: bool,
 }
 
 impl Window {
+    /// The same part, with the number of all rows if it is the first.
+    pub fn with_total(mut self) -> Self {
+        self.request.count |= self.request.slice.after().is_none();
+        self
+    }
+
     /// What is said about the page that came of it.
+    ///
+    /// A page that ended early has no number: the next one by number would begin too late.
     pub fn metadata<T>(&self, page: &Page<T>) -> PageMetadata {
         let next_cursor = page.next.map(|position| self.scope.encode(position));
+        let numbered = self.numbers && !page.is_cut(self.request);
         PageMetadata {
             has_more: next_cursor.is_some(),
             limit: self.request.slice.limit(),
             next_cursor,
-            numbers: NumberedMetadata::of(self.request, page.total),
+            numbers: if numbered { NumberedMetadata::of(self.request, page.total) } else { None },
+            total_count: page.total.filter(|_| self.request.count && !numbered),
         }
     }
+
+    /// Refuses a page by number that does not hold all its rows, because they are too large for
+    /// one answer: a reader who goes on by number would never see the missing ones.
+    pub fn whole<T>(&self, page: &Page<T>) -> Result<(), ApiError> {
+        let numbered = matches!(self.request.slice, Slice::Numbered { .. });
+        if numbered && page.is_cut(self.request) { Err(too_heavy()) } else { Ok(()) }
+    }
+
+    /// Marks an answer to a reader of page numbers, which are on their way out (`rest` 1).
+    pub fn mark(&self, mut response: HttpResponse) -> HttpResponse {
+        if matches!(self.request.slice, Slice::Numbered { .. }) {
+            let headers = response.headers_mut();
+            headers.insert(HeaderName::from_static("deprecation"), HeaderValue::from_static("true"));
+            headers.insert(HeaderName::from_static("sunset"), HeaderValue::from_static(SUNSET));
+        }
+        response
+    }
+}
+
+/// From when on the public API plans to do without page numbers on lists that have cursors.
+const SUNSET: &str = "Thu, 01 Oct 2026 00:00:00 GMT";
+
+/// What a reader of page numbers is told whose page does not fit into one answer.
+pub fn too_heavy() -> ApiError {
+    let fault = "the page holds more than 8 MiB; ask for fewer rows, or go on by cursor";
+    ApiError::validation().with_detail("/page_size", fault)
 }
 
 /// Metadata of a list of both styles.
@@ -113,6 +165,16 @@ pub struct PageMetadata {
     next_cursor: Option<String>,
     #[serde(flatten)]
     numbers: Option<NumberedMetadata>,
+    /// Where it is wanted without page numbers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total_count: Option<u64>,
+}
+
+impl PageMetadata {
+    /// Of rows that were found next to an anchor: a reader goes on with another anchor.
+    pub const fn anchored(limit: u32) -> Self {
+        Self { has_more: false, limit, next_cursor: None, numbers: None, total_count: None }
+    }
 }
 
 /// Metadata of page numbers.

@@ -10,6 +10,9 @@ use actix_web::{FromRequest, HttpRequest};
 use crate::error::ApiError;
 use crate::strict_json::{Faults, Told};
 
+/// The most items of one parameter that are looked at; no parameter has so many to choose from.
+const MAX_ITEMS: usize = 100;
+
 /// What can be read from a query string.
 pub trait FromQuery: Sized + 'static {
     /// Takes every known parameter from `query`, telling it what is wrong; nothing is returned
@@ -77,6 +80,29 @@ impl QueryReader {
     ) -> Result<Option<T>, Told> {
         let text = self.text(name)?;
         text.map(|text| parse(&text).ok_or_else(|| self.fault(name, fault))).transpose()
+    }
+
+    /// The parameter's items, in the order in which they are given: separated by commas, or as
+    /// the parameter repeated, or both. Each is read by `parse`; the pointer of a fault names the
+    /// item's place.
+    pub fn items<T>(
+        &mut self,
+        name: &str,
+        fault: &str,
+        parse: impl Fn(&str) -> Option<T>,
+    ) -> Result<Vec<T>, Told> {
+        let given = self.parameters.extract_if(.., |(given, _)| given == name).map(|(_, value)| value);
+        let given = given.collect::<Vec<_>>();
+        let texts = given.iter().flat_map(|value| value.split(',')).take(MAX_ITEMS);
+        let mut told = None;
+        let mut items = Vec::new();
+        for (place, text) in texts.enumerate() {
+            match parse(text) {
+                Some(item) => items.push(item),
+                None => told = Some(self.fault(&format!("{name}/{place}"), fault)),
+            }
+        }
+        told.map_or(Ok(items), Err)
     }
 
     /// `true` or `false`.

@@ -87,7 +87,13 @@ impl Wiring {
                 ids.clone(),
                 keys,
             )),
-            chats: Arc::new(ChatService::new(store.clone(), events.clone(), clock.clone(), ids.clone())),
+            chats: Arc::new(ChatService::new(
+                store.clone(),
+                events.clone(),
+                clock.clone(),
+                ids.clone(),
+                hub.clone(),
+            )),
             messages: Arc::new(MessageService::new(
                 store.clone(),
                 store.clone(),

@@ -159,11 +159,11 @@ impl World {
 
     fn build(stores: Stores, events: Arc<dyn EventPublisher>, publisher: Arc<RecordingPublisher>) -> Self {
         let Stores { accounts, chats, messages, deliveries, peers, contacts, .. } = stores.clone();
-        let presence = Arc::<FixedPresence>::default();
         let fixed = Arc::new(FixedClock::at(Timestamp::from_micros(NOON)));
         let clock: Arc<dyn Clock> = fixed.clone();
         let ids: Arc<dyn IdGenerator> = Arc::new(SequentialIds::default());
         let keys: Arc<dyn KeyMint> = Arc::new(FixedMint::default());
+        let presence = Arc::<FixedPresence>::default();
         let (messages_chats, deliveries_chats, activity_chats) =
             (chats.clone(), chats.clone(), chats.clone());
         Self {
@@ -177,7 +177,7 @@ impl World {
                 clock.clone(),
                 ids.clone(),
             )),
-            presence,
+            presence: presence.clone(),
             stores,
             tokens: Arc::new(TokenService::new(accounts.clone(), clock.clone(), Arc::new(PlainTokens))),
             accounts: Arc::new(AccountService::new(
@@ -187,7 +187,7 @@ impl World {
                 ids.clone(),
                 keys,
             )),
-            chats: Arc::new(ChatService::new(chats, events.clone(), clock.clone(), ids.clone())),
+            chats: Arc::new(ChatService::new(chats, events.clone(), clock.clone(), ids.clone(), presence)),
             messages: Arc::new(MessageService::new(
                 messages,
                 messages_chats,

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use domain::caller::Caller;
+use domain::chat::Participant;
 use domain::contact::ContactOf;
 use domain::event::DomainEvent;
 use domain::id::{AgentId, ChatId, ParticipantId, UserId};
@@ -68,12 +69,43 @@ pub struct Hub {
 /// Who listens to one topic.
 type Listeners = HashMap<SocketId, Listener>;
 
-#[derive(Clone)]
 struct Listener {
     who: ParticipantId,
     ticket: Ticket,
     inbox: Inbox,
+    stay: Stay,
 }
+
+/// As what somebody listens to a room.
+#[derive(Debug)]
+enum Stay {
+    /// The store is being asked; these agents left the room since.
+    Asked { gone: Vec<AgentId> },
+    /// As a participant; or the topic is none of a room.
+    Own,
+    /// As the owner of these agents, for as long as one of them is in the room.
+    Observer { agents: Vec<AgentId> },
+}
+
+impl Stay {
+    /// An agent has left the room. Whether the stay ends with it.
+    fn ends_without(&mut self, agent: AgentId) -> bool {
+        match self {
+            Self::Asked { gone } => {
+                gone.push(agent);
+                false
+            }
+            Self::Own => false,
+            Self::Observer { agents } => {
+                agents.retain(|own| *own != agent);
+                agents.is_empty()
+            }
+        }
+    }
+}
+
+/// Where an event is to be put.
+type Ear = (Ticket, Inbox);
 
 #[derive(Default)]
 struct Sockets {
@@ -162,9 +194,10 @@ impl Hub {
     }
 
     /// The listeners of a topic that `chosen` picks.
-    fn listeners(&self, topic: Topic, chosen: impl Fn(&Listener) -> bool) -> Vec<Listener> {
+    fn listeners(&self, topic: Topic, chosen: impl Fn(&Listener) -> bool) -> Vec<Ear> {
         self.shard(topic).get(&topic).map_or_else(Vec::new, |listeners| {
-            listeners.values().filter(|listener| chosen(listener)).cloned().collect()
+            let chosen = listeners.values().filter(|listener| chosen(listener));
+            chosen.map(|listener| (listener.ticket, listener.inbox.clone())).collect()
         })
     }
 
@@ -203,7 +236,7 @@ impl Hub {
     }
 
     /// Ends the stays on a room's topics of those whom `chosen` picks.
-    fn end(&self, chat: ChatId, chosen: impl Fn(&Listener) -> bool) {
+    fn end(&self, chat: ChatId, mut chosen: impl FnMut(&mut Listener) -> bool) {
         for topic in Topic::of_room(chat) {
             let mut shard = self.shard(topic);
             let Some(listeners) = shard.get_mut(&topic) else { continue };
@@ -221,13 +254,42 @@ impl Hub {
     }
 }
 
-fn push(topic: Topic, listeners: &[Listener], make: impl FnOnce() -> Payload) {
+fn push(topic: Topic, listeners: &[Ear], make: impl FnOnce() -> Payload) {
     if listeners.is_empty() {
         return;
     }
     let payload = Arc::new(make());
-    for listener in listeners {
-        listener.inbox.event(topic, listener.ticket, payload.clone());
+    for (ticket, inbox) in listeners {
+        inbox.event(topic, *ticket, payload.clone());
+    }
+}
+
+impl Hub {
+    /// Somebody came: an owner who observes the room does so through this agent as well, and a
+    /// user who observed it takes part from now on.
+    fn joined(&self, chat: ChatId, participant: &Participant) {
+        let came = participant.id.agent();
+        for topic in Topic::of_room(chat) {
+            let mut shard = self.shard(topic);
+            for listener in shard.get_mut(&topic).into_iter().flat_map(HashMap::values_mut) {
+                let owns = listener.who.user().is_some() && listener.who.user() == participant.owner;
+                match (&mut listener.stay, came) {
+                    (Stay::Observer { agents }, Some(agent)) if owns => agents.push(agent),
+                    (stay @ Stay::Observer { .. }, None) if listener.who == participant.id => {
+                        *stay = Stay::Own;
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// Somebody left: nobody listens as them any longer, nor through them alone.
+    fn left(&self, chat: ChatId, who: ParticipantId) {
+        self.end(chat, |listener| {
+            let through = who.agent().is_some_and(|agent| listener.stay.ends_without(agent));
+            listener.who == who || through
+        });
     }
 }
 
@@ -266,11 +328,12 @@ impl EventPublisher for Hub {
                 self.tell(rooms_of(from), || payload::room_removed(&chat, removed_at));
             }
             DomainEvent::ParticipantAdded { chat_id, participant } => {
+                self.joined(chat_id, &participant);
                 self.tell(Topic::RoomParticipants(chat_id), || payload::participant_added(&participant));
             }
             DomainEvent::ParticipantRemoved { chat_id, participant } => {
                 self.tell(Topic::RoomParticipants(chat_id), || payload::participant_removed(&participant));
-                self.end(chat_id, |listener| listener.who == participant.id);
+                self.left(chat_id, participant.id);
             }
             DomainEvent::RoomDeleted { chat_id } => {
                 self.tell(Topic::RoomParticipants(chat_id), || payload::room_deleted(chat_id));
@@ -304,6 +367,11 @@ impl EventPublisher for Hub {
             }
             DomainEvent::ContactRemoved { owner, id } => {
                 self.tell(contacts_of(owner), || payload::contact_removed(id));
+            }
+            DomainEvent::RoomUpdated { to, chat, details } => {
+                for user in to {
+                    self.tell(Topic::UserRooms(user), || payload::room_updated(&chat, &details));
+                }
             }
             DomainEvent::ActivityChanged { chat_id, activity } => {
                 self.tell_users(Topic::RoomActivity(chat_id), || payload::activity(chat_id, activity));

@@ -2,13 +2,13 @@
 
 use domain::account::Agent;
 use domain::activity::AgentActivity;
-use domain::chat::{Chat, Participant, Role};
+use domain::chat::{Chat, ChatDetails, Participant, Role};
 use domain::contact::{Contact, ContactRequest};
 use domain::id::{AgentId, ChatId, ContactId, ParticipantKind};
 use domain::message::Message;
 use domain::time::Timestamp;
 use http_wire::view::{
-    AgentView, ChatView, ContactRequestView, MessageView, ParticipantView, RequestStepView, Shown,
+    AgentView, ChatView, ContactRequestView, MessageView, ParticipantView, RequestStepView, RoomView, Shown,
 };
 use serde::Serialize;
 
@@ -61,6 +61,11 @@ pub(crate) fn room_removed(chat: &Chat, removed_at: Timestamp) -> Payload {
         "room_removed",
         &RoomContent { chat, participant_role: None, removed_at: Some(Shown(removed_at)) },
     )
+}
+
+/// The room's row in a human's list, to take the place of the old one.
+pub(crate) fn room_updated(chat: &Chat, details: &ChatDetails) -> Payload {
+    payload("room_updated", &RoomView::new(chat, details, details.work))
 }
 
 #[derive(Serialize)]

@@ -7,7 +7,7 @@ use std::time::Duration;
 use actix_http::ws::{CloseCode, ProtocolError};
 use actix_web::error::PayloadError;
 use actix_ws::{AggregatedMessage, AggregatedMessageStream};
-use domain::chat::ReadChatError;
+use domain::chat::{ReadChatError, Standing};
 use futures_util::StreamExt;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep_until};
@@ -100,7 +100,10 @@ impl Socket {
         let topic = join.topic;
         let ticket = self.claim.subscribe(topic);
         let verdict = match self.enter(&join).await {
-            Ok(()) => Verdict::Granted { response: self.snapshot(topic), ticket },
+            Ok(standing) => {
+                self.claim.settle(topic, ticket, &standing);
+                Verdict::Granted { response: self.snapshot(topic), ticket }
+            }
             Err(reason) => {
                 self.claim.unsubscribe(topic, ticket);
                 Verdict::Refused(reason)
@@ -114,10 +117,11 @@ impl Socket {
         Flow::Goes
     }
 
-    async fn enter(&self, join: &PendingJoin) -> Result<(), &'static str> {
-        let Some(room) = join.room else { return Ok(()) };
+    /// How the caller stands to the room of a topic that is one's.
+    async fn enter(&self, join: &PendingJoin) -> Result<Standing, &'static str> {
+        let Some(room) = join.room else { return Ok(Standing::default()) };
         match self.context.chats.enter(self.machine.caller(), room).await {
-            Ok(()) => Ok(()),
+            Ok(standing) => Ok(standing),
             Err(ReadChatError::ChatNotFound) => Err("unauthorized"),
             Err(ReadChatError::Store(error)) => {
                 tracing::warn!(error = %error, "a join could not be decided");

@@ -46,7 +46,7 @@ pub enum Access {
     Granted,
     /// Not this caller.
     Denied,
-    /// This caller, if it takes part in the room.
+    /// This caller, if it takes part in the room or owns an agent that does.
     Participant(ChatId),
 }
 

@@ -100,6 +100,7 @@ fn leave_all_on(
             handle: agent.handle.as_str().to_owned(),
             description: Some(agent.description.clone()),
             is_external: Some(agent.kind.is_external()),
+            owner: Some(agent.owner),
             role: row::word(&role, Role::parse)?,
             status: row::word(&status, ParticipantStatus::parse)?,
             joined_at: row::time(joined_at),

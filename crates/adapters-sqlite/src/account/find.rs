@@ -1,13 +1,11 @@
 //! Looking up keys, users and agents.
 
-use diesel::dsl::count_star;
 use diesel::prelude::*;
 use diesel::sql_types::{Binary, Nullable};
 use diesel::sqlite::SqliteConnection;
 use domain::account::{Agent, KeyDigest, StoredKey, User};
 use domain::caller::{AgentCaller, Caller, UserCaller};
 use domain::id::{AgentId, OrganizationId, UserId};
-use domain::page::{Page, PageRequest, Position};
 
 use super::row::{AgentRow, UserRow};
 use crate::error::Fault;
@@ -82,37 +80,4 @@ pub(super) fn agent_on(connection: &mut SqliteConnection, id: AgentId) -> Result
         .first(connection)
         .optional()?;
     found.map(AgentRow::into_agent).transpose()
-}
-
-pub(super) fn agents_on(
-    connection: &mut SqliteConnection,
-    owner: UserId,
-    page: PageRequest,
-) -> Result<Page<Agent>, Fault> {
-    let registered = agents::table
-        .filter(agents::owner_id.eq(row::bytes(owner.uuid())))
-        .filter(agents::deleted_at.is_null());
-    let total = if page.count {
-        Some(registered.clone().select(count_star()).first::<i64>(connection)?)
-    } else {
-        None
-    };
-    let mut rows = registered.select(AgentRow::as_select()).into_boxed();
-    if let Some(Position { key, id }) = page.slice.after() {
-        // The first condition says nothing new; it lets the index begin at the right place.
-        rows = rows.filter(agents::created_at.le(key));
-        let older = agents::created_at.lt(key);
-        rows = rows.filter(older.or(agents::created_at.eq(key).and(agents::id.lt(row::bytes(id)))));
-    }
-    let rows = rows
-        .order((agents::created_at.desc(), agents::id.desc()))
-        .limit(i64::from(page.slice.limit()) + 1)
-        .offset(page.slice.offset())
-        .load(connection)?;
-    let rows = rows.into_iter().map(AgentRow::into_agent).collect::<Result<Vec<_>, _>>()?;
-    let total = total.map(i64::cast_unsigned);
-    Ok(Page::from_overfetch(rows, page, total, |agent| Position {
-        key: agent.created_at.micros(),
-        id: agent.id.uuid(),
-    }))
 }

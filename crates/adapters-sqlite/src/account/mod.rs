@@ -3,6 +3,7 @@
 mod create_user;
 mod delete_agent;
 mod find;
+mod list_agents;
 mod register_agent;
 pub(crate) mod row;
 #[cfg(test)]
@@ -14,9 +15,9 @@ use std::convert::Infallible;
 use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
 use domain::account::{
-    AccountRepository, Agent, CreateUserRefused, DeleteAgent, DeleteAgentRefused, DeletedAgent, KeyDigest,
-    MarkAgent, NewAgent, NewUser, RegisterRefused, StoredKey, UpdateAgent, UpdateAgentRefused, UpdateUser,
-    User, UserHandle,
+    AccountRepository, Agent, AgentListing, CreateUserRefused, DeleteAgent, DeleteAgentRefused, DeletedAgent,
+    KeyDigest, MarkAgent, NewAgent, NewUser, RegisterRefused, StoredKey, UpdateAgent, UpdateAgentRefused,
+    UpdateUser, User, UserHandle,
 };
 use domain::id::{AgentId, UserId};
 use domain::page::{Page, PageRequest};
@@ -110,7 +111,12 @@ impl AccountRepository for SqliteStore {
         self.read(move |connection| find::agent_on(connection, id)).await
     }
 
-    async fn list_agents(&self, owner: UserId, page: PageRequest) -> Result<Page<Agent>, StoreError> {
-        self.read(move |connection| find::agents_on(connection, owner, page)).await
+    async fn list_agents(
+        &self,
+        owner: UserId,
+        listing: AgentListing,
+        page: PageRequest,
+    ) -> Result<Page<Agent>, StoreError> {
+        self.read(move |connection| list_agents::agents_on(connection, owner, &listing, page)).await
     }
 }

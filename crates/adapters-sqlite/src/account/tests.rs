@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use diesel::connection::SimpleConnection;
-use domain::account::{AccountRepository, AuthenticateError};
+use domain::account::{AccountRepository, AgentListing, AuthenticateError};
 use domain::page::{PageRequest, Slice};
 use testkit::{Stores, World};
 
@@ -43,7 +43,7 @@ async fn a_deleted_agent_is_gone_but_its_handle_stays_taken() {
     assert!(matches!(refused, Err(AuthenticateError::Unauthorized)), "{refused:?}");
     assert_eq!(store.find_agent(bot.id).await.unwrap(), None);
     let page = PageRequest { slice: Slice::Numbered { number: 1, size: 10 }, count: true };
-    let listed = store.list_agents(ann.id, page).await.unwrap();
+    let listed = store.list_agents(ann.id, AgentListing::default(), page).await.unwrap();
     assert_eq!((listed.rows.len(), listed.total), (0, Some(0)));
     let command =
         domain::chat::AddParticipantCommand { candidate: bot.id.uuid(), role: domain::chat::Role::Member };

@@ -5,7 +5,7 @@ use diesel::sqlite::SqliteConnection;
 use domain::chat::membership::{Candidate, decide_add};
 use domain::chat::{AddParticipant, AddRefused, AddedParticipant, ParticipantStatus};
 
-use super::row::{chat_on, membership_on, participants_on};
+use super::row::{account_on, chat_on, membership_on, participants_on};
 use crate::error::Fault;
 use crate::peer::ties_on;
 use crate::row;
@@ -36,6 +36,7 @@ pub(super) fn add_participant_on(
             participants::participant_id.eq(row::bytes(candidate.id.uuid())),
             participants::kind.eq(candidate.id.kind().as_str()),
             participants::chat_created_at.eq(chat.created_at.micros()),
+            participants::account_id.eq(account_on(connection, candidate.id)?),
             membership,
         ))
         .on_conflict((participants::chat_id, participants::participant_id))

@@ -5,6 +5,7 @@ use diesel::sqlite::SqliteConnection;
 use domain::chat::{Chat, CreateRefused, NewChat, ParticipantStatus, Role};
 use domain::idempotency::Verdict;
 
+use super::row::account_on;
 use crate::error::Fault;
 use crate::first_answer;
 use crate::row;
@@ -22,6 +23,7 @@ pub(super) fn create_on(
         }
     }
     let creator = new.creator;
+    let account = account_on(connection, new.creator)?;
     let chat = new.into_chat();
     let now = chat.created_at.micros();
     diesel::insert_into(chats::table)
@@ -45,6 +47,7 @@ pub(super) fn create_on(
             participants::status.eq(ParticipantStatus::Active.as_str()),
             participants::chat_created_at.eq(now),
             participants::joined_at.eq(now),
+            participants::account_id.eq(account),
         ))
         .execute(connection)?;
     Ok(Ok(chat))

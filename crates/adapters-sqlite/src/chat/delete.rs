@@ -2,9 +2,9 @@
 
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
-use domain::chat::{DeleteChat, DeleteRefused, DeletedChat, Role};
+use domain::chat::{DeleteChat, DeleteRefused, DeletedChat};
 
-use super::row::{chat_on, membership_on};
+use super::row::{chat_on, standing_on};
 use crate::error::Fault;
 use crate::row;
 use crate::schema::{chats, participants};
@@ -13,13 +13,12 @@ pub(super) fn delete_on(
     connection: &mut SqliteConnection,
     command: &DeleteChat,
 ) -> Result<Result<DeletedChat, DeleteRefused>, Fault> {
-    let membership = membership_on(connection, command.by.participant(), command.chat)?;
-    let (Some((role, _)), Some(chat)) = (membership, chat_on(connection, command.chat)?) else {
+    if let Err(refused) = standing_on(connection, command.by.participant(), command.chat)?.decide_delete() {
+        return Ok(Err(refused));
+    }
+    let Some(chat) = chat_on(connection, command.chat)? else {
         return Ok(Err(DeleteRefused::ChatNotFound));
     };
-    if role != Role::Owner {
-        return Ok(Err(DeleteRefused::NotOwner));
-    }
     let column = row::bytes(command.chat.uuid());
     let present = participants::table
         .filter(participants::chat_id.eq(&column))
@@ -29,6 +28,12 @@ pub(super) fn delete_on(
         .load::<(String, Vec<u8>)>(connection)?;
     let present =
         present.iter().map(|(kind, id)| row::participant_id(kind, id)).collect::<Result<Vec<_>, _>>()?;
+    // Nobody is in a deleted room, so that no list has to pass over it.
+    diesel::update(participants::table)
+        .filter(participants::chat_id.eq(&column))
+        .filter(participants::left_at.is_null())
+        .set(participants::left_at.eq(command.now.micros()))
+        .execute(connection)?;
     diesel::update(chats::table.find(&column))
         .set(chats::deleted_at.eq(command.now.micros()))
         .execute(connection)?;

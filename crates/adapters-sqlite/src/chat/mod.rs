@@ -3,18 +3,22 @@
 mod add_participant;
 mod create;
 mod delete;
+pub(crate) mod details;
+mod list;
 mod read;
 mod remove_participant;
+mod rename;
 pub(crate) mod row;
 
 use async_trait::async_trait;
 use diesel::prelude::*;
 use domain::chat::{
-    AddParticipant, AddRefused, AddedParticipant, Chat, ChatRepository, CreateRefused, DeleteChat,
-    DeleteRefused, DeletedChat, NewChat, ParticipantStatus, RemoveParticipant, RemoveRefused,
-    RemovedParticipant, Roster,
+    AddParticipant, AddRefused, AddedParticipant, Chat, ChatListing, ChatRepository, CreateRefused,
+    DeleteChat, DeleteRefused, DeletedChat, FoundChat, ListedChat, NewChat, ParticipantStatus,
+    RemoveParticipant, RemoveRefused, RemovedParticipant, RenameChat, RenameRefused, RenamedChat, Roster,
+    Standing,
 };
-use domain::id::{AgentId, ChatId, ParticipantId};
+use domain::id::{AgentId, ChatId, ParticipantId, UserId};
 use domain::page::{Page, PageRequest};
 use domain::store::{Announce, StoreError};
 
@@ -37,8 +41,27 @@ impl ChatRepository for SqliteStore {
         self.read(move |connection| read::find_on(connection, viewer, chat)).await
     }
 
-    async fn list(&self, viewer: ParticipantId, page: PageRequest) -> Result<Page<Chat>, StoreError> {
-        self.read(move |connection| read::list_on(connection, viewer, page)).await
+    async fn find_with_details(
+        &self,
+        viewer: UserId,
+        chat: ChatId,
+        count_messages: bool,
+    ) -> Result<Option<FoundChat>, StoreError> {
+        self.read(move |connection| read::find_with_details_on(connection, viewer, chat, count_messages))
+            .await
+    }
+
+    async fn list(
+        &self,
+        viewer: ParticipantId,
+        listing: ChatListing,
+        page: PageRequest,
+    ) -> Result<Page<ListedChat>, StoreError> {
+        self.read(move |connection| list::list_on(connection, viewer, listing, page)).await
+    }
+
+    async fn standing(&self, viewer: ParticipantId, chat: ChatId) -> Result<Standing, StoreError> {
+        self.read(move |connection| row::standing_on(connection, viewer, chat)).await
     }
 
     async fn membership(
@@ -74,6 +97,15 @@ impl ChatRepository for SqliteStore {
             remove_participant::remove_participant_on(connection, &command)
         };
         self.change(work, |removed| announce.tell(removed)).await
+    }
+
+    async fn rename(
+        &self,
+        command: RenameChat,
+        announce: Announce<RenamedChat>,
+    ) -> Result<Result<RenamedChat, RenameRefused>, StoreError> {
+        let work = move |connection: &mut SqliteConnection| rename::rename_on(connection, &command);
+        self.change(work, |renamed| announce.tell(renamed)).await
     }
 
     async fn delete(

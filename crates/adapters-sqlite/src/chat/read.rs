@@ -1,57 +1,47 @@
-//! Reading rooms and rosters.
+//! Reading one room, and rosters.
 
 use diesel::dsl::count_star;
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
-use domain::chat::{Chat, Roster};
-use domain::id::{ChatId, ParticipantId};
-use domain::page::{Page, PageRequest, Position};
+use domain::chat::{Chat, FoundChat, Roster};
+use domain::id::{ChatId, ParticipantId, UserId};
+use domain::message::MessageKind;
 
-use super::row::{ChatRow, chat_on, membership_on, participants_on};
+use super::details::details_on;
+use super::row::{chat_on, participants_on, standing_on};
 use crate::error::Fault;
 use crate::row;
-use crate::schema::{chats, participants};
+use crate::schema::messages;
 
 pub(super) fn find_on(
     connection: &mut SqliteConnection,
     viewer: ParticipantId,
     chat: ChatId,
 ) -> Result<Option<Chat>, Fault> {
-    if membership_on(connection, viewer, chat)?.is_none() {
-        return Ok(None);
-    }
-    chat_on(connection, chat)
+    if standing_on(connection, viewer, chat)?.may_read() { chat_on(connection, chat) } else { Ok(None) }
 }
 
-/// Runs along the index of the viewer's memberships, which carries the room's creation time.
-pub(super) fn list_on(
+pub(super) fn find_with_details_on(
     connection: &mut SqliteConnection,
-    viewer: ParticipantId,
-    page: PageRequest,
-) -> Result<Page<Chat>, Fault> {
-    let joined = participants::table
-        .inner_join(chats::table)
-        .filter(participants::participant_id.eq(row::bytes(viewer.uuid())))
-        .filter(participants::left_at.is_null())
-        .filter(chats::deleted_at.is_null());
-    let total =
-        if page.count { Some(joined.clone().select(count_star()).first::<i64>(connection)?) } else { None };
-    let mut rows = joined.select(ChatRow::as_select()).into_boxed();
-    if let Some(Position { key, id }) = page.slice.after() {
-        let same_time = participants::chat_created_at.eq(key).and(participants::chat_id.lt(row::bytes(id)));
-        rows = rows.filter(participants::chat_created_at.le(key));
-        rows = rows.filter(participants::chat_created_at.lt(key).or(same_time));
-    }
-    let rows = rows
-        .order((participants::chat_created_at.desc(), participants::chat_id.desc()))
-        .limit(i64::from(page.slice.limit()) + 1)
-        .offset(page.slice.offset())
-        .load(connection)?;
-    let rows = rows.into_iter().map(ChatRow::into_chat).collect::<Result<Vec<_>, _>>()?;
-    Ok(Page::from_overfetch(rows, page, total.map(i64::cast_unsigned), |chat| Position {
-        key: chat.created_at.micros(),
-        id: chat.id.uuid(),
-    }))
+    viewer: UserId,
+    id: ChatId,
+    count_messages: bool,
+) -> Result<Option<FoundChat>, Fault> {
+    let Some(chat) = find_on(connection, ParticipantId::User(viewer), id)? else { return Ok(None) };
+    let details = details_on(connection, &[id])?.remove(&id).unwrap_or_default();
+    let message_counts = if count_messages { Some(counts_on(connection, id)?) } else { None };
+    Ok(Some(FoundChat { chat, details, message_counts }))
+}
+
+/// Along the index of the kinds, without looking at any message.
+fn counts_on(connection: &mut SqliteConnection, chat: ChatId) -> Result<Vec<(MessageKind, u64)>, Fault> {
+    let counts = messages::table
+        .filter(messages::chat_id.eq(row::bytes(chat.uuid())))
+        .group_by(messages::kind)
+        .select((messages::kind, count_star()))
+        .load::<(String, i64)>(connection)?;
+    let counts = counts.into_iter();
+    counts.map(|(kind, count)| Ok((row::word(&kind, MessageKind::parse)?, count.cast_unsigned()))).collect()
 }
 
 pub(super) fn roster_on(
@@ -59,7 +49,7 @@ pub(super) fn roster_on(
     viewer: ParticipantId,
     chat: ChatId,
 ) -> Result<Option<Roster>, Fault> {
-    if membership_on(connection, viewer, chat)?.is_none() {
+    if !standing_on(connection, viewer, chat)?.may_read() {
         return Ok(None);
     }
     Ok(Some(Roster { chat, participants: participants_on(connection, chat, None)? }))

@@ -1,7 +1,7 @@
 //! Rooms and memberships as rows.
 
 use diesel::prelude::*;
-use domain::chat::{Chat, ChatKind, ChatStatus, Participant, ParticipantStatus, Role};
+use domain::chat::{Chat, ChatKind, ChatStatus, Membership, Participant, ParticipantStatus, Role, Standing};
 use domain::id::{ChatId, ParticipantId, ParticipantKind};
 
 use crate::error::Fault;
@@ -66,19 +66,81 @@ pub(crate) fn membership_on(
     Ok(Some((row::word(&role, Role::parse)?, row::word(&status, ParticipantStatus::parse)?)))
 }
 
-#[derive(Queryable)]
-pub(crate) struct ParticipantRow {
+/// How somebody stands to a room that is not deleted.
+pub(crate) fn standing_on(
+    connection: &mut SqliteConnection,
+    viewer: ParticipantId,
+    chat: ChatId,
+) -> Result<Standing, Fault> {
+    let ParticipantId::User(user) = viewer else {
+        let own = membership_on(connection, viewer, chat)?;
+        let own = own.map(|(role, status)| Membership { role, status });
+        return Ok(Standing { own, agents: Vec::new() });
+    };
+    let rows = participants::table
+        .inner_join(chats::table)
+        .filter(participants::chat_id.eq(row::bytes(chat.uuid())))
+        .filter(participants::account_id.eq(row::bytes(user.uuid())))
+        .filter(participants::left_at.is_null())
+        .filter(chats::deleted_at.is_null())
+        .select(StandingRow::as_select())
+        .order(participants::participant_id)
+        .load(connection)?;
+    let mut standing = Standing::default();
+    rows.into_iter().try_for_each(|row| row.add_to(&mut standing))?;
+    Ok(standing)
+}
+
+/// A membership of a user or of an own agent.
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = participants)]
+pub(crate) struct StandingRow {
+    pub(crate) chat_id: Vec<u8>,
     participant_id: Vec<u8>,
     kind: String,
     role: String,
     status: String,
-    joined_at: i64,
-    user: Option<(String, String, String)>,
-    agent: Option<(String, String, String, String)>,
+}
+
+impl StandingRow {
+    pub(crate) fn add_to(self, standing: &mut Standing) -> Result<(), Fault> {
+        let role = row::word(&self.role, Role::parse)?;
+        match row::participant_id(&self.kind, &self.participant_id)? {
+            ParticipantId::User(_) => {
+                let status = row::word(&self.status, ParticipantStatus::parse)?;
+                standing.own = Some(Membership { role, status });
+            }
+            ParticipantId::Agent(agent) => standing.agents.push((agent, role)),
+        }
+        Ok(())
+    }
+}
+
+/// The user who answers for somebody, as it stands in the column `account_id`.
+pub(crate) fn account_on(connection: &mut SqliteConnection, who: ParticipantId) -> Result<Vec<u8>, Fault> {
+    let id = row::bytes(who.uuid());
+    match who {
+        ParticipantId::User(_) => Ok(id),
+        ParticipantId::Agent(_) => Ok(agents::table.find(id).select(agents::owner_id).first(connection)?),
+    }
+}
+
+#[derive(Queryable)]
+pub(crate) struct ParticipantRow {
+    pub(crate) participant_id: Vec<u8>,
+    pub(crate) kind: String,
+    pub(crate) role: String,
+    pub(crate) status: String,
+    pub(crate) joined_at: i64,
+    pub(crate) account_id: Vec<u8>,
+    /// Handle, first name, last name.
+    pub(crate) user: Option<(String, String, String)>,
+    /// Handle, name, description, kind.
+    pub(crate) agent: Option<(String, String, String, String)>,
 }
 
 impl ParticipantRow {
-    fn into_participant(self) -> Result<Participant, Fault> {
+    pub(crate) fn into_participant(self) -> Result<Participant, Fault> {
         let id = row::participant_id(&self.kind, &self.participant_id)?;
         let (name, handle, description, is_external) = match (id.kind(), self.user, self.agent) {
             (ParticipantKind::User, Some((handle, first, last)), _) => {
@@ -89,12 +151,17 @@ impl ParticipantRow {
             }
             _ => return Err(Fault::Row(format!("the participant {id} without an account"))),
         };
+        let owner = match id {
+            ParticipantId::User(_) => None,
+            ParticipantId::Agent(_) => Some(row::user_id(&self.account_id)?),
+        };
         Ok(Participant {
             id,
             name,
             handle,
             description,
             is_external,
+            owner,
             role: row::word(&self.role, Role::parse)?,
             status: row::word(&self.status, ParticipantStatus::parse)?,
             joined_at: row::time(self.joined_at),
@@ -123,6 +190,7 @@ pub(crate) fn participants_on(
             participants::role,
             participants::status,
             participants::joined_at,
+            participants::account_id,
             (users::handle, users::first_name, users::last_name).nullable(),
             (agents::handle, agents::name, agents::description, agents::kind).nullable(),
         ))

@@ -3,16 +3,15 @@
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary};
 use diesel::sqlite::SqliteConnection;
-use domain::delivery::{DeliveryFilter, NextMessage, Order};
+use domain::delivery::{DeliveryFilter, NextMessage};
 use domain::id::{AgentId, ChatId, ParticipantId};
 use domain::message::Message;
-use domain::page::{Page, PageRequest, Slice};
+use domain::page::{Order, PAGE_BYTES, Page, PageRequest, Slice};
 
 use crate::chat::row::membership_on;
 use crate::error::Fault;
-use crate::message::load::{MessageRow, Records, messages_on, position};
+use crate::message::load::{Records, part_on, position};
 use crate::row;
-use crate::schema::messages;
 
 /// The deliveries that a filter chooses: which index to run along, and the condition.
 ///
@@ -52,8 +51,10 @@ pub(super) fn next_on(
         return Ok(None);
     };
     let first = PageRequest { slice: Slice::After { after: None, limit: 1 }, count: false };
-    let rows = rows_on(connection, agent, chat, DeliveryFilter::Open, Order::Ascending, first, 1)?;
-    let message = messages_on(connection, rows, Records::Of(agent))?.pop();
+    let places = places_on(connection, agent, chat, DeliveryFilter::Open, Order::Ascending, first)?;
+    let first = &places[..places.len().min(1)];
+    let (mut rows, _) = part_on(connection, chat, first, Order::Ascending, Records::Of(agent), PAGE_BYTES)?;
+    let message = rows.pop();
     Ok(Some(NextMessage { membership, message }))
 }
 
@@ -69,10 +70,12 @@ pub(super) fn list_on(
         return Ok(None);
     }
     let total = if page.count { Some(count_on(connection, agent, chat, filter)?) } else { None };
-    let limit = i64::from(page.slice.limit()) + 1;
-    let rows = rows_on(connection, agent, chat, filter, order, page, limit)?;
-    let rows = messages_on(connection, rows, Records::Of(agent))?;
-    Ok(Some(Page::from_overfetch(rows, page, total, position)))
+    let mut places = places_on(connection, agent, chat, filter, order, page)?;
+    let limit = page.slice.limit() as usize;
+    let more = places.len() > limit;
+    places.truncate(limit);
+    let (rows, cut) = part_on(connection, chat, &places, order, Records::Of(agent), PAGE_BYTES)?;
+    Ok(Some(Page::part(rows, more || cut, total, position)))
 }
 
 fn count_on(
@@ -93,15 +96,15 @@ fn count_on(
     Ok(counted.number.cast_unsigned())
 }
 
-fn rows_on(
+/// The places of a page's messages in the room, and one more.
+fn places_on(
     connection: &mut SqliteConnection,
     agent: AgentId,
     chat: ChatId,
     filter: DeliveryFilter,
     order: Order,
     page: PageRequest,
-    limit: i64,
-) -> Result<Vec<MessageRow>, Fault> {
+) -> Result<Vec<i64>, Fault> {
     let (index, condition) = chosen(filter);
     let (beyond, direction, start) = match order {
         Order::Ascending => (">", "ASC", 0),
@@ -116,20 +119,8 @@ fn rows_on(
         .bind::<Binary, _>(row::bytes(agent.uuid()))
         .bind::<Binary, _>(row::bytes(chat.uuid()))
         .bind::<BigInt, _>(page.slice.after().map_or(start, |after| after.key))
-        .bind::<BigInt, _>(limit)
+        .bind::<BigInt, _>(i64::from(page.slice.limit()) + 1)
         .bind::<BigInt, _>(page.slice.offset())
         .load::<Number>(connection)?;
-    // An agent that polls finds nothing most of the time.
-    if places.is_empty() {
-        return Ok(Vec::new());
-    }
-    let places = places.into_iter().map(|place| place.number).collect::<Vec<_>>();
-    let rows = messages::table
-        .filter(messages::chat_id.eq(row::bytes(chat.uuid())))
-        .filter(messages::sequence.eq_any(places))
-        .select(MessageRow::as_select());
-    Ok(match order {
-        Order::Ascending => rows.order(messages::sequence.asc()).load(connection)?,
-        Order::Descending => rows.order(messages::sequence.desc()).load(connection)?,
-    })
+    Ok(places.into_iter().map(|place| place.number).collect())
 }

@@ -9,9 +9,9 @@ use diesel::sql_types::{BigInt, Binary, Bool};
 use diesel::sqlite::SqliteConnection;
 use domain::id::{AgentId, ChatId, ParticipantId};
 use domain::message::Message;
-use domain::page::{Page, PageRequest};
+use domain::page::{Order, PAGE_BYTES, Page, PageRequest};
 
-use super::load::{MessageRow, Records, messages_on, position};
+use super::load::{Records, part_on, position};
 use crate::chat::row::membership_on;
 use crate::error::Fault;
 use crate::row;
@@ -67,14 +67,11 @@ pub(super) fn context_on(
         .bind::<BigInt, _>(i64::from(page.slice.limit()) + 1)
         .bind::<BigInt, _>(page.slice.offset())
         .load::<Place>(connection)?;
-    let sequences = sequences.into_iter().map(|place| place.sequence).collect::<Vec<_>>();
-
-    let rows = messages::table
-        .filter(messages::chat_id.eq(&chat_column))
-        .filter(messages::sequence.eq_any(sequences))
-        .order(messages::sequence)
-        .select(MessageRow::as_select())
-        .load(connection)?;
-    let rows = messages_on(connection, rows, Records::Of(agent))?;
-    Ok(Some(Page::from_overfetch(rows, page, total, position)))
+    let mut sequences = sequences.into_iter().map(|place| place.sequence).collect::<Vec<_>>();
+    let limit = page.slice.limit() as usize;
+    let more = sequences.len() > limit;
+    sequences.truncate(limit);
+    let (rows, cut) =
+        part_on(connection, chat, &sequences, Order::Ascending, Records::Of(agent), PAGE_BYTES)?;
+    Ok(Some(Page::part(rows, more || cut, total, position)))
 }

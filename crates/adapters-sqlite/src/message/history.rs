@@ -1,14 +1,16 @@
 //! All of a room, newest first.
 
-use diesel::dsl::count_star;
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::id::{ChatId, ParticipantId};
-use domain::message::{HistoryFilter, Message};
-use domain::page::{Page, PageRequest};
+use domain::message::{HistoryFilter, Kinds, Message};
+use domain::page::{Order, PAGE_BYTES, Page, PageRequest, Position};
+use domain::time::Timestamp;
+use uuid::Uuid;
 
-use super::load::{MessageRow, Records, messages_on, position};
-use crate::chat::row::membership_on;
+use super::load::{Records, part_on};
+use super::places::{Between, count_on, places_on};
+use crate::chat::row::standing_on;
 use crate::error::Fault;
 use crate::row;
 use crate::schema::{chats, messages};
@@ -20,45 +22,50 @@ pub(super) fn history_on(
     filter: HistoryFilter,
     page: PageRequest,
 ) -> Result<Option<Page<Message>>, Fault> {
-    if membership_on(connection, viewer, chat)?.is_none() {
+    if !standing_on(connection, viewer, chat)?.may_read() {
         return Ok(None);
     }
-    let total = if page.count { Some(count_on(connection, chat, filter)?) } else { None };
-    let mut rows = messages::table
-        .filter(messages::chat_id.eq(row::bytes(chat.uuid())))
-        .select(MessageRow::as_select())
-        .into_boxed();
-    if let Some(kind) = filter.kind {
-        rows = rows.filter(messages::kind.eq(kind.as_str()));
-    }
-    if let Some(since) = filter.since {
-        rows = rows.filter(messages::created_at.gt(since.micros()));
-    }
-    if let Some(after) = page.slice.after() {
-        rows = rows.filter(messages::sequence.lt(after.key));
-    }
-    let rows = rows
-        .order(messages::sequence.desc())
-        .limit(i64::from(page.slice.limit()) + 1)
-        .offset(page.slice.offset())
-        .load(connection)?;
-    let rows = messages_on(connection, rows, Records::All)?;
-    Ok(Some(Page::from_overfetch(rows, page, total, position)))
+    // A position carries the place behind which the list ends, so that who goes on need not say
+    // again since when.
+    let (floor, ceiling) = match page.slice.after() {
+        Some(Position { key, id }) => (i64::try_from(id.as_u128()).unwrap_or(i64::MAX), key),
+        None => (0, i64::MAX),
+    };
+    let floor = match filter.since {
+        Some(since) => floor.max(floor_on(connection, chat, since)?),
+        None => floor,
+    };
+    let kinds = filter.kinds;
+    let total = if page.count { Some(total_on(connection, chat, kinds, floor)?) } else { None };
+    let span = (i64::from(page.slice.limit()) + 1, page.slice.offset());
+    let part = Between(floor, ceiling);
+    let mut places = places_on(connection, chat, kinds, part, Order::Descending, span)?;
+    let limit = page.slice.limit() as usize;
+    let more = places.len() > limit;
+    places.truncate(limit);
+    let (rows, cut) = part_on(connection, chat, &places, Order::Descending, Records::All, PAGE_BYTES)?;
+    let end = Uuid::from_u128(u128::from(floor.cast_unsigned()));
+    Ok(Some(Page::part(rows, more || cut, total, |message| Position { key: message.sequence, id: end })))
 }
 
-/// Without a filter the room's sequence is the number of its messages.
-fn count_on(connection: &mut SqliteConnection, chat: ChatId, filter: HistoryFilter) -> Result<u64, Fault> {
-    let chat = row::bytes(chat.uuid());
-    if filter == HistoryFilter::default() {
-        let last = chats::table.find(chat).select(chats::last_sequence).first::<i64>(connection)?;
-        return Ok(last.cast_unsigned());
+/// The last place that was taken at `since` or before: times follow the room's order.
+fn floor_on(connection: &mut SqliteConnection, chat: ChatId, since: Timestamp) -> Result<i64, Fault> {
+    let first_after = messages::table
+        .filter(messages::chat_id.eq(row::bytes(chat.uuid())))
+        .filter(messages::created_at.gt(since.micros()))
+        .order((messages::created_at, messages::sequence))
+        .select(messages::sequence)
+        .first::<i64>(connection)
+        .optional()?;
+    Ok(first_after.map_or(i64::MAX, |place| place - 1))
+}
+
+/// The room's sequence has no gaps, so only chosen kinds have to be counted.
+fn total_on(connection: &mut SqliteConnection, chat: ChatId, kinds: Kinds, floor: i64) -> Result<u64, Fault> {
+    if kinds != Kinds::ALL {
+        return count_on(connection, chat, kinds, Between(floor, i64::MAX));
     }
-    let mut rows = messages::table.filter(messages::chat_id.eq(chat)).select(count_star()).into_boxed();
-    if let Some(kind) = filter.kind {
-        rows = rows.filter(messages::kind.eq(kind.as_str()));
-    }
-    if let Some(since) = filter.since {
-        rows = rows.filter(messages::created_at.gt(since.micros()));
-    }
-    Ok(rows.first::<i64>(connection)?.cast_unsigned())
+    let last =
+        chats::table.find(row::bytes(chat.uuid())).select(chats::last_sequence).first::<i64>(connection)?;
+    Ok(last.saturating_sub(floor).max(0).cast_unsigned())
 }

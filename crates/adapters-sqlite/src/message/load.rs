@@ -2,12 +2,16 @@
 
 use std::collections::HashMap;
 
+use diesel::dsl::sql;
 use diesel::prelude::*;
+use diesel::sql_types::{Binary, Nullable};
 use diesel::sqlite::SqliteConnection;
-use domain::delivery::{Attempt, AttemptNumber, AttemptStatus, Delivery, DeliveryStatus, SHOWN_ATTEMPTS};
+use domain::delivery::{
+    Attempt, AttemptNumber, AttemptStatus, Delivery, DeliveryStatus, SHOWN_ATTEMPTS, SHOWN_ERROR_BYTES,
+};
 use domain::id::{AgentId, MessageId, ParticipantKind, parse_uuid};
 use domain::message::{Mention, MentionKind, Message, MessageKind};
-use domain::page::Position;
+use domain::page::{Order, Position, fitting};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -47,6 +51,65 @@ pub(crate) fn position(message: &Message) -> Position {
     Position { key: message.sequence, id: Uuid::nil() }
 }
 
+/// Bytes of a message, of a delivery record and of a shown attempt in an answer, content aside;
+/// attempts are shown twice, with their errors.
+const MESSAGE_BYTES: usize = 500;
+const RECORD_BYTES: usize = 200;
+const ATTEMPT_BYTES: usize = 2 * (160 + SHOWN_ERROR_BYTES);
+
+/// The messages of a room at these places, in the order of `places`, which is the room's own or
+/// its reverse. Messages at the end that would weigh more than `budget` are not read; tells
+/// whether there were any.
+pub(crate) fn part_on(
+    connection: &mut SqliteConnection,
+    chat: domain::id::ChatId,
+    places: &[i64],
+    order: Order,
+    records: Records,
+    budget: usize,
+) -> Result<(Vec<Message>, bool), Fault> {
+    if places.is_empty() {
+        return Ok((Vec::new(), false));
+    }
+    let wanted = messages::table
+        .filter(messages::chat_id.eq(row::bytes(chat.uuid())))
+        .filter(messages::sequence.eq_any(places))
+        .select(MessageRow::as_select());
+    let mut rows = Vec::with_capacity(places.len());
+    // One by one, so that no more is in memory than the page may hold, and one message.
+    let mut bytes = 0;
+    let mut keep = |row: MessageRow| {
+        bytes += row.weight();
+        rows.push(row);
+        bytes <= budget
+    };
+    match order {
+        Order::Ascending => {
+            for row in wanted.order(messages::sequence.asc()).load_iter(connection)? {
+                if !keep(row?) {
+                    break;
+                }
+            }
+        }
+        Order::Descending => {
+            for row in wanted.order(messages::sequence.desc()).load_iter(connection)? {
+                if !keep(row?) {
+                    break;
+                }
+            }
+        }
+    }
+    let mut found = records_of(connection, &rows, records)?;
+    let weigh = |row: &MessageRow| {
+        let attempts = found.get(&row.id).into_iter().flatten().map(DeliveryRow::weight).sum::<usize>();
+        row.weight() + attempts
+    };
+    rows.truncate(fitting(budget, rows.iter().map(weigh)));
+    found.retain(|id, _| rows.iter().any(|row| row.id == *id));
+    let cut = rows.len() < places.len();
+    Ok((with_attempts_on(connection, rows, found, records)?, cut))
+}
+
 /// The messages of `rows`, in their order.
 pub(crate) fn messages_on(
     connection: &mut SqliteConnection,
@@ -56,16 +119,17 @@ pub(crate) fn messages_on(
     if rows.is_empty() {
         return Ok(Vec::new());
     }
-    let ids = rows.iter().map(|row| row.id.clone()).collect::<Vec<_>>();
-    let mut records = records_on(connection, &ids, records)?;
-    let with_records = |row: MessageRow| {
-        let deliveries = records.remove(&row.id).unwrap_or_default();
-        row.into_message(deliveries)
-    };
-    rows.into_iter().map(with_records).collect()
+    let found = records_of(connection, &rows, records)?;
+    with_attempts_on(connection, rows, found, records)
 }
 
 impl MessageRow {
+    /// About how many bytes of an answer it takes. Mentions show handles twice.
+    fn weight(&self) -> usize {
+        let metadata = self.metadata.as_ref().map_or(0, String::len);
+        MESSAGE_BYTES + self.content.len() + 2 * self.mentions.len() + metadata
+    }
+
     pub(crate) fn into_message(self, deliveries: Vec<Delivery>) -> Result<Message, Fault> {
         Ok(Message {
             id: row::message_id(&self.id)?,
@@ -91,23 +155,27 @@ pub(crate) struct DeliveryRow {
     agent_id: Vec<u8>,
     addressed: bool,
     status: String,
+    current_attempt: i32,
     delivered_at: Option<i64>,
     processed_at: Option<i64>,
 }
 
+/// An attempt with its whole error.
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = attempts)]
 pub(crate) struct AttemptRow {
-    message_id: Vec<u8>,
-    agent_id: Vec<u8>,
-    number: i32,
-    status: String,
-    started_at: i64,
-    completed_at: Option<i64>,
+    #[diesel(embed)]
+    head: AttemptHead,
     error: Option<String>,
 }
 
 impl DeliveryRow {
+    /// About how many bytes of an answer it takes.
+    fn weight(&self) -> usize {
+        let shown = u32::try_from(self.current_attempt).unwrap_or(0).min(SHOWN_ATTEMPTS);
+        RECORD_BYTES + shown as usize * ATTEMPT_BYTES
+    }
+
     pub(crate) fn into_delivery(self, attempts: Vec<Attempt>) -> Result<Delivery, Fault> {
         Ok(Delivery {
             agent: row::agent_id(&self.agent_id)?,
@@ -120,8 +188,8 @@ impl DeliveryRow {
     }
 }
 
-impl AttemptRow {
-    pub(crate) fn into_attempt(self) -> Result<Attempt, Fault> {
+impl AttemptHead {
+    fn into_attempt(self, error: Option<String>) -> Result<Attempt, Fault> {
         let number =
             u32::try_from(self.number).map_err(|_| Fault::Row(format!("the attempt {}", self.number)))?;
         Ok(Attempt {
@@ -129,47 +197,119 @@ impl AttemptRow {
             status: row::word(&self.status, AttemptStatus::parse)?,
             started_at: row::time(self.started_at),
             completed_at: self.completed_at.map(row::time),
-            error: self.error,
+            error,
         })
     }
 }
 
-/// The delivery records of messages, by message id; of each record the newest attempts.
-fn records_on(
+impl AttemptRow {
+    /// With the whole error.
+    pub(crate) fn into_attempt(self) -> Result<Attempt, Fault> {
+        self.head.into_attempt(self.error)
+    }
+}
+
+/// Delivery records by message id.
+type RecordRows = HashMap<Vec<u8>, Vec<DeliveryRow>>;
+
+/// The delivery records of messages.
+fn records_of(
     connection: &mut SqliteConnection,
-    ids: &[Vec<u8>],
+    rows: &[MessageRow],
     wanted: Records,
-) -> Result<HashMap<Vec<u8>, Vec<Delivery>>, Fault> {
-    let mut rows = deliveries::table
-        .filter(deliveries::message_id.eq_any(ids))
+) -> Result<RecordRows, Fault> {
+    let mut records = deliveries::table
+        .filter(deliveries::message_id.eq_any(rows.iter().map(|row| &row.id)))
         .select(DeliveryRow::as_select())
         .into_boxed();
-    let shown = i32::try_from(SHOWN_ATTEMPTS).unwrap_or(i32::MAX);
-    let mut tries = attempts::table
-        .inner_join(deliveries::table.on(
-            deliveries::message_id.eq(attempts::message_id).and(deliveries::agent_id.eq(attempts::agent_id)),
-        ))
-        .filter(attempts::message_id.eq_any(ids))
-        .filter(attempts::number.gt(deliveries::current_attempt - shown))
-        .select(AttemptRow::as_select())
-        .into_boxed();
     if let Records::Of(agent) = wanted {
-        let agent = row::bytes(agent.uuid());
-        rows = rows.filter(deliveries::agent_id.eq(agent.clone()));
-        tries = tries.filter(attempts::agent_id.eq(agent));
+        records = records.filter(deliveries::agent_id.eq(row::bytes(agent.uuid())));
     }
-    let mut by_delivery: HashMap<(Vec<u8>, Vec<u8>), Vec<Attempt>> = HashMap::new();
-    for mut attempt in tries.order(attempts::number).load::<AttemptRow>(connection)? {
-        let key = (std::mem::take(&mut attempt.message_id), std::mem::take(&mut attempt.agent_id));
-        by_delivery.entry(key).or_default().push(attempt.into_attempt()?);
-    }
-    let mut by_message: HashMap<Vec<u8>, Vec<Delivery>> = HashMap::new();
-    for delivery in rows.order(deliveries::agent_id).load::<DeliveryRow>(connection)? {
-        let message = delivery.message_id.clone();
-        let attempts = by_delivery.remove(&(message.clone(), delivery.agent_id.clone())).unwrap_or_default();
-        by_message.entry(message).or_default().push(delivery.into_delivery(attempts)?);
+    let mut by_message = RecordRows::new();
+    for record in records.order(deliveries::agent_id).load::<DeliveryRow>(connection)? {
+        by_message.entry(record.message_id.clone()).or_default().push(record);
     }
     Ok(by_message)
+}
+
+/// The first bytes of an attempt's error, and one more than are shown.
+#[derive(Queryable)]
+struct ShownAttemptRow {
+    attempt: AttemptHead,
+    error: Option<Vec<u8>>,
+}
+
+/// An attempt without its error.
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = attempts)]
+pub(crate) struct AttemptHead {
+    message_id: Vec<u8>,
+    agent_id: Vec<u8>,
+    number: i32,
+    status: String,
+    started_at: i64,
+    completed_at: Option<i64>,
+}
+
+/// The messages of `rows` with these records; of each record the newest attempts.
+fn with_attempts_on(
+    connection: &mut SqliteConnection,
+    rows: Vec<MessageRow>,
+    mut records: RecordRows,
+    wanted: Records,
+) -> Result<Vec<Message>, Fault> {
+    let worked_on = records.iter().filter(|(_, records)| records.iter().any(|r| r.current_attempt > 0));
+    let ids = worked_on.map(|(id, _)| id.clone()).collect::<Vec<_>>();
+    let mut tries: HashMap<(Vec<u8>, Vec<u8>), Vec<Attempt>> = HashMap::new();
+    if !ids.is_empty() {
+        let shown = i32::try_from(SHOWN_ATTEMPTS).unwrap_or(i32::MAX);
+        let error = format!("substr(CAST(attempts.error AS BLOB), 1, {})", SHOWN_ERROR_BYTES + 1);
+        let mut found = attempts::table
+            .inner_join(
+                deliveries::table.on(deliveries::message_id
+                    .eq(attempts::message_id)
+                    .and(deliveries::agent_id.eq(attempts::agent_id))),
+            )
+            .filter(attempts::message_id.eq_any(ids))
+            .filter(attempts::number.gt(deliveries::current_attempt - shown))
+            .select((AttemptHead::as_select(), sql::<Nullable<Binary>>(&error)))
+            .into_boxed();
+        if let Records::Of(agent) = wanted {
+            found = found.filter(attempts::agent_id.eq(row::bytes(agent.uuid())));
+        }
+        for ShownAttemptRow { mut attempt, error } in
+            found.order(attempts::number).load::<ShownAttemptRow>(connection)?
+        {
+            let key = (std::mem::take(&mut attempt.message_id), std::mem::take(&mut attempt.agent_id));
+            tries.entry(key).or_default().push(attempt.into_attempt(error.map(shown_error))?);
+        }
+    }
+    let with_records = |row: MessageRow| {
+        let records = records.remove(&row.id).unwrap_or_default().into_iter().map(|record| {
+            let key = (record.message_id.clone(), record.agent_id.clone());
+            record.into_delivery(tries.remove(&key).unwrap_or_default())
+        });
+        let records = records.collect::<Result<Vec<_>, _>>()?;
+        row.into_message(records)
+    };
+    rows.into_iter().map(with_records).collect()
+}
+
+/// An error as it is shown: whole, or cut between two characters.
+fn shown_error(mut bytes: Vec<u8>) -> String {
+    let cut = bytes.len() > SHOWN_ERROR_BYTES;
+    bytes.truncate(SHOWN_ERROR_BYTES);
+    let mut text = match String::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => {
+            let whole = error.utf8_error().valid_up_to();
+            String::from_utf8_lossy(&error.as_bytes()[..whole]).into_owned()
+        }
+    };
+    if cut {
+        text.push('…');
+    }
+    text
 }
 
 /// One message of a room by id, with everybody's records.

@@ -4,13 +4,16 @@ mod append;
 mod context;
 mod history;
 pub(crate) mod load;
+mod places;
+mod surroundings;
 
 use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
 use domain::id::{AgentId, ChatId, ParticipantId};
 use domain::idempotency::{Claim, Verdict};
 use domain::message::{
-    AppendRefused, Appended, Earlier, HistoryFilter, Message, MessageRepository, NewMessage,
+    Anchor, AppendRefused, Appended, Earlier, HistoryFilter, Kinds, Message, MessageRepository, NewMessage,
+    Surroundings, SurroundingsRefused,
 };
 use domain::page::{Page, PageRequest};
 use domain::store::{Announce, StoreError};
@@ -49,6 +52,20 @@ impl MessageRepository for SqliteStore {
         page: PageRequest,
     ) -> Result<Option<Page<Message>>, StoreError> {
         self.read(move |connection| history::history_on(connection, viewer, chat, filter, page)).await
+    }
+
+    async fn surroundings(
+        &self,
+        viewer: ParticipantId,
+        chat: ChatId,
+        anchor: Anchor,
+        kinds: Kinds,
+        limit: u32,
+    ) -> Result<Result<Surroundings, SurroundingsRefused>, StoreError> {
+        let work = move |connection: &mut SqliteConnection| {
+            surroundings::surroundings_on(connection, viewer, chat, anchor, kinds, limit)
+        };
+        self.read(work).await
     }
 
     async fn context(

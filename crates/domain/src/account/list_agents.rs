@@ -1,6 +1,7 @@
 //! Reading agents: one's own record, and those one owns.
 
 use super::agent::Agent;
+use super::port::AgentListing;
 use super::service::AccountService;
 use crate::caller::{AgentCaller, UserCaller};
 use crate::page::{Page, PageRequest};
@@ -12,12 +13,13 @@ impl AccountService {
         self.accounts.find_agent(caller.agent).await
     }
 
-    /// The agents that the caller owns, newest first.
+    /// The agents that the caller owns.
     pub async fn list_agents(
         &self,
         caller: UserCaller,
+        listing: AgentListing,
         page: PageRequest,
     ) -> Result<Page<Agent>, StoreError> {
-        self.accounts.list_agents(caller.user, page).await
+        self.accounts.list_agents(caller.user, listing, page).await
     }
 }

@@ -33,8 +33,8 @@ pub use handle::{AgentHandle, Slug, UserHandle, normalize_handle};
 pub use key::{ApiKey, KeyDigest, KeyKind, NewKey, StoredKey};
 pub use mark_agent::AgentMarks;
 pub use port::{
-    AccountRepository, CreateUserRefused, DeleteAgent, DeleteAgentRefused, DeletedAgent, MarkAgent,
-    RegisterRefused, UpdateAgent, UpdateAgentRefused, UpdateUser,
+    AccountRepository, AgentListing, AgentSort, CreateUserRefused, DeleteAgent, DeleteAgentRefused,
+    DeletedAgent, MarkAgent, RegisterRefused, UpdateAgent, UpdateAgentRefused, UpdateUser,
 };
 pub use profile::ProfileChanges;
 pub use register::{CreatePlatformAgent, RegisterAgent, RegisterError, RegisteredAgent};

@@ -11,7 +11,7 @@ use super::update_agent::AgentChanges;
 use super::user::{NewUser, User};
 use crate::chat::{Chat, Participant};
 use crate::id::{AgentId, UserId};
-use crate::page::{Page, PageRequest};
+use crate::page::{Order, Page, PageRequest};
 use crate::store::{Announce, StoreError};
 use crate::time::Timestamp;
 
@@ -113,6 +113,46 @@ pub struct UpdateUser {
     pub now: Timestamp,
 }
 
+/// By what a list of agents is sorted; equals by id.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum AgentSort {
+    /// By name, without regard to the case of ASCII letters.
+    Name,
+    /// By registration.
+    #[default]
+    Created,
+    /// By the last change of the record.
+    Updated,
+}
+
+/// Which agents of an owner are wanted, and in which order.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AgentListing {
+    /// Only those whose name holds this text, in any case.
+    pub name: Option<String>,
+    /// Only those that run at their owner's, or only the others.
+    pub is_external: Option<bool>,
+    /// Only those that stand in the directory, or only the others.
+    pub listed_in_directory: Option<bool>,
+    /// By what.
+    pub sort: AgentSort,
+    /// In which direction.
+    pub order: Order,
+}
+
+impl Default for AgentListing {
+    /// All, newest first.
+    fn default() -> Self {
+        Self {
+            name: None,
+            is_external: None,
+            listed_in_directory: None,
+            sort: AgentSort::default(),
+            order: Order::Descending,
+        }
+    }
+}
+
 /// Users, agents and their keys.
 #[async_trait]
 pub trait AccountRepository: Send + Sync {
@@ -173,6 +213,11 @@ pub trait AccountRepository: Send + Sync {
     /// An agent by id, unless it was deleted.
     async fn find_agent(&self, id: AgentId) -> Result<Option<Agent>, StoreError>;
 
-    /// The agents of `owner`, newest first; the position is (`created_at`, id).
-    async fn list_agents(&self, owner: UserId, page: PageRequest) -> Result<Page<Agent>, StoreError>;
+    /// The agents of `owner`; the position is (time, id), or (0, id) by name.
+    async fn list_agents(
+        &self,
+        owner: UserId,
+        listing: AgentListing,
+        page: PageRequest,
+    ) -> Result<Page<Agent>, StoreError>;
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::board::{ActivityBoard, AgentActivity};
 use crate::caller::AgentCaller;
-use crate::chat::ChatRepository;
+use crate::chat::{ChatRepository, WorkStatus};
 use crate::event::DomainEvent;
 use crate::id::{AgentId, ChatId, ParticipantId};
 use crate::ports::{Clock, EventPublisher};
@@ -69,6 +69,11 @@ impl ActivityService {
     pub fn working_in(&self, chat: ChatId) -> Vec<AgentId> {
         let now = self.clock.now();
         self.board.lock().unwrap_or_else(PoisonError::into_inner).working_in(chat, now)
+    }
+
+    /// Whether a room's agents are at work: what the deliveries say, and the indicators.
+    pub fn work_status(&self, chat: ChatId, deliveries: WorkStatus) -> WorkStatus {
+        if self.working_in(chat).is_empty() { deliveries } else { WorkStatus::Working }
     }
 
     /// Published while the board is locked, so that listeners hear changes in their order.

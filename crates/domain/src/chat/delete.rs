@@ -11,10 +11,10 @@ use crate::store::{Announce, StoreError};
 /// Why a room was not deleted.
 #[derive(Debug, thiserror::Error)]
 pub enum DeleteChatError {
-    /// The caller is not in the room, or there is no such room.
+    /// The caller may not see the room, or there is no such room.
     #[error("there is no such chat for the caller")]
     ChatNotFound,
-    /// The caller is not an owner of it.
+    /// Neither the caller nor an own agent is an owner of it.
     #[error("only an owner may delete the chat")]
     NotOwner,
     /// The store gave no answer.

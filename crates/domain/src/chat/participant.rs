@@ -1,6 +1,6 @@
 //! Who is in a room, and as what.
 
-use crate::id::{ChatId, ParticipantId};
+use crate::id::{ChatId, ParticipantId, UserId};
 use crate::time::Timestamp;
 
 /// What a participant may do; ordered from least to most.
@@ -77,6 +77,8 @@ pub struct Participant {
     pub description: Option<String>,
     /// Whether it is an agent that runs at its owner's; `None` for users.
     pub is_external: Option<bool>,
+    /// An agent's owner; `None` for users.
+    pub owner: Option<UserId>,
     /// What they may do.
     pub role: Role,
     /// State of the membership.

@@ -3,12 +3,14 @@
 use async_trait::async_trait;
 use uuid::Uuid;
 
+use super::listing::{ChatDetails, ChatListing, FoundChat, ListedChat};
 use super::membership::{AddRefused, RemoveRefused};
 use super::participant::{Participant, ParticipantStatus, Role, Roster};
 use super::room::{Chat, ChatKind, ChatStatus};
+use super::standing::Standing;
 use super::title::ChatTitle;
 use crate::caller::Caller;
-use crate::id::{AgentId, ChatId, ParticipantId};
+use crate::id::{AgentId, ChatId, ParticipantId, UserId};
 use crate::idempotency::{Claim, FirstAnswer};
 use crate::page::{Page, PageRequest};
 use crate::store::{Announce, StoreError};
@@ -104,6 +106,41 @@ pub struct RemovedParticipant {
     pub participant: Participant,
 }
 
+/// A room to be renamed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RenameChat {
+    /// The room.
+    pub chat: ChatId,
+    /// Who asks.
+    pub by: Caller,
+    /// The title that it gets.
+    pub title: ChatTitle,
+    /// When.
+    pub now: Timestamp,
+}
+
+/// Why a room was not renamed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum RenameRefused {
+    /// The caller may not see the room, or there is no such room.
+    #[error("there is no such chat for the caller")]
+    ChatNotFound,
+    /// The caller is not an owner of it.
+    #[error("only an owner may rename the chat")]
+    NotOwner,
+}
+
+/// A room was renamed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RenamedChat {
+    /// The room with its new title.
+    pub chat: Chat,
+    /// What humans see of it.
+    pub details: ChatDetails,
+    /// The humans in it.
+    pub users: Vec<UserId>,
+}
+
 /// A room to be deleted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DeleteChat {
@@ -118,9 +155,9 @@ pub struct DeleteChat {
 /// Why a room was not deleted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DeleteRefused {
-    /// The caller is not in the room, or there is no such room.
+    /// The caller may not see the room, or there is no such room.
     ChatNotFound,
-    /// The caller is not an owner of it.
+    /// Neither the caller nor an own agent is an owner of it.
     NotOwner,
 }
 
@@ -151,11 +188,30 @@ pub trait ChatRepository: Send + Sync {
         announce: Announce<Chat>,
     ) -> Result<Result<Chat, CreateRefused>, StoreError>;
 
-    /// The room, if `viewer` is a participant.
+    /// The room, if `viewer` [may read](Standing::may_read) it.
     async fn find(&self, viewer: ParticipantId, chat: ChatId) -> Result<Option<Chat>, StoreError>;
 
-    /// The rooms in which `viewer` takes part, newest first; the position is (`created_at`, id).
-    async fn list(&self, viewer: ParticipantId, page: PageRequest) -> Result<Page<Chat>, StoreError>;
+    /// The room as a human reads it, if `viewer` may; its messages are counted only on demand,
+    /// since that costs time in proportion to their number.
+    async fn find_with_details(
+        &self,
+        viewer: UserId,
+        chat: ChatId,
+        count_messages: bool,
+    ) -> Result<Option<FoundChat>, StoreError>;
+
+    /// The rooms in which `viewer` takes part (or, if asked for, an own agent of it), each once;
+    /// the position is [`super::ChatSort::position`]. What a page holds is bounded in bytes, see
+    /// [`crate::page::fitting`].
+    async fn list(
+        &self,
+        viewer: ParticipantId,
+        listing: ChatListing,
+        page: PageRequest,
+    ) -> Result<Page<ListedChat>, StoreError>;
+
+    /// How `viewer` stands to the room.
+    async fn standing(&self, viewer: ParticipantId, chat: ChatId) -> Result<Standing, StoreError>;
 
     /// The state of somebody's membership; `None` if they are no participant.
     async fn membership(
@@ -164,7 +220,7 @@ pub trait ChatRepository: Send + Sync {
         chat: ChatId,
     ) -> Result<Option<ParticipantStatus>, StoreError>;
 
-    /// Everybody in the room, if `viewer` is a participant.
+    /// Everybody in the room, if `viewer` [may read](Standing::may_read) it.
     async fn roster(&self, viewer: ParticipantId, chat: ChatId) -> Result<Option<Roster>, StoreError>;
 
     /// Adds somebody as [`super::membership::decide_add`] decides. Who was in the room before
@@ -182,7 +238,14 @@ pub trait ChatRepository: Send + Sync {
         announce: Announce<RemovedParticipant>,
     ) -> Result<Result<RemovedParticipant, RemoveRefused>, StoreError>;
 
-    /// Deletes a room softly, if the caller is one of its owners.
+    /// Gives a room another title, as [`Standing::decide_rename`] decides.
+    async fn rename(
+        &self,
+        command: RenameChat,
+        announce: Announce<RenamedChat>,
+    ) -> Result<Result<RenamedChat, RenameRefused>, StoreError>;
+
+    /// Deletes a room softly, as [`Standing::decide_delete`] decides.
     async fn delete(
         &self,
         command: DeleteChat,

@@ -1,17 +1,19 @@
 //! Reading rooms and rosters.
 
+use super::listing::{ChatListing, FoundChat, ListedChat};
 use super::participant::{ParticipantStatus, Roster};
 use super::room::Chat;
 use super::service::ChatService;
-use crate::caller::Caller;
-use crate::id::ChatId;
+use super::standing::{Membership, Standing};
+use crate::caller::{Caller, UserCaller};
+use crate::id::{ChatId, ParticipantId};
 use crate::page::{Page, PageRequest};
 use crate::store::StoreError;
 
 /// Why a room was not read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadChatError {
-    /// The caller is not in the room, or there is no such room.
+    /// The caller may not see the room, or there is no such room.
     #[error("there is no such chat for the caller")]
     ChatNotFound,
     /// The store gave no answer.
@@ -26,9 +28,30 @@ impl ChatService {
         self.chats.find(viewer, chat).await?.ok_or(ReadChatError::ChatNotFound)
     }
 
-    /// The rooms that the caller takes part in, newest first.
+    /// One room as humans see it; `count_messages` by kind, if wanted.
+    pub async fn find_with_details(
+        &self,
+        caller: UserCaller,
+        chat: ChatId,
+        count_messages: bool,
+    ) -> Result<FoundChat, ReadChatError> {
+        let found = self.chats.find_with_details(caller.user, chat, count_messages).await?;
+        found.ok_or(ReadChatError::ChatNotFound)
+    }
+
+    /// The records of the rooms that the caller takes part in, newest first.
     pub async fn list(&self, caller: impl Into<Caller>, page: PageRequest) -> Result<Page<Chat>, StoreError> {
-        self.chats.list(caller.into().participant(), page).await
+        Ok(self.list_rooms(caller, ChatListing::default(), page).await?.map(|listed| listed.chat))
+    }
+
+    /// The caller's rooms as `listing` wants them.
+    pub async fn list_rooms(
+        &self,
+        caller: impl Into<Caller>,
+        listing: ChatListing,
+        page: PageRequest,
+    ) -> Result<Page<ListedChat>, StoreError> {
+        self.chats.list(caller.into().participant(), listing, page).await
     }
 
     /// Everybody in a room, oldest participant first.
@@ -37,15 +60,24 @@ impl ChatService {
         self.chats.roster(viewer, chat).await?.ok_or(ReadChatError::ChatNotFound)
     }
 
-    /// Lets the caller listen to a room: fails unless it takes part, and makes an agent's
-    /// membership active, since it has shown itself.
-    pub async fn enter(&self, caller: Caller, chat: ChatId) -> Result<(), ReadChatError> {
+    /// Lets the caller listen to a room: fails unless it may read it, and makes an agent's
+    /// membership active, since it has shown itself. Tells how the caller stands to the room.
+    pub async fn enter(&self, caller: Caller, chat: ChatId) -> Result<Standing, ReadChatError> {
         let viewer = caller.participant();
-        let status = self.chats.membership(viewer, chat).await?.ok_or(ReadChatError::ChatNotFound)?;
-        if let (ParticipantStatus::Inactive, Some(agent)) = (status, viewer.agent()) {
+        let standing = self.chats.standing(viewer, chat).await?;
+        if !standing.may_read() {
+            return Err(ReadChatError::ChatNotFound);
+        }
+        let inactive = matches!(standing.own, Some(Membership { status: ParticipantStatus::Inactive, .. }));
+        if let (true, Some(agent)) = (inactive, viewer.agent()) {
             // A store that cannot write now still lets listen; the next visit tries again.
             let _ = self.chats.activate(agent, chat).await;
         }
-        Ok(())
+        Ok(standing)
+    }
+
+    /// Whether any socket of this user or agent is open.
+    pub fn is_online(&self, who: ParticipantId) -> bool {
+        self.presence.is_online(who)
     }
 }

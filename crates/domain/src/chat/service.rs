@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::port::ChatRepository;
-use crate::ports::{Clock, EventPublisher, IdGenerator};
+use crate::ports::{Clock, EventPublisher, IdGenerator, Presence};
 
 /// Use cases on rooms and participants.
 pub struct ChatService {
@@ -11,6 +11,7 @@ pub struct ChatService {
     pub(super) events: Arc<dyn EventPublisher>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) ids: Arc<dyn IdGenerator>,
+    pub(super) presence: Arc<dyn Presence>,
 }
 
 impl ChatService {
@@ -20,7 +21,8 @@ impl ChatService {
         events: Arc<dyn EventPublisher>,
         clock: Arc<dyn Clock>,
         ids: Arc<dyn IdGenerator>,
+        presence: Arc<dyn Presence>,
     ) -> Self {
-        Self { chats, events, clock, ids }
+        Self { chats, events, clock, ids, presence }
     }
 }

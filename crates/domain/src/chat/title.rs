@@ -19,6 +19,11 @@ impl ChatTitle {
         }
     }
 
+    /// Trims and checks the title of a room that is renamed: blank is no title there.
+    pub fn renamed(text: &str) -> Result<Self, TextFault> {
+        single_line(text, MAX_CHARS).map(Self)
+    }
+
     /// Makes a title from a stored text: without mentions at its beginning, the first line that
     /// holds something, white space collapsed, cut at a word. `None` if nothing remains.
     pub fn from_message(content: &str) -> Option<Self> {
@@ -91,6 +96,14 @@ mod tests {
         assert_eq!(ChatTitle::given(Some("a\0b")), Err(TextFault::ControlCharacter));
         assert!(ChatTitle::given(Some(&"ä".repeat(120))).is_ok());
         assert_eq!(ChatTitle::given(Some(&"ä".repeat(121))), Err(TextFault::TooManyChars { max: 120 }));
+    }
+
+    #[test]
+    fn a_renamed_room_has_a_title() {
+        assert_eq!(ChatTitle::renamed(" Plan B ").unwrap().as_str(), "Plan B");
+        assert_eq!(ChatTitle::renamed(" "), Err(TextFault::Blank));
+        assert_eq!(ChatTitle::renamed("a\rb"), Err(TextFault::ControlCharacter));
+        assert_eq!(ChatTitle::renamed(&"x".repeat(121)), Err(TextFault::TooManyChars { max: 120 }));
     }
 
     #[test]

@@ -13,10 +13,10 @@ mod read;
 mod service;
 pub mod state;
 
+pub use crate::page::Order;
 pub use advance::{AdvanceError, StepResult};
 pub use port::{
     AdvanceDelivery, AdvanceRefused, Advanced, DeliveryFilter, DeliveryRepository, DeliveryStep, NextMessage,
-    Order,
 };
 pub use read::ReadDeliveriesError;
 pub use service::DeliveryService;
@@ -26,3 +26,6 @@ pub use state::{
 
 /// How many attempts of a delivery are shown, the newest ones; all are counted.
 pub const SHOWN_ATTEMPTS: u32 = 50;
+
+/// How many bytes of an attempt's error are shown with a message; the rest stays in the store.
+pub const SHOWN_ERROR_BYTES: usize = 512;

@@ -6,7 +6,7 @@ use super::state::{Delivery, FailureText};
 use crate::chat::ParticipantStatus;
 use crate::id::{AgentId, ChatId, MessageId};
 use crate::message::Message;
-use crate::page::{Page, PageRequest};
+use crate::page::{Order, Page, PageRequest};
 use crate::store::{Announce, StoreError};
 use crate::time::Timestamp;
 
@@ -26,16 +26,6 @@ pub enum DeliveryFilter {
     Failed,
     /// All.
     All,
-}
-
-/// In which direction a list runs.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Order {
-    /// Oldest first.
-    #[default]
-    Ascending,
-    /// Newest first.
-    Descending,
 }
 
 /// What waits for an agent in a room.

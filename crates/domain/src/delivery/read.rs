@@ -1,12 +1,12 @@
 //! Reading deliveries: the next message to work on, and listings by state.
 
-use super::port::{DeliveryFilter, Order};
+use super::port::DeliveryFilter;
 use super::service::DeliveryService;
 use crate::caller::AgentCaller;
 use crate::chat::ParticipantStatus;
 use crate::id::ChatId;
 use crate::message::Message;
-use crate::page::{Page, PageRequest};
+use crate::page::{Order, Page, PageRequest};
 use crate::store::StoreError;
 
 /// Why deliveries were not read.

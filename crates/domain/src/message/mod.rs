@@ -10,6 +10,7 @@
 //! room's gap-free sequence orders everything; refused input leaves no trace.
 
 pub mod content;
+pub mod filter;
 mod history;
 pub mod mention;
 mod model;
@@ -19,10 +20,13 @@ mod send;
 mod service;
 
 pub use content::{EventContent, EventMetadata, MessageContent};
-pub use history::ReadMessagesError;
+pub use filter::{Anchor, HistoryFilter, Kinds};
+pub use history::{ReadMessagesError, ReadSurroundingsError};
 pub use mention::{Mention, MentionError, MentionKind, RequestedMention};
 pub use model::{Message, MessageKind, Recipient, SentMessage};
-pub use port::{AppendRefused, Appended, Earlier, HistoryFilter, MessageRepository, NewMessage};
+pub use port::{
+    AppendRefused, Appended, Earlier, MessageRepository, NewMessage, Surroundings, SurroundingsRefused,
+};
 pub use post_event::{PostEvent, PostEventError};
 pub use send::{SendMessage, SendMessageError};
 pub use service::MessageService;

@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 
+use super::filter::{Anchor, HistoryFilter, Kinds};
 use super::mention::Mention;
 use super::model::{Message, MessageKind};
 use crate::chat::ChatTitle;
@@ -75,18 +76,30 @@ pub enum Earlier {
     AnotherRequest,
 }
 
-/// Which messages of a room a human wants to see.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct HistoryFilter {
-    /// Only this kind.
-    pub kind: Option<MessageKind>,
-    /// Only what was stored after this instant.
-    pub since: Option<Timestamp>,
+/// What a reader who named an anchor gets.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Surroundings {
+    /// The messages, in the order that the anchor asks for.
+    pub rows: Vec<Message>,
+    /// Whether older ones would follow.
+    pub has_older: bool,
+    /// Whether newer ones would follow.
+    pub has_newer: bool,
+}
+
+/// Why there is nothing around an anchor.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SurroundingsRefused {
+    /// The viewer may not see the room, or there is no such room.
+    ChatNotFound,
+    /// The anchor is no message of this room.
+    MessageNotFound,
 }
 
 /// Messages and events.
 ///
-/// In every list the position is (`sequence`, nil), and messages come with their deliveries.
+/// In every list the key of a position is the `sequence`, and messages come with their
+/// deliveries. A page is bounded in bytes, see [`crate::page::fitting`].
 #[async_trait]
 pub trait MessageRepository: Send + Sync {
     /// Stores a message at the next place of the room's sequence, its deliveries and the room's
@@ -110,7 +123,8 @@ pub trait MessageRepository: Send + Sync {
     /// What is remembered at `now` of requests under the claim's key.
     async fn find_earlier(&self, claim: Claim, now: Timestamp) -> Result<Earlier, StoreError>;
 
-    /// All messages and events of the room, newest first; `None` if `viewer` is no participant.
+    /// All messages and events of the room, newest first; `None` if `viewer` may not
+    /// [read](crate::chat::Standing::may_read) it. A position made with `since` keeps to it.
     async fn history(
         &self,
         viewer: ParticipantId,
@@ -118,6 +132,17 @@ pub trait MessageRepository: Send + Sync {
         filter: HistoryFilter,
         page: PageRequest,
     ) -> Result<Option<Page<Message>>, StoreError>;
+
+    /// At most `limit` messages and events of the room next to an anchor. The anchor itself is
+    /// shown, whatever the filter says, when it is asked what lies around it.
+    async fn surroundings(
+        &self,
+        viewer: ParticipantId,
+        chat: ChatId,
+        anchor: Anchor,
+        kinds: Kinds,
+        limit: u32,
+    ) -> Result<Result<Surroundings, SurroundingsRefused>, StoreError>;
 
     /// What `agent` may know of the room, oldest first: everything it sent, and the texts with
     /// a mention (not a reference) of it. `None` if it is no participant.

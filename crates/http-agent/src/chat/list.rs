@@ -1,25 +1,29 @@
-//! `GET /chats`: newest first, by page numbers.
+//! `GET /chats`: newest first, by page numbers; `include=participants` shows the first of them.
 
 use actix_web::{HttpResponse, web};
-use domain::chat::ChatService;
+use domain::chat::{ChatListing, ChatParts, ChatService};
 use http_wire::auth::AgentAuth;
 use http_wire::envelope::List;
 use http_wire::error::ApiError;
-use http_wire::page::{NumberedMetadata, NumberedQuery};
+use http_wire::page::{NumberedMetadata, NumberedQuery, too_heavy};
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
 use http_wire::strict_json::Told;
-use http_wire::view::ChatView;
+use http_wire::view::AgentRoomRowView;
 
 /// Rows on a page when nothing is said.
 const DEFAULT_ROWS: u32 = 20;
 
 pub(crate) struct ListChatsQuery {
     page: NumberedQuery,
+    participants: bool,
 }
 
 impl FromQuery for ListChatsQuery {
     fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
-        Ok(Self { page: NumberedQuery::read(query)? })
+        let page = NumberedQuery::read(query);
+        let participants = |text: &str| (text == "participants").then_some(());
+        let included = query.items("include", "Invalid value for enum", participants);
+        Ok(Self { page: page?, participants: !included?.is_empty() })
     }
 }
 
@@ -29,6 +33,12 @@ pub(crate) async fn list(
     chats: web::Data<ChatService>,
 ) -> Result<HttpResponse, ApiError> {
     let request = query.page.request(DEFAULT_ROWS);
-    let page = chats.list(caller, request).await?;
-    Ok(List::ok(page.rows.iter().map(ChatView::new), NumberedMetadata::of(request, page.total)))
+    let parts = ChatParts { participants: query.participants, ..ChatParts::default() };
+    let listing = ChatListing { parts, ..ChatListing::default() };
+    let page = chats.list_rooms(caller, listing, request).await?;
+    if page.is_cut(request) {
+        return Err(too_heavy());
+    }
+    let rows = page.rows.iter().map(|listed| AgentRoomRowView::new(listed, |who| chats.is_online(who)));
+    Ok(List::ok(rows, NumberedMetadata::of(request, page.total)))
 }

@@ -3,7 +3,9 @@
 mod create;
 mod find;
 mod list;
+mod rename;
 
 pub(crate) use create::create;
 pub(crate) use find::find;
 pub(crate) use list::list;
+pub(crate) use rename::rename;

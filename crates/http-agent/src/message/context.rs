@@ -34,6 +34,7 @@ pub(crate) async fn context(
     let scope = CursorScope::list("agent/context").of(path.chat.uuid()).of(caller.agent.uuid());
     let window = query.page.window(scope, DEFAULT_ROWS)?;
     let page = messages.context(caller, path.chat, window.request).await?;
+    window.whole(&page)?;
     let rows = page.rows.iter().map(|message| MessageView::for_agent(message, caller.agent));
-    Ok(List::ok_with_meta(rows, window.metadata(&page)))
+    Ok(window.mark(List::ok_with_meta(rows, window.metadata(&page))))
 }

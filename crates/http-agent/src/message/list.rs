@@ -71,6 +71,8 @@ pub(crate) async fn list(
     let window = query.page.window(scope, DEFAULT_ROWS)?;
     let filter = filter.unwrap_or_default();
     let page = deliveries.list(caller, path.chat, filter, order, window.request).await?;
+    window.whole(&page)?;
     let metadata = ListMessagesMetadata { page: window.metadata(&page), status_filter };
-    Ok(List::ok(page.rows.iter().map(|message| MessageView::for_agent(message, caller.agent)), metadata))
+    let rows = page.rows.iter().map(|message| MessageView::for_agent(message, caller.agent));
+    Ok(window.mark(List::ok(rows, metadata)))
 }

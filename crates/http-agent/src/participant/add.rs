@@ -17,5 +17,6 @@ pub(crate) async fn add(
     chats: web::Data<ChatService>,
 ) -> Result<HttpResponse, ApiError> {
     let participant = chats.add_participant(caller, path.chat, body.into_command()?).await?;
-    Ok(Data::created(ParticipantView::new(&participant)))
+    let online = chats.is_online(participant.id);
+    Ok(Data::created(ParticipantView::with_presence(&participant, online)))
 }

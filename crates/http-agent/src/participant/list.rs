@@ -16,5 +16,7 @@ pub(crate) async fn list(
     chats: web::Data<ChatService>,
 ) -> Result<HttpResponse, ApiError> {
     let roster = chats.roster(caller, path.chat).await?;
-    Ok(Data::ok(roster.participants.iter().map(ParticipantView::new).collect::<Vec<_>>()))
+    let rows =
+        roster.participants.iter().map(|one| ParticipantView::with_presence(one, chats.is_online(one.id)));
+    Ok(Data::ok(rows.collect::<Vec<_>>()))
 }

@@ -16,5 +16,6 @@ pub(crate) async fn remove(
     chats: web::Data<ChatService>,
 ) -> Result<HttpResponse, ApiError> {
     let participant = chats.remove_participant(caller, path.chat, path.participant).await?;
-    Ok(Data::ok(ParticipantView::new(&participant)))
+    let online = chats.is_online(participant.id);
+    Ok(Data::ok(ParticipantView::with_presence(&participant, online)))
 }

@@ -40,6 +40,7 @@ async fn the_list_shows_everybody() {
     let scout = json!({
         "id": api.scout.id.to_string(), "type": "Agent", "name": "Scout", "handle": "ann/scout",
         "role": "member", "status": "inactive", "is_external": true,
+        "online": false, "connection_status": "disconnected",
         "description": row(&api.scout.id.to_string())["description"],
     });
     assert_eq!(row(&api.scout.id.to_string()), scout);

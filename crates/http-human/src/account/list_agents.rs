@@ -1,7 +1,8 @@
-//! `GET /agents`: newest first.
+//! `GET /agents`: the caller's agents, narrowed and sorted.
 
 use actix_web::{HttpResponse, web};
-use domain::account::AccountService;
+use domain::account::{AccountService, AgentListing, AgentSort};
+use domain::page::Order;
 use http_wire::auth::UserAuth;
 use http_wire::cursor::CursorScope;
 use http_wire::envelope::List;
@@ -14,24 +15,96 @@ use serde::Serialize;
 
 use crate::DEFAULT_ROWS;
 
+const UNKNOWN: &str = "Invalid value for enum";
+
+/// The most characters of a name that are looked for; no name has more.
+const MAX_NAME_CHARS: usize = 100;
+
+/// By what the list may be sorted: parameter, sort, label.
+const SORTS: [(&str, AgentSort, &str); 3] = [
+    ("inserted_at", AgentSort::Created, "Created"),
+    ("name", AgentSort::Name, "Name"),
+    ("updated_at", AgentSort::Updated, "Updated"),
+];
+
+/// By what the list may be narrowed: parameter, type, label.
+const FILTERS: [(&str, &str, &str); 3] = [
+    ("name", "string", "Name"),
+    ("is_external", "boolean", "External"),
+    ("listed_in_directory", "boolean", "Listed in directory"),
+];
+
 pub(crate) struct ListAgentsQuery {
     page: PageQuery,
+    listing: AgentListing,
+    sort: &'static str,
 }
 
 impl FromQuery for ListAgentsQuery {
     fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
-        Ok(Self { page: PageQuery::read(query)? })
+        let page = PageQuery::read(query);
+        let name = query.parsed("name", "should be at most 100 character(s)", |text| {
+            (text.chars().count() <= MAX_NAME_CHARS).then(|| text.to_owned())
+        });
+        let [is_external, listed] = ["is_external", "listed_in_directory"].map(|name| query.flag(name));
+        let sort = query.parsed("sort", UNKNOWN, |text| SORTS.into_iter().find(|sort| sort.0 == text));
+        let order = query.parsed("order", UNKNOWN, Order::parse);
+        let (word, sort, _) = sort?.unwrap_or(SORTS[0]);
+        let listing = AgentListing {
+            name: name?.filter(|name| !name.is_empty()),
+            is_external: is_external?,
+            listed_in_directory: listed?,
+            sort,
+            order: order?.unwrap_or(Order::Descending),
+        };
+        Ok(Self { page: page?, listing, sort: word })
     }
 }
 
-/// Clients want the two lists; they are empty, because the list takes no filter and has one
-/// order.
+impl ListAgentsQuery {
+    /// A cursor goes on in the list that it was made in.
+    fn scope(&self) -> CursorScope {
+        let AgentListing { name, is_external, listed_in_directory, order, .. } = &self.listing;
+        let flag = |value: &Option<bool>| value.map_or("", |value| if value { "true" } else { "false" });
+        CursorScope::list("me/agents")
+            .filtered("name", name.as_deref().unwrap_or_default())
+            .filtered("is_external", flag(is_external))
+            .filtered("listed_in_directory", flag(listed_in_directory))
+            .filtered("sort", self.sort)
+            .filtered("order", order.as_str())
+    }
+}
+
 #[derive(Serialize)]
 struct ListAgentsMetadata {
     #[serde(flatten)]
     page: PageMetadata,
-    available_filters: [(); 0],
-    sortable_fields: [(); 0],
+    available_filters: [FilterView; 3],
+    sortable_fields: [FieldView; 3],
+}
+
+#[derive(Serialize)]
+struct FilterView {
+    label: &'static str,
+    param: &'static str,
+    #[serde(rename = "type")]
+    kind: &'static str,
+}
+
+#[derive(Serialize)]
+struct FieldView {
+    label: &'static str,
+    param: &'static str,
+}
+
+impl ListAgentsMetadata {
+    fn new(page: PageMetadata) -> Self {
+        Self {
+            page,
+            available_filters: FILTERS.map(|(param, kind, label)| FilterView { label, param, kind }),
+            sortable_fields: SORTS.map(|(param, _, label)| FieldView { label, param }),
+        }
+    }
 }
 
 pub(crate) async fn list_agents(
@@ -39,10 +112,9 @@ pub(crate) async fn list_agents(
     StrictQuery(query): StrictQuery<ListAgentsQuery>,
     accounts: web::Data<AccountService>,
 ) -> Result<HttpResponse, ApiError> {
-    let scope = CursorScope::list("me/agents").of(caller.user.uuid());
+    let scope = query.scope().of(caller.user.uuid());
     let window = query.page.window(scope, DEFAULT_ROWS)?;
-    let page = accounts.list_agents(caller, window.request).await?;
-    let metadata =
-        ListAgentsMetadata { page: window.metadata(&page), available_filters: [], sortable_fields: [] };
-    Ok(List::ok(page.rows.iter().map(AgentView::new), metadata))
+    let page = accounts.list_agents(caller, query.listing, window.request).await?;
+    let metadata = ListAgentsMetadata::new(window.metadata(&page));
+    Ok(window.mark(List::ok(page.rows.iter().map(AgentView::new), metadata)))
 }

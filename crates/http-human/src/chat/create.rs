@@ -1,13 +1,13 @@
 //! `POST /chats`.
 
 use actix_web::{HttpResponse, web};
-use domain::chat::ChatService;
+use domain::chat::{ChatDetails, ChatService, WorkStatus};
 use http_wire::auth::UserAuth;
 use http_wire::body::CreateChatBody;
 use http_wire::envelope::Data;
 use http_wire::error::ApiError;
 use http_wire::idempotent::IdempotentJson;
-use http_wire::view::ChatView;
+use http_wire::view::RoomView;
 
 pub(crate) async fn create(
     UserAuth(caller): UserAuth,
@@ -15,5 +15,6 @@ pub(crate) async fn create(
     chats: web::Data<ChatService>,
 ) -> Result<HttpResponse, ApiError> {
     let chat = chats.create_once(caller, body.0, once).await?;
-    Ok(Data::created(ChatView::new(&chat)))
+    // Nobody but its creator is in a new room.
+    Ok(Data::created(RoomView::new(&chat, &ChatDetails::default(), WorkStatus::Idle)))
 }

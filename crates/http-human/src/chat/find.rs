@@ -1,20 +1,36 @@
-//! `GET /chats/{chat_id}`.
+//! `GET /chats/{chat_id}`; `include=message_counts` counts its messages by kind.
 
 use actix_web::{HttpResponse, web};
+use domain::activity::ActivityService;
 use domain::chat::ChatService;
 use http_wire::auth::UserAuth;
 use http_wire::envelope::Data;
 use http_wire::error::ApiError;
 use http_wire::path::ChatPath;
-use http_wire::query::{NoQuery, StrictQuery};
-use http_wire::view::ChatView;
+use http_wire::query::{FromQuery, QueryReader, StrictQuery};
+use http_wire::strict_json::Told;
+use http_wire::view::RoomView;
+
+pub(crate) struct FindChatQuery {
+    count_messages: bool,
+}
+
+impl FromQuery for FindChatQuery {
+    fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
+        let counts = |text: &str| (text == "message_counts").then_some(());
+        let included = query.items("include", "Invalid value for enum", counts)?;
+        Ok(Self { count_messages: !included.is_empty() })
+    }
+}
 
 pub(crate) async fn find(
     UserAuth(caller): UserAuth,
     path: ChatPath,
-    _: StrictQuery<NoQuery>,
+    StrictQuery(query): StrictQuery<FindChatQuery>,
     chats: web::Data<ChatService>,
+    activity: web::Data<ActivityService>,
 ) -> Result<HttpResponse, ApiError> {
-    let chat = chats.find(caller, path.chat).await?;
-    Ok(Data::ok(ChatView::new(&chat)))
+    let found = chats.find_with_details(caller, path.chat, query.count_messages).await?;
+    let work = activity.work_status(path.chat, found.details.work);
+    Ok(Data::ok(RoomView::found(&found, work)))
 }

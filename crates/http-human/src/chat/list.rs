@@ -1,7 +1,9 @@
-//! `GET /chats`: newest first.
+//! `GET /chats`: the caller's rooms, narrowed and sorted, each with what is asked for.
 
 use actix_web::{HttpResponse, web};
-use domain::chat::ChatService;
+use domain::activity::ActivityService;
+use domain::chat::{ChatDetails, ChatKind, ChatListing, ChatParts, ChatService, ChatSort, ChatStatus};
+use domain::page::Order;
 use http_wire::auth::UserAuth;
 use http_wire::cursor::CursorScope;
 use http_wire::envelope::List;
@@ -9,17 +11,82 @@ use http_wire::error::ApiError;
 use http_wire::page::PageQuery;
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
 use http_wire::strict_json::Told;
-use http_wire::view::ChatView;
+use http_wire::view::RoomRowView;
 
 use crate::DEFAULT_ROWS;
 
+const UNKNOWN: &str = "Invalid value for enum";
+
+/// What may be asked for beside a room's record.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Include {
+    AgentRooms,
+    Participants,
+    LastMessage,
+    Membership,
+    TotalCount,
+}
+
+const INCLUDES: [(&str, Include); 5] = [
+    ("agent_rooms", Include::AgentRooms),
+    ("participants", Include::Participants),
+    ("last_message", Include::LastMessage),
+    ("membership", Include::Membership),
+    ("total_count", Include::TotalCount),
+];
+
+/// By what the list may be sorted.
+const SORTS: [(&str, ChatSort); 2] = [("inserted_at", ChatSort::Created), ("updated_at", ChatSort::Updated)];
+
+fn named<T: Copy>(words: &[(&'static str, T)], text: &str) -> Option<(&'static str, T)> {
+    words.iter().find(|(word, _)| *word == text).copied()
+}
+
 pub(crate) struct ListChatsQuery {
     page: PageQuery,
+    listing: ChatListing,
+    sort_by: &'static str,
+    total_count: bool,
 }
 
 impl FromQuery for ListChatsQuery {
     fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
-        Ok(Self { page: PageQuery::read(query)? })
+        let page = PageQuery::read(query);
+        let status = query.parsed("status", UNKNOWN, ChatStatus::parse);
+        let kind = query.parsed("type", UNKNOWN, ChatKind::parse);
+        let sort = query.parsed("sort_by", UNKNOWN, |text| named(&SORTS, text));
+        let order = query.parsed("order", UNKNOWN, Order::parse);
+        let include = query.items("include", UNKNOWN, |text| named(&INCLUDES, text).map(|(_, item)| item));
+        let (include, (sort_by, sort)) = (include?, sort?.unwrap_or(SORTS[0]));
+        let wants = |item| include.contains(&item);
+        let parts = ChatParts {
+            details: true,
+            participants: wants(Include::Participants),
+            last_message: wants(Include::LastMessage),
+            membership: wants(Include::Membership),
+        };
+        let listing = ChatListing {
+            agent_rooms: wants(Include::AgentRooms),
+            status: status?,
+            kind: kind?,
+            sort,
+            order: order?.unwrap_or(Order::Descending),
+            parts,
+        };
+        Ok(Self { page: page?, listing, sort_by, total_count: wants(Include::TotalCount) })
+    }
+}
+
+impl ListChatsQuery {
+    /// A cursor goes on in the list that it was made in.
+    fn scope(&self) -> CursorScope {
+        let ChatListing { agent_rooms, status, kind, order, .. } = self.listing;
+        CursorScope::list("me/chats")
+            .filtered("agent_rooms", if agent_rooms { "true" } else { "" })
+            .filtered("status", status.map_or("", ChatStatus::as_str))
+            .filtered("type", kind.map_or("", ChatKind::as_str))
+            .filtered("sort_by", self.sort_by)
+            .filtered("order", order.as_str())
     }
 }
 
@@ -27,9 +94,18 @@ pub(crate) async fn list(
     UserAuth(caller): UserAuth,
     StrictQuery(query): StrictQuery<ListChatsQuery>,
     chats: web::Data<ChatService>,
+    activity: web::Data<ActivityService>,
 ) -> Result<HttpResponse, ApiError> {
-    let scope = CursorScope::list("me/chats").of(caller.user.uuid());
+    let (scope, listing) = (query.scope().of(caller.user.uuid()), query.listing);
     let window = query.page.window(scope, DEFAULT_ROWS)?;
-    let page = chats.list(caller, window.request).await?;
-    Ok(List::ok(page.rows.iter().map(ChatView::new), window.metadata(&page)))
+    let window = if query.total_count { window.with_total() } else { window };
+    let page = chats.list_rooms(caller, listing, window.request).await?;
+    window.whole(&page)?;
+    let none = ChatDetails::default();
+    let rows = page.rows.iter().map(|listed| {
+        let details = listed.details.as_ref().unwrap_or(&none);
+        let work = activity.work_status(listed.chat.id, details.work);
+        RoomRowView::new(listed, details, work, listing.parts.last_message, |who| chats.is_online(who))
+    });
+    Ok(window.mark(List::ok(rows, window.metadata(&page))))
 }

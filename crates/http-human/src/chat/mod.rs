@@ -1,11 +1,13 @@
-//! `/chats`: the rooms that the caller takes part in.
+//! `/chats`: the rooms that the caller takes part in, and those of own agents.
 
 mod create;
 mod delete;
 mod find;
 mod list;
+mod rename;
 
 pub(crate) use create::create;
 pub(crate) use delete::remove;
 pub(crate) use find::find;
 pub(crate) use list::list;
+pub(crate) use rename::rename;

@@ -1,32 +1,67 @@
-//! `GET /chats/{chat_id}/messages`: texts and events of everybody, newest first.
+//! `GET /chats/{chat_id}/messages`: texts and events of everybody, newest first; or what lies
+//! before, after or around a message.
 
 use actix_web::{HttpResponse, web};
-use domain::message::{HistoryFilter, MessageKind, MessageService};
+use domain::id::MessageId;
+use domain::message::{Anchor, HistoryFilter, Kinds, MessageKind, MessageService};
 use domain::time::Timestamp;
 use http_wire::auth::UserAuth;
 use http_wire::cursor::CursorScope;
 use http_wire::envelope::List;
-use http_wire::error::ApiError;
-use http_wire::page::PageQuery;
+use http_wire::error::{ApiError, ErrorCode};
+use http_wire::page::{PageMetadata, PageQuery};
 use http_wire::path::ChatPath;
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
 use http_wire::strict_json::Told;
 use http_wire::view::MessageView;
+use serde::Serialize;
 
 use crate::DEFAULT_ROWS;
+
+const UNKNOWN: &str = "Invalid value for enum";
+
+/// Kinds that clients may name although no message is of them.
+const UNUSED_KINDS: [&str; 2] = ["system", "participant"];
 
 pub(crate) struct ListMessagesQuery {
     page: PageQuery,
     filter: HistoryFilter,
+    /// `after`, `before` and `around`, as far as they are given.
+    anchors: Vec<Anchor>,
 }
 
 impl FromQuery for ListMessagesQuery {
     fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
         let page = PageQuery::read(query);
-        let kind = query.parsed("message_type", "Invalid value for enum", MessageKind::parse);
+        let kind = query.parsed("message_type", UNKNOWN, kinds);
+        let some = query.items("message_types", UNKNOWN, kinds);
+        let but = query.items("exclude_message_types", UNKNOWN, kinds);
         let since = query.parsed("since", "must be an ISO 8601 instant", instant);
-        Ok(Self { page: page?, filter: HistoryFilter { kind: kind?, since: since? } })
+        let anchors = [
+            query.parsed("after", "must be a UUID", MessageId::parse).map(|id| id.map(Anchor::After)),
+            query.parsed("before", "must be a UUID", MessageId::parse).map(|id| id.map(Anchor::Before)),
+            query.parsed("around", "must be a UUID", MessageId::parse).map(|id| id.map(Anchor::Around)),
+        ];
+        let (page, since, mut some) = (page?, since?, some?);
+        some.extend(kind?);
+        if since.is_some() && page.continues() {
+            return Err(query.fault("since", "cannot be used together with cursor, which knows it"));
+        }
+        let kinds = if some.is_empty() { Kinds::ALL } else { all_of(&some) };
+        let filter = HistoryFilter { kinds: kinds.without(all_of(&but?)), since };
+        let anchors = anchors.into_iter().collect::<Result<Vec<_>, _>>()?;
+        Ok(Self { page, filter, anchors: anchors.into_iter().flatten().collect() })
     }
+}
+
+/// The kinds that go by a word: one, or none of those that are stored.
+fn kinds(text: &str) -> Option<Kinds> {
+    let unused = UNUSED_KINDS.contains(&text).then_some(Kinds::NONE);
+    unused.or_else(|| MessageKind::parse(text).map(|kind| Kinds::of(&[kind])))
+}
+
+fn all_of(sets: &[Kinds]) -> Kinds {
+    Kinds::of(&sets.iter().flat_map(|set| set.iter()).collect::<Vec<_>>())
 }
 
 /// An instant as clients write it: some forget to escape the plus of the zone, which then
@@ -44,15 +79,49 @@ pub(crate) async fn list(
     StrictQuery(query): StrictQuery<ListMessagesQuery>,
     messages: web::Data<MessageService>,
 ) -> Result<HttpResponse, ApiError> {
-    let HistoryFilter { kind, since } = query.filter;
+    let HistoryFilter { kinds, .. } = query.filter;
+    if !query.anchors.is_empty() {
+        let (anchor, limit) = query.anchor()?;
+        let found = messages.surroundings(caller, path.chat, anchor, kinds, limit).await?;
+        let (has_older, has_newer) = (found.has_older, found.has_newer);
+        let metadata = AnchoredMetadata { page: PageMetadata::anchored(limit), has_older, has_newer };
+        return Ok(List::ok(found.rows.iter().map(MessageView::for_user), metadata));
+    }
+    // Since when, the position in a cursor tells by itself.
+    let words = kinds.iter().map(MessageKind::as_str).collect::<Vec<_>>().join(",");
     let scope = CursorScope::list("me/messages")
         .of(path.chat.uuid())
         .of(caller.user.uuid())
-        .filtered("message_type", kind.map_or("", MessageKind::as_str))
-        .filtered("since", &since.map(|since| since.to_string()).unwrap_or_default());
+        .filtered("message_types", &words);
     let window = query.page.window(scope, DEFAULT_ROWS)?;
     let page = messages.history(caller, path.chat, query.filter, window.request).await?;
-    Ok(List::ok(page.rows.iter().map(MessageView::for_user), window.metadata(&page)))
+    window.whole(&page)?;
+    Ok(window.mark(List::ok(page.rows.iter().map(MessageView::for_user), window.metadata(&page))))
+}
+
+#[derive(Serialize)]
+struct AnchoredMetadata {
+    #[serde(flatten)]
+    page: PageMetadata,
+    has_older: bool,
+    has_newer: bool,
+}
+
+impl ListMessagesQuery {
+    /// The one anchor, and how many messages are wanted; nothing else may say where to begin.
+    fn anchor(&self) -> Result<(Anchor, u32), ApiError> {
+        let limit = self.page.limit_only(DEFAULT_ROWS);
+        if let ([anchor], Some(limit), None) = (self.anchors.as_slice(), limit, self.filter.since) {
+            return Ok((*anchor, limit));
+        }
+        let message = "after, before and around exclude each other, cursor, since and page";
+        let pointer = match self.anchors.last() {
+            Some(Anchor::After(_)) => "/after",
+            Some(Anchor::Before(_)) => "/before",
+            Some(Anchor::Around(_)) | None => "/around",
+        };
+        Err(ApiError::new(ErrorCode::InvalidParams, message).with_detail(pointer, "cannot be combined"))
+    }
 }
 
 #[cfg(test)]

@@ -82,8 +82,18 @@ async fn agents_are_listed_newest_first_in_both_styles() {
     let first = api.get(&api.bob, "/agents").await;
     assert_eq!(first.column("name"), names[..20]);
     let cursor = first.body["metadata"]["next_cursor"].as_str().unwrap();
+    let filters = json!([
+        {"label": "Name", "param": "name", "type": "string"},
+        {"label": "External", "param": "is_external", "type": "boolean"},
+        {"label": "Listed in directory", "param": "listed_in_directory", "type": "boolean"},
+    ]);
+    let fields = json!([
+        {"label": "Created", "param": "inserted_at"},
+        {"label": "Name", "param": "name"},
+        {"label": "Updated", "param": "updated_at"},
+    ]);
     let expected = json!({
-        "available_filters": [], "sortable_fields": [], "has_more": true, "limit": 20,
+        "available_filters": filters, "sortable_fields": fields, "has_more": true, "limit": 20,
         "next_cursor": cursor, "page": 1, "page_size": 20, "total_count": 24, "total_pages": 2,
     });
     assert_eq!(first.body["metadata"], expected);
@@ -91,7 +101,7 @@ async fn agents_are_listed_newest_first_in_both_styles() {
     let rest = api.get(&api.bob, &format!("/agents?cursor={cursor}")).await;
     assert_eq!(rest.column("name"), names[20..]);
     let expected = json!({
-        "available_filters": [], "sortable_fields": [], "has_more": false, "limit": 20, "next_cursor": null,
+        "available_filters": filters, "sortable_fields": fields, "has_more": false, "limit": 20, "next_cursor": null,
     });
     assert_eq!(rest.body["metadata"], expected);
     assert_eq!(api.get(&api.bob, "/agents?page=2").await.column("name"), names[20..]);

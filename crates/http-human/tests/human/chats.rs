@@ -20,6 +20,10 @@ async fn a_new_room_has_a_title_a_kind_and_its_times() {
         "id": id, "title": "Plan", "task_id": task, "type": "task", "chat_type": "task",
         "status": "active", "last_message_at": null,
         "created_at": now, "inserted_at": now, "updated_at": now,
+        "description": null, "agents": [], "work_status": "idle",
+        "task_counts": {
+            "pending": 0, "in_progress": 0, "blocked": 0, "in_review": 0, "failed": 0, "completed": 0,
+        },
     }});
     assert_eq!((answer.status, &answer.body), (201, &expected));
     let read = api.get(&api.ann, &format!("/chats/{}", id.as_str().unwrap())).await;
@@ -83,8 +87,11 @@ async fn an_owner_deletes_a_room_for_everybody() {
 #[actix_web::test]
 async fn who_is_no_owner_does_not_delete() {
     let api = Api::new().await;
+    api.make_global(&api.helper).await;
     for role in [Role::Member, Role::Admin] {
-        let chat = api.empty_room(api.helper.caller).await;
+        // Bob's room, in which Helper is, who has brought Ann along.
+        let chat = api.empty_room(api.bob.caller).await;
+        api.add(api.bob.caller, chat, api.helper.id.uuid(), Role::Admin).await;
         api.add(api.helper.caller, chat, api.ann.id.uuid(), role).await;
         let path = format!("/chats/{chat}");
         assert_eq!(api.delete(&api.ann, &path).await.code(), (403, "forbidden"), "{role:?}");

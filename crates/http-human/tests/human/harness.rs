@@ -6,6 +6,7 @@
 use actix_web::http::Method;
 use actix_web::test::{TestRequest, init_service, read_body};
 use actix_web::{App, web};
+use domain::account::AgentMarks;
 use domain::caller::Caller;
 use domain::chat::{AddParticipantCommand, CreateChat, Role};
 use domain::id::ChatId;
@@ -121,6 +122,12 @@ impl Api {
 
     pub(crate) async fn delete(&self, user: &TestUser, path: &str) -> Answer {
         self.call(&user.key, Method::DELETE, path, &Value::Null).await
+    }
+
+    /// Makes an agent everybody's peer.
+    pub(crate) async fn make_global(&self, agent: &TestAgent) {
+        let marks = AgentMarks { is_global: Some(true), ..AgentMarks::default() };
+        self.world.accounts.mark_agent(&agent.handle, marks).await.unwrap().unwrap();
     }
 
     /// A room of Ann (owner), Helper and Scout (members).

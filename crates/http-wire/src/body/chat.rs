@@ -1,4 +1,4 @@
-//! `POST …/chats`: everything may be left out, the body too (`rest` 12 #13).
+//! `POST …/chats`: everything may be left out, the body too (`rest` 12 #13). `PATCH …/chats/{id}`.
 
 use domain::chat::{ChatKind, ChatTitle, CreateChat};
 use domain::id::parse_uuid;
@@ -18,6 +18,18 @@ impl FromBody for CreateChatBody {
         let task_id = task_id(body);
         let kind = kind(body);
         Ok(Self(CreateChat { title: title?, task_id: task_id?, kind: kind? }))
+    }
+}
+
+/// `PATCH …/chats/{id}`: the title that a room gets.
+#[derive(Clone, Debug)]
+pub struct RenameChatBody(pub ChatTitle);
+
+impl FromBody for RenameChatBody {
+    const WRAPPER: Option<&'static str> = Some("chat");
+
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
+        body.text("title", |text| ChatTitle::renamed(&text)).map(Self)
     }
 }
 

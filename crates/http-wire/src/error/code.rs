@@ -74,6 +74,8 @@ codes! {
     MentionMissingIdentifier = UNPROCESSABLE_ENTITY, "mention_missing_identifier";
     /// An attachment that is not in the room.
     UnknownAttachment = UNPROCESSABLE_ENTITY, "unknown_attachment";
+    /// Parameters that exclude each other.
+    InvalidParams = UNPROCESSABLE_ENTITY, "invalid_params";
     /// A cursor that was made with other filters.
     CursorFilterMismatch = UNPROCESSABLE_ENTITY, "cursor_filter_mismatch";
     /// An agent that has worked is deleted only if that is said.

@@ -7,12 +7,14 @@ use domain::account::{AuthenticateError, DeleteAgentError, RegisterError, Update
 use domain::activity::ReportActivityError;
 use domain::chat::{
     AddParticipantError, AddRefused, CreateChatError, DeleteChatError, ReadChatError, RemoveParticipantError,
-    RemoveRefused,
+    RemoveRefused, RenameChatError, RenameRefused,
 };
 use domain::contact::{AnswerRequestError, RemoveContactError, ResolveError, SendRefused, SendRequestError};
 use domain::delivery::{AdvanceError, ReadDeliveriesError};
 use domain::id::ParticipantKind;
-use domain::message::{MentionError, PostEventError, ReadMessagesError, SendMessageError};
+use domain::message::{
+    MentionError, PostEventError, ReadMessagesError, ReadSurroundingsError, SendMessageError,
+};
 use domain::peer::ListPeersError;
 use domain::store::StoreError;
 use serde_json::{Map, Value};
@@ -109,6 +111,18 @@ impl From<ReadChatError> for ApiError {
         match error {
             ReadChatError::ChatNotFound => chat_not_found(),
             ReadChatError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<RenameChatError> for ApiError {
+    fn from(error: RenameChatError) -> Self {
+        match error {
+            RenameChatError::Refused(RenameRefused::ChatNotFound) => chat_not_found(),
+            RenameChatError::Refused(RenameRefused::NotOwner) => {
+                Self::new(ErrorCode::Forbidden, "Only an owner may rename the chat")
+            }
+            RenameChatError::Store(error) => error.into(),
         }
     }
 }
@@ -227,6 +241,18 @@ impl From<ReadMessagesError> for ApiError {
         match error {
             ReadMessagesError::ChatNotFound => chat_not_found(),
             ReadMessagesError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<ReadSurroundingsError> for ApiError {
+    fn from(error: ReadSurroundingsError) -> Self {
+        match error {
+            ReadSurroundingsError::ChatNotFound => chat_not_found(),
+            ReadSurroundingsError::MessageNotFound => {
+                Self::new(ErrorCode::NotFound, "No such message in the chat")
+            }
+            ReadSurroundingsError::Store(error) => error.into(),
         }
     }
 }

@@ -10,6 +10,7 @@ mod message;
 mod participant;
 mod peer;
 mod receipt;
+mod room;
 mod user;
 
 use std::fmt::Display;
@@ -26,6 +27,7 @@ pub use message::MessageView;
 pub use participant::ParticipantView;
 pub use peer::PeerView;
 pub use receipt::{PostedEventView, SentMessageView, StepView};
+pub use room::{AgentRoomRowView, RoomRowView, RoomView, RosterHeadView};
 pub use user::ProfileView;
 
 /// A value that goes out as the text by which it shows itself: ids and instants.

@@ -22,6 +22,16 @@ pub struct ParticipantView<'a> {
     description: Option<&'a str>,
     /// Null for users.
     is_external: Option<bool>,
+    #[serde(flatten)]
+    presence: Option<PresenceView>,
+}
+
+/// Whether somebody is connected, where that is known.
+#[derive(Debug, Serialize)]
+struct PresenceView {
+    online: bool,
+    /// Null for users.
+    connection_status: Option<&'static str>,
 }
 
 impl<'a> ParticipantView<'a> {
@@ -36,6 +46,15 @@ impl<'a> ParticipantView<'a> {
             status: participant.status.as_str(),
             description: participant.description.as_deref(),
             is_external: participant.is_external,
+            presence: None,
         }
+    }
+
+    /// Shows `participant` together with whether any of its sockets is open.
+    pub fn with_presence(participant: &'a Participant, online: bool) -> Self {
+        let word = if online { "connected" } else { "disconnected" };
+        let connection_status = participant.id.agent().map(|_| word);
+        let presence = Some(PresenceView { online, connection_status });
+        Self { presence, ..Self::new(participant) }
     }
 }

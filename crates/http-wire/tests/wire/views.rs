@@ -151,6 +151,7 @@ fn participants() {
         handle: "ann".to_owned(),
         description: None,
         is_external: None,
+        owner: None,
         role: Role::Owner,
         status: ParticipantStatus::Active,
         joined_at: at(NOON),

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use domain::account::{
-    AgentDescription, AgentName, CreateUser, CreateUserError, RegisterAgent, RegisterError, UserHandle,
-    parse_email, parse_person_name,
+    AgentDescription, AgentListing, AgentName, CreateUser, CreateUserError, RegisterAgent, RegisterError,
+    UserHandle, parse_email, parse_person_name,
 };
 use domain::page::{PageRequest, Slice};
 use domain::ports::KeyMint;
@@ -94,7 +94,7 @@ pub async fn agents_are_listed_newest_first(world: World) {
     let mut after = None;
     loop {
         let page = PageRequest { slice: Slice::After { after, limit: 2 }, count: false };
-        let page = world.accounts.list_agents(ann.caller, page).await.unwrap();
+        let page = world.accounts.list_agents(ann.caller, AgentListing::default(), page).await.unwrap();
         assert_eq!(page.total, None);
         seen.extend(page.rows.iter().map(|agent| agent.id));
         after = page.next;
@@ -104,6 +104,6 @@ pub async fn agents_are_listed_newest_first(world: World) {
     }
     assert_eq!(seen, expected);
     let page = PageRequest { slice: Slice::Numbered { number: 3, size: 2 }, count: true };
-    let page = world.accounts.list_agents(ann.caller, page).await.unwrap();
+    let page = world.accounts.list_agents(ann.caller, AgentListing::default(), page).await.unwrap();
     assert_eq!((page.rows.len(), page.rows[0].id, page.total, page.next), (1, expected[4], Some(5), None));
 }

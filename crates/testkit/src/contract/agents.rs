@@ -1,9 +1,9 @@
 //! Changing and deleting agents; a human's own record.
 
 use domain::account::{
-    AgentBio, AgentChanges, AgentDescription, AgentKind, AgentMarks, AgentName, AgentTag, AuthenticateError,
-    CreatePlatformAgent, DeleteAgentError, ModelType, PersonNamePart, ProfileChanges, UpdateAgentError,
-    UserRole,
+    AgentBio, AgentChanges, AgentDescription, AgentKind, AgentListing, AgentMarks, AgentName, AgentTag,
+    AuthenticateError, CreatePlatformAgent, DeleteAgentError, ModelType, PersonNamePart, ProfileChanges,
+    UpdateAgentError, UserRole,
 };
 use domain::chat::{ChatStatus, Role};
 use domain::delivery::DeliveryStatus;
@@ -91,7 +91,7 @@ pub async fn a_deleted_agent_leaves_nothing_open(world: World) {
     };
     let platform = world.accounts.create_platform_agent(ann.caller, platform).await.unwrap();
     assert_eq!((platform.kind, platform.description.as_str()), (AgentKind::Platform, ""));
-    let page = world.accounts.list_agents(ann.caller, FIRST).await.unwrap();
+    let page = world.accounts.list_agents(ann.caller, AgentListing::default(), FIRST).await.unwrap();
     assert_eq!(page.rows.len(), 2);
 }
 

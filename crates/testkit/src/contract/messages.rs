@@ -7,8 +7,8 @@ use std::time::Duration;
 use domain::chat::Role;
 use domain::id::{ChatId, MessageId, ParticipantId};
 use domain::message::{
-    AppendRefused, EventContent, EventMetadata, HistoryFilter, Mention, MentionKind, Message, MessageKind,
-    NewMessage, PostEvent, RequestedMention, SendMessage,
+    AppendRefused, EventContent, EventMetadata, HistoryFilter, Kinds, Mention, MentionKind, Message,
+    MessageKind, NewMessage, PostEvent, RequestedMention, SendMessage,
 };
 use domain::page::{PageRequest, Slice};
 use domain::ports::Clock;
@@ -178,7 +178,7 @@ pub async fn pages_have_totals(world: World) {
     let last = history(&world, &ann, chat, page(3)).await;
     assert_eq!((last.rows.len(), last.rows[0].content.ends_with("m0"), last.total), (1, true, Some(5)));
     assert_eq!(history(&world, &ann, chat, page(4)).await.rows, []);
-    let filter = HistoryFilter { kind: Some(MessageKind::Thought), since: None };
+    let filter = HistoryFilter { kinds: Kinds::of(&[MessageKind::Thought]), since: None };
     let none = world.messages.history(ann.caller, chat, filter, page(1)).await.unwrap();
     assert_eq!((none.rows.len(), none.total), (0, Some(0)));
     let context = world.messages.context(bot.caller, chat, page(2)).await.unwrap();
@@ -193,8 +193,9 @@ pub async fn history_can_be_narrowed(world: World) {
     world.clock.advance(Duration::from_secs(1));
     thought(&world, &bot, chat).await;
     world.send(ann.caller, chat, "late", &[]).await;
-    let narrowed = async |kind, since| {
-        let filter = HistoryFilter { kind, since };
+    let narrowed = async |kind: Option<MessageKind>, since| {
+        let kinds = kind.map_or(Kinds::ALL, |kind| Kinds::of(&[kind]));
+        let filter = HistoryFilter { kinds, since };
         let page = world.messages.history(ann.caller, chat, filter, first(10)).await.unwrap();
         page.rows.iter().map(|message| message.sequence).collect::<Vec<_>>()
     };

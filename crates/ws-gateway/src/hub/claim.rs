@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use domain::caller::Caller;
+use domain::chat::Standing;
 
-use super::{Hub, Listener, SocketId};
-use crate::inbox::{Budget, Inbox, Ticket};
+use super::{Hub, Listener, SocketId, Stay};
+use crate::inbox::{Budget, Inbox, Ticket, Told};
 use crate::topic::Topic;
 
 /// What a newcomer wants done with a socket that its agent already has.
@@ -43,9 +44,34 @@ impl Claim {
     /// stay ends with the new one.
     pub(crate) fn subscribe(&self, topic: Topic) -> Ticket {
         let ticket = Ticket(self.hub.number());
-        let listener = Listener { who: self.caller.participant(), ticket, inbox: self.inbox.clone() };
+        let stay = Stay::Asked { gone: Vec::new() };
+        let listener = Listener { who: self.caller.participant(), ticket, inbox: self.inbox.clone(), stay };
         self.hub.shard(topic).entry(topic).or_default().insert(self.id, listener);
         ticket
+    }
+
+    /// The store has told how the caller stands to the topic's room. The stay ends at once if
+    /// that no longer holds.
+    pub(crate) fn settle(&self, topic: Topic, ticket: Ticket, standing: &Standing) {
+        let mut shard = self.hub.shard(topic);
+        let Some(listeners) = shard.get_mut(&topic) else { return };
+        let Some(listener) = listeners.get_mut(&self.id).filter(|one| one.ticket == ticket) else { return };
+        let Stay::Asked { gone } = &listener.stay else { return };
+        if !standing.observes() {
+            listener.stay = Stay::Own;
+            return;
+        }
+        let agents = standing.agents.iter().map(|(agent, _)| *agent).filter(|agent| !gone.contains(agent));
+        let agents = agents.collect::<Vec<_>>();
+        if agents.is_empty() {
+            listeners.remove(&self.id);
+            self.inbox.tell(Told::End { topic, ticket });
+        } else {
+            listener.stay = Stay::Observer { agents };
+        }
+        if listeners.is_empty() {
+            shard.remove(&topic);
+        }
     }
 
     /// No more events of this stay on the topic come in.

@@ -56,6 +56,7 @@ fn participant(id: ParticipantId) -> Participant {
         handle: "ann/bot".to_owned(),
         description: None,
         is_external: None,
+        owner: None,
         role: Role::Member,
         status: ParticipantStatus::Active,
         joined_at: Timestamp::from_micros(0),

@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use domain::chat::{
-    AddParticipant, AddRefused, AddedParticipant, Chat, ChatRepository, ChatService, CreateRefused,
-    DeleteChat, DeleteRefused, DeletedChat, NewChat, ParticipantStatus, RemoveParticipant, RemoveRefused,
-    RemovedParticipant, Roster,
+    AddParticipant, AddRefused, AddedParticipant, Chat, ChatListing, ChatRepository, ChatService,
+    CreateRefused, DeleteChat, DeleteRefused, DeletedChat, FoundChat, ListedChat, NewChat, ParticipantStatus,
+    RemoveParticipant, RemoveRefused, RemovedParticipant, RenameChat, RenameRefused, RenamedChat, Roster,
+    Standing,
 };
-use domain::id::{AgentId, ChatId, ParticipantId};
+use domain::id::{AgentId, ChatId, ParticipantId, UserId};
 use domain::page::{Page, PageRequest};
 use domain::store::{Announce, StoreError};
 use testkit::{RecordingPublisher, SequentialIds, World};
@@ -36,7 +37,7 @@ impl Gate {
     /// A service that asks through the gate; it is only asked about memberships.
     pub(crate) fn service(self: &Arc<Self>, world: &World) -> Arc<ChatService> {
         let (events, ids) = (Arc::new(RecordingPublisher::default()), Arc::new(SequentialIds::default()));
-        Arc::new(ChatService::new(self.clone(), events, world.clock.clone(), ids))
+        Arc::new(ChatService::new(self.clone(), events, world.clock.clone(), ids, world.presence.clone()))
     }
 
     /// Waits until one membership more has been looked up.
@@ -62,13 +63,17 @@ impl ChatRepository for Gate {
         who: ParticipantId,
         chat: ChatId,
     ) -> Result<Option<ParticipantStatus>, StoreError> {
-        let status = self.store.membership(who, chat).await;
+        self.store.membership(who, chat).await
+    }
+
+    async fn standing(&self, viewer: ParticipantId, chat: ChatId) -> Result<Standing, StoreError> {
+        let standing = self.store.standing(viewer, chat).await;
         self.looked_up.add_permits(1);
         self.passes.acquire().await.unwrap().forget();
         if self.broken.load(Ordering::SeqCst) {
             Err(StoreError::Unavailable("broken down".into()))
         } else {
-            status
+            standing
         }
     }
 
@@ -88,8 +93,22 @@ impl ChatRepository for Gate {
         self.store.find(viewer, chat).await
     }
 
-    async fn list(&self, viewer: ParticipantId, page: PageRequest) -> Result<Page<Chat>, StoreError> {
-        self.store.list(viewer, page).await
+    async fn find_with_details(
+        &self,
+        viewer: UserId,
+        chat: ChatId,
+        count_messages: bool,
+    ) -> Result<Option<FoundChat>, StoreError> {
+        self.store.find_with_details(viewer, chat, count_messages).await
+    }
+
+    async fn list(
+        &self,
+        viewer: ParticipantId,
+        listing: ChatListing,
+        page: PageRequest,
+    ) -> Result<Page<ListedChat>, StoreError> {
+        self.store.list(viewer, listing, page).await
     }
 
     async fn roster(&self, viewer: ParticipantId, chat: ChatId) -> Result<Option<Roster>, StoreError> {
@@ -110,6 +129,14 @@ impl ChatRepository for Gate {
         announce: Announce<RemovedParticipant>,
     ) -> Result<Result<RemovedParticipant, RemoveRefused>, StoreError> {
         self.store.remove_participant(command, announce).await
+    }
+
+    async fn rename(
+        &self,
+        command: RenameChat,
+        announce: Announce<RenamedChat>,
+    ) -> Result<Result<RenamedChat, RenameRefused>, StoreError> {
+        self.store.rename(command, announce).await
     }
 
     async fn delete(

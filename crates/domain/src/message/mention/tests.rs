@@ -17,6 +17,7 @@ fn roster() -> Roster {
         handle: handle.to_owned(),
         description: None,
         is_external: None,
+        owner: None,
         role: Role::Member,
         status: ParticipantStatus::Active,
         joined_at: Timestamp::from_micros(0),

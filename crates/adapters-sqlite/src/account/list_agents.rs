@@ -1,0 +1,140 @@
+//! The agents of an owner, sorted and narrowed.
+//!
+//! Every order has its index. A part of a name in any case is something no index knows; the
+//! owner's agents are then looked at one by one.
+
+use diesel::dsl::{count_star, sql};
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Binary, Bool, Text};
+use diesel::sqlite::{Sqlite, SqliteConnection};
+use domain::account::{Agent, AgentListing, AgentSort};
+use domain::id::UserId;
+use domain::page::{Order, Page, PageRequest, Position};
+use uuid::Uuid;
+
+use super::row::AgentRow;
+use crate::error::Fault;
+use crate::row;
+use crate::schema::agents;
+
+pub(super) fn agents_on(
+    connection: &mut SqliteConnection,
+    owner: UserId,
+    listing: &AgentListing,
+    page: PageRequest,
+) -> Result<Page<Agent>, Fault> {
+    let name = listing.name.as_deref().map(str::to_lowercase);
+    let wanted = |row: &AgentRow| name.as_ref().is_none_or(|part| row.name.to_lowercase().contains(part));
+    let total = match (page.count, &name) {
+        (false, _) => None,
+        (true, None) => {
+            Some(of(owner, listing).select(count_star()).first::<i64>(connection)?.cast_unsigned())
+        }
+        (true, Some(_)) => {
+            let names = of(owner, listing).select(AgentRow::as_select());
+            let mut total = 0;
+            for agent in names.load_iter::<AgentRow, diesel::connection::DefaultLoadingMode>(connection)? {
+                total += u64::from(wanted(&agent?));
+            }
+            Some(total)
+        }
+    };
+    let sorted = sorted_on(connection, owner, listing, page)?;
+    let limit = page.slice.limit() as usize;
+    let mut passed = page.slice.offset();
+    let mut rows = Vec::new();
+    for agent in sorted.load_iter::<AgentRow, diesel::connection::DefaultLoadingMode>(connection)? {
+        let agent = agent?;
+        if !wanted(&agent) {
+            continue;
+        }
+        if passed > 0 {
+            passed -= 1;
+            continue;
+        }
+        rows.push(agent.into_agent()?);
+        if rows.len() > limit {
+            break;
+        }
+    }
+    Ok(Page::from_overfetch(rows, page, total, |agent| position(listing.sort, agent)))
+}
+
+fn position(sort: AgentSort, agent: &Agent) -> Position {
+    let key = match sort {
+        AgentSort::Name => 0,
+        AgentSort::Created => agent.created_at.micros(),
+        AgentSort::Updated => agent.updated_at.micros(),
+    };
+    Position { key, id: agent.id.uuid() }
+}
+
+type Boxed<'a> = agents::BoxedQuery<'a, Sqlite>;
+
+/// The owner's agents with what the columns can tell.
+fn of(owner: UserId, listing: &AgentListing) -> Boxed<'static> {
+    let mut rows = agents::table
+        .filter(agents::owner_id.eq(row::bytes(owner.uuid())))
+        .filter(agents::deleted_at.is_null())
+        .into_boxed();
+    if let Some(listed) = listing.listed_in_directory {
+        rows = rows.filter(agents::listed_in_directory.eq(listed));
+    }
+    match listing.is_external {
+        Some(true) => rows.filter(agents::kind.eq("external")),
+        Some(false) => rows.filter(agents::kind.ne("external")),
+        None => rows,
+    }
+}
+
+/// The owner's agents in the wanted order, from where the reader stands.
+fn sorted_on(
+    connection: &mut SqliteConnection,
+    owner: UserId,
+    listing: &AgentListing,
+    page: PageRequest,
+) -> Result<diesel::dsl::Select<Boxed<'static>, diesel::dsl::AsSelect<AgentRow, Sqlite>>, Fault> {
+    let (column, direction, beyond) = match (listing.sort, listing.order) {
+        (AgentSort::Name, Order::Ascending) => ("name COLLATE NOCASE", "ASC", ">"),
+        (AgentSort::Name, Order::Descending) => ("name COLLATE NOCASE", "DESC", "<"),
+        (AgentSort::Created, Order::Ascending) => ("created_at", "ASC", ">"),
+        (AgentSort::Created, Order::Descending) => ("created_at", "DESC", "<"),
+        (AgentSort::Updated, Order::Ascending) => ("updated_at", "ASC", ">"),
+        (AgentSort::Updated, Order::Descending) => ("updated_at", "DESC", "<"),
+    };
+    let mut rows = of(owner, listing);
+    if let Some(Position { key, id }) = page.slice.after() {
+        // The first condition says nothing new; it lets the index begin at the right place.
+        let place = format!("{column} {beyond}= ");
+        let tie = format!("({column}, id) {beyond} (");
+        rows = match listing.sort {
+            AgentSort::Name => {
+                let name = name_on(connection, id)?;
+                rows.filter(sql::<Bool>(&place).bind::<Text, _>(name.clone())).filter(
+                    sql::<Bool>(&tie)
+                        .bind::<Text, _>(name)
+                        .sql(", ")
+                        .bind::<Binary, _>(row::bytes(id))
+                        .sql(")"),
+                )
+            }
+            AgentSort::Created | AgentSort::Updated => {
+                rows.filter(sql::<Bool>(&place).bind::<BigInt, _>(key)).filter(
+                    sql::<Bool>(&tie)
+                        .bind::<BigInt, _>(key)
+                        .sql(", ")
+                        .bind::<Binary, _>(row::bytes(id))
+                        .sql(")"),
+                )
+            }
+        };
+    }
+    let order = sql::<Text>(&format!("{column} {direction}, id {direction}"));
+    Ok(rows.order(order).select(AgentRow::as_select()))
+}
+
+/// The name that an agent has now, or had at its end; blank if there never was such an agent.
+fn name_on(connection: &mut SqliteConnection, id: Uuid) -> Result<String, Fault> {
+    let name = agents::table.find(row::bytes(id)).select(agents::name).first(connection).optional()?;
+    Ok(name.unwrap_or_default())
+}

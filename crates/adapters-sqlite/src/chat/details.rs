@@ -1,0 +1,222 @@
+//! What lists of rooms show beside the records: each part for all rooms of a page in a fixed
+//! number of statements.
+
+use std::collections::HashMap;
+
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Binary, Bool, Nullable, Text};
+use diesel::sqlite::SqliteConnection;
+use domain::chat::{ChatDetails, RoomAgent, RosterHead, SHOWN_PARTICIPANTS, Standing, WorkStatus};
+use domain::id::{ChatId, UserId};
+use domain::message::Message;
+
+use super::row::{ParticipantRow, StandingRow};
+use crate::error::Fault;
+use crate::message::load::{MessageRow, Records, messages_on};
+use crate::row;
+use crate::schema::{chats, messages, participants};
+
+/// The agents of rooms, and whether they are at work.
+pub(crate) fn details_on(
+    connection: &mut SqliteConnection,
+    rooms: &[ChatId],
+) -> Result<HashMap<ChatId, ChatDetails>, Fault> {
+    let mut details = HashMap::with_capacity(rooms.len());
+    for (chat, work) in works_on(connection, rooms)? {
+        details.insert(chat, ChatDetails { agents: Vec::new(), work });
+    }
+    for (chat, head) in heads_on(connection, rooms, true)? {
+        let agents = head.participants.into_iter().filter_map(|participant| {
+            let id = participant.id.agent()?;
+            Some(RoomAgent { id, name: participant.name, handle: participant.handle })
+        });
+        details.entry(chat).or_default().agents = agents.collect();
+    }
+    Ok(details)
+}
+
+/// Ids of ours as SQL: hexadecimal digits in quotes and nothing else.
+fn in_list(rooms: &[ChatId]) -> String {
+    rooms.iter().map(|chat| format!("x'{}'", chat.uuid().simple())).collect::<Vec<_>>().join(",")
+}
+
+#[derive(QueryableByName)]
+struct WorkRow {
+    #[diesel(sql_type = Binary)]
+    id: Vec<u8>,
+    #[diesel(sql_type = Bool)]
+    working: bool,
+    #[diesel(sql_type = Bool)]
+    failed: bool,
+}
+
+/// From each agent of a room to its deliveries there, one step along the index for either
+/// question, however many deliveries there are.
+fn works_on(connection: &mut SqliteConnection, rooms: &[ChatId]) -> Result<Vec<(ChatId, WorkStatus)>, Fault> {
+    let any = |status: &str| {
+        format!(
+            "EXISTS (SELECT 1 FROM participants CROSS JOIN deliveries INDEXED BY deliveries_at_work \
+             ON deliveries.agent_id = participants.participant_id AND deliveries.chat_id = participants.chat_id \
+             AND deliveries.status IN ('processing', 'failed') AND deliveries.status = '{status}' \
+             WHERE participants.chat_id = chats.id AND participants.kind = 'Agent' \
+             AND participants.left_at IS NULL)"
+        )
+    };
+    let rows = diesel::sql_query(format!(
+        "SELECT id, {} AS working, {} AS failed FROM chats WHERE id IN ({})",
+        any("processing"),
+        any("failed"),
+        in_list(rooms)
+    ));
+    let rows = rows.load::<WorkRow>(connection)?.into_iter();
+    rows.map(|found| Ok((row::chat_id(&found.id)?, WorkStatus::of(found.working, found.failed)))).collect()
+}
+
+#[derive(QueryableByName)]
+struct HeadRow {
+    #[diesel(sql_type = Binary)]
+    chat_id: Vec<u8>,
+    #[diesel(sql_type = BigInt)]
+    number: i64,
+    #[diesel(sql_type = Binary)]
+    participant_id: Vec<u8>,
+    #[diesel(sql_type = Text)]
+    kind: String,
+    #[diesel(sql_type = Text)]
+    role: String,
+    #[diesel(sql_type = Text)]
+    status: String,
+    #[diesel(sql_type = BigInt)]
+    joined_at: i64,
+    #[diesel(sql_type = Binary)]
+    account_id: Vec<u8>,
+    #[diesel(sql_type = Nullable<Text>)]
+    user_handle: Option<String>,
+    #[diesel(sql_type = Nullable<Text>)]
+    first_name: Option<String>,
+    #[diesel(sql_type = Nullable<Text>)]
+    last_name: Option<String>,
+    #[diesel(sql_type = Nullable<Text>)]
+    agent_handle: Option<String>,
+    #[diesel(sql_type = Nullable<Text>)]
+    agent_name: Option<String>,
+    #[diesel(sql_type = Nullable<Text>)]
+    description: Option<String>,
+    #[diesel(sql_type = Nullable<Text>)]
+    agent_kind: Option<String>,
+}
+
+impl HeadRow {
+    fn into_participant_row(self) -> ParticipantRow {
+        let user = self.user_handle.zip(self.first_name).zip(self.last_name);
+        let agent = self.agent_handle.zip(self.agent_name).zip(self.description).zip(self.agent_kind);
+        ParticipantRow {
+            participant_id: self.participant_id,
+            kind: self.kind,
+            role: self.role,
+            status: self.status,
+            joined_at: self.joined_at,
+            account_id: self.account_id,
+            user: user.map(|((handle, first), last)| (handle, first, last)),
+            agent: agent.map(|(((handle, name), description), kind)| (handle, name, description, kind)),
+        }
+    }
+}
+
+/// The first participants of rooms by id, with their number; only agents, if wanted.
+pub(super) fn heads_on(
+    connection: &mut SqliteConnection,
+    rooms: &[ChatId],
+    only_agents: bool,
+) -> Result<HashMap<ChatId, RosterHead>, Fault> {
+    let only = if only_agents { "AND kind = 'Agent' " } else { "" };
+    // The rows of a room lie in the order of their ids, so numbering them sorts nothing.
+    let rows = diesel::sql_query(format!(
+        "SELECT head.*, users.handle AS user_handle, users.first_name, users.last_name, \
+         agents.handle AS agent_handle, agents.name AS agent_name, agents.description, \
+         agents.kind AS agent_kind \
+         FROM (SELECT chat_id, participant_id, kind, role, status, joined_at, account_id, \
+               row_number() OVER (PARTITION BY chat_id ORDER BY participant_id) AS place, \
+               count(*) OVER (PARTITION BY chat_id) AS number \
+               FROM participants WHERE chat_id IN ({}) AND left_at IS NULL {only}) AS head \
+         LEFT JOIN users ON head.kind = 'User' AND users.id = head.participant_id \
+         LEFT JOIN agents ON head.kind = 'Agent' AND agents.id = head.participant_id \
+         WHERE head.place <= {SHOWN_PARTICIPANTS}",
+        in_list(rooms)
+    ));
+    let mut heads: HashMap<ChatId, RosterHead> = HashMap::with_capacity(rooms.len());
+    for found in rows.load::<HeadRow>(connection)? {
+        let head = heads.entry(row::chat_id(&found.chat_id)?).or_default();
+        head.count = found.number.cast_unsigned();
+        head.participants.push(found.into_participant_row().into_participant()?);
+    }
+    for head in heads.values_mut() {
+        head.participants.sort_by_key(|participant| participant.id.uuid());
+    }
+    Ok(heads)
+}
+
+/// How a human stands to rooms.
+pub(super) fn standings_on(
+    connection: &mut SqliteConnection,
+    viewer: UserId,
+    rooms: &[ChatId],
+) -> Result<HashMap<ChatId, Standing>, Fault> {
+    let rows = participants::table
+        .filter(participants::chat_id.eq_any(rooms.iter().map(|chat| row::bytes(chat.uuid()))))
+        .filter(participants::account_id.eq(row::bytes(viewer.uuid())))
+        .filter(participants::left_at.is_null())
+        .order((participants::chat_id, participants::participant_id))
+        .select(StandingRow::as_select())
+        .load(connection)?;
+    let mut standings: HashMap<ChatId, Standing> = HashMap::with_capacity(rooms.len());
+    for found in rows {
+        let chat = row::chat_id(&found.chat_id)?;
+        found.add_to(standings.entry(chat).or_default())?;
+    }
+    Ok(standings)
+}
+
+#[derive(QueryableByName)]
+struct WeightRow {
+    #[diesel(sql_type = Binary)]
+    chat_id: Vec<u8>,
+    #[diesel(sql_type = BigInt)]
+    number: i64,
+}
+
+/// How many bytes the newest message of each room holds. The lengths stand at the head of a row,
+/// so no content is read for it.
+pub(super) fn newest_weights_on(
+    connection: &mut SqliteConnection,
+    rooms: &[ChatId],
+) -> Result<HashMap<ChatId, usize>, Fault> {
+    let rows = diesel::sql_query(format!(
+        "SELECT messages.chat_id, octet_length(messages.content) + octet_length(messages.mentions) \
+         + coalesce(octet_length(messages.metadata), 0) AS number \
+         FROM chats CROSS JOIN messages \
+         ON messages.chat_id = chats.id AND messages.sequence = chats.last_sequence \
+         WHERE chats.id IN ({})",
+        in_list(rooms)
+    ));
+    let rows = rows.load::<WeightRow>(connection)?.into_iter();
+    rows.map(|found| Ok((row::chat_id(&found.chat_id)?, usize::try_from(found.number).unwrap_or(usize::MAX))))
+        .collect()
+}
+
+/// The newest message of each room, with everybody's delivery records.
+pub(super) fn newest_on(
+    connection: &mut SqliteConnection,
+    rooms: &[ChatId],
+) -> Result<HashMap<ChatId, Message>, Fault> {
+    let rows = chats::table
+        .inner_join(
+            messages::table
+                .on(messages::chat_id.eq(chats::id).and(messages::sequence.eq(chats::last_sequence))),
+        )
+        .filter(chats::id.eq_any(rooms.iter().map(|chat| row::bytes(chat.uuid()))))
+        .select(MessageRow::as_select())
+        .load(connection)?;
+    let newest = messages_on(connection, rows, Records::All)?;
+    Ok(newest.into_iter().map(|message| (message.chat_id, message)).collect())
+}

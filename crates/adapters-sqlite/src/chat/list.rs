@@ -1,0 +1,211 @@
+//! The rooms of somebody, with what is wanted of them.
+//!
+//! By creation a list runs along an index of memberships, which carry the rooms' creation time,
+//! and stops at its limit. By change it looks at all of the viewer's rooms: keeping every
+//! membership up to date with its room would make each message dearer for each participant.
+
+use std::collections::HashMap;
+
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Binary, Text};
+use diesel::sqlite::SqliteConnection;
+use domain::chat::{ChatListing, ChatParts, ChatSort, ListedChat};
+use domain::id::{ChatId, ParticipantId};
+use domain::page::{Order, PAGE_BYTES, Page, PageRequest, Position, fitting};
+use uuid::Uuid;
+
+use super::details::{details_on, heads_on, newest_on, newest_weights_on, standings_on};
+use super::row::ChatRow;
+use crate::error::Fault;
+use crate::row;
+use crate::schema::chats;
+
+/// Bytes of a room, of a participant and of an agent in an answer, content aside.
+const ROOM_BYTES: usize = 600;
+const PARTICIPANT_BYTES: usize = 400;
+const AGENT_BYTES: usize = 200;
+
+pub(super) fn list_on(
+    connection: &mut SqliteConnection,
+    viewer: ParticipantId,
+    listing: ChatListing,
+    page: PageRequest,
+) -> Result<Page<ListedChat>, Fault> {
+    let chosen = Chosen::of(viewer, listing);
+    let total = if page.count { Some(chosen.count_on(connection)?) } else { None };
+    let mut rooms = chosen.page_on(connection, page)?;
+    let limit = page.slice.limit() as usize;
+    let mut more = rooms.len() > limit;
+    rooms.truncate(limit);
+    let mut rows = records_on(connection, &rooms)?;
+    more |= fill_on(connection, viewer, listing.parts, &mut rows)?;
+    Ok(Page::part(rows, more, total, |listed| listing.sort.position(&listed.chat)))
+}
+
+/// The memberships to look at, and the conditions on their rooms.
+struct Chosen {
+    viewer: Vec<u8>,
+    listing: ChatListing,
+    /// Of the membership's table: the column of the viewer, and its index.
+    column: &'static str,
+    index: &'static str,
+}
+
+#[derive(QueryableByName)]
+struct Number {
+    #[diesel(sql_type = BigInt)]
+    number: i64,
+}
+
+#[derive(QueryableByName)]
+struct Place {
+    #[diesel(sql_type = Binary)]
+    id: Vec<u8>,
+}
+
+impl Chosen {
+    fn of(viewer: ParticipantId, listing: ChatListing) -> Self {
+        let through_agents = listing.agent_rooms && viewer.user().is_some();
+        let (column, index) = if through_agents {
+            ("account_id", "participants_rooms_of_account")
+        } else {
+            ("participant_id", "participants_rooms")
+        };
+        Self { viewer: row::bytes(viewer.uuid()), listing, column, index }
+    }
+
+    /// FROM and WHERE; 1 is the viewer, 2 the status, 3 the kind, blank for any.
+    fn body(&self) -> String {
+        format!(
+            "FROM participants INDEXED BY {} CROSS JOIN chats ON chats.id = participants.chat_id \
+             WHERE participants.{} = ?1 AND participants.left_at IS NULL AND chats.deleted_at IS NULL \
+             AND ?2 IN ('', chats.status) AND ?3 IN ('', chats.kind)",
+            self.index, self.column
+        )
+    }
+
+    fn words(&self) -> [&'static str; 2] {
+        let ChatListing { status, kind, .. } = self.listing;
+        [status.map_or("", |status| status.as_str()), kind.map_or("", |kind| kind.as_str())]
+    }
+
+    fn count_on(&self, connection: &mut SqliteConnection) -> Result<u64, Fault> {
+        let [status, kind] = self.words();
+        let counted = diesel::sql_query(format!("SELECT count(DISTINCT chats.id) AS number {}", self.body()))
+            .bind::<Binary, _>(&self.viewer)
+            .bind::<Text, _>(status)
+            .bind::<Text, _>(kind)
+            .get_result::<Number>(connection)?;
+        Ok(counted.number.cast_unsigned())
+    }
+
+    /// The rooms of a page and one more.
+    fn page_on(&self, connection: &mut SqliteConnection, page: PageRequest) -> Result<Vec<ChatId>, Fault> {
+        let [key, id] = match self.listing.sort {
+            ChatSort::Created => ["participants.chat_created_at", "participants.chat_id"],
+            ChatSort::Updated => ["chats.updated_at", "chats.id"],
+        };
+        // The first of the conditions on the place says nothing new; it lets the index begin there.
+        let (beyond, direction, start) = match self.listing.order {
+            Order::Ascending => (">", "ASC", Position { key: i64::MIN, id: Uuid::nil() }),
+            Order::Descending => ("<", "DESC", Position { key: i64::MAX, id: Uuid::max() }),
+        };
+        let after = page.slice.after().unwrap_or(start);
+        let [status, kind] = self.words();
+        let places = diesel::sql_query(format!(
+            "SELECT DISTINCT {key} AS key, {id} AS id {} \
+             AND {key} {beyond}= ?4 AND ({key} {beyond} ?4 OR {id} {beyond} ?5) \
+             ORDER BY {key} {direction}, {id} {direction} LIMIT ?6 OFFSET ?7",
+            self.body()
+        ));
+        let places = places
+            .bind::<Binary, _>(&self.viewer)
+            .bind::<Text, _>(status)
+            .bind::<Text, _>(kind)
+            .bind::<BigInt, _>(after.key)
+            .bind::<Binary, _>(row::bytes(after.id))
+            .bind::<BigInt, _>(i64::from(page.slice.limit()) + 1)
+            .bind::<BigInt, _>(page.slice.offset())
+            .load::<Place>(connection)?;
+        places.iter().map(|place| row::chat_id(&place.id)).collect()
+    }
+}
+
+/// The rooms' records, in the order of `rooms`.
+fn records_on(connection: &mut SqliteConnection, rooms: &[ChatId]) -> Result<Vec<ListedChat>, Fault> {
+    if rooms.is_empty() {
+        return Ok(Vec::new());
+    }
+    let rows = chats::table
+        .filter(chats::id.eq_any(rooms.iter().map(|chat| row::bytes(chat.uuid()))))
+        .select(ChatRow::as_select())
+        .load(connection)?;
+    let chats = rows.into_iter().map(ChatRow::into_chat).collect::<Result<Vec<_>, _>>()?;
+    let mut chats = chats.into_iter().map(|chat| (chat.id, chat)).collect::<HashMap<_, _>>();
+    let record = |chat| ListedChat { chat, details: None, roster: None, last_message: None, standing: None };
+    Ok(rooms.iter().filter_map(|room| chats.remove(room)).map(record).collect())
+}
+
+/// Adds the parts that are wanted. Rows at the end that would make the page too heavy are left
+/// out; tells whether there were any.
+fn fill_on(
+    connection: &mut SqliteConnection,
+    viewer: ParticipantId,
+    parts: ChatParts,
+    rows: &mut Vec<ListedChat>,
+) -> Result<bool, Fault> {
+    let mut rooms = rows.iter().map(|listed| listed.chat.id).collect::<Vec<_>>();
+    if rooms.is_empty() {
+        return Ok(false);
+    }
+    if parts.details {
+        let mut details = details_on(connection, &rooms)?;
+        let of = |listed: &mut ListedChat| {
+            listed.details = Some(details.remove(&listed.chat.id).unwrap_or_default());
+        };
+        rows.iter_mut().for_each(of);
+    }
+    if parts.participants {
+        let mut heads = heads_on(connection, &rooms, false)?;
+        let of = |listed: &mut ListedChat| {
+            listed.roster = Some(heads.remove(&listed.chat.id).unwrap_or_default());
+        };
+        rows.iter_mut().for_each(of);
+    }
+    let newest = if parts.last_message { newest_weights_on(connection, &rooms)? } else { HashMap::new() };
+    let weigh = |listed: &ListedChat| {
+        weight(listed).saturating_add(newest.get(&listed.chat.id).copied().unwrap_or_default())
+    };
+    let kept = fitting(PAGE_BYTES, rows.iter().map(weigh));
+    let cut = kept < rows.len();
+    rows.truncate(kept);
+    rooms.truncate(kept);
+    if parts.last_message {
+        let mut newest = newest_on(connection, &rooms)?;
+        for listed in rows.iter_mut() {
+            listed.last_message = newest.remove(&listed.chat.id);
+        }
+    }
+    if let (true, Some(user)) = (parts.membership, viewer.user()) {
+        let mut standings = standings_on(connection, user, &rooms)?;
+        let of = |listed: &mut ListedChat| {
+            listed.standing = Some(standings.remove(&listed.chat.id).unwrap_or_default());
+        };
+        rows.iter_mut().for_each(of);
+    }
+    Ok(cut)
+}
+
+/// About how many bytes of an answer a room takes, its newest message aside.
+fn weight(listed: &ListedChat) -> usize {
+    let agents = listed.details.as_ref().map_or(0, |details| details.agents.len() * AGENT_BYTES);
+    let participants = listed.roster.as_ref().map_or(0, |head| {
+        let described = |participant: &domain::chat::Participant| {
+            PARTICIPANT_BYTES
+                + participant.name.len()
+                + participant.description.as_ref().map_or(0, String::len)
+        };
+        head.participants.iter().map(described).sum()
+    });
+    ROOM_BYTES + agents + participants
+}

@@ -1,0 +1,40 @@
+//! Storing that a room has another title.
+
+use diesel::prelude::*;
+use diesel::sqlite::SqliteConnection;
+use domain::chat::{Chat, RenameChat, RenameRefused, RenamedChat};
+
+use super::details::details_on;
+use super::row::{chat_on, standing_on};
+use crate::error::Fault;
+use crate::row;
+use crate::schema::{chats, participants};
+
+pub(super) fn rename_on(
+    connection: &mut SqliteConnection,
+    command: &RenameChat,
+) -> Result<Result<RenamedChat, RenameRefused>, Fault> {
+    let standing = standing_on(connection, command.by.participant(), command.chat)?;
+    if let Err(refused) = standing.decide_rename() {
+        return Ok(Err(refused));
+    }
+    let Some(chat) = chat_on(connection, command.chat)? else {
+        return Ok(Err(RenameRefused::ChatNotFound));
+    };
+    let column = row::bytes(command.chat.uuid());
+    let title = command.title.as_str();
+    diesel::update(chats::table.find(&column))
+        .set((chats::title.eq(title), chats::updated_at.eq(command.now.micros())))
+        .execute(connection)?;
+    let users = participants::table
+        .filter(participants::chat_id.eq(&column))
+        .filter(participants::kind.eq("User"))
+        .filter(participants::left_at.is_null())
+        .order(participants::participant_id)
+        .select(participants::participant_id)
+        .load::<Vec<u8>>(connection)?;
+    let users = users.iter().map(|id| row::user_id(id)).collect::<Result<_, _>>()?;
+    let details = details_on(connection, &[command.chat])?.remove(&command.chat).unwrap_or_default();
+    let chat = Chat { title: Some(title.to_owned()), updated_at: command.now, ..chat };
+    Ok(Ok(RenamedChat { chat, details, users }))
+}

@@ -1,0 +1,132 @@
+//! What lies before, after or around a message.
+
+use diesel::prelude::*;
+use diesel::sqlite::SqliteConnection;
+use domain::id::{ChatId, ParticipantId};
+use domain::message::filter::share;
+use domain::message::{Anchor, Kinds, Message, Surroundings, SurroundingsRefused};
+use domain::page::{Order, PAGE_BYTES};
+
+use super::load::{Records, part_on};
+use super::places::{Between, places_on};
+use crate::chat::row::standing_on;
+use crate::error::Fault;
+use crate::row;
+use crate::schema::messages;
+
+pub(super) fn surroundings_on(
+    connection: &mut SqliteConnection,
+    viewer: ParticipantId,
+    chat: ChatId,
+    anchor: Anchor,
+    kinds: Kinds,
+    limit: u32,
+) -> Result<Result<Surroundings, SurroundingsRefused>, Fault> {
+    if !standing_on(connection, viewer, chat)?.may_read() {
+        return Ok(Err(SurroundingsRefused::ChatNotFound));
+    }
+    let place = messages::table
+        .find(row::bytes(anchor.message().uuid()))
+        .filter(messages::chat_id.eq(row::bytes(chat.uuid())))
+        .select(messages::sequence)
+        .first::<i64>(connection)
+        .optional()?;
+    let Some(place) = place else { return Ok(Err(SurroundingsRefused::MessageNotFound)) };
+    let room = Room { chat, kinds };
+    let limit = limit as usize;
+    Ok(Ok(match anchor {
+        Anchor::After(_) => {
+            let (rows, has_newer) = room.read_on(connection, Side::After(place), limit)?;
+            let older = room.places_on(connection, Side::Before(place + 1), 1)?;
+            Surroundings { rows, has_older: !older.is_empty(), has_newer }
+        }
+        Anchor::Before(_) => {
+            let (rows, has_older) = room.read_on(connection, Side::Before(place), limit)?;
+            let newer = room.places_on(connection, Side::After(place - 1), 1)?;
+            Surroundings { rows, has_older, has_newer: !newer.is_empty() }
+        }
+        Anchor::Around(_) => room.around_on(connection, place, limit)?,
+    }))
+}
+
+/// How many bytes of content either side of a message may hold.
+const SIDE_BYTES: usize = PAGE_BYTES / 2;
+
+#[derive(Clone, Copy)]
+struct Room {
+    chat: ChatId,
+    kinds: Kinds,
+}
+
+/// One side of a place.
+#[derive(Clone, Copy)]
+enum Side {
+    Before(i64),
+    After(i64),
+}
+
+impl Side {
+    const fn order(self) -> Order {
+        match self {
+            Self::Before(_) => Order::Descending,
+            Self::After(_) => Order::Ascending,
+        }
+    }
+}
+
+impl Room {
+    /// The nearest places on one side, nearest first.
+    fn places_on(
+        self,
+        connection: &mut SqliteConnection,
+        side: Side,
+        limit: usize,
+    ) -> Result<Vec<i64>, Fault> {
+        let part = match side {
+            Side::Before(place) => Between(0, place),
+            Side::After(place) => Between(place, i64::MAX),
+        };
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        places_on(connection, self.chat, self.kinds, part, side.order(), (limit, 0))
+    }
+
+    /// The nearest messages on one side, and whether there are more of them.
+    fn read_on(
+        self,
+        connection: &mut SqliteConnection,
+        side: Side,
+        limit: usize,
+    ) -> Result<(Vec<Message>, bool), Fault> {
+        let mut places = self.places_on(connection, side, limit + 1)?;
+        let more = places.len() > limit;
+        places.truncate(limit);
+        let (rows, cut) = part_on(connection, self.chat, &places, side.order(), Records::All, PAGE_BYTES)?;
+        Ok((rows, more || cut))
+    }
+
+    /// The message at `place` with both its sides, newest first.
+    fn around_on(
+        self,
+        connection: &mut SqliteConnection,
+        place: i64,
+        limit: usize,
+    ) -> Result<Surroundings, Fault> {
+        let older = self.places_on(connection, Side::Before(place), limit)?;
+        let newer = self.places_on(connection, Side::After(place), limit)?;
+        let (older_shown, newer_shown) = share(limit - 1, older.len(), newer.len());
+        let mut down = vec![place];
+        down.extend(&older[..older_shown]);
+        let up = &newer[..newer_shown];
+        let (mut rows, cut_newer) =
+            part_on(connection, self.chat, up, Order::Ascending, Records::All, SIDE_BYTES)?;
+        rows.reverse();
+        let (below, cut_older) =
+            part_on(connection, self.chat, &down, Order::Descending, Records::All, SIDE_BYTES)?;
+        rows.extend(below);
+        Ok(Surroundings {
+            rows,
+            has_older: cut_older || older_shown < older.len(),
+            has_newer: cut_newer || newer_shown < newer.len(),
+        })
+    }
+}

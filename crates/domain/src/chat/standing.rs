@@ -1,0 +1,101 @@
+//! How somebody stands to a room, and what that lets them do (`semantics` 4.4 and 4.6). Pure; the
+//! stores call these on the rows they have read or locked.
+//!
+//! A human is not always in the room that an own agent is in. As an *observer* such a human reads
+//! the room, deletes it where an own agent is its owner, and may do nothing else.
+
+use super::participant::{ParticipantStatus, Role};
+use super::port::{DeleteRefused, RenameRefused};
+use crate::id::AgentId;
+
+/// A membership.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Membership {
+    /// What they may do.
+    pub role: Role,
+    /// Its state.
+    pub status: ParticipantStatus,
+}
+
+/// How somebody stands to a room: as a participant, through own agents, or not at all.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Standing {
+    /// The own membership.
+    pub own: Option<Membership>,
+    /// A human's own agents in the room with their roles, by id; empty for an agent.
+    pub agents: Vec<(AgentId, Role)>,
+}
+
+impl Standing {
+    /// Whether the room can be seen at all.
+    pub fn may_read(&self) -> bool {
+        self.own.is_some() || !self.agents.is_empty()
+    }
+
+    /// Whether the room is seen through own agents only.
+    pub fn observes(&self) -> bool {
+        self.own.is_none() && !self.agents.is_empty()
+    }
+
+    /// Decides on giving the room another title: its owners may, an observer is none.
+    pub fn decide_rename(&self) -> Result<(), RenameRefused> {
+        match self.own {
+            Some(Membership { role: Role::Owner, .. }) => Ok(()),
+            _ if self.may_read() => Err(RenameRefused::NotOwner),
+            _ => Err(RenameRefused::ChatNotFound),
+        }
+    }
+
+    /// Decides on deleting the room: its owners may, and the human behind an owning agent.
+    pub fn decide_delete(&self) -> Result<(), DeleteRefused> {
+        let own = self.own.map(|membership| membership.role);
+        let mut roles = own.into_iter().chain(self.agents.iter().map(|(_, role)| *role));
+        if roles.any(|role| role == Role::Owner) {
+            Ok(())
+        } else if self.may_read() {
+            Err(DeleteRefused::NotOwner)
+        } else {
+            Err(DeleteRefused::ChatNotFound)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use uuid::Uuid;
+
+    fn standing(own: Option<Role>, agents: &[Role]) -> Standing {
+        let status = ParticipantStatus::Active;
+        let agent = |(number, role): (u128, &Role)| (AgentId::new(Uuid::from_u128(number)), *role);
+        Standing {
+            own: own.map(|role| Membership { role, status }),
+            agents: (1..).zip(agents).map(agent).collect(),
+        }
+    }
+
+    #[test]
+    fn who_sees_renames_and_deletes() {
+        use Role::{Admin, Member, Owner};
+        let (no_room, not_owner) = (Err(DeleteRefused::ChatNotFound), Err(DeleteRefused::NotOwner));
+        // Own role, roles of own agents; may read, observes, may rename, may delete.
+        let table = [
+            (None, vec![], false, false, Err(RenameRefused::ChatNotFound), no_room),
+            (Some(Member), vec![], true, false, Err(RenameRefused::NotOwner), not_owner),
+            (Some(Admin), vec![], true, false, Err(RenameRefused::NotOwner), not_owner),
+            (Some(Owner), vec![], true, false, Ok(()), Ok(())),
+            (None, vec![Member, Admin], true, true, Err(RenameRefused::NotOwner), not_owner),
+            (None, vec![Member, Owner], true, true, Err(RenameRefused::NotOwner), Ok(())),
+            (Some(Admin), vec![Owner], true, false, Err(RenameRefused::NotOwner), Ok(())),
+            (Some(Owner), vec![Member], true, false, Ok(()), Ok(())),
+        ];
+        for (own, agents, reads, observes, rename, delete) in table {
+            let stands = standing(own, &agents);
+            assert_eq!(
+                (stands.may_read(), stands.observes(), stands.decide_rename(), stands.decide_delete()),
+                (reads, observes, rename, delete),
+                "{own:?} {agents:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Which part of a room's history is wanted. Pure.
+
+use super::model::MessageKind;
+use crate::id::MessageId;
+use crate::time::Timestamp;
+
+/// A set of message kinds.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Kinds(u8);
+
+impl Kinds {
+    /// Every kind.
+    pub const ALL: Self = Self((1 << MessageKind::ALL.len()) - 1);
+
+    /// No kind.
+    pub const NONE: Self = Self(0);
+
+    /// These kinds.
+    pub fn of(kinds: &[MessageKind]) -> Self {
+        kinds.iter().fold(Self::NONE, |set, kind| Self(set.0 | Self::bit(*kind)))
+    }
+
+    /// These kinds without those of `other`.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    /// Whether `kind` is among them.
+    pub fn contains(self, kind: MessageKind) -> bool {
+        self.0 & Self::bit(kind) != 0
+    }
+
+    /// The kinds of the set, in the order of [`MessageKind::ALL`].
+    pub fn iter(self) -> impl Iterator<Item = MessageKind> {
+        MessageKind::ALL.into_iter().filter(move |kind| self.contains(*kind))
+    }
+
+    fn bit(kind: MessageKind) -> u8 {
+        let place = MessageKind::ALL.iter().position(|known| *known == kind).unwrap_or(0);
+        1 << place
+    }
+}
+
+impl Default for Kinds {
+    fn default() -> Self {
+        Self::ALL
+    }
+}
+
+/// Which messages of a room a human wants to see.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct HistoryFilter {
+    /// Only these kinds.
+    pub kinds: Kinds,
+    /// Only what was stored after this instant.
+    pub since: Option<Timestamp>,
+}
+
+/// A message next to which the wanted ones lie.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Anchor {
+    /// Those that followed it, oldest first.
+    After(MessageId),
+    /// Those before it, newest first.
+    Before(MessageId),
+    /// Itself and both sides, newest first.
+    Around(MessageId),
+}
+
+impl Anchor {
+    /// The message.
+    pub const fn message(self) -> MessageId {
+        match self {
+            Self::After(id) | Self::Before(id) | Self::Around(id) => id,
+        }
+    }
+}
+
+/// How many messages from before and from after an anchor are shown, when there are `older` and
+/// `newer` ones and `places` for both sides together: half each, and what one side does not use
+/// the other gets.
+pub fn share(places: usize, older: usize, newer: usize) -> (usize, usize) {
+    let half = places / 2;
+    let newer_shown = newer.min(half.max(places.saturating_sub(older)));
+    (older.min(places - newer_shown), newer_shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_of_kinds() {
+        let some = Kinds::of(&[MessageKind::Thought, MessageKind::Text, MessageKind::Thought]);
+        assert_eq!(some.iter().collect::<Vec<_>>(), [MessageKind::Text, MessageKind::Thought]);
+        assert_eq!(Kinds::ALL.iter().count(), MessageKind::ALL.len());
+        assert_eq!(Kinds::ALL, Kinds::of(&MessageKind::ALL));
+        assert_eq!(Kinds::ALL.without(some).iter().count(), 5);
+        assert!(!some.without(some).contains(MessageKind::Text));
+        assert_eq!(some.without(some), Kinds::NONE);
+    }
+
+    #[test]
+    fn both_sides_of_an_anchor_share_the_places() {
+        // Places, older, newer; shown of each.
+        for (places, older, newer, shown) in [
+            (10, 100, 100, (5, 5)),
+            (9, 100, 100, (5, 4)),
+            (10, 100, 2, (8, 2)),
+            (10, 3, 100, (3, 7)),
+            (10, 3, 2, (3, 2)),
+            (1, 100, 100, (1, 0)),
+            (1, 0, 100, (0, 1)),
+            (0, 5, 5, (0, 0)),
+        ] {
+            assert_eq!(share(places, older, newer), shown, "{places} {older} {newer}");
+        }
+    }
+}

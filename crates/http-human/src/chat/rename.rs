@@ -1,0 +1,24 @@
+//! `PATCH /chats/{chat_id}`: another title.
+
+use actix_web::{HttpResponse, web};
+use domain::activity::ActivityService;
+use domain::chat::ChatService;
+use http_wire::auth::UserAuth;
+use http_wire::body::RenameChatBody;
+use http_wire::envelope::Data;
+use http_wire::error::ApiError;
+use http_wire::path::ChatPath;
+use http_wire::strict_json::StrictJson;
+use http_wire::view::RoomView;
+
+pub(crate) async fn rename(
+    UserAuth(caller): UserAuth,
+    path: ChatPath,
+    StrictJson { body, .. }: StrictJson<RenameChatBody>,
+    chats: web::Data<ChatService>,
+    activity: web::Data<ActivityService>,
+) -> Result<HttpResponse, ApiError> {
+    let renamed = chats.rename(caller, path.chat, body.0).await?;
+    let work = activity.work_status(path.chat, renamed.details.work);
+    Ok(Data::ok(RoomView::new(&renamed.chat, &renamed.details, work)))
+}

@@ -1,0 +1,168 @@
+//! Rooms as humans see them, and rows of lists of rooms (`rest` 4, Chat room).
+
+use std::collections::BTreeMap;
+
+use domain::chat::{Chat, ChatDetails, FoundChat, ListedChat, RoomAgent, RosterHead, Standing, WorkStatus};
+use domain::id::{AgentId, ParticipantId};
+use serde::Serialize;
+
+use super::{ChatView, MessageView, ParticipantView, Shown};
+
+/// A room as a human sees it.
+#[derive(Debug, Serialize)]
+pub struct RoomView<'a> {
+    #[serde(flatten)]
+    chat: ChatView<'a>,
+    /// Always null: nobody writes descriptions.
+    description: (),
+    agents: Vec<RoomAgentView<'a>>,
+    task_counts: TaskCountsView,
+    work_status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message_counts: Option<BTreeMap<&'static str, u64>>,
+}
+
+#[derive(Debug, Serialize)]
+struct RoomAgentView<'a> {
+    id: Shown<AgentId>,
+    name: &'a str,
+    handle: &'a str,
+    #[serde(rename = "type")]
+    kind: &'static str,
+}
+
+impl<'a> RoomAgentView<'a> {
+    fn new(agent: &'a RoomAgent) -> Self {
+        Self { id: Shown(agent.id), name: &agent.name, handle: &agent.handle, kind: "Agent" }
+    }
+}
+
+/// All zero: there is no task board yet.
+#[derive(Debug, Default, Serialize)]
+struct TaskCountsView {
+    pending: u64,
+    in_progress: u64,
+    blocked: u64,
+    in_review: u64,
+    failed: u64,
+    completed: u64,
+}
+
+impl<'a> RoomView<'a> {
+    /// Shows `chat`, whose agents are at work as `work` says.
+    pub fn new(chat: &'a Chat, details: &'a ChatDetails, work: WorkStatus) -> Self {
+        Self {
+            chat: ChatView::new(chat),
+            description: (),
+            agents: details.agents.iter().map(RoomAgentView::new).collect(),
+            task_counts: TaskCountsView::default(),
+            work_status: work.as_str(),
+            message_counts: None,
+        }
+    }
+
+    /// Shows one room that was read by itself.
+    pub fn found(found: &'a FoundChat, work: WorkStatus) -> Self {
+        let counts = found.message_counts.as_ref();
+        let counts =
+            counts.map(|counts| counts.iter().map(|(kind, count)| (kind.as_str(), *count)).collect());
+        Self { message_counts: counts, ..Self::new(&found.chat, &found.details, work) }
+    }
+}
+
+/// The first participants of a room in a list.
+#[derive(Debug, Serialize)]
+pub struct RosterHeadView<'a> {
+    participants: Vec<ParticipantView<'a>>,
+    participant_count: u64,
+    participants_truncated: bool,
+}
+
+impl<'a> RosterHeadView<'a> {
+    /// Shows `head`; `is_online` knows whose sockets are open.
+    pub fn new(head: &'a RosterHead, is_online: impl Fn(ParticipantId) -> bool) -> Self {
+        let shown = head.participants.iter();
+        Self {
+            participants: shown.map(|one| ParticipantView::with_presence(one, is_online(one.id))).collect(),
+            participant_count: head.count,
+            participants_truncated: head.count > head.participants.len() as u64,
+        }
+    }
+}
+
+/// How a human stands to a room.
+#[derive(Debug, Serialize)]
+struct StandingView {
+    membership: &'static str,
+    my_role: Option<&'static str>,
+    my_status: Option<&'static str>,
+    via_agent_ids: Vec<Shown<AgentId>>,
+}
+
+impl StandingView {
+    fn new(standing: &Standing) -> Self {
+        Self {
+            membership: if standing.own.is_some() { "participant" } else { "via_agent" },
+            my_role: standing.own.map(|own| own.role.as_str()),
+            my_status: standing.own.map(|own| own.status.as_str()),
+            via_agent_ids: standing.agents.iter().map(|(agent, _)| Shown(*agent)).collect(),
+        }
+    }
+}
+
+/// A row of a human's list of rooms.
+#[derive(Debug, Serialize)]
+pub struct RoomRowView<'a> {
+    #[serde(flatten)]
+    room: RoomView<'a>,
+    #[serde(flatten)]
+    head: Option<RosterHeadView<'a>>,
+    #[serde(flatten)]
+    standing: Option<StandingView>,
+    #[serde(flatten)]
+    newest: Option<NewestView<'a>>,
+}
+
+/// Null where there is no message.
+#[derive(Debug, Serialize)]
+struct NewestView<'a> {
+    last_message: Option<MessageView<'a>>,
+}
+
+impl<'a> RoomRowView<'a> {
+    /// Shows `listed`; `newest` says whether the last message was asked for.
+    pub fn new(
+        listed: &'a ListedChat,
+        details: &'a ChatDetails,
+        work: WorkStatus,
+        newest: bool,
+        is_online: impl Fn(ParticipantId) -> bool,
+    ) -> Self {
+        let last_message = || listed.last_message.as_ref().map(MessageView::for_user);
+        Self {
+            room: RoomView::new(&listed.chat, details, work),
+            head: listed.roster.as_ref().map(|head| RosterHeadView::new(head, is_online)),
+            standing: listed.standing.as_ref().map(StandingView::new),
+            newest: newest.then(|| NewestView { last_message: last_message() }),
+        }
+    }
+}
+
+/// A row of an agent's list of rooms.
+#[derive(Debug, Serialize)]
+pub struct AgentRoomRowView<'a> {
+    #[serde(flatten)]
+    chat: ChatView<'a>,
+    #[serde(flatten)]
+    head: Option<RosterHeadView<'a>>,
+}
+
+impl<'a> AgentRoomRowView<'a> {
+    /// Shows `listed`; `is_online` knows whose sockets are open.
+    pub fn new(listed: &'a ListedChat, is_online: impl Fn(ParticipantId) -> bool) -> Self {
+        Self {
+            chat: ChatView::new(&listed.chat),
+            head: listed.roster.as_ref().map(|head| RosterHeadView::new(head, is_online)),
+        }
+    }
+}
