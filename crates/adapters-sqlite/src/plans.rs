@@ -3,6 +3,8 @@
 //! The statements are those that the store really sends, overheard on its own connection, so
 //! that a changed query cannot escape.
 
+mod contacts;
+
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex};
 

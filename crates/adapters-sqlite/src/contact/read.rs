@@ -82,35 +82,35 @@ type Requests = contact_requests::BoxedQuery<'static, Sqlite>;
 
 fn chosen_requests(chosen: Chosen, expired_until: Timestamp) -> Requests {
     let limit = expired_until.micros();
-    let with = |status: RequestStatus, requests: Requests| {
-        let requests = requests.filter(contact_requests::status.eq(status.as_str()));
-        match status {
-            RequestStatus::Pending => requests.filter(contact_requests::created_at.gt(limit)),
-            _ => requests,
-        }
+    let pending = |requests: Requests| {
+        requests
+            .filter(contact_requests::status.eq(RequestStatus::Pending.as_str()))
+            .filter(contact_requests::created_at.gt(limit))
     };
     let all = contact_requests::table.into_boxed();
     match chosen {
-        Chosen::ReceivedBy(recipient) => with(
-            RequestStatus::Pending,
-            all.filter(contact_requests::recipient_id.eq(row::bytes(recipient.uuid()))),
-        ),
-        Chosen::ReceivedByAllOf(user) => with(
-            RequestStatus::Pending,
-            all.filter(contact_requests::recipient_user_id.eq(row::bytes(user.uuid()))),
-        ),
+        Chosen::ReceivedBy(recipient) => {
+            pending(all.filter(contact_requests::recipient_id.eq(row::bytes(recipient.uuid()))))
+        }
+        Chosen::ReceivedByAllOf(user) => {
+            pending(all.filter(contact_requests::recipient_user_id.eq(row::bytes(user.uuid()))))
+        }
         Chosen::SentBy(requester, filter) => {
             let sent = all.filter(contact_requests::requester_id.eq(row::bytes(requester.uuid())));
             match filter {
                 SentFilter::All => sent,
                 // Some are written down as expired, some are not yet. The plus signs keep SQLite
-                // from looking for either alone and sorting both together.
+                // from looking for either alone and sorting both together, and below from running
+                // along the times of everything that was sent.
                 SentFilter::Only(RequestStatus::Expired) => sent.filter(
                     sql::<Bool>("(+status = 'expired' OR (+status = 'pending' AND +created_at <= ")
                         .bind::<BigInt, _>(limit)
                         .sql("))"),
                 ),
-                SentFilter::Only(status) => with(status, sent),
+                SentFilter::Only(RequestStatus::Pending) => sent
+                    .filter(contact_requests::status.eq(RequestStatus::Pending.as_str()))
+                    .filter(sql::<Bool>("+created_at > ").bind::<BigInt, _>(limit)),
+                SentFilter::Only(status) => sent.filter(contact_requests::status.eq(status.as_str())),
             }
         }
     }

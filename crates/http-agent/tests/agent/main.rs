@@ -3,6 +3,7 @@
 
 mod access;
 mod chats;
+mod contacts;
 mod context;
 mod deliveries;
 mod events;

@@ -5,6 +5,7 @@ mod access;
 mod agent_records;
 mod agents;
 mod chats;
+mod contacts;
 mod credentials;
 mod generic;
 mod harness;

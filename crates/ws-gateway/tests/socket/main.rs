@@ -4,6 +4,7 @@
 mod bounds;
 mod client;
 mod connect;
+mod contacts;
 mod gate;
 mod harness;
 mod joins;

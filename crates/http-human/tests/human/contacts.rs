@@ -1,0 +1,297 @@
+//! Contacts of humans.
+
+use std::time::Duration;
+
+use domain::id::ParticipantId;
+use serde_json::{Value, json};
+use testkit::TestUser;
+
+use crate::harness::{Answer, Api};
+
+const REQUESTS: &str = "/contacts/requests";
+
+async fn ask(api: &Api, by: &TestUser, handle: &str) -> Answer {
+    api.post(by, REQUESTS, json!({"contact_request": {"recipient_handle": handle}})).await
+}
+
+/// Sends a request and gives its id.
+async fn asked(api: &Api, by: &TestUser, handle: &str) -> String {
+    let answer = ask(api, by, handle).await;
+    assert_eq!((answer.status, &answer.data()["status"]), (201, &json!("pending")), "{answer:?}");
+    answer.data()["id"].as_str().unwrap().to_owned()
+}
+
+async fn answer(api: &Api, by: &TestUser, id: &str, action: &str) -> Answer {
+    api.post(by, &format!("{REQUESTS}/{id}/{action}"), Value::Null).await
+}
+
+async fn connected(api: &Api) {
+    let id = asked(api, &api.ann, "bob").await;
+    assert_eq!(answer(api, &api.bob, &id, "approve").await.status, 200);
+}
+
+#[actix_web::test]
+async fn a_request_is_seen_from_both_sides() {
+    let api = Api::new().await;
+    let body = json!({"contact_request": {"recipient_handle": "@BOB", "message": "hi"}});
+    let sent = api.post(&api.ann, REQUESTS, body).await;
+    let request = json!({
+        "id": sent.data()["id"], "status": "pending", "message": "hi",
+        "requester_id": api.ann.id.to_string(), "requester_type": "User",
+        "requester": {"id": api.ann.id.to_string(), "handle": "ann", "name": "ann Example"},
+        "recipient_id": api.bob.id.to_string(), "recipient_type": "User",
+        "recipient": {"id": api.bob.id.to_string(), "handle": "bob", "name": "bob Example"},
+        "responded_at": null, "inserted_at": api.now(),
+    });
+    assert_eq!((sent.status, sent.data()), (201, &request));
+    let page = json!({"page": 1, "page_size": 20, "total_count": 1, "total_pages": 1});
+    let listed = json!({"data": [request], "metadata": page});
+    for path in [REQUESTS, "/contacts/requests/received"] {
+        assert_eq!(api.get(&api.bob, path).await.body, listed);
+        assert_eq!(*api.get(&api.ann, path).await.data(), json!([]));
+    }
+    assert_eq!(api.get(&api.ann, "/contacts/requests/sent").await.body, listed);
+    assert_eq!(*api.get(&api.bob, "/contacts/requests/sent").await.data(), json!([]));
+}
+
+#[actix_web::test]
+async fn flat_bodies_are_understood_and_pointed_into() {
+    let api = Api::new().await;
+    for name in ["recipient_handle", "handle"] {
+        let answer = api.post(&api.ann, REQUESTS, json!({ name: "bob" })).await;
+        assert_eq!(answer.status, 201, "{name}");
+        let id = answer.data()["id"].as_str().unwrap();
+        assert_eq!(api.delete(&api.ann, &format!("{REQUESTS}/{id}")).await.status, 200);
+    }
+    let oneself = api.post(&api.ann, REQUESTS, json!({"handle": "ann"})).await;
+    assert_eq!(oneself.refusal(), (422, "validation_error", vec!["/recipient_handle"]));
+    let long = api.post(&api.ann, REQUESTS, json!({"handle": "bob", "message": "x".repeat(501)})).await;
+    assert_eq!(long.refusal(), (422, "validation_error", vec!["/message"]));
+}
+
+#[actix_web::test]
+async fn sending_is_refused() {
+    let api = Api::new().await;
+    connected(&api).await;
+    asked(&api, &api.ann, "bob/rival").await;
+    let pointer = "/contact_request/recipient_handle";
+    for (handle, expected) in [
+        (json!(""), (400, "bad_request", vec![pointer])),
+        (json!("not a handle"), (400, "bad_request", vec![pointer])),
+        (json!(null), (422, "validation_error", vec![pointer])),
+        (json!(7), (422, "validation_error", vec![pointer])),
+        (json!("nobody"), (404, "not_found", vec![])),
+        (json!("bob/nobody"), (404, "not_found", vec![])),
+        (json!("@ANN"), (422, "validation_error", vec![pointer])),
+        (json!("bob"), (409, "conflict", vec![])),
+        (json!("bob/rival"), (409, "conflict", vec![])),
+    ] {
+        let body = json!({"contact_request": {"recipient_handle": handle}});
+        let answer = api.post(&api.ann, REQUESTS, body).await;
+        assert_eq!(answer.refusal(), expected, "{handle}");
+    }
+    for (body, expected) in [
+        (json!({"contact_request": {}}), (422, "validation_error", vec![pointer])),
+        (json!({}), (422, "validation_error", vec!["/recipient_handle"])),
+        (json!({"contact_request": 7}), (422, "validation_error", vec!["/contact_request"])),
+        (
+            json!({"contact_request": {"recipient_handle": "bob", "message": "x".repeat(501)}}),
+            (422, "validation_error", vec!["/contact_request/message"]),
+        ),
+        (
+            json!({"contact_request": {"recipient_handle": "bob", "x": 1}}),
+            (400, "bad_request", vec!["/contact_request/x"]),
+        ),
+    ] {
+        assert_eq!(api.post(&api.ann, REQUESTS, body.clone()).await.refusal(), expected, "{body}");
+    }
+}
+
+#[actix_web::test]
+async fn answers_settle_a_request_once() {
+    let api = Api::new().await;
+    let stranger = api.world.user("eve").await;
+    for (action, status) in [("reject", "rejected"), ("cancel", "cancelled"), ("approve", "approved")] {
+        let (by, other) = if action == "cancel" { (&api.ann, &api.bob) } else { (&api.bob, &api.ann) };
+        let id = asked(&api, &api.ann, "bob").await;
+        assert_eq!(answer(&api, other, &id, action).await.code(), (403, "forbidden"), "{action}");
+        assert_eq!(answer(&api, &stranger, &id, action).await.code(), (404, "not_found"), "{action}");
+        api.world.clock.advance(Duration::from_secs(1));
+        let settled = answer(&api, by, &id, action).await;
+        assert_eq!((settled.status, settled.data()), (200, &json!({"id": id, "status": status})));
+        for again in ["approve", "reject"] {
+            assert_eq!(answer(&api, &api.bob, &id, again).await.code(), (409, "conflict"));
+        }
+        let newest = api.get(&api.ann, "/contacts/requests/sent").await;
+        assert_eq!(newest.data()[0]["status"], status);
+        assert_eq!(newest.data()[0]["responded_at"], api.now());
+    }
+    for (path, expected) in [
+        (format!("{REQUESTS}/odd/approve"), (404, "not_found")),
+        (format!("{REQUESTS}/0190c5a4-0000-7000-8000-0000000000a1/approve"), (404, "not_found")),
+    ] {
+        assert_eq!(api.post(&api.bob, &path, Value::Null).await.code(), expected, "{path}");
+    }
+}
+
+#[actix_web::test]
+async fn a_request_is_taken_back_in_two_ways() {
+    let api = Api::new().await;
+    let id = asked(&api, &api.ann, "bob").await;
+    let path = format!("{REQUESTS}/{id}");
+    assert_eq!(api.delete(&api.bob, &path).await.code(), (403, "forbidden"));
+    let answer = api.delete(&api.ann, &path).await;
+    assert_eq!((answer.status, answer.data()), (200, &json!({"id": id, "status": "cancelled"})));
+    assert_eq!(api.delete(&api.ann, &path).await.code(), (409, "conflict"));
+}
+
+/// What goes to and comes from own agents is the owner's to answer and to take back.
+#[actix_web::test]
+async fn owners_act_for_their_agents() {
+    let api = Api::new().await;
+    let to_agent = asked(&api, &api.ann, "bob/rival").await;
+    let received = api.get(&api.bob, REQUESTS).await;
+    assert_eq!(received.column("id"), [to_agent.as_str()]);
+    let recipient = json!({"id": api.rival.id.to_string(), "handle": "bob/rival", "name": "Rival"});
+    assert_eq!(received.data()[0]["recipient"], recipient);
+    assert_eq!(received.data()[0]["recipient_type"], "Agent");
+    assert_eq!(answer(&api, &api.bob, &to_agent, "approve").await.status, 200);
+    assert_eq!(*api.get(&api.bob, "/contacts").await.data(), json!([]), "it is the agent's contact");
+    assert_eq!(api.get(&api.ann, "/contacts").await.data()[0]["contact_type"], "Agent");
+
+    let from_agent = api.world.ask(api.rival.caller, "ann/helper").await.id.to_string();
+    assert_eq!(answer(&api, &api.bob, &from_agent, "reject").await.code(), (403, "forbidden"));
+    assert_eq!(answer(&api, &api.bob, &from_agent, "cancel").await.status, 200);
+    assert_eq!(*api.get(&api.bob, "/contacts/requests/sent").await.data(), json!([]), "not sent by Bob");
+}
+
+#[actix_web::test]
+async fn sent_requests_are_listed_by_status() {
+    let api = Api::new().await;
+    for action in ["reject", "cancel"] {
+        let id = asked(&api, &api.ann, "bob").await;
+        let by = if action == "cancel" { &api.ann } else { &api.bob };
+        assert_eq!(answer(&api, by, &id, action).await.status, 200);
+        api.world.clock.advance(Duration::from_secs(1));
+    }
+    connected(&api).await;
+    asked(&api, &api.ann, "bob/rival").await;
+    let list = async |query: &str| api.get(&api.ann, &format!("/contacts/requests/sent?{query}")).await;
+    for (status, count) in
+        [("pending", 1), ("approved", 1), ("rejected", 1), ("cancelled", 1), ("expired", 0), ("all", 4)]
+    {
+        assert_eq!(list(&format!("status={status}")).await.column("id").len(), count, "{status}");
+    }
+    let second = list("page=2&page_size=3").await;
+    assert_eq!(second.column("status"), ["rejected"], "newest first");
+    let metadata = json!({"page": 2, "page_size": 3, "total_count": 4, "total_pages": 2});
+    assert_eq!(second.body["metadata"], metadata);
+    assert_eq!(list("status=open").await.refusal(), (422, "validation_error", vec!["/status"]));
+    api.world.clock.advance(Duration::from_secs(31 * 24 * 60 * 60));
+    assert_eq!(list("status=expired").await.column("status"), ["expired"]);
+    assert_eq!(list("status=pending").await.column("status"), Vec::<&str>::new());
+}
+
+/// Whoever asks somebody who asks already is a contact at once.
+#[actix_web::test]
+async fn inverse_requests_meet() {
+    let api = Api::new().await;
+    asked(&api, &api.ann, "bob").await;
+    let met = ask(&api, &api.bob, "ann").await;
+    assert_eq!((met.status, &met.data()["status"]), (201, &json!("approved")));
+    assert_eq!(met.data()["responded_at"], api.now());
+    api.world.presence.connect(ParticipantId::User(api.bob.id));
+    let listed = api.get(&api.ann, "/contacts").await;
+    let id = &listed.data()[0]["id"];
+    let row = json!({
+        "id": id, "contact_id": api.bob.id.to_string(), "contact_type": "User", "status": "active",
+        "source": "request", "online": true, "inserted_at": api.now(),
+        "user": {
+            "id": api.bob.id.to_string(), "handle": "bob", "name": "bob Example",
+            "email": "bob@example.org", "listed_in_directory": null, "tags": [],
+        },
+    });
+    let page = json!({"page": 1, "page_size": 20, "total_count": 1, "total_pages": 1});
+    assert_eq!(listed.body, json!({"data": [row], "metadata": page}));
+    assert_ne!(api.get(&api.bob, "/contacts").await.data()[0]["id"], *id);
+}
+
+#[actix_web::test]
+async fn removal() {
+    let api = Api::new().await;
+    for form in ["record", "entity", "handle", "path", "entity path"] {
+        connected(&api).await;
+        let id = api.get(&api.ann, "/contacts").await.column("id")[0].to_owned();
+        let theirs = api.get(&api.bob, "/contacts").await.column("id")[0].to_owned();
+        let entity = api.bob.id.to_string();
+        for foreign in [theirs.as_str(), "odd", "0190c5a4-0000-7000-8000-0000000000a1"] {
+            let answer = api.post(&api.ann, "/contacts/remove", json!({"contact_id": foreign})).await;
+            assert_eq!(answer.code(), (404, "not_found"), "{foreign}");
+            let answer = api.delete(&api.ann, &format!("/contacts/{foreign}")).await;
+            assert_eq!(answer.code(), (404, "not_found"), "{foreign}");
+        }
+        let remove = async |body: Value| api.post(&api.ann, "/contacts/remove", body).await;
+        let gone = match form {
+            "record" => remove(json!({"contact_id": id})).await,
+            "entity" => remove(json!({"contact_id": entity})).await,
+            "handle" => remove(json!({"handle": "@Bob"})).await,
+            "path" => api.delete(&api.ann, &format!("/contacts/{id}")).await,
+            _ => api.delete(&api.ann, &format!("/contacts/{entity}")).await,
+        };
+        assert_eq!((gone.status, gone.data()), (200, &json!({"status": "removed"})), "{form}");
+        for user in [&api.ann, &api.bob] {
+            assert_eq!(*api.get(user, "/contacts").await.data(), json!([]), "{form}");
+        }
+    }
+    let nothing = api.post(&api.ann, "/contacts/remove", json!({})).await;
+    assert_eq!(nothing.refusal(), (400, "bad_request", vec!["/contact_id"]));
+    let nobody = api.post(&api.ann, "/contacts/remove", json!({"handle": "nobody"})).await;
+    assert_eq!(nobody.code(), (404, "not_found"));
+}
+
+#[actix_web::test]
+async fn resolving() {
+    let api = Api::new().await;
+    let resolve =
+        async |handle: Value| api.post(&api.ann, "/contacts/resolve", json!({"handle": handle})).await;
+    let stranger =
+        json!({"id": "", "name": "bob Example", "type": "User", "handle": "bob", "is_contact": false});
+    for handle in ["bob", "@bob", " @BOB "] {
+        let answer = resolve(json!(handle)).await;
+        assert_eq!((answer.status, answer.data()), (200, &stranger));
+    }
+    let own = resolve(json!("ann/helper")).await;
+    assert_eq!(own.data()["id"], api.helper.id.to_string(), "one's own agent is no secret");
+    connected(&api).await;
+    let contact = json!({
+        "id": api.bob.id.to_string(), "name": "bob Example", "type": "User", "handle": "bob",
+        "is_contact": true, "email": "bob@example.org",
+    });
+    assert_eq!(*resolve(json!("bob")).await.data(), contact);
+    assert_eq!(resolve(json!("bob/nobody")).await.refusal(), (404, "not_found", vec![]));
+    for malformed in [json!("no handle"), json!("@@bob"), json!(""), json!(null), json!([])] {
+        let answer = resolve(malformed.clone()).await;
+        assert_eq!(answer.refusal(), (400, "validation_error", vec!["/handle"]), "{malformed}");
+    }
+}
+
+/// A third tenant sees and changes nothing of what two others have.
+#[actix_web::test]
+async fn contacts_of_others_do_not_exist() {
+    let api = Api::new().await;
+    connected(&api).await;
+    let id = asked(&api, &api.ann, "bob/rival").await;
+    let eve = api.world.user("eve").await;
+    for path in ["/contacts", REQUESTS, "/contacts/requests/received", "/contacts/requests/sent?status=all"] {
+        assert_eq!(*api.get(&eve, path).await.data(), json!([]), "{path}");
+    }
+    let record = api.get(&api.ann, "/contacts").await.column("id")[0].to_owned();
+    for contact in [record.as_str(), &api.bob.id.to_string()] {
+        assert_eq!(api.delete(&eve, &format!("/contacts/{contact}")).await.code(), (404, "not_found"));
+    }
+    for action in ["approve", "reject", "cancel"] {
+        assert_eq!(answer(&api, &eve, &id, action).await.code(), (404, "not_found"));
+    }
+    assert_eq!(api.get(&api.bob, REQUESTS).await.column("id"), [id.as_str()]);
+    assert_eq!(api.get(&api.bob, "/contacts").await.column("id").len(), 1);
+}
