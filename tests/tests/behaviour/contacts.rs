@@ -135,3 +135,19 @@ async fn case_12_a_request_says_at_most_five_hundred_characters() {
         assert_eq!(cast.u1.post("/contacts/requests", body).await.status, expected);
     }
 }
+
+/// What was accepted is there after a kill: contacts, and requests that can still be answered.
+#[tokio::test]
+async fn contacts_outlive_a_crash() {
+    let mut server = Server::start().await;
+    let cast = Cast::on(&server).await;
+    let pending = add(&cast.a2, "ben/three").await.data()["id"].clone();
+    add(&cast.a1, "ben/three").await;
+    assert_eq!(add(&cast.a3, "ann/one").await.status, 201);
+    let before = column(cast.a1.get("/contacts").await, "id");
+    assert_eq!(before.len(), 1);
+    server.crash().await;
+    assert_eq!(column(cast.a1.get("/contacts").await, "id"), before);
+    assert_eq!(respond(&cast.a3, "approve", "request_id", &pending).await.status, 200);
+    assert_eq!(column(cast.a2.get("/contacts").await, "handle"), ["ben/three"]);
+}

@@ -5,7 +5,11 @@ use std::collections::HashSet;
 use actix_web::ResponseError;
 use domain::account::{AuthenticateError, RegisterError};
 use domain::chat::{AddParticipantError, AddRefused, DeleteChatError, RemoveParticipantError, RemoveRefused};
+use domain::contact::{
+    AnswerRequestError, RemoveContactError, RequestStatus, ResolveError, SendRefused, SendRequestError,
+};
 use domain::delivery::AdvanceError;
+use domain::id::ParticipantKind;
 use domain::message::{MentionError, PostEventError};
 use domain::store::StoreError;
 use http_wire::error::{ApiError, ErrorCode};
@@ -48,6 +52,26 @@ fn who_asks() {
     let (status, code, _, details) = told(RegisterError::NameTaken);
     assert_eq!((status, code), (422, "validation_error"));
     assert_eq!(details, json!({"name": ["has already been taken"]}));
+}
+
+#[test]
+fn contacts() {
+    for (by, oneself) in
+        [(ParticipantKind::User, (422, "validation_error")), (ParticipantKind::Agent, (409, "conflict"))]
+    {
+        let send = |refused| short(SendRequestError::Refused { refused, by });
+        assert_eq!(send(SendRefused::Unknown), (404, "not_found"));
+        assert_eq!(send(SendRefused::Oneself), oneself);
+        assert_eq!(send(SendRefused::AlreadyContact), (409, "conflict"));
+        assert_eq!(send(SendRefused::AlreadyAsked), (409, "conflict"));
+    }
+    assert_eq!(short(AnswerRequestError::NotFound), (404, "not_found"));
+    assert_eq!(short(AnswerRequestError::OtherSide), (403, "forbidden"));
+    let (status, code, message, _) = told(AnswerRequestError::Settled(RequestStatus::Expired));
+    assert_eq!((status, code), (409, "conflict"));
+    assert!(message.contains("expired"), "{message}");
+    assert_eq!(short(RemoveContactError::NotFound), (404, "not_found"));
+    assert_eq!(short(ResolveError::NotFound), (404, "not_found"));
 }
 
 #[test]
