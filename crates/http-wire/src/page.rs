@@ -147,8 +147,8 @@ impl Window {
     }
 }
 
-/// From when on the public API plans to do without page numbers on lists that have cursors.
-const SUNSET: &str = "Thu, 01 Oct 2026 00:00:00 GMT";
+/// From when on page numbers may be gone from lists that have cursors.
+const SUNSET: &str = "Fri, 01 Oct 2027 00:00:00 GMT";
 
 /// What a reader of page numbers is told whose page does not fit into one answer.
 pub fn too_heavy() -> ApiError {

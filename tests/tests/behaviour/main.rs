@@ -3,6 +3,7 @@
 
 mod contacts;
 mod identity;
+mod limits;
 mod messages;
 mod processing;
 mod rooms;

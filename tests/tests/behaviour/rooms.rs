@@ -1,7 +1,7 @@
 //! Rooms, titles, roles, statuses, deletion.
 
 use e2e::cast::Cast;
-use e2e::{Api, Server};
+use e2e::{Answer, Api, Server};
 use serde_json::{Value, json};
 
 use crate::{add_as, column, refusal, remove, room, say};
@@ -9,6 +9,11 @@ use crate::{add_as, column, refusal, remove, room, say};
 async fn row(viewer: &Api, chat: &str, who: &Api) -> Value {
     let roster = viewer.get(&format!("/chats/{chat}/participants")).await.data();
     roster.as_array().unwrap().iter().find(|row| row["id"] == who.id.as_str()).unwrap().clone()
+}
+
+async fn rename(by: &Api, chat: &str, title: &str) -> Answer {
+    let body = json!({"chat": {"title": title}});
+    by.call(reqwest::Method::PATCH, &format!("/chats/{chat}"), Some(body)).await
 }
 
 #[tokio::test]
@@ -19,6 +24,16 @@ async fn case_13_whoever_makes_a_room_owns_it() {
     assert_eq!(row(&cast.a1, &chat, &cast.a1).await["role"], "owner");
     let rooms = column(cast.u1.get("/chats").await, "id");
     assert!(!rooms.contains(&chat), "the agent's owner takes no part in it");
+    let with_agents = column(cast.u1.get("/chats?include=agent_rooms").await, "id");
+    assert!(with_agents.contains(&chat), "but may look into it");
+    assert!(!column(cast.u2.get("/chats?include=agent_rooms").await, "id").contains(&chat));
+    // Looking is all: what an observer says or changes finds no room, or no right.
+    assert_eq!(cast.u1.get(&format!("/chats/{chat}/messages")).await.status, 200);
+    assert_eq!(refusal(&say(&cast.u1, &chat, "hello", json!([])).await), (404, "not_found"));
+    assert_eq!(refusal(&cast.u1.add(&chat, &cast.a2.id).await), (404, "not_found"));
+    let renamed = rename(&cast.u1, &chat, "Mine").await;
+    assert_eq!(refusal(&renamed), (403, "forbidden"));
+    assert_eq!(cast.u1.delete(&format!("/chats/{chat}")).await.status, 200, "an own agent owns it");
 }
 
 #[tokio::test]
@@ -37,7 +52,14 @@ async fn case_14_the_first_text_makes_the_title_once() {
     let named = cast.u1.post("/chats", json!({"chat": {"title": " Given "}})).await.data();
     let named = named["id"].as_str().unwrap().to_owned();
     cast.u1.sent(&named, "something else", &[]).await;
-    assert_eq!(title(named).await, "Given");
+    assert_eq!(title(named.clone()).await, "Given");
+    // Renaming is the owner's.
+    assert_eq!(cast.u1.add(&named, &cast.a1.id).await.status, 201);
+    assert_eq!(refusal(&rename(&cast.a1, &named, "Theirs").await), (403, "forbidden"));
+    assert_eq!(refusal(&rename(&cast.u2, &named, "Theirs").await), (404, "not_found"));
+    assert_eq!(rename(&cast.u1, &named, "Renamed").await.data()["title"], "Renamed");
+    cast.u1.sent(&named, "and more", &[]).await;
+    assert_eq!(title(named).await, "Renamed");
 }
 
 /// Every row of the table, with humans and agents as callers.

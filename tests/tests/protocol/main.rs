@@ -2,6 +2,7 @@
 //! project's list of protocol cases, which `docs/conformance.md` holds.
 
 mod connect;
+mod contacts;
 mod control;
 mod joins;
 mod messages;

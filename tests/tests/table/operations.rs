@@ -203,6 +203,7 @@ fn rooms(base: &str) -> Vec<Operation> {
         get(&at("/chats/{chat_id}/messages")),
         post(&at("/chats/{chat_id}/messages"), message()),
     ];
+    all.push(operation(Method::PATCH, &at("/chats/{chat_id}"), json!({"chat": {"title": "Plan"}})));
     if base.ends_with("me") {
         all.push(delete(&at("/chats/{chat_id}")));
     }
