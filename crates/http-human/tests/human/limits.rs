@@ -66,6 +66,7 @@ async fn app(
             .app_data(web::Data::from(world.tokens.clone()))
             .app_data(web::Data::from(world.chats.clone()))
             .app_data(web::Data::from(world.messages.clone()))
+            .app_data(web::Data::from(world.activity.clone()))
             .configure(http_human::configure),
     )
     .await
