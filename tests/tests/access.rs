@@ -82,6 +82,28 @@ async fn a_token_is_made_for_known_users_and_a_quarter_of_an_hour_at_most() {
     }
 }
 
+#[tokio::test]
+async fn keys_for_tokens_change_while_the_server_runs() {
+    let server = Server::start().await;
+    server.user("ann");
+    let rotate = |arguments: &[&str]| {
+        let output = server.command().args(["token", "rotate-keys"]).args(arguments).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+    };
+    let good = async |token: &str| {
+        let bearer = format!("Bearer {token}");
+        status(&server, "/api/v1/me/chats", &[("authorization", &bearer)]).await == 200
+    };
+    let first = token(&server, "ann");
+    assert!(good(&first).await);
+    rotate(&[]);
+    let second = token(&server, "ann");
+    assert!(good(&second).await && good(&first).await);
+    rotate(&["--forget"]);
+    let third = token(&server, "ann");
+    assert!(good(&third).await && !good(&second).await && !good(&first).await);
+}
+
 /// A token of one installation is worth nothing at another.
 #[tokio::test]
 async fn every_installation_signs_for_itself() {

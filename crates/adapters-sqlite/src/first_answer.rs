@@ -6,7 +6,7 @@ use diesel::sql_types::BigInt;
 use diesel::sqlite::SqliteConnection;
 use domain::id::MessageId;
 use domain::idempotency::{Claim, Fingerprint, FirstAnswer, FirstAnswerRepository, Verdict};
-use domain::message::Message;
+use domain::message::Earlier;
 use domain::store::StoreError;
 use domain::time::Timestamp;
 use uuid::Uuid;
@@ -77,15 +77,21 @@ pub(crate) fn remember_on(
     Ok(())
 }
 
-/// The message that a first answer tells of.
-pub(crate) fn message_of_on(
+/// What is remembered of requests for a message under the claim's key. A message that was erased
+/// since was never there.
+pub(crate) fn earlier_on(
     connection: &mut SqliteConnection,
     claim: &Claim,
-    first: FirstAnswer,
-) -> Result<Message, Fault> {
+    now: Timestamp,
+) -> Result<Earlier, Fault> {
+    let first = match judge_on(connection, claim, now)? {
+        Verdict::First => return Ok(Earlier::Nothing),
+        Verdict::KeyReused => return Ok(Earlier::AnotherRequest),
+        Verdict::Repeated(first) => first,
+    };
     let chat = claim.place.ok_or_else(|| Fault::Row("a first answer without a room".to_owned()))?;
     let message = load::message_on(connection, chat, MessageId::new(first.record))?;
-    message.ok_or_else(|| Fault::Row("a first answer without its message".to_owned()))
+    Ok(message.map_or(Earlier::Nothing, |message| Earlier::Message(Box::new(message))))
 }
 
 /// One statement; the index gives the oldest first.

@@ -100,6 +100,16 @@ pub struct CreateUserArguments {
 pub enum TokenCommand {
     /// Make a token for a user and print it. Works while a server runs on the same store.
     Issue(IssueTokenArguments),
+    /// Make a new key sign from now on. A running server takes it up within a second.
+    RotateKeys(RotateKeysArguments),
+}
+
+/// What becomes of tokens that were made before.
+#[derive(Args, Debug)]
+pub struct RotateKeysArguments {
+    /// Tokens that were made before are worth nothing from now on; else they run out by themselves.
+    #[arg(long)]
+    pub forget: bool,
 }
 
 /// The token to be made.

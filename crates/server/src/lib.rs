@@ -46,6 +46,9 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Token { command: TokenCommand::Issue(arguments) } => {
             runtime.block_on(token::issue(&config, arguments))
         }
+        Command::Token { command: TokenCommand::RotateKeys(arguments) } => {
+            token::rotate_keys(&config, &arguments)
+        }
         Command::Agent { command: AgentCommand::Set(arguments) } => {
             runtime.block_on(agent::set(&config, arguments))
         }

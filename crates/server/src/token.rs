@@ -7,9 +7,10 @@ use adapters_sqlite::Location;
 use domain::account::{IssueToken, IssuedToken, UserHandle};
 use serde_json::json;
 
-use crate::cli::IssueTokenArguments;
+use crate::cli::{IssueTokenArguments, RotateKeysArguments};
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::token_keys;
 use crate::wiring;
 
 /// Makes a token for a user and prints it.
@@ -30,6 +31,14 @@ pub(crate) async fn issue(config: &Config, arguments: IssueTokenArguments) -> Re
     let text = if arguments.json { as_json(&issued) } else { issued.token };
     let mut out = std::io::stdout().lock();
     writeln!(out, "{text}").map_err(|cause| Failure::new("cannot print the token", cause))
+}
+
+/// Puts a new key in the place of the one that signs.
+pub(crate) fn rotate_keys(config: &Config, arguments: &RotateKeysArguments) -> Result<(), Failure> {
+    match &config.store {
+        Location::File(store) => token_keys::rotate(store, arguments.forget),
+        Location::Memory => Err(Failure::plain("a store in memory has keys of its own; name a file")),
+    }
 }
 
 fn as_json(issued: &IssuedToken) -> String {

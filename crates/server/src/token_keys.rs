@@ -6,11 +6,15 @@
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{ErrorKind, Read, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError, RwLock};
+use std::time::{Duration, Instant, SystemTime};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use domain::account::TokenClaims;
+use domain::ports::TokenMint;
 
 use crate::failure::Failure;
 use crate::ports::random;
@@ -43,24 +47,105 @@ pub(crate) fn ephemeral() -> SignedTokens {
     SignedTokens::new(&TokenKey::fresh(), &[])
 }
 
-/// The keys of the store in this file; a new one when there is none yet.
-pub(crate) fn beside(store: &Path) -> Result<SignedTokens, Failure> {
-    let path = path_beside(store);
-    let text = if let Some(text) = read(&path)? {
-        text
-    } else {
-        create(&path).map_err(|cause| cannot("make", &path, cause))?;
-        // Somebody else may have been first; then it is theirs that counts.
-        read(&path)?.ok_or_else(|| Failure::plain(format!("{} went away", path.display())))?
-    };
-    let keys = text.lines().filter(|line| !line.trim().is_empty()).map(TokenKey::parse);
-    match keys.collect::<Option<Vec<_>>>().as_deref() {
-        Some([first, others @ ..]) => Ok(SignedTokens::new(first, others)),
-        _ => Err(Failure::plain(format!(
-            "{} does not hold keys for tokens; take it away to have a new one made",
-            path.display()
-        ))),
+/// The keys in a file, as the file stands: whoever changes it need not restart the server.
+pub(crate) struct KeyFile {
+    path: PathBuf,
+    keys: RwLock<SignedTokens>,
+    seen: Mutex<Seen>,
+}
+
+/// When the file was last looked at, and what it looked like.
+struct Seen {
+    at: Instant,
+    mark: Option<Mark>,
+}
+
+/// What changes when a file is replaced or written to.
+type Mark = (u64, SystemTime);
+
+/// How long what was read of the file is taken for good.
+const FRESH: Duration = Duration::from_secs(1);
+
+impl KeyFile {
+    /// The keys of the store in this file; a new one when there is none yet.
+    pub(crate) fn beside(store: &Path) -> Result<Self, Failure> {
+        let path = path_beside(store);
+        let mut keys = read(&path)?;
+        if keys.is_none() {
+            let fresh = TokenKey::fresh().line();
+            replace(&path, &fresh, publish).map_err(|cause| cannot("make", &path, cause))?;
+            // Somebody else may have been first; then it is theirs that counts.
+            keys = read(&path)?;
+        }
+        let keys = keys.ok_or_else(|| Failure::plain(format!("{} went away", path.display())))?;
+        let seen = Mutex::new(Seen { at: Instant::now(), mark: mark(&path) });
+        Ok(Self { path, keys: RwLock::new(signed(&keys)), seen })
     }
+
+    /// Reads the file again if it has changed. A file that cannot be used changes nothing.
+    fn refresh(&self, at_once: bool) {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if !at_once && seen.at.elapsed() < FRESH {
+            return;
+        }
+        seen.at = Instant::now();
+        let now = mark(&self.path);
+        if now.is_none() || now == seen.mark {
+            return;
+        }
+        match read(&self.path) {
+            Ok(Some(keys)) => {
+                *self.keys.write().unwrap_or_else(PoisonError::into_inner) = signed(&keys);
+                tracing::info!("the keys for tokens were read again");
+            }
+            Ok(None) => {}
+            Err(failure) => tracing::warn!(error = %failure, "the keys for tokens stay as they were"),
+        }
+        seen.mark = now;
+    }
+}
+
+impl TokenMint for KeyFile {
+    fn sign(&self, claims: &TokenClaims) -> String {
+        self.refresh(false);
+        self.keys.read().unwrap_or_else(PoisonError::into_inner).sign(claims)
+    }
+
+    fn verify(&self, presented: &str) -> Option<TokenClaims> {
+        let names_unknown_key = {
+            let keys = self.keys.read().unwrap_or_else(PoisonError::into_inner);
+            keys.names_unknown_key(presented)
+        };
+        self.refresh(names_unknown_key);
+        self.keys.read().unwrap_or_else(PoisonError::into_inner).verify(presented)
+    }
+}
+
+/// Puts a new key in front; the one that signed before still verifies, unless it is to be
+/// `forgotten`, and those before it do not.
+pub(crate) fn rotate(store: &Path, forgotten: bool) -> Result<(), Failure> {
+    let path = path_beside(store);
+    let mut text = TokenKey::fresh().line();
+    if let (Some(keys), false) = (read(&path)?, forgotten) {
+        text.push_str(&keys.first.line());
+    }
+    replace(&path, &text, |draft, path| fs::rename(draft, path))
+        .map_err(|cause| cannot("change", &path, cause))
+}
+
+/// What a file holds: the key that signs, and those that verify beside it.
+struct Keys {
+    first: TokenKey,
+    others: Vec<TokenKey>,
+}
+
+fn signed(keys: &Keys) -> SignedTokens {
+    SignedTokens::new(&keys.first, &keys.others)
+}
+
+fn mark(path: &Path) -> Option<Mark> {
+    let metadata = fs::metadata(path).ok()?;
+    Some((metadata.ino(), metadata.modified().ok()?))
 }
 
 fn path_beside(store: &Path) -> PathBuf {
@@ -69,8 +154,8 @@ fn path_beside(store: &Path) -> PathBuf {
     PathBuf::from(path)
 }
 
-/// What the file says; `None` when there is none. Whatever others could do with it ends here.
-fn read(path: &Path) -> Result<Option<String>, Failure> {
+/// What the file holds; `None` when there is none. Whatever others could do with it ends here.
+fn read(path: &Path) -> Result<Option<Keys>, Failure> {
     let mut file = match File::open(path) {
         Ok(file) => file,
         Err(cause) if cause.kind() == ErrorKind::NotFound => return Ok(None),
@@ -87,12 +172,25 @@ fn read(path: &Path) -> Result<Option<String>, Failure> {
     }
     let mut text = String::new();
     file.read_to_string(&mut text).map_err(cannot_read)?;
-    Ok(Some(text))
+    let mut keys = text.lines().filter(|line| !line.trim().is_empty()).map(TokenKey::parse);
+    let first = keys.next().flatten();
+    let others = keys.collect::<Option<Vec<_>>>();
+    match (first, others) {
+        (Some(first), Some(others)) => Ok(Some(Keys { first, others })),
+        _ => Err(Failure::plain(format!(
+            "{} does not hold keys for tokens; take it away to have a new one made",
+            path.display()
+        ))),
+    }
 }
 
-/// Makes the file with one new key, unless there is one by now. The name appears only after the
-/// whole content is on the disk, so that a crash leaves no half of a key.
-fn create(path: &Path) -> std::io::Result<()> {
+/// Writes a file that appears by `publish` only after its whole content is on the disk, so that a
+/// crash leaves no half of a key.
+fn replace(
+    path: &Path,
+    text: &str,
+    publish: impl FnOnce(&Path, &Path) -> std::io::Result<()>,
+) -> std::io::Result<()> {
     let directory = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
@@ -101,16 +199,16 @@ fn create(path: &Path) -> std::io::Result<()> {
     let mut draft = path.as_os_str().to_owned();
     draft.push(format!(".{}", URL_SAFE_NO_PAD.encode(random::<9>())));
     let draft = PathBuf::from(draft);
-    let written = write(&draft).and_then(|()| publish(&draft, path));
+    let written = write(&draft, text).and_then(|()| publish(&draft, path));
     // After a hard link the draft is a second name of the same file, after a rename it is gone.
     let _ = fs::remove_file(&draft);
     written?;
     File::open(directory)?.sync_all()
 }
 
-fn write(draft: &Path) -> std::io::Result<()> {
+fn write(draft: &Path, text: &str) -> std::io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(draft)?;
-    file.write_all(TokenKey::fresh().line().as_bytes())?;
+    file.write_all(text.as_bytes())?;
     file.sync_all()
 }
 
@@ -132,9 +230,7 @@ fn cannot(what: &str, path: &Path, cause: std::io::Error) -> Failure {
 mod tests {
     use std::sync::Barrier;
 
-    use domain::account::TokenClaims;
     use domain::id::{OrganizationId, UserId};
-    use domain::ports::TokenMint;
     use domain::time::Timestamp;
     use uuid::Uuid;
 
@@ -153,8 +249,8 @@ mod tests {
     fn a_second_process_reads_the_key_that_the_first_one_made() {
         let directory = tempfile::tempdir().unwrap();
         let store = directory.path().join("new/parlance.db");
-        let token = beside(&store).unwrap().sign(&claims());
-        assert_eq!(beside(&store).unwrap().verify(&token), Some(claims()));
+        let token = KeyFile::beside(&store).unwrap().sign(&claims());
+        assert_eq!(KeyFile::beside(&store).unwrap().verify(&token), Some(claims()));
         assert_eq!(ephemeral().verify(&token), None);
         let names = fs::read_dir(store.parent().unwrap()).unwrap().map(|entry| entry.unwrap().file_name());
         assert_eq!(names.collect::<Vec<_>>(), ["parlance.db.token-keys"], "no draft is left");
@@ -170,12 +266,12 @@ mod tests {
         let tokens = std::thread::scope(|scope| {
             let make = || {
                 start.wait();
-                beside(&store).unwrap().sign(&claims())
+                KeyFile::beside(&store).unwrap().sign(&claims())
             };
             let threads = (0..8).map(|_| scope.spawn(make)).collect::<Vec<_>>();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
         });
-        let keys = beside(&store).unwrap();
+        let keys = KeyFile::beside(&store).unwrap();
         assert!(tokens.iter().all(|token| keys.verify(token).is_some()));
     }
 
@@ -183,15 +279,38 @@ mod tests {
     fn an_open_file_is_closed_to_others_and_a_broken_one_is_a_fault() {
         let directory = tempfile::tempdir().unwrap();
         let store = directory.path().join("parlance.db");
-        beside(&store).unwrap();
+        KeyFile::beside(&store).unwrap();
         let path = path_beside(&store);
         fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
-        beside(&store).unwrap();
+        KeyFile::beside(&store).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         for broken in ["", "\n", "only-an-id\n", "id c2hvcnQ\n", "id not base64!\n"] {
             fs::write(&path, broken).unwrap();
-            let failure = beside(&store).err().map(|failure| failure.to_string()).unwrap_or_default();
+            let failure =
+                KeyFile::beside(&store).err().map(|failure| failure.to_string()).unwrap_or_default();
             assert!(failure.contains("does not hold keys"), "{broken:?}: {failure}");
         }
+    }
+
+    #[test]
+    fn new_keys_are_used_without_a_restart_and_old_ones_end_when_told() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = directory.path().join("parlance.db");
+        let running = KeyFile::beside(&store).unwrap();
+        let first = running.sign(&claims());
+        rotate(&store, false).unwrap();
+        let second = KeyFile::beside(&store).unwrap().sign(&claims());
+        assert!(running.verify(&second).is_some(), "a key that is not known is looked for at once");
+        assert!(running.verify(&first).is_some(), "the one before still verifies");
+        assert_eq!(running.sign(&claims()), second, "and the new one signs");
+        rotate(&store, true).unwrap();
+        let third = KeyFile::beside(&store).unwrap();
+        let token = third.sign(&claims());
+        assert!(third.verify(&first).is_none() && third.verify(&second).is_none());
+        assert!(running.verify(&token).is_some());
+        assert!(running.verify(&first).is_none() && running.verify(&second).is_none());
+        fs::write(path_beside(&store), "damaged").unwrap();
+        running.refresh(true);
+        assert!(running.verify(&token).is_some(), "a file that cannot be used changes nothing");
     }
 }

@@ -54,6 +54,14 @@ impl SignedTokens {
     }
 }
 
+impl SignedTokens {
+    /// Whether a token names a key that is none of these.
+    pub(crate) fn names_unknown_key(&self, presented: &str) -> bool {
+        let named = decode_header(presented).ok().and_then(|header| header.kid);
+        named.is_some_and(|id| !self.verifying.iter().any(|(known, _)| *known == id))
+    }
+}
+
 impl TokenMint for SignedTokens {
     fn sign(&self, claims: &TokenClaims) -> String {
         let (id, key) = &self.signing;

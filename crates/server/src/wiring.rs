@@ -17,7 +17,7 @@ use ws_gateway::{Hub, HubConfig};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::ports::{NobodyListens, RandomIds, RandomKeys, SystemClock};
-use crate::token_keys;
+use crate::token_keys::{self, KeyFile};
 
 /// Everything that a running server needs, built once.
 #[derive(Clone)]
@@ -51,7 +51,7 @@ pub(crate) fn accounts(store: Arc<SqliteStore>) -> AccountService {
 /// What signs tokens: the keys beside the store, or for a store in memory keys as short-lived.
 pub(crate) fn token_mint(config: &Config) -> Result<Arc<dyn TokenMint>, Failure> {
     Ok(match &config.store {
-        Location::File(path) => Arc::new(token_keys::beside(path)?),
+        Location::File(path) => Arc::new(KeyFile::beside(path)?),
         Location::Memory => Arc::new(token_keys::ephemeral()),
     })
 }

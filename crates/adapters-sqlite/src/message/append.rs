@@ -6,8 +6,7 @@ use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::chat::ChatTitle;
 use domain::delivery::Delivery;
-use domain::idempotency::Verdict;
-use domain::message::{AppendRefused, Appended, Mention, Message, NewMessage};
+use domain::message::{AppendRefused, Appended, Earlier, Mention, Message, NewMessage};
 
 use super::load::{MessageRow, mentions_column};
 use crate::chat::activate_on;
@@ -22,13 +21,10 @@ pub(super) fn append_on(
 ) -> Result<Result<Appended, AppendRefused>, Fault> {
     let chat = row::bytes(new.chat.uuid());
     if let Some(claim) = &new.claim {
-        match first_answer::judge_on(connection, claim, new.now)? {
-            Verdict::First => first_answer::remember_on(connection, claim, new.id.uuid(), new.now)?,
-            Verdict::Repeated(first) => {
-                let message = first_answer::message_of_on(connection, claim, first)?;
-                return Ok(Err(AppendRefused::Repeated(Box::new(message))));
-            }
-            Verdict::KeyReused => return Ok(Err(AppendRefused::KeyReused)),
+        match first_answer::earlier_on(connection, claim, new.now)? {
+            Earlier::Nothing => first_answer::remember_on(connection, claim, new.id.uuid(), new.now)?,
+            Earlier::Message(first) => return Ok(Err(AppendRefused::Repeated(first))),
+            Earlier::AnotherRequest => return Ok(Err(AppendRefused::KeyReused)),
         }
     }
     let Some((status, title, newest)) = sender_on(connection, &new)? else {

@@ -10,7 +10,7 @@ mod surroundings;
 use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
 use domain::id::{AgentId, ChatId, ParticipantId};
-use domain::idempotency::{Claim, Verdict};
+use domain::idempotency::Claim;
 use domain::message::{
     Anchor, AppendRefused, Appended, Earlier, HistoryFilter, Kinds, Message, MessageRepository, NewMessage,
     Surroundings, SurroundingsRefused,
@@ -33,15 +33,7 @@ impl MessageRepository for SqliteStore {
     }
 
     async fn find_earlier(&self, claim: Claim, now: Timestamp) -> Result<Earlier, StoreError> {
-        self.read(move |connection| match first_answer::judge_on(connection, &claim, now)? {
-            Verdict::First => Ok(Earlier::Nothing),
-            Verdict::KeyReused => Ok(Earlier::AnotherRequest),
-            Verdict::Repeated(first) => {
-                let message = first_answer::message_of_on(connection, &claim, first)?;
-                Ok(Earlier::Message(Box::new(message)))
-            }
-        })
-        .await
+        self.read(move |connection| first_answer::earlier_on(connection, &claim, now)).await
     }
 
     async fn history(
