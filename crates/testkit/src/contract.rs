@@ -57,7 +57,7 @@ macro_rules! contract_tests {
             requests_walk_through_their_states, handles_name_pending_requests, inverse_requests_are_approved,
             inverse_requests_at_the_same_moment_end_in_one_contact, duplicates_at_the_same_moment_are_refused,
             removal_is_for_both_sides, requests_expire, requests_are_listed_for_their_recipients,
-            strangers_find_nothing, contacts_are_listed_newest_first,
+            strangers_find_nothing, contacts_are_listed_newest_first, a_deleted_agent_is_nobodys_contact,
         }
     };
     (@area $make:expr, $area:ident: $($case:ident),+ $(,)?) => {

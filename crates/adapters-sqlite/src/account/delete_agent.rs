@@ -13,6 +13,7 @@ use domain::time::Timestamp;
 
 use super::find::agent_on;
 use crate::chat::row::ChatRow;
+use crate::contact::forget_on;
 use crate::error::Fault;
 use crate::row;
 use crate::schema::{agents, api_keys, attempts, chats, deliveries, erasures, participants};
@@ -24,21 +25,6 @@ const EXECUTIONS: &str = "SELECT count(*) AS number FROM participants AS stay IN
              WHERE chat_id = stay.chat_id AND sender_id = ?1) \
      OR EXISTS (SELECT 1 FROM deliveries INDEXED BY deliveries_of_agent \
                 WHERE agent_id = ?1 AND chat_id = stay.chat_id AND addressed = 1))";
-
-/// Both sides of every contact.
-const END_CONTACTS: [&str; 2] = [
-    "DELETE FROM contacts WHERE contact_id = ?1 \
-     AND owner_id IN (SELECT contact_id FROM contacts WHERE owner_id = ?1)",
-    "DELETE FROM contacts WHERE owner_id = ?1",
-];
-
-/// Nobody answers any more.
-const END_REQUESTS: [&str; 2] = [
-    "UPDATE contact_requests SET status = 'cancelled', responded_at = ?2 \
-     WHERE requester_id = ?1 AND status = 'pending'",
-    "UPDATE contact_requests SET status = 'cancelled', responded_at = ?2 \
-     WHERE recipient_id = ?1 AND status = 'pending'",
-];
 
 #[derive(QueryableByName)]
 struct Counted {
@@ -68,14 +54,9 @@ pub(super) fn delete_agent_on(
     diesel::insert_into(erasures::table)
         .values((erasures::agent_id.eq(&id), erasures::requested_at.eq(now)))
         .execute(connection)?;
-    for statement in END_CONTACTS {
-        diesel::sql_query(statement).bind::<Binary, _>(&id).execute(connection)?;
-    }
-    for statement in END_REQUESTS {
-        diesel::sql_query(statement).bind::<Binary, _>(&id).bind::<BigInt, _>(now).execute(connection)?;
-    }
+    let parted = forget_on(connection, agent.id, command.now)?;
     let left = leave_all_on(connection, &agent, command.now)?;
-    Ok(Ok(DeletedAgent { agent, executions, left }))
+    Ok(Ok(DeletedAgent { agent, executions, left, parted }))
 }
 
 /// Takes the agent out of every room, and gives the rooms with what it was in them.

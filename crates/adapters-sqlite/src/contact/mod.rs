@@ -2,6 +2,7 @@
 
 mod answer;
 mod expire;
+mod forget;
 mod read;
 mod remove;
 mod row;
@@ -22,6 +23,7 @@ use domain::store::{Announce, StoreError};
 use domain::time::Timestamp;
 
 use crate::SqliteStore;
+pub(crate) use forget::forget_on;
 use read::Chosen;
 
 #[async_trait]

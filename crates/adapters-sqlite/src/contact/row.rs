@@ -211,6 +211,9 @@ impl People {
     }
 }
 
+/// The most ids in one query; SQLite has a bound of its own.
+const MAX_IDS: usize = 1_000;
+
 /// Looks up everybody of a page at once, deleted agents included.
 pub(super) fn people_on<'a>(
     connection: &mut SqliteConnection,
@@ -220,16 +223,15 @@ pub(super) fn people_on<'a>(
     ids.sort_unstable();
     ids.dedup();
     let mut people = HashMap::with_capacity(ids.len());
-    if ids.is_empty() {
-        return Ok(People(people));
-    }
-    let found = users::table.filter(users::id.eq_any(&ids)).select(UserColumns::as_select());
-    for user in found.load(connection)? {
-        people.insert(user.id.clone(), user.into_person()?);
-    }
-    let found = agents::table.filter(agents::id.eq_any(&ids)).select(AgentColumns::as_select());
-    for agent in found.load(connection)? {
-        people.insert(agent.id.clone(), agent.into_person()?);
+    for ids in ids.chunks(MAX_IDS) {
+        let found = users::table.filter(users::id.eq_any(ids)).select(UserColumns::as_select());
+        for user in found.load(connection)? {
+            people.insert(user.id.clone(), user.into_person()?);
+        }
+        let found = agents::table.filter(agents::id.eq_any(ids)).select(AgentColumns::as_select());
+        for agent in found.load(connection)? {
+            people.insert(agent.id.clone(), agent.into_person()?);
+        }
     }
     Ok(People(people))
 }

@@ -1,6 +1,6 @@
 //! Deleting an agent (`semantics` 1.7).
 //!
-//! Its key is dead at once and it leaves all its rooms; a room that it alone owned passes on, see
+//! Its key is dead at once, its contacts and pending requests end, and it leaves all its rooms; a room that it alone owned passes on, see
 //! [`crate::chat::succession`]. Its messages stay, with the name they were sent under. The record
 //! of its work, its deliveries and attempts, is erased little by little afterwards, so that no
 //! agent is so busy that deleting it keeps others waiting.
@@ -64,6 +64,12 @@ impl AccountService {
                     chat: chat.clone(),
                     removed_at: now,
                 });
+            }
+            for request in deleted.parted.requests.clone() {
+                events.publish(DomainEvent::ContactRequestUpdated { request });
+            }
+            for (owner, id) in deleted.parted.contacts.iter().copied() {
+                events.publish(DomainEvent::ContactRemoved { owner, id });
             }
             events.publish(DomainEvent::AgentDeleted { agent: deleted.agent.clone() });
         });

@@ -10,6 +10,7 @@ use super::profile::ProfileChanges;
 use super::update_agent::AgentChanges;
 use super::user::{NewUser, User};
 use crate::chat::{Chat, Participant};
+use crate::contact::Parted;
 use crate::id::{AgentId, UserId};
 use crate::page::{Order, Page, PageRequest};
 use crate::store::{Announce, StoreError};
@@ -88,6 +89,8 @@ pub struct DeletedAgent {
     pub executions: u64,
     /// The rooms that it left, and as what it was in them.
     pub left: Vec<(Chat, Participant)>,
+    /// Its contacts and pending requests, which ended.
+    pub parted: Parted,
 }
 
 /// Why an agent was not deleted.

@@ -31,8 +31,8 @@ pub use answer::AnswerRequestError;
 pub use handle::Handle;
 pub use list::{ListedContact, SentFilter};
 pub use port::{
-    AnswerRefused, AnswerRequest, Answered, ContactRepository, NewRequest, NoSuchContact, RemoveContact,
-    RemovedContact, SentRequest, WhichContact, WhichRequest,
+    AnswerRefused, AnswerRequest, Answered, ContactRepository, NewRequest, NoSuchContact, Parted,
+    RemoveContact, RemovedContact, SentRequest, WhichContact, WhichRequest,
 };
 pub use record::{Contact, ContactOf, Profile};
 pub use remove::RemoveContactError;

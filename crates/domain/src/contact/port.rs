@@ -116,6 +116,15 @@ pub struct RemovedContact {
     pub sides: Vec<(ParticipantId, ContactId)>,
 }
 
+/// What ended because one of those concerned is gone.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Parted {
+    /// Those whose contact ended, and the id of their record.
+    pub contacts: Vec<(ParticipantId, ContactId)>,
+    /// The requests that were pending, cancelled now.
+    pub requests: Vec<ContactRequest>,
+}
+
 /// The caller has no such contact.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NoSuchContact;

@@ -440,3 +440,46 @@ pub async fn contacts_are_listed_newest_first(world: World) {
     assert_eq!(known(one.caller.into(), "ben").await.1, Acquaintance::Stranger);
     assert!(world.contacts.resolve(ann.caller, Handle::new("nobody").unwrap()).await.is_err());
 }
+
+/// With a deleted agent its contacts and its pending requests end, for those on the other side too.
+pub async fn a_deleted_agent_is_nobodys_contact(world: World) {
+    let (ann, one, ben, two) = people(&world).await;
+    world.connect((one.caller, &one.handle), (two.caller, &two.handle)).await;
+    world.connect((one.caller, &one.handle), (ann.caller, "ann")).await;
+    let sent = world.ask(one.caller, "ben").await.id;
+    let eve = world.user("eve").await;
+    let received = world.ask(eve.caller, &one.handle).await.id;
+    let others = world.ask(eve.caller, &two.handle).await.id;
+    let record = world.contacts.list(two.caller, FIRST).await.unwrap().rows[0].contact.id;
+    world.clock.advance(Duration::from_secs(1));
+    world.publisher.take();
+
+    world.accounts.delete_agent(ann.caller, one.id, false).await.unwrap();
+    let told = world.publisher.take();
+    let removed = |event: &&DomainEvent| matches!(event, DomainEvent::ContactRemoved { .. });
+    assert_eq!(told.iter().filter(removed).count(), 2);
+    let mut ended = Vec::new();
+    for event in &told {
+        match event {
+            DomainEvent::ContactRemoved { owner, id } if *owner == agent(&two) => assert_eq!(*id, record),
+            DomainEvent::ContactRequestUpdated { request } => {
+                assert_eq!(
+                    (request.status, request.responded_at),
+                    (RequestStatus::Cancelled, Some(world.clock.now()))
+                );
+                ended.push(request.id);
+            }
+            _ => {}
+        }
+    }
+    ended.sort();
+    assert_eq!(ended, [sent, received]);
+    for who in [Caller::from(ann.caller), two.caller.into()] {
+        assert_eq!(contacts_of(&world, who).await, Vec::<String>::new());
+    }
+    assert_eq!(world.contacts.received_by_user(ben.caller, FIRST).await.unwrap().rows[0].id, others);
+    assert_eq!(answer(&world, ben.caller, by_id(sent), RequestAction::Approve).await, "settled");
+    assert_eq!(try_ask(&world, eve.caller, &one.handle).await, Err(SendRefused::Unknown));
+    let all = world.contacts.sent(eve.caller, SentFilter::All, FIRST).await.unwrap().rows;
+    assert_eq!(all[1].recipient.handle, one.handle, "what was asked is still known");
+}

@@ -1,0 +1,68 @@
+//! Ending every contact and every pending request of an agent that is deleted.
+
+use diesel::prelude::*;
+use diesel::sql_types::{Binary, Text};
+use diesel::sqlite::SqliteConnection;
+use domain::contact::{Parted, RequestStatus};
+use domain::id::{AgentId, ContactId};
+use domain::time::Timestamp;
+
+use super::row::{RequestRow, is_pending, people_of_on};
+use crate::error::Fault;
+use crate::row;
+use crate::schema::{contact_requests, contacts};
+
+/// The records that others have of the agent.
+const OTHER_SIDES: &str = "DELETE FROM contacts WHERE contact_id = ?1 \
+     AND owner_id IN (SELECT contact_id FROM contacts WHERE owner_id = ?1) \
+     RETURNING id, owner_kind, owner_id";
+
+#[derive(QueryableByName)]
+struct OtherSide {
+    #[diesel(sql_type = Binary)]
+    id: Vec<u8>,
+    #[diesel(sql_type = Text)]
+    owner_kind: String,
+    #[diesel(sql_type = Binary)]
+    owner_id: Vec<u8>,
+}
+
+pub(crate) fn forget_on(
+    connection: &mut SqliteConnection,
+    agent: AgentId,
+    now: Timestamp,
+) -> Result<Parted, Fault> {
+    let id = row::bytes(agent.uuid());
+    let others = diesel::sql_query(OTHER_SIDES).bind::<Binary, _>(&id).load::<OtherSide>(connection)?;
+    diesel::delete(contacts::table.filter(contacts::owner_id.eq(&id))).execute(connection)?;
+    let contacts = others
+        .iter()
+        .map(|side| {
+            let owner = row::participant_id(&side.owner_kind, &side.owner_id)?;
+            Ok((owner, ContactId::new(row::uuid(&side.id)?)))
+        })
+        .collect::<Result<Vec<_>, Fault>>()?;
+
+    let pending = || contact_requests::table.filter(is_pending());
+    let sent = || pending().filter(contact_requests::requester_id.eq(&id));
+    // The status is asked for once more, as the index of received requests has it.
+    let is_pending_too = contact_requests::status.eq(RequestStatus::Pending.as_str());
+    let received = || pending().filter(contact_requests::recipient_id.eq(&id)).filter(is_pending_too);
+    let mut requests = sent().select(RequestRow::as_select()).load(connection)?;
+    requests.extend(received().select(RequestRow::as_select()).load(connection)?);
+    let ended = (
+        contact_requests::status.eq(RequestStatus::Cancelled.as_str()),
+        contact_requests::responded_at.eq(now.micros()),
+    );
+    diesel::update(sent()).set(ended).execute(connection)?;
+    diesel::update(received()).set(ended).execute(connection)?;
+    for request in &mut requests {
+        RequestStatus::Cancelled.as_str().clone_into(&mut request.status);
+        request.responded_at = Some(now.micros());
+    }
+    let people = people_of_on(connection, &requests)?;
+    // None of them is pending any more, so none can be over age.
+    let requests =
+        requests.iter().map(|request| request.to_request(&people, now)).collect::<Result<Vec<_>, _>>()?;
+    Ok(Parted { contacts, requests })
+}
