@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use domain::account::AuthenticateError;
+use domain::account::{AuthenticateError, IssueToken, IssueTokenError, UserHandle};
 use domain::caller::Caller;
 use domain::chat::{AddParticipantError, AddRefused, ParticipantStatus, ReadChatError, Role};
 use domain::delivery::{AdvanceError, DeliveryStatus, DeliveryStep, FailureText};
@@ -15,6 +15,7 @@ use domain::message::{
     PostEventError, SendMessage, SendMessageError,
 };
 use domain::page::{PageRequest, Slice};
+use domain::ports::Clock;
 use domain::time::Timestamp;
 use testkit::{NOON, TestAgent, TestUser, World};
 
@@ -90,6 +91,29 @@ async fn a_key_acts_as_itself_and_as_its_owners_agents() {
     let sibling = world.agent(&ann, "Sibling").await;
     let outcome = world.accounts.act_as(sibling.caller.into(), bot.id).await;
     assert!(matches!(outcome, Err(AuthenticateError::NotThisAgent)));
+}
+
+#[tokio::test]
+async fn a_token_stands_for_its_user_until_it_expires() {
+    let world = World::new();
+    let (ann, _) = ann_and_bot(&world).await;
+    let issue = |handle: &str, seconds: u64| {
+        let user = UserHandle::new(handle).unwrap();
+        world.tokens.issue(IssueToken { user, lifetime: Duration::from_secs(seconds) })
+    };
+    let issued = issue("ann", 60).await.unwrap();
+    assert_eq!(
+        (issued.user.id, issued.claims.expires_at),
+        (ann.id, world.clock.now().plus(Duration::from_secs(60)))
+    );
+    assert_eq!(world.tokens.authenticate(&issued.token).await.unwrap(), ann.caller);
+    world.clock.advance(Duration::from_secs(120));
+    let expired = world.tokens.authenticate(&issued.token).await;
+    assert!(matches!(expired, Err(AuthenticateError::Unauthorized)), "{expired:?}");
+    for seconds in [0, 901] {
+        assert!(matches!(issue("ann", seconds).await.err(), Some(IssueTokenError::Lifetime)), "{seconds}");
+    }
+    assert!(matches!(issue("nobody", 60).await.err(), Some(IssueTokenError::NoSuchUser)));
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use domain::id::AgentId;
 use http_wire::auth::Credential;
 use http_wire::auth::credential::{MAX_KEY_BYTES, MAX_TOKEN_BYTES};
 use http_wire::error::{ApiError, ErrorCode};
-use http_wire::limit::{Class, RateLimits, Standing};
+use http_wire::limit::{Class, NotTried, RateLimits, Standing};
 
 use crate::SocketContext;
 use crate::frame::Version;
@@ -116,7 +116,10 @@ async fn authenticate(
     let limits = request.app_data::<Data<RateLimits>>();
     let source = limits.and_then(|limits| limits.source(request.peer_addr(), request.headers()));
     if let Some(limits) = limits {
-        limits.may_try(source, credential.text()).map_err(too_many)?;
+        limits.may_try(source, credential.text()).map_err(|not_tried| match not_tried {
+            NotTried::KnownBad => forbidden(),
+            NotTried::ShutOut(standing) => too_many(standing),
+        })?;
     }
     let authenticated = identify(context, credential, agent).await;
     if let (Some(limits), Ok(_) | Err(AuthenticateError::Unauthorized | AuthenticateError::NotThisAgent)) =

@@ -66,7 +66,7 @@ async fn admit(
         return Ok((authenticate(request, credential).await?, None));
     };
     let source = limits.source(request.peer_addr(), request.headers());
-    limits.may_try(source, credential.text()).map_err(limit::refused)?;
+    limits.may_try(source, credential.text())?;
     let authenticated = authenticate(request, credential).await;
     match &authenticated {
         Ok(_) => limits.tried(source, credential.text(), true),

@@ -3,7 +3,8 @@
 //! Whoever has proved who they are is counted by that, in one of a few classes of operations. An
 //! address is counted for failed authentication only: from there, once too much was guessed, only
 //! credentials that were good a short time ago are looked at, so that whoever guesses costs no
-//! look at the store and harms nobody else behind the same address.
+//! look at the store and harms nobody else behind the same address. A credential that was bad a
+//! moment ago is bad still: a client that repeats a revoked key is no guesser, and costs nothing.
 
 pub mod address;
 mod class;
@@ -24,10 +25,13 @@ use memory::Memory;
 use meter::Meter;
 pub use meter::{Quota, Standing};
 
-use crate::error::{ApiError, ErrorCode};
+use crate::error::{ApiError, ErrorCode, unauthorized};
 
 /// How long a credential counts as known after it was last good.
 const KNOWN: Duration = Duration::from_secs(15 * 60);
+
+/// How long a credential that was bad is not looked at again.
+const KNOWN_BAD: Duration = Duration::from_secs(10);
 
 /// How long an address may be shut out for what it failed at, beyond its burst.
 const LONGEST_BAN: Duration = Duration::from_secs(60);
@@ -85,6 +89,7 @@ pub struct RateLimits {
     connects: Option<Meter>,
     failures: Option<Meter>,
     known: Memory,
+    known_bad: Memory,
     hasher: RandomState,
     trusted_proxies: Vec<Network>,
 }
@@ -101,6 +106,7 @@ impl RateLimits {
             connects: meter(config.connects),
             failures: config.failures.map(|quota| Meter::new(quota, LONGEST_BAN)),
             known: Memory::new(),
+            known_bad: Memory::new(),
             hasher: RandomState::new(),
             trusted_proxies: config.trusted_proxies,
         }
@@ -111,12 +117,15 @@ impl RateLimits {
         address::source(peer.map(|peer| peer.ip()), headers, &self.trusted_proxies)
     }
 
-    /// Whether `credential` from `source` may be looked at; if not, how long not.
-    pub fn may_try(&self, source: Option<Source>, credential: &str) -> Result<(), Standing> {
+    /// Whether `credential` from `source` may be looked at.
+    pub fn may_try(&self, source: Option<Source>, credential: &str) -> Result<(), NotTried> {
         let (Some(failures), Some(source)) = (&self.failures, source) else { return Ok(()) };
-        let now = self.clock.now();
+        let (now, name) = (self.clock.now(), self.name(credential));
+        if self.known_bad.holds(name, now) {
+            return Err(NotTried::KnownBad);
+        }
         match failures.look(source.key(), now) {
-            Some(shut) if !self.known.holds(self.name(credential), now) => Err(shut),
+            Some(shut) if !self.known.holds(name, now) => Err(NotTried::ShutOut(shut)),
             _ => Ok(()),
         }
     }
@@ -124,11 +133,12 @@ impl RateLimits {
     /// What came of looking at `credential`.
     pub fn tried(&self, source: Option<Source>, credential: &str, good: bool) {
         let Some(failures) = &self.failures else { return };
-        let now = self.clock.now();
+        let (now, name) = (self.clock.now(), self.name(credential));
         if good {
-            self.known.keep(self.name(credential), now.plus(KNOWN), now);
+            self.known.keep(name, now.plus(KNOWN), now);
         } else {
-            self.known.forget(self.name(credential));
+            self.known.forget(name);
+            self.known_bad.keep(name, now.plus(KNOWN_BAD), now);
             if let Some(source) = source {
                 failures.charge(source.key(), now);
             }
@@ -149,6 +159,24 @@ impl RateLimits {
     /// The name under which a credential is known: a hash that nobody outside can foresee.
     fn name(&self, credential: &str) -> u128 {
         u128::from(self.hasher.hash_one(credential))
+    }
+}
+
+/// Why a credential is not looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NotTried {
+    /// It was bad a moment ago.
+    KnownBad,
+    /// Too many others from the same address were.
+    ShutOut(Standing),
+}
+
+impl From<NotTried> for ApiError {
+    fn from(not_tried: NotTried) -> Self {
+        match not_tried {
+            NotTried::KnownBad => unauthorized(),
+            NotTried::ShutOut(standing) => refused(standing),
+        }
     }
 }
 

@@ -41,7 +41,7 @@ fn who_guesses_is_shut_out_and_who_is_known_is_not() {
         assert!(limits.may_try(here, guess).is_ok());
         limits.tried(here, guess, false);
     }
-    let shut = limits.may_try(here, "d").unwrap_err();
+    let Err(NotTried::ShutOut(shut)) = limits.may_try(here, "d") else { panic!("it is looked at") };
     assert_eq!((shut.limit, shut.remaining, shut.retry_after_seconds()), (3, 0, 1));
     assert!(limits.may_try(here, "good").is_ok(), "it was good a moment ago");
     assert!(limits.may_try(there, "d").is_ok());
@@ -55,6 +55,21 @@ fn who_guesses_is_shut_out_and_who_is_known_is_not() {
     assert!(limits.may_try(here, "good").is_err());
 }
 
+/// A client that goes on with a revoked key is told so without being looked at, and without harm
+/// to those who come from the same address.
+#[test]
+fn a_credential_that_was_bad_is_bad_for_a_moment() {
+    let (limits, clock) = limits(RateLimitConfig { failures: Quota::new(1, 3), ..RateLimitConfig::off() });
+    let here = from(1, &limits);
+    limits.tried(here, "old", false);
+    for _ in 0..100 {
+        assert_eq!(limits.may_try(here, "old"), Err(NotTried::KnownBad));
+    }
+    assert_eq!(limits.may_try(here, "new"), Ok(()));
+    clock.advance(10);
+    assert_eq!(limits.may_try(here, "old"), Ok(()), "then it is looked at again");
+}
+
 #[test]
 fn a_credential_is_known_for_a_while() {
     let (limits, clock) = limits(RateLimitConfig { failures: Quota::new(1, 1), ..RateLimitConfig::off() });
@@ -66,7 +81,7 @@ fn a_credential_is_known_for_a_while() {
     }
     assert!(limits.may_try(here, "good").is_ok());
     clock.advance(59);
-    assert!(limits.may_try(here, "bad").is_err(), "sixty seconds at the most");
+    assert!(limits.may_try(here, "other").is_err(), "sixty seconds at the most");
     assert!(limits.may_try(here, "good").is_ok());
     clock.advance(1);
     for _ in 0..100 {
