@@ -11,9 +11,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use domain::account::Agent;
 use domain::caller::Caller;
 use domain::chat::Participant;
-use domain::contact::ContactOf;
+use domain::contact::{ContactOf, ContactRequest};
 use domain::event::DomainEvent;
 use domain::id::{AgentId, ChatId, ParticipantId, UserId};
 use domain::message::Message;
@@ -210,6 +211,20 @@ impl Hub {
         push(topic, &self.listeners(topic, |listener| listener.who.user().is_some()), make);
     }
 
+    fn agent_changed(&self, event: &'static str, agent: &Agent) {
+        self.tell(Topic::UserAgents(agent.owner), || payload::agent(event, agent));
+    }
+
+    fn request_received(&self, request: &ContactRequest) {
+        self.tell(contacts_of(request.recipient.id), || payload::contact_request_received(request));
+    }
+
+    fn request_updated(&self, request: &ContactRequest) {
+        for side in [request.requester.id, request.recipient.id] {
+            self.tell(contacts_of(side), || payload::contact_request_updated(request));
+        }
+    }
+
     fn message_created(&self, message: &Message, recipients: &[AgentId]) {
         let topic = Topic::ChatRoom(message.chat_id);
         self.tell_users(topic, || payload::message_for_user("message_created", message));
@@ -342,27 +357,15 @@ impl EventPublisher for Hub {
             DomainEvent::RoomTitleChanged { chat_id, title } => {
                 self.tell(Topic::RoomParticipants(chat_id), || payload::title_changed(chat_id, &title));
             }
-            DomainEvent::AgentCreated { agent } => {
-                self.tell(Topic::UserAgents(agent.owner), || payload::agent("agent_created", &agent));
-            }
-            DomainEvent::AgentUpdated { agent } => {
-                self.tell(Topic::UserAgents(agent.owner), || payload::agent("agent_updated", &agent));
-            }
+            DomainEvent::AgentCreated { agent } => self.agent_changed("agent_created", &agent),
+            DomainEvent::AgentUpdated { agent } => self.agent_changed("agent_updated", &agent),
             DomainEvent::AgentDeleted { agent } => {
-                self.tell(Topic::UserAgents(agent.owner), || payload::agent("agent_deleted", &agent));
+                self.agent_changed("agent_deleted", &agent);
                 self.revoke(agent.id);
             }
-            DomainEvent::ContactRequestReceived { request } => {
-                let to = request.recipient.id;
-                self.tell(contacts_of(to), || payload::contact_request_received(&request));
-            }
-            DomainEvent::ContactRequestUpdated { request } => {
-                for side in [request.requester.id, request.recipient.id] {
-                    self.tell(contacts_of(side), || payload::contact_request_updated(&request));
-                }
-            }
-            DomainEvent::ContactAdded { contact } => {
-                let ContactOf { owner, contact } = contact;
+            DomainEvent::ContactRequestReceived { request } => self.request_received(&request),
+            DomainEvent::ContactRequestUpdated { request } => self.request_updated(&request),
+            DomainEvent::ContactAdded { contact: ContactOf { owner, contact } } => {
                 self.tell(contacts_of(owner), || payload::contact_added(&contact));
             }
             DomainEvent::ContactRemoved { owner, id } => {
