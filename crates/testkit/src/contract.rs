@@ -10,8 +10,10 @@ pub mod chats;
 pub mod contacts;
 pub mod deliveries;
 pub mod effects;
+pub mod history;
 pub mod messages;
 pub mod peers;
+pub mod rooms;
 
 /// Expands to one `#[tokio::test]` for every case of the contract.
 #[macro_export]
@@ -20,6 +22,7 @@ macro_rules! contract_tests {
         $crate::contract_tests! { @area $make, accounts:
             handles_and_addresses_are_taken_once, only_an_empty_store_gets_a_first_user,
             names_are_unique_and_slugs_are_numbered, keys_stand_for_their_holders, agents_are_listed_newest_first,
+            agents_are_listed_as_wanted,
         }
         $crate::contract_tests! { @area $make, agents:
             what_is_changed_of_an_agent_is_read_again, a_deleted_agent_leaves_nothing_open,
@@ -37,6 +40,17 @@ macro_rules! contract_tests {
             the_sequence_has_no_gaps_under_many_writers, refused_messages_leave_no_trace,
             a_caller_that_has_gone_changes_nothing, a_cursor_sees_every_row_once_while_others_write,
             pages_have_totals, history_can_be_narrowed, context_is_ones_own_part,
+        }
+        $crate::contract_tests! { @area $make, rooms:
+            rooms_are_listed_as_wanted, what_one_left_is_not_listed, rows_hold_the_parts_that_are_wanted,
+            long_rosters_are_cut, a_room_shows_whether_its_agents_work, messages_are_counted_by_kind,
+            owners_observe_the_rooms_of_their_agents, rooms_are_renamed_by_their_owners,
+            heavy_rooms_end_a_page_early,
+        }
+        $crate::contract_tests! { @area $make, history:
+            kinds_are_chosen, a_position_remembers_since_when, surroundings_of_a_message,
+            heavy_messages_end_a_page_early, long_errors_are_cut_where_they_are_shown,
+            every_list_is_exact_while_eight_write,
         }
         $crate::contract_tests! { @area $make, deliveries:
             attempts_are_numbered_without_gaps_under_many_workers, states_choose_what_is_listed,

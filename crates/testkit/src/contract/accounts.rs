@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use domain::account::{
-    AgentDescription, AgentListing, AgentName, CreateUser, CreateUserError, RegisterAgent, RegisterError,
-    UserHandle, parse_email, parse_person_name,
+    AgentDescription, AgentListing, AgentMarks, AgentName, AgentSort, CreatePlatformAgent, CreateUser,
+    CreateUserError, RegisterAgent, RegisterError, UserHandle, parse_email, parse_person_name,
 };
-use domain::page::{PageRequest, Slice};
+use domain::page::{Order, PageRequest, Slice};
 use domain::ports::KeyMint;
 
 use crate::{FixedMint, World};
@@ -106,4 +106,60 @@ pub async fn agents_are_listed_newest_first(world: World) {
     let page = PageRequest { slice: Slice::Numbered { number: 3, size: 2 }, count: true };
     let page = world.accounts.list_agents(ann.caller, AgentListing::default(), page).await.unwrap();
     assert_eq!((page.rows.len(), page.rows[0].id, page.total, page.next), (1, expected[4], Some(5), None));
+}
+
+/// By name without regard to case, by registration, by change; both ways; narrowed to a part of a
+/// name in any case, to who runs them, and to the directory; each agent once on the way.
+pub async fn agents_are_listed_as_wanted(world: World) {
+    let ann = world.user("ann").await;
+    let mut ids = Vec::new();
+    for name in ["Zoë the Ärztin", "alpha", "Beta", "ALPINE", "beta two"] {
+        ids.push(world.agent(&ann, name).await.id);
+        world.clock.advance(std::time::Duration::from_secs(1));
+    }
+    world.agent(&world.user("ben").await, "Alpha").await;
+    let marks = AgentMarks { listed_in_directory: Some(true), ..AgentMarks::default() };
+    world.accounts.mark_agent("ann/beta", marks).await.unwrap().unwrap();
+    let command =
+        CreatePlatformAgent { name: AgentName::new("Gamma").unwrap(), model_type: None, description: None };
+    world.clock.advance(std::time::Duration::from_secs(1));
+    ids.push(world.accounts.create_platform_agent(ann.caller, command).await.unwrap().id);
+
+    let names = |order, sort| AgentListing { sort, order, ..AgentListing::default() };
+    let (up, down) = (Order::Ascending, Order::Descending);
+    let all = AgentListing { order: up, ..AgentListing::default() };
+    let part = |text: &str| AgentListing { name: Some(text.to_owned()), ..all.clone() };
+    for (listing, expected) in [
+        (all.clone(), vec![0, 1, 2, 3, 4, 5]),
+        (names(down, AgentSort::Created), vec![5, 4, 3, 2, 1, 0]),
+        (names(up, AgentSort::Name), vec![1, 3, 2, 4, 5, 0]),
+        (names(down, AgentSort::Name), vec![0, 5, 4, 2, 3, 1]),
+        (names(up, AgentSort::Updated), vec![0, 1, 3, 4, 2, 5]),
+        (names(down, AgentSort::Updated), vec![5, 2, 4, 3, 1, 0]),
+        (part("alp"), vec![1, 3]),
+        (part("äRZT"), vec![0]),
+        (part("%"), vec![]),
+        (AgentListing { sort: AgentSort::Name, ..part("BETA") }, vec![2, 4]),
+        (AgentListing { is_external: Some(false), ..all.clone() }, vec![5]),
+        (AgentListing { is_external: Some(true), order: down, ..all.clone() }, vec![4, 3, 2, 1, 0]),
+        (AgentListing { listed_in_directory: Some(true), ..all.clone() }, vec![2]),
+        (AgentListing { listed_in_directory: Some(true), ..part("alpha") }, vec![]),
+    ] {
+        let expected = expected.into_iter().map(|place: usize| ids[place]).collect::<Vec<_>>();
+        let (mut seen, mut after) = (Vec::new(), None);
+        loop {
+            let page = PageRequest { slice: Slice::After { after, limit: 2 }, count: false };
+            let page = world.accounts.list_agents(ann.caller, listing.clone(), page).await.unwrap();
+            seen.extend(page.rows.iter().map(|agent| agent.id));
+            after = page.next;
+            if after.is_none() {
+                break;
+            }
+        }
+        assert_eq!(seen, expected, "{listing:?}");
+        let page = PageRequest { slice: Slice::Numbered { number: 2, size: 1 }, count: true };
+        let page = world.accounts.list_agents(ann.caller, listing.clone(), page).await.unwrap();
+        assert_eq!(page.total, Some(expected.len() as u64), "{listing:?}");
+        assert_eq!(page.rows.first().map(|agent| agent.id), expected.get(1).copied(), "{listing:?}");
+    }
 }

@@ -206,7 +206,7 @@ pub async fn history_can_be_narrowed(world: World) {
     assert_eq!(narrowed(Some(MessageKind::Text), Some(noon)).await, [3]);
 }
 
-async fn thought(world: &World, agent: &TestAgent, chat: ChatId) {
+pub(super) async fn thought(world: &World, agent: &TestAgent, chat: ChatId) {
     let event = PostEvent {
         kind: MessageKind::Thought,
         content: EventContent::new("hm".to_owned()).unwrap(),

@@ -1,0 +1,282 @@
+//! Reading messages: by kinds, since an instant, around a message, in pages that weigh little, and
+//! exactly while others write.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::delivery::{DeliveryFilter, DeliveryStep, FailureText, SHOWN_ERROR_BYTES};
+use domain::id::{ChatId, MessageId, ParticipantId};
+use domain::message::{
+    Anchor, HistoryFilter, Kinds, Message, MessageContent, MessageKind, Surroundings, SurroundingsRefused,
+};
+use domain::page::{Order, PAGE_BYTES, Page, PageRequest, Position, Slice};
+use domain::ports::Clock;
+
+use super::messages::{ann_and_bot, first, thought};
+use crate::{TestAgent, TestUser, World};
+
+fn places(messages: &[Message]) -> Vec<i64> {
+    messages.iter().map(|message| message.sequence).collect()
+}
+
+fn part(after: Option<Position>, limit: u32) -> PageRequest {
+    PageRequest { slice: Slice::After { after, limit }, count: false }
+}
+
+/// Texts at 1, 2, 4, 5, 7, 8 …, thoughts at 3, 6, 9 …; a second apart.
+async fn mixed(world: &World, count: i64) -> (TestUser, TestAgent, ChatId, Vec<MessageId>) {
+    let (ann, bot, chat) = ann_and_bot(world).await;
+    for place in 1..=count {
+        if place % 3 == 0 {
+            thought(world, &bot, chat).await;
+        } else {
+            world.send(ann.caller, chat, &format!("text {place}"), &[]).await;
+        }
+        world.clock.advance(Duration::from_secs(1));
+    }
+    let page = world.messages.history(ann.caller, chat, HistoryFilter::default(), first(100)).await.unwrap();
+    let ids = page.rows.iter().rev().map(|message| message.id).collect();
+    (ann, bot, chat, ids)
+}
+
+/// Any set of kinds, followed by cursor and counted.
+pub async fn kinds_are_chosen(world: World) {
+    let (ann, _, chat, _) = mixed(&world, 12).await;
+    let (texts, thoughts) = (Kinds::of(&[MessageKind::Text]), Kinds::of(&[MessageKind::Thought]));
+    let errors = Kinds::of(&[MessageKind::Error]);
+    for (kinds, expected) in [
+        (Kinds::ALL, (1..=12).rev().collect::<Vec<_>>()),
+        (texts, vec![11, 10, 8, 7, 5, 4, 2, 1]),
+        (thoughts, vec![12, 9, 6, 3]),
+        (Kinds::of(&[MessageKind::Text, MessageKind::Thought]), (1..=12).rev().collect()),
+        (Kinds::ALL.without(texts), vec![12, 9, 6, 3]),
+        (errors, vec![]),
+        (Kinds::NONE, vec![]),
+    ] {
+        let filter = HistoryFilter { kinds, since: None };
+        let (mut seen, mut after) = (Vec::new(), None);
+        loop {
+            let page = world.messages.history(ann.caller, chat, filter, part(after, 3)).await.unwrap();
+            seen.extend(places(&page.rows));
+            after = page.next;
+            if after.is_none() {
+                break;
+            }
+        }
+        assert_eq!(seen, expected, "{kinds:?}");
+        let counted = PageRequest { slice: Slice::Numbered { number: 2, size: 2 }, count: true };
+        let page = world.messages.history(ann.caller, chat, filter, counted).await.unwrap();
+        assert_eq!(page.total, Some(expected.len() as u64), "{kinds:?}");
+        assert_eq!(places(&page.rows), expected.into_iter().skip(2).take(2).collect::<Vec<_>>());
+    }
+}
+
+/// Since an instant, which itself is left out; a position keeps to it by itself.
+pub async fn a_position_remembers_since_when(world: World) {
+    let (ann, _, chat, _) = mixed(&world, 9).await;
+    let all = world.messages.history(ann.caller, chat, HistoryFilter::default(), first(100)).await.unwrap();
+    let since = Some(all.rows[5].created_at); // Of the fourth message.
+    for (kinds, expected) in
+        [(Kinds::ALL, vec![9, 8, 7, 6, 5]), (Kinds::of(&[MessageKind::Text]), vec![8, 7, 5])]
+    {
+        let counted = PageRequest { slice: Slice::Numbered { number: 1, size: 100 }, count: true };
+        let filter = HistoryFilter { kinds, since };
+        let page = world.messages.history(ann.caller, chat, filter, counted).await.unwrap();
+        assert_eq!((places(&page.rows), page.total), (expected.clone(), Some(expected.len() as u64)));
+        let begun = world.messages.history(ann.caller, chat, filter, part(None, 2)).await.unwrap();
+        let unsaid = HistoryFilter { kinds, since: None };
+        let rest = world.messages.history(ann.caller, chat, unsaid, part(begun.next, 100)).await.unwrap();
+        assert_eq!([places(&begun.rows), places(&rest.rows)].concat(), expected);
+        assert_eq!(rest.next, None);
+    }
+    let future = HistoryFilter { kinds: Kinds::ALL, since: Some(world.clock.now()) };
+    let counted = PageRequest { slice: Slice::Numbered { number: 1, size: 9 }, count: true };
+    let none = world.messages.history(ann.caller, chat, future, counted).await.unwrap();
+    assert_eq!((none.rows.len(), none.total), (0, Some(0)));
+}
+
+/// Before, after, around; at both ends of the room; narrowed to kinds.
+pub async fn surroundings_of_a_message(world: World) {
+    let (ann, bot, chat, ids) = mixed(&world, 12).await;
+    let viewer = ParticipantId::User(ann.id);
+    let id = |place: usize| ids[place - 1];
+    let read = async |anchor, kinds, limit| {
+        let found = world.stores.messages.surroundings(viewer, chat, anchor, kinds, limit).await.unwrap();
+        let Surroundings { rows, has_older, has_newer } = found.unwrap();
+        (places(&rows), has_older, has_newer)
+    };
+    let all = Kinds::ALL;
+    assert_eq!(read(Anchor::After(id(4)), all, 3).await, (vec![5, 6, 7], true, true));
+    assert_eq!(read(Anchor::After(id(10)), all, 3).await, (vec![11, 12], true, false));
+    assert_eq!(read(Anchor::After(id(12)), all, 3).await, (vec![], true, false));
+    assert_eq!(read(Anchor::Before(id(4)), all, 2).await, (vec![3, 2], true, true));
+    assert_eq!(read(Anchor::Before(id(4)), all, 3).await, (vec![3, 2, 1], false, true));
+    assert_eq!(read(Anchor::Before(id(1)), all, 3).await, (vec![], false, true));
+    assert_eq!(read(Anchor::Around(id(6)), all, 5).await, (vec![8, 7, 6, 5, 4], true, true));
+    assert_eq!(read(Anchor::Around(id(6)), all, 1).await, (vec![6], true, true));
+    assert_eq!(read(Anchor::Around(id(12)), all, 5).await, (vec![12, 11, 10, 9, 8], true, false));
+    assert_eq!(read(Anchor::Around(id(1)), all, 100).await, ((1..=12).rev().collect(), false, false));
+    let texts = Kinds::of(&[MessageKind::Text]);
+    assert_eq!(read(Anchor::After(id(3)), texts, 3).await, (vec![4, 5, 7], true, true));
+    assert_eq!(read(Anchor::Around(id(6)), texts, 3).await, (vec![7, 6, 5], true, true));
+    assert_eq!(
+        read(Anchor::Before(id(2)), Kinds::of(&[MessageKind::Thought]), 3).await,
+        (vec![], false, true)
+    );
+
+    let other = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let elsewhere = world.send(ann.caller, other, "elsewhere", &[]).await.id;
+    let asked = async |viewer, anchor| {
+        world.stores.messages.surroundings(viewer, chat, anchor, all, 5).await.unwrap().err()
+    };
+    let foreign = Anchor::Around(elsewhere);
+    assert_eq!(asked(viewer, foreign).await, Some(SurroundingsRefused::MessageNotFound));
+    let ben = world.user("ben").await;
+    let stranger = ParticipantId::User(ben.id);
+    assert_eq!(asked(stranger, Anchor::After(id(1))).await, Some(SurroundingsRefused::ChatNotFound));
+}
+
+/// No page is heavier than it may be; who goes on where it ended misses nothing.
+pub async fn heavy_messages_end_a_page_early(world: World) {
+    let (ann, bot, chat) = ann_and_bot(&world).await;
+    let to = [ParticipantId::Agent(bot.id)];
+    let large = "x".repeat(MessageContent::MAX_BYTES - 100);
+    for _ in 0..20 {
+        world.send(ann.caller, chat, &large, &to).await;
+    }
+    let weighed = |page: &Page<Message>| {
+        let bytes = page.rows.iter().map(|message| message.content.len()).sum::<usize>();
+        assert!(bytes <= PAGE_BYTES, "{bytes} bytes");
+        assert!(page.rows.len() > 10, "{} rows", page.rows.len());
+    };
+    let filter = HistoryFilter::default();
+    let one = world.messages.history(ann.caller, chat, filter, first(100)).await.unwrap();
+    weighed(&one);
+    assert!(one.is_cut(first(100)));
+    let two = world.messages.history(ann.caller, chat, filter, part(one.next, 100)).await.unwrap();
+    assert_eq!([places(&one.rows), places(&two.rows)].concat(), (1..=20).rev().collect::<Vec<_>>());
+    assert_eq!(two.next, None);
+
+    let one = world.messages.context(bot.caller, chat, first(100)).await.unwrap();
+    weighed(&one);
+    let two = world.messages.context(bot.caller, chat, part(one.next, 100)).await.unwrap();
+    assert_eq!([places(&one.rows), places(&two.rows)].concat(), (1..=20).collect::<Vec<_>>());
+    let list = async |after| {
+        let (filter, order) = (DeliveryFilter::All, Order::Ascending);
+        world.deliveries.list(bot.caller, chat, filter, order, part(after, 100)).await.unwrap()
+    };
+    let one = list(None).await;
+    weighed(&one);
+    let two = list(one.next).await;
+    assert_eq!([places(&one.rows), places(&two.rows)].concat(), (1..=20).collect::<Vec<_>>());
+
+    let middle = one.rows[9].id;
+    let viewer = ParticipantId::User(ann.id);
+    let messages = &world.stores.messages;
+    let around = messages.surroundings(viewer, chat, Anchor::Around(middle), Kinds::ALL, 100).await.unwrap();
+    let around = around.unwrap();
+    assert!(around.rows.iter().map(|message| message.content.len()).sum::<usize>() <= PAGE_BYTES);
+    assert!(around.has_older && around.has_newer && around.rows.iter().any(|one| one.id == middle));
+}
+
+/// Errors are shown with their first bytes, cut between characters; the record keeps its number.
+pub async fn long_errors_are_cut_where_they_are_shown(world: World) {
+    let (ann, bot, chat) = ann_and_bot(&world).await;
+    let message = world.send(ann.caller, chat, "work", &[ParticipantId::Agent(bot.id)]).await.id;
+    let fitting = "ä".repeat(SHOWN_ERROR_BYTES / 2);
+    let long = format!("x{}", "ä".repeat(5000));
+    for text in [&fitting, &long] {
+        let failure = FailureText::new(text.clone()).unwrap();
+        world.deliveries.advance(bot.caller, chat, message, DeliveryStep::Begin).await.unwrap();
+        world.deliveries.advance(bot.caller, chat, message, DeliveryStep::Fail(failure)).await.unwrap();
+    }
+    let next = world.deliveries.next(bot.caller, chat).await.unwrap().unwrap();
+    let errors = next.deliveries[0].attempts.iter().map(|one| one.error.clone().unwrap()).collect::<Vec<_>>();
+    let cut = format!("x{}…", "ä".repeat((SHOWN_ERROR_BYTES - 1) / 2));
+    assert_eq!(errors, [fitting, cut]);
+}
+
+/// A reader who follows a list to its end while eight write sees every row once.
+pub async fn every_list_is_exact_while_eight_write(world: World) {
+    let (ann, bot, chat) = ann_and_bot(&world).await;
+    let world = Arc::new(world);
+    let (writers, each) = (8_u64, 30_u64);
+    let (agent, caller) = (ParticipantId::Agent(bot.id), ann.caller);
+    let writing = (0..writers).map(|_| {
+        let world = world.clone();
+        tokio::spawn(async move {
+            for number in 0..each {
+                world.send(caller, chat, &format!("message {number}"), &[agent]).await;
+                world.chat(caller, &[]).await;
+            }
+        })
+    });
+    let writing = writing.collect::<Vec<_>>();
+    let total = writers * each;
+    let written = (1..=i64::try_from(total).unwrap()).collect::<Vec<_>>();
+
+    // Oldest first: whoever follows to the end, while it moves, sees all that was ever written.
+    let mut context = Follower::default();
+    let mut list = Follower::default();
+    while context.seen.len() < written.len() || list.seen.len() < written.len() {
+        let page = world.messages.context(bot.caller, chat, part(context.after, 7)).await.unwrap();
+        context.take(&page);
+        let (filter, order) = (DeliveryFilter::All, Order::Ascending);
+        let page = world.deliveries.list(bot.caller, chat, filter, order, part(list.after, 5)).await.unwrap();
+        list.take(&page);
+        // Newest first: from the moment at which the reader began, all of it, once.
+        let mut after = None;
+        let mut seen = Vec::new();
+        loop {
+            let filter = HistoryFilter::default();
+            let page = world.messages.history(caller, chat, filter, part(after, 50)).await.unwrap();
+            seen.extend(places(&page.rows));
+            after = page.next;
+            if after.is_none() {
+                break;
+            }
+        }
+        assert!(
+            seen.is_sorted_by(|a, b| *a == b + 1) && seen.last().is_none_or(|last| *last == 1),
+            "{seen:?}"
+        );
+        rooms_once(&world, &ann).await;
+    }
+    for writer in writing {
+        writer.await.unwrap();
+    }
+    assert_eq!(context.seen, written);
+    assert_eq!(list.seen, written);
+    assert_eq!(rooms_once(&world, &ann).await as u64, total + 1);
+}
+
+/// Somebody who goes on reading at the end of a list that grows.
+#[derive(Default)]
+struct Follower {
+    seen: Vec<i64>,
+    after: Option<Position>,
+}
+
+impl Follower {
+    fn take(&mut self, page: &Page<Message>) {
+        self.seen.extend(places(&page.rows));
+        let place = |message: &Message| Position { key: message.sequence, id: uuid::Uuid::nil() };
+        self.after = page.rows.last().map(place).or(self.after);
+    }
+}
+
+/// Follows the list of rooms to its end; how many there were.
+async fn rooms_once(world: &World, ann: &TestUser) -> usize {
+    let (mut seen, mut count, mut after) = (BTreeSet::new(), 0, None);
+    loop {
+        let page = world.chats.list(ann.caller, part(after, 100)).await.unwrap();
+        count += page.rows.len();
+        seen.extend(page.rows.iter().map(|chat| chat.id));
+        after = page.next;
+        if after.is_none() {
+            assert_eq!(seen.len(), count, "a room was listed twice");
+            return count;
+        }
+    }
+}
