@@ -4,6 +4,8 @@
 //! that a changed query cannot escape.
 
 mod contacts;
+mod lists;
+mod million;
 
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex};
@@ -112,7 +114,9 @@ impl Overheard {
         let steps = self.steps();
         assert!(!steps.is_empty(), "{what}: nothing was overheard");
         for (step, query) in &steps {
-            let is_scan = step.starts_with("SCAN") && step != "SCAN CONSTANT ROW";
+            // Numbering the participants of a page's rooms makes tables of its own.
+            let made_up = ["SCAN CONSTANT ROW", "SCAN head", "SCAN (subquery"];
+            let is_scan = step.starts_with("SCAN") && !made_up.iter().any(|start| step.starts_with(start));
             assert!(!is_scan, "{what}: {step}\n{query}");
             let sorts_all = step.contains("TEMP B-TREE") && query.contains("LIMIT");
             assert!(!sorts_all, "{what}: {step}\n{query}");

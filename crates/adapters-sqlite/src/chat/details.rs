@@ -14,7 +14,7 @@ use super::row::{ParticipantRow, StandingRow};
 use crate::error::Fault;
 use crate::message::load::{MessageRow, Records, messages_on};
 use crate::row;
-use crate::schema::{chats, messages, participants};
+use crate::schema::{chats, messages};
 
 /// The agents of rooms, and whether they are at work.
 pub(crate) fn details_on(
@@ -162,13 +162,14 @@ pub(super) fn standings_on(
     viewer: UserId,
     rooms: &[ChatId],
 ) -> Result<HashMap<ChatId, Standing>, Fault> {
-    let rows = participants::table
-        .filter(participants::chat_id.eq_any(rooms.iter().map(|chat| row::bytes(chat.uuid()))))
-        .filter(participants::account_id.eq(row::bytes(viewer.uuid())))
-        .filter(participants::left_at.is_null())
-        .order((participants::chat_id, participants::participant_id))
-        .select(StandingRow::as_select())
-        .load(connection)?;
+    // The index is named because SQLite would look at everybody in the rooms.
+    let rows = diesel::sql_query(format!(
+        "SELECT chat_id, participant_id, kind, role, status \
+         FROM participants INDEXED BY participants_of_account \
+         WHERE chat_id IN ({}) AND account_id = ?1 AND left_at IS NULL ORDER BY chat_id, participant_id",
+        in_list(rooms)
+    ));
+    let rows = rows.bind::<Binary, _>(row::bytes(viewer.uuid())).load::<StandingRow>(connection)?;
     let mut standings: HashMap<ChatId, Standing> = HashMap::with_capacity(rooms.len());
     for found in rows {
         let chat = row::chat_id(&found.chat_id)?;

@@ -1,6 +1,7 @@
 //! Rooms and memberships as rows.
 
 use diesel::prelude::*;
+use diesel::sql_types::{Binary, Text};
 use domain::chat::{Chat, ChatKind, ChatStatus, Membership, Participant, ParticipantStatus, Role, Standing};
 use domain::id::{ChatId, ParticipantId, ParticipantKind};
 
@@ -77,28 +78,35 @@ pub(crate) fn standing_on(
         let own = own.map(|(role, status)| Membership { role, status });
         return Ok(Standing { own, agents: Vec::new() });
     };
-    let rows = participants::table
-        .inner_join(chats::table)
-        .filter(participants::chat_id.eq(row::bytes(chat.uuid())))
-        .filter(participants::account_id.eq(row::bytes(user.uuid())))
-        .filter(participants::left_at.is_null())
-        .filter(chats::deleted_at.is_null())
-        .select(StandingRow::as_select())
-        .order(participants::participant_id)
-        .load(connection)?;
+    // The index is named because SQLite would look at everybody in the room.
+    let rows = diesel::sql_query(
+        "SELECT participants.chat_id, participant_id, participants.kind, role, participants.status \
+         FROM chats CROSS JOIN participants INDEXED BY participants_of_account \
+         ON participants.chat_id = chats.id AND participants.left_at IS NULL \
+         WHERE chats.id = ?1 AND participants.account_id = ?2 AND chats.deleted_at IS NULL \
+         ORDER BY participant_id",
+    );
+    let rows = rows
+        .bind::<Binary, _>(row::bytes(chat.uuid()))
+        .bind::<Binary, _>(row::bytes(user.uuid()))
+        .load::<StandingRow>(connection)?;
     let mut standing = Standing::default();
     rows.into_iter().try_for_each(|row| row.add_to(&mut standing))?;
     Ok(standing)
 }
 
 /// A membership of a user or of an own agent.
-#[derive(Queryable, Selectable)]
-#[diesel(table_name = participants)]
+#[derive(QueryableByName)]
 pub(crate) struct StandingRow {
+    #[diesel(sql_type = Binary)]
     pub(crate) chat_id: Vec<u8>,
+    #[diesel(sql_type = Binary)]
     participant_id: Vec<u8>,
+    #[diesel(sql_type = Text)]
     kind: String,
+    #[diesel(sql_type = Text)]
     role: String,
+    #[diesel(sql_type = Text)]
     status: String,
 }
 

@@ -1,0 +1,150 @@
+//! Lists run along an index whatever their filters, and what they show costs a fixed number of
+//! statements.
+
+use super::*;
+use domain::account::AgentSort;
+use domain::chat::{ChatKind, ChatParts, ChatRepository, ChatSort, ChatStatus, ChatTitle};
+use domain::message::{Anchor, Kinds, MessageKind};
+
+const ALL_PARTS: ChatParts =
+    ChatParts { details: true, participants: true, last_message: true, membership: true };
+
+/// Every way to narrow and turn a list of rooms.
+fn room_listings(sort: ChatSort) -> Vec<ChatListing> {
+    let mut listings = Vec::new();
+    for agent_rooms in [false, true] {
+        for order in [Order::Ascending, Order::Descending] {
+            for status in [None, Some(ChatStatus::Archived)] {
+                for kind in [None, Some(ChatKind::Group)] {
+                    let parts = ChatParts::default();
+                    listings.push(ChatListing { agent_rooms, status, kind, sort, order, parts });
+                }
+            }
+        }
+    }
+    listings
+}
+
+#[tokio::test]
+async fn rooms_run_along_indexes_whatever_the_filter() {
+    let mut heard = Overheard::open();
+    let (ann, ..) = at_work(&heard).await;
+    let (store, viewer) = (heard.store.clone(), ParticipantId::User(ann.id));
+    for listing in room_listings(ChatSort::Created) {
+        let index = if listing.agent_rooms { "participants_rooms_of_account" } else { "participants_rooms" };
+        for page in [after(NOON), NUMBERED] {
+            ChatRepository::list(&*store, viewer, listing, page).await.unwrap();
+            heard.expect(&format!("{listing:?}"), &[index]);
+        }
+    }
+    // Sorted by change a list looks at the viewer's own rooms, and at no others.
+    for listing in room_listings(ChatSort::Updated) {
+        for page in [after(NOON), NUMBERED] {
+            ChatRepository::list(&*store, viewer, listing, page).await.unwrap();
+            heard.expect_no_table_scans(&format!("{listing:?}"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_parts_of_rooms_are_found_by_indexes() {
+    let mut heard = Overheard::open();
+    let (ann, bot, chat, _) = at_work(&heard).await;
+    let (store, viewer) = (heard.store.clone(), ParticipantId::User(ann.id));
+    let listing = ChatListing { parts: ALL_PARTS, ..ChatListing::default() };
+    let found = ChatRepository::list(&*store, viewer, listing, NUMBERED).await.unwrap();
+    assert!(found.rows[0].last_message.is_some());
+    heard.expect("a room's parts", &["deliveries_at_work", "participants_of_account", "messages_order"]);
+    store.find_with_details(ann.id, chat, true).await.unwrap().unwrap();
+    heard.expect("a room", &["participants_of_account", "messages_by_kind", "deliveries_at_work"]);
+    for viewer in [viewer, ParticipantId::Agent(bot.id)] {
+        store.standing(viewer, chat).await.unwrap();
+        heard.expect("standing", &[]);
+    }
+    let title = ChatTitle::renamed("Plan").unwrap();
+    heard.world.chats.rename(ann.caller, chat, title).await.unwrap();
+    heard.expect("rename", &["participants_of_account"]);
+    heard.world.chats.delete(ann.caller, chat).await.unwrap();
+    heard.expect("delete", &["participants_of_account"]);
+}
+
+#[tokio::test]
+async fn history_runs_along_indexes_whatever_the_filter() {
+    let mut heard = Overheard::open();
+    let (ann, _, chat, message) = at_work(&heard).await;
+    let (store, viewer) = (heard.store.clone(), ParticipantId::User(ann.id));
+    let some = Kinds::of(&[MessageKind::Text, MessageKind::Thought]);
+    let since = Some(Timestamp::from_micros(NOON - 1));
+    for (kinds, since, indexes) in [
+        (Kinds::ALL, since, vec!["messages_order", "messages_by_time"]),
+        (some, None, vec!["messages_by_kind"]),
+        (some, since, vec!["messages_by_kind", "messages_by_time"]),
+        (Kinds::ALL.without(some), None, vec!["messages_by_kind"]),
+    ] {
+        let filter = HistoryFilter { kinds, since };
+        for page in [PageRequest { slice: Slice::After { after: None, limit: 10 }, count: false }, NUMBERED] {
+            store.history(viewer, chat, filter, page).await.unwrap().unwrap();
+            heard.expect(&format!("{filter:?}"), &indexes);
+        }
+    }
+    for anchor in [Anchor::After(message), Anchor::Before(message), Anchor::Around(message)] {
+        for (kinds, index) in [(Kinds::ALL, "messages_order"), (some, "messages_by_kind")] {
+            store.surroundings(viewer, chat, anchor, kinds, 10).await.unwrap().unwrap();
+            heard.expect(&format!("{anchor:?}"), &[index]);
+        }
+    }
+}
+
+#[tokio::test]
+async fn agents_run_along_indexes_whatever_the_filter() {
+    let mut heard = Overheard::open();
+    let (ann, bot, ..) = at_work(&heard).await;
+    let behind = Position { key: NOON, id: bot.id.uuid() };
+    let pages =
+        [PageRequest { slice: Slice::After { after: Some(behind), limit: 10 }, count: false }, NUMBERED];
+    for (sort, index) in [
+        (AgentSort::Created, "agents_by_owner"),
+        (AgentSort::Name, "agents_by_name"),
+        (AgentSort::Updated, "agents_by_change"),
+    ] {
+        for order in [Order::Ascending, Order::Descending] {
+            for (name, flag) in [(None, None), (Some("bo".to_owned()), Some(true)), (None, Some(false))] {
+                for page in pages {
+                    let name = name.clone();
+                    let listing =
+                        AgentListing { name, is_external: flag, listed_in_directory: flag, sort, order };
+                    heard.store.list_agents(ann.id, listing, page).await.unwrap();
+                    heard.expect(&format!("{sort:?} {order:?}"), &[index]);
+                }
+            }
+        }
+    }
+}
+
+/// Everything of a page of rooms costs the same number of statements, however many rooms there are
+/// on it and however many people in them.
+#[tokio::test]
+async fn rooms_with_all_parts_take_a_fixed_number_of_statements() {
+    let heard = Overheard::open();
+    let (ann, bot, ..) = at_work(&heard).await;
+    let listing = ChatListing { agent_rooms: true, parts: ALL_PARTS, ..ChatListing::default() };
+    let page = PageRequest { slice: Slice::Numbered { number: 1, size: 100 }, count: true };
+    let (mut counts, mut rooms) = (Vec::new(), 1);
+    for more in [1, 20] {
+        rooms += more;
+        for number in 0..more {
+            let chat = heard.world.chat(ann.caller, &[bot.id.uuid()]).await;
+            let id = heard.world.send(ann.caller, chat, "hi", &[ParticipantId::Agent(bot.id)]).await.id;
+            begin(&heard, bot.id, chat, id).await;
+            let other = heard.world.agent(&ann, &format!("other {more} {number}")).await;
+            heard.world.add(ann.caller, chat, other.id.uuid(), Role::Member).await;
+        }
+        heard.statements.lock().unwrap().clear();
+        let viewer = ParticipantId::User(ann.id);
+        let found = ChatRepository::list(&*heard.store, viewer, listing, page).await.unwrap();
+        assert_eq!(found.rows.len(), rooms);
+        counts.push(heard.statements.lock().unwrap().len());
+    }
+    assert_eq!(counts[0], counts[1]);
+    assert!(counts[1] <= 14, "{counts:?}");
+}
