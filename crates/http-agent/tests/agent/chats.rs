@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
+use actix_web::http::Method;
 use actix_web::test::TestRequest;
+use domain::id::ParticipantId;
 use serde_json::{Value, json};
 
 use crate::harness::Api;
@@ -103,4 +105,53 @@ async fn a_room_that_was_left_is_gone_from_the_list() {
     assert_eq!(*api.get(&api.scout, "/chats").await.data(), json!([]));
     assert_eq!(api.get(&api.scout, &format!("/chats/{chat}")).await.code(), (404, "not_found"));
     assert_eq!(api.post(&api.scout, &format!("/chats/{chat}"), Value::Null).await.status, 405);
+}
+
+#[actix_web::test]
+async fn rooms_are_listed_with_their_first_participants() {
+    let api = Api::new().await;
+    let chat = api.room().await;
+    api.world.presence.connect(ParticipantId::User(api.ann.id));
+    let plain = api.get(&api.scout, "/chats").await;
+    assert_eq!(plain.data()[0].get("participants"), None);
+    assert_eq!((&plain.data()[0]["type"], &plain.data()[0]["status"]), (&json!("direct"), &json!("active")));
+    let full = api.get(&api.scout, "/chats?include=participants&page_size=100").await;
+    let row = &full.data()[0];
+    assert_eq!((&row["id"], &row["participant_count"]), (&json!(chat.to_string()), &json!(3)));
+    assert_eq!(row["participants_truncated"], false);
+    let people = row["participants"].as_array().unwrap();
+    let ids = people.iter().map(|one| one["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>();
+    assert!(ids.is_sorted() && ids.len() == 3, "{ids:?}");
+    let ann = people.iter().find(|one| one["type"] == "User").unwrap();
+    assert_eq!((&ann["online"], &ann["handle"]), (&json!(true), &json!("ann")));
+    assert_eq!(
+        full.body["metadata"],
+        json!({"page": 1, "page_size": 100, "total_count": 1, "total_pages": 1})
+    );
+    let refused = api.get(&api.scout, "/chats?include=last_message").await;
+    assert_eq!(refused.refusal(), (422, "validation_error", vec!["/include/0"]));
+}
+
+#[actix_web::test]
+async fn an_owning_agent_renames_its_room() {
+    let api = Api::new().await;
+    let chat = api.room().await;
+    let path = format!("/chats/{chat}");
+    let patch = async |agent: &testkit::TestAgent, body: Value| {
+        api.call(&agent.key, Method::PATCH, &path, &body).await
+    };
+    let renamed = patch(&api.helper, json!({"chat": {"title": "Plan"}})).await;
+    assert_eq!((renamed.status, &renamed.data()["title"]), (200, &json!("Plan")));
+    assert_eq!(renamed.body, api.get(&api.scout, &path).await.body);
+    let body = json!({"chat": {"title": "Mine"}});
+    assert_eq!(patch(&api.scout, body.clone()).await.code(), (403, "forbidden"));
+    assert_eq!(patch(&api.rival, body.clone()).await.code(), (404, "not_found"));
+    assert_eq!(api.call(&api.ann.key, Method::PATCH, &path, &body).await.code(), (403, "forbidden"));
+    let wrong = patch(&api.helper, json!({"title": ""})).await;
+    assert_eq!(wrong.refusal(), (422, "validation_error", vec!["/title"]));
+    let unknown = patch(&api.helper, json!({"chat": {"title": "x", "color": "red"}})).await;
+    assert_eq!(unknown.refusal(), (400, "bad_request", vec!["/chat/color"]));
+    // The owner's human sees the room, the agent itself sees nothing through its owner.
+    let private = api.empty_room(api.ann.caller).await;
+    assert_eq!(api.get(&api.helper, &format!("/chats/{private}")).await.code(), (404, "not_found"));
 }

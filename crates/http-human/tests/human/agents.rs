@@ -110,3 +110,53 @@ async fn agents_are_listed_newest_first_in_both_styles() {
     let foreign = api.get(&api.ann, &format!("/agents?cursor={cursor}")).await;
     assert_eq!(foreign.refusal(), (422, "validation_error", vec!["/cursor"]));
 }
+
+#[actix_web::test]
+async fn agents_are_narrowed_and_sorted() {
+    let api = Api::new().await;
+    api.world.clock.advance(Duration::from_secs(1));
+    let body = json!({"name": "helpful Zebra", "description": "stripes"});
+    assert_eq!(api.post(&api.ann, "/agents/register", body).await.status, 201);
+    for (query, expected) in [
+        ("", vec!["helpful Zebra", "Scout", "Helper"]),
+        ("order=asc", vec!["Helper", "Scout", "helpful Zebra"]),
+        ("sort=name&order=asc", vec!["Helper", "helpful Zebra", "Scout"]),
+        ("sort=name", vec!["Scout", "helpful Zebra", "Helper"]),
+        ("sort=updated_at&order=desc", vec!["helpful Zebra", "Scout", "Helper"]),
+        ("name=HELP", vec!["helpful Zebra", "Helper"]),
+        ("name=%25", vec![]),
+        ("name=", vec!["helpful Zebra", "Scout", "Helper"]),
+        ("name=help&sort=name&order=asc&is_external=true", vec!["Helper", "helpful Zebra"]),
+        ("is_external=false", vec![]),
+        ("listed_in_directory=true", vec![]),
+        ("listed_in_directory=false&name=scout", vec!["Scout"]),
+    ] {
+        let answer = api.get(&api.ann, &format!("/agents?{query}")).await;
+        assert_eq!(answer.column("name"), expected, "{query}");
+        assert_eq!(answer.body["metadata"]["total_count"], json!(expected.len()), "{query}");
+    }
+    for (query, pointer) in [
+        ("sort=age", "/sort"),
+        ("order=random", "/order"),
+        ("is_external=1", "/is_external"),
+        ("listed_in_directory=TRUE", "/listed_in_directory"),
+        (&format!("name={}", "x".repeat(101)), "/name"),
+        ("description=x", "/description"),
+    ] {
+        let answer = api.get(&api.ann, &format!("/agents?{query}")).await;
+        assert_eq!(answer.refusal(), (422, "validation_error", vec![pointer]), "{query}");
+    }
+}
+
+#[actix_web::test]
+async fn a_cursor_of_agents_belongs_to_its_order_and_filters() {
+    let api = Api::new().await;
+    let first = api.get(&api.ann, "/agents?limit=1&sort=name&order=asc").await;
+    let cursor = first.body["metadata"]["next_cursor"].as_str().unwrap();
+    let rest = api.get(&api.ann, &format!("/agents?cursor={cursor}&sort=name&order=asc")).await;
+    assert_eq!((first.column("name"), rest.column("name")), (vec!["Helper"], vec!["Scout"]));
+    for other in ["", "&sort=name", "&sort=name&order=asc&name=s", "&sort=updated_at&order=asc"] {
+        let answer = api.get(&api.ann, &format!("/agents?cursor={cursor}{other}")).await;
+        assert_eq!(answer.refusal(), (422, "cursor_filter_mismatch", vec!["/cursor"]), "{other}");
+    }
+}

@@ -4,6 +4,7 @@
 //! members.
 
 use actix_web::http::Method;
+use actix_web::http::header::HeaderMap;
 use actix_web::test::{TestRequest, init_service, read_body};
 use actix_web::{App, web};
 use domain::account::AgentMarks;
@@ -32,6 +33,7 @@ pub(crate) struct Answer {
     pub(crate) status: u16,
     /// Null when there was no body.
     pub(crate) body: Value,
+    pub(crate) headers: HeaderMap,
 }
 
 impl Answer {
@@ -83,16 +85,19 @@ impl Api {
             .app_data(web::Data::from(world.contacts.clone()))
             .configure(http_human::configure);
         let app = init_service(app).await;
-        let (status, bytes) = match actix_web::dev::Service::call(&app, request.to_request()).await {
-            Ok(response) => (response.status().as_u16(), read_body(response).await),
+        let (status, headers, bytes) = match actix_web::dev::Service::call(&app, request.to_request()).await {
+            Ok(response) => {
+                let headers = response.headers().clone();
+                (response.status().as_u16(), headers, read_body(response).await)
+            }
             Err(error) => {
                 let response = error.error_response();
-                let status = response.status().as_u16();
-                (status, actix_web::body::to_bytes(response.into_body()).await.unwrap())
+                let (status, headers) = (response.status().as_u16(), response.headers().clone());
+                (status, headers, actix_web::body::to_bytes(response.into_body()).await.unwrap())
             }
         };
         let body = if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes).unwrap() };
-        Answer { status, body }
+        Answer { status, body, headers }
     }
 
     /// Calls a path below `/api/v1/me`; a null body is none.

@@ -145,3 +145,142 @@ async fn a_cursor_belongs_to_its_filters() {
         assert_eq!(answer.refusal(), (422, "cursor_filter_mismatch", vec!["/cursor"]), "{other}");
     }
 }
+
+#[actix_web::test]
+async fn history_can_be_of_some_kinds_or_all_but_some() {
+    let api = Api::new().await;
+    let chat = api.room().await;
+    let path = format!("/chats/{chat}/messages");
+    api.tell(api.ann.caller, chat, &api.helper, "one").await;
+    think(&api, chat, "two").await;
+    api.tell(api.ann.caller, chat, &api.helper, "three").await;
+    for (query, expected) in [
+        ("message_types=text,thought", vec!["text", "thought", "text"]),
+        ("message_types=thought&message_types=error", vec!["thought"]),
+        ("message_type=thought&message_types=text", vec!["text", "thought", "text"]),
+        ("exclude_message_types=text,error", vec!["thought"]),
+        ("message_types=text,thought&exclude_message_types=text", vec!["thought"]),
+        ("message_types=text&exclude_message_types=text", vec![]),
+        ("message_types=system,participant", vec![]),
+        ("message_type=system", vec![]),
+        ("exclude_message_types=system", vec!["text", "thought", "text"]),
+    ] {
+        let answer = api.get(&api.ann, &format!("{path}?{query}")).await;
+        assert_eq!(answer.column("message_type"), expected, "{query}");
+        assert_eq!(answer.body["metadata"]["total_count"], json!(expected.len()), "{query}");
+    }
+    for (query, pointers) in [
+        ("message_types=text,shout", vec!["/message_types/1"]),
+        ("exclude_message_types=guidelines", vec!["/exclude_message_types/0"]),
+        ("message_types=", vec!["/message_types/0"]),
+        ("after=x&before=", vec!["/after", "/before"]),
+    ] {
+        let answer = api.get(&api.ann, &format!("{path}?{query}")).await;
+        assert_eq!(answer.refusal(), (422, "validation_error", pointers), "{query}");
+    }
+}
+
+#[actix_web::test]
+async fn a_cursor_knows_since_when() {
+    let api = Api::new().await;
+    let chat = api.room().await;
+    let path = format!("/chats/{chat}/messages");
+    api.tell(api.ann.caller, chat, &api.helper, "too early").await;
+    let then = api.now();
+    let mut ids = Vec::new();
+    for _ in 0..3 {
+        api.world.clock.advance(Duration::from_secs(1));
+        ids.insert(0, api.tell(api.ann.caller, chat, &api.helper, "hi").await);
+    }
+    let first = api.get(&api.ann, &format!("{path}?since={then}&limit=2")).await;
+    assert_eq!(first.column("id"), ids[..2]);
+    let cursor = first.body["metadata"]["next_cursor"].as_str().unwrap();
+    let rest = api.get(&api.ann, &format!("{path}?cursor={cursor}")).await;
+    assert_eq!(
+        (rest.column("id"), &rest.body["metadata"]["has_more"]),
+        (vec![ids[2].as_str()], &json!(false))
+    );
+    let both = api.get(&api.ann, &format!("{path}?since={then}&cursor={cursor}")).await;
+    assert_eq!(both.refusal(), (422, "validation_error", vec!["/since"]));
+}
+
+#[actix_web::test]
+async fn what_lies_around_a_message() {
+    let api = Api::new().await;
+    let chat = api.room().await;
+    let path = format!("/chats/{chat}/messages");
+    let mut ids = Vec::new();
+    for number in 0..7 {
+        ids.push(api.tell(api.ann.caller, chat, &api.helper, &format!("m{number}")).await);
+    }
+    think(&api, chat, "hm").await;
+    let at = |place: usize| ids[place].clone();
+    for (query, expected, older, newer) in [
+        (format!("after={}&limit=2", at(2)), vec![at(3), at(4)], true, true),
+        (format!("after={}&message_types=text", at(4)), vec![at(5), at(6)], true, false),
+        (format!("before={}&limit=2", at(2)), vec![at(1), at(0)], false, true),
+        (format!("before={}", at(0)), vec![], false, true),
+        (format!("around={}&limit=3", at(3)), vec![at(4), at(3), at(2)], true, true),
+        (format!("around={}&limit=1", at(3).to_uppercase()), vec![at(3)], true, true),
+    ] {
+        let answer = api.get(&api.ann, &format!("{path}?{query}")).await;
+        assert_eq!(answer.column("id"), expected, "{query}");
+        let limit = answer.body["metadata"]["limit"].clone();
+        let metadata = json!({
+            "has_more": false, "limit": limit, "next_cursor": null,
+            "has_older": older, "has_newer": newer,
+        });
+        assert_eq!(answer.body["metadata"], metadata, "{query}");
+    }
+
+    let cursor = api.get(&api.ann, &format!("{path}?limit=1")).await.body["metadata"]["next_cursor"].clone();
+    let cursor = cursor.as_str().unwrap();
+    for (query, pointer) in [
+        (format!("after={}&before={}", at(1), at(2)), "/before"),
+        (format!("around={}&after={}", at(1), at(1)), "/around"),
+        (format!("after={}&cursor={cursor}", at(1)), "/after"),
+        (format!("after={}&since=2026-01-01T00:00:00Z", at(1)), "/after"),
+        (format!("before={}&page=1", at(1)), "/before"),
+        (format!("around={}&page_size=5", at(1)), "/around"),
+    ] {
+        let answer = api.get(&api.ann, &format!("{path}?{query}")).await;
+        assert_eq!(answer.refusal(), (422, "invalid_params", vec![pointer]), "{query}");
+    }
+    let other = api.room().await;
+    let elsewhere = api.tell(api.ann.caller, other, &api.helper, "elsewhere").await;
+    let unknown = "0190c5a4-0000-7000-8000-00000000ffff";
+    for anchor in [elsewhere.as_str(), unknown] {
+        let answer = api.get(&api.ann, &format!("{path}?around={anchor}")).await;
+        assert_eq!(answer.code(), (404, "not_found"));
+    }
+    assert_eq!(api.get(&api.bob, &format!("{path}?around={}", at(1))).await.code(), (404, "not_found"));
+}
+
+/// The bytes of a page are bounded; by number, where a short page would hide rows, it is refused.
+#[actix_web::test]
+async fn heavy_histories_are_read_in_light_pages() {
+    let api = Api::new().await;
+    let chat = api.room().await;
+    let path = format!("/chats/{chat}/messages");
+    let large = "x".repeat(500_000);
+    for _ in 0..20 {
+        api.tell(api.ann.caller, chat, &api.helper, &large).await;
+    }
+    let (mut seen, mut query) = (0, "?limit=100".to_owned());
+    loop {
+        let answer = api.get(&api.ann, &format!("{path}{query}")).await;
+        let bytes = answer.body.to_string().len();
+        assert!(bytes < 9 * 1024 * 1024, "{bytes} bytes");
+        seen += answer.column("id").len();
+        let Some(cursor) = answer.body["metadata"]["next_cursor"].as_str() else { break };
+        query = format!("?limit=100&cursor={cursor}");
+    }
+    assert_eq!(seen, 20);
+    let refused = api.get(&api.ann, &format!("{path}?page_size=20")).await;
+    assert_eq!(refused.refusal(), (422, "validation_error", vec!["/page_size"]));
+    assert_eq!(api.get(&api.ann, &format!("{path}?page=2&page_size=10")).await.column("id").len(), 10);
+    // Who says nothing goes on by cursor: a page number would skip what did not fit.
+    let unsaid = api.get(&api.ann, &path).await;
+    let metadata = &unsaid.body["metadata"];
+    assert_eq!((&metadata["has_more"], metadata.get("total_pages")), (&json!(true), None));
+}

@@ -16,3 +16,4 @@ mod once;
 mod participants;
 mod peers;
 mod profile;
+mod rooms;
