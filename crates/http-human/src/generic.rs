@@ -86,5 +86,5 @@ pub(crate) async fn list_chats(
     let scope = CursorScope::list("chats").of(caller.participant().uuid());
     let window = query.page.window(scope, DEFAULT_ROWS)?;
     let page = chats.list(caller, window.request).await?;
-    Ok(List::ok(page.rows.iter().map(ChatView::new), window.metadata(&page)))
+    Ok(window.mark(List::ok(page.rows.iter().map(ChatView::new), window.metadata(&page))))
 }

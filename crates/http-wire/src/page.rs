@@ -282,4 +282,62 @@ mod tests {
         });
         assert_eq!(metadata, expected);
     }
+
+    /// Two rows of a page, of which there would be more.
+    fn cut_page() -> Page<()> {
+        let next = Some(domain::page::Position { key: 4, id: uuid::Uuid::nil() });
+        Page { rows: vec![(), ()], next, total: Some(9) }
+    }
+
+    fn window(text: &str) -> Window {
+        query::parse::<Paged>(text).unwrap().0.window(SCOPE(), 20).unwrap()
+    }
+
+    #[test]
+    fn a_page_that_ended_early_has_no_number() {
+        for text in ["", "limit=5"] {
+            let window = window(text);
+            assert!(window.whole(&cut_page()).is_ok(), "{text}");
+            let metadata = serde_json::to_value(window.metadata(&cut_page())).unwrap();
+            assert_eq!((&metadata["has_more"], metadata.get("page")), (&true.into(), None), "{text}");
+            assert!(metadata["next_cursor"].is_string(), "{text}");
+        }
+        let refused = window("page_size=5").whole(&cut_page()).unwrap_err();
+        assert!(refused.details().contains_key("/page_size"));
+        assert!(window("page_size=2").whole(&cut_page()).is_ok(), "a full page is whole");
+    }
+
+    #[test]
+    fn a_total_comes_with_the_first_page_by_cursor() {
+        let metadata = |window: Window| serde_json::to_value(window.metadata(&cut_page())).unwrap();
+        let counted = window("limit=2").with_total();
+        assert!(counted.request.count);
+        assert_eq!(metadata(counted)["total_count"], 9);
+        assert_eq!(metadata(counted).get("page"), None);
+        assert_eq!(metadata(window("limit=2")).get("total_count"), None);
+        let place = domain::page::Position { key: 4, id: uuid::Uuid::nil() };
+        let cursor = SCOPE().encode(place);
+        assert!(!window(&format!("cursor={cursor}")).with_total().request.count);
+    }
+
+    #[test]
+    fn page_numbers_are_marked() {
+        for (text, marked) in [("", false), ("limit=5", false), ("page=1", true), ("page_size=1", true)] {
+            let answer = window(text).mark(HttpResponse::Ok().finish());
+            for header in ["deprecation", "sunset"] {
+                assert_eq!(answer.headers().contains_key(header), marked, "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_anchor_goes_with_limit_only() {
+        let limit = |text: &str| query::parse::<Paged>(text).unwrap().0.limit_only(20);
+        assert_eq!(limit(""), Some(20));
+        assert_eq!(limit("limit=7"), Some(7));
+        assert_eq!(limit("limit=700"), Some(100));
+        for other in ["page=1", "page_size=5", "cursor=x", "cursor=x&limit=7"] {
+            assert_eq!(limit(other), None, "{other}");
+        }
+    }
 }

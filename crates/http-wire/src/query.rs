@@ -133,3 +133,49 @@ impl QueryReader {
         self.faults.into_result()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Colors(Vec<u8>, Option<bool>);
+
+    impl FromQuery for Colors {
+        fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
+            let colors = query.items("color", "Invalid value for enum", |text| match text {
+                "red" => Some(1),
+                "blue" => Some(2),
+                _ => None,
+            });
+            let bright = query.flag("bright");
+            Ok(Self(colors?, bright?))
+        }
+    }
+
+    #[test]
+    fn items_are_separated_or_repeated() {
+        for (text, expected) in [
+            ("", vec![]),
+            ("color=red", vec![1]),
+            ("color=red,blue", vec![1, 2]),
+            ("color=blue&bright=true&color=red,red", vec![2, 1, 1]),
+            ("color=red%2Cblue", vec![1, 2]),
+        ] {
+            assert_eq!(parse::<Colors>(text).unwrap().0, expected, "{text}");
+        }
+        assert_eq!(parse::<Colors>("bright=false").unwrap().1, Some(false));
+    }
+
+    #[test]
+    fn a_wrong_item_is_named_by_its_place() {
+        let pointers = |text: &str| {
+            let error = parse::<Colors>(text).map(|_| ()).unwrap_err();
+            error.details().keys().cloned().collect::<Vec<_>>()
+        };
+        assert_eq!(pointers("color=red,green&color=blue,"), ["/color/1", "/color/3"]);
+        assert_eq!(pointers("color=&bright=1"), ["/bright", "/color/0"]);
+        assert_eq!(pointers("color=RED"), ["/color/0"]);
+        let flood = format!("color={}", "green,".repeat(100_000));
+        assert!(pointers(&flood).len() <= MAX_ITEMS);
+    }
+}

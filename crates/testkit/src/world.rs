@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use adapters_sqlite::{Location, SqliteStore};
 use domain::account::{
-    AccountRepository, AccountService, AgentDescription, AgentName, CreateUser, IssueToken,
+    AccountRepository, AccountService, AgentDescription, AgentMarks, AgentName, CreateUser, IssueToken,
     MAX_TOKEN_LIFETIME, RegisterAgent, TokenService, UserHandle, parse_email, parse_person_name,
 };
 use domain::activity::ActivityService;
@@ -245,6 +245,12 @@ impl World {
             key: registered.key.reveal().to_owned(),
             handle: registered.agent.handle.as_str().to_owned(),
         }
+    }
+
+    /// Makes an agent everybody's peer.
+    pub async fn make_global(&self, agent: &TestAgent) {
+        let marks = AgentMarks { is_global: Some(true), ..AgentMarks::default() };
+        self.accounts.mark_agent(&agent.handle, marks).await.unwrap().unwrap();
     }
 
     /// A new room of `creator` with these peers in it as members.

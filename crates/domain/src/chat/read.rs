@@ -1,12 +1,12 @@
 //! Reading rooms and rosters.
 
 use super::listing::{ChatListing, FoundChat, ListedChat};
-use super::participant::{ParticipantStatus, Roster};
+use super::participant::{Participant, ParticipantStatus, Roster};
 use super::room::Chat;
 use super::service::ChatService;
 use super::standing::{Membership, Standing};
 use crate::caller::{Caller, UserCaller};
-use crate::id::{ChatId, ParticipantId};
+use crate::id::ChatId;
 use crate::page::{Page, PageRequest};
 use crate::store::StoreError;
 
@@ -76,8 +76,8 @@ impl ChatService {
         Ok(standing)
     }
 
-    /// Whether any socket of this user or agent is open.
-    pub fn is_online(&self, who: ParticipantId) -> bool {
-        self.presence.is_online(who)
+    /// Whether any socket of a participant is open; an agent that runs here needs none.
+    pub fn is_online(&self, participant: &Participant) -> bool {
+        participant.is_external == Some(false) || self.presence.is_online(participant.id)
     }
 }

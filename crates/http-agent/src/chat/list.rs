@@ -39,6 +39,6 @@ pub(crate) async fn list(
     if page.is_cut(request) {
         return Err(too_heavy());
     }
-    let rows = page.rows.iter().map(|listed| AgentRoomRowView::new(listed, |who| chats.is_online(who)));
+    let rows = page.rows.iter().map(|listed| AgentRoomRowView::new(listed, |one| chats.is_online(one)));
     Ok(List::ok(rows, NumberedMetadata::of(request, page.total)))
 }

@@ -17,6 +17,6 @@ pub(crate) async fn add(
     chats: web::Data<ChatService>,
 ) -> Result<HttpResponse, ApiError> {
     let participant = chats.add_participant(caller, path.chat, body.into_command()?).await?;
-    let online = chats.is_online(participant.id);
+    let online = chats.is_online(&participant);
     Ok(Data::created(ParticipantView::with_presence(&participant, online)))
 }

@@ -17,6 +17,6 @@ pub(crate) async fn list(
 ) -> Result<HttpResponse, ApiError> {
     let roster = chats.roster(caller, path.chat).await?;
     let rows =
-        roster.participants.iter().map(|one| ParticipantView::with_presence(one, chats.is_online(one.id)));
+        roster.participants.iter().map(|one| ParticipantView::with_presence(one, chats.is_online(one)));
     Ok(Data::ok(rows.collect::<Vec<_>>()))
 }

@@ -16,6 +16,6 @@ pub(crate) async fn remove(
     chats: web::Data<ChatService>,
 ) -> Result<HttpResponse, ApiError> {
     let participant = chats.remove_participant(caller, path.chat, path.participant).await?;
-    let online = chats.is_online(participant.id);
+    let online = chats.is_online(&participant);
     Ok(Data::ok(ParticipantView::with_presence(&participant, online)))
 }

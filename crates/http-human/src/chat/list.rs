@@ -105,7 +105,7 @@ pub(crate) async fn list(
     let rows = page.rows.iter().map(|listed| {
         let details = listed.details.as_ref().unwrap_or(&none);
         let work = activity.work_status(listed.chat.id, details.work);
-        RoomRowView::new(listed, details, work, listing.parts.last_message, |who| chats.is_online(who))
+        RoomRowView::new(listed, details, work, listing.parts.last_message, |one| chats.is_online(one))
     });
     Ok(window.mark(List::ok(rows, window.metadata(&page))))
 }

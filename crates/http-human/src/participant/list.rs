@@ -43,7 +43,7 @@ pub(crate) async fn list(
     let mut participants = chats.roster(caller, path.chat).await?.participants;
     participants.retain(|participant| query.kind.is_none_or(|kind| kind == participant.id.kind()));
     let page = part(participants, window.request);
-    let rows = page.rows.iter().map(|one| ParticipantView::with_presence(one, chats.is_online(one.id)));
+    let rows = page.rows.iter().map(|one| ParticipantView::with_presence(one, chats.is_online(one)));
     Ok(window.mark(List::ok(rows, window.metadata(&page))))
 }
 

@@ -7,7 +7,6 @@ use actix_web::http::Method;
 use actix_web::http::header::HeaderMap;
 use actix_web::test::{TestRequest, init_service, read_body};
 use actix_web::{App, web};
-use domain::account::AgentMarks;
 use domain::caller::Caller;
 use domain::chat::{AddParticipantCommand, CreateChat, Role};
 use domain::id::ChatId;
@@ -131,8 +130,7 @@ impl Api {
 
     /// Makes an agent everybody's peer.
     pub(crate) async fn make_global(&self, agent: &TestAgent) {
-        let marks = AgentMarks { is_global: Some(true), ..AgentMarks::default() };
-        self.world.accounts.mark_agent(&agent.handle, marks).await.unwrap().unwrap();
+        self.world.make_global(agent).await;
     }
 
     /// A room of Ann (owner), Helper and Scout (members).

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use domain::chat::{Chat, ChatDetails, FoundChat, ListedChat, RoomAgent, RosterHead, Standing, WorkStatus};
-use domain::id::{AgentId, ParticipantId};
+use domain::chat::{
+    Chat, ChatDetails, FoundChat, ListedChat, Participant, RoomAgent, RosterHead, Standing, WorkStatus,
+};
+use domain::id::AgentId;
 use serde::Serialize;
 
 use super::{ChatView, MessageView, ParticipantView, Shown};
@@ -79,11 +81,11 @@ pub struct RosterHeadView<'a> {
 }
 
 impl<'a> RosterHeadView<'a> {
-    /// Shows `head`; `is_online` knows whose sockets are open.
-    pub fn new(head: &'a RosterHead, is_online: impl Fn(ParticipantId) -> bool) -> Self {
+    /// Shows `head`; `is_online` knows who is connected.
+    pub fn new(head: &'a RosterHead, is_online: impl Fn(&Participant) -> bool) -> Self {
         let shown = head.participants.iter();
         Self {
-            participants: shown.map(|one| ParticipantView::with_presence(one, is_online(one.id))).collect(),
+            participants: shown.map(|one| ParticipantView::with_presence(one, is_online(one))).collect(),
             participant_count: head.count,
             participants_truncated: head.count > head.participants.len() as u64,
         }
@@ -136,7 +138,7 @@ impl<'a> RoomRowView<'a> {
         details: &'a ChatDetails,
         work: WorkStatus,
         newest: bool,
-        is_online: impl Fn(ParticipantId) -> bool,
+        is_online: impl Fn(&Participant) -> bool,
     ) -> Self {
         let last_message = || listed.last_message.as_ref().map(MessageView::for_user);
         Self {
@@ -158,8 +160,8 @@ pub struct AgentRoomRowView<'a> {
 }
 
 impl<'a> AgentRoomRowView<'a> {
-    /// Shows `listed`; `is_online` knows whose sockets are open.
-    pub fn new(listed: &'a ListedChat, is_online: impl Fn(ParticipantId) -> bool) -> Self {
+    /// Shows `listed`; `is_online` knows who is connected.
+    pub fn new(listed: &'a ListedChat, is_online: impl Fn(&Participant) -> bool) -> Self {
         Self {
             chat: ChatView::new(&listed.chat),
             head: listed.roster.as_ref().map(|head| RosterHeadView::new(head, is_online)),

@@ -8,6 +8,7 @@ mod contacts;
 mod gate;
 mod harness;
 mod joins;
+mod observers;
 mod raw;
 mod rooms;
 mod transport;
