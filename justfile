@@ -16,3 +16,8 @@ run *arguments:
 # Start-up time and memory of the built server.
 measure:
     scripts/measure
+
+# Bring docs/openapi/openapi.json up to date with the code
+openapi:
+    mkdir -p docs/openapi
+    cargo run -q -p server -- openapi > docs/openapi/openapi.json

@@ -5,9 +5,12 @@ use domain::activity::ActivityService;
 use http_wire::auth::AgentAuth;
 use http_wire::envelope::Data;
 use http_wire::error::ApiError;
+use http_wire::openapi::schema::{flag, object, some_text, word};
 use http_wire::path::ChatPath;
 use http_wire::strict_json::{FromBody, ObjectReader, StrictJson, Told};
 use serde::Serialize;
+use serde_json::{Value, json};
+use utoipa::ToSchema;
 
 /// The most characters of a tool's name.
 const MAX_NAME_CHARS: usize = 128;
@@ -25,6 +28,14 @@ impl FromBody for ReportActivityBody {
         let working = body.flag("working");
         body.optional_object("activity", activity)?;
         Ok(Self { working: working? })
+    }
+
+    fn schema() -> Value {
+        let plain = object(&["kind"], &[("kind", word(&["reasoning", "memory", "permission"]))]);
+        let call =
+            object(&["kind", "name"], &[("kind", word(&["tool_call"])), ("name", some_text(MAX_NAME_CHARS))]);
+        let activity = json!({"anyOf": [plain, call, {"type": "null"}]});
+        object(&["working"], &[("working", flag()), ("activity", activity)])
     }
 }
 
@@ -48,8 +59,8 @@ fn activity(detail: &mut ObjectReader<'_>) -> Result<(), Told> {
 
 /// Exactly what was asked: a client that asked for true and reads false takes it that its room
 /// was stopped.
-#[derive(Serialize)]
-struct ActivityView {
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ActivityView {
     working: bool,
 }
 

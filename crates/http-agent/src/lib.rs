@@ -12,4 +12,4 @@ mod participant;
 mod peer;
 pub mod routes;
 
-pub use routes::configure;
+pub use routes::{configure, interfaces};

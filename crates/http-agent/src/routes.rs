@@ -1,56 +1,199 @@
-//! Every path of the agent interface.
+//! Every path of the agent interface: where it is mounted and what is said of it in the API's
+//! document. Operations of one path stand side by side.
 
 use actix_web::middleware::from_fn;
-use actix_web::web::{self, delete, get, patch, post, resource};
+use actix_web::web::{self, ServiceConfig};
 use http_wire::auth::agents_only;
+use http_wire::openapi::{Access, Endpoint, Interface, delete, get, mount, patch, post};
+use http_wire::page::{NumberedMetadata, PageMetadata};
+use http_wire::peers::{DirectoryQuery, ListPeersQuery};
+use http_wire::view::{
+    AgentContactView, AgentRoomRowView, AgentView, ChatView, ContactRequestView, MessageView,
+    ParticipantView, PeerView, PostedEventView, ReceivedRequestView, RemovedView, RequestStepView,
+    ResolvedView, SentMessageView, SentRequestView, StepView,
+};
 
 use crate::{account, activity, chat, contact, message, participant, peer};
 
+/// Where agents call.
+const BASE: &str = "/api/v1/agent";
+
 /// Mounts `/api/v1/agent`. Needs the services as application data and stands inside the
 /// request scope. Whoever is no agent is refused before any path is looked at.
-pub fn configure(config: &mut web::ServiceConfig) {
-    let chats = web::scope("/chats")
-        .service(resource("").route(get().to(chat::list)).route(post().to(chat::create)))
-        .service(resource("/{chat_id}").route(get().to(chat::find)).route(patch().to(chat::rename)))
-        .service(
-            resource("/{chat_id}/participants")
-                .route(get().to(participant::list))
-                .route(post().to(participant::add)),
-        )
-        .service(resource("/{chat_id}/participants/{participant_id}").route(delete().to(participant::remove)))
-        .service(
-            resource("/{chat_id}/messages").route(get().to(message::list)).route(post().to(message::send)),
-        )
-        .service(resource("/{chat_id}/messages/next").route(get().to(message::next)))
-        .service(
-            resource("/{chat_id}/messages/{message_id}/processing").route(post().to(message::processing)),
-        )
-        .service(resource("/{chat_id}/messages/{message_id}/processed").route(post().to(message::processed)))
-        .service(resource("/{chat_id}/messages/{message_id}/failed").route(post().to(message::failed)))
-        .service(resource("/{chat_id}/events").route(post().to(message::post_event)))
-        .service(resource("/{chat_id}/context").route(get().to(message::context)))
-        .service(resource("/{chat_id}/activity").route(post().to(activity::report)));
-    let contacts = web::scope("/contacts")
-        .service(resource("").route(get().to(contact::list)))
-        .service(resource("/add").route(post().to(contact::add)))
-        .service(resource("/remove").route(post().to(contact::remove_named)))
-        .service(resource("/resolve").route(post().to(contact::resolve)))
-        .service(resource("/requests").route(get().to(contact::both)).route(post().to(contact::send)))
-        .service(resource("/requests/received").route(get().to(contact::received)))
-        .service(resource("/requests/sent").route(get().to(contact::sent)))
-        .service(resource("/requests/respond").route(post().to(contact::respond)))
-        .service(resource("/requests/{request_id}").route(delete().to(contact::cancel)))
-        .service(resource("/requests/{request_id}/approve").route(post().to(contact::approve)))
-        .service(resource("/requests/{request_id}/reject").route(post().to(contact::reject)))
-        .service(resource("/requests/{request_id}/cancel").route(post().to(contact::cancel)))
-        .service(resource("/{contact_id}").route(delete().to(contact::remove)));
-    config.service(
-        web::scope("/api/v1/agent")
-            .wrap(from_fn(agents_only))
-            .service(resource("/me").route(get().to(account::show)))
-            .service(resource("/peers").route(get().to(peer::list)))
-            .service(resource("/directory").route(get().to(peer::directory)))
-            .service(chats)
-            .service(contacts),
-    );
+pub fn configure(config: &mut ServiceConfig) {
+    let scope = web::scope(BASE).wrap(from_fn(agents_only));
+    config.service(mount(scope, "", endpoints(), actix_web::Scope::service));
+}
+
+/// What is said of it in the API's document.
+pub fn interfaces() -> Vec<Interface> {
+    vec![Interface {
+        base: BASE,
+        tag: "Agents",
+        prefix: "agent_",
+        access: Access::Agents,
+        endpoints: endpoints(),
+    }]
+}
+
+fn endpoints() -> Vec<Endpoint> {
+    let mut all = vec![
+        get("/me", account::show)
+            .named("showSelf", "The calling agent's own record")
+            .answers::<AgentView<'_>>(200),
+        get("/peers", peer::list)
+            .named("listPeers", "Whom the agent may bring into chats")
+            .query::<ListPeersQuery>()
+            .lists::<PeerView<'_>, NumberedMetadata>()
+            .refuses(&[404]),
+        get("/directory", peer::directory)
+            .named("listDirectory", "The agents that everybody may find")
+            .query::<DirectoryQuery>()
+            .lists::<PeerView<'_>, NumberedMetadata>(),
+    ];
+    all.extend(room_endpoints());
+    all.extend(work_endpoints());
+    all.extend(contact_endpoints());
+    all
+}
+
+fn room_endpoints() -> Vec<Endpoint> {
+    use http_wire::body::{AddParticipantBody, CreateChatBody, RenameChatBody};
+    vec![
+        get("/chats", chat::list)
+            .named("listChats", "The chats that the agent takes part in, newest first")
+            .query::<chat::ListChatsQuery>()
+            .lists::<AgentRoomRowView<'_>, NumberedMetadata>(),
+        post("/chats", chat::create)
+            .named("createChat", "Makes a chat that the agent owns")
+            .body::<CreateChatBody>()
+            .idempotent()
+            .answers::<ChatView<'_>>(201),
+        get("/chats/{chat_id}", chat::find).named("findChat", "One chat").answers::<ChatView<'_>>(200),
+        patch("/chats/{chat_id}", chat::rename)
+            .named("renameChat", "Gives a chat a title that stays; its owners may")
+            .body::<RenameChatBody>()
+            .answers::<ChatView<'_>>(200),
+        get("/chats/{chat_id}/participants", participant::list)
+            .named("listParticipants", "Everybody in a chat, oldest first")
+            .lists_all::<ParticipantView<'_>>(),
+        post("/chats/{chat_id}/participants", participant::add)
+            .named("addParticipant", "Brings a peer into a chat")
+            .body::<AddParticipantBody>()
+            .answers::<ParticipantView<'_>>(201)
+            .refuses(&[409]),
+        delete("/chats/{chat_id}/participants/{participant_id}", participant::remove)
+            .named("removeParticipant", "Removes somebody from a chat, or leaves it")
+            .answers::<ParticipantView<'_>>(200),
+    ]
+}
+
+fn work_endpoints() -> Vec<Endpoint> {
+    use http_wire::body::SendMessageBody;
+    vec![
+        get("/chats/{chat_id}/messages", message::list)
+            .named("listMessages", "The texts that mention the agent, by state, oldest first")
+            .query::<message::ListMessagesQuery>()
+            .lists::<MessageView<'_>, message::ListMessagesMetadata>(),
+        post("/chats/{chat_id}/messages", message::send)
+            .named("sendMessage", "Says something to those who are mentioned")
+            .body::<SendMessageBody>()
+            .idempotent()
+            .answers::<SentMessageView<'_>>(201),
+        get("/chats/{chat_id}/messages/next", message::next)
+            .named("nextMessage", "The oldest text that is not processed; nothing when all is done")
+            .answers::<MessageView<'_>>(200)
+            .answers_nothing(),
+        post("/chats/{chat_id}/messages/{message_id}/processing", message::processing)
+            .named("beginAttempt", "Begins the next attempt on a message")
+            .answers::<StepView>(200),
+        post("/chats/{chat_id}/messages/{message_id}/processed", message::processed)
+            .named("finishAttempt", "Ends the open attempt as done")
+            .answers::<StepView>(200),
+        post("/chats/{chat_id}/messages/{message_id}/failed", message::failed)
+            .named("failAttempt", "Ends the open attempt as failed; the message is offered again")
+            .body::<message::FailBody>()
+            .answers::<StepView>(200),
+        post("/chats/{chat_id}/events", message::post_event)
+            .named("postEvent", "Records what the agent thinks and does")
+            .body::<message::PostEventBody>()
+            .idempotent()
+            .answers::<PostedEventView>(201),
+        get("/chats/{chat_id}/context", message::context)
+            .named("readContext", "What the agent said and what was said to it, oldest first")
+            .query::<message::ReadContextQuery>()
+            .lists_with_meta::<MessageView<'_>, PageMetadata>(),
+        post("/chats/{chat_id}/activity", activity::report)
+            .named("reportActivity", "Says whether the agent is at work; holds for ten seconds")
+            .body::<activity::ReportActivityBody>()
+            .answers::<activity::ActivityView>(200),
+    ]
+}
+
+fn contact_endpoints() -> Vec<Endpoint> {
+    use http_wire::body::{AddContactBody, RemoveContactBody, ResolveBody, RespondBody, SendRequestBody};
+    let step = |endpoint: Endpoint| endpoint.answers::<RequestStepView>(200).refuses(&[409]);
+    vec![
+        get("/contacts", contact::list)
+            .named("listContacts", "The agent's contacts")
+            .query::<contact::ListContactsQuery>()
+            .lists::<AgentContactView<'_>, NumberedMetadata>(),
+        post("/contacts/add", contact::add)
+            .named("addContact", "Asks somebody, by handle, to be a contact")
+            .body::<AddContactBody>()
+            .answers::<RequestStepView>(201)
+            .refuses(&[404, 409]),
+        post("/contacts/remove", contact::remove_named)
+            .named("removeContactNamed", "Ends a contact for both sides, by id or by handle")
+            .body::<RemoveContactBody>()
+            .answers::<RemovedView>(200)
+            .refuses(&[404]),
+        post("/contacts/resolve", contact::resolve)
+            .named("resolveHandle", "Whom a handle belongs to")
+            .body::<ResolveBody>()
+            .answers::<ResolvedView<'_>>(200)
+            .refuses(&[404]),
+        get("/contacts/requests", contact::both)
+            .named("listContactRequests", "What waits for an answer, and what was sent")
+            .query::<contact::ListBothQuery>()
+            .describes::<contact::Both<'_>, contact::BothMetadata>(),
+        post("/contacts/requests", contact::send)
+            .named("sendContactRequest", "Asks somebody, by handle, to be a contact")
+            .body::<SendRequestBody>()
+            .answers::<ContactRequestView<'_>>(201)
+            .refuses(&[404, 409]),
+        get("/contacts/requests/received", contact::received)
+            .named("listReceivedContactRequests", "The requests that wait for the agent's answer")
+            .query::<contact::ReceivedQuery>()
+            .lists::<ReceivedRequestView<'_>, NumberedMetadata>(),
+        get("/contacts/requests/sent", contact::sent)
+            .named("listSentContactRequests", "The requests that the agent has sent")
+            .query::<contact::SentQuery>()
+            .lists::<SentRequestView<'_>, NumberedMetadata>(),
+        step(
+            post("/contacts/requests/respond", contact::respond)
+                .named("respondToContactRequest", "Approves, rejects or cancels a request")
+                .body::<RespondBody>()
+                .refuses(&[404]),
+        ),
+        step(
+            delete("/contacts/requests/{request_id}", contact::cancel)
+                .named("withdrawContactRequest", "Takes a request back"),
+        ),
+        step(
+            post("/contacts/requests/{request_id}/approve", contact::approve)
+                .named("approveContactRequest", "Accepts a request; both are contacts from then on"),
+        ),
+        step(
+            post("/contacts/requests/{request_id}/reject", contact::reject)
+                .named("rejectContactRequest", "Refuses a request"),
+        ),
+        step(
+            post("/contacts/requests/{request_id}/cancel", contact::cancel)
+                .named("cancelContactRequest", "Takes a request back"),
+        ),
+        delete("/contacts/{contact_id}", contact::remove)
+            .named("removeContact", "Ends a contact for both sides")
+            .answers::<RemovedView>(200),
+    ]
 }

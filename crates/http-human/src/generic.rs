@@ -13,6 +13,7 @@ use http_wire::cursor::CursorScope;
 use http_wire::envelope::{BareAndData, List};
 use http_wire::error::{ApiError, ErrorCode};
 use http_wire::idempotent::IdempotentJson;
+use http_wire::openapi::schema::Parameter;
 use http_wire::page::PageQuery;
 use http_wire::path::AgentPath;
 use http_wire::query::{FromQuery, NoQuery, QueryReader, StrictQuery};
@@ -30,6 +31,10 @@ pub(crate) struct ListChatsQuery {
 impl FromQuery for ListChatsQuery {
     fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
         Ok(Self { page: PageQuery::read(query)? })
+    }
+
+    fn parameters() -> Vec<Parameter> {
+        PageQuery::parameters()
     }
 }
 

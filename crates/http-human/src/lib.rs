@@ -12,7 +12,7 @@ mod participant;
 mod peer;
 pub mod routes;
 
-pub use routes::configure;
+pub use routes::{configure, interfaces};
 
 /// Rows of a list when nothing is said.
 const DEFAULT_ROWS: u32 = 20;

@@ -1,92 +1,237 @@
-//! Every path of the human interface.
+//! Every path of the human interface and of the generic one: where it is mounted and what is said of
+//! it in the API's document. Operations of one path stand side by side.
 
 use actix_web::middleware::from_fn;
-use actix_web::web::{self, delete, get, patch, post, put, resource};
+use actix_web::web::{self, ServiceConfig};
 use http_wire::auth::{any_caller, users_only};
+use http_wire::openapi::{Access, Endpoint, Interface, delete, get, mount, patch, post, put};
+use http_wire::page::{NumberedMetadata, PageMetadata};
+use http_wire::peers::{DirectoryQuery, ListPeersQuery};
+use http_wire::view::{
+    AgentView, ChatView, ContactRequestView, ContactView, DeletedAgentView, MessageView, ParticipantView,
+    PeerView, ProfileView, RegisteredAgentView, RemovedView, RequestStepView, ResolvedView, RoomRowView,
+    RoomView, SentMessageView,
+};
 
 use crate::{account, chat, contact, generic, message, participant, peer};
 
+/// Where humans call.
+const BASE: &str = "/api/v1/me";
+
+/// "A base that ends in /v1" is taken for either of these.
+const GENERIC_BASES: [(&str, &str); 2] = [("/v1", ""), ("/api/v1", "v1")];
+
 /// Mounts `/api/v1/me` and the generic paths. Needs the services as application data and stands inside
 /// the request scope. Whoever is no user is refused before any path is looked at.
-pub fn configure(config: &mut web::ServiceConfig) {
-    let chats = web::scope("/chats")
-        .service(resource("").route(get().to(chat::list)).route(post().to(chat::create)))
-        .service(
-            resource("/{chat_id}")
-                .route(get().to(chat::find))
-                .route(patch().to(chat::rename))
-                .route(delete().to(chat::remove)),
-        )
-        .service(
-            resource("/{chat_id}/participants")
-                .route(get().to(participant::list))
-                .route(post().to(participant::add)),
-        )
-        .service(resource("/{chat_id}/participants/{participant_id}").route(delete().to(participant::remove)))
-        .service(
-            resource("/{chat_id}/messages").route(get().to(message::list)).route(post().to(message::send)),
-        );
-    let contacts = web::scope("/contacts")
-        .service(resource("").route(get().to(contact::list)))
-        .service(resource("/remove").route(post().to(contact::remove_named)))
-        .service(resource("/resolve").route(post().to(contact::resolve)))
-        .service(resource("/requests").route(get().to(contact::received)).route(post().to(contact::send)))
-        .service(resource("/requests/received").route(get().to(contact::received)))
-        .service(resource("/requests/sent").route(get().to(contact::sent)))
-        .service(resource("/requests/{request_id}").route(delete().to(contact::cancel)))
-        .service(resource("/requests/{request_id}/approve").route(post().to(contact::approve)))
-        .service(resource("/requests/{request_id}/reject").route(post().to(contact::reject)))
-        .service(resource("/requests/{request_id}/cancel").route(post().to(contact::cancel)))
-        .service(resource("/{contact_id}").route(delete().to(contact::remove)));
-    config.service(
-        web::scope("/api/v1/me")
-            .wrap(from_fn(users_only))
-            .service(
-                resource("/profile")
-                    .route(get().to(account::show_profile))
-                    .route(put().to(account::update_profile)),
-            )
-            .service(
-                resource("/agents")
-                    .route(get().to(account::list_agents))
-                    .route(post().to(account::create_agent)),
-            )
-            .service(resource("/agents/register").route(post().to(account::register_agent)))
-            .service(
-                resource("/agents/{agent_id}")
-                    .route(get().to(account::find_agent))
-                    .route(patch().to(account::update_agent))
-                    .route(delete().to(account::delete_agent)),
-            )
-            .service(resource("/peers").route(get().to(peer::list)))
-            .service(resource("/directory").route(get().to(peer::directory)))
-            .service(chats)
-            .service(contacts),
-    );
-    // "A base that ends in /v1" is taken for either of these.
-    for base in ["/v1", "/api/v1"] {
-        configure_generic(config, base);
+pub fn configure(config: &mut ServiceConfig) {
+    let scope = web::scope(BASE).wrap(from_fn(users_only));
+    config.service(mount(scope, "", endpoints(), actix_web::Scope::service));
+    for (base, _) in GENERIC_BASES {
+        mount(&mut *config, base, generic_endpoints(), |config, resource| {
+            config.service(resource.wrap(from_fn(any_caller)))
+        });
     }
 }
 
-/// Mounts the generic paths under `base`.
-fn configure_generic(config: &mut web::ServiceConfig, base: &str) {
-    config
-        .service(
-            resource(format!("{base}/agents"))
-                .wrap(from_fn(any_caller))
-                .route(get().to(generic::list_agents))
-                .route(post().to(generic::create_agent)),
-        )
-        .service(
-            resource(format!("{base}/agents/{{agent_id}}"))
-                .wrap(from_fn(any_caller))
-                .route(get().to(generic::find_agent)),
-        )
-        .service(
-            resource(format!("{base}/chats"))
-                .wrap(from_fn(any_caller))
-                .route(get().to(generic::list_chats))
-                .route(post().to(generic::create_chat)),
-        );
+/// What is said of it all in the API's document.
+pub fn interfaces() -> Vec<Interface> {
+    let mut all = vec![Interface {
+        base: BASE,
+        tag: "Humans",
+        prefix: "",
+        access: Access::Users,
+        endpoints: endpoints(),
+    }];
+    all.extend(GENERIC_BASES.map(|(base, prefix)| Interface {
+        base,
+        tag: "Generic paths",
+        prefix,
+        access: Access::Anybody,
+        endpoints: generic_endpoints(),
+    }));
+    all
+}
+
+fn endpoints() -> Vec<Endpoint> {
+    let mut all = account_endpoints();
+    all.extend(room_endpoints());
+    all.extend(contact_endpoints());
+    all
+}
+
+fn account_endpoints() -> Vec<Endpoint> {
+    vec![
+        get("/profile", account::show_profile)
+            .named("showProfile", "The caller's own record")
+            .answers::<ProfileView<'_>>(200),
+        put("/profile", account::update_profile)
+            .named("updateProfile", "Changes the caller's name")
+            .body::<account::UpdateProfileBody>()
+            .answers::<ProfileView<'_>>(200),
+        get("/agents", account::list_agents)
+            .named("listAgents", "The caller's agents, newest first")
+            .query::<account::ListAgentsQuery>()
+            .lists::<AgentView<'_>, account::ListAgentsMetadata>(),
+        post("/agents", account::create_agent)
+            .named("createAgent", "Makes an agent that the service is to run; it has no key")
+            .body::<account::CreateAgentBody>()
+            .answers::<AgentView<'_>>(201),
+        post("/agents/register", account::register_agent)
+            .named(
+                "registerAgent",
+                "Registers an agent that its owner runs; its key is shown here and never again",
+            )
+            .body::<account::RegisterAgentBody>()
+            .answers::<RegisteredAgentView<'_>>(201),
+        get("/agents/{agent_id}", account::find_agent)
+            .named("findAgent", "One of the caller's agents")
+            .answers::<AgentView<'_>>(200),
+        patch("/agents/{agent_id}", account::update_agent)
+            .named("updateAgent", "Changes what is known of an agent; its handle stays")
+            .body::<account::UpdateAgentBody>()
+            .answers::<AgentView<'_>>(200),
+        delete("/agents/{agent_id}", account::delete_agent)
+            .named("deleteAgent", "Deletes an agent; one that has worked only by force")
+            .query::<account::DeleteAgentQuery>()
+            .answers::<DeletedAgentView<'_>>(200),
+        get("/peers", peer::list)
+            .named("listPeers", "Whom the caller may bring into chats")
+            .query::<ListPeersQuery>()
+            .lists::<PeerView<'_>, NumberedMetadata>()
+            .refuses(&[404]),
+        get("/directory", peer::directory)
+            .named("listDirectory", "The agents that everybody may find")
+            .query::<DirectoryQuery>()
+            .lists::<PeerView<'_>, NumberedMetadata>(),
+    ]
+}
+
+fn room_endpoints() -> Vec<Endpoint> {
+    use http_wire::body::{AddParticipantBody, CreateChatBody, RenameChatBody, SendMessageBody};
+    vec![
+        get("/chats", chat::list)
+            .named("listChats", "The caller's chats")
+            .query::<chat::ListChatsQuery>()
+            .lists::<RoomRowView<'_>, PageMetadata>(),
+        post("/chats", chat::create)
+            .named("createChat", "Makes a chat that the caller owns")
+            .body::<CreateChatBody>()
+            .idempotent()
+            .answers::<RoomView<'_>>(201),
+        get("/chats/{chat_id}", chat::find)
+            .named("findChat", "One chat, also one that an agent of the caller takes part in")
+            .query::<chat::FindChatQuery>()
+            .answers::<RoomView<'_>>(200),
+        patch("/chats/{chat_id}", chat::rename)
+            .named("renameChat", "Gives a chat a title that stays; its owners may")
+            .body::<RenameChatBody>()
+            .answers::<RoomView<'_>>(200),
+        delete("/chats/{chat_id}", chat::remove)
+            .named("deleteChat", "Deletes a chat for everybody; its owners may")
+            .answers::<ChatView<'_>>(200),
+        get("/chats/{chat_id}/participants", participant::list)
+            .named("listParticipants", "Who takes part in a chat, oldest first")
+            .query::<participant::ListParticipantsQuery>()
+            .lists::<ParticipantView<'_>, PageMetadata>(),
+        post("/chats/{chat_id}/participants", participant::add)
+            .named("addParticipant", "Brings a peer into a chat")
+            .body::<AddParticipantBody>()
+            .answers::<ParticipantView<'_>>(201)
+            .refuses(&[409]),
+        delete("/chats/{chat_id}/participants/{participant_id}", participant::remove)
+            .named("removeParticipant", "Removes somebody from a chat, or leaves it")
+            .answers::<ParticipantView<'_>>(200),
+        get("/chats/{chat_id}/messages", message::list)
+            .named("listMessages", "Everything that was said in a chat, newest first")
+            .query::<message::ListMessagesQuery>()
+            .lists::<MessageView<'_>, PageMetadata>(),
+        post("/chats/{chat_id}/messages", message::send)
+            .named("sendMessage", "Says something in a chat; whoever is mentioned gets it")
+            .body::<SendMessageBody>()
+            .idempotent()
+            .answers::<SentMessageView<'_>>(201),
+    ]
+}
+
+fn contact_endpoints() -> Vec<Endpoint> {
+    use http_wire::body::{RemoveContactBody, ResolveBody, SendRequestBody};
+    let step = |endpoint: Endpoint| endpoint.answers::<RequestStepView>(200).refuses(&[409]);
+    vec![
+        get("/contacts", contact::list)
+            .named("listContacts", "The caller's contacts")
+            .query::<contact::ListContactsQuery>()
+            .lists::<ContactView<'_>, NumberedMetadata>(),
+        post("/contacts/remove", contact::remove_named)
+            .named("removeContactNamed", "Ends a contact for both sides, by id or by handle")
+            .body::<RemoveContactBody>()
+            .answers::<RemovedView>(200)
+            .refuses(&[404]),
+        post("/contacts/resolve", contact::resolve)
+            .named("resolveHandle", "Whom a handle belongs to")
+            .body::<ResolveBody>()
+            .answers::<ResolvedView<'_>>(200)
+            .refuses(&[404]),
+        get("/contacts/requests", contact::received)
+            .named("listContactRequests", "The requests that wait for the caller's answer")
+            .query::<contact::ReceivedQuery>()
+            .lists::<ContactRequestView<'_>, NumberedMetadata>(),
+        post("/contacts/requests", contact::send)
+            .named("sendContactRequest", "Asks somebody, by handle, to be a contact")
+            .body::<SendRequestBody>()
+            .answers::<ContactRequestView<'_>>(201)
+            .refuses(&[404, 409]),
+        get("/contacts/requests/received", contact::received)
+            .named("listReceivedContactRequests", "The requests that wait for the caller's answer")
+            .query::<contact::ReceivedQuery>()
+            .lists::<ContactRequestView<'_>, NumberedMetadata>(),
+        get("/contacts/requests/sent", contact::sent)
+            .named("listSentContactRequests", "The requests that the caller has sent")
+            .query::<contact::SentQuery>()
+            .lists::<ContactRequestView<'_>, NumberedMetadata>(),
+        step(
+            delete("/contacts/requests/{request_id}", contact::cancel)
+                .named("withdrawContactRequest", "Takes a request back"),
+        ),
+        step(
+            post("/contacts/requests/{request_id}/approve", contact::approve)
+                .named("approveContactRequest", "Accepts a request; both are contacts from then on"),
+        ),
+        step(
+            post("/contacts/requests/{request_id}/reject", contact::reject)
+                .named("rejectContactRequest", "Refuses a request"),
+        ),
+        step(
+            post("/contacts/requests/{request_id}/cancel", contact::cancel)
+                .named("cancelContactRequest", "Takes a request back"),
+        ),
+        delete("/contacts/{contact_id}", contact::remove)
+            .named("removeContact", "Ends a contact for both sides")
+            .answers::<RemovedView>(200),
+    ]
+}
+
+fn generic_endpoints() -> Vec<Endpoint> {
+    use http_wire::body::CreateChatBody;
+    vec![
+        get("/agents", generic::list_agents)
+            .named("genericListAgents", "The agents of a human")
+            .query::<account::ListAgentsQuery>()
+            .lists::<AgentView<'_>, account::ListAgentsMetadata>(),
+        post("/agents", generic::create_agent)
+            .named("genericCreateAgent", "Makes an agent that the service is to run")
+            .body::<account::CreateAgentBody>()
+            .answers_twice::<AgentView<'_>>(201),
+        get("/agents/{agent_id}", generic::find_agent)
+            .named("genericFindAgent", "One of the agents of a human")
+            .answers::<AgentView<'_>>(200),
+        get("/chats", generic::list_chats)
+            .named("genericListChats", "The chats that the caller takes part in")
+            .query::<generic::ListChatsQuery>()
+            .lists::<ChatView<'_>, PageMetadata>(),
+        post("/chats", generic::create_chat)
+            .named("genericCreateChat", "Makes a chat that the caller owns")
+            .body::<CreateChatBody>()
+            .idempotent()
+            .answers_twice::<ChatView<'_>>(201),
+    ]
 }

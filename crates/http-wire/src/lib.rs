@@ -20,6 +20,7 @@ pub mod envelope;
 pub mod error;
 pub mod idempotent;
 pub mod limit;
+pub mod openapi;
 pub mod page;
 pub mod path;
 pub mod peers;

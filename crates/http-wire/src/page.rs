@@ -8,9 +8,11 @@ use actix_web::HttpResponse;
 use actix_web::http::header::{HeaderName, HeaderValue};
 use domain::page::{Page, PageRequest, Slice};
 use serde::Serialize;
+use serde_json::json;
 
 use crate::cursor::CursorScope;
 use crate::error::ApiError;
+use crate::openapi::schema::{Parameter, parameter, text};
 use crate::query::QueryReader;
 use crate::strict_json::Told;
 
@@ -27,6 +29,20 @@ pub struct PageQuery {
 }
 
 impl PageQuery {
+    /// What it takes, for the API's document.
+    pub fn parameters() -> Vec<Parameter> {
+        let mut all = vec![
+            parameter("cursor", text(), "Where to go on: `next_cursor` of the answer before."),
+            parameter(
+                "limit",
+                json!({"type": "integer", "minimum": 1}),
+                "Rows; more than 100 is read as 100.",
+            ),
+        ];
+        all.extend(NumberedQuery::parameters());
+        all
+    }
+
     /// Takes the four parameters.
     pub fn read(query: &mut QueryReader) -> Result<Self, Told> {
         let cursor = query.text("cursor");
@@ -79,6 +95,15 @@ pub struct NumberedQuery {
 }
 
 impl NumberedQuery {
+    /// What it takes, for the API's document.
+    pub fn parameters() -> Vec<Parameter> {
+        let number = || json!({"type": "integer", "minimum": 1});
+        vec![
+            parameter("page", number(), "Which page, from 1."),
+            parameter("page_size", number(), "Rows on a page; more than 100 is read as 100."),
+        ]
+    }
+
     /// Takes the two parameters.
     pub fn read(query: &mut QueryReader) -> Result<Self, Told> {
         let [page, page_size] = ["page", "page_size"].map(|name| query.positive(name));
@@ -157,7 +182,7 @@ pub fn too_heavy() -> ApiError {
 }
 
 /// Metadata of a list of both styles.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
 pub struct PageMetadata {
     has_more: bool,
     limit: u32,
@@ -178,7 +203,7 @@ impl PageMetadata {
 }
 
 /// Metadata of page numbers.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, utoipa::ToSchema)]
 pub struct NumberedMetadata {
     page: u32,
     page_size: u32,

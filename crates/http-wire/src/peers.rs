@@ -7,6 +7,7 @@ use domain::peer::{ListPeers, PeerService};
 
 use crate::envelope::List;
 use crate::error::ApiError;
+use crate::openapi::schema::{Parameter, parameter, uuid, word};
 use crate::page::{NumberedMetadata, NumberedQuery};
 use crate::query::{FromQuery, QueryReader};
 use crate::strict_json::Told;
@@ -29,6 +30,13 @@ impl FromQuery for ListPeersQuery {
         let kind = query.parsed("type", "Invalid value for enum", ParticipantKind::parse);
         Ok(Self { wanted: ListPeers { not_in_chat: not_in_chat?, kind: kind? }, page: page? })
     }
+
+    fn parameters() -> Vec<Parameter> {
+        let mut all = NumberedQuery::parameters();
+        all.push(parameter("not_in_chat", uuid(), "Leaves out who is in this chat."));
+        all.push(parameter("type", word(&["User", "Agent"]), "Users only, or agents only."));
+        all
+    }
 }
 
 /// A page of the directory.
@@ -40,6 +48,10 @@ pub struct DirectoryQuery {
 impl FromQuery for DirectoryQuery {
     fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
         Ok(Self { page: NumberedQuery::read(query)? })
+    }
+
+    fn parameters() -> Vec<Parameter> {
+        NumberedQuery::parameters()
     }
 }
 

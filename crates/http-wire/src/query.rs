@@ -8,6 +8,7 @@ use actix_web::web::Query;
 use actix_web::{FromRequest, HttpRequest};
 
 use crate::error::ApiError;
+use crate::openapi::schema::Parameter;
 use crate::strict_json::{Faults, Told};
 
 /// The most items of one parameter that are looked at; no parameter has so many to choose from.
@@ -18,6 +19,11 @@ pub trait FromQuery: Sized + 'static {
     /// Takes every known parameter from `query`, telling it what is wrong; nothing is returned
     /// early, so that all faults are told. What is left over afterwards is unknown.
     fn from_query(query: &mut QueryReader) -> Result<Self, Told>;
+
+    /// The parameters that it takes, for the API's document.
+    fn parameters() -> Vec<Parameter> {
+        Vec::new()
+    }
 }
 
 /// The parameters of a request.

@@ -24,6 +24,8 @@ pub struct Cli {
 pub enum Command {
     /// Serve (the default).
     Serve,
+    /// Print the API's document (OpenAPI 3.1).
+    Openapi,
     /// Manage the humans who have an account.
     User {
         /// What to do.

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use actix_web::{HttpResponse, web};
 use adapters_sqlite::SqliteStore;
 use http_wire::error::{ApiError, ErrorCode};
-use serde_json::json;
+use serde::Serialize;
+use utoipa::ToSchema;
 
 /// What `/ready` looks at.
 pub(crate) struct Readiness {
@@ -25,36 +26,35 @@ impl Readiness {
     }
 }
 
-/// Mounts `/health`, `/ready` and `/`.
-pub(crate) fn configure(config: &mut web::ServiceConfig) {
-    config
-        .service(web::resource("/").route(web::get().to(root)))
-        .service(web::resource("/health").route(web::get().to(health)))
-        .service(web::resource("/ready").route(web::get().to(ready)));
-}
-
-async fn root() -> HttpResponse {
-    HttpResponse::Ok().json(json!({ "name": "parlance", "version": env!("CARGO_PKG_VERSION") }))
+/// That requests are served.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct HealthView {
+    status: &'static str,
+    version: &'static str,
+    api_version: &'static str,
 }
 
 /// 200 as soon as requests are served; says nothing about the store.
-async fn health() -> HttpResponse {
-    HttpResponse::Ok().json(json!({
-        "status": "ok",
-        "version": env!("CARGO_PKG_VERSION"),
-        "api_version": "v1",
-    }))
+pub(crate) async fn health() -> HttpResponse {
+    let view = HealthView { status: "ok", version: env!("CARGO_PKG_VERSION"), api_version: "v1" };
+    HttpResponse::Ok().json(view)
+}
+
+/// That the server can work.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ReadyView {
+    status: &'static str,
 }
 
 /// 200 when the store answers and the server is not about to end, else 503.
-async fn ready(readiness: web::Data<Readiness>) -> Result<HttpResponse, ApiError> {
+pub(crate) async fn ready(readiness: web::Data<Readiness>) -> Result<HttpResponse, ApiError> {
     let draining = readiness.draining.load(Ordering::Relaxed);
     let store = readiness.store.ping().await;
     if let Err(error) = &store {
         tracing::warn!(error = %error, "the store does not answer");
     }
     if store.is_ok() && !draining {
-        return Ok(HttpResponse::Ok().json(json!({ "status": "ready" })));
+        return Ok(HttpResponse::Ok().json(ReadyView { status: "ready" }));
     }
     let what = if draining { "The server is about to stop" } else { "The store does not answer" };
     Err(ApiError::new(ErrorCode::ServiceUnavailable, what).with_retry_after(1))

@@ -5,11 +5,13 @@
 //! behind it.
 
 mod agent;
+pub mod api_document;
 pub mod cli;
 pub mod config;
 mod failure;
 mod health;
 mod lock;
+mod openapi;
 mod ports;
 pub mod rates;
 mod serve;
@@ -39,6 +41,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         .build()
         .map_err(|cause| Failure::new("cannot start the runtime", cause))?;
     match cli.command.unwrap_or(Command::Serve) {
+        Command::Openapi => openapi::print(),
         Command::Serve => runtime.block_on(serve::serve(config)),
         Command::User { command: UserCommand::Create(arguments) } => {
             runtime.block_on(user::create(&config, arguments))

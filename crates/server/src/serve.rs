@@ -19,9 +19,10 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::MissedTickBehavior;
 use ws_gateway::SocketContext;
 
+use crate::api_document;
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::health::{self, Readiness};
+use crate::health::Readiness;
 use crate::lock::StoreLock;
 use crate::ports::SystemClock;
 use crate::system;
@@ -112,8 +113,8 @@ fn bind(
             .app_data(web::Data::from(wiring.activity.clone()))
             .app_data(web::Data::from(wiring.peers.clone()))
             .app_data(web::Data::from(wiring.contacts.clone()))
-            .configure(health::configure)
             .configure(system::configure)
+            .configure(api_document::configure)
             .configure(ws_gateway::configure)
             .configure(http_agent::configure)
             .configure(http_human::configure)

@@ -6,54 +6,132 @@ use actix_web::{HttpResponse, web};
 use domain::caller::Caller;
 use domain::ports::Clock;
 use http_wire::auth::{CallerAuth, any_caller};
+use http_wire::openapi::{Access, Endpoint, Interface, get, mount};
 use http_wire::query::{NoQuery, StrictQuery};
-use serde_json::json;
+use serde::Serialize;
+use utoipa::ToSchema;
 
-use crate::health::Readiness;
+use crate::health::{self, Readiness};
 use crate::ports::SystemClock;
 
-/// Mounts `/version`, `/api/version`, `/api/v1/health` and `/api/v1/test`.
+/// The version of the program.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The version of the API, as it stands in the paths.
+const API_VERSION: &str = "v1";
+
+/// Mounts what needs no credential, and `/api/v1/test`, which tests one.
 pub(crate) fn configure(config: &mut web::ServiceConfig) {
-    config
-        .service(web::resource("/version").route(web::get().to(version)))
-        .service(web::resource("/api/version").route(web::get().to(version)))
-        .service(web::resource("/api/v1/health").route(web::get().to(report)))
-        .service(
-            web::resource("/api/v1/test").wrap(from_fn(any_caller)).route(web::get().to(test_credential)),
-        );
+    mount(&mut *config, "", public_endpoints(), web::ServiceConfig::service);
+    mount(config, "", credential_endpoints(), |config, resource| {
+        config.service(resource.wrap(from_fn(any_caller)))
+    });
+}
+
+/// What is said of it in the API's document.
+pub(crate) fn interfaces() -> Vec<Interface> {
+    let part = |access, endpoints| Interface { base: "", tag: "System", prefix: "", access, endpoints };
+    vec![part(Access::Public, public_endpoints()), part(Access::Anybody, credential_endpoints())]
+}
+
+fn public_endpoints() -> Vec<Endpoint> {
+    vec![
+        get("/", root).named("root", "Which program this is").answers_bare::<ProgramView>(200),
+        get("/health", health::health)
+            .named("health", "Whether requests are served")
+            .answers_bare::<health::HealthView>(200),
+        get("/ready", health::ready)
+            .named("ready", "Whether the store answers and the server is not about to stop")
+            .answers_bare::<health::ReadyView>(200),
+        get("/version", version).named("version", "Which version this is").answers_bare::<ProgramView>(200),
+        get("/api/version", version)
+            .named("apiVersion", "Which version this is")
+            .answers_bare::<ProgramView>(200),
+        get("/api/v1/health", report)
+            .named("healthReport", "How the server and its parts are")
+            .answers_bare::<ReportView>(200),
+    ]
+}
+
+fn credential_endpoints() -> Vec<Endpoint> {
+    vec![
+        get("/api/v1/test", test_credential)
+            .named("testCredential", "Whose a credential is")
+            .answers_bare::<CredentialReportView>(200),
+    ]
+}
+
+/// The program.
+#[derive(Serialize, ToSchema)]
+struct ProgramView {
+    name: &'static str,
+    version: &'static str,
+    api_version: &'static str,
+}
+
+const PROGRAM: ProgramView = ProgramView { name: "parlance", version: VERSION, api_version: API_VERSION };
+
+async fn root() -> HttpResponse {
+    HttpResponse::Ok().json(PROGRAM)
 }
 
 async fn version() -> HttpResponse {
-    HttpResponse::Ok().json(json!({
-        "name": "parlance",
-        "version": env!("CARGO_PKG_VERSION"),
-        "api_version": "v1",
-    }))
+    HttpResponse::Ok().json(PROGRAM)
+}
+
+/// How the server and its parts are.
+#[derive(Serialize, ToSchema)]
+struct ReportView {
+    status: &'static str,
+    version: &'static str,
+    api_version: &'static str,
+    timestamp: String,
+    services: ServicesView,
+}
+
+#[derive(Serialize, ToSchema)]
+struct ServicesView {
+    database: ServiceView,
+}
+
+#[derive(Serialize, ToSchema)]
+struct ServiceView {
+    healthy: bool,
 }
 
 /// Always 200: the parts say what is wrong. Load balancers ask `/ready`.
 async fn report(readiness: web::Data<Readiness>) -> HttpResponse {
     let healthy = readiness.store.ping().await.is_ok();
-    HttpResponse::Ok().json(json!({
-        "status": if healthy { "ok" } else { "degraded" },
-        "version": env!("CARGO_PKG_VERSION"),
-        "api_version": "v1",
-        "timestamp": SystemClock.now().to_string(),
-        "services": { "database": { "healthy": healthy } },
-    }))
+    HttpResponse::Ok().json(ReportView {
+        status: if healthy { "ok" } else { "degraded" },
+        version: VERSION,
+        api_version: API_VERSION,
+        timestamp: SystemClock.now().to_string(),
+        services: ServicesView { database: ServiceView { healthy } },
+    })
 }
 
-/// 200 for any valid credential, with whose it is.
+/// A valid credential, and whose it is.
+#[derive(Serialize, ToSchema)]
+struct CredentialReportView {
+    status: &'static str,
+    message: &'static str,
+    auth_type: &'static str,
+    api_version: &'static str,
+    id: String,
+}
+
+/// 200 for any valid credential.
 async fn test_credential(CallerAuth(caller): CallerAuth, _: StrictQuery<NoQuery>) -> HttpResponse {
     let auth_type = match caller {
         Caller::User(_) => "user",
         Caller::Agent(_) => "agent",
     };
-    HttpResponse::Ok().json(json!({
-        "status": "ok",
-        "message": "The credential is valid",
-        "auth_type": auth_type,
-        "api_version": "v1",
-        "id": caller.participant().to_string(),
-    }))
+    HttpResponse::Ok().json(CredentialReportView {
+        status: "ok",
+        message: "The credential is valid",
+        auth_type,
+        api_version: API_VERSION,
+        id: caller.participant().to_string(),
+    })
 }

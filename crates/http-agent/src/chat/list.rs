@@ -5,6 +5,7 @@ use domain::chat::{ChatListing, ChatParts, ChatService};
 use http_wire::auth::AgentAuth;
 use http_wire::envelope::List;
 use http_wire::error::ApiError;
+use http_wire::openapi::schema::{Parameter, list as list_of, parameter, word};
 use http_wire::page::{NumberedMetadata, NumberedQuery, too_heavy};
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
 use http_wire::strict_json::Told;
@@ -24,6 +25,13 @@ impl FromQuery for ListChatsQuery {
         let participants = |text: &str| (text == "participants").then_some(());
         let included = query.items("include", "Invalid value for enum", participants);
         Ok(Self { page: page?, participants: !included?.is_empty() })
+    }
+
+    fn parameters() -> Vec<Parameter> {
+        let mut all = NumberedQuery::parameters();
+        let include = list_of(word(&["participants"]), 1);
+        all.push(parameter("include", include, "What else each room is to hold."));
+        all
     }
 }
 

@@ -7,5 +7,5 @@ mod rename;
 
 pub(crate) use create::create;
 pub(crate) use find::find;
-pub(crate) use list::list;
+pub(crate) use list::{ListChatsQuery, list};
 pub(crate) use rename::rename;

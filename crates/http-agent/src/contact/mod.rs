@@ -11,8 +11,10 @@ mod resolve;
 mod send;
 
 pub(crate) use answer::{approve, cancel, reject, respond};
-pub(crate) use list::list;
+pub(crate) use list::{ListContactsQuery, list};
 pub(crate) use remove::{remove, remove_named};
-pub(crate) use requests::{both, received, sent};
+pub(crate) use requests::{
+    Both, BothMetadata, ListBothQuery, ReceivedQuery, SentQuery, both, received, sent,
+};
 pub(crate) use resolve::resolve;
 pub(crate) use send::{add, send};

@@ -6,11 +6,13 @@ use domain::page::PageRequest;
 use http_wire::auth::AgentAuth;
 use http_wire::envelope::{Described, List};
 use http_wire::error::ApiError;
+use http_wire::openapi::schema::{Parameter, parameter, word};
 use http_wire::page::{NumberedMetadata, NumberedQuery};
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
 use http_wire::strict_json::Told;
 use http_wire::view::{ReceivedRequestView, SentRequestView};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// Rows on a page when nothing is said.
 pub(super) const DEFAULT_ROWS: u32 = 20;
@@ -26,16 +28,23 @@ impl FromQuery for ListBothQuery {
         let sent = query.parsed("sent_status", "Invalid value for enum", SentFilter::parse);
         Ok(Self { page: page?, sent: sent?.unwrap_or(SentFilter::Only(RequestStatus::Pending)) })
     }
+
+    fn parameters() -> Vec<Parameter> {
+        let mut all = NumberedQuery::parameters();
+        let status = word(&["pending", "approved", "rejected", "cancelled", "expired", "all"]);
+        all.push(parameter("sent_status", status, "Which of those that were sent; pending ones by itself."));
+        all
+    }
 }
 
-#[derive(Serialize)]
-struct Both<'a> {
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Both<'a> {
     received: Vec<ReceivedRequestView<'a>>,
     sent: Vec<SentRequestView<'a>>,
 }
 
-#[derive(Serialize)]
-struct BothMetadata {
+#[derive(Serialize, ToSchema)]
+pub(crate) struct BothMetadata {
     page: u32,
     page_size: u32,
     received: Direction,
@@ -43,7 +52,7 @@ struct BothMetadata {
 }
 
 /// How many there are in one direction; the two are paged side by side.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 struct Direction {
     total: u64,
     total_pages: u64,
@@ -85,6 +94,10 @@ impl FromQuery for ReceivedQuery {
     fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
         Ok(Self { page: NumberedQuery::read(query)? })
     }
+
+    fn parameters() -> Vec<Parameter> {
+        NumberedQuery::parameters()
+    }
 }
 
 pub(crate) async fn received(
@@ -107,6 +120,13 @@ impl FromQuery for SentQuery {
         let page = NumberedQuery::read(query);
         let status = query.parsed("status", "Invalid value for enum", SentFilter::parse);
         Ok(Self { page: page?, status: status?.unwrap_or_default() })
+    }
+
+    fn parameters() -> Vec<Parameter> {
+        let mut all = NumberedQuery::parameters();
+        let status = word(&["pending", "approved", "rejected", "cancelled", "expired", "all"]);
+        all.push(parameter("status", status, "In which state; all by itself."));
+        all
     }
 }
 

@@ -6,6 +6,7 @@ use http_wire::auth::AgentAuth;
 use http_wire::cursor::CursorScope;
 use http_wire::envelope::List;
 use http_wire::error::ApiError;
+use http_wire::openapi::schema::Parameter;
 use http_wire::page::PageQuery;
 use http_wire::path::ChatPath;
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
@@ -22,6 +23,10 @@ pub(crate) struct ReadContextQuery {
 impl FromQuery for ReadContextQuery {
     fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
         Ok(Self { page: PageQuery::read(query)? })
+    }
+
+    fn parameters() -> Vec<Parameter> {
+        PageQuery::parameters()
     }
 }
 

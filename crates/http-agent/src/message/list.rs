@@ -6,12 +6,14 @@ use http_wire::auth::AgentAuth;
 use http_wire::cursor::CursorScope;
 use http_wire::envelope::List;
 use http_wire::error::ApiError;
+use http_wire::openapi::schema::{Parameter, parameter, word};
 use http_wire::page::{PageMetadata, PageQuery};
 use http_wire::path::ChatPath;
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
 use http_wire::strict_json::Told;
 use http_wire::view::MessageView;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// Rows when nothing is said.
 const DEFAULT_ROWS: u32 = 20;
@@ -41,14 +43,22 @@ impl FromQuery for ListMessagesQuery {
         let order = query.parsed("sort_order", "Invalid value for enum", |text| named(&ORDERS, text));
         Ok(Self { page: page?, status: status?, order: order?.unwrap_or(ORDERS[0]) })
     }
+
+    fn parameters() -> Vec<Parameter> {
+        let mut all = PageQuery::parameters();
+        let states = STATUSES.map(|(word, _)| word);
+        all.push(parameter("status", word(&states), "In which state; all that is not processed by itself."));
+        all.push(parameter("sort_order", word(&["asc", "desc"]), "Oldest first by itself."));
+        all
+    }
 }
 
 fn named<T: Copy>(words: &[(&'static str, T)], text: &str) -> Option<(&'static str, T)> {
     words.iter().find(|(word, _)| *word == text).copied()
 }
 
-#[derive(Serialize)]
-struct ListMessagesMetadata {
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ListMessagesMetadata {
     #[serde(flatten)]
     page: PageMetadata,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -7,9 +7,9 @@ mod next;
 mod post_event;
 mod send;
 
-pub(crate) use advance::{failed, processed, processing};
-pub(crate) use context::context;
-pub(crate) use list::list;
+pub(crate) use advance::{FailBody, failed, processed, processing};
+pub(crate) use context::{ReadContextQuery, context};
+pub(crate) use list::{ListMessagesMetadata, ListMessagesQuery, list};
 pub(crate) use next::next;
-pub(crate) use post_event::post_event;
+pub(crate) use post_event::{PostEventBody, post_event};
 pub(crate) use send::send;

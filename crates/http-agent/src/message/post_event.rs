@@ -6,9 +6,11 @@ use http_wire::auth::AgentAuth;
 use http_wire::envelope::Data;
 use http_wire::error::ApiError;
 use http_wire::idempotent::IdempotentJson;
+use http_wire::openapi::schema::{free_object, nullable, object, some_text, word};
 use http_wire::path::ChatPath;
 use http_wire::strict_json::{FromBody, ObjectReader, Told};
 use http_wire::view::PostedEventView;
+use serde_json::Value;
 
 /// A record of the agent's work.
 pub(crate) struct PostEventBody(PostEvent);
@@ -26,6 +28,16 @@ impl FromBody for PostEventBody {
             .free_object("metadata")
             .and_then(|members| EventMetadata::new(members).map_err(|fault| body.fault("metadata", fault)));
         Ok(Self(PostEvent { kind: kind?, content: content?, metadata: metadata? }))
+    }
+
+    fn schema() -> Value {
+        let kinds = ["tool_call", "tool_result", "thought", "error", "task", "attention"];
+        let properties = [
+            ("message_type", word(&kinds)),
+            ("content", some_text(16_384)),
+            ("metadata", nullable(free_object())),
+        ];
+        object(&["message_type", "content"], &properties)
     }
 }
 

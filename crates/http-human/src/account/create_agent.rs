@@ -5,8 +5,10 @@ use domain::account::{AccountService, AgentDescription, AgentName, CreatePlatfor
 use http_wire::auth::UserAuth;
 use http_wire::envelope::Data;
 use http_wire::error::ApiError;
+use http_wire::openapi::schema::{line, nullable, object};
 use http_wire::strict_json::{FromBody, ObjectReader, StrictJson, Told};
 use http_wire::view::AgentView;
+use serde_json::{Value, json};
 
 /// An agent to be created; the same on the generic path.
 pub(crate) struct CreateAgentBody(pub(crate) CreatePlatformAgent);
@@ -20,6 +22,15 @@ impl FromBody for CreateAgentBody {
         let model_type = body.text_or_null_if_given("model_type", |text| ModelType::new(&text));
         let (description, model_type) = (description?.flatten(), model_type?.flatten());
         Ok(Self(CreatePlatformAgent { name: name?, description, model_type }))
+    }
+
+    fn schema() -> Value {
+        let properties = [
+            ("name", line(100)),
+            ("description", nullable(json!({"type": "string", "maxLength": 500}))),
+            ("model_type", nullable(json!({"type": "string", "maxLength": 100}))),
+        ];
+        object(&["name"], &properties)
     }
 }
 

@@ -7,11 +7,14 @@ use http_wire::auth::UserAuth;
 use http_wire::cursor::CursorScope;
 use http_wire::envelope::List;
 use http_wire::error::ApiError;
+use http_wire::openapi::schema::{Parameter, flag, parameter, word};
 use http_wire::page::{PageMetadata, PageQuery};
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
 use http_wire::strict_json::Told;
 use http_wire::view::AgentView;
 use serde::Serialize;
+use serde_json::json;
+use utoipa::ToSchema;
 
 use crate::DEFAULT_ROWS;
 
@@ -59,6 +62,17 @@ impl FromQuery for ListAgentsQuery {
         };
         Ok(Self { page: page?, listing, sort: word })
     }
+
+    fn parameters() -> Vec<Parameter> {
+        let mut all = PageQuery::parameters();
+        let name = json!({"type": "string", "maxLength": MAX_NAME_CHARS});
+        all.push(parameter("name", name, "A part of the name, in any case."));
+        all.push(parameter("is_external", flag(), "Run by their owner, or by the service."));
+        all.push(parameter("listed_in_directory", flag(), "In the directory, or not."));
+        all.push(parameter("sort", word(&SORTS.map(|(word, ..)| word)), "By what."));
+        all.push(parameter("order", word(&["asc", "desc"]), "In which direction; descending by itself."));
+        all
+    }
 }
 
 impl ListAgentsQuery {
@@ -75,15 +89,15 @@ impl ListAgentsQuery {
     }
 }
 
-#[derive(Serialize)]
-struct ListAgentsMetadata {
+#[derive(Serialize, ToSchema)]
+pub(crate) struct ListAgentsMetadata {
     #[serde(flatten)]
     page: PageMetadata,
     available_filters: [FilterView; 3],
     sortable_fields: [FieldView; 3],
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 struct FilterView {
     label: &'static str,
     param: &'static str,
@@ -91,7 +105,7 @@ struct FilterView {
     kind: &'static str,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 struct FieldView {
     label: &'static str,
     param: &'static str,

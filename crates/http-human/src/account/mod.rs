@@ -8,8 +8,8 @@ mod register_agent;
 mod update_agent;
 
 pub(crate) use create_agent::{CreateAgentBody, create_agent};
-pub(crate) use delete_agent::delete_agent;
-pub(crate) use list_agents::{ListAgentsQuery, list_agents};
-pub(crate) use profile::{show_profile, update_profile};
-pub(crate) use register_agent::register_agent;
-pub(crate) use update_agent::{find_agent, update_agent};
+pub(crate) use delete_agent::{DeleteAgentQuery, delete_agent};
+pub(crate) use list_agents::{ListAgentsMetadata, ListAgentsQuery, list_agents};
+pub(crate) use profile::{UpdateProfileBody, show_profile, update_profile};
+pub(crate) use register_agent::{RegisterAgentBody, register_agent};
+pub(crate) use update_agent::{UpdateAgentBody, find_agent, update_agent};

@@ -5,8 +5,10 @@ use domain::account::{AccountService, AgentDescription, AgentName, RegisterAgent
 use http_wire::auth::UserAuth;
 use http_wire::envelope::Data;
 use http_wire::error::ApiError;
+use http_wire::openapi::schema::{line, object, some_text};
 use http_wire::strict_json::{FromBody, ObjectReader, StrictJson, Told};
 use http_wire::view::RegisteredAgentView;
+use serde_json::Value;
 
 /// An agent to be registered.
 pub(crate) struct RegisterAgentBody(RegisterAgent);
@@ -18,6 +20,10 @@ impl FromBody for RegisterAgentBody {
         let name = body.text("name", |text| AgentName::new(&text));
         let description = body.text("description", |text| AgentDescription::new(&text));
         Ok(Self(RegisterAgent { name: name?, description: description? }))
+    }
+
+    fn schema() -> Value {
+        object(&["name", "description"], &[("name", line(100)), ("description", some_text(500))])
     }
 }
 

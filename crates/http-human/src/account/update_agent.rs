@@ -7,10 +7,12 @@ use domain::account::{
 use http_wire::auth::UserAuth;
 use http_wire::envelope::Data;
 use http_wire::error::ApiError;
+use http_wire::openapi::schema::{flag, line, list, nullable, object, some_text};
 use http_wire::path::AgentPath;
 use http_wire::query::{NoQuery, StrictQuery};
 use http_wire::strict_json::{FromBody, ObjectReader, StrictJson, Told};
 use http_wire::view::AgentView;
+use serde_json::{Value, json};
 
 /// What is to change; at least one property.
 pub(crate) struct UpdateAgentBody(AgentChanges);
@@ -41,6 +43,22 @@ impl FromBody for UpdateAgentBody {
             return Err(body.fault("name", "nothing is said that could change"));
         }
         Ok(Self(changes))
+    }
+
+    fn schema() -> Value {
+        let properties = [
+            ("name", line(100)),
+            ("description", some_text(500)),
+            ("model_type", nullable(json!({"type": "string", "maxLength": 100}))),
+            ("bio", nullable(json!({"type": "string", "maxLength": 2_000}))),
+            ("tags", nullable(list(line(50), AgentTag::MAX_COUNT))),
+            ("listed_in_directory", flag()),
+            ("registry_access", flag()),
+            ("shared_with_organization", flag()),
+        ];
+        let mut changes = object(&[], &properties);
+        changes["minProperties"] = json!(1);
+        changes
     }
 }
 

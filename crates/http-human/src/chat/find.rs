@@ -6,6 +6,7 @@ use domain::chat::ChatService;
 use http_wire::auth::UserAuth;
 use http_wire::envelope::Data;
 use http_wire::error::ApiError;
+use http_wire::openapi::schema::{Parameter, list, parameter, word};
 use http_wire::path::ChatPath;
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
 use http_wire::strict_json::Told;
@@ -20,6 +21,11 @@ impl FromQuery for FindChatQuery {
         let counts = |text: &str| (text == "message_counts").then_some(());
         let included = query.items("include", "Invalid value for enum", counts)?;
         Ok(Self { count_messages: !included.is_empty() })
+    }
+
+    fn parameters() -> Vec<Parameter> {
+        let include = list(word(&["message_counts"]), 1);
+        vec![parameter("include", include, "What else the room is to hold.")]
     }
 }
 

@@ -8,6 +8,6 @@ mod rename;
 
 pub(crate) use create::create;
 pub(crate) use delete::remove;
-pub(crate) use find::find;
-pub(crate) use list::list;
+pub(crate) use find::{FindChatQuery, find};
+pub(crate) use list::{ListChatsQuery, list};
 pub(crate) use rename::rename;

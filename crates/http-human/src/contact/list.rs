@@ -5,6 +5,7 @@ use domain::contact::ContactService;
 use http_wire::auth::UserAuth;
 use http_wire::envelope::List;
 use http_wire::error::ApiError;
+use http_wire::openapi::schema::Parameter;
 use http_wire::page::{NumberedMetadata, NumberedQuery};
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
 use http_wire::strict_json::Told;
@@ -19,6 +20,10 @@ pub(crate) struct ListContactsQuery {
 impl FromQuery for ListContactsQuery {
     fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
         Ok(Self { page: NumberedQuery::read(query)? })
+    }
+
+    fn parameters() -> Vec<Parameter> {
+        NumberedQuery::parameters()
     }
 }
 

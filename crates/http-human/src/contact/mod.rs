@@ -8,8 +8,8 @@ mod resolve;
 mod send;
 
 pub(crate) use answer::{approve, cancel, reject};
-pub(crate) use list::list;
+pub(crate) use list::{ListContactsQuery, list};
 pub(crate) use remove::{remove, remove_named};
-pub(crate) use requests::{received, sent};
+pub(crate) use requests::{ReceivedQuery, SentQuery, received, sent};
 pub(crate) use resolve::resolve;
 pub(crate) use send::send;

@@ -5,6 +5,7 @@ use domain::contact::{ContactService, SentFilter};
 use http_wire::auth::UserAuth;
 use http_wire::envelope::List;
 use http_wire::error::ApiError;
+use http_wire::openapi::schema::{Parameter, parameter, word};
 use http_wire::page::{NumberedMetadata, NumberedQuery};
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
 use http_wire::strict_json::Told;
@@ -19,6 +20,10 @@ pub(crate) struct ReceivedQuery {
 impl FromQuery for ReceivedQuery {
     fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
         Ok(Self { page: NumberedQuery::read(query)? })
+    }
+
+    fn parameters() -> Vec<Parameter> {
+        NumberedQuery::parameters()
     }
 }
 
@@ -42,6 +47,13 @@ impl FromQuery for SentQuery {
         let page = NumberedQuery::read(query);
         let status = query.parsed("status", "Invalid value for enum", SentFilter::parse);
         Ok(Self { page: page?, status: status?.unwrap_or_default() })
+    }
+
+    fn parameters() -> Vec<Parameter> {
+        let mut all = NumberedQuery::parameters();
+        let status = word(&["pending", "approved", "rejected", "cancelled", "expired", "all"]);
+        all.push(parameter("status", status, "In which state; all by itself."));
+        all
     }
 }
 

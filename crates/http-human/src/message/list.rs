@@ -9,12 +9,14 @@ use http_wire::auth::UserAuth;
 use http_wire::cursor::CursorScope;
 use http_wire::envelope::List;
 use http_wire::error::{ApiError, ErrorCode};
+use http_wire::openapi::schema::{Parameter, list as list_of, parameter, uuid, word};
 use http_wire::page::{PageMetadata, PageQuery};
 use http_wire::path::ChatPath;
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
 use http_wire::strict_json::Told;
 use http_wire::view::MessageView;
 use serde::Serialize;
+use serde_json::json;
 
 use crate::DEFAULT_ROWS;
 
@@ -51,6 +53,21 @@ impl FromQuery for ListMessagesQuery {
         let filter = HistoryFilter { kinds: kinds.without(all_of(&but?)), since };
         let anchors = anchors.into_iter().collect::<Result<Vec<_>, _>>()?;
         Ok(Self { page, filter, anchors: anchors.into_iter().flatten().collect() })
+    }
+
+    fn parameters() -> Vec<Parameter> {
+        let mut all = PageQuery::parameters();
+        let kinds = ["text", "tool_call", "tool_result", "thought", "error", "task", "attention"];
+        let some = || list_of(word(&kinds), kinds.len());
+        all.push(parameter("message_type", word(&kinds), "Of this kind only."));
+        all.push(parameter("message_types", some(), "Of these kinds only."));
+        all.push(parameter("exclude_message_types", some(), "Of none of these kinds."));
+        let instant = json!({"type": "string", "format": "date-time"});
+        all.push(parameter("since", instant, "Later than this instant."));
+        all.push(parameter("after", uuid(), "What follows this message, oldest first."));
+        all.push(parameter("before", uuid(), "What lies before this message."));
+        all.push(parameter("around", uuid(), "What lies around this message."));
+        all
     }
 }
 

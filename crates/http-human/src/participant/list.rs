@@ -8,6 +8,7 @@ use http_wire::auth::UserAuth;
 use http_wire::cursor::CursorScope;
 use http_wire::envelope::List;
 use http_wire::error::ApiError;
+use http_wire::openapi::schema::{Parameter, parameter, word};
 use http_wire::page::PageQuery;
 use http_wire::path::ChatPath;
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
@@ -26,6 +27,12 @@ impl FromQuery for ListParticipantsQuery {
         let page = PageQuery::read(query);
         let kind = query.parsed("participant_type", "Invalid value for enum", ParticipantKind::parse);
         Ok(Self { page: page?, kind: kind? })
+    }
+
+    fn parameters() -> Vec<Parameter> {
+        let mut all = PageQuery::parameters();
+        all.push(parameter("participant_type", word(&["User", "Agent"]), "Users only, or agents only."));
+        all
     }
 }
 

@@ -5,5 +5,5 @@ mod list;
 mod remove;
 
 pub(crate) use add::add;
-pub(crate) use list::list;
+pub(crate) use list::{ListParticipantsQuery, list};
 pub(crate) use remove::remove;

@@ -2,8 +2,10 @@
 
 use domain::chat::{ChatKind, ChatTitle, CreateChat};
 use domain::id::parse_uuid;
+use serde_json::{Value, json};
 use uuid::Uuid;
 
+use crate::openapi::schema::{about, line, nullable, object, uuid, word};
 use crate::strict_json::{FromBody, ObjectReader, Told};
 
 /// A room to be created.
@@ -19,6 +21,20 @@ impl FromBody for CreateChatBody {
         let kind = kind(body);
         Ok(Self(CreateChat { title: title?, task_id: task_id?, kind: kind? }))
     }
+
+    fn schema() -> Value {
+        let kind = || nullable(word(&["direct", "group", "task"]));
+        let title = nullable(json!({"type": "string", "maxLength": 120}));
+        object(
+            &[],
+            &[
+                ("title", about(title, "Without one the room gets its title from the first message.")),
+                ("task_id", nullable(uuid())),
+                ("type", kind()),
+                ("chat_type", about(kind(), "The same as `type`, under its other name.")),
+            ],
+        )
+    }
 }
 
 /// `PATCH …/chats/{id}`: the title that a room gets.
@@ -30,6 +46,10 @@ impl FromBody for RenameChatBody {
 
     fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
         body.text("title", |text| ChatTitle::renamed(&text)).map(Self)
+    }
+
+    fn schema() -> Value {
+        object(&["title"], &[("title", line(120))])
     }
 }
 

@@ -6,9 +6,10 @@
 use actix_web::http::StatusCode;
 use domain::contact::{Handle, RequestAction, RequestMessage, SendRequest, WhichContact, WhichRequest};
 use domain::id::{ContactRequestId, parse_uuid};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::error::{ApiError, ErrorCode};
+use crate::openapi::schema::{about, nullable, object, text, word};
 use crate::strict_json::{FromBody, ObjectReader, Told};
 
 fn bad_request(message: &str) -> ApiError {
@@ -22,6 +23,10 @@ fn parse_handle(text: &str, pointer: &str) -> Result<Handle, ApiError> {
 fn message(body: &mut ObjectReader<'_>) -> Result<Option<RequestMessage>, Told> {
     let text = body.optional_text("message")?;
     RequestMessage::given(text).map_err(|fault| body.fault("message", fault))
+}
+
+fn request_message() -> Value {
+    nullable(json!({"type": "string", "maxLength": 500}))
 }
 
 /// `POST …/contacts/add`.
@@ -45,6 +50,10 @@ impl FromBody for AddContactBody {
         let handle = body.optional_text("handle");
         let message = message(body);
         Ok(Self { handle: handle?, message: message? })
+    }
+
+    fn schema() -> Value {
+        object(&["handle"], &[("handle", text()), ("message", request_message())])
     }
 }
 
@@ -84,6 +93,13 @@ impl FromBody for SendRequestBody {
         let message = message(body);
         Ok(Self { handle: recipient?.or(handle?), message: message? })
     }
+
+    fn schema() -> Value {
+        let handle = || about(text(), "Either of the two names of the handle.");
+        let properties =
+            [("recipient_handle", handle()), ("handle", handle()), ("message", request_message())];
+        object(&[], &properties)
+    }
 }
 
 /// `POST …/contacts/requests/respond`.
@@ -119,6 +135,14 @@ impl FromBody for RespondBody {
         let [request_id, handle] = ["request_id", "handle"].map(|name| body.optional_text(name));
         Ok(Self { action: action?, request_id: request_id?, handle: handle? })
     }
+
+    fn schema() -> Value {
+        let action = word(&["approve", "reject", "cancel"]);
+        object(
+            &["action"],
+            &[("action", action), ("request_id", nullable(text())), ("handle", nullable(text()))],
+        )
+    }
 }
 
 /// `POST …/contacts/remove`.
@@ -149,6 +173,10 @@ impl FromBody for RemoveContactBody {
         let [contact_id, handle] = ["contact_id", "handle"].map(|name| body.optional_text(name));
         Ok(Self { contact_id: contact_id?, handle: handle? })
     }
+
+    fn schema() -> Value {
+        object(&[], &[("contact_id", nullable(text())), ("handle", nullable(text()))])
+    }
 }
 
 /// `POST …/contacts/resolve`.
@@ -172,5 +200,9 @@ impl ResolveBody {
 impl FromBody for ResolveBody {
     fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
         Ok(Self(body.any("handle")))
+    }
+
+    fn schema() -> Value {
+        object(&["handle"], &[("handle", text())])
     }
 }

@@ -1,9 +1,10 @@
 //! `POST …/messages`.
 
 use domain::message::{MentionKind, MessageContent, RequestedMention, SendMessage};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::error::{ApiError, ErrorCode};
+use crate::openapi::schema::{about, list, nullable, object, text, word};
 use crate::strict_json::{FromBody, ObjectReader, Told};
 
 /// The most mentions of one text.
@@ -44,6 +45,31 @@ impl FromBody for SendMessageBody {
         });
         let message = SendMessage { content: content?, mentions: mentions? };
         Ok(Self { message, attaches: attaches? })
+    }
+
+    fn schema() -> Value {
+        let mention = object(
+            &[],
+            &[
+                ("id", nullable(text())),
+                ("handle", nullable(text())),
+                ("name", nullable(text())),
+                ("username", nullable(text())),
+                ("kind", word(&["mention", "reference"])),
+            ],
+        );
+        let content = about(
+            json!({"type": "string", "minLength": 1, "maxLength": 524_288, "pattern": "\\S"}),
+            "At most 524,288 bytes of UTF-8; not white space alone.",
+        );
+        object(
+            &["content"],
+            &[
+                ("content", content),
+                ("mentions", nullable(list(mention, MAX_MENTIONS))),
+                ("attachment_ids", nullable(list(text(), MAX_ATTACHMENTS))),
+            ],
+        )
     }
 }
 

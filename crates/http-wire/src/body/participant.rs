@@ -3,7 +3,10 @@
 use domain::chat::{AddParticipantCommand, Role};
 use domain::id::parse_uuid;
 
+use serde_json::Value;
+
 use crate::error::{ApiError, ErrorCode};
+use crate::openapi::schema::{object, uuid, word};
 use crate::strict_json::{FromBody, ObjectReader, Told};
 
 /// Somebody to be added to a room.
@@ -35,5 +38,10 @@ impl FromBody for AddParticipantBody {
                 .ok_or_else(|| body.fault("role", "Invalid value for enum")),
         };
         Ok(Self { participant_id: participant_id?, role: role? })
+    }
+
+    fn schema() -> Value {
+        let role = word(&["member", "admin", "owner"]);
+        object(&["participant_id"], &[("participant_id", uuid()), ("role", role)])
     }
 }

@@ -42,6 +42,11 @@ pub trait FromBody: Sized + 'static {
     /// Takes every known property from `body`, telling it what is wrong; nothing is returned
     /// early, so that all faults are told. What is left over afterwards is unknown.
     fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told>;
+
+    /// The JSON schema of the flat form, for the API's document; null says nothing.
+    fn schema() -> Value {
+        Value::Null
+    }
 }
 
 /// A body that was read, and the form it had.
@@ -80,6 +85,10 @@ pub struct NoBody;
 impl FromBody for NoBody {
     fn from_body(_: &mut ObjectReader<'_>) -> Result<Self, Told> {
         Ok(Self)
+    }
+
+    fn schema() -> Value {
+        crate::openapi::schema::object(&[], &[])
     }
 }
 

@@ -14,8 +14,9 @@ use super::Shown;
 const FEATURE_FLAGS: [(&str, bool); 2] = [("ff_file_transfer", false), ("ff_room_tasks", false)];
 
 /// An agent's record, on both interfaces.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
 pub struct AgentView<'a> {
+    #[schema(value_type = super::Id)]
     id: Shown<AgentId>,
     name: &'a str,
     handle: &'a str,
@@ -30,14 +31,21 @@ pub struct AgentView<'a> {
     registry_access: bool,
     shared_with_organization: bool,
     /// Always null: there are no stored prompts.
+    #[schema(value_type = Option<String>)]
     system_prompt_id: (),
     /// Always null: there are no pictures.
+    #[schema(value_type = Option<String>)]
     avatar_url: (),
+    #[schema(value_type = super::Id)]
     owner_id: Shown<UserId>,
+    #[schema(value_type = super::Id)]
     owner_uuid: Shown<UserId>,
     feature_flags: BTreeMap<&'static str, bool>,
+    #[schema(value_type = super::Instant)]
     created_at: Shown<Timestamp>,
+    #[schema(value_type = super::Instant)]
     inserted_at: Shown<Timestamp>,
+    #[schema(value_type = super::Instant)]
     updated_at: Shown<Timestamp>,
 }
 
@@ -71,13 +79,13 @@ impl<'a> AgentView<'a> {
 }
 
 /// A new agent and its key; the key is shown here and never again.
-#[derive(Serialize)]
+#[derive(Serialize, utoipa::ToSchema)]
 pub struct RegisteredAgentView<'a> {
     agent: AgentView<'a>,
     credentials: CredentialsView<'a>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, utoipa::ToSchema)]
 struct CredentialsView<'a> {
     api_key: &'a str,
 }
@@ -93,8 +101,9 @@ impl<'a> RegisteredAgentView<'a> {
 }
 
 /// An agent that was deleted.
-#[derive(Serialize)]
+#[derive(Serialize, utoipa::ToSchema)]
 pub struct DeletedAgentView<'a> {
+    #[schema(value_type = super::Id)]
     id: Shown<AgentId>,
     name: &'a str,
     description: &'a str,

@@ -9,20 +9,26 @@ use uuid::Uuid;
 use super::Shown;
 
 /// A room, on both interfaces and in socket events.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
 pub struct ChatView<'a> {
+    #[schema(value_type = super::Id)]
     id: Shown<ChatId>,
     /// Never null: older clients refuse a room without a title.
     title: &'a str,
+    #[schema(value_type = Option<super::Id>)]
     task_id: Option<Shown<Uuid>>,
     #[serde(rename = "type")]
     kind: &'static str,
     /// The same as `type`, under its other name (`rest` 12 #22).
     chat_type: &'static str,
     status: &'static str,
+    #[schema(value_type = Option<super::Instant>)]
     last_message_at: Option<Shown<Timestamp>>,
+    #[schema(value_type = super::Instant)]
     created_at: Shown<Timestamp>,
+    #[schema(value_type = super::Instant)]
     inserted_at: Shown<Timestamp>,
+    #[schema(value_type = super::Instant)]
     updated_at: Shown<Timestamp>,
 }
 

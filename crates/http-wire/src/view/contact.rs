@@ -10,9 +10,10 @@ use serde::Serialize;
 use super::Shown;
 
 /// A contact, as an agent sees it: flat, and never with an address.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct AgentContactView<'a> {
     /// Id of the record.
+    #[schema(value_type = super::Id)]
     id: Shown<ContactId>,
     handle: &'a str,
     name: &'a str,
@@ -26,6 +27,7 @@ pub struct AgentContactView<'a> {
     listed_in_directory: Option<bool>,
     tags: &'a [String],
     online: bool,
+    #[schema(value_type = super::Instant)]
     inserted_at: Shown<Timestamp>,
 }
 
@@ -49,11 +51,13 @@ impl<'a> AgentContactView<'a> {
 }
 
 /// A contact, as a human sees it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct ContactView<'a> {
     /// Id of the record.
+    #[schema(value_type = super::Id)]
     id: Shown<ContactId>,
     /// Id of the user or agent.
+    #[schema(value_type = super::Id)]
     contact_id: Shown<ParticipantId>,
     contact_type: &'static str,
     /// Always the same: a contact that was removed is in no list.
@@ -62,12 +66,14 @@ pub struct ContactView<'a> {
     source: Option<&'static str>,
     online: bool,
     user: ContactPersonView<'a>,
+    #[schema(value_type = super::Instant)]
     inserted_at: Shown<Timestamp>,
 }
 
 /// The other side of a contact; "user" is the wire's word for an agent too.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 struct ContactPersonView<'a> {
+    #[schema(value_type = super::Id)]
     id: Shown<ParticipantId>,
     handle: &'a str,
     name: &'a str,
@@ -103,23 +109,29 @@ impl<'a> ContactView<'a> {
 }
 
 /// A contact request with both its sides.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct ContactRequestView<'a> {
+    #[schema(value_type = super::Id)]
     id: Shown<ContactRequestId>,
     status: &'static str,
+    #[schema(value_type = super::Id)]
     requester_id: Shown<ParticipantId>,
     requester_type: &'static str,
     requester: PartyView<'a>,
+    #[schema(value_type = super::Id)]
     recipient_id: Shown<ParticipantId>,
     recipient_type: &'static str,
     recipient: PartyView<'a>,
     message: Option<&'a str>,
+    #[schema(value_type = Option<super::Instant>)]
     responded_at: Option<Shown<Timestamp>>,
+    #[schema(value_type = super::Instant)]
     inserted_at: Shown<Timestamp>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 struct PartyView<'a> {
+    #[schema(value_type = super::Id)]
     id: Shown<ParticipantId>,
     handle: &'a str,
     name: &'a str,
@@ -152,13 +164,15 @@ impl<'a> ContactRequestView<'a> {
 }
 
 /// A request that an agent received.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct ReceivedRequestView<'a> {
+    #[schema(value_type = super::Id)]
     id: Shown<ContactRequestId>,
     from_handle: &'a str,
     from_name: &'a str,
     message: Option<&'a str>,
     status: &'static str,
+    #[schema(value_type = super::Instant)]
     inserted_at: Shown<Timestamp>,
 }
 
@@ -177,13 +191,15 @@ impl<'a> ReceivedRequestView<'a> {
 }
 
 /// A request that an agent sent.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct SentRequestView<'a> {
+    #[schema(value_type = super::Id)]
     id: Shown<ContactRequestId>,
     to_handle: &'a str,
     to_name: &'a str,
     message: Option<&'a str>,
     status: &'static str,
+    #[schema(value_type = super::Instant)]
     inserted_at: Shown<Timestamp>,
 }
 
@@ -202,8 +218,9 @@ impl<'a> SentRequestView<'a> {
 }
 
 /// Where a request stands now.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct RequestStepView {
+    #[schema(value_type = super::Id)]
     id: Shown<ContactRequestId>,
     status: &'static str,
 }
@@ -216,7 +233,7 @@ impl RequestStepView {
 }
 
 /// A contact is gone.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct RemovedView {
     status: &'static str,
 }
@@ -235,7 +252,7 @@ impl Default for RemovedView {
 }
 
 /// Who has a handle. A stranger's id and address are not told.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct ResolvedView<'a> {
     /// Empty for a stranger: old clients fail without a text here (`rest` 9).
     id: String,

@@ -10,21 +10,31 @@ use serde_json::{Map, Value};
 use super::Shown;
 
 /// A message or an event, for one reader.
-#[derive(Debug, serde::Serialize)]
+#[derive(Debug, serde::Serialize, utoipa::ToSchema)]
 pub struct MessageView<'a> {
+    #[schema(value_type = super::Id)]
     id: Shown<MessageId>,
     content: &'a str,
     message_type: &'static str,
+    #[schema(value_type = super::Id)]
     sender_id: Shown<ParticipantId>,
     sender_type: &'static str,
     sender_name: &'a str,
+    #[schema(value_type = super::Id)]
     chat_room_id: Shown<ChatId>,
     /// Always null: there are no threads, but some clients want the member.
+    #[schema(value_type = Option<String>)]
     thread_id: (),
+    /// Of a text: `mentions`, `status`, `delivery_status` by agent and `attempts`; of an event: what its
+    /// sender gave.
+    #[schema(value_type = Object)]
     metadata: MetadataView<'a>,
     /// Always empty: a file cannot be attached yet, and clients want the list.
+    #[schema(value_type = Vec<Object>)]
     attachments: [(); 0],
+    #[schema(value_type = super::Instant)]
     inserted_at: Shown<Timestamp>,
+    #[schema(value_type = super::Instant)]
     updated_at: Shown<Timestamp>,
 }
 

@@ -16,6 +16,9 @@ mod user;
 use std::fmt::Display;
 
 use serde::{Serialize, Serializer};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaFormat, Type};
+use utoipa::{PartialSchema, ToSchema};
 
 pub use agent::{AgentView, DeletedAgentView, RegisteredAgentView};
 pub use chat::ChatView;
@@ -33,6 +36,29 @@ pub use user::ProfileView;
 /// A value that goes out as the text by which it shows itself: ids and instants.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shown<T>(pub T);
+
+macro_rules! shapes {
+    ($($(#[$doc:meta])* $name:ident = $format:literal;)+) => {$(
+        $(#[$doc])*
+        pub struct $name;
+
+        impl PartialSchema for $name {
+            fn schema() -> RefOr<Schema> {
+                let format = SchemaFormat::Custom($format.to_owned());
+                ObjectBuilder::new().schema_type(Type::String).format(Some(format)).into()
+            }
+        }
+
+        impl ToSchema for $name {}
+    )+};
+}
+
+shapes! {
+    /// How an id looks; for the API's document.
+    Id = "uuid";
+    /// How an instant looks: UTC, with six decimals and `Z`; for the API's document.
+    Instant = "date-time";
+}
 
 impl<T: Display> Serialize for Shown<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -7,9 +7,10 @@ use serde::Serialize;
 use super::Shown;
 
 /// Somebody in a room. `name` and `handle` are never null (`rest` 13 #15).
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct ParticipantView<'a> {
     /// Id of the user or agent, not of the membership.
+    #[schema(value_type = super::Id)]
     id: Shown<ParticipantId>,
     #[serde(rename = "type")]
     kind: &'static str,
@@ -27,7 +28,7 @@ pub struct ParticipantView<'a> {
 }
 
 /// Whether somebody is connected, where that is known.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 struct PresenceView {
     online: bool,
     /// Null for users.

@@ -7,8 +7,9 @@ use serde::Serialize;
 use super::Shown;
 
 /// Somebody whom the caller may bring into rooms (`rest` 4).
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct PeerView<'a> {
+    #[schema(value_type = super::Id)]
     id: Shown<ParticipantId>,
     #[serde(rename = "type")]
     kind: &'static str,

@@ -9,16 +9,19 @@ use serde::Serialize;
 use super::Shown;
 
 /// A text was accepted.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct SentMessageView<'a> {
+    #[schema(value_type = super::Id)]
     id: Shown<MessageId>,
+    #[schema(value_type = super::Id)]
     chat_room_id: Shown<ChatId>,
     success: bool,
     recipients: Vec<RecipientView<'a>>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 struct RecipientView<'a> {
+    #[schema(value_type = super::Id)]
     id: Shown<ParticipantId>,
     handle: &'a str,
     name: &'a str,
@@ -45,9 +48,11 @@ impl<'a> SentMessageView<'a> {
 }
 
 /// An event was accepted.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct PostedEventView {
+    #[schema(value_type = super::Id)]
     id: Shown<MessageId>,
+    #[schema(value_type = super::Id)]
     chat_room_id: Shown<ChatId>,
     message_type: &'static str,
     success: bool,
@@ -66,9 +71,11 @@ impl PostedEventView {
 }
 
 /// An attempt was opened or closed.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct StepView {
+    #[schema(value_type = super::Id)]
     id: Shown<MessageId>,
+    #[schema(value_type = super::Id)]
     chat_room_id: Shown<ChatId>,
     status: &'static str,
     attempt_number: u32,

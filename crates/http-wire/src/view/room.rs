@@ -11,11 +11,12 @@ use serde::Serialize;
 use super::{ChatView, MessageView, ParticipantView, Shown};
 
 /// A room as a human sees it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct RoomView<'a> {
     #[serde(flatten)]
     chat: ChatView<'a>,
     /// Always null: nobody writes descriptions.
+    #[schema(value_type = Option<String>)]
     description: (),
     agents: Vec<RoomAgentView<'a>>,
     task_counts: TaskCountsView,
@@ -24,8 +25,9 @@ pub struct RoomView<'a> {
     message_counts: Option<BTreeMap<&'static str, u64>>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 struct RoomAgentView<'a> {
+    #[schema(value_type = super::Id)]
     id: Shown<AgentId>,
     name: &'a str,
     handle: &'a str,
@@ -40,7 +42,7 @@ impl<'a> RoomAgentView<'a> {
 }
 
 /// All zero: there is no task board yet.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, utoipa::ToSchema)]
 struct TaskCountsView {
     pending: u64,
     in_progress: u64,
@@ -73,7 +75,7 @@ impl<'a> RoomView<'a> {
 }
 
 /// The first participants of a room in a list.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct RosterHeadView<'a> {
     participants: Vec<ParticipantView<'a>>,
     participant_count: u64,
@@ -93,11 +95,12 @@ impl<'a> RosterHeadView<'a> {
 }
 
 /// How a human stands to a room.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 struct StandingView {
     membership: &'static str,
     my_role: Option<&'static str>,
     my_status: Option<&'static str>,
+    #[schema(value_type = Vec<super::Id>)]
     via_agent_ids: Vec<Shown<AgentId>>,
 }
 
@@ -113,7 +116,7 @@ impl StandingView {
 }
 
 /// A row of a human's list of rooms.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct RoomRowView<'a> {
     #[serde(flatten)]
     room: RoomView<'a>,
@@ -126,7 +129,7 @@ pub struct RoomRowView<'a> {
 }
 
 /// Null where there is no message.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 struct NewestView<'a> {
     last_message: Option<MessageView<'a>>,
 }
@@ -151,7 +154,7 @@ impl<'a> RoomRowView<'a> {
 }
 
 /// A row of an agent's list of rooms.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct AgentRoomRowView<'a> {
     #[serde(flatten)]
     chat: ChatView<'a>,

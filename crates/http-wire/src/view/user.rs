@@ -8,8 +8,9 @@ use serde::Serialize;
 use super::Shown;
 
 /// The caller's own record (`rest` 4).
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct ProfileView<'a> {
+    #[schema(value_type = super::Id)]
     id: Shown<UserId>,
     handle: &'a str,
     email: &'a str,
@@ -20,7 +21,9 @@ pub struct ProfileView<'a> {
     listed_in_directory: bool,
     /// Always false: nobody has to set a password.
     local_credential_required: bool,
+    #[schema(value_type = super::Instant)]
     inserted_at: Shown<Timestamp>,
+    #[schema(value_type = super::Instant)]
     updated_at: Shown<Timestamp>,
 }
 

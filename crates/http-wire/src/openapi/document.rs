@@ -1,0 +1,200 @@
+//! The whole document.
+
+use serde_json::{Map, Value, json};
+
+use super::endpoint::Endpoint;
+
+/// Who may call an interface.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Access {
+    /// Humans: a key or a token.
+    Users,
+    /// Agents: a key.
+    Agents,
+    /// Both, with a bare key in `Authorization` too.
+    Anybody,
+    /// Everybody, without a credential.
+    Public,
+}
+
+/// Operations under one base path.
+pub struct Interface {
+    /// From the root.
+    pub base: &'static str,
+    /// Under which heading they stand.
+    pub tag: &'static str,
+    /// Put in front of every operation's id where the same ones are mounted twice.
+    pub prefix: &'static str,
+    /// Who may call.
+    pub access: Access,
+    /// The operations.
+    pub endpoints: Vec<Endpoint>,
+}
+
+/// The document of a server that mounts `interfaces`.
+pub fn document(title: &str, version: &str, description: &str, interfaces: Vec<Interface>) -> Value {
+    let (mut paths, mut schemas) = (Map::new(), Map::new());
+    schemas.insert("Error".to_owned(), error_schema());
+    let mut tags = Vec::new();
+    for interface in &interfaces {
+        if !tags.contains(&json!({"name": interface.tag})) {
+            tags.push(json!({"name": interface.tag}));
+        }
+        for endpoint in &interface.endpoints {
+            let path = format!("{}{}", interface.base, endpoint.path);
+            let item = paths.entry(path).or_insert_with(|| json!({}));
+            item[endpoint.method.as_str().to_ascii_lowercase()] = operation(interface, endpoint);
+            for (name, schema) in &endpoint.schemas {
+                schemas.insert(name.clone(), schema.clone());
+            }
+        }
+    }
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": title, "version": version, "description": description,
+            "license": {"name": "Apache-2.0 OR MIT", "identifier": "Apache-2.0 OR MIT"},
+        },
+        "tags": tags,
+        "paths": paths,
+        "components": {"schemas": schemas, "securitySchemes": security_schemes()},
+    })
+}
+
+fn operation(interface: &Interface, endpoint: &Endpoint) -> Value {
+    let mut operation = json!({
+        "operationId": format!("{}{}", interface.prefix, endpoint.id),
+        "summary": endpoint.summary,
+        "tags": [interface.tag],
+        "responses": responses(interface, endpoint),
+        "security": security(interface.access),
+    });
+    let parameters = parameters(endpoint);
+    if !parameters.is_empty() {
+        operation["parameters"] = Value::Array(parameters);
+    }
+    if let Some(body) = &endpoint.body {
+        operation["requestBody"] =
+            json!({"required": true, "content": {"application/json": {"schema": body}}});
+    }
+    operation
+}
+
+fn parameters(endpoint: &Endpoint) -> Vec<Value> {
+    let ids = endpoint.path.split('{').skip(1).filter_map(|rest| rest.split('}').next());
+    let mut parameters = ids
+        .map(|name| json!({"name": name, "in": "path", "required": true, "schema": super::schema::uuid()}))
+        .collect::<Vec<_>>();
+    for parameter in &endpoint.parameters {
+        let mut described = json!({
+            "name": parameter.name, "in": "query", "required": false, "schema": parameter.schema,
+            "description": parameter.description,
+        });
+        if parameter.schema["type"] == "array" {
+            (described["style"], described["explode"]) = (json!("form"), json!(false));
+        }
+        parameters.push(described);
+    }
+    if endpoint.idempotent {
+        let schema = json!({"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"});
+        let description = "The same key from the same caller on the same path counts once within a day.";
+        parameters.push(json!({
+            "name": "Idempotency-Key", "in": "header", "required": false, "schema": schema,
+            "description": description,
+        }));
+    }
+    parameters
+}
+
+fn responses(interface: &Interface, endpoint: &Endpoint) -> Value {
+    let mut responses = Map::new();
+    for answer in &endpoint.answers {
+        let described = match &answer.schema {
+            None => json!({"description": "Nothing to tell."}),
+            Some(schema) => json!({
+                "description": if answer.status == 201 { "It was made." } else { "The answer." },
+                "content": {"application/json": {"schema": schema}},
+            }),
+        };
+        responses.insert(answer.status.to_string(), described);
+    }
+    let mut refusals = vec![429, 500, 503];
+    if interface.access != Access::Public {
+        refusals.extend([401, 403]);
+    }
+    if endpoint.path.contains('{') {
+        refusals.push(404);
+    }
+    // Whatever is asked may be asked wrongly: a parameter that nobody knows, for one.
+    refusals.push(422);
+    if endpoint.body.is_some() || endpoint.method == actix_web::http::Method::POST {
+        refusals.extend([400, 408, 413, 415]);
+    }
+    refusals.extend(&endpoint.refusals);
+    for status in refusals {
+        let described = json!({
+            "description": refusal(status),
+            "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
+        });
+        responses.entry(status.to_string()).or_insert(described);
+    }
+    Value::Object(responses)
+}
+
+/// What a status says of a refusal.
+fn refusal(status: u16) -> &'static str {
+    match status {
+        400 => "The body cannot be read, or holds a property that nobody knows.",
+        401 => "There is no valid credential.",
+        403 => "The caller is known and may not.",
+        404 => "There is nothing there, or nothing that the caller may know of.",
+        408 => "The body did not arrive in time.",
+        409 => "It stands in conflict with what is there already.",
+        413 => "The body is larger than anything that could be accepted.",
+        415 => "The body is not JSON.",
+        422 => "A value is wrong; the details say which.",
+        429 => "Too many requests; Retry-After says when to come back.",
+        500 => "A defect on this side.",
+        _ => "The server cannot work right now; trying again is right.",
+    }
+}
+
+fn error_schema() -> Value {
+    json!({
+        "type": "object",
+        "description": "Every failure.",
+        "required": ["error"],
+        "additionalProperties": false,
+        "properties": {"error": {
+            "type": "object",
+            "required": ["code", "message", "request_id"],
+            "additionalProperties": false,
+            "properties": {
+                "code": {"type": "string", "description": "Which failure it is."},
+                "message": {"type": "string", "description": "The failure in words."},
+                "request_id": {"type": "string", "description": "Under which the log knows the request."},
+                "details": {
+                    "type": "object",
+                    "description": "What is wrong, by JSON pointer, or more about the failure.",
+                },
+            },
+        }},
+    })
+}
+
+fn security(access: Access) -> Value {
+    match access {
+        Access::Users => json!([{"apiKey": []}, {"token": []}]),
+        Access::Agents => json!([{"apiKey": []}]),
+        Access::Anybody => json!([{"bareKey": []}, {"apiKey": []}, {"token": []}]),
+        Access::Public => json!([]),
+    }
+}
+
+fn security_schemes() -> Value {
+    json!({
+        "apiKey": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
+        "token": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"},
+        "bareKey": {"type": "apiKey", "in": "header", "name": "Authorization"},
+    })
+}

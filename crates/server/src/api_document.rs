@@ -1,0 +1,113 @@
+//! The API's document, and the page on which it can be read (`/api/v1/docs/`).
+//!
+//! Everything that the page needs comes from here, and it may ask nobody else.
+
+use actix_web::http::header::{CONTENT_SECURITY_POLICY, HeaderValue};
+use actix_web::middleware::DefaultHeaders;
+use actix_web::{HttpResponse, web};
+use serde_json::Value;
+use utoipa_swagger_ui::{Config, SwaggerUi};
+
+use crate::system;
+
+/// Where the document stands.
+const DOCUMENT: &str = "/api/v1/openapi.json";
+
+/// What the document says before it comes to the operations.
+const DESCRIPTION: &str = "A self-hosted server where agents and humans share chat rooms. Humans call \
+`/api/v1/me`, agents `/api/v1/agent`; events come over the socket `/api/v1/socket/websocket`, which is \
+described in the project's documents. A body may be wrapped in its object's name or flat. Ids are UUIDs, \
+instants are UTC. Every failure has the same envelope.";
+
+/// The whole document.
+pub fn document() -> Value {
+    let mut interfaces = http_human::interfaces();
+    interfaces.extend(http_agent::interfaces());
+    interfaces.extend(system::interfaces());
+    http_wire::openapi::document("Parlance", env!("CARGO_PKG_VERSION"), DESCRIPTION, interfaces)
+}
+
+/// Mounts the document and the page.
+pub(crate) fn configure(config: &mut web::ServiceConfig) {
+    let text = document().to_string();
+    let serve = move || {
+        let text = text.clone();
+        async move { HttpResponse::Ok().content_type("application/json").body(text) }
+    };
+    let policy = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
+                  frame-ancestors 'none'";
+    let headers = DefaultHeaders::new().add((CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy)));
+    config.route(DOCUMENT, web::get().to(serve)).service(
+        web::scope("/api/v1/docs")
+            .wrap(headers)
+            .service(SwaggerUi::new("/{_:.*}").config(Config::from(DOCUMENT))),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where the document is kept for readers of the repository.
+    const KEPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi/openapi.json");
+
+    fn operations(document: &Value) -> Vec<(String, &Value)> {
+        let paths = document["paths"].as_object().unwrap();
+        let all = paths.iter().flat_map(|(path, item)| {
+            let methods = item.as_object().unwrap();
+            methods.iter().map(move |(method, operation)| (format!("{method} {path}"), operation))
+        });
+        all.collect()
+    }
+
+    /// `parlance openapi > docs/openapi/openapi.json` brings it up to date.
+    #[test]
+    fn the_document_that_is_kept_is_the_one_that_is_served() {
+        let kept: Value = serde_json::from_str(&std::fs::read_to_string(KEPT).unwrap()).unwrap();
+        assert_eq!(kept, document(), "docs/openapi/openapi.json is out of date: run `just openapi`");
+    }
+
+    #[test]
+    fn every_operation_is_described_once() {
+        let document = document();
+        let mut ids = std::collections::BTreeSet::new();
+        for (name, operation) in operations(&document) {
+            let id = operation["operationId"].as_str().unwrap();
+            assert!(ids.insert(id.to_owned()), "{name}: {id} is the id of another operation");
+            assert!(!operation["summary"].as_str().unwrap().is_empty(), "{name} says nothing");
+            let body = &operation["requestBody"]["content"]["application/json"]["schema"];
+            assert!(
+                !operation["requestBody"].is_object() || body.is_object(),
+                "{name}: its body is not described"
+            );
+            let answers = operation["responses"].as_object().unwrap();
+            assert!(answers.keys().any(|status| status.starts_with('2')), "{name} never succeeds");
+        }
+        assert!(ids.len() > 80, "{}", ids.len());
+    }
+
+    /// What is referred to is there.
+    #[test]
+    fn every_reference_leads_somewhere() {
+        fn references(value: &Value, found: &mut Vec<String>) {
+            match value {
+                Value::Object(members) => {
+                    if let Some(Value::String(target)) = members.get("$ref") {
+                        found.push(target.clone());
+                    }
+                    members.values().for_each(|member| references(member, found));
+                }
+                Value::Array(items) => items.iter().for_each(|item| references(item, found)),
+                _ => {}
+            }
+        }
+        let document = document();
+        let mut found = Vec::new();
+        references(&document, &mut found);
+        assert!(found.len() > 100);
+        for target in found {
+            let pointer = target.strip_prefix('#').unwrap();
+            assert!(document.pointer(pointer).is_some(), "{target}");
+        }
+    }
+}
