@@ -7,12 +7,13 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Bool, Nullable, Text};
 use diesel::sqlite::SqliteConnection;
 use domain::chat::{ChatDetails, RoomAgent, RosterHead, SHOWN_PARTICIPANTS, Standing, WorkStatus};
+use domain::delivery::SHOWN_ATTEMPTS;
 use domain::id::{ChatId, UserId};
 use domain::message::Message;
 
 use super::row::{ParticipantRow, StandingRow};
 use crate::error::Fault;
-use crate::message::load::{MessageRow, Records, messages_on};
+use crate::message::load::{ATTEMPT_BYTES, MessageRow, RECORD_BYTES, Records, messages_on};
 use crate::row;
 use crate::schema::{chats, messages};
 
@@ -186,15 +187,17 @@ struct WeightRow {
     number: i64,
 }
 
-/// How many bytes the newest message of each room holds. The lengths stand at the head of a row,
-/// so no content is read for it.
+/// About how many bytes the newest message of each room holds, with what became of it. Lengths
+/// stand at the head of a row, so no content is read for it.
 pub(super) fn newest_weights_on(
     connection: &mut SqliteConnection,
     rooms: &[ChatId],
 ) -> Result<HashMap<ChatId, usize>, Fault> {
     let rows = diesel::sql_query(format!(
         "SELECT messages.chat_id, octet_length(messages.content) + octet_length(messages.mentions) \
-         + coalesce(octet_length(messages.metadata), 0) AS number \
+         + coalesce(octet_length(messages.metadata), 0) \
+         + coalesce((SELECT sum({RECORD_BYTES} + min(current_attempt, {SHOWN_ATTEMPTS}) * {ATTEMPT_BYTES}) \
+                     FROM deliveries WHERE deliveries.message_id = messages.id), 0) AS number \
          FROM chats CROSS JOIN messages \
          ON messages.chat_id = chats.id AND messages.sequence = chats.last_sequence \
          WHERE chats.id IN ({})",

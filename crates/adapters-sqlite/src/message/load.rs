@@ -54,8 +54,8 @@ pub(crate) fn position(message: &Message) -> Position {
 /// Bytes of a message, of a delivery record and of a shown attempt in an answer, content aside;
 /// attempts are shown twice, with their errors.
 const MESSAGE_BYTES: usize = 500;
-const RECORD_BYTES: usize = 200;
-const ATTEMPT_BYTES: usize = 2 * (160 + SHOWN_ERROR_BYTES);
+pub(crate) const RECORD_BYTES: usize = 200;
+pub(crate) const ATTEMPT_BYTES: usize = 2 * (160 + SHOWN_ERROR_BYTES);
 
 /// The messages of a room at these places, in the order of `places`, which is the room's own or
 /// its reverse. Messages at the end that would weigh more than `budget` are not read; tells
@@ -123,11 +123,21 @@ pub(crate) fn messages_on(
     with_attempts_on(connection, rows, found, records)
 }
 
+/// How long a text is as JSON, where a control character takes six bytes.
+fn json_bytes(text: &str) -> usize {
+    let more = |byte: u8| match byte {
+        b'"' | b'\\' => 1,
+        0..0x20 => 5,
+        _ => 0,
+    };
+    text.len() + text.bytes().map(more).sum::<usize>()
+}
+
 impl MessageRow {
     /// About how many bytes of an answer it takes. Mentions show handles twice.
     fn weight(&self) -> usize {
         let metadata = self.metadata.as_ref().map_or(0, String::len);
-        MESSAGE_BYTES + self.content.len() + 2 * self.mentions.len() + metadata
+        MESSAGE_BYTES + json_bytes(&self.content) + 2 * self.mentions.len() + metadata
     }
 
     pub(crate) fn into_message(self, deliveries: Vec<Delivery>) -> Result<Message, Fault> {
@@ -357,4 +367,50 @@ fn stored_mentions(column: &str) -> Result<Vec<Mention>, Fault> {
         })
     });
     stored.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_weigh_what_they_take_as_json() {
+        for text in ["", "plain", "ä\u{1F600}", "\"quoted\" \\ back", "\u{1}\u{1f}"] {
+            assert_eq!(json_bytes(text) + 2, serde_json::to_string(text).unwrap().len(), "{text:?}");
+        }
+        assert!(json_bytes("a\nb\tc") >= serde_json::to_string("a\nb\tc").unwrap().len() - 2);
+    }
+
+    #[test]
+    fn a_record_weighs_by_the_attempts_that_are_shown() {
+        let record = |current_attempt| DeliveryRow {
+            message_id: Vec::new(),
+            agent_id: Vec::new(),
+            addressed: true,
+            status: "new".to_owned(),
+            current_attempt,
+            delivered_at: None,
+            processed_at: None,
+        };
+        assert_eq!(record(0).weight(), RECORD_BYTES);
+        assert_eq!(record(3).weight(), RECORD_BYTES + 3 * ATTEMPT_BYTES);
+        assert_eq!(record(1_000_000).weight(), RECORD_BYTES + 50 * ATTEMPT_BYTES);
+    }
+
+    #[test]
+    fn errors_are_cut_between_characters() {
+        let shown = |text: &str| {
+            let bytes = text.as_bytes();
+            shown_error(bytes[..bytes.len().min(SHOWN_ERROR_BYTES + 1)].to_vec())
+        };
+        assert_eq!(shown("short"), "short");
+        let full = "x".repeat(SHOWN_ERROR_BYTES);
+        assert_eq!(shown(&full), full);
+        assert_eq!(shown(&format!("{full}y")), format!("{full}…"));
+        let emoji = "\u{1F600}".repeat(SHOWN_ERROR_BYTES);
+        assert_eq!(
+            shown(&format!("a{emoji}")),
+            format!("a{}…", "\u{1F600}".repeat((SHOWN_ERROR_BYTES - 1) / 4))
+        );
+    }
 }
