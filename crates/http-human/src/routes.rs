@@ -69,7 +69,7 @@ fn account_endpoints() -> Vec<Endpoint> {
             .body::<account::UpdateProfileBody>()
             .answers::<ProfileView<'_>>(200),
         get("/agents", account::list_agents)
-            .named("listAgents", "The caller's agents, newest first")
+            .named("listAgents", "The caller's agents, narrowed and sorted")
             .query::<account::ListAgentsQuery>()
             .lists::<AgentView<'_>, account::ListAgentsMetadata>(),
         post("/agents", account::create_agent)
@@ -142,9 +142,12 @@ fn room_endpoints() -> Vec<Endpoint> {
             .named("removeParticipant", "Removes somebody from a chat, or leaves it")
             .answers::<ParticipantView<'_>>(200),
         get("/chats/{chat_id}/messages", message::list)
-            .named("listMessages", "Everything that was said in a chat, newest first")
+            .named(
+                "listMessages",
+                "Everything that was said in a chat, newest first; or what lies around a message",
+            )
             .query::<message::ListMessagesQuery>()
-            .lists::<MessageView<'_>, PageMetadata>(),
+            .lists::<MessageView<'_>, message::HistoryMetadata>(),
         post("/chats/{chat_id}/messages", message::send)
             .named("sendMessage", "Says something in a chat; whoever is mentioned gets it")
             .body::<SendMessageBody>()

@@ -17,6 +17,7 @@ use http_wire::strict_json::Told;
 use http_wire::view::MessageView;
 use serde::Serialize;
 use serde_json::json;
+use utoipa::ToSchema;
 
 use crate::DEFAULT_ROWS;
 
@@ -100,8 +101,8 @@ pub(crate) async fn list(
     if !query.anchors.is_empty() {
         let (anchor, limit) = query.anchor()?;
         let found = messages.surroundings(caller, path.chat, anchor, kinds, limit).await?;
-        let (has_older, has_newer) = (found.has_older, found.has_newer);
-        let metadata = AnchoredMetadata { page: PageMetadata::anchored(limit), has_older, has_newer };
+        let (has_older, has_newer) = (Some(found.has_older), Some(found.has_newer));
+        let metadata = HistoryMetadata { page: PageMetadata::anchored(limit), has_older, has_newer };
         return Ok(List::ok(found.rows.iter().map(MessageView::for_user), metadata));
     }
     // Since when, the position in a cursor tells by itself.
@@ -113,15 +114,19 @@ pub(crate) async fn list(
     let window = query.page.window(scope, DEFAULT_ROWS)?;
     let page = messages.history(caller, path.chat, query.filter, window.request).await?;
     window.whole(&page)?;
-    Ok(window.mark(List::ok(page.rows.iter().map(MessageView::for_user), window.metadata(&page))))
+    let metadata = HistoryMetadata { page: window.metadata(&page), has_older: None, has_newer: None };
+    Ok(window.mark(List::ok(page.rows.iter().map(MessageView::for_user), metadata)))
 }
 
-#[derive(Serialize)]
-struct AnchoredMetadata {
+/// The two are there for whoever named an anchor, and go on from the first or last row.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct HistoryMetadata {
     #[serde(flatten)]
     page: PageMetadata,
-    has_older: bool,
-    has_newer: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    has_older: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    has_newer: Option<bool>,
 }
 
 impl ListMessagesQuery {

@@ -3,5 +3,5 @@
 mod list;
 mod send;
 
-pub(crate) use list::{ListMessagesQuery, list};
+pub(crate) use list::{HistoryMetadata, ListMessagesQuery, list};
 pub(crate) use send::send;
