@@ -94,3 +94,24 @@ async fn wrong_cursors_are_refused() {
         assert_eq!(answer.refusal(), (422, "validation_error", vec!["/cursor"]), "{path}");
     }
 }
+
+/// By cursor a heavy page ends early; by number, where rows would be hidden, it is refused.
+#[actix_web::test]
+async fn heavy_messages_are_read_in_light_pages() {
+    let api = Api::new().await;
+    let chat = api.room().await;
+    let large = "x".repeat(500_000);
+    for _ in 0..20 {
+        api.tell(api.helper.caller, chat, &api.scout, &large).await;
+    }
+    for list in ["context", "messages"] {
+        let path = format!("/chats/{chat}/{list}");
+        let refused = api.get(&api.scout, &format!("{path}?page_size=20")).await;
+        assert_eq!(refused.refusal(), (422, "validation_error", vec!["/page_size"]), "{list}");
+        let first = api.get(&api.scout, &format!("{path}?limit=100")).await;
+        assert!(first.body.to_string().len() < 9 * 1024 * 1024, "{list}");
+        let cursor = first.body["metadata"]["next_cursor"].as_str().unwrap();
+        let rest = api.get(&api.scout, &format!("{path}?limit=100&cursor={cursor}")).await;
+        assert_eq!(first.column("id").len() + rest.column("id").len(), 20, "{list}");
+    }
+}
