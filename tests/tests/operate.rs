@@ -280,3 +280,17 @@ async fn a_start_on_a_full_disk_says_so() {
     let output = run(&[], &[("PARLANCE_DATA_DIR", data), ("PARLANCE_LISTEN", "127.0.0.1:0")], &disk.0);
     assert!(one_line(&output).contains("full"), "{output:?}");
 }
+
+#[tokio::test]
+async fn the_version_is_told_to_everybody_with_all_that_old_clients_read() {
+    let server = Server::start().await;
+    for path in ["/version", "/api/version"] {
+        let address = format!("http://{}{path}", server.address());
+        let answer = reqwest::get(address).await.unwrap();
+        assert_eq!(answer.status().as_u16(), 200);
+        let body: serde_json::Value = answer.json().await.unwrap();
+        for member in ["version", "commit", "built_at"] {
+            assert!(body[member].as_str().is_some_and(|text| !text.is_empty()), "{member} of {body}");
+        }
+    }
+}

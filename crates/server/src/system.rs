@@ -61,15 +61,32 @@ fn credential_endpoints() -> Vec<Endpoint> {
     ]
 }
 
-/// The program.
+/// The program. Old clients do not read a version without its last two members (`rest` 7).
 #[derive(Serialize, ToSchema)]
 struct ProgramView {
     name: &'static str,
     version: &'static str,
     api_version: &'static str,
+    /// What `PARLANCE_COMMIT` was when the program was built.
+    commit: &'static str,
+    /// What `PARLANCE_BUILT_AT` was when the program was built.
+    built_at: &'static str,
 }
 
-const PROGRAM: ProgramView = ProgramView { name: "parlance", version: VERSION, api_version: API_VERSION };
+const PROGRAM: ProgramView = ProgramView {
+    name: "parlance",
+    version: VERSION,
+    api_version: API_VERSION,
+    commit: known(option_env!("PARLANCE_COMMIT")),
+    built_at: known(option_env!("PARLANCE_BUILT_AT")),
+};
+
+const fn known(told: Option<&'static str>) -> &'static str {
+    match told {
+        Some(told) => told,
+        None => "unknown",
+    }
+}
 
 async fn root() -> HttpResponse {
     HttpResponse::Ok().json(PROGRAM)
