@@ -13,6 +13,7 @@ mod first_answer;
 mod message;
 mod open;
 mod peer;
+mod plan;
 #[cfg(test)]
 mod plans;
 mod reader;

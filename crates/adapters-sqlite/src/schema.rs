@@ -5,6 +5,7 @@ diesel::table! {
         id -> Binary,
         name -> Text,
         created_at -> BigInt,
+        plan -> Text,
     }
 }
 
@@ -66,6 +67,7 @@ diesel::table! {
         updated_at -> BigInt,
         last_message_at -> Nullable<BigInt>,
         deleted_at -> Nullable<BigInt>,
+        organization_id -> Nullable<Binary>,
     }
 }
 
@@ -173,10 +175,23 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    plans (name) {
+        name -> Text,
+        agents -> Nullable<BigInt>,
+        chats -> Nullable<BigInt>,
+        participants -> Nullable<BigInt>,
+        messages -> Nullable<BigInt>,
+        human_interface -> Bool,
+        memories -> Bool,
+    }
+}
+
 diesel::joinable!(agents -> users (owner_id));
 diesel::joinable!(participants -> chats (chat_id));
 diesel::allow_tables_to_appear_in_same_query!(
     organizations,
+    plans,
     users,
     agents,
     api_keys,

@@ -8,8 +8,9 @@ use adapters_sqlite::Location;
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
-use domain::account::{KeyDigest, NewKey, NewUser, PersonName, User, UserHandle, UserRole};
+use domain::account::{KeyDigest, Membership, NewKey, NewUser, PersonName, User, UserHandle, UserRole};
 use domain::id::{ApiKeyId, OrganizationId, UserId};
+use domain::plan::PlanName;
 use domain::time::Timestamp;
 use testkit::{NOON, Stores};
 use uuid::Uuid;
@@ -110,7 +111,13 @@ async fn make_user(stores: &Stores, number: u32) -> UserId {
         updated_at: now,
     };
     let key = NewKey { id: ApiKeyId::new(uuid), digest: KeyDigest::new(digest) };
-    stores.accounts.create_user(NewUser { user, key }).await.unwrap().unwrap().id
+    stores
+        .accounts
+        .create_user(NewUser { user, key, membership: Membership::Own, plan: PlanName::enterprise() })
+        .await
+        .unwrap()
+        .unwrap()
+        .id
 }
 
 /// How many of `users` the next process would find if this one were killed now: it opens the

@@ -4,6 +4,7 @@
 //! Areas:
 //!
 //! - [`account`]: users, agents, their handles and API keys;
+//! - [`plan`]: what an organization may use;
 //! - [`peer`]: whom a caller can find and may bring into rooms;
 //! - [`chat`]: rooms, participants, roles, who may add and remove whom;
 //! - [`contact`]: who is linked with whom, and the requests that lead there;
@@ -30,6 +31,7 @@ pub mod idempotency;
 pub mod message;
 pub mod page;
 pub mod peer;
+pub mod plan;
 pub mod ports;
 pub mod store;
 pub mod text;

@@ -79,8 +79,8 @@ async fn a_key_acts_as_itself_and_as_its_owners_agents() {
     let world = World::new();
     let (ann, bot) = ann_and_bot(&world).await;
     let ben = world.user("ben").await;
-    assert_eq!(world.accounts.authenticate(&ann.key).await.unwrap(), ann.caller.into());
-    assert_eq!(world.accounts.authenticate(&bot.key).await.unwrap(), bot.caller.into());
+    assert_eq!(world.accounts.authenticate(&ann.key).await.unwrap().caller, ann.caller.into());
+    assert_eq!(world.accounts.authenticate(&bot.key).await.unwrap().caller, bot.caller.into());
     assert!(matches!(world.accounts.authenticate("thnv_u_x").await, Err(AuthenticateError::Unauthorized)));
     for (caller, granted) in
         [(ann.caller.into(), true), (Caller::from(bot.caller), true), (ben.caller.into(), false)]
@@ -106,7 +106,7 @@ async fn a_token_stands_for_its_user_until_it_expires() {
         (issued.user.id, issued.claims.expires_at),
         (ann.id, world.clock.now().plus(Duration::from_secs(60)))
     );
-    assert_eq!(world.tokens.authenticate(&issued.token).await.unwrap(), ann.caller);
+    assert_eq!(world.tokens.authenticate(&issued.token).await.unwrap().caller, ann.caller.into());
     world.clock.advance(Duration::from_secs(120));
     let expired = world.tokens.authenticate(&issued.token).await;
     assert!(matches!(expired, Err(AuthenticateError::Unauthorized)), "{expired:?}");

@@ -44,6 +44,59 @@ pub enum Command {
         #[command(subcommand)]
         command: AgentCommand,
     },
+    /// See what organizations may use, and change it.
+    Plan {
+        /// What to do.
+        #[command(subcommand)]
+        command: PlanCommand,
+    },
+    /// See the organizations.
+    Org {
+        /// What to do.
+        #[command(subcommand)]
+        command: OrgCommand,
+    },
+}
+
+/// What to do with plans.
+#[derive(Subcommand, Debug)]
+pub enum PlanCommand {
+    /// All plans with their limits. The server takes them up from its configuration when it starts.
+    List(ListArguments),
+    /// Give an organization a plan. It holds from the next request on, also of a running server.
+    Set(SetPlanArguments),
+}
+
+/// What to do with organizations.
+#[derive(Subcommand, Debug)]
+pub enum OrgCommand {
+    /// All organizations with their plans.
+    List(ListArguments),
+}
+
+/// How to list.
+#[derive(Args, Debug)]
+pub struct ListArguments {
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Whose plan, and which.
+#[derive(Args, Debug)]
+#[command(group(clap::ArgGroup::new("whose").required(true)))]
+pub struct SetPlanArguments {
+    /// Name of the plan.
+    pub plan: String,
+    /// The organization of this name.
+    #[arg(long, group = "whose", value_name = "NAME")]
+    pub org: Option<String>,
+    /// The organization of the user with this handle.
+    #[arg(long, group = "whose", value_name = "HANDLE")]
+    pub user: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// What to do with agents.
@@ -92,6 +145,12 @@ pub struct CreateUserArguments {
     /// Full name.
     #[arg(long)]
     pub name: String,
+    /// Name of the organization to belong to; made if there is none [default: one of its own].
+    #[arg(long)]
+    pub org: Option<String>,
+    /// Plan of the organization, if it is made [default: the default plan].
+    #[arg(long)]
+    pub plan: Option<String>,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,

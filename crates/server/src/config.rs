@@ -3,16 +3,19 @@
 //! [`Settings`] is what may be written (all optional, the same for flags, variables and the
 //! file); [`Config`] is what the server runs with.
 
+use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use adapters_sqlite::Location;
 use clap::{Args, ValueEnum};
+use domain::plan::{Plan, PlanName};
 use http_wire::limit::RateLimitConfig;
 use serde::Deserialize;
 
 use crate::failure::Failure;
+use crate::plans::{self, PlanSettings};
 use crate::rates::RateSettings;
 
 /// The file that is read when no other is named; it need not exist.
@@ -59,6 +62,14 @@ pub struct Settings {
     #[arg(long, env = "PARLANCE_CONTACT_REQUEST_DAYS", global = true, value_name = "DAYS")]
     pub contact_request_days: Option<u32>,
 
+    /// Plan of organizations that are made without one [default: enterprise].
+    #[arg(long, env = "PARLANCE_DEFAULT_PLAN", global = true, value_name = "PLAN")]
+    pub default_plan: Option<String>,
+
+    /// Plans beside `enterprise`, by name; in the file only.
+    #[arg(skip)]
+    pub plans: BTreeMap<String, PlanSettings>,
+
     /// How often somebody may ask.
     #[command(flatten)]
     #[serde(flatten)]
@@ -93,6 +104,10 @@ pub struct Config {
     pub socket_queue_bytes: usize,
     /// How many days a contact request waits for its answer; 0 is for ever.
     pub contact_request_days: u32,
+    /// Plan of organizations that are made without one.
+    pub default_plan: PlanName,
+    /// Plans beside the one that is always there.
+    pub plans: Vec<Plan>,
     /// How often somebody may ask.
     pub rates: RateLimitConfig,
 }
@@ -142,6 +157,7 @@ impl Config {
             faults.push("socket_queue_bytes: must be at least 65536".to_owned());
         }
         let rates = settings.rates.check(&mut faults);
+        let (default_plan, plans) = plans::check(settings.default_plan, settings.plans, &mut faults);
         let log = settings.log.unwrap_or_else(|| "info".to_owned());
         if let Err(fault) = log.parse::<tracing_subscriber::filter::Targets>() {
             faults.push(format!("log: '{log}' is not a filter ({fault})"));
@@ -157,6 +173,8 @@ impl Config {
             socket_idle_timeout: Duration::from_millis(idle_ms),
             socket_queue_bytes,
             contact_request_days: settings.contact_request_days.unwrap_or(30),
+            default_plan,
+            plans,
             rates,
         })
     }
@@ -175,6 +193,8 @@ impl Settings {
             socket_idle_timeout_ms: self.socket_idle_timeout_ms.or(lower.socket_idle_timeout_ms),
             socket_queue_bytes: self.socket_queue_bytes.or(lower.socket_queue_bytes),
             contact_request_days: self.contact_request_days.or(lower.contact_request_days),
+            default_plan: self.default_plan.or(lower.default_plan),
+            plans: if self.plans.is_empty() { lower.plans } else { self.plans },
             rates: self.rates.over(lower.rates),
         }
     }

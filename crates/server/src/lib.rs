@@ -12,6 +12,8 @@ mod failure;
 mod health;
 mod lock;
 mod openapi;
+mod plan;
+pub mod plans;
 mod ports;
 pub mod rates;
 mod serve;
@@ -26,7 +28,7 @@ mod wiring;
 
 pub use failure::Failure;
 
-use cli::{AgentCommand, Cli, Command, TokenCommand, UserCommand};
+use cli::{AgentCommand, Cli, Command, OrgCommand, PlanCommand, TokenCommand, UserCommand};
 
 /// Runs one command to its end.
 ///
@@ -51,6 +53,15 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         }
         Command::Token { command: TokenCommand::RotateKeys(arguments) } => {
             token::rotate_keys(&config, &arguments)
+        }
+        Command::Plan { command: PlanCommand::List(arguments) } => {
+            runtime.block_on(plan::list(&config, arguments))
+        }
+        Command::Plan { command: PlanCommand::Set(arguments) } => {
+            runtime.block_on(plan::set(&config, arguments))
+        }
+        Command::Org { command: OrgCommand::List(arguments) } => {
+            runtime.block_on(plan::organizations(&config, arguments))
         }
         Command::Agent { command: AgentCommand::Set(arguments) } => {
             runtime.block_on(agent::set(&config, arguments))

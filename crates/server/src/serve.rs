@@ -44,10 +44,24 @@ pub(crate) async fn serve(config: Config) -> Result<(), Failure> {
         Location::Memory => None,
     };
     let store = wiring::open_store(&config)?;
+    take_up_plans(&config, &store).await?;
     let wiring = Wiring::new(&config, store)?;
     let outcome = run(&config, &wiring).await;
     wiring.store.close();
     outcome
+}
+
+/// Makes the configured plans those of the store.
+async fn take_up_plans(config: &Config, store: &Arc<SqliteStore>) -> Result<(), Failure> {
+    let left = wiring::plans(store.clone()).configure(config.plans.clone()).await;
+    let left = left.map_err(|cause| Failure::new("cannot take up the plans", cause))?;
+    for plan in left {
+        tracing::warn!(
+            plan = plan.as_str(),
+            "a plan that is not configured any more is in use; it goes on as it was"
+        );
+    }
+    Ok(())
 }
 
 async fn run(config: &Config, wiring: &Wiring) -> Result<(), Failure> {
@@ -57,7 +71,7 @@ async fn run(config: &Config, wiring: &Wiring) -> Result<(), Failure> {
 
     let readiness = web::Data::new(Readiness::new(wiring.store.clone()));
     let server = bind(config, wiring.clone(), readiness.clone())?;
-    welcome::greet(&wiring.accounts, &config.listen).await?;
+    welcome::greet(&wiring.accounts, config).await?;
     let handle = server.handle();
     let mut server = tokio::spawn(server);
     let sweeper = tokio::spawn(sweep_activity(wiring.activity.clone()));

@@ -2,7 +2,8 @@
 
 use std::io::Write;
 
-use domain::account::{CreateUser, CreatedUser, UserHandle, parse_email, parse_person_name};
+use domain::account::{CreateUser, CreatedUser, Membership, UserHandle, parse_email, parse_person_name};
+use domain::plan::{OrganizationName, PlanName};
 use domain::text::TextFault;
 use serde_json::json;
 
@@ -18,6 +19,16 @@ pub(crate) async fn create(config: &Config, arguments: CreateUserArguments) -> R
         handle: UserHandle::new(&arguments.handle).map_err(|fault| wrong("handle", fault))?,
         email: parse_email(&arguments.email).map_err(|fault| wrong("email", fault))?,
         name: parse_person_name(&arguments.name).map_err(|fault| wrong("name", fault))?,
+        membership: match &arguments.org {
+            None => Membership::Own,
+            Some(name) => {
+                Membership::Named(OrganizationName::new(name).map_err(|fault| wrong("org", fault))?)
+            }
+        },
+        plan: match &arguments.plan {
+            None => config.default_plan.clone(),
+            Some(name) => PlanName::new(name).map_err(|fault| wrong("plan", fault))?,
+        },
     };
     let store = wiring::open_store(config)?;
     let created = wiring::accounts(store.clone()).create_user(command).await;
@@ -38,6 +49,7 @@ fn as_json(created: &CreatedUser) -> String {
         "user": {
             "id": user.id.to_string(),
             "handle": user.handle.as_str(),
+            "organization_id": user.organization.to_string(),
             "email": user.email,
             "first_name": user.name.first,
             "last_name": user.name.last,

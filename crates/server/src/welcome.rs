@@ -2,17 +2,21 @@
 
 use std::io::Write;
 
-use domain::account::{AccountService, CreateUser, UserHandle, parse_email, parse_person_name};
+use domain::account::{AccountService, CreateUser, Membership, UserHandle, parse_email, parse_person_name};
 
+use crate::config::Config;
 use crate::failure::Failure;
 
 /// Creates the first user if the store has none, and prints its key, once.
-pub(crate) async fn greet(accounts: &AccountService, listen: &str) -> Result<(), Failure> {
+pub(crate) async fn greet(accounts: &AccountService, config: &Config) -> Result<(), Failure> {
+    let listen = config.listen.as_str();
     let unusable = |fault| Failure::new("cannot name the first user", fault);
     let command = CreateUser {
         handle: UserHandle::new("admin").map_err(unusable)?,
         email: parse_email("admin@localhost").map_err(unusable)?,
         name: parse_person_name("Admin").map_err(unusable)?,
+        membership: Membership::Own,
+        plan: config.default_plan.clone(),
     };
     let created = accounts.create_first_user(command).await;
     let created = created.map_err(|cause| Failure::new("cannot create the first user", cause))?;

@@ -10,6 +10,7 @@ use domain::contact::{ContactService, RequestLifetime};
 use domain::delivery::DeliveryService;
 use domain::message::MessageService;
 use domain::peer::PeerService;
+use domain::plan::PlanService;
 use domain::ports::{Clock, EventPublisher, IdGenerator, KeyMint, TokenMint};
 use http_wire::limit::RateLimits;
 use ws_gateway::{Hub, HubConfig};
@@ -59,6 +60,11 @@ pub(crate) fn token_mint(config: &Config) -> Result<Arc<dyn TokenMint>, Failure>
 /// The use cases on tokens alone, for commands.
 pub(crate) fn tokens(store: Arc<SqliteStore>, mint: Arc<dyn TokenMint>) -> TokenService {
     TokenService::new(store, Arc::new(SystemClock), mint)
+}
+
+/// The use cases on plans.
+pub(crate) fn plans(store: Arc<SqliteStore>) -> PlanService {
+    PlanService::new(store)
 }
 
 impl Wiring {

@@ -13,6 +13,7 @@ pub mod effects;
 pub mod history;
 pub mod messages;
 pub mod peers;
+pub mod plans;
 pub mod rooms;
 
 /// Expands to one `#[tokio::test]` for every case of the contract.
@@ -29,8 +30,14 @@ macro_rules! contract_tests {
             the_rooms_of_a_deleted_agent_pass_on, work_is_erased_little_by_little,
             the_operator_marks_agents, a_profile_is_changed_in_parts,
         }
+        $crate::contract_tests! { @area $make, plans:
+            exactly_as_many_agents_as_the_plan_allows, exactly_as_many_rooms_as_the_plan_allows,
+            exactly_as_many_participants_as_the_plan_allows, exactly_as_many_messages_as_the_plan_allows,
+            plans_are_taken_up_and_kept_while_in_use, organizations_are_named_once,
+        }
         $crate::contract_tests! { @area $make, peers:
             peers_are_whom_one_may_add, pages_of_peers_have_totals, rooms_are_left_out, the_directory_is_for_all,
+            colleagues_and_what_they_share_are_peers,
         }
         $crate::contract_tests! { @area $make, chats:
             rooms_are_listed_newest_first_without_those_left_or_deleted, rosters_are_for_participants,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use adapters_sqlite::{Location, SqliteStore};
 use domain::account::{
     AccountRepository, AccountService, AgentDescription, AgentMarks, AgentName, CreateUser, IssueToken,
-    MAX_TOKEN_LIFETIME, RegisterAgent, TokenService, UserHandle, parse_email, parse_person_name,
+    MAX_TOKEN_LIFETIME, Membership, RegisterAgent, TokenService, UserHandle, parse_email, parse_person_name,
 };
 use domain::activity::ActivityService;
 use domain::caller::{AgentCaller, Caller, UserCaller};
@@ -19,6 +19,7 @@ use domain::message::{
     SentMessage,
 };
 use domain::peer::{PeerRepository, PeerService};
+use domain::plan::{OrganizationName, Plan, PlanName, PlanRepository, PlanService};
 use domain::ports::{Clock, EventPublisher, IdGenerator, KeyMint};
 use domain::time::Timestamp;
 use uuid::Uuid;
@@ -52,6 +53,8 @@ pub struct World {
     pub activity: Arc<ActivityService>,
     /// Peers and the directory.
     pub peers: Arc<PeerService>,
+    /// Plans and organizations.
+    pub plans: Arc<PlanService>,
     /// Contacts and contact requests.
     pub contacts: Arc<ContactService>,
 }
@@ -73,6 +76,8 @@ pub struct Stores {
     pub answers: Arc<dyn FirstAnswerRepository>,
     /// Contacts and contact requests.
     pub contacts: Arc<dyn ContactRepository>,
+    /// Plans and organizations.
+    pub plans: Arc<dyn PlanRepository>,
     /// Closes the store, so that it answers as unavailable from then on.
     pub close: Arc<dyn Fn() + Send + Sync>,
 }
@@ -86,6 +91,7 @@ impl Stores {
             + MessageRepository
             + DeliveryRepository
             + PeerRepository
+            + PlanRepository
             + FirstAnswerRepository
             + ContactRepository
             + 'static,
@@ -97,6 +103,7 @@ impl Stores {
             messages: store.clone(),
             deliveries: store.clone(),
             peers: store.clone(),
+            plans: store.clone(),
             answers: store.clone(),
             contacts: store.clone(),
             close: Arc::new(move || close(&closing)),
@@ -169,6 +176,7 @@ impl World {
         Self {
             clock: fixed,
             publisher,
+            plans: Arc::new(PlanService::new(stores.plans.clone())),
             peers: Arc::new(PeerService::new(peers, presence.clone())),
             contacts: Arc::new(ContactService::new(
                 contacts,
@@ -205,12 +213,31 @@ impl World {
         }
     }
 
-    /// A new user with this handle.
+    /// A new user with this handle, in an organization of its own.
     pub async fn user(&self, handle: &str) -> TestUser {
+        self.user_of(handle, Membership::Own, PlanName::enterprise()).await
+    }
+
+    /// A new user with this handle in the organization of this name.
+    pub async fn colleague(&self, handle: &str, organization: &str) -> TestUser {
+        let membership = Membership::Named(OrganizationName::new(organization).unwrap());
+        self.user_of(handle, membership, PlanName::enterprise()).await
+    }
+
+    /// A new user in an organization of its own that has this plan.
+    pub async fn user_with_plan(&self, handle: &str, plan: Plan) -> TestUser {
+        let name = plan.name.clone();
+        self.plans.configure(vec![plan]).await.unwrap();
+        self.user_of(handle, Membership::Own, name).await
+    }
+
+    async fn user_of(&self, handle: &str, membership: Membership, plan: PlanName) -> TestUser {
         let command = CreateUser {
             handle: UserHandle::new(handle).unwrap(),
             email: parse_email(&format!("{handle}@example.org")).unwrap(),
             name: parse_person_name(&format!("{handle} Example")).unwrap(),
+            membership,
+            plan,
         };
         let created = self.accounts.create_user(command).await.unwrap();
         TestUser {

@@ -4,7 +4,7 @@
 use actix_web::body::BodyStream;
 use actix_web::web::{Data, Payload, Query};
 use actix_web::{Error, FromRequest, HttpRequest, HttpResponse};
-use domain::account::AuthenticateError;
+use domain::account::{AuthenticateError, Authenticated};
 use domain::caller::Caller;
 use domain::id::AgentId;
 use http_wire::auth::Credential;
@@ -144,14 +144,18 @@ async fn identify(
     credential: Credential<'_>,
     agent: Option<AgentId>,
 ) -> Result<Caller, AuthenticateError> {
-    let caller = match credential {
+    let Authenticated { caller, permits } = match credential {
         Credential::Key(key) if key.len() <= MAX_KEY_BYTES => context.accounts.authenticate(key).await?,
         Credential::Token(token) if token.len() <= MAX_TOKEN_BYTES => {
-            context.tokens.authenticate(token).await?.into()
+            context.tokens.authenticate(token).await?
         }
         Credential::Key(_) | Credential::Token(_) => return Err(AuthenticateError::Unauthorized),
     };
     match agent {
+        // A human listens as one calls: if the plan allows it.
+        None if matches!(caller, Caller::User(_)) && !permits.human_interface => {
+            Err(AuthenticateError::Unauthorized)
+        }
         None => Ok(caller),
         Some(agent) => context.accounts.act_as(caller, agent).await.map(Caller::Agent),
     }

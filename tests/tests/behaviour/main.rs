@@ -5,6 +5,7 @@ mod contacts;
 mod identity;
 mod limits;
 mod messages;
+mod plans;
 mod processing;
 mod rooms;
 

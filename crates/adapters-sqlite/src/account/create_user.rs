@@ -3,10 +3,12 @@
 use diesel::dsl::{exists, select};
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
-use domain::account::{CreateUserRefused, NewUser, User};
+use domain::account::{CreateUserRefused, Membership, NewUser, User};
+use domain::id::OrganizationId;
 
 use super::row::UserRow;
 use crate::error::Fault;
+use crate::plan::assign::{free_name_on, organization_named_on, plan_exists_on};
 use crate::row;
 use crate::schema::{api_keys, organizations, users};
 
@@ -23,8 +25,10 @@ pub(super) fn create_user_on(
     if select(exists(email)).get_result(connection)? {
         return Ok(Err(CreateUserRefused::EmailTaken));
     }
-    insert_on(connection, new)?;
-    Ok(Ok(user.clone()))
+    if !plan_exists_on(connection, &new.plan)? {
+        return Ok(Err(CreateUserRefused::NoSuchPlan));
+    }
+    insert_on(connection, new).map(Ok)
 }
 
 /// The store already has a user.
@@ -37,28 +41,40 @@ pub(super) fn create_first_user_on(
     if select(exists(users::table.select(users::id))).get_result(connection)? {
         return Ok(Err(NotEmpty));
     }
-    insert_on(connection, new)?;
-    Ok(Ok(new.user.clone()))
+    insert_on(connection, new).map(Ok)
 }
 
-fn insert_on(connection: &mut SqliteConnection, new: &NewUser) -> Result<(), Fault> {
-    let user = &new.user;
-    let created_at = user.created_at.micros();
-    diesel::insert_into(organizations::table)
-        .values((
-            organizations::id.eq(row::bytes(user.organization.uuid())),
-            organizations::name.eq(user.handle.as_str()),
-            organizations::created_at.eq(created_at),
-        ))
-        .execute(connection)?;
-    diesel::insert_into(users::table).values(UserRow::of(user)).execute(connection)?;
+fn insert_on(connection: &mut SqliteConnection, new: &NewUser) -> Result<User, Fault> {
+    let organization = organization_on(connection, new)?;
+    let user = User { organization, ..new.user.clone() };
+    diesel::insert_into(users::table).values(UserRow::of(&user)).execute(connection)?;
     diesel::insert_into(api_keys::table)
         .values((
             api_keys::id.eq(row::bytes(new.key.id.uuid())),
             api_keys::digest.eq(new.key.digest.bytes().as_slice()),
             api_keys::user_id.eq(row::bytes(user.id.uuid())),
-            api_keys::created_at.eq(created_at),
+            api_keys::created_at.eq(user.created_at.micros()),
         ))
         .execute(connection)?;
-    Ok(())
+    Ok(user)
+}
+
+/// The organization that the user is to belong to; made if it is not there.
+fn organization_on(connection: &mut SqliteConnection, new: &NewUser) -> Result<OrganizationId, Fault> {
+    let name = match &new.membership {
+        Membership::Own => free_name_on(connection, new.user.handle.as_str())?,
+        Membership::Named(name) => match organization_named_on(connection, name.as_str())? {
+            Some(id) => return Ok(OrganizationId::new(row::uuid(&id)?)),
+            None => name.as_str().to_owned(),
+        },
+    };
+    diesel::insert_into(organizations::table)
+        .values((
+            organizations::id.eq(row::bytes(new.user.organization.uuid())),
+            organizations::name.eq(name),
+            organizations::plan.eq(new.plan.as_str()),
+            organizations::created_at.eq(new.user.created_at.micros()),
+        ))
+        .execute(connection)?;
+    Ok(new.user.organization)
 }

@@ -1,16 +1,17 @@
 //! Looking up keys, users and agents.
 
 use diesel::prelude::*;
-use diesel::sql_types::{Binary, Nullable};
+use diesel::sql_types::{Binary, Bool, Nullable};
 use diesel::sqlite::SqliteConnection;
-use domain::account::{Agent, KeyDigest, StoredKey, User};
+use domain::account::{Agent, KeyDigest, StoredKey, User, UserStanding};
 use domain::caller::{AgentCaller, Caller, UserCaller};
 use domain::id::{AgentId, OrganizationId, UserId};
+use domain::plan::Permits;
 
 use super::row::{AgentRow, UserRow};
 use crate::error::Fault;
 use crate::row;
-use crate::schema::{agents, users};
+use crate::schema::{agents, organizations, plans, users};
 
 /// A key, and whom it stands for: a user, or an agent with its owner.
 #[derive(QueryableByName)]
@@ -23,13 +24,20 @@ struct KeyRow {
     user_id: Vec<u8>,
     #[diesel(sql_type = Binary)]
     organization_id: Vec<u8>,
+    #[diesel(sql_type = Bool)]
+    human_interface: bool,
+    #[diesel(sql_type = Bool)]
+    memories: bool,
 }
 
 /// The key of a deleted agent has no user to it, and is not found.
-const FIND_KEY: &str = "SELECT key.digest, agent.id AS agent_id, user.id AS user_id, user.organization_id \
+const FIND_KEY: &str = "SELECT key.digest, agent.id AS agent_id, user.id AS user_id, user.organization_id, \
+     coalesce(plan.human_interface, TRUE) AS human_interface, coalesce(plan.memories, TRUE) AS memories \
      FROM api_keys AS key \
      LEFT JOIN agents AS agent ON agent.id = key.agent_id AND agent.deleted_at IS NULL \
      JOIN users AS user ON user.id = coalesce(key.user_id, agent.owner_id) \
+     JOIN organizations AS organization ON organization.id = user.organization_id \
+     LEFT JOIN plans AS plan ON plan.name = organization.plan \
      WHERE key.digest = ?1 AND key.revoked_at IS NULL";
 
 pub(super) fn key_on(
@@ -51,7 +59,25 @@ pub(super) fn key_on(
             Caller::Agent(AgentCaller { agent: row::agent_id(&agent)?, owner: user, organization })
         }
     };
-    Ok(Some(StoredKey { digest: KeyDigest::new(stored), holder }))
+    let permits = Permits { human_interface: found.human_interface, memories: found.memories };
+    Ok(Some(StoredKey { digest: KeyDigest::new(stored), holder, permits }))
+}
+
+pub(super) fn standing_on(
+    connection: &mut SqliteConnection,
+    user: UserId,
+) -> Result<Option<UserStanding>, Fault> {
+    let found = users::table
+        .inner_join(organizations::table.on(organizations::id.eq(users::organization_id)))
+        .left_join(plans::table.on(plans::name.eq(organizations::plan)))
+        .filter(users::id.eq(row::bytes(user.uuid())))
+        .select((users::organization_id, (plans::human_interface, plans::memories).nullable()))
+        .first::<(Vec<u8>, Option<(bool, bool)>)>(connection)
+        .optional()?;
+    let Some((organization, plan)) = found else { return Ok(None) };
+    let permits =
+        plan.map_or(Permits::ALL, |(human_interface, memories)| Permits { human_interface, memories });
+    Ok(Some(UserStanding { organization: OrganizationId::new(row::uuid(&organization)?), permits }))
 }
 
 pub(super) fn user_on(connection: &mut SqliteConnection, id: UserId) -> Result<Option<User>, Fault> {

@@ -17,7 +17,7 @@ use diesel::sqlite::SqliteConnection;
 use domain::account::{
     AccountRepository, Agent, AgentListing, CreateUserRefused, DeleteAgent, DeleteAgentRefused, DeletedAgent,
     KeyDigest, MarkAgent, NewAgent, NewUser, RegisterRefused, StoredKey, UpdateAgent, UpdateAgentRefused,
-    UpdateUser, User, UserHandle,
+    UpdateUser, User, UserHandle, UserStanding,
 };
 use domain::id::{AgentId, UserId};
 use domain::page::{Page, PageRequest};
@@ -96,6 +96,10 @@ impl AccountRepository for SqliteStore {
 
     async fn find_key(&self, digest: KeyDigest) -> Result<Option<StoredKey>, StoreError> {
         self.read(move |connection| find::key_on(connection, digest)).await
+    }
+
+    async fn find_standing(&self, user: UserId) -> Result<Option<UserStanding>, StoreError> {
+        self.read(move |connection| find::standing_on(connection, user)).await
     }
 
     async fn find_user(&self, id: UserId) -> Result<Option<User>, StoreError> {

@@ -7,8 +7,11 @@ use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::account::{Agent, AgentHandle, NewAgent, NewRun, RegisterRefused, UserHandle};
 
+use domain::id::OrganizationId;
+
 use super::row::AgentRow;
 use crate::error::Fault;
+use crate::plan::quota;
 use crate::row;
 use crate::schema::{agents, api_keys, users};
 
@@ -17,15 +20,21 @@ pub(super) fn register_agent_on(
     new: &NewAgent,
 ) -> Result<Result<Agent, RegisterRefused>, Fault> {
     let owner = row::bytes(new.owner.uuid());
-    let owner_handle =
-        users::table.find(&owner).select(users::handle).first::<String>(connection).optional()?;
-    let Some(owner_handle) = owner_handle else { return Ok(Err(RegisterRefused::OwnerGone)) };
+    let found = users::table
+        .find(&owner)
+        .select((users::handle, users::organization_id))
+        .first::<(String, Vec<u8>)>(connection)
+        .optional()?;
+    let Some((owner_handle, organization)) = found else { return Ok(Err(RegisterRefused::OwnerGone)) };
     let same_name = agents::table
         .filter(agents::owner_id.eq(&owner))
         .filter(agents::name.eq(new.name.as_str()))
         .filter(agents::deleted_at.is_null());
     if select(exists(same_name)).get_result(connection)? {
         return Ok(Err(RegisterRefused::NameTaken));
+    }
+    if let Err(reached) = quota::agents_on(connection, OrganizationId::new(row::uuid(&organization)?))? {
+        return Ok(Err(RegisterRefused::Limit(reached)));
     }
     let owner_handle = UserHandle::from_stored(owner_handle);
     let handle = free_handle_on(connection, new, &owner, &owner_handle)?;

@@ -8,6 +8,7 @@ use domain::chat::{AddParticipant, AddRefused, AddedParticipant, ParticipantStat
 use super::row::{account_on, chat_on, membership_on, participants_on};
 use crate::error::Fault;
 use crate::peer::ties_on;
+use crate::plan::quota;
 use crate::row;
 use crate::schema::{chats, participants};
 
@@ -24,6 +25,9 @@ pub(super) fn add_participant_on(
     let (Some(candidate), Some(chat)) = (candidate, chat_on(connection, command.chat)?) else {
         return Ok(Err(AddRefused::ChatNotFound));
     };
+    if let Err(reached) = quota::participants_on(connection, chat.id)? {
+        return Ok(Err(AddRefused::Limit(reached)));
+    }
     let now = command.now.micros();
     let membership = (
         participants::role.eq(command.role.as_str()),

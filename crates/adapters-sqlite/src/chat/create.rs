@@ -3,13 +3,15 @@
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::chat::{Chat, CreateRefused, NewChat, ParticipantStatus, Role};
+use domain::id::OrganizationId;
 use domain::idempotency::Verdict;
 
 use super::row::account_on;
 use crate::error::Fault;
 use crate::first_answer;
+use crate::plan::quota;
 use crate::row;
-use crate::schema::{chats, participants};
+use crate::schema::{chats, participants, users};
 
 pub(super) fn create_on(
     connection: &mut SqliteConnection,
@@ -24,6 +26,10 @@ pub(super) fn create_on(
     }
     let creator = new.creator;
     let account = account_on(connection, new.creator)?;
+    let organization = organization_on(connection, &account)?;
+    if let Err(reached) = quota::chats_on(connection, OrganizationId::new(row::uuid(&organization)?))? {
+        return Ok(Err(CreateRefused::Limit(reached)));
+    }
     let chat = new.into_chat();
     let now = chat.created_at.micros();
     diesel::insert_into(chats::table)
@@ -33,6 +39,7 @@ pub(super) fn create_on(
             chats::task_id.eq(chat.task_id.map(row::bytes)),
             chats::kind.eq(chat.kind.as_str()),
             chats::status.eq(chat.status.as_str()),
+            chats::organization_id.eq(&organization),
             chats::last_sequence.eq(0),
             chats::created_at.eq(now),
             chats::updated_at.eq(now),
@@ -51,4 +58,9 @@ pub(super) fn create_on(
         ))
         .execute(connection)?;
     Ok(Ok(chat))
+}
+
+/// Whose room it will be: the organization of whoever answers for its creator.
+fn organization_on(connection: &mut SqliteConnection, account: &[u8]) -> Result<Vec<u8>, Fault> {
+    Ok(users::table.find(account).select(users::organization_id).first(connection)?)
 }

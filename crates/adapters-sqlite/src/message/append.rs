@@ -12,6 +12,7 @@ use super::load::{MessageRow, mentions_column};
 use crate::chat::activate_on;
 use crate::error::Fault;
 use crate::first_answer;
+use crate::plan::quota;
 use crate::row;
 use crate::schema::{chats, deliveries, messages, participants};
 
@@ -30,6 +31,9 @@ pub(super) fn append_on(
     let Some((status, title, newest)) = sender_on(connection, &new)? else {
         return Ok(Err(AppendRefused::NotParticipant));
     };
+    if let Err(reached) = quota::messages_on(connection, new.chat)? {
+        return Ok(Err(AppendRefused::Limit(reached)));
+    }
     if let Some(index) = first_missing_on(connection, &chat, &new.mentions)? {
         return Ok(Err(AppendRefused::MentionLeft { index }));
     }

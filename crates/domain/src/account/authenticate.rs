@@ -3,6 +3,7 @@
 use super::service::AccountService;
 use crate::caller::{AgentCaller, Caller};
 use crate::id::AgentId;
+use crate::plan::Permits;
 use crate::store::StoreError;
 
 /// Why a credential was not accepted.
@@ -19,12 +20,23 @@ pub enum AuthenticateError {
     Store(#[from] StoreError),
 }
 
+/// Somebody who proved who they are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Authenticated {
+    /// Who.
+    pub caller: Caller,
+    /// What the plan of their organization allows.
+    pub permits: Permits,
+}
+
 impl AccountService {
     /// Whom `presented`, the text of an API key, stands for.
-    pub async fn authenticate(&self, presented: &str) -> Result<Caller, AuthenticateError> {
+    pub async fn authenticate(&self, presented: &str) -> Result<Authenticated, AuthenticateError> {
         let digest = self.keys.digest(presented);
         match self.accounts.find_key(digest).await? {
-            Some(key) if key.digest == digest => Ok(key.holder),
+            Some(key) if key.digest == digest => {
+                Ok(Authenticated { caller: key.holder, permits: key.permits })
+            }
             _ => Err(AuthenticateError::Unauthorized),
         }
     }

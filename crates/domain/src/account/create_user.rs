@@ -4,8 +4,9 @@ use super::handle::UserHandle;
 use super::key::{ApiKey, KeyKind, NewKey};
 use super::port::CreateUserRefused;
 use super::service::AccountService;
-use super::user::{NewUser, PersonName, User, UserRole};
+use super::user::{Membership, NewUser, PersonName, User, UserRole};
 use crate::id::{ApiKeyId, OrganizationId, UserId};
+use crate::plan::PlanName;
 use crate::store::StoreError;
 use crate::text::{TextFault, single_line};
 
@@ -18,6 +19,10 @@ pub struct CreateUser {
     pub email: String,
     /// From [`parse_person_name`].
     pub name: PersonName,
+    /// Where the user is to belong.
+    pub membership: Membership,
+    /// The plan of a new organization.
+    pub plan: PlanName,
 }
 
 /// A new user and the one and only sight of its key.
@@ -38,19 +43,23 @@ pub enum CreateUserError {
     /// Another user has the address.
     #[error("the e-mail address is already taken")]
     EmailTaken,
+    /// There is no such plan.
+    #[error("there is no such plan")]
+    NoSuchPlan,
     /// The store gave no answer.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl AccountService {
-    /// Makes a user with an organization of its own and an API key.
+    /// Makes a user with an API key, in an organization of its own or in one that is named.
     pub async fn create_user(&self, command: CreateUser) -> Result<CreatedUser, CreateUserError> {
         let (new, key) = self.compose_user(command, UserRole::User);
         match self.accounts.create_user(new).await? {
             Ok(user) => Ok(CreatedUser { user, key }),
             Err(CreateUserRefused::HandleTaken) => Err(CreateUserError::HandleTaken),
             Err(CreateUserRefused::EmailTaken) => Err(CreateUserError::EmailTaken),
+            Err(CreateUserRefused::NoSuchPlan) => Err(CreateUserError::NoSuchPlan),
         }
     }
 
@@ -75,7 +84,7 @@ impl AccountService {
             updated_at: now,
         };
         let new_key = NewKey { id: ApiKeyId::new(self.ids.generate(now)), digest: key.digest() };
-        (NewUser { user, key: new_key }, key)
+        (NewUser { user, key: new_key, membership: command.membership, plan: command.plan }, key)
     }
 }
 

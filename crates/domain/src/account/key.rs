@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::caller::Caller;
 use crate::id::ApiKeyId;
+use crate::plan::Permits;
 
 /// Whose key it is; decides the prefix.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -100,4 +101,6 @@ pub struct StoredKey {
     pub digest: KeyDigest,
     /// Whom it stands for.
     pub holder: Caller,
+    /// What the plan of their organization allows.
+    pub permits: Permits,
 }

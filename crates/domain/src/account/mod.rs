@@ -26,7 +26,7 @@ mod user;
 pub use agent::{
     Agent, AgentBio, AgentDescription, AgentKind, AgentName, AgentTag, ModelType, NewAgent, NewRun,
 };
-pub use authenticate::AuthenticateError;
+pub use authenticate::{AuthenticateError, Authenticated};
 pub use create_user::{CreateUser, CreateUserError, CreatedUser, parse_email, parse_person_name};
 pub use delete_agent::{DeleteAgentError, DeletionReceipt};
 pub use handle::{AgentHandle, Slug, UserHandle, normalize_handle};
@@ -34,11 +34,11 @@ pub use key::{ApiKey, KeyDigest, KeyKind, NewKey, StoredKey};
 pub use mark_agent::AgentMarks;
 pub use port::{
     AccountRepository, AgentListing, AgentSort, CreateUserRefused, DeleteAgent, DeleteAgentRefused,
-    DeletedAgent, MarkAgent, RegisterRefused, UpdateAgent, UpdateAgentRefused, UpdateUser,
+    DeletedAgent, MarkAgent, RegisterRefused, UpdateAgent, UpdateAgentRefused, UpdateUser, UserStanding,
 };
 pub use profile::ProfileChanges;
 pub use register::{CreatePlatformAgent, RegisterAgent, RegisterError, RegisteredAgent};
 pub use service::AccountService;
 pub use token::{IssueToken, IssueTokenError, IssuedToken, MAX_TOKEN_LIFETIME, TokenClaims, TokenService};
 pub use update_agent::{AgentChanges, UpdateAgentError};
-pub use user::{NewUser, PersonName, PersonNamePart, User, UserRole};
+pub use user::{Membership, NewUser, PersonName, PersonNamePart, User, UserRole};

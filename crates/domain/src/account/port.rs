@@ -11,10 +11,20 @@ use super::update_agent::AgentChanges;
 use super::user::{NewUser, User};
 use crate::chat::{Chat, Participant};
 use crate::contact::Parted;
-use crate::id::{AgentId, UserId};
+use crate::id::{AgentId, OrganizationId, UserId};
 use crate::page::{Order, Page, PageRequest};
+use crate::plan::{LimitReached, Permits};
 use crate::store::{Announce, StoreError};
 use crate::time::Timestamp;
+
+/// Where a user belongs to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct UserStanding {
+    /// The organization.
+    pub organization: OrganizationId,
+    /// What its plan allows.
+    pub permits: Permits,
+}
 
 /// Why a user was not created.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,11 +33,15 @@ pub enum CreateUserRefused {
     HandleTaken,
     /// Another user has the e-mail address (compared without case).
     EmailTaken,
+    /// There is no such plan.
+    NoSuchPlan,
 }
 
 /// Why an agent was not registered.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum RegisterRefused {
+    /// The organization has as many agents as its plan allows.
+    Limit(LimitReached),
     /// Another agent of the same owner has the name (compared exactly).
     NameTaken,
     /// The owner's account is gone.
@@ -159,7 +173,7 @@ impl Default for AgentListing {
 /// Users, agents and their keys.
 #[async_trait]
 pub trait AccountRepository: Send + Sync {
-    /// Stores a user, its organization (named after the handle) and its first key, or nothing.
+    /// Stores a user, its organization if that is new, and its first key, or nothing.
     async fn create_user(&self, new: NewUser) -> Result<Result<User, CreateUserRefused>, StoreError>;
 
     /// Like [`Self::create_user`], but only if the store holds no user at all; `None` if it does.
@@ -206,6 +220,9 @@ pub trait AccountRepository: Send + Sync {
 
     /// The valid key with this digest, and whom it stands for.
     async fn find_key(&self, digest: KeyDigest) -> Result<Option<StoredKey>, StoreError>;
+
+    /// Where a user belongs to, and what the plan there allows; `None` if there is no such user.
+    async fn find_standing(&self, user: UserId) -> Result<Option<UserStanding>, StoreError>;
 
     /// A user by id.
     async fn find_user(&self, id: UserId) -> Result<Option<User>, StoreError>;

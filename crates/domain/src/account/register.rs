@@ -8,6 +8,7 @@ use super::service::AccountService;
 use crate::caller::UserCaller;
 use crate::event::DomainEvent;
 use crate::id::{AgentId, ApiKeyId};
+use crate::plan::LimitReached;
 use crate::store::{Announce, StoreError};
 
 /// What the owner says about the agent.
@@ -34,6 +35,9 @@ pub enum RegisterError {
     /// The owner has an agent of this name already.
     #[error("the name is already taken")]
     NameTaken,
+    /// The organization has as many agents as its plan allows.
+    #[error(transparent)]
+    Limit(#[from] LimitReached),
     /// The caller's account is gone.
     #[error("the owner's account is gone")]
     OwnerGone,
@@ -103,6 +107,7 @@ impl AccountService {
         });
         match self.accounts.register_agent(new, announce).await? {
             Ok(agent) => Ok(agent),
+            Err(RegisterRefused::Limit(reached)) => Err(reached.into()),
             Err(RegisterRefused::NameTaken) => Err(RegisterError::NameTaken),
             Err(RegisterRefused::OwnerGone) => Err(RegisterError::OwnerGone),
         }

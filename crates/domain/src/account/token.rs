@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::authenticate::AuthenticateError;
+use super::authenticate::{AuthenticateError, Authenticated};
 use super::handle::UserHandle;
 use super::port::AccountRepository;
 use super::user::User;
@@ -100,14 +100,15 @@ impl TokenService {
     }
 
     /// Whom `presented`, the text of a token, stands for.
-    pub async fn authenticate(&self, presented: &str) -> Result<UserCaller, AuthenticateError> {
+    pub async fn authenticate(&self, presented: &str) -> Result<Authenticated, AuthenticateError> {
         let claims = self.tokens.verify(presented).ok_or(AuthenticateError::Unauthorized)?;
         if !claims.is_current(self.clock.now()) {
             return Err(AuthenticateError::Unauthorized);
         }
-        match self.accounts.find_user(claims.user).await? {
-            Some(user) if user.organization == claims.organization => {
-                Ok(UserCaller { user: user.id, organization: user.organization })
+        match self.accounts.find_standing(claims.user).await? {
+            Some(standing) if standing.organization == claims.organization => {
+                let caller = UserCaller { user: claims.user, organization: standing.organization };
+                Ok(Authenticated { caller: caller.into(), permits: standing.permits })
             }
             // Gone, or moved to another organization since: the token speaks of somebody else.
             _ => Err(AuthenticateError::Unauthorized),

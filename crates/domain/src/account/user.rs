@@ -3,6 +3,7 @@
 use super::handle::UserHandle;
 use super::key::NewKey;
 use crate::id::{OrganizationId, UserId};
+use crate::plan::{OrganizationName, PlanName};
 use crate::text::{TextFault, single_line};
 use crate::time::Timestamp;
 
@@ -92,11 +93,25 @@ pub struct User {
     pub updated_at: Timestamp,
 }
 
-/// A user to be stored, with a one-person organization and a first key.
+/// Where a new user is to belong.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Membership {
+    /// To an organization of its own, named after the handle.
+    Own,
+    /// To the organization of this name, which is made if there is none.
+    Named(OrganizationName),
+}
+
+/// A user to be stored, with a first key. `user.organization` is the id that a new organization
+/// gets; who joins one gets that one's.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NewUser {
     /// The account.
     pub user: User,
     /// Its first API key.
     pub key: NewKey,
+    /// Where it is to belong.
+    pub membership: Membership,
+    /// The plan of a new organization; one that is there already keeps its own.
+    pub plan: PlanName,
 }

@@ -11,6 +11,7 @@ use crate::caller::Caller;
 use crate::event::DomainEvent;
 use crate::id::ChatId;
 use crate::idempotency::{Claim, Once, Operation};
+use crate::plan::LimitReached;
 use crate::store::{Announce, StoreError};
 
 /// What the creator says about the room.
@@ -30,6 +31,9 @@ pub enum CreateChatError {
     /// The idempotency key was given to another request.
     #[error("the idempotency key was used for another request")]
     KeyReused,
+    /// The organization has as many rooms as its plan allows.
+    #[error(transparent)]
+    Limit(#[from] LimitReached),
     /// The store gave no answer.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -77,6 +81,7 @@ impl ChatService {
             Err(CreateRefused::Repeated(first)) => {
                 Ok(NewChat { id: ChatId::new(first.record), now: first.at, ..asked }.into_chat())
             }
+            Err(CreateRefused::Limit(reached)) => Err(reached.into()),
             Err(CreateRefused::KeyReused) => Err(CreateChatError::KeyReused),
         }
     }

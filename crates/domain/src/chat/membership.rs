@@ -5,10 +5,14 @@ use super::participant::Role;
 use crate::caller::Caller;
 use crate::id::ParticipantId;
 use crate::peer::Ties;
+use crate::plan::LimitReached;
 
 /// Why somebody was not added.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum AddRefused {
+    /// The room has as many participants as the plan of its organization allows.
+    #[error(transparent)]
+    Limit(#[from] LimitReached),
     /// The caller is not in the room, or there is no such room.
     #[error("there is no such chat for the caller")]
     ChatNotFound,

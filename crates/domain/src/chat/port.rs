@@ -13,6 +13,7 @@ use crate::caller::Caller;
 use crate::id::{AgentId, ChatId, ParticipantId, UserId};
 use crate::idempotency::{Claim, FirstAnswer};
 use crate::page::{Page, PageRequest};
+use crate::plan::LimitReached;
 use crate::store::{Announce, StoreError};
 use crate::time::Timestamp;
 
@@ -52,8 +53,10 @@ impl NewChat {
 }
 
 /// Why no room was made.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum CreateRefused {
+    /// The organization has as many rooms as its plan allows.
+    Limit(LimitReached),
     /// The request repeats one that made a room.
     Repeated(FirstAnswer),
     /// The request's key was given to one that says something else.

@@ -9,6 +9,7 @@ use crate::chat::ChatTitle;
 use crate::id::{AgentId, ChatId, MessageId, ParticipantId};
 use crate::idempotency::Claim;
 use crate::page::{Page, PageRequest};
+use crate::plan::LimitReached;
 use crate::store::{Announce, StoreError};
 use crate::time::Timestamp;
 use serde_json::{Map, Value};
@@ -52,6 +53,8 @@ pub struct Appended {
 /// Why a message was not stored.
 #[derive(Clone, PartialEq, Debug)]
 pub enum AppendRefused {
+    /// The room has as many messages as the plan of its organization allows.
+    Limit(LimitReached),
     /// The sender is not in the room, or there is no such room.
     NotParticipant,
     /// Somebody named is no longer in the room: the first such mention, counted from 0.

@@ -8,6 +8,7 @@ use crate::caller::AgentCaller;
 use crate::event::DomainEvent;
 use crate::id::{ChatId, MessageId, ParticipantId};
 use crate::idempotency::{Claim, Once, Operation};
+use crate::plan::LimitReached;
 use crate::store::{Announce, StoreError};
 
 /// An event to be posted.
@@ -36,6 +37,9 @@ pub enum PostEventError {
     /// An attention event without one of the four kinds in its metadata.
     #[error("an attention event needs a kind")]
     AttentionKind,
+    /// The room has as many messages as the plan of its organization allows.
+    #[error(transparent)]
+    Limit(#[from] LimitReached),
     /// The store gave no answer.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -114,6 +118,7 @@ impl MessageService {
         match self.messages.append(new, announce).await? {
             Ok(appended) => Ok(appended.message),
             Err(AppendRefused::Repeated(first)) => Ok(*first),
+            Err(AppendRefused::Limit(reached)) => Err(reached.into()),
             Err(AppendRefused::KeyReused) => Err(PostEventError::KeyReused),
             // Nobody is mentioned, so only the sender can be missing.
             Err(AppendRefused::NotParticipant | AppendRefused::MentionLeft { .. }) => {

@@ -10,6 +10,7 @@ use crate::chat::ChatTitle;
 use crate::event::DomainEvent;
 use crate::id::{ChatId, MessageId, ParticipantId};
 use crate::idempotency::{Claim, Once, Operation};
+use crate::plan::LimitReached;
 use crate::store::{Announce, StoreError};
 
 /// A text to be sent.
@@ -33,6 +34,9 @@ pub enum SendMessageError {
     /// A rule on mentions is broken.
     #[error(transparent)]
     Mention(#[from] MentionError),
+    /// The room has as many messages as the plan of its organization allows.
+    #[error(transparent)]
+    Limit(#[from] LimitReached),
     /// The store gave no answer.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -110,6 +114,7 @@ impl MessageService {
         match self.messages.append(new, self.announce_created()).await? {
             Ok(_) => Ok(sent),
             Err(AppendRefused::Repeated(first)) => Ok(receipt(&first)),
+            Err(AppendRefused::Limit(reached)) => Err(reached.into()),
             Err(AppendRefused::KeyReused) => Err(SendMessageError::KeyReused),
             Err(AppendRefused::NotParticipant) => Err(SendMessageError::ChatNotFound),
             Err(AppendRefused::MentionLeft { index }) => {

@@ -12,7 +12,7 @@ use actix_web::body::MessageBody;
 use actix_web::dev::{Payload, ServiceRequest, ServiceResponse};
 use actix_web::middleware::Next;
 use actix_web::{Error, FromRequest, HttpMessage, HttpRequest, web};
-use domain::account::{AccountService, TokenService};
+use domain::account::{AccountService, Authenticated, TokenService};
 use domain::caller::{AgentCaller, Caller, UserCaller};
 
 use crate::error::{ApiError, ErrorCode, unauthorized};
@@ -24,9 +24,12 @@ pub async fn users_only<B: MessageBody + 'static>(
     request: ServiceRequest,
     next: Next<B>,
 ) -> Result<ServiceResponse<B>, Error> {
-    let (caller, standing) = admit(&request, credential::of_interface(request.headers())).await?;
-    match caller {
-        Caller::User(caller) => request.extensions_mut().insert(UserAuth(caller)),
+    let (admitted, standing) = admit(&request, credential::of_interface(request.headers())).await?;
+    match admitted.caller {
+        Caller::User(caller) => {
+            may_call(admitted)?;
+            request.extensions_mut().insert(UserAuth(caller))
+        }
         Caller::Agent(_) => return Err(forbidden("An agent's credential is not accepted here").into()),
     };
     answer(request, next, standing).await
@@ -37,8 +40,8 @@ pub async fn agents_only<B: MessageBody + 'static>(
     request: ServiceRequest,
     next: Next<B>,
 ) -> Result<ServiceResponse<B>, Error> {
-    let (caller, standing) = admit(&request, credential::of_interface(request.headers())).await?;
-    match caller {
+    let (admitted, standing) = admit(&request, credential::of_interface(request.headers())).await?;
+    match admitted.caller {
         Caller::Agent(caller) => request.extensions_mut().insert(AgentAuth(caller)),
         Caller::User(_) => return Err(forbidden("A user's credential is not accepted here").into()),
     };
@@ -51,8 +54,9 @@ pub async fn any_caller<B: MessageBody + 'static>(
     request: ServiceRequest,
     next: Next<B>,
 ) -> Result<ServiceResponse<B>, Error> {
-    let (caller, standing) = admit(&request, credential::of_generic_path(request.headers())).await?;
-    request.extensions_mut().insert(CallerAuth(caller));
+    let (admitted, standing) = admit(&request, credential::of_generic_path(request.headers())).await?;
+    may_call(admitted)?;
+    request.extensions_mut().insert(CallerAuth(admitted.caller));
     answer(request, next, standing).await
 }
 
@@ -60,10 +64,12 @@ pub async fn any_caller<B: MessageBody + 'static>(
 async fn admit(
     request: &ServiceRequest,
     credential: Option<Credential<'_>>,
-) -> Result<(Caller, Option<Standing>), ApiError> {
+) -> Result<(Authenticated, Option<Standing>), ApiError> {
     let credential = credential.ok_or_else(unauthorized)?;
     let Some(limits) = request.app_data::<web::Data<RateLimits>>() else {
-        return Ok((authenticate(request, credential).await?, None));
+        let admitted = authenticate(request, credential).await?;
+        request.extensions_mut().insert(admitted.permits);
+        return Ok((admitted, None));
     };
     let source = limits.source(request.peer_addr(), request.headers());
     limits.may_try(source, credential.text())?;
@@ -75,11 +81,12 @@ async fn admit(
         }
         Err(_) => {}
     }
-    let caller = authenticated?;
+    let admitted = authenticated?;
+    request.extensions_mut().insert(admitted.permits);
     // The path as the routes see it, so that no other spelling of it counts differently.
     let class = Class::of(request.method(), request.match_info().as_str());
-    let standing = limits.spend(caller.participant(), class).transpose().map_err(limit::refused)?;
-    Ok((caller, standing))
+    let standing = limits.spend(admitted.caller.participant(), class).transpose().map_err(limit::refused)?;
+    Ok((admitted, standing))
 }
 
 /// Lets the request go on; its answer tells how the caller stands.
@@ -96,16 +103,30 @@ async fn answer<B: MessageBody + 'static>(
 }
 
 /// A token counts only where a service for tokens is mounted.
-async fn authenticate(request: &ServiceRequest, credential: Credential<'_>) -> Result<Caller, ApiError> {
+async fn authenticate(
+    request: &ServiceRequest,
+    credential: Credential<'_>,
+) -> Result<Authenticated, ApiError> {
     let accounts = request
         .app_data::<web::Data<AccountService>>()
         .ok_or_else(|| ApiError::defect("the account service is not registered"))?;
     match credential {
         Credential::Key(key) => Ok(accounts.authenticate(key).await?),
         Credential::Token(token) => match request.app_data::<web::Data<TokenService>>() {
-            Some(tokens) => Ok(tokens.authenticate(token).await?.into()),
+            Some(tokens) => Ok(tokens.authenticate(token).await?),
             None => Err(unauthorized()),
         },
+    }
+}
+
+/// A human calls only if the plan allows it.
+fn may_call(admitted: Authenticated) -> Result<(), ApiError> {
+    match admitted.caller {
+        Caller::User(_) if !admitted.permits.human_interface => {
+            let message = "Your plan does not include the interface for humans; ask whoever runs the server";
+            Err(ApiError::new(ErrorCode::PlanRequired, message))
+        }
+        _ => Ok(()),
     }
 }
 

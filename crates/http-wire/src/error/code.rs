@@ -42,6 +42,10 @@ codes! {
     Forbidden = FORBIDDEN, "forbidden";
     /// The room would be without an owner.
     CannotRemoveSoleOwner = FORBIDDEN, "cannot_remove_sole_owner";
+    /// The plan allows no more.
+    LimitReached = FORBIDDEN, "limit_reached";
+    /// The plan does not allow humans to call.
+    PlanRequired = FORBIDDEN, "plan_required";
     /// There is nothing there, or nothing that the caller may know of.
     NotFound = NOT_FOUND, "not_found";
     /// The path is known, the method is not one of its own.

@@ -16,6 +16,7 @@ use domain::message::{
     MentionError, PostEventError, ReadMessagesError, ReadSurroundingsError, SendMessageError,
 };
 use domain::peer::ListPeersError;
+use domain::plan::{LimitReached, Resource};
 use domain::store::StoreError;
 use serde_json::{Map, Value};
 
@@ -55,6 +56,7 @@ impl From<RegisterError> for ApiError {
     fn from(error: RegisterError) -> Self {
         match error {
             RegisterError::NameTaken => Self::validation().with_detail("name", "has already been taken"),
+            RegisterError::Limit(reached) => reached.into(),
             RegisterError::OwnerGone => unauthorized(),
             RegisterError::Store(error) => error.into(),
         }
@@ -100,9 +102,36 @@ impl From<ListPeersError> for ApiError {
 impl From<CreateChatError> for ApiError {
     fn from(error: CreateChatError) -> Self {
         match error {
+            CreateChatError::Limit(reached) => reached.into(),
             CreateChatError::KeyReused => idempotency_key_reused(),
             CreateChatError::Store(error) => error.into(),
         }
+    }
+}
+
+impl From<LimitReached> for ApiError {
+    /// The text is for a person or a model that has to act on it.
+    fn from(reached: LimitReached) -> Self {
+        let LimitReached { resource, limit, current, plan, scope } = reached;
+        let (of, way_out) = match resource {
+            Resource::Agents => ("agents", "delete an agent that is not needed"),
+            Resource::Chats => ("active chats", "delete a chat that is not needed"),
+            Resource::Participants => ("participants in a chat", "remove somebody, or open another chat"),
+            Resource::Messages => ("messages in a chat", "go on in another chat"),
+        };
+        let message = format!(
+            "The plan '{plan}' allows {limit} {of}, and there are {current}: {way_out}, or ask whoever runs the \
+             server for another plan"
+        );
+        let mut details = Map::new();
+        details.insert("resource".to_owned(), resource.as_str().into());
+        details.insert("limit".to_owned(), limit.into());
+        details.insert("current".to_owned(), current.into());
+        details.insert("plan".to_owned(), plan.into());
+        if let Some(chat) = scope {
+            details.insert("scope_id".to_owned(), chat.to_string().into());
+        }
+        Self::new(ErrorCode::LimitReached, message).with_details(details)
     }
 }
 
@@ -140,6 +169,7 @@ impl From<DeleteChatError> for ApiError {
 impl From<AddParticipantError> for ApiError {
     fn from(error: AddParticipantError) -> Self {
         match error {
+            AddParticipantError::Refused(AddRefused::Limit(reached)) => reached.into(),
             AddParticipantError::Refused(AddRefused::ChatNotFound) => chat_not_found(),
             AddParticipantError::Refused(AddRefused::PeerNotFound) => {
                 Self::new(ErrorCode::NotFound, "No such user or agent among your peers")
@@ -292,6 +322,7 @@ impl From<PostEventError> for ApiError {
     fn from(error: PostEventError) -> Self {
         match error {
             PostEventError::ChatNotFound => chat_not_found(),
+            PostEventError::Limit(reached) => reached.into(),
             PostEventError::KeyReused => idempotency_key_reused(),
             PostEventError::NotAnEvent => {
                 Self::validation().with_detail("/event/message_type", "Invalid value for enum")
@@ -307,6 +338,7 @@ impl From<SendMessageError> for ApiError {
     fn from(error: SendMessageError) -> Self {
         match error {
             SendMessageError::ChatNotFound => chat_not_found(),
+            SendMessageError::Limit(reached) => reached.into(),
             SendMessageError::KeyReused => idempotency_key_reused(),
             SendMessageError::Mention(error) => error.into(),
             SendMessageError::Store(error) => error.into(),

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use domain::account::{
     AgentDescription, AgentListing, AgentMarks, AgentName, AgentSort, CreatePlatformAgent, CreateUser,
-    CreateUserError, RegisterAgent, RegisterError, UserHandle, parse_email, parse_person_name,
+    CreateUserError, Membership, RegisterAgent, RegisterError, UserHandle, parse_email, parse_person_name,
 };
 use domain::page::{Order, PageRequest, Slice};
+use domain::plan::PlanName;
 use domain::ports::KeyMint;
 
 use crate::{FixedMint, World};
@@ -16,6 +17,8 @@ fn user(handle: &str, email: &str) -> CreateUser {
         handle: UserHandle::new(handle).unwrap(),
         email: parse_email(email).unwrap(),
         name: parse_person_name("Ann Lee").unwrap(),
+        membership: Membership::Own,
+        plan: PlanName::enterprise(),
     }
 }
 
@@ -75,8 +78,8 @@ pub async fn names_are_unique_and_slugs_are_numbered(world: World) {
 pub async fn keys_stand_for_their_holders(world: World) {
     let ann = world.user("ann").await;
     let bot = world.agent(&ann, "Bot").await;
-    assert_eq!(world.accounts.authenticate(&ann.key).await.unwrap(), ann.caller.into());
-    assert_eq!(world.accounts.authenticate(&bot.key).await.unwrap(), bot.caller.into());
+    assert_eq!(world.accounts.authenticate(&ann.key).await.unwrap().caller, ann.caller.into());
+    assert_eq!(world.accounts.authenticate(&bot.key).await.unwrap().caller, bot.caller.into());
     let digest = FixedMint::default().digest("thnv_a_unknown");
     assert_eq!(world.stores.accounts.find_key(digest).await.unwrap(), None);
 }

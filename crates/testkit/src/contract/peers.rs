@@ -139,3 +139,33 @@ pub async fn the_directory_is_for_all(world: World) {
         houses.world.accounts.delete_agent(houses.ben.caller, AgentId::new(uuid::Uuid::nil()), true).await;
     assert!(gone.is_err());
 }
+
+/// Colleagues are peers of humans, and the agents that they share are peers of all.
+pub async fn colleagues_and_what_they_share_are_peers(world: World) {
+    let (ann, ben) = (world.colleague("ann", "Acme").await, world.colleague("ben", "acme").await);
+    let helper = world.agent(&ann, "Helper").await;
+    let (open, closed) = (world.agent(&ben, "Open").await, world.agent(&ben, "Closed").await);
+    let outside = world.user("zoe").await;
+    let shared = AgentChanges { shared_with_organization: Some(true), ..AgentChanges::default() };
+    world.accounts.update_agent(ben.caller, open.id, shared.clone()).await.unwrap();
+    let foreign = world.agent(&outside, "Foreign").await;
+    world.accounts.update_agent(outside.caller, foreign.id, shared).await.unwrap();
+    let listed = async |caller: Caller| {
+        let rows = world.peers.list(caller, ListPeers::default(), page(1, 50)).await.unwrap().rows;
+        rows.into_iter().map(|listed| listed.peer.name).collect::<Vec<_>>()
+    };
+    assert_eq!(listed(ann.caller.into()).await, ["ben Example", "Helper", "Open"]);
+    assert_eq!(listed(helper.caller.into()).await, ["ann Example", "Open"]);
+    assert_eq!(listed(outside.caller.into()).await, ["Foreign"]);
+    let chat = world.chat(helper.caller, &[open.id.uuid()]).await;
+    for stranger in [closed.id.uuid(), ben.id.uuid(), foreign.id.uuid()] {
+        let command = AddParticipantCommand { candidate: stranger, role: Role::Member };
+        let refused = world.chats.add_participant(helper.caller, chat, command).await;
+        assert!(
+            matches!(refused, Err(AddParticipantError::Refused(AddRefused::PeerNotFound))),
+            "{refused:?}"
+        );
+    }
+    world.add(helper.caller, chat, ann.id.uuid(), Role::Member).await;
+    world.add(ann.caller, chat, ben.id.uuid(), Role::Member).await;
+}

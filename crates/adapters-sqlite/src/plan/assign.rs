@@ -1,0 +1,93 @@
+//! Writing plans, and who has which.
+
+use std::collections::HashSet;
+
+use diesel::dsl::{exists, select};
+use diesel::prelude::*;
+use diesel::sql_types::Text;
+use diesel::sqlite::SqliteConnection;
+use domain::plan::{AssignPlan, AssignRefused, Organization, Plan, PlanName, WhichOrganization};
+
+use super::list::{PlanRow, organization_on};
+use crate::error::Fault;
+use crate::schema::{organizations, plans, users};
+
+#[derive(QueryableByName)]
+struct Named {
+    #[diesel(sql_type = Text)]
+    name: String,
+}
+
+pub(super) fn configure_on(
+    connection: &mut SqliteConnection,
+    configured: &[Plan],
+) -> Result<Vec<PlanName>, Fault> {
+    let names = configured.iter().map(|plan| plan.name.as_str()).collect::<Vec<_>>();
+    let in_use = organizations::table.select(organizations::plan).distinct().load::<String>(connection)?;
+    let unused = plans::table.filter(plans::name.ne_all(&names)).filter(plans::name.ne_all(in_use));
+    diesel::delete(unused).execute(connection)?;
+    for plan in configured {
+        let row = PlanRow::of(plan);
+        diesel::insert_into(plans::table)
+            .values(&row)
+            .on_conflict(plans::name)
+            .do_update()
+            .set(&row)
+            .execute(connection)?;
+    }
+    let left = plans::table.filter(plans::name.ne_all(&names)).order(plans::name).select(plans::name);
+    Ok(left.load::<String>(connection)?.into_iter().map(PlanName::from_stored).collect())
+}
+
+pub(super) fn assign_on(
+    connection: &mut SqliteConnection,
+    command: &AssignPlan,
+) -> Result<Result<Organization, AssignRefused>, Fault> {
+    let found = match &command.organization {
+        WhichOrganization::Named(name) => organization_named_on(connection, name)?,
+        WhichOrganization::OfUser(handle) => users::table
+            .filter(users::handle.eq(handle))
+            .select(users::organization_id)
+            .first::<Vec<u8>>(connection)
+            .optional()?,
+    };
+    let Some(id) = found else { return Ok(Err(AssignRefused::NoSuchOrganization)) };
+    if !plan_exists_on(connection, &command.plan)? {
+        return Ok(Err(AssignRefused::NoSuchPlan));
+    }
+    diesel::update(organizations::table.find(&id))
+        .set(organizations::plan.eq(command.plan.as_str()))
+        .execute(connection)?;
+    let organization = organization_on(connection, &id)?;
+    organization.map(Ok).ok_or_else(|| Fault::Row("an organization that went within one change".to_owned()))
+}
+
+/// The id of the organization of this name, in any case.
+pub(crate) fn organization_named_on(
+    connection: &mut SqliteConnection,
+    name: &str,
+) -> Result<Option<Vec<u8>>, Fault> {
+    let same =
+        diesel::dsl::sql::<diesel::sql_types::Bool>("name = ").bind::<Text, _>(name).sql(" COLLATE NOCASE");
+    let found = organizations::table.filter(same).select(organizations::id).first(connection);
+    Ok(found.optional()?)
+}
+
+pub(crate) fn plan_exists_on(connection: &mut SqliteConnection, plan: &PlanName) -> Result<bool, Fault> {
+    Ok(select(exists(plans::table.find(plan.as_str()))).get_result(connection)?)
+}
+
+/// A name that no organization has: this one, or with a number.
+pub(crate) fn free_name_on(connection: &mut SqliteConnection, wished: &str) -> Result<String, Fault> {
+    if organization_named_on(connection, wished)?.is_none() {
+        return Ok(wished.to_owned());
+    }
+    let taken = diesel::sql_query("SELECT name FROM organizations WHERE name LIKE ?1 ESCAPE '!'")
+        .bind::<Text, _>(format!("{}-%", wished.replace('!', "!!").replace('%', "!%").replace('_', "!_")))
+        .load::<Named>(connection)?;
+    let taken = taken.into_iter().map(|row| row.name.to_lowercase()).collect::<HashSet<_>>();
+    // One number more than there are names: one of them is free.
+    let mut numbered = (2..taken.len() + 3).map(|number| format!("{wished}-{number}"));
+    let free = numbered.find(|name| !taken.contains(&name.to_lowercase()));
+    free.ok_or_else(|| Fault::Row("no name is free".to_owned()))
+}

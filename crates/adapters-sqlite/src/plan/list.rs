@@ -1,0 +1,108 @@
+//! Reading plans and organizations.
+
+use diesel::dsl::count_star;
+use diesel::prelude::*;
+use diesel::sqlite::SqliteConnection;
+use domain::id::OrganizationId;
+use domain::plan::{Organization, Plan, PlanInUse, PlanName};
+
+use super::quota::limit_of;
+use crate::error::Fault;
+use crate::row;
+use crate::schema::{organizations, plans, users};
+
+#[derive(Queryable, Selectable, Insertable, AsChangeset)]
+#[diesel(table_name = plans, treat_none_as_null = true)]
+pub(super) struct PlanRow {
+    pub(super) name: String,
+    agents: Option<i64>,
+    chats: Option<i64>,
+    participants: Option<i64>,
+    messages: Option<i64>,
+    human_interface: bool,
+    memories: bool,
+}
+
+impl PlanRow {
+    pub(super) fn of(plan: &Plan) -> Self {
+        Self {
+            name: plan.name.as_str().to_owned(),
+            agents: plan.agents.map(i64::from),
+            chats: plan.chats.map(i64::from),
+            participants: plan.participants.map(i64::from),
+            messages: plan.messages.map(i64::from),
+            human_interface: plan.human_interface,
+            memories: plan.memories,
+        }
+    }
+
+    fn into_plan(self) -> Plan {
+        Plan {
+            name: PlanName::from_stored(self.name),
+            agents: self.agents.map(limit_of),
+            chats: self.chats.map(limit_of),
+            participants: self.participants.map(limit_of),
+            messages: self.messages.map(limit_of),
+            human_interface: self.human_interface,
+            memories: self.memories,
+        }
+    }
+}
+
+pub(super) fn plans_on(connection: &mut SqliteConnection) -> Result<Vec<PlanInUse>, Fault> {
+    let rows = plans::table.order(plans::name).select(PlanRow::as_select()).load(connection)?;
+    let counted = organizations::table
+        .group_by(organizations::plan)
+        .select((organizations::plan, count_star()))
+        .load::<(String, i64)>(connection)?;
+    let organizations = |name: &str| {
+        let count = counted.iter().find(|(plan, _)| plan == name).map_or(0, |(_, count)| *count);
+        count.cast_unsigned()
+    };
+    let in_use = |row: PlanRow| {
+        let organizations = organizations(&row.name);
+        PlanInUse { plan: row.into_plan(), organizations }
+    };
+    Ok(rows.into_iter().map(in_use).collect())
+}
+
+/// Id, name, plan, number of users.
+type OrganizationColumns = (Vec<u8>, String, String, i64);
+
+pub(super) fn organizations_on(connection: &mut SqliteConnection) -> Result<Vec<Organization>, Fault> {
+    let rows = organizations::table
+        .left_join(users::table.on(users::organization_id.eq(organizations::id)))
+        .group_by((organizations::id, organizations::name, organizations::plan))
+        .order(organizations::name)
+        .select((
+            organizations::id,
+            organizations::name,
+            organizations::plan,
+            diesel::dsl::count(users::id.nullable()),
+        ))
+        .load::<OrganizationColumns>(connection)?;
+    rows.into_iter().map(into_organization).collect()
+}
+
+pub(super) fn organization_on(
+    connection: &mut SqliteConnection,
+    id: &[u8],
+) -> Result<Option<Organization>, Fault> {
+    let found = organizations::table
+        .find(id)
+        .select((organizations::id, organizations::name, organizations::plan))
+        .first::<(Vec<u8>, String, String)>(connection)
+        .optional()?;
+    let Some((id, name, plan)) = found else { return Ok(None) };
+    let members = users::table.filter(users::organization_id.eq(&id)).count().get_result(connection)?;
+    into_organization((id, name, plan, members)).map(Some)
+}
+
+fn into_organization((id, name, plan, users): OrganizationColumns) -> Result<Organization, Fault> {
+    Ok(Organization {
+        id: OrganizationId::new(row::uuid(&id)?),
+        name,
+        plan: PlanName::from_stored(plan),
+        users: users.cast_unsigned(),
+    })
+}

@@ -1,0 +1,35 @@
+//! The store of plans and organizations, and the quotas inside other writes.
+
+pub(crate) mod assign;
+mod list;
+pub(crate) mod quota;
+
+use std::convert::Infallible;
+
+use async_trait::async_trait;
+use diesel::sqlite::SqliteConnection;
+use domain::plan::{AssignPlan, AssignRefused, Organization, Plan, PlanInUse, PlanName, PlanRepository};
+use domain::store::StoreError;
+
+use crate::SqliteStore;
+
+#[async_trait]
+impl PlanRepository for SqliteStore {
+    async fn configure(&self, plans: Vec<Plan>) -> Result<Vec<PlanName>, StoreError> {
+        let work = move |connection: &mut SqliteConnection| assign::configure_on(connection, &plans).map(Ok);
+        let done: Result<Vec<PlanName>, Infallible> = self.change(work, |_| ()).await?;
+        done.map_err(|never| match never {})
+    }
+
+    async fn plans(&self) -> Result<Vec<PlanInUse>, StoreError> {
+        self.read(list::plans_on).await
+    }
+
+    async fn organizations(&self) -> Result<Vec<Organization>, StoreError> {
+        self.read(list::organizations_on).await
+    }
+
+    async fn assign(&self, command: AssignPlan) -> Result<Result<Organization, AssignRefused>, StoreError> {
+        self.change(move |connection| assign::assign_on(connection, &command), |_| ()).await
+    }
+}

@@ -1,0 +1,117 @@
+//! Counting, inside the write that would exceed a quota. Nothing is counted where nothing is limited.
+
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Binary};
+use diesel::sqlite::SqliteConnection;
+use domain::id::{ChatId, OrganizationId};
+use domain::plan::{LimitReached, Resource, check};
+
+use crate::error::Fault;
+use crate::row;
+use crate::schema::{chats, organizations, plans};
+
+/// Name of a plan, and one of its limits.
+type Limit = (String, Option<i64>);
+
+#[derive(QueryableByName)]
+struct Counted {
+    #[diesel(sql_type = BigInt)]
+    number: i64,
+}
+
+/// What an organization has; `?1` is it.
+const COUNT_AGENTS: &str = "SELECT count(*) AS number FROM users CROSS JOIN agents INDEXED BY agents_by_owner \
+     ON agents.owner_id = users.id AND agents.deleted_at IS NULL WHERE users.organization_id = ?1";
+const COUNT_CHATS: &str = "SELECT count(*) AS number FROM chats INDEXED BY chats_of_organization \
+     WHERE organization_id = ?1 AND deleted_at IS NULL AND status = 'active'";
+
+/// What a room has; `?1` is it.
+const COUNT_PARTICIPANTS: &str =
+    "SELECT count(*) AS number FROM participants WHERE chat_id = ?1 AND left_at IS NULL";
+
+/// Whether the organization may have one more agent.
+pub(crate) fn agents_on(
+    connection: &mut SqliteConnection,
+    organization: OrganizationId,
+) -> Result<Result<(), LimitReached>, Fault> {
+    of_organization_on(connection, organization, Resource::Agents)
+}
+
+/// Whether the organization may have one more room.
+pub(crate) fn chats_on(
+    connection: &mut SqliteConnection,
+    organization: OrganizationId,
+) -> Result<Result<(), LimitReached>, Fault> {
+    of_organization_on(connection, organization, Resource::Chats)
+}
+
+/// Whether the room may have one more participant.
+pub(crate) fn participants_on(
+    connection: &mut SqliteConnection,
+    chat: ChatId,
+) -> Result<Result<(), LimitReached>, Fault> {
+    of_chat_on(connection, chat, Resource::Participants)
+}
+
+/// Whether the room may have one more text or event. Its sequence has no gaps, so that is their
+/// number.
+pub(crate) fn messages_on(
+    connection: &mut SqliteConnection,
+    chat: ChatId,
+) -> Result<Result<(), LimitReached>, Fault> {
+    of_chat_on(connection, chat, Resource::Messages)
+}
+
+fn of_organization_on(
+    connection: &mut SqliteConnection,
+    organization: OrganizationId,
+    resource: Resource,
+) -> Result<Result<(), LimitReached>, Fault> {
+    let id = row::bytes(organization.uuid());
+    let of = organizations::table
+        .inner_join(plans::table.on(plans::name.eq(organizations::plan)))
+        .filter(organizations::id.eq(&id));
+    let (limit, count) = match resource {
+        Resource::Agents => {
+            (of.select((plans::name, plans::agents)).first::<Limit>(connection), COUNT_AGENTS)
+        }
+        _ => (of.select((plans::name, plans::chats)).first::<Limit>(connection), COUNT_CHATS),
+    };
+    let Some((plan, Some(limit))) = limit.optional()? else { return Ok(Ok(())) };
+    let current = diesel::sql_query(count).bind::<Binary, _>(&id).get_result::<Counted>(connection)?.number;
+    Ok(check(resource, Some(limit_of(limit)), current.cast_unsigned(), &plan, None))
+}
+
+fn of_chat_on(
+    connection: &mut SqliteConnection,
+    chat: ChatId,
+    resource: Resource,
+) -> Result<Result<(), LimitReached>, Fault> {
+    let id = row::bytes(chat.uuid());
+    let of = chats::table
+        .inner_join(organizations::table.on(chats::organization_id.eq(organizations::id.nullable())))
+        .inner_join(plans::table.on(plans::name.eq(organizations::plan)))
+        .filter(chats::id.eq(&id));
+    let found = match resource {
+        Resource::Participants => {
+            of.select((plans::name, plans::participants, chats::last_sequence)).first(connection)
+        }
+        _ => of.select((plans::name, plans::messages, chats::last_sequence)).first(connection),
+    };
+    let found = found.optional()?;
+    let Some((plan, Some(limit), sequence)) = found else { return Ok(Ok(())) };
+    let (plan, limit, sequence): (String, i64, i64) = (plan, limit, sequence);
+    let current = match resource {
+        Resource::Participants => {
+            let counted = diesel::sql_query(COUNT_PARTICIPANTS).bind::<Binary, _>(&id);
+            counted.get_result::<Counted>(connection)?.number
+        }
+        _ => sequence,
+    };
+    Ok(check(resource, Some(limit_of(limit)), current.cast_unsigned(), &plan, Some(chat)))
+}
+
+/// A limit as it stands in a column.
+pub(super) fn limit_of(column: i64) -> u32 {
+    u32::try_from(column).unwrap_or(if column < 0 { 0 } else { u32::MAX })
+}

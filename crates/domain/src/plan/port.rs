@@ -1,0 +1,90 @@
+//! The store of plans and organizations.
+
+use async_trait::async_trait;
+
+use super::{Plan, PlanName};
+use crate::id::OrganizationId;
+use crate::store::StoreError;
+use crate::text::{TextFault, single_line};
+
+/// An organization's name: 1 to 100 characters on one line; unique, compared without case.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OrganizationName(String);
+
+impl OrganizationName {
+    /// Trims and checks.
+    pub fn new(text: &str) -> Result<Self, TextFault> {
+        single_line(text, 100).map(Self)
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// An organization with its plan.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Organization {
+    /// Identifier.
+    pub id: OrganizationId,
+    /// Its name.
+    pub name: String,
+    /// Its plan.
+    pub plan: PlanName,
+    /// How many users it has.
+    pub users: u64,
+}
+
+/// A plan, and how many organizations have it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PlanInUse {
+    /// The plan.
+    pub plan: Plan,
+    /// How many have it.
+    pub organizations: u64,
+}
+
+/// Whose plan is meant.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum WhichOrganization {
+    /// The organization of this name.
+    Named(String),
+    /// The one of the user with this handle.
+    OfUser(String),
+}
+
+/// A plan to be given to an organization.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AssignPlan {
+    /// To whom.
+    pub organization: WhichOrganization,
+    /// Which.
+    pub plan: PlanName,
+}
+
+/// Why a plan was not given.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AssignRefused {
+    /// There is no such organization, or no such user.
+    NoSuchOrganization,
+    /// There is no such plan.
+    NoSuchPlan,
+}
+
+/// Plans and organizations.
+#[async_trait]
+pub trait PlanRepository: Send + Sync {
+    /// Writes the configured plans. Those that are configured no longer go, unless an organization
+    /// has them: these stay as they were and are given.
+    async fn configure(&self, plans: Vec<Plan>) -> Result<Vec<PlanName>, StoreError>;
+
+    /// All plans by name.
+    async fn plans(&self) -> Result<Vec<PlanInUse>, StoreError>;
+
+    /// All organizations by name.
+    async fn organizations(&self) -> Result<Vec<Organization>, StoreError>;
+
+    /// Gives an organization a plan; what it has already beyond the plan's limits stays.
+    async fn assign(&self, command: AssignPlan) -> Result<Result<Organization, AssignRefused>, StoreError>;
+}

@@ -1,0 +1,75 @@
+//! Whether there may be one more. Pure; the stores call it inside the write.
+
+use crate::id::ChatId;
+
+/// What is limited.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Resource {
+    /// Agents of an organization.
+    Agents,
+    /// Active rooms of an organization.
+    Chats,
+    /// Participants of a room.
+    Participants,
+    /// Texts and events of a room.
+    Messages,
+}
+
+impl Resource {
+    /// The word that the wire uses.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Agents => "agents",
+            Self::Chats => "chats",
+            Self::Participants => "participants",
+            Self::Messages => "messages",
+        }
+    }
+}
+
+/// There are as many as the plan allows.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("the plan allows {limit} {}", resource.as_str())]
+pub struct LimitReached {
+    /// Of what.
+    pub resource: Resource,
+    /// How many there may be.
+    pub limit: u32,
+    /// How many there are.
+    pub current: u64,
+    /// Name of the plan.
+    pub plan: String,
+    /// The room, where it is a room's quota.
+    pub scope: Option<ChatId>,
+}
+
+/// Whether one more of `resource` may come to the `current` ones.
+pub fn check(
+    resource: Resource,
+    limit: Option<u32>,
+    current: u64,
+    plan: &str,
+    scope: Option<ChatId>,
+) -> Result<(), LimitReached> {
+    match limit {
+        Some(limit) if current >= u64::from(limit) => {
+            Err(LimitReached { resource, limit, current, plan: plan.to_owned(), scope })
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_more_fits_below_the_limit_only() {
+        let fits = |limit, current| check(Resource::Chats, limit, current, "tiny", None).is_ok();
+        assert!(fits(None, u64::MAX));
+        assert!(fits(Some(1), 0) && !fits(Some(1), 1) && !fits(Some(1), 2));
+        assert!(!fits(Some(0), 0), "a limit of none allows none");
+        let refused = check(Resource::Agents, Some(2), 7, "tiny", None).unwrap_err();
+        assert_eq!((refused.limit, refused.current, refused.plan.as_str()), (2, 7, "tiny"));
+    }
+}

@@ -1,0 +1,45 @@
+//! Use cases on plans.
+
+use std::sync::Arc;
+
+use super::port::{AssignPlan, AssignRefused, Organization, PlanInUse, PlanRepository};
+use super::{Plan, PlanName};
+use crate::store::StoreError;
+
+/// Use cases on plans and organizations, for the operator.
+pub struct PlanService {
+    plans: Arc<dyn PlanRepository>,
+}
+
+impl PlanService {
+    /// Wires the area to its port.
+    pub fn new(plans: Arc<dyn PlanRepository>) -> Self {
+        Self { plans }
+    }
+
+    /// Makes the configured plans, and the one that is always there, those of the store. Gives the
+    /// names of plans that organizations have though they are configured no longer.
+    pub async fn configure(&self, mut plans: Vec<Plan>) -> Result<Vec<PlanName>, StoreError> {
+        plans.retain(|plan| plan.name != PlanName::enterprise());
+        plans.push(Plan::enterprise());
+        self.plans.configure(plans).await
+    }
+
+    /// All plans by name.
+    pub async fn list(&self) -> Result<Vec<PlanInUse>, StoreError> {
+        self.plans.plans().await
+    }
+
+    /// All organizations by name.
+    pub async fn organizations(&self) -> Result<Vec<Organization>, StoreError> {
+        self.plans.organizations().await
+    }
+
+    /// Gives an organization a plan. It holds from the next request on.
+    pub async fn assign(
+        &self,
+        command: AssignPlan,
+    ) -> Result<Result<Organization, AssignRefused>, StoreError> {
+        self.plans.assign(command).await
+    }
+}

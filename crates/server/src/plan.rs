@@ -1,0 +1,117 @@
+//! `parlance plan …` and `parlance org …`
+
+use std::io::Write;
+
+use domain::account::normalize_handle;
+use domain::plan::{AssignPlan, AssignRefused, Organization, PlanInUse, PlanName, WhichOrganization};
+use serde_json::{Value, json};
+
+use crate::cli::{ListArguments, SetPlanArguments};
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::wiring;
+
+/// Prints all plans.
+pub(crate) async fn list(config: &Config, arguments: ListArguments) -> Result<(), Failure> {
+    config.refuse_memory()?;
+    let store = wiring::open_store(config)?;
+    let plans = wiring::plans(store.clone()).list().await;
+    store.close();
+    let plans = plans.map_err(|cause| Failure::new("cannot read the plans", cause))?;
+    if arguments.json {
+        return print(&json!({ "plans": plans.iter().map(plan_as_json).collect::<Vec<_>>() }).to_string());
+    }
+    print(&plans.iter().map(plan_as_text).collect::<Vec<_>>().join("\n"))
+}
+
+/// Prints all organizations.
+pub(crate) async fn organizations(config: &Config, arguments: ListArguments) -> Result<(), Failure> {
+    config.refuse_memory()?;
+    let store = wiring::open_store(config)?;
+    let found = wiring::plans(store.clone()).organizations().await;
+    store.close();
+    let found = found.map_err(|cause| Failure::new("cannot read the organizations", cause))?;
+    if arguments.json {
+        let rows = found.iter().map(organization_as_json).collect::<Vec<_>>();
+        return print(&json!({ "organizations": rows }).to_string());
+    }
+    print(&found.iter().map(organization_as_text).collect::<Vec<_>>().join("\n"))
+}
+
+/// Gives an organization a plan.
+pub(crate) async fn set(config: &Config, arguments: SetPlanArguments) -> Result<(), Failure> {
+    config.refuse_memory()?;
+    let plan = PlanName::new(&arguments.plan);
+    let plan =
+        plan.map_err(|fault| Failure::plain(format!("'{}': a plan's name {fault}", arguments.plan)))?;
+    let organization = match (arguments.org, arguments.user) {
+        (Some(name), _) => WhichOrganization::Named(name.trim().to_owned()),
+        (None, handle) => WhichOrganization::OfUser(normalize_handle(&handle.unwrap_or_default())),
+    };
+    let store = wiring::open_store(config)?;
+    let done = wiring::plans(store.clone()).assign(AssignPlan { organization, plan }).await;
+    store.close();
+    match done.map_err(|cause| Failure::new("the plan was not changed", cause))? {
+        Ok(changed) if arguments.json => {
+            print(&json!({ "organization": organization_as_json(&changed) }).to_string())
+        }
+        Ok(changed) => print(&organization_as_text(&changed)),
+        Err(AssignRefused::NoSuchOrganization) => Err(Failure::plain(
+            "there is no such organization; `parlance org list` shows those that are there",
+        )),
+        Err(AssignRefused::NoSuchPlan) => Err(Failure::plain(format!(
+            "there is no plan '{}'; `parlance plan list` shows those that are there, and a start of the server \
+             takes up the ones that are configured",
+            arguments.plan
+        ))),
+    }
+}
+
+fn print(text: &str) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{text}").map_err(|cause| Failure::new("cannot print", cause))
+}
+
+fn plan_as_json(in_use: &PlanInUse) -> Value {
+    let PlanInUse { plan, organizations } = in_use;
+    json!({
+        "name": plan.name.as_str(),
+        "agents": plan.agents,
+        "chats": plan.chats,
+        "participants": plan.participants,
+        "messages": plan.messages,
+        "human_interface": plan.human_interface,
+        "memories": plan.memories,
+        "organizations": organizations,
+    })
+}
+
+fn plan_as_text(in_use: &PlanInUse) -> String {
+    let PlanInUse { plan, organizations } = in_use;
+    let limit =
+        |limit: Option<u32>| limit.map_or_else(|| "any number of".to_owned(), |limit| limit.to_string());
+    let without = |allowed: bool, what: &str| if allowed { String::new() } else { format!(", no {what}") };
+    format!(
+        "{}: {} agents, {} chats, {} participants and {} messages in a chat{}{}; of {organizations} organization(s)",
+        plan.name.as_str(),
+        limit(plan.agents),
+        limit(plan.chats),
+        limit(plan.participants),
+        limit(plan.messages),
+        without(plan.human_interface, "interface for humans"),
+        without(plan.memories, "memories"),
+    )
+}
+
+fn organization_as_json(organization: &Organization) -> Value {
+    json!({
+        "id": organization.id.to_string(),
+        "name": organization.name,
+        "plan": organization.plan.as_str(),
+        "users": organization.users,
+    })
+}
+
+fn organization_as_text(organization: &Organization) -> String {
+    format!("{}: plan {}, {} user(s)", organization.name, organization.plan.as_str(), organization.users)
+}
