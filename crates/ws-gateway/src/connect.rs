@@ -152,9 +152,10 @@ async fn identify(
         Credential::Key(_) | Credential::Token(_) => return Err(AuthenticateError::Unauthorized),
     };
     match agent {
-        // A human listens as one calls: if the plan allows it.
+        // A human listens as one calls: if the plan allows it. The credential is good all the same,
+        // and is not counted as a guess.
         None if matches!(caller, Caller::User(_)) && !permits.human_interface => {
-            Err(AuthenticateError::Unauthorized)
+            Err(AuthenticateError::NotThisAgent)
         }
         None => Ok(caller),
         Some(agent) => context.accounts.act_as(caller, agent).await.map(Caller::Agent),
