@@ -10,6 +10,7 @@ mod contact;
 mod delivery;
 mod error;
 mod first_answer;
+mod memory;
 mod message;
 mod open;
 mod peer;

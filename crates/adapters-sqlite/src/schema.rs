@@ -187,6 +187,27 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    memories (id) {
+        id -> Binary,
+        organization_id -> Binary,
+        source_id -> Nullable<Binary>,
+        subject_id -> Nullable<Binary>,
+        subject_kind -> Nullable<Text>,
+        system -> Text,
+        kind -> Text,
+        segment -> Text,
+        scope -> Text,
+        status -> Text,
+        content -> Text,
+        folded -> Text,
+        thought -> Text,
+        metadata -> Text,
+        created_at -> BigInt,
+        updated_at -> BigInt,
+    }
+}
+
 diesel::joinable!(agents -> users (owner_id));
 diesel::joinable!(participants -> chats (chat_id));
 diesel::allow_tables_to_appear_in_same_query!(
@@ -201,6 +222,7 @@ diesel::allow_tables_to_appear_in_same_query!(
     deliveries,
     attempts,
     erasures,
+    memories,
     contact_requests,
     contacts
 );

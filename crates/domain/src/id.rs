@@ -55,6 +55,8 @@ id_type! {
     MessageId,
     /// An API key (the record, not the secret).
     ApiKeyId,
+    /// Something that an agent remembers.
+    MemoryId,
     /// An organization; every user belongs to one.
     OrganizationId,
     /// One side's record of a contact.

@@ -9,6 +9,7 @@
 //! - [`chat`]: rooms, participants, roles, who may add and remove whom;
 //! - [`contact`]: who is linked with whom, and the requests that lead there;
 //! - [`message`]: content, mentions, sending, events, history and context;
+//! - [`memory`]: what agents remember, of whom and for whom;
 //! - [`delivery`]: one message on its way to one agent, with numbered attempts;
 //! - [`idempotency`]: requests that are sent twice and count once;
 //! - [`activity`]: the short-lived "is working" indicator.
@@ -28,6 +29,7 @@ pub mod delivery;
 pub mod event;
 pub mod id;
 pub mod idempotency;
+pub mod memory;
 pub mod message;
 pub mod page;
 pub mod peer;

@@ -7,6 +7,7 @@ mod account;
 mod activity;
 mod chat;
 mod contact;
+mod memory;
 mod message;
 mod participant;
 mod peer;

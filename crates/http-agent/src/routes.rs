@@ -8,12 +8,12 @@ use http_wire::openapi::{Access, Endpoint, Interface, delete, get, mount, patch,
 use http_wire::page::{NumberedMetadata, PageMetadata};
 use http_wire::peers::{DirectoryQuery, ListPeersQuery};
 use http_wire::view::{
-    AgentContactView, AgentRoomRowView, AgentView, ChatView, ContactRequestView, MessageView,
+    AgentContactView, AgentRoomRowView, AgentView, ChatView, ContactRequestView, MemoryView, MessageView,
     ParticipantView, PeerView, PostedEventView, ReceivedRequestView, RemovedView, RequestStepView,
     ResolvedView, SentMessageView, SentRequestView, StepView,
 };
 
-use crate::{account, activity, chat, contact, message, participant, peer};
+use crate::{account, activity, chat, contact, memory, message, participant, peer};
 
 /// Where agents call.
 const BASE: &str = "/api/v1/agent";
@@ -54,6 +54,7 @@ fn endpoints() -> Vec<Endpoint> {
     all.extend(room_endpoints());
     all.extend(work_endpoints());
     all.extend(contact_endpoints());
+    all.extend(memory_endpoints());
     all
 }
 
@@ -195,5 +196,31 @@ fn contact_endpoints() -> Vec<Endpoint> {
         delete("/contacts/{contact_id}", contact::remove)
             .named("removeContact", "Ends a contact for both sides")
             .answers::<RemovedView>(200),
+    ]
+}
+
+fn memory_endpoints() -> Vec<Endpoint> {
+    use http_wire::body::StoreMemoryBody;
+    vec![
+        get("/memories", memory::list)
+            .named("listMemories", "What the agent and its organization remember, newest first")
+            .query::<memory::ListMemoriesQuery>()
+            .lists_with_meta::<MemoryView<'_>, PageMetadata>(),
+        post("/memories", memory::store)
+            .named("storeMemory", "Remembers something")
+            .body::<StoreMemoryBody>()
+            .answers::<MemoryView<'_>>(201),
+        get("/memories/{memory_id}", memory::find)
+            .named("findMemory", "One memory")
+            .answers::<MemoryView<'_>>(200),
+        delete("/memories/{memory_id}", memory::supersede)
+            .named("deleteMemory", "Supersedes a memory of the agent's own")
+            .answers::<MemoryView<'_>>(200),
+        post("/memories/{memory_id}/supersede", memory::supersede)
+            .named("supersedeMemory", "Something newer takes the place of a memory of the agent's own")
+            .answers::<MemoryView<'_>>(200),
+        post("/memories/{memory_id}/archive", memory::archive)
+            .named("archiveMemory", "Puts a memory of the agent's own aside")
+            .answers::<MemoryView<'_>>(200),
     ]
 }

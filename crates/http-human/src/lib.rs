@@ -7,6 +7,7 @@ mod account;
 mod chat;
 mod contact;
 mod generic;
+mod memory;
 mod message;
 mod participant;
 mod peer;

@@ -8,12 +8,12 @@ use http_wire::openapi::{Access, Endpoint, Interface, delete, get, mount, patch,
 use http_wire::page::{NumberedMetadata, PageMetadata};
 use http_wire::peers::{DirectoryQuery, ListPeersQuery};
 use http_wire::view::{
-    AgentView, ChatView, ContactRequestView, ContactView, DeletedAgentView, MessageView, ParticipantView,
-    PeerView, ProfileView, RegisteredAgentView, RemovedView, RequestStepView, ResolvedView, RoomRowView,
-    RoomView, SentMessageView,
+    AgentView, ChatView, ContactRequestView, ContactView, DeletedAgentView, MemoryView, MessageView,
+    ParticipantView, PeerView, ProfileView, RegisteredAgentView, RemovedView, RequestStepView, ResolvedView,
+    RoomRowView, RoomView, SentMessageView,
 };
 
-use crate::{account, chat, contact, generic, message, participant, peer};
+use crate::{account, chat, contact, generic, memory, message, participant, peer};
 
 /// Where humans call.
 const BASE: &str = "/api/v1/me";
@@ -56,6 +56,7 @@ fn endpoints() -> Vec<Endpoint> {
     let mut all = account_endpoints();
     all.extend(room_endpoints());
     all.extend(contact_endpoints());
+    all.extend(memory_endpoints());
     all
 }
 
@@ -210,6 +211,38 @@ fn contact_endpoints() -> Vec<Endpoint> {
         delete("/contacts/{contact_id}", contact::remove)
             .named("removeContact", "Ends a contact for both sides")
             .answers::<RemovedView>(200),
+    ]
+}
+
+fn memory_endpoints() -> Vec<Endpoint> {
+    let step = |endpoint: Endpoint| endpoint.answers::<MemoryView<'_>>(200);
+    vec![
+        get("/memories", memory::list)
+            .named(
+                "listMemories",
+                "What agents remember of the caller and of those around them, newest first",
+            )
+            .query::<memory::ListMemoriesQuery>()
+            .lists_with_meta::<MemoryView<'_>, PageMetadata>()
+            .refuses(&[404]),
+        get("/memories/{memory_id}", memory::find)
+            .named("findMemory", "One memory")
+            .answers::<MemoryView<'_>>(200),
+        delete("/memories/{memory_id}", memory::remove)
+            .named("deleteMemory", "Deletes a memory for good")
+            .answers_nothing(),
+        step(
+            post("/memories/{memory_id}/supersede", memory::supersede)
+                .named("supersedeMemory", "Something newer takes the place of a memory"),
+        ),
+        step(
+            post("/memories/{memory_id}/archive", memory::archive)
+                .named("archiveMemory", "Puts a memory aside"),
+        ),
+        step(
+            post("/memories/{memory_id}/restore", memory::restore)
+                .named("restoreMemory", "Takes a memory out again that was put aside"),
+        ),
     ]
 }
 

@@ -10,7 +10,7 @@
 //! - [`idempotent`]: bodies of requests that may be sent twice and count once;
 //! - [`page`], [`cursor`]: which part of a list, and how to go on from there;
 //! - [`view`], [`envelope`]: what goes out;
-//! - [`peers`]: two lists that both interfaces serve alike;
+//! - [`peers`]: two lists that both interfaces serve alike; [`memories`]: what theirs have in common;
 //! - [`error`]: the only place where a domain error becomes a status and a code.
 
 pub mod auth;
@@ -20,6 +20,7 @@ pub mod envelope;
 pub mod error;
 pub mod idempotent;
 pub mod limit;
+pub mod memories;
 pub mod openapi;
 pub mod page;
 pub mod path;

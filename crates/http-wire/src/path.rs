@@ -4,7 +4,7 @@ use std::future::{Ready, ready};
 
 use actix_web::dev::Payload;
 use actix_web::{FromRequest, HttpRequest};
-use domain::id::{AgentId, ChatId, ContactRequestId, MessageId, parse_uuid};
+use domain::id::{AgentId, ChatId, ContactRequestId, MemoryId, MessageId, parse_uuid};
 use uuid::Uuid;
 
 use crate::error::{ApiError, ErrorCode};
@@ -55,6 +55,13 @@ pub struct ContactRequestPath {
     pub request: ContactRequestId,
 }
 
+/// `…/memories/{memory_id}`.
+#[derive(Clone, Copy, Debug)]
+pub struct MemoryPath {
+    /// The memory.
+    pub memory: MemoryId,
+}
+
 macro_rules! from_path {
     ($path:ident { $($member:ident: $name:literal as $wrap:path),+ }) => {
         impl FromRequest for $path {
@@ -70,6 +77,7 @@ macro_rules! from_path {
     };
 }
 
+from_path!(MemoryPath { memory: "memory_id" as MemoryId::new });
 from_path!(AgentPath { agent: "agent_id" as AgentId::new });
 from_path!(ChatPath { chat: "chat_id" as ChatId::new });
 from_path!(ParticipantPath { chat: "chat_id" as ChatId::new, participant: "participant_id" as Uuid::from });

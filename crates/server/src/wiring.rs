@@ -8,6 +8,7 @@ use domain::activity::ActivityService;
 use domain::chat::ChatService;
 use domain::contact::{ContactService, RequestLifetime};
 use domain::delivery::DeliveryService;
+use domain::memory::MemoryService;
 use domain::message::MessageService;
 use domain::peer::PeerService;
 use domain::plan::PlanService;
@@ -33,6 +34,7 @@ pub(crate) struct Wiring {
     pub(crate) deliveries: Arc<DeliveryService>,
     pub(crate) activity: Arc<ActivityService>,
     pub(crate) peers: Arc<PeerService>,
+    pub(crate) memories: Arc<MemoryService>,
     pub(crate) contacts: Arc<ContactService>,
 }
 
@@ -86,6 +88,7 @@ impl Wiring {
                 ContactService::new(store.clone(), hub.clone(), events.clone(), clock.clone(), ids.clone())
                     .with_lifetime(RequestLifetime::days(config.contact_request_days)),
             ),
+            memories: Arc::new(MemoryService::new(store.clone(), clock.clone(), ids.clone())),
             accounts: Arc::new(AccountService::new(
                 store.clone(),
                 events.clone(),

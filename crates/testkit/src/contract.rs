@@ -11,6 +11,7 @@ pub mod contacts;
 pub mod deliveries;
 pub mod effects;
 pub mod history;
+pub mod memories;
 pub mod messages;
 pub mod peers;
 pub mod plans;
@@ -29,6 +30,10 @@ macro_rules! contract_tests {
             what_is_changed_of_an_agent_is_read_again, a_deleted_agent_leaves_nothing_open,
             the_rooms_of_a_deleted_agent_pass_on, work_is_erased_little_by_little,
             the_operator_marks_agents, a_profile_is_changed_in_parts,
+        }
+        $crate::contract_tests! { @area $make, memories:
+            what_is_remembered_is_read_again, memories_stay_in_their_organization,
+            lists_of_memories_are_narrowed, humans_read_what_concerns_them, memories_go_with_their_agent_or_stay,
         }
         $crate::contract_tests! { @area $make, plans:
             exactly_as_many_agents_as_the_plan_allows, exactly_as_many_rooms_as_the_plan_allows,

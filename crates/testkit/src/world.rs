@@ -14,6 +14,7 @@ use domain::contact::{ContactRepository, ContactRequest, ContactService, Handle,
 use domain::delivery::{DeliveryRepository, DeliveryService};
 use domain::id::{AgentId, ChatId, ParticipantId, UserId};
 use domain::idempotency::FirstAnswerRepository;
+use domain::memory::{MemoryRepository, MemoryService};
 use domain::message::{
     MentionKind, MessageContent, MessageRepository, MessageService, RequestedMention, SendMessage,
     SentMessage,
@@ -53,6 +54,8 @@ pub struct World {
     pub activity: Arc<ActivityService>,
     /// Peers and the directory.
     pub peers: Arc<PeerService>,
+    /// What agents remember.
+    pub memories: Arc<MemoryService>,
     /// Plans and organizations.
     pub plans: Arc<PlanService>,
     /// Contacts and contact requests.
@@ -76,6 +79,8 @@ pub struct Stores {
     pub answers: Arc<dyn FirstAnswerRepository>,
     /// Contacts and contact requests.
     pub contacts: Arc<dyn ContactRepository>,
+    /// What agents remember.
+    pub memories: Arc<dyn MemoryRepository>,
     /// Plans and organizations.
     pub plans: Arc<dyn PlanRepository>,
     /// Closes the store, so that it answers as unavailable from then on.
@@ -91,6 +96,7 @@ impl Stores {
             + MessageRepository
             + DeliveryRepository
             + PeerRepository
+            + MemoryRepository
             + PlanRepository
             + FirstAnswerRepository
             + ContactRepository
@@ -103,6 +109,7 @@ impl Stores {
             messages: store.clone(),
             deliveries: store.clone(),
             peers: store.clone(),
+            memories: store.clone(),
             plans: store.clone(),
             answers: store.clone(),
             contacts: store.clone(),
@@ -176,6 +183,7 @@ impl World {
         Self {
             clock: fixed,
             publisher,
+            memories: Arc::new(MemoryService::new(stores.memories.clone(), clock.clone(), ids.clone())),
             plans: Arc::new(PlanService::new(stores.plans.clone())),
             peers: Arc::new(PeerService::new(peers, presence.clone())),
             contacts: Arc::new(ContactService::new(

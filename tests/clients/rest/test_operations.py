@@ -1,6 +1,5 @@
 """Every operation of one published REST client, against a running server."""
 
-import httpx
 import kit as kits
 import pytest
 import recipes
@@ -12,13 +11,6 @@ NOT_HERE = {
     "agent_api_delegation",
     "agent_api_files",
     "human_api_bulk_deletions",
-}
-
-# Paths that are on their way. A recipe below one is left out for as long as the server
-# does not know the path, and runs from the moment it does.
-AWAITED = {
-    "agent_api_memories": "agent/memories",
-    "human_api_memories": "me/memories",
 }
 
 OPERATIONS = kits.operations(kits.load())
@@ -33,16 +25,5 @@ def test_every_operation_has_a_recipe():
 
 @pytest.mark.parametrize("operation", SERVED)
 def test_operation(kit, operation):
-    awaited = AWAITED.get(OPERATIONS[operation])
-    if awaited is not None and not served(kit, awaited):
-        pytest.skip(f"the server does not serve {awaited} yet")
     getattr(recipes, operation)(kit)
     assert operation in kit.called, "the recipe did not call its operation"
-
-
-def served(kit, path):
-    caller = kit.ann if path.startswith("me/") else kit.agent(kit.ann)
-    answer = httpx.get(
-        f"{kit.url}/api/v1/{path}", headers={"X-API-Key": caller.key}, trust_env=False, timeout=20
-    )
-    return answer.status_code != 404

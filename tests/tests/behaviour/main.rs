@@ -4,6 +4,7 @@
 mod contacts;
 mod identity;
 mod limits;
+mod memories;
 mod messages;
 mod plans;
 mod processing;

@@ -110,6 +110,34 @@ pub(crate) fn operations() -> Vec<Operation> {
     all.extend(work());
     all.extend(contacts("/api/v1/me"));
     all.extend(contacts("/api/v1/agent"));
+    all.extend(memories("/api/v1/me"));
+    all.extend(memories("/api/v1/agent"));
+    all
+}
+
+/// What both interfaces serve under `base`, and what only one does. A human learns that there is a
+/// memory of others, and no more.
+fn memories(base: &str) -> Vec<Operation> {
+    let at = |path: &str| format!("{base}/memories{path}");
+    let mut all = vec![
+        get(&at("")),
+        get(&at("/{memory_id}")),
+        delete(&at("/{memory_id}")),
+        post(&at("/{memory_id}/supersede"), Value::Null),
+        post(&at("/{memory_id}/archive"), Value::Null),
+    ];
+    if base.ends_with("agent") {
+        let memory = json!({"memory": {
+            "content": "it rained", "system": "long_term", "type": "episodic", "segment": "agent", "scope": "agent",
+            "thought": "for later", "metadata": {"any": {"thing": 1}},
+        }});
+        all.push(post(&at(""), memory));
+    } else {
+        all.push(post(&at("/{memory_id}/restore"), Value::Null));
+        for operation in &mut all {
+            operation.foreign = (403, "forbidden");
+        }
+    }
     all
 }
 

@@ -22,6 +22,7 @@ struct Tenant {
     helper: Api,
     chat: String,
     message: String,
+    memory: String,
     /// What the human can name, and what the agent can.
     of_user: Ties,
     of_agent: Ties,
@@ -56,11 +57,13 @@ impl Tenant {
         assert_eq!(user.add(&chat, &agent.id).await.status, 201);
         assert_eq!(user.add(&chat, &helper.id).await.status, 201);
         let message = user.sent(&chat, "hello", &[&agent.id]).await;
+        let memory = agent.post("/memories", json!({"content": "it rained"})).await.data();
+        let memory = memory["id"].as_str().unwrap().to_owned();
         let (suitor, friend) = (format!("{handle}-suitor"), format!("{handle}-friend"));
         let (asks, befriends) = (server.user(&suitor), server.user(&friend));
         let of_user = Ties::of(&user, handle, &asks, &befriends, &friend).await;
         let of_agent = Ties::of(&agent, &format!("{handle}/one"), &asks, &befriends, &friend).await;
-        Self { user, agent, helper, chat, message, of_user, of_agent }
+        Self { user, agent, helper, chat, message, memory, of_user, of_agent }
     }
 
     fn ids(&self, callers: Callers) -> Vec<(&'static str, String)> {
@@ -70,6 +73,7 @@ impl Tenant {
             ("{contact_id}", ties.contact.clone()),
             ("{chat_id}", self.chat.clone()),
             ("{message_id}", self.message.clone()),
+            ("{memory_id}", self.memory.clone()),
             ("{participant_id}", self.helper.id.clone()),
             ("{agent_id}", self.helper.id.clone()),
         ]
@@ -111,7 +115,7 @@ impl Scene {
             for path in ["", "/participants", "/messages"] {
                 seen.push(tenant.user.get(&format!("/chats/{}{path}", tenant.chat)).await.body);
             }
-            for path in ["/contacts", "/contacts/requests"] {
+            for path in ["/contacts", "/contacts/requests", "/memories?status=all"] {
                 seen.push(tenant.agent.get(path).await.body);
             }
             seen.push(tenant.agent.get(&format!("/chats/{}/messages?status=all", tenant.chat)).await.body);

@@ -13,8 +13,9 @@ use domain::time::Timestamp;
 
 use super::find::agent_on;
 use crate::chat::row::ChatRow;
-use crate::contact::forget_on;
+use crate::contact;
 use crate::error::Fault;
+use crate::memory;
 use crate::row;
 use crate::schema::{agents, api_keys, attempts, chats, deliveries, erasures, participants};
 
@@ -54,7 +55,8 @@ pub(super) fn delete_agent_on(
     diesel::insert_into(erasures::table)
         .values((erasures::agent_id.eq(&id), erasures::requested_at.eq(now)))
         .execute(connection)?;
-    let parted = forget_on(connection, agent.id, command.now)?;
+    let parted = contact::forget_on(connection, agent.id, command.now)?;
+    memory::forget_on(connection, agent.id, command.now)?;
     let left = leave_all_on(connection, &agent, command.now)?;
     Ok(Ok(DeletedAgent { agent, executions, left, parted }))
 }

@@ -68,7 +68,7 @@ async fn admit(
     let credential = credential.ok_or_else(unauthorized)?;
     let Some(limits) = request.app_data::<web::Data<RateLimits>>() else {
         let admitted = authenticate(request, credential).await?;
-        request.extensions_mut().insert(admitted.permits);
+        within_plan(request, admitted)?;
         return Ok((admitted, None));
     };
     let source = limits.source(request.peer_addr(), request.headers());
@@ -82,7 +82,7 @@ async fn admit(
         Err(_) => {}
     }
     let admitted = authenticated?;
-    request.extensions_mut().insert(admitted.permits);
+    within_plan(request, admitted)?;
     // The path as the routes see it, so that no other spelling of it counts differently.
     let class = Class::of(request.method(), request.match_info().as_str());
     let standing = limits.spend(admitted.caller.participant(), class).transpose().map_err(limit::refused)?;
@@ -117,6 +117,18 @@ async fn authenticate(
             None => Err(unauthorized()),
         },
     }
+}
+
+/// Whether the plan has what is asked for: memories, or anything else.
+fn within_plan(request: &ServiceRequest, admitted: Authenticated) -> Result<(), ApiError> {
+    // The path as the routes see it, below /api/v1/me or /api/v1/agent.
+    let asked = request.match_info().as_str().trim_start_matches('/');
+    let asked =
+        asked.strip_prefix("api/v1/agent/").or_else(|| asked.strip_prefix("api/v1/me/")).unwrap_or(asked);
+    if !admitted.permits.memories && asked.split('/').next() == Some("memories") {
+        return Err(forbidden("Your plan does not include memories; ask whoever runs the server"));
+    }
+    Ok(())
 }
 
 /// A human calls only if the plan allows it.

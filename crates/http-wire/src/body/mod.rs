@@ -2,10 +2,12 @@
 
 mod chat;
 mod contact;
+mod memory;
 mod message;
 mod participant;
 
 pub use chat::{CreateChatBody, RenameChatBody};
 pub use contact::{AddContactBody, RemoveContactBody, ResolveBody, RespondBody, SendRequestBody};
+pub use memory::StoreMemoryBody;
 pub use message::SendMessageBody;
 pub use participant::AddParticipantBody;

@@ -12,6 +12,7 @@ use domain::chat::{
 use domain::contact::{AnswerRequestError, RemoveContactError, ResolveError, SendRefused, SendRequestError};
 use domain::delivery::{AdvanceError, ReadDeliveriesError};
 use domain::id::ParticipantKind;
+use domain::memory::{ChangeMemoryError, FindMemoryError, ListMemoriesError, StoreMemoryError};
 use domain::message::{
     MentionError, PostEventError, ReadMessagesError, ReadSurroundingsError, SendMessageError,
 };
@@ -105,6 +106,54 @@ impl From<CreateChatError> for ApiError {
             CreateChatError::Limit(reached) => reached.into(),
             CreateChatError::KeyReused => idempotency_key_reused(),
             CreateChatError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<StoreMemoryError> for ApiError {
+    fn from(error: StoreMemoryError) -> Self {
+        let wrong =
+            |name: &str, fault: &str| Self::validation().with_detail(format!("/memory/{name}"), fault);
+        match error {
+            StoreMemoryError::KindDoesNotFit => wrong("type", "does not belong to the system"),
+            StoreMemoryError::SubjectMissing => wrong("subject_id", "can't be blank for the scope subject"),
+            StoreMemoryError::SubjectNotFound => wrong("subject_id", "is nobody whom you know"),
+            StoreMemoryError::SourceGone => unauthorized(),
+            StoreMemoryError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<FindMemoryError> for ApiError {
+    fn from(error: FindMemoryError) -> Self {
+        match error {
+            FindMemoryError::NotFound => memory_not_found(),
+            FindMemoryError::Forbidden => {
+                Self::new(ErrorCode::Forbidden, "This memory is not for you to read")
+            }
+            FindMemoryError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<ListMemoriesError> for ApiError {
+    fn from(error: ListMemoriesError) -> Self {
+        match error {
+            ListMemoriesError::ChatNotFound => chat_not_found(),
+            ListMemoriesError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<ChangeMemoryError> for ApiError {
+    fn from(error: ChangeMemoryError) -> Self {
+        match error {
+            ChangeMemoryError::NotFound => memory_not_found(),
+            ChangeMemoryError::Forbidden => {
+                Self::new(ErrorCode::Forbidden, "This memory is not for you to change")
+            }
+            ChangeMemoryError::Unmovable(unmovable) => Self::validation().with_detail("/status", unmovable),
+            ChangeMemoryError::Store(error) => error.into(),
         }
     }
 }
@@ -400,6 +449,10 @@ fn at_mention(error: ApiError, index: usize, fault: &str) -> ApiError {
 
 fn available_handles(handles: Vec<String>) -> Map<String, Value> {
     Map::from_iter([("available_handles".to_owned(), Value::from(handles))])
+}
+
+fn memory_not_found() -> ApiError {
+    ApiError::new(ErrorCode::NotFound, "No such memory")
 }
 
 fn agent_not_found() -> ApiError {

@@ -6,6 +6,7 @@
 mod agent;
 mod chat;
 mod contact;
+mod memory;
 mod message;
 mod participant;
 mod peer;
@@ -26,6 +27,7 @@ pub use contact::{
     AgentContactView, ContactRequestView, ContactView, ReceivedRequestView, RemovedView, RequestStepView,
     ResolvedView, SentRequestView,
 };
+pub use memory::MemoryView;
 pub use message::MessageView;
 pub use participant::ParticipantView;
 pub use peer::PeerView;

@@ -1,0 +1,41 @@
+//! Moving a memory through its life, and deleting it.
+
+use diesel::prelude::*;
+use diesel::sqlite::SqliteConnection;
+use domain::memory::{ChangeMemory, ChangeRefused, Memory, Refused};
+
+use super::read::viewed_on;
+use crate::error::Fault;
+use crate::row;
+use crate::schema::memories;
+
+pub(super) fn change_on(
+    connection: &mut SqliteConnection,
+    command: ChangeMemory,
+) -> Result<Result<Memory, ChangeRefused>, Fault> {
+    let Some(viewed) = viewed_on(connection, command.caller, command.memory)? else {
+        return Ok(Err(ChangeRefused::NotFound));
+    };
+    let mut memory = viewed.memory;
+    match viewed.reader.may_change(memory.scope) {
+        Ok(()) => {}
+        Err(Refused::NotFound) => return Ok(Err(ChangeRefused::NotFound)),
+        Err(Refused::Forbidden) => return Ok(Err(ChangeRefused::Forbidden)),
+    }
+    let status = match command.step {
+        None => "deleted",
+        Some(step) => match memory.status.moved(step) {
+            Ok(same) if same == memory.status => return Ok(Ok(memory)),
+            Ok(status) => {
+                memory.status = status;
+                status.as_str()
+            }
+            Err(unmovable) => return Ok(Err(ChangeRefused::Unmovable(unmovable))),
+        },
+    };
+    memory.updated_at = command.now;
+    diesel::update(memories::table.find(row::bytes(memory.id.uuid())))
+        .set((memories::status.eq(status), memories::updated_at.eq(command.now.micros())))
+        .execute(connection)?;
+    Ok(Ok(memory))
+}

@@ -1,0 +1,32 @@
+//! What becomes of the memories of an agent that is deleted: its private ones go, what others read
+//! stays without it.
+
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Binary};
+use diesel::sqlite::SqliteConnection;
+use domain::id::AgentId;
+use domain::time::Timestamp;
+
+use crate::error::Fault;
+use crate::row;
+
+const FORGET: [&str; 2] = [
+    "UPDATE memories INDEXED BY memories_of_source SET status = 'deleted', updated_at = ?2 \
+     WHERE source_id = ?1 AND status <> 'deleted' AND scope = 'agent'",
+    "UPDATE memories INDEXED BY memories_of_source SET source_id = NULL, updated_at = ?2 \
+     WHERE source_id = ?1 AND status <> 'deleted'",
+];
+
+pub(crate) fn forget_on(
+    connection: &mut SqliteConnection,
+    agent: AgentId,
+    now: Timestamp,
+) -> Result<(), Fault> {
+    for statement in FORGET {
+        diesel::sql_query(statement)
+            .bind::<Binary, _>(row::bytes(agent.uuid()))
+            .bind::<BigInt, _>(now.micros())
+            .execute(connection)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,80 @@
+//! Storing a memory.
+
+use diesel::dsl::{exists, select};
+use diesel::prelude::*;
+use diesel::sqlite::SqliteConnection;
+use domain::id::{ParticipantId, ParticipantKind};
+use domain::memory::{Memory, MemorySegment, MemoryStatus, NewMemory, StoreRefused, fold};
+use uuid::Uuid;
+
+use super::read::memory_on;
+use crate::error::Fault;
+use crate::peer::ties_on;
+use crate::row;
+use crate::schema::{agents, memories, participants};
+
+pub(super) fn store_on(
+    connection: &mut SqliteConnection,
+    new: &NewMemory,
+) -> Result<Result<Memory, StoreRefused>, Fault> {
+    let source = row::bytes(new.source.agent.uuid());
+    let alive = agents::table.find(&source).filter(agents::deleted_at.is_null());
+    if !select(exists(alive)).get_result(connection)? {
+        return Ok(Err(StoreRefused::SourceGone));
+    }
+    let subject = match new.subject {
+        None => None,
+        Some(id) => match subject_on(connection, new, id)? {
+            Some(subject) => Some(subject),
+            None => return Ok(Err(StoreRefused::SubjectNotFound)),
+        },
+    };
+    let segment = new.segment.unwrap_or(match subject.map(ParticipantId::kind) {
+        Some(ParticipantKind::User) => MemorySegment::User,
+        Some(ParticipantKind::Agent) | None => MemorySegment::Agent,
+    });
+    diesel::insert_into(memories::table)
+        .values((
+            memories::id.eq(row::bytes(new.id.uuid())),
+            memories::organization_id.eq(row::bytes(new.source.organization.uuid())),
+            memories::source_id.eq(&source),
+            memories::subject_id.eq(subject.map(|subject| row::bytes(subject.uuid()))),
+            memories::subject_kind.eq(subject.map(|subject| subject.kind().as_str())),
+            memories::system.eq(new.system.as_str()),
+            memories::kind.eq(new.kind.as_str()),
+            memories::segment.eq(segment.as_str()),
+            memories::scope.eq(new.scope.as_str()),
+            memories::status.eq(MemoryStatus::Active.as_str()),
+            memories::content.eq(&new.content),
+            memories::folded.eq(fold(&new.content)),
+            memories::thought.eq(&new.thought),
+            memories::metadata.eq(row::to_json(&new.metadata)?),
+            memories::created_at.eq(new.now.micros()),
+            memories::updated_at.eq(new.now.micros()),
+        ))
+        .execute(connection)?;
+    let stored = memory_on(connection, new.id)?;
+    stored.map(Ok).ok_or_else(|| Fault::Row("a stored memory that is not there".to_owned()))
+}
+
+/// Whom the memory is about, if the agent can know them: itself, a peer, or somebody in a room with
+/// it.
+fn subject_on(
+    connection: &mut SqliteConnection,
+    new: &NewMemory,
+    id: Uuid,
+) -> Result<Option<ParticipantId>, Fault> {
+    let caller = new.source.into();
+    let Some((who, ties)) = ties_on(connection, caller, id)? else { return Ok(None) };
+    if who == ParticipantId::Agent(new.source.agent) || ties.source(caller, who).is_some() {
+        return Ok(Some(who));
+    }
+    let others = diesel::alias!(participants as others);
+    let together = participants::table
+        .inner_join(others.on(others.field(participants::chat_id).eq(participants::chat_id)))
+        .filter(participants::participant_id.eq(row::bytes(new.source.agent.uuid())))
+        .filter(participants::left_at.is_null())
+        .filter(others.field(participants::participant_id).eq(row::bytes(id)))
+        .filter(others.field(participants::left_at).is_null());
+    Ok(select(exists(together)).get_result::<bool>(connection)?.then_some(who))
+}

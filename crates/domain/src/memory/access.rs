@@ -1,0 +1,117 @@
+//! Who reads a memory and who changes it. Pure; the stores call it inside the read or the write, on
+//! what they found.
+
+use super::kind::MemoryScope;
+use crate::caller::Caller;
+
+/// How a caller stands to a memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reader {
+    /// Who asks.
+    pub caller: Caller,
+    /// Whether the memory is of the caller's organization.
+    pub same_organization: bool,
+    /// Whether the caller stored it, or owns the agent that did.
+    pub is_source: bool,
+    /// Whether it is about the caller.
+    pub is_subject: bool,
+    /// Whether the caller shares a room with its subject or its source.
+    pub shares_room: bool,
+}
+
+/// Why somebody may not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Refused {
+    /// The caller may not know of it.
+    NotFound,
+    /// The caller may know of it, and may not.
+    Forbidden,
+}
+
+impl Reader {
+    /// Whether the caller may read a memory of this scope. An agent is not told that there is
+    /// one; a human is.
+    pub fn may_read(&self, scope: MemoryScope) -> Result<(), Refused> {
+        let shared = scope != MemoryScope::Agent;
+        match self.caller {
+            Caller::Agent(_) if self.same_organization && (self.is_source || shared) => Ok(()),
+            Caller::Agent(_) => Err(Refused::NotFound),
+            Caller::User(_) if !self.same_organization => Err(Refused::Forbidden),
+            Caller::User(_) if self.is_source || self.is_subject => Ok(()),
+            Caller::User(_) if scope == MemoryScope::Organization => Ok(()),
+            Caller::User(_) if shared && self.shares_room => Ok(()),
+            Caller::User(_) => Err(Refused::Forbidden),
+        }
+    }
+
+    /// Whether the caller may change it: the agent that stored it; a human whom it is about, or
+    /// who owns that agent.
+    pub fn may_change(&self, scope: MemoryScope) -> Result<(), Refused> {
+        self.may_read(scope)?;
+        let may = match self.caller {
+            Caller::Agent(_) => self.is_source,
+            Caller::User(_) => self.is_source || self.is_subject,
+        };
+        if may { Ok(()) } else { Err(Refused::Forbidden) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::MemoryScope::{Agent, Organization, Subject};
+    use super::*;
+    use crate::caller::{AgentCaller, UserCaller};
+    use crate::id::{AgentId, OrganizationId, UserId};
+    use uuid::Uuid;
+
+    const HOUSE: OrganizationId = OrganizationId::new(Uuid::from_u128(1));
+    const ANN: UserId = UserId::new(Uuid::from_u128(2));
+
+    fn agent() -> Reader {
+        let caller = AgentCaller { agent: AgentId::new(Uuid::from_u128(3)), owner: ANN, organization: HOUSE };
+        of(caller.into())
+    }
+
+    fn human() -> Reader {
+        of(UserCaller { user: ANN, organization: HOUSE }.into())
+    }
+
+    fn of(caller: Caller) -> Reader {
+        Reader { caller, same_organization: true, is_source: false, is_subject: false, shares_room: false }
+    }
+
+    #[test]
+    fn agents_read_what_is_shared_and_change_their_own() {
+        for scope in [Subject, Organization] {
+            assert_eq!(agent().may_read(scope), Ok(()));
+            assert_eq!(agent().may_change(scope), Err(Refused::Forbidden));
+        }
+        assert_eq!(agent().may_read(Agent), Err(Refused::NotFound));
+        assert_eq!(agent().may_change(Agent), Err(Refused::NotFound));
+        let own = Reader { is_source: true, ..agent() };
+        for scope in [Agent, Subject, Organization] {
+            assert_eq!((own.may_read(scope), own.may_change(scope)), (Ok(()), Ok(())));
+        }
+        let foreign = Reader { same_organization: false, ..agent() };
+        assert_eq!(foreign.may_read(Organization), Err(Refused::NotFound));
+    }
+
+    #[test]
+    fn humans_read_what_concerns_them_and_change_what_is_about_them() {
+        assert_eq!(human().may_read(Organization), Ok(()));
+        assert_eq!(human().may_change(Organization), Err(Refused::Forbidden));
+        for scope in [Agent, Subject] {
+            assert_eq!(human().may_read(scope), Err(Refused::Forbidden));
+            let about = Reader { is_subject: true, ..human() };
+            assert_eq!((about.may_read(scope), about.may_change(scope)), (Ok(()), Ok(())));
+            let owner = Reader { is_source: true, ..human() };
+            assert_eq!((owner.may_read(scope), owner.may_change(scope)), (Ok(()), Ok(())));
+        }
+        let room_mate = Reader { shares_room: true, ..human() };
+        assert_eq!(room_mate.may_read(Subject), Ok(()));
+        assert_eq!(room_mate.may_change(Subject), Err(Refused::Forbidden));
+        assert_eq!(room_mate.may_read(Agent), Err(Refused::Forbidden));
+        let foreign = Reader { same_organization: false, is_subject: true, ..human() };
+        assert_eq!(foreign.may_read(Organization), Err(Refused::Forbidden));
+    }
+}

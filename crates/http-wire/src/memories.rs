@@ -1,0 +1,81 @@
+//! What the lists of memories of both interfaces are narrowed by, and their paging.
+
+use domain::memory::{
+    MemoryFilter, MemoryKind, MemoryQuery, MemorySegment, MemoryStatus, MemorySystem, StatusFilter,
+};
+use serde_json::json;
+
+use crate::cursor::CursorScope;
+use crate::openapi::schema::{Parameter, parameter, word};
+use crate::page::PageQuery;
+use crate::query::QueryReader;
+use crate::strict_json::Told;
+
+/// Rows when nothing is said.
+pub const DEFAULT_ROWS: u32 = 20;
+
+const UNKNOWN: &str = "Invalid value for enum";
+
+/// What both lists know.
+#[derive(Clone, Debug)]
+pub struct MemoryListQuery {
+    /// Which part of the list.
+    pub page: PageQuery,
+    /// What sort of memories.
+    pub filter: MemoryFilter,
+}
+
+impl MemoryListQuery {
+    /// Takes the parameters.
+    pub fn read(query: &mut QueryReader) -> Result<Self, Told> {
+        let page = PageQuery::read(query);
+        let system = query.parsed("system", UNKNOWN, MemorySystem::parse);
+        let kind = query.parsed("type", UNKNOWN, MemoryKind::parse);
+        let segment = query.parsed("segment", UNKNOWN, MemorySegment::parse);
+        let text = query
+            .parsed("content_query", "should be 1 to 200 character(s)", |text| MemoryQuery::new(text).ok());
+        let status = query.parsed("status", UNKNOWN, |text| match text {
+            "all" => Some(StatusFilter::All),
+            text => MemoryStatus::parse(text).map(StatusFilter::Only),
+        });
+        let filter = MemoryFilter {
+            system: system?,
+            kind: kind?,
+            segment: segment?,
+            query: text?,
+            status: status?.unwrap_or_default(),
+        };
+        Ok(Self { page: page?, filter })
+    }
+
+    /// Its parameters, for the API's document.
+    pub fn parameters() -> Vec<Parameter> {
+        let mut all = PageQuery::parameters();
+        let text =
+            json!({"type": "string", "minLength": 1, "maxLength": MemoryQuery::MAX_CHARS, "pattern": "\\S"});
+        all.push(parameter("system", word(MemorySystem::WORDS), "Of this system."));
+        all.push(parameter("type", word(MemoryKind::WORDS), "Of this type."));
+        all.push(parameter("segment", word(MemorySegment::WORDS), "Of this segment."));
+        all.push(parameter("content_query", text, "With this in the content, in any case."));
+        let states = ["active", "superseded", "archived", "all"];
+        all.push(parameter("status", word(&states), "In which state; active by itself."));
+        all
+    }
+
+    /// A cursor goes on in the list that it was made in.
+    pub fn scope(&self, scope: CursorScope) -> CursorScope {
+        let MemoryFilter { system, kind, segment, query, status } = &self.filter;
+        scope
+            .filtered("system", system.map_or("", MemorySystem::as_str))
+            .filtered("type", kind.map_or("", MemoryKind::as_str))
+            .filtered("segment", segment.map_or("", MemorySegment::as_str))
+            .filtered("content_query", query.as_ref().map_or("", MemoryQuery::as_str))
+            .filtered(
+                "status",
+                match status {
+                    StatusFilter::All => "all",
+                    StatusFilter::Only(status) => status.as_str(),
+                },
+            )
+    }
+}
