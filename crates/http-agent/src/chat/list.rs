@@ -5,7 +5,7 @@ use domain::chat::{ChatListing, ChatParts, ChatService};
 use http_wire::auth::AgentAuth;
 use http_wire::envelope::List;
 use http_wire::error::ApiError;
-use http_wire::openapi::schema::{Parameter, list as list_of, parameter, word};
+use http_wire::openapi::schema::{Parameter, parameter, several, word};
 use http_wire::page::{NumberedMetadata, NumberedQuery, too_heavy};
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
 use http_wire::strict_json::Told;
@@ -29,7 +29,7 @@ impl FromQuery for ListChatsQuery {
 
     fn parameters() -> Vec<Parameter> {
         let mut all = NumberedQuery::parameters();
-        let include = list_of(word(&["participants"]), 1);
+        let include = several(word(&["participants"]));
         all.push(parameter("include", include, "What else each room is to hold."));
         all
     }

@@ -6,7 +6,7 @@ use domain::chat::ChatService;
 use http_wire::auth::UserAuth;
 use http_wire::envelope::Data;
 use http_wire::error::ApiError;
-use http_wire::openapi::schema::{Parameter, list, parameter, word};
+use http_wire::openapi::schema::{Parameter, parameter, several, word};
 use http_wire::path::ChatPath;
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
 use http_wire::strict_json::Told;
@@ -24,7 +24,7 @@ impl FromQuery for FindChatQuery {
     }
 
     fn parameters() -> Vec<Parameter> {
-        let include = list(word(&["message_counts"]), 1);
+        let include = several(word(&["message_counts"]));
         vec![parameter("include", include, "What else the room is to hold.")]
     }
 }

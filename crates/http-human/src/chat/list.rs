@@ -8,7 +8,7 @@ use http_wire::auth::UserAuth;
 use http_wire::cursor::CursorScope;
 use http_wire::envelope::List;
 use http_wire::error::ApiError;
-use http_wire::openapi::schema::{Parameter, list as list_of, parameter, word};
+use http_wire::openapi::schema::{Parameter, parameter, several, word};
 use http_wire::page::PageQuery;
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
 use http_wire::strict_json::Told;
@@ -79,7 +79,7 @@ impl FromQuery for ListChatsQuery {
 
     fn parameters() -> Vec<Parameter> {
         let mut all = PageQuery::parameters();
-        let include = list_of(word(&INCLUDES.map(|(word, _)| word)), INCLUDES.len());
+        let include = several(word(&INCLUDES.map(|(word, _)| word)));
         all.push(parameter("status", word(&["active", "archived", "closed"]), "In which state."));
         all.push(parameter("type", word(&["direct", "group", "task"]), "Of which kind."));
         all.push(parameter("sort_by", word(&SORTS.map(|(word, _)| word)), "By what."));

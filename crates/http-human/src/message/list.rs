@@ -9,7 +9,7 @@ use http_wire::auth::UserAuth;
 use http_wire::cursor::CursorScope;
 use http_wire::envelope::List;
 use http_wire::error::{ApiError, ErrorCode};
-use http_wire::openapi::schema::{Parameter, list as list_of, parameter, uuid, word};
+use http_wire::openapi::schema::{Parameter, parameter, several, uuid, word};
 use http_wire::page::{PageMetadata, PageQuery};
 use http_wire::path::ChatPath;
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
@@ -59,7 +59,7 @@ impl FromQuery for ListMessagesQuery {
     fn parameters() -> Vec<Parameter> {
         let mut all = PageQuery::parameters();
         let kinds = ["text", "tool_call", "tool_result", "thought", "error", "task", "attention"];
-        let some = || list_of(word(&kinds), kinds.len());
+        let some = || several(word(&kinds));
         all.push(parameter("message_type", word(&kinds), "Of this kind only."));
         all.push(parameter("message_types", some(), "Of these kinds only."));
         all.push(parameter("exclude_message_types", some(), "Of none of these kinds."));

@@ -9,7 +9,7 @@ use domain::id::{ContactRequestId, parse_uuid};
 use serde_json::{Value, json};
 
 use crate::error::{ApiError, ErrorCode};
-use crate::openapi::schema::{about, nullable, object, text, word};
+use crate::openapi::schema::{either, handle, nullable, object, text, word};
 use crate::strict_json::{FromBody, ObjectReader, Told};
 
 fn bad_request(message: &str) -> ApiError {
@@ -53,7 +53,7 @@ impl FromBody for AddContactBody {
     }
 
     fn schema() -> Value {
-        object(&["handle"], &[("handle", text()), ("message", request_message())])
+        object(&["handle"], &[("handle", handle()), ("message", request_message())])
     }
 }
 
@@ -95,10 +95,14 @@ impl FromBody for SendRequestBody {
     }
 
     fn schema() -> Value {
-        let handle = || about(text(), "Either of the two names of the handle.");
-        let properties =
-            [("recipient_handle", handle()), ("handle", handle()), ("message", request_message())];
-        object(&[], &properties)
+        let message = || ("message", request_message());
+        either(&[
+            object(
+                &["recipient_handle"],
+                &[("recipient_handle", handle()), ("handle", nullable(text())), message()],
+            ),
+            object(&["handle"], &[("handle", handle()), message()]),
+        ])
     }
 }
 
@@ -137,11 +141,14 @@ impl FromBody for RespondBody {
     }
 
     fn schema() -> Value {
-        let action = word(&["approve", "reject", "cancel"]);
-        object(
-            &["action"],
-            &[("action", action), ("request_id", nullable(text())), ("handle", nullable(text()))],
-        )
+        let action = || ("action", word(&["approve", "reject", "cancel"]));
+        either(&[
+            object(
+                &["action", "request_id"],
+                &[action(), ("request_id", text()), ("handle", nullable(text()))],
+            ),
+            object(&["action", "handle"], &[action(), ("handle", handle())]),
+        ])
     }
 }
 
@@ -175,7 +182,10 @@ impl FromBody for RemoveContactBody {
     }
 
     fn schema() -> Value {
-        object(&[], &[("contact_id", nullable(text())), ("handle", nullable(text()))])
+        either(&[
+            object(&["contact_id"], &[("contact_id", text()), ("handle", nullable(text()))]),
+            object(&["handle"], &[("handle", handle())]),
+        ])
     }
 }
 
@@ -203,6 +213,6 @@ impl FromBody for ResolveBody {
     }
 
     fn schema() -> Value {
-        object(&["handle"], &[("handle", text())])
+        object(&["handle"], &[("handle", handle())])
     }
 }

@@ -75,7 +75,7 @@ fn operation(interface: &Interface, endpoint: &Endpoint) -> Value {
     }
     if let Some(body) = &endpoint.body {
         operation["requestBody"] =
-            json!({"required": true, "content": {"application/json": {"schema": body}}});
+            json!({"required": endpoint.body_required, "content": {"application/json": {"schema": body}}});
     }
     operation
 }

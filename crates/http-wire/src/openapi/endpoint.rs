@@ -37,6 +37,8 @@ pub struct Endpoint {
     pub(super) summary: &'static str,
     pub(super) parameters: Vec<Parameter>,
     pub(super) body: Option<Value>,
+    /// Whether the body must say anything at all.
+    pub(super) body_required: bool,
     pub(super) answers: Vec<Answer>,
     pub(super) refusals: Vec<u16>,
     pub(super) idempotent: bool,
@@ -69,6 +71,7 @@ impl Endpoint {
             summary: "",
             parameters: Vec::new(),
             body: None,
+            body_required: false,
             answers: Vec::new(),
             refusals: Vec::new(),
             idempotent: false,
@@ -94,6 +97,7 @@ impl Endpoint {
     #[must_use]
     pub fn body<B: FromBody>(mut self) -> Self {
         let flat = B::schema();
+        self.body_required = flat["required"].as_array().is_none_or(|names| !names.is_empty());
         self.body = Some(match B::WRAPPER {
             None => flat,
             Some(name) => {
@@ -189,10 +193,26 @@ impl Endpoint {
         let mut found = vec![(T::name().into_owned(), T::schema())];
         T::schemas(&mut found);
         for (name, schema) in found {
-            let schema = serde_json::to_value(schema).unwrap_or_default();
+            let mut schema = serde_json::to_value(schema).unwrap_or_default();
+            relax_flattened(&mut schema);
             self.schemas.push((name, schema));
         }
         json!({"$ref": format!("#/components/schemas/{}", T::name())})
+    }
+}
+
+/// A flattened part that may be missing is described as if the whole could be null; what is meant is
+/// that its members may be missing.
+fn relax_flattened(schema: &mut Value) {
+    let Some(parts) = schema.get_mut("allOf").and_then(Value::as_array_mut) else { return };
+    for part in parts {
+        let Some(choices) = part.get_mut("oneOf").and_then(Value::as_array_mut) else { continue };
+        let null = json!({"type": "null"});
+        if choices.contains(&null) {
+            choices.retain(|choice| *choice != null);
+            choices.push(json!({"type": "object"}));
+            *part = json!({"anyOf": choices});
+        }
     }
 }
 

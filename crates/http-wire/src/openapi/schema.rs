@@ -47,6 +47,22 @@ pub fn list(item: Value, max: usize) -> Value {
     json!({"type": "array", "items": item, "maxItems": max})
 }
 
+/// Some of these, separated by commas.
+pub fn several(item: Value) -> Value {
+    json!({"type": "array", "items": item})
+}
+
+/// A handle, with or without `@`.
+pub fn handle() -> Value {
+    let pattern = "^@?[A-Za-z0-9][A-Za-z0-9._-]{0,98}(/[A-Za-z0-9][A-Za-z0-9._-]{0,98})?$";
+    json!({"type": "string", "minLength": 1, "maxLength": 200, "pattern": pattern})
+}
+
+/// One of these objects.
+pub fn either(objects: &[Value]) -> Value {
+    json!({"anyOf": objects})
+}
+
 /// The same, or null.
 pub fn nullable(schema: Value) -> Value {
     json!({"anyOf": [schema, {"type": "null"}]})
