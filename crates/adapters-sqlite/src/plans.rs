@@ -5,6 +5,7 @@
 
 mod contacts;
 mod lists;
+mod memories;
 mod million;
 
 use std::cell::RefCell;
