@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
+use testkit::document;
 
 use crate::server::Server;
 
@@ -66,14 +67,15 @@ impl Api {
 
     /// One request; an error when there was no whole answer. An empty key is not sent at all.
     ///
-    /// Every failure, whichever it is, must name its request in the body as in the header.
+    /// Every answer must be as the API's document says, and every failure, whichever it is, must name
+    /// its request in the body as in the header.
     pub async fn try_call(
         &self,
         method: Method,
         path: &str,
         body: Option<Value>,
     ) -> Result<Answer, reqwest::Error> {
-        let mut request = self.client.request(method, format!("{}{path}", self.base));
+        let mut request = self.client.request(method.clone(), format!("{}{path}", self.base));
         if !self.key.is_empty() {
             request = request.header("x-api-key", &self.key);
         }
@@ -81,7 +83,7 @@ impl Api {
             request = request.json(&body);
         }
         let answer = request.send().await?;
-        let status = answer.status().as_u16();
+        let (status, place) = (answer.status().as_u16(), answer.url().path().to_owned());
         let named = answer.headers().get("x-request-id").map(|id| id.to_str().unwrap().to_owned());
         let bytes = answer.bytes().await?;
         let body = if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes).unwrap() };
@@ -90,6 +92,7 @@ impl Api {
         if status >= 400 {
             assert_eq!(answer.body["error"]["request_id"].as_str(), named.as_deref(), "{answer:?}");
         }
+        document::check(method.as_str(), &place, status, &answer.body);
         Ok(answer)
     }
 

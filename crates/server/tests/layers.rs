@@ -14,7 +14,7 @@ const ALLOWED: [(&str, &[&str]); 9] = [
     ("ws-gateway", &["domain", "http-wire"]),
     ("server", &["domain", "adapters-sqlite", "http-wire", "http-agent", "http-human", "ws-gateway"]),
     ("testkit", &["domain", "adapters-sqlite"]),
-    ("e2e", &["server"]),
+    ("e2e", &["server", "testkit"]),
 ];
 
 /// The other crates that the domain may use.

@@ -1,10 +1,11 @@
 //! What tests stand on: a clock that stands still, ids that count, keys that can be foreseen, a
 //! publisher that remembers, and [`World`], every service on a store in memory.
 //!
-//! [`contract`] is what every store must keep, written once.
+//! [`contract`] is what every store must keep, written once; [`document`] what every answer must be.
 #![expect(clippy::unwrap_used, reason = "this crate is for tests, where a panic is the failure")]
 
 pub mod contract;
+pub mod document;
 mod fakes;
 mod world;
 

@@ -13,7 +13,7 @@ use domain::message::{MentionKind, MessageContent, RequestedMention, SendMessage
 use domain::ports::Clock;
 use http_wire::request_scope::RequestScope;
 use serde_json::{Value, json};
-use testkit::{TestAgent, TestUser, World};
+use testkit::{TestAgent, TestUser, World, document};
 use uuid::Uuid;
 
 pub(crate) struct Api {
@@ -68,8 +68,11 @@ impl Api {
         Self { world, ann, helper, scout, bob, rival }
     }
 
+    /// What the mounted interface answers, which must be as the API's document says.
     pub(crate) async fn send(&self, request: TestRequest) -> Answer {
         let world = &self.world;
+        let request = request.to_request();
+        let (method, path) = (request.method().clone(), request.uri().path().to_owned());
         let app = App::new()
             .wrap(RequestScope)
             .app_data(web::Data::from(world.accounts.clone()))
@@ -83,7 +86,7 @@ impl Api {
             .app_data(web::Data::from(world.contacts.clone()))
             .configure(http_agent::configure);
         let app = init_service(app).await;
-        let (status, bytes) = match actix_web::dev::Service::call(&app, request.to_request()).await {
+        let (status, bytes) = match actix_web::dev::Service::call(&app, request).await {
             Ok(response) => (response.status().as_u16(), read_body(response).await),
             Err(error) => {
                 let response = error.error_response();
@@ -92,6 +95,7 @@ impl Api {
             }
         };
         let body = if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes).unwrap() };
+        document::check(method.as_str(), &path, status, &body);
         Answer { status, body }
     }
 

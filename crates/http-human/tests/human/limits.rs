@@ -12,6 +12,7 @@ use actix_web::{App, Error, web};
 use http_wire::limit::{Quota, RateLimitConfig, RateLimits};
 use http_wire::request_scope::RequestScope;
 use serde_json::{Value, json};
+use testkit::document;
 
 use crate::harness::Api;
 
@@ -34,7 +35,9 @@ where
     B: actix_web::body::MessageBody,
     B::Error: std::fmt::Debug,
 {
-    let (status, headers, bytes) = match app.call(request.to_request()).await {
+    let request = request.to_request();
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let (status, headers, bytes) = match app.call(request).await {
         Ok(response) => {
             let (status, headers) = (response.status(), response.headers().clone());
             (status, headers, to_bytes(response.into_body()).await.unwrap())
@@ -45,7 +48,9 @@ where
             (status, headers, to_bytes(response.into_body()).await.unwrap())
         }
     };
-    Answer(status.as_u16(), headers, serde_json::from_slice(&bytes).unwrap_or(Value::Null))
+    let body = if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes).unwrap() };
+    document::check(method.as_str(), &path, status.as_u16(), &body);
+    Answer(status.as_u16(), headers, body)
 }
 
 async fn app(
