@@ -116,7 +116,7 @@ async fn authenticate(
     let limits = request.app_data::<Data<RateLimits>>();
     let source = limits.and_then(|limits| limits.source(request.peer_addr(), request.headers()));
     if let Some(limits) = limits {
-        limits.may_try(source, credential.text()).map_err(|not_tried| match not_tried {
+        limits.may_try(source, credential).map_err(|not_tried| match not_tried {
             NotTried::KnownBad => forbidden(),
             NotTried::ShutOut(standing) => too_many(standing),
         })?;
@@ -126,7 +126,7 @@ async fn authenticate(
         (limits, &authenticated)
     {
         let good = !matches!(authenticated, Err(AuthenticateError::Unauthorized));
-        limits.tried(source, credential.text(), good);
+        limits.tried(source, credential, good);
     }
     authenticated.map_err(|error| match error {
         // Not 401: clients take that for a passing fault and try for ever.

@@ -201,3 +201,24 @@ async fn bad_tokens_count_and_missing_credentials_do_not() {
         assert_eq!(answer.0, status, "a token that is repeated is no guess");
     }
 }
+
+/// What was bad as a token may still be good as a key: clients that put their key behind `Bearer`
+/// and are then mended are let in at once. The other way round it is the same.
+#[actix_web::test]
+async fn a_key_that_was_no_token_is_still_a_key() {
+    let api = Api::new().await;
+    let config = RateLimitConfig { failures: Quota::new(1, 5), ..RateLimitConfig::off() };
+    let app = app(&api, config).await;
+    let peer = SocketAddr::from(([192, 0, 2, 1], 4711));
+    let bearer = |token: &str| {
+        let request = TestRequest::get().uri("/api/v1/me/chats").peer_addr(peer);
+        request.insert_header(("authorization", format!("Bearer {token}")))
+    };
+    assert_eq!(call(&app, bearer(&api.ann.key)).await.0, 401);
+    assert_eq!(call(&app, ask(&api.ann.key)).await.0, 200);
+    assert_eq!(call(&app, bearer(&api.ann.key)).await.0, 401);
+    assert_eq!(call(&app, ask(&api.ann.key)).await.0, 200);
+    let token = api.world.token(&api.bob).await;
+    assert_eq!(call(&app, ask(&token)).await.0, 401);
+    assert_eq!(call(&app, bearer(&token)).await.0, 200);
+}

@@ -12,21 +12,12 @@ pub const MAX_KEY_BYTES: usize = 512;
 pub const MAX_TOKEN_BYTES: usize = 4096;
 
 /// What a client presents; not yet known to be any good.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Credential<'a> {
     /// An API key.
     Key(&'a str),
     /// A signed token.
     Token(&'a str),
-}
-
-impl<'a> Credential<'a> {
-    /// The secret text.
-    pub fn text(self) -> &'a str {
-        match self {
-            Self::Key(text) | Self::Token(text) => text,
-        }
-    }
 }
 
 /// The key in `X-API-Key`; `None` when it is absent or cannot be a key.

@@ -72,12 +72,12 @@ async fn admit(
         return Ok((admitted, None));
     };
     let source = limits.source(request.peer_addr(), request.headers());
-    limits.may_try(source, credential.text())?;
+    limits.may_try(source, credential)?;
     let authenticated = authenticate(request, credential).await;
     match &authenticated {
-        Ok(_) => limits.tried(source, credential.text(), true),
+        Ok(_) => limits.tried(source, credential, true),
         Err(error) if error.code() == ErrorCode::Unauthorized => {
-            limits.tried(source, credential.text(), false);
+            limits.tried(source, credential, false);
         }
         Err(_) => {}
     }

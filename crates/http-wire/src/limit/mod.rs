@@ -25,6 +25,7 @@ use memory::Memory;
 use meter::Meter;
 pub use meter::{Quota, Standing};
 
+use crate::auth::Credential;
 use crate::error::{ApiError, ErrorCode, unauthorized};
 
 /// How long a credential counts as known after it was last good.
@@ -118,7 +119,7 @@ impl RateLimits {
     }
 
     /// Whether `credential` from `source` may be looked at.
-    pub fn may_try(&self, source: Option<Source>, credential: &str) -> Result<(), NotTried> {
+    pub fn may_try(&self, source: Option<Source>, credential: Credential<'_>) -> Result<(), NotTried> {
         let (Some(failures), Some(source)) = (&self.failures, source) else { return Ok(()) };
         let (now, name) = (self.clock.now(), self.name(credential));
         if self.known_bad.holds(name, now) {
@@ -131,7 +132,7 @@ impl RateLimits {
     }
 
     /// What came of looking at `credential`.
-    pub fn tried(&self, source: Option<Source>, credential: &str, good: bool) {
+    pub fn tried(&self, source: Option<Source>, credential: Credential<'_>, good: bool) {
         let Some(failures) = &self.failures else { return };
         let (now, name) = (self.clock.now(), self.name(credential));
         if good {
@@ -156,8 +157,9 @@ impl RateLimits {
         Some(meter.as_ref()?.spend(who.uuid().as_u128(), self.clock.now()))
     }
 
-    /// The name under which a credential is known: a hash that nobody outside can foresee.
-    fn name(&self, credential: &str) -> u128 {
+    /// The name under which a credential is known: a hash that nobody outside can foresee. What is
+    /// bad as a token may be good as a key, so the kind goes in.
+    fn name(&self, credential: Credential<'_>) -> u128 {
         u128::from(self.hasher.hash_one(credential))
     }
 }

@@ -36,23 +36,25 @@ fn from(last: u8, limits: &RateLimits) -> Option<Source> {
 fn who_guesses_is_shut_out_and_who_is_known_is_not() {
     let (limits, clock) = limits(RateLimitConfig { failures: Quota::new(1, 3), ..RateLimitConfig::off() });
     let (here, there) = (from(1, &limits), from(2, &limits));
-    limits.tried(here, "good", true);
+    limits.tried(here, Credential::Key("good"), true);
     for guess in ["a", "b", "c"] {
-        assert!(limits.may_try(here, guess).is_ok());
-        limits.tried(here, guess, false);
+        assert!(limits.may_try(here, Credential::Key(guess)).is_ok());
+        limits.tried(here, Credential::Key(guess), false);
     }
-    let Err(NotTried::ShutOut(shut)) = limits.may_try(here, "d") else { panic!("it is looked at") };
+    let Err(NotTried::ShutOut(shut)) = limits.may_try(here, Credential::Key("d")) else {
+        panic!("it is looked at")
+    };
     assert_eq!((shut.limit, shut.remaining, shut.retry_after_seconds()), (3, 0, 1));
-    assert!(limits.may_try(here, "good").is_ok(), "it was good a moment ago");
-    assert!(limits.may_try(there, "d").is_ok());
-    assert!(limits.may_try(None, "d").is_ok(), "without an address nothing is counted");
+    assert!(limits.may_try(here, Credential::Key("good")).is_ok(), "it was good a moment ago");
+    assert!(limits.may_try(there, Credential::Key("d")).is_ok());
+    assert!(limits.may_try(None, Credential::Key("d")).is_ok(), "without an address nothing is counted");
     clock.advance(1);
-    assert!(limits.may_try(here, "d").is_ok());
-    limits.tried(here, "d", false);
-    assert!(limits.may_try(here, "e").is_err());
+    assert!(limits.may_try(here, Credential::Key("d")).is_ok());
+    limits.tried(here, Credential::Key("d"), false);
+    assert!(limits.may_try(here, Credential::Key("e")).is_err());
     // A known credential that is good no more is a guess like any other.
-    limits.tried(here, "good", false);
-    assert!(limits.may_try(here, "good").is_err());
+    limits.tried(here, Credential::Key("good"), false);
+    assert!(limits.may_try(here, Credential::Key("good")).is_err());
 }
 
 /// A client that goes on with a revoked key is told so without being looked at, and without harm
@@ -61,33 +63,33 @@ fn who_guesses_is_shut_out_and_who_is_known_is_not() {
 fn a_credential_that_was_bad_is_bad_for_a_moment() {
     let (limits, clock) = limits(RateLimitConfig { failures: Quota::new(1, 3), ..RateLimitConfig::off() });
     let here = from(1, &limits);
-    limits.tried(here, "old", false);
+    limits.tried(here, Credential::Key("old"), false);
     for _ in 0..100 {
-        assert_eq!(limits.may_try(here, "old"), Err(NotTried::KnownBad));
+        assert_eq!(limits.may_try(here, Credential::Key("old")), Err(NotTried::KnownBad));
     }
-    assert_eq!(limits.may_try(here, "new"), Ok(()));
+    assert_eq!(limits.may_try(here, Credential::Key("new")), Ok(()));
     clock.advance(10);
-    assert_eq!(limits.may_try(here, "old"), Ok(()), "then it is looked at again");
+    assert_eq!(limits.may_try(here, Credential::Key("old")), Ok(()), "then it is looked at again");
 }
 
 #[test]
 fn a_credential_is_known_for_a_while() {
     let (limits, clock) = limits(RateLimitConfig { failures: Quota::new(1, 1), ..RateLimitConfig::off() });
     let here = from(1, &limits);
-    limits.tried(here, "good", true);
+    limits.tried(here, Credential::Key("good"), true);
     clock.advance(14 * 60);
     for _ in 0..100 {
-        limits.tried(here, "bad", false);
+        limits.tried(here, Credential::Key("bad"), false);
     }
-    assert!(limits.may_try(here, "good").is_ok());
+    assert!(limits.may_try(here, Credential::Key("good")).is_ok());
     clock.advance(59);
-    assert!(limits.may_try(here, "other").is_err(), "sixty seconds at the most");
-    assert!(limits.may_try(here, "good").is_ok());
+    assert!(limits.may_try(here, Credential::Key("other")).is_err(), "sixty seconds at the most");
+    assert!(limits.may_try(here, Credential::Key("good")).is_ok());
     clock.advance(1);
     for _ in 0..100 {
-        limits.tried(here, "bad", false);
+        limits.tried(here, Credential::Key("bad"), false);
     }
-    assert!(limits.may_try(here, "good").is_err());
+    assert!(limits.may_try(here, Credential::Key("good")).is_err());
 }
 
 #[test]

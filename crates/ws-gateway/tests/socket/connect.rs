@@ -111,6 +111,20 @@ async fn guessing_at_the_socket_is_slowed() {
     bench.end().await;
 }
 
+/// What was bad as a key may still be good as a token.
+#[actix_web::test]
+async fn a_token_that_was_no_key_is_still_a_token() {
+    let failures = Quota::new(1, 3);
+    let bench = Bench::limited(RateLimitConfig { failures, ..RateLimitConfig::off() }).await;
+    let token = bench.world.token(&bench.ann).await;
+    for _ in 0..2 {
+        let refusal = Raw::refusal(bench.address, "vsn=2.0.0", &[("x-api-key", &token)]).await;
+        assert_eq!(refusal.status, 403);
+        Client::open(bench.address, "vsn=2.0.0", &[("x-auth-token", &token)]).await;
+    }
+    bench.end().await;
+}
+
 #[actix_web::test]
 async fn what_a_client_does_not_have_counts_as_absent() {
     let bench = Bench::new().await;
