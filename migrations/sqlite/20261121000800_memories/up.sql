@@ -11,13 +11,17 @@ CREATE TABLE memories (
     segment         TEXT    NOT NULL,
     scope           TEXT    NOT NULL,
     status          TEXT    NOT NULL,
-    content         TEXT    NOT NULL,
     folded          TEXT    NOT NULL,
+    content         TEXT    NOT NULL,
     thought         TEXT    NOT NULL,
     metadata        TEXT    NOT NULL,
     created_at      INTEGER NOT NULL,
     updated_at      INTEGER NOT NULL
 ) STRICT;
-CREATE INDEX memories_of_organization ON memories (organization_id, created_at DESC, id DESC) WHERE status <> 'deleted';
-CREATE INDEX memories_of_source ON memories (source_id, created_at DESC, id DESC) WHERE status <> 'deleted';
-CREATE INDEX memories_about ON memories (subject_id, created_at DESC, id DESC) WHERE status <> 'deleted';
+-- Each holds all that a list judges a memory by, so that one which is passed over costs no look at its row.
+CREATE INDEX memories_of_organization ON memories (organization_id, status, created_at DESC, id DESC,
+    scope, source_id, subject_id, system, kind, segment) WHERE status <> 'deleted';
+CREATE INDEX memories_of_source ON memories (source_id, status, created_at DESC, id DESC,
+    organization_id, scope, subject_id, system, kind, segment) WHERE status <> 'deleted';
+CREATE INDEX memories_about ON memories (subject_id, status, created_at DESC, id DESC,
+    organization_id, scope, source_id, system, kind, segment) WHERE status <> 'deleted';

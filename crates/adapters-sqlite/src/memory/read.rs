@@ -1,16 +1,19 @@
 //! Reading memories: one of them, and lists.
 //!
-//! A list runs along the index of what narrows it most: a subject, a source, or the organization.
-//! What its text is searched for is looked at memory by memory on that way.
+//! A list runs along the index of what narrows it most: a subject, a source, or the organization,
+//! and within it along each wanted state. The indexes hold all that a memory is judged by, so those
+//! that are passed over, and those that are only counted, cost a step on the index. Only a search
+//! reads texts: those of the memories that all the other conditions leave, one by one.
 
 use diesel::prelude::*;
-use diesel::query_builder::BoxedSqlQuery;
-use diesel::sql_types::{BigInt, Binary, Bool, Nullable, Text};
+use diesel::query_builder::{BoxedSqlQuery, SqlQuery};
+use diesel::sql_types::{BigInt, Binary, Bool, Text};
 use diesel::sqlite::{Sqlite, SqliteConnection};
 use domain::caller::{AgentCaller, Caller, UserCaller};
 use domain::id::{MemoryId, ParticipantId};
 use domain::memory::{
-    AgentListing, HumanListing, HumanScope, Memory, MemoryFilter, MemoryOwners, Reader, StatusFilter, Viewed,
+    AgentListing, HumanListing, HumanScope, Memory, MemoryFilter, MemoryOwners, MemoryStatus, Reader,
+    StatusFilter, Viewed,
 };
 use domain::page::{Page, PageRequest, Position};
 use uuid::Uuid;
@@ -20,11 +23,23 @@ use crate::chat::row::standing_on;
 use crate::error::Fault;
 use crate::row;
 
-/// Whether the caller `?1` shares a room with the memory's subject or source.
+/// Whether the caller `?1` shares a room with the memory's subject or source; for a single memory.
 const SHARES_ROOM: &str = "EXISTS (SELECT 1 FROM participants AS mine \
     JOIN participants AS theirs ON theirs.chat_id = mine.chat_id AND theirs.left_at IS NULL \
     WHERE mine.participant_id = ?1 AND mine.left_at IS NULL \
     AND theirs.participant_id IN (memory.subject_id, memory.source_id))";
+
+/// The same for lists: who is in a room with `?1` is found once, not for every memory.
+const IS_OF_ROOM_MATES: &str = "(memory.subject_id IN (SELECT theirs.participant_id \
+    FROM participants AS mine CROSS JOIN participants AS theirs ON theirs.chat_id = mine.chat_id \
+    WHERE mine.participant_id = ?1 AND mine.left_at IS NULL AND theirs.left_at IS NULL) \
+    OR memory.source_id IN (SELECT theirs.participant_id \
+    FROM participants AS mine CROSS JOIN participants AS theirs ON theirs.chat_id = mine.chat_id \
+    WHERE mine.participant_id = ?1 AND mine.left_at IS NULL AND theirs.left_at IS NULL))";
+
+/// Whether it is stored by an agent of `?1`; for lists.
+const IS_OF_OWN_AGENT: &str =
+    "memory.source_id IN (SELECT id FROM agents WHERE owner_id = ?1 AND deleted_at IS NULL)";
 
 /// Whether `?1` owns the memory's source.
 const OWNS_SOURCE: &str =
@@ -88,59 +103,30 @@ pub(super) fn viewed_on(
     Ok(Some(Viewed { memory, reader }))
 }
 
-/// A list: which index it runs along, its conditions, and what they are about.
-struct Wanted<'l> {
-    index: &'static str,
-    conditions: Vec<&'static str>,
-    filter: &'l MemoryFilter,
-    /// `?1`: the caller.
-    caller: Uuid,
-    /// `?2`: the organization.
-    organization: Uuid,
-    /// `?3`: a subject.
-    subject: Option<Uuid>,
-    /// `?4`: a source.
-    source: Option<Uuid>,
-    /// `?5`: a scope.
-    scope: Option<&'static str>,
-    /// `?6`: a room.
-    room: Option<Uuid>,
-}
-
 pub(super) fn for_agent_on(
     connection: &mut SqliteConnection,
     caller: AgentCaller,
     listing: &AgentListing,
     page: PageRequest,
 ) -> Result<Page<Memory>, Fault> {
-    let mut conditions = vec!["(memory.scope <> 'agent' OR memory.source_id = ?1)"];
-    match listing.owners {
-        MemoryOwners::Anybody => {}
-        MemoryOwners::Own => conditions.push("memory.source_id = ?1"),
-        MemoryOwners::Organization => conditions.push("memory.scope = 'organization'"),
-    }
-    if listing.subject.is_some() {
-        conditions.push("memory.subject_id = ?3");
-    }
-    if listing.scope.is_some() {
-        conditions.push("memory.scope = ?5");
-    }
     let index = match (listing.subject, listing.owners) {
         (Some(_), _) => "memories_about",
         (None, MemoryOwners::Own) => "memories_of_source",
         (None, _) => "memories_of_organization",
     };
-    let wanted = Wanted {
-        index,
-        conditions,
-        filter: &listing.filter,
-        caller: caller.agent.uuid(),
-        organization: caller.organization.uuid(),
-        subject: listing.subject,
-        source: None,
-        scope: listing.scope.map(domain::memory::MemoryScope::as_str),
-        room: None,
-    };
+    let mut wanted = Wanted::new(index, caller.into(), &listing.filter);
+    wanted.must("(memory.scope <> 'agent' OR memory.source_id = ?1)");
+    match listing.owners {
+        MemoryOwners::Anybody => {}
+        MemoryOwners::Own => wanted.must("memory.source_id = ?1"),
+        MemoryOwners::Organization => wanted.must("memory.scope = 'organization'"),
+    }
+    if let Some(subject) = listing.subject {
+        wanted.must_be("subject_id", Value::Id(subject));
+    }
+    if let Some(scope) = listing.scope {
+        wanted.must_be("scope", Value::Word(scope.as_str()));
+    }
     wanted.page_on(connection, page)
 }
 
@@ -155,73 +141,105 @@ pub(super) fn for_human_on(
     {
         return Ok(None);
     }
-    let mut conditions = vec![READABLE];
-    let index = match listing.scope {
-        HumanScope::AboutMe => {
-            conditions.push("memory.subject_id = ?1");
-            "memories_about"
-        }
-        HumanScope::Organization => {
-            conditions.push("memory.scope = 'organization'");
-            "memories_of_organization"
-        }
+    let index = match (listing.source, listing.scope) {
+        (Some(_), _) => "memories_of_source",
+        (None, HumanScope::AboutMe) => "memories_about",
+        (None, _) => "memories_of_organization",
+    };
+    let mut wanted = Wanted::new(index, caller.into(), &listing.filter);
+    // What a human may read, as [`Reader::may_read`] has it, or a part of that.
+    match listing.scope {
+        HumanScope::AboutMe => wanted.must("memory.subject_id = ?1"),
+        HumanScope::Organization => wanted.must("memory.scope = 'organization'"),
         HumanScope::Room => {
-            conditions.push("memory.scope <> 'agent'");
-            conditions.push(SHARES_ROOM);
-            "memories_of_organization"
+            wanted.must("memory.scope <> 'agent'");
+            wanted.must(IS_OF_ROOM_MATES);
         }
-        HumanScope::All => "memories_of_organization",
-    };
-    if listing.room.is_some() {
-        conditions.push(
-            "EXISTS (SELECT 1 FROM participants WHERE chat_id = ?6 AND left_at IS NULL \
-             AND participant_id IN (memory.subject_id, memory.source_id))",
-        );
+        HumanScope::All => wanted.must(&format!(
+            "(memory.scope = 'organization' OR memory.subject_id = ?1 OR {IS_OF_OWN_AGENT} \
+             OR (memory.scope <> 'agent' AND {IS_OF_ROOM_MATES}))"
+        )),
     }
-    if listing.source.is_some() {
-        conditions.push("memory.source_id = ?4");
+    if let Some(room) = listing.room {
+        let room = wanted.given(Value::Id(room.uuid()));
+        let there =
+            format!("(SELECT participant_id FROM participants WHERE chat_id = {room} AND left_at IS NULL)");
+        wanted.must(&format!("(memory.subject_id IN {there} OR memory.source_id IN {there})"));
     }
-    let index = if listing.source.is_some() { "memories_of_source" } else { index };
-    let wanted = Wanted {
-        index,
-        conditions,
-        filter: &listing.filter,
-        caller: caller.user.uuid(),
-        organization: caller.organization.uuid(),
-        subject: None,
-        source: listing.source.map(domain::id::AgentId::uuid),
-        scope: None,
-        room: listing.room.map(domain::id::ChatId::uuid),
-    };
+    if let Some(source) = listing.source {
+        wanted.must_be("source_id", Value::Id(source.uuid()));
+    }
     wanted.page_on(connection, page).map(Some)
 }
 
-/// What a human `?1` may read, as [`Reader::may_read`] has it.
-const READABLE: &str = "(memory.scope = 'organization' OR memory.subject_id = ?1 \
-      OR EXISTS (SELECT 1 FROM agents WHERE id = memory.source_id AND owner_id = ?1 AND deleted_at IS NULL) \
-      OR (memory.scope <> 'agent' AND EXISTS (SELECT 1 FROM participants AS mine \
-          JOIN participants AS theirs ON theirs.chat_id = mine.chat_id AND theirs.left_at IS NULL \
-          WHERE mine.participant_id = ?1 AND mine.left_at IS NULL \
-          AND theirs.participant_id IN (memory.subject_id, memory.source_id))))";
+/// What a condition compares with.
+enum Value {
+    Id(Uuid),
+    Word(&'static str),
+    Text(String),
+    Number(i64),
+}
 
-impl Wanted<'_> {
-    fn page_on(&self, connection: &mut SqliteConnection, page: PageRequest) -> Result<Page<Memory>, Fault> {
-        let found = self.found();
-        let total = if page.count {
-            let counted = format!("SELECT count(*) AS number {found}");
-            Some(self.bind(&counted, page).get_result::<Counted>(connection)?.number.cast_unsigned())
-        } else {
-            None
+/// A list: which index it runs along, in which states, its other conditions, and the values that
+/// these name by number; `?1` is the caller, `?2` the organization.
+struct Wanted {
+    index: &'static str,
+    states: Vec<MemoryStatus>,
+    conditions: Vec<String>,
+    values: Vec<Value>,
+}
+
+impl Wanted {
+    fn new(index: &'static str, caller: Caller, filter: &MemoryFilter) -> Self {
+        let MemoryFilter { system, kind, segment, query, status } = filter;
+        let states = match status {
+            StatusFilter::Only(status) => vec![*status],
+            StatusFilter::All => MemoryStatus::ALL.to_vec(),
         };
-        let listed = format!(
-            "SELECT {COLUMNS} {} {NAMES} WHERE {} \
-             AND (?12 IS NULL OR (memory.created_at <= ?12 \
-                  AND (memory.created_at < ?12 OR memory.id < ?13))) \
-             ORDER BY memory.created_at DESC, memory.id DESC LIMIT ?14 OFFSET ?15",
-            self.from(),
-            self.conditions_text(),
-        );
-        let rows = self.bind(&listed, page).load::<MemoryRow>(connection)?;
+        let values = vec![Value::Id(caller.participant().uuid()), Value::Id(caller.organization().uuid())];
+        // The words of the index's own condition stand first, else it could not be used.
+        let conditions = ["memory.status <> 'deleted'", "memory.organization_id = ?2"].map(str::to_owned);
+        let mut wanted = Self { index, states, conditions: conditions.to_vec(), values };
+        let words = [
+            ("system", system.map(domain::memory::MemorySystem::as_str)),
+            ("kind", kind.map(domain::memory::MemoryKind::as_str)),
+            ("segment", segment.map(domain::memory::MemorySegment::as_str)),
+        ];
+        for (column, word) in words {
+            if let Some(word) = word {
+                wanted.must_be(column, Value::Word(word));
+            }
+        }
+        if let Some(query) = query {
+            let text = wanted.given(Value::Text(query.as_str().to_owned()));
+            wanted.must(&format!("instr(memory.folded, {text}) > 0"));
+        }
+        wanted
+    }
+
+    /// How a condition names the value.
+    fn given(&mut self, value: Value) -> String {
+        self.values.push(value);
+        format!("?{}", self.values.len())
+    }
+
+    fn must(&mut self, condition: &str) {
+        self.conditions.push(condition.to_owned());
+    }
+
+    fn must_be(&mut self, column: &str, value: Value) {
+        let value = self.given(value);
+        self.must(&format!("memory.{column} = {value}"));
+    }
+
+    fn page_on(
+        mut self,
+        connection: &mut SqliteConnection,
+        page: PageRequest,
+    ) -> Result<Page<Memory>, Fault> {
+        let total = if page.count { Some(self.count_on(connection)?) } else { None };
+        let listed = self.listed(page);
+        let rows = self.bound(&listed).load::<MemoryRow>(connection)?;
         let rows = rows.into_iter().map(MemoryRow::into_memory).collect::<Result<Vec<_>, _>>()?;
         Ok(Page::from_overfetch(rows, page, total, |memory| Position {
             key: memory.created_at.micros(),
@@ -229,60 +247,45 @@ impl Wanted<'_> {
         }))
     }
 
-    fn from(&self) -> String {
-        format!("FROM memories AS memory INDEXED BY {}", self.index)
+    fn count_on(&self, connection: &mut SqliteConnection) -> Result<u64, Fault> {
+        let states = self.states.iter().map(|status| format!("'{}'", status.as_str())).collect::<Vec<_>>();
+        let counted = format!(
+            "SELECT count(*) AS number FROM memories AS memory INDEXED BY {} WHERE {} AND memory.status IN ({})",
+            self.index,
+            self.conditions.join(" AND "),
+            states.join(", "),
+        );
+        let counted = self.bound(&counted).get_result::<Counted>(connection)?;
+        Ok(counted.number.cast_unsigned())
     }
 
-    fn found(&self) -> String {
-        format!("{} WHERE {}", self.from(), self.conditions_text())
-    }
-
-    /// The words of the index's own condition stand first, else it could not be used.
-    fn conditions_text(&self) -> String {
-        let mut text = "memory.status <> 'deleted' AND memory.organization_id = ?2 \
-            AND (?7 IS NULL OR memory.system = ?7) AND (?8 IS NULL OR memory.kind = ?8) \
-            AND (?9 IS NULL OR memory.segment = ?9) AND (?10 IS NULL OR memory.status = ?10) \
-            AND (?11 IS NULL OR instr(memory.folded, ?11) > 0)"
-            .to_owned();
-        for condition in &self.conditions {
-            text.push_str(" AND ");
-            text.push_str(condition);
-        }
-        text
-    }
-
-    fn bind(
-        &self,
-        statement: &str,
-        page: PageRequest,
-    ) -> BoxedSqlQuery<'static, Sqlite, diesel::query_builder::SqlQuery> {
-        let MemoryFilter { system, kind, segment, query, status } = self.filter;
-        let status = match status {
-            StatusFilter::Only(status) => Some(status.as_str()),
-            StatusFilter::All => None,
+    /// The rows of a page and one more: of each state in the order of the index, merged.
+    fn listed(&mut self, page: PageRequest) -> String {
+        // The first of the conditions on the place lets the index begin there.
+        let after = page.slice.after().unwrap_or(Position { key: i64::MAX, id: Uuid::max() });
+        let (key, id) = (self.given(Value::Number(after.key)), self.given(Value::Id(after.id)));
+        self.must(&format!("memory.created_at <= {key} AND (memory.created_at < {key} OR memory.id < {id})"));
+        let limit = self.given(Value::Number(i64::from(page.slice.limit()) + 1));
+        let offset = self.given(Value::Number(page.slice.offset()));
+        let (index, conditions) = (self.index, self.conditions.join(" AND "));
+        let of_state = |status: &MemoryStatus| {
+            format!(
+                "SELECT {COLUMNS} FROM memories AS memory INDEXED BY {index} {NAMES} \
+                 WHERE {conditions} AND memory.status = '{}'",
+                status.as_str()
+            )
         };
-        let after = page.slice.after();
-        let counts = !statement.contains("?12");
-        let bound = diesel::sql_query(statement)
-            .into_boxed()
-            .bind::<Binary, _>(row::bytes(self.caller))
-            .bind::<Binary, _>(row::bytes(self.organization))
-            .bind::<Nullable<Binary>, _>(self.subject.map(row::bytes))
-            .bind::<Nullable<Binary>, _>(self.source.map(row::bytes))
-            .bind::<Nullable<Text>, _>(self.scope)
-            .bind::<Nullable<Binary>, _>(self.room.map(row::bytes))
-            .bind::<Nullable<Text>, _>(system.map(domain::memory::MemorySystem::as_str))
-            .bind::<Nullable<Text>, _>(kind.map(domain::memory::MemoryKind::as_str))
-            .bind::<Nullable<Text>, _>(segment.map(domain::memory::MemorySegment::as_str))
-            .bind::<Nullable<Text>, _>(status)
-            .bind::<Nullable<Text>, _>(query.as_ref().map(|query| query.as_str().to_owned()));
-        if counts {
-            return bound;
-        }
-        bound
-            .bind::<Nullable<BigInt>, _>(after.map(|after| after.key))
-            .bind::<Nullable<Binary>, _>(after.map(|after| row::bytes(after.id)))
-            .bind::<BigInt, _>(i64::from(page.slice.limit()) + 1)
-            .bind::<BigInt, _>(page.slice.offset())
+        let arms = self.states.iter().map(of_state).collect::<Vec<_>>().join(" UNION ALL ");
+        format!("{arms} ORDER BY created_at DESC, id DESC LIMIT {limit} OFFSET {offset}")
+    }
+
+    fn bound(&self, statement: &str) -> BoxedSqlQuery<'static, Sqlite, SqlQuery> {
+        let statement = diesel::sql_query(statement).into_boxed();
+        self.values.iter().fold(statement, |statement, value| match value {
+            Value::Id(id) => statement.bind::<Binary, _>(row::bytes(*id)),
+            Value::Word(word) => statement.bind::<Text, _>(*word),
+            Value::Text(text) => statement.bind::<Text, _>(text.clone()),
+            Value::Number(number) => statement.bind::<BigInt, _>(*number),
+        })
     }
 }

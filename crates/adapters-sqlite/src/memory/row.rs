@@ -10,11 +10,11 @@ use crate::error::Fault;
 use crate::row;
 
 /// What a row is read from; `memory` is the memory.
-pub(super) const COLUMNS: &str = "memory.id, memory.organization_id, memory.source_id, \
+pub(super) const COLUMNS: &str = "memory.id AS id, memory.organization_id, memory.source_id, \
     source.name AS source_name, memory.subject_id, memory.subject_kind, \
     subject_agent.name AS agent_name, subject_user.first_name, subject_user.last_name, \
     memory.system, memory.kind, memory.segment, memory.scope, memory.status, memory.content, memory.thought, \
-    memory.metadata, memory.created_at, memory.updated_at";
+    memory.metadata, memory.created_at AS created_at, memory.updated_at";
 
 /// Those whose names are shown.
 pub(super) const NAMES: &str = "LEFT JOIN agents AS source ON source.id = memory.source_id \

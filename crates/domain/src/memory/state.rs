@@ -13,6 +13,9 @@ pub enum MemoryStatus {
 }
 
 impl MemoryStatus {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Active, Self::Superseded, Self::Archived];
+
     /// The word that the wire and the stores use.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -24,7 +27,7 @@ impl MemoryStatus {
 
     /// Reads [`Self::as_str`] back.
     pub fn parse(text: &str) -> Option<Self> {
-        [Self::Active, Self::Superseded, Self::Archived].into_iter().find(|status| status.as_str() == text)
+        Self::ALL.into_iter().find(|status| status.as_str() == text)
     }
 
     /// Where `step` leads; to take a step again changes nothing, so that a client may repeat it.
