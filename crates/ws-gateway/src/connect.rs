@@ -115,18 +115,17 @@ async fn authenticate(
     let agent = agent.map(|agent| AgentId::parse(agent).ok_or_else(forbidden)).transpose()?;
     let limits = request.app_data::<Data<RateLimits>>();
     let source = limits.and_then(|limits| limits.source(request.peer_addr(), request.headers()));
-    if let Some(limits) = limits {
-        limits.may_try(source, credential).map_err(|not_tried| match not_tried {
-            NotTried::KnownBad => forbidden(),
-            NotTried::ShutOut(standing) => too_many(standing),
-        })?;
-    }
+    let attempt = match limits {
+        Some(limits) => Some(limits.may_try(source, credential).await.map_err(not_tried)?),
+        None => None,
+    };
     let authenticated = identify(context, credential, agent).await;
-    if let (Some(limits), Ok(_) | Err(AuthenticateError::Unauthorized | AuthenticateError::NotThisAgent)) =
-        (limits, &authenticated)
-    {
-        let good = !matches!(authenticated, Err(AuthenticateError::Unauthorized));
-        limits.tried(source, credential, good);
+    if let Some(attempt) = attempt {
+        match authenticated {
+            Ok(_) | Err(AuthenticateError::NotThisAgent) => attempt.good(),
+            Err(AuthenticateError::Unauthorized) => attempt.bad(),
+            Err(AuthenticateError::Store(_)) => attempt.undecided(),
+        }
     }
     authenticated.map_err(|error| match error {
         // Not 401: clients take that for a passing fault and try for ever.
@@ -172,6 +171,13 @@ fn count(request: &HttpRequest, caller: Caller) -> Result<(), ApiError> {
     let Some(limits) = request.app_data::<Data<RateLimits>>() else { return Ok(()) };
     let counted = limits.spend(caller.participant(), Class::Connect).transpose();
     counted.map(|_| ()).map_err(too_many)
+}
+
+fn not_tried(not_tried: NotTried) -> ApiError {
+    match not_tried {
+        NotTried::KnownBad => forbidden(),
+        NotTried::ShutOut(standing) => too_many(standing),
+    }
 }
 
 fn too_many(standing: Standing) -> ApiError {

@@ -9,6 +9,7 @@ use actix_web::dev::{Service, ServiceResponse};
 use actix_web::http::header::HeaderMap;
 use actix_web::test::{TestRequest, init_service};
 use actix_web::{App, Error, web};
+use futures_util::future::join_all;
 use http_wire::limit::{Quota, RateLimitConfig, RateLimits};
 use http_wire::request_scope::RequestScope;
 use serde_json::{Value, json};
@@ -180,6 +181,24 @@ async fn guessing_keys_is_slowed_and_valid_clients_are_not() {
     assert_eq!(call(&app, ask_from(3, "thnv_u_more")).await.0, 503);
     api.world.clock.advance(Duration::from_secs(1));
     assert_eq!(call(&app, ask("thnv_u_other")).await.0, 503, "a fault of ours is nobody's guess");
+}
+
+/// Of guesses that come together exactly as many are looked at as the quota has left; of good keys
+/// that come together all are let in.
+#[actix_web::test]
+async fn keys_that_come_together_are_looked_at_within_the_quota() {
+    let api = Api::new().await;
+    let config = RateLimitConfig { failures: Quota::new(1, 3), ..RateLimitConfig::off() };
+    let app = app(&api, config).await;
+    let mut keys = Vec::new();
+    for number in 0..12 {
+        keys.push(api.world.user(&format!("user-{number}")).await.key);
+    }
+    let answers = join_all(keys.iter().map(|key| call(&app, ask(key)))).await;
+    assert!(answers.iter().all(|answer| answer.0 == 200));
+    let answers = join_all((0..12).map(|number| call(&app, ask(&format!("guess-{number}"))))).await;
+    let with = |status: u16| answers.iter().filter(|answer| answer.0 == status).count();
+    assert_eq!((with(401), with(429)), (3, 9));
 }
 
 /// Tokens are guessed as keys are; what is no credential at all costs nothing and is not counted.

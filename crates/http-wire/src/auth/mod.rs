@@ -72,14 +72,12 @@ async fn admit(
         return Ok((admitted, None));
     };
     let source = limits.source(request.peer_addr(), request.headers());
-    limits.may_try(source, credential)?;
+    let attempt = limits.may_try(source, credential).await?;
     let authenticated = authenticate(request, credential).await;
     match &authenticated {
-        Ok(_) => limits.tried(source, credential, true),
-        Err(error) if error.code() == ErrorCode::Unauthorized => {
-            limits.tried(source, credential, false);
-        }
-        Err(_) => {}
+        Ok(_) => attempt.good(),
+        Err(error) if error.code() == ErrorCode::Unauthorized => attempt.bad(),
+        Err(_) => attempt.undecided(),
     }
     let admitted = authenticated?;
     within_plan(request, admitted)?;

@@ -88,12 +88,21 @@ impl Meter {
     }
 
     /// How a key stands, if it may not come now.
-    pub(super) fn look(&self, key: u128, now: Timestamp) -> Option<Standing> {
+    #[cfg(test)]
+    fn look(&self, key: u128, now: Timestamp) -> Option<Standing> {
         self.whole_again.change(key, now, |until| {
             let sane = self.sane(until, now);
             let standing = self.standing(sane, now);
             (until.map(|_| sane), (standing.remaining == 0).then_some(standing))
         })
+    }
+
+    /// Gives back one that was taken.
+    pub(super) fn pay_back(&self, key: u128, now: Timestamp) {
+        self.whole_again.change(key, now, |until| {
+            let next = until.map(|until| self.sane(Some(until), now).minus(self.quota.time_of(1)));
+            (next.map(|next| next.max(now)), ())
+        });
     }
 
     /// Takes one, whether or not it is left: what has happened is counted.
@@ -199,6 +208,18 @@ mod tests {
             meter.charge(1, at(0));
         }
         assert_eq!((shut(0), shut(10_999), shut(11_000)), (Some(11), Some(1), None));
+    }
+
+    #[test]
+    fn what_is_paid_back_can_be_taken_again() {
+        let meter = meter(10, 5);
+        meter.pay_back(1, at(0));
+        assert_eq!(passed(&meter, 1, at(0), 9), 5, "nothing is given that was not taken");
+        meter.pay_back(1, at(0));
+        meter.pay_back(1, at(0));
+        assert_eq!(passed(&meter, 1, at(0), 9), 2);
+        meter.pay_back(1, at(60_000));
+        assert_eq!(passed(&meter, 1, at(60_000), 9), 5, "nor is it saved up");
     }
 
     /// A clock that is set back shuts nobody out for longer than their burst takes.

@@ -1,17 +1,17 @@
 //! How often somebody may ask (`semantics` 8).
 //!
 //! Whoever has proved who they are is counted by that, in one of a few classes of operations. An
-//! address is counted for failed authentication only: from there, once too much was guessed, only
+//! address is counted for failed authentication only ([`guesses`]): from there, once too much was guessed, only
 //! credentials that were good a short time ago are looked at, so that whoever guesses costs no
 //! look at the store and harms nobody else behind the same address. A credential that was bad a
 //! moment ago is bad still: a client that repeats a revoked key is no guesser, and costs nothing.
 
 pub mod address;
 mod class;
+mod guesses;
 mod memory;
 mod meter;
 
-use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,21 +21,13 @@ use domain::ports::Clock;
 
 use address::{Network, Source};
 pub use class::Class;
-use memory::Memory;
+pub use guesses::Attempt;
+use guesses::Guesses;
 use meter::Meter;
 pub use meter::{Quota, Standing};
 
 use crate::auth::Credential;
 use crate::error::{ApiError, ErrorCode, unauthorized};
-
-/// How long a credential counts as known after it was last good.
-const KNOWN: Duration = Duration::from_secs(15 * 60);
-
-/// How long a credential that was bad is not looked at again.
-const KNOWN_BAD: Duration = Duration::from_secs(10);
-
-/// How long an address may be shut out for what it failed at, beyond its burst.
-const LONGEST_BAN: Duration = Duration::from_secs(60);
 
 /// The limits; `None` is no limit.
 #[derive(Clone, Debug)]
@@ -88,10 +80,7 @@ pub struct RateLimits {
     work: Option<Meter>,
     invitations: Option<Meter>,
     connects: Option<Meter>,
-    failures: Option<Meter>,
-    known: Memory,
-    known_bad: Memory,
-    hasher: RandomState,
+    guesses: Option<Guesses>,
     trusted_proxies: Vec<Network>,
 }
 
@@ -100,16 +89,13 @@ impl RateLimits {
     pub fn new(config: RateLimitConfig, clock: Arc<dyn Clock>) -> Self {
         let meter = |quota: Option<Quota>| quota.map(|quota| Meter::new(quota, Duration::ZERO));
         Self {
-            clock,
             general: meter(config.general),
             work: meter(config.work),
             invitations: meter(config.invitations),
             connects: meter(config.connects),
-            failures: config.failures.map(|quota| Meter::new(quota, LONGEST_BAN)),
-            known: Memory::new(),
-            known_bad: Memory::new(),
-            hasher: RandomState::new(),
+            guesses: config.failures.map(|quota| Guesses::new(quota, clock.clone())),
             trusted_proxies: config.trusted_proxies,
+            clock,
         }
     }
 
@@ -118,31 +104,15 @@ impl RateLimits {
         address::source(peer.map(|peer| peer.ip()), headers, &self.trusted_proxies)
     }
 
-    /// Whether `credential` from `source` may be looked at.
-    pub fn may_try(&self, source: Option<Source>, credential: Credential<'_>) -> Result<(), NotTried> {
-        let (Some(failures), Some(source)) = (&self.failures, source) else { return Ok(()) };
-        let (now, name) = (self.clock.now(), self.name(credential));
-        if self.known_bad.holds(name, now) {
-            return Err(NotTried::KnownBad);
-        }
-        match failures.look(source.key(), now) {
-            Some(shut) if !self.known.holds(name, now) => Err(NotTried::ShutOut(shut)),
-            _ => Ok(()),
-        }
-    }
-
-    /// What came of looking at `credential`.
-    pub fn tried(&self, source: Option<Source>, credential: Credential<'_>, good: bool) {
-        let Some(failures) = &self.failures else { return };
-        let (now, name) = (self.clock.now(), self.name(credential));
-        if good {
-            self.known.keep(name, now.plus(KNOWN), now);
-        } else {
-            self.known.forget(name);
-            self.known_bad.keep(name, now.plus(KNOWN_BAD), now);
-            if let Some(source) = source {
-                failures.charge(source.key(), now);
-            }
+    /// Whether `credential` from `source` may be looked at. The attempt is told what came of it.
+    pub async fn may_try(
+        &self,
+        source: Option<Source>,
+        credential: Credential<'_>,
+    ) -> Result<Attempt<'_>, NotTried> {
+        match &self.guesses {
+            Some(guesses) => guesses.may_try(source, credential).await,
+            None => Ok(Attempt::uncounted()),
         }
     }
 
@@ -155,12 +125,6 @@ impl RateLimits {
             Class::Connect => &self.connects,
         };
         Some(meter.as_ref()?.spend(who.uuid().as_u128(), self.clock.now()))
-    }
-
-    /// The name under which a credential is known: a hash that nobody outside can foresee. What is
-    /// bad as a token may be good as a key, so the kind goes in.
-    fn name(&self, credential: Credential<'_>) -> u128 {
-        u128::from(self.hasher.hash_one(credential))
     }
 }
 

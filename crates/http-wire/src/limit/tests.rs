@@ -31,65 +31,131 @@ fn from(last: u8, limits: &RateLimits) -> Option<Source> {
     limits.source(Some(peer), &HeaderMap::new())
 }
 
-/// Guesses from one address are shut out there, and nobody else is.
-#[test]
-fn who_guesses_is_shut_out_and_who_is_known_is_not() {
-    let (limits, clock) = limits(RateLimitConfig { failures: Quota::new(1, 3), ..RateLimitConfig::off() });
-    let (here, there) = (from(1, &limits), from(2, &limits));
-    limits.tried(here, Credential::Key("good"), true);
-    for guess in ["a", "b", "c"] {
-        assert!(limits.may_try(here, Credential::Key(guess)).is_ok());
-        limits.tried(here, Credential::Key(guess), false);
-    }
-    let Err(NotTried::ShutOut(shut)) = limits.may_try(here, Credential::Key("d")) else {
-        panic!("it is looked at")
+/// Somebody presents `key`, and it turns out good or bad.
+async fn tried(limits: &RateLimits, source: Option<Source>, key: &str, good: bool) -> Result<(), NotTried> {
+    let attempt = limits.may_try(source, Credential::Key(key)).await?;
+    if good {
+        attempt.good()
+    } else {
+        attempt.bad()
     };
+    Ok(())
+}
+
+/// Whether `key` would be looked at; it costs nothing to ask.
+async fn looked_at(limits: &RateLimits, source: Option<Source>, key: &str) -> Result<(), NotTried> {
+    limits.may_try(source, Credential::Key(key)).await.map(Attempt::undecided)
+}
+
+fn guarded(failures: Option<Quota>) -> (RateLimits, Arc<Hand>) {
+    limits(RateLimitConfig { failures, ..RateLimitConfig::off() })
+}
+
+/// Guesses from one address are shut out there, and nobody else is.
+#[actix_web::test]
+async fn who_guesses_is_shut_out_and_who_is_known_is_not() {
+    let (limits, clock) = guarded(Quota::new(1, 3));
+    let (here, there) = (from(1, &limits), from(2, &limits));
+    assert_eq!(tried(&limits, here, "good", true).await, Ok(()));
+    for guess in ["a", "b", "c"] {
+        assert_eq!(tried(&limits, here, guess, false).await, Ok(()));
+    }
+    let Err(NotTried::ShutOut(shut)) = looked_at(&limits, here, "d").await else { panic!("it is looked at") };
     assert_eq!((shut.limit, shut.remaining, shut.retry_after_seconds()), (3, 0, 1));
-    assert!(limits.may_try(here, Credential::Key("good")).is_ok(), "it was good a moment ago");
-    assert!(limits.may_try(there, Credential::Key("d")).is_ok());
-    assert!(limits.may_try(None, Credential::Key("d")).is_ok(), "without an address nothing is counted");
+    assert!(looked_at(&limits, here, "good").await.is_ok(), "it was good a moment ago");
+    assert!(looked_at(&limits, there, "d").await.is_ok());
+    assert!(looked_at(&limits, None, "d").await.is_ok(), "without an address nothing is counted");
     clock.advance(1);
-    assert!(limits.may_try(here, Credential::Key("d")).is_ok());
-    limits.tried(here, Credential::Key("d"), false);
-    assert!(limits.may_try(here, Credential::Key("e")).is_err());
+    assert_eq!(tried(&limits, here, "d", false).await, Ok(()));
+    assert!(looked_at(&limits, here, "e").await.is_err());
     // A known credential that is good no more is a guess like any other.
-    limits.tried(here, Credential::Key("good"), false);
-    assert!(limits.may_try(here, Credential::Key("good")).is_err());
+    assert_eq!(tried(&limits, here, "good", false).await, Ok(()));
+    assert!(looked_at(&limits, here, "good").await.is_err());
+    clock.advance(1);
+    assert!(looked_at(&limits, here, "e").await.is_err(), "and is paid for later");
 }
 
 /// A client that goes on with a revoked key is told so without being looked at, and without harm
 /// to those who come from the same address.
-#[test]
-fn a_credential_that_was_bad_is_bad_for_a_moment() {
-    let (limits, clock) = limits(RateLimitConfig { failures: Quota::new(1, 3), ..RateLimitConfig::off() });
+#[actix_web::test]
+async fn a_credential_that_was_bad_is_bad_for_a_moment() {
+    let (limits, clock) = guarded(Quota::new(1, 3));
     let here = from(1, &limits);
-    limits.tried(here, Credential::Key("old"), false);
+    assert_eq!(tried(&limits, here, "old", false).await, Ok(()));
     for _ in 0..100 {
-        assert_eq!(limits.may_try(here, Credential::Key("old")), Err(NotTried::KnownBad));
+        assert_eq!(tried(&limits, here, "old", false).await, Err(NotTried::KnownBad));
     }
-    assert_eq!(limits.may_try(here, Credential::Key("new")), Ok(()));
+    assert_eq!(looked_at(&limits, here, "new").await, Ok(()));
+    assert!(limits.may_try(here, Credential::Token("old")).await.map(Attempt::undecided).is_ok());
     clock.advance(10);
-    assert_eq!(limits.may_try(here, Credential::Key("old")), Ok(()), "then it is looked at again");
+    assert_eq!(looked_at(&limits, here, "old").await, Ok(()), "then it is looked at again");
 }
 
-#[test]
-fn a_credential_is_known_for_a_while() {
-    let (limits, clock) = limits(RateLimitConfig { failures: Quota::new(1, 1), ..RateLimitConfig::off() });
+#[actix_web::test]
+async fn a_credential_is_known_for_a_while() {
+    let (limits, clock) = guarded(Quota::new(1, 1));
     let here = from(1, &limits);
-    limits.tried(here, Credential::Key("good"), true);
+    let names = (0..100).map(|number| format!("fired-{number}")).collect::<Vec<_>>();
+    assert_eq!(tried(&limits, here, "good", true).await, Ok(()));
+    for name in &names {
+        assert_eq!(tried(&limits, here, name, true).await, Ok(()));
+    }
     clock.advance(14 * 60);
-    for _ in 0..100 {
-        limits.tried(here, Credential::Key("bad"), false);
+    for name in &names {
+        assert_eq!(tried(&limits, here, name, false).await, Ok(()));
     }
-    assert!(limits.may_try(here, Credential::Key("good")).is_ok());
+    assert!(looked_at(&limits, here, "good").await.is_ok());
     clock.advance(59);
-    assert!(limits.may_try(here, Credential::Key("other")).is_err(), "sixty seconds at the most");
-    assert!(limits.may_try(here, Credential::Key("good")).is_ok());
-    clock.advance(1);
-    for _ in 0..100 {
-        limits.tried(here, Credential::Key("bad"), false);
+    assert!(looked_at(&limits, here, "other").await.is_err(), "sixty seconds at the most");
+    assert!(looked_at(&limits, here, "good").await.is_ok());
+    clock.advance(2);
+    assert_eq!(tried(&limits, here, "other", false).await, Ok(()));
+    assert!(looked_at(&limits, here, "good").await.is_err());
+}
+
+/// Many guesses at once buy no more looks than the same number one after the other.
+#[actix_web::test]
+async fn guesses_that_come_together_are_paid_for_one_by_one() {
+    let (limits, _) = guarded(Quota::new(1, 5));
+    let here = from(1, &limits);
+    let names = (0..20).map(|number| format!("guess-{number}")).collect::<Vec<_>>();
+    let all = names.iter().map(|name| async {
+        let attempt = limits.may_try(here, Credential::Key(name)).await?;
+        tokio::task::yield_now().await;
+        attempt.bad();
+        Ok::<_, NotTried>(())
+    });
+    let looked = futures_util::future::join_all(all).await.into_iter().filter(Result::is_ok).count();
+    assert_eq!(looked, 5);
+}
+
+/// Those who come together with good credentials are all let in, a few at a time.
+#[actix_web::test]
+async fn a_fleet_that_comes_at_once_is_let_in() {
+    let (limits, _) = guarded(Quota::new(1, 5));
+    let here = from(1, &limits);
+    let names = (0..20).map(|number| format!("good-{number}")).collect::<Vec<_>>();
+    let all = names.iter().map(|name| async {
+        let attempt = limits.may_try(here, Credential::Key(name)).await?;
+        tokio::task::yield_now().await;
+        attempt.good();
+        Ok::<_, NotTried>(())
+    });
+    assert!(futures_util::future::join_all(all).await.iter().all(Result::is_ok));
+    for _ in 0..20 {
+        assert_eq!(looked_at(&limits, here, "undecided").await, Ok(()), "a fault of ours is nobody's guess");
     }
-    assert!(limits.may_try(here, Credential::Key("good")).is_err());
+}
+
+/// Who goes away before the verdict has paid, and nobody waits for it.
+#[actix_web::test]
+async fn an_attempt_that_is_given_up_stays_paid() {
+    let (limits, _) = guarded(Quota::new(1, 2));
+    let here = from(1, &limits);
+    for guess in ["a", "b"] {
+        drop(limits.may_try(here, Credential::Key(guess)).await);
+    }
+    assert!(matches!(looked_at(&limits, here, "c").await, Err(NotTried::ShutOut(_))));
 }
 
 #[test]
