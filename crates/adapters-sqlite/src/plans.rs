@@ -255,3 +255,24 @@ async fn a_network_is_found_by_indexes() {
     while heard.world.accounts.erase_some().await.unwrap() {}
     heard.expect_no_table_scans("erase");
 }
+
+/// However many rooms it is in, of those it owns and of others'.
+#[tokio::test]
+async fn an_agent_is_deleted_in_a_fixed_number_of_statements() {
+    let mut heard = Overheard::open();
+    let ann = heard.world.user("ann").await;
+    let mut counts = Vec::new();
+    for rooms in [2, 20] {
+        let bot = heard.world.agent(&ann, "Bot").await;
+        for _ in 0..rooms {
+            heard.world.chat(bot.caller, &[ann.id.uuid()]).await;
+            heard.world.chat(bot.caller, &[]).await;
+            heard.world.chat(ann.caller, &[bot.id.uuid()]).await;
+        }
+        heard.statements.lock().unwrap().clear();
+        heard.world.accounts.delete_agent(ann.caller, bot.id, true).await.unwrap();
+        counts.push(heard.statements.lock().unwrap().len());
+        heard.expect_no_table_scans("delete an agent");
+    }
+    assert_eq!(counts[0], counts[1]);
+}

@@ -5,7 +5,8 @@ use domain::account::{
     AuthenticateError, CreatePlatformAgent, DeleteAgentError, ModelType, PersonNamePart, ProfileChanges,
     UpdateAgentError, UserRole,
 };
-use domain::chat::{ChatStatus, Role};
+use domain::chat::succession::{Standing, heir};
+use domain::chat::{ChatStatus, Participant, Role};
 use domain::delivery::DeliveryStatus;
 use domain::id::ParticipantId;
 use domain::message::HistoryFilter;
@@ -132,6 +133,52 @@ pub async fn the_rooms_of_a_deleted_agent_pass_on(world: World) {
     assert_eq!(world.stores.chats.find(bot, alone).await.unwrap(), None);
     // Of every room it is told that it left, and then that it is gone.
     assert_eq!(world.publisher.take().len(), 2 * 6 + 1);
+}
+
+/// Whoever is left, in whatever roles and since whenever: the owner is whom the domain names.
+pub async fn heirs_are_those_whom_the_rule_names(world: World) {
+    const ROOMS: usize = 48;
+    let ann = world.user("ann").await;
+    let bot = world.agent(&ann, "Bot").await;
+    let mut candidates = vec![ann.id.uuid()];
+    for name in ["One", "Two", "Three"] {
+        candidates.push(world.agent(&ann, name).await.id.uuid());
+    }
+    let ben = world.user("ben").await;
+    world.connect((bot.caller, &bot.handle), (ben.caller, "ben")).await;
+    candidates.push(ben.id.uuid());
+    let mut chance = 1_u32;
+    let mut below = |bound: usize| {
+        chance = chance.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (chance >> 16) as usize % bound
+    };
+    let mut rooms = Vec::new();
+    for _ in 0..ROOMS {
+        let chat = world.chat(bot.caller, &[]).await;
+        let mut waiting = candidates.clone();
+        for _ in 0..1 + below(candidates.len()) {
+            let candidate = waiting.swap_remove(below(waiting.len()));
+            let role = [Role::Member, Role::Member, Role::Member, Role::Admin, Role::Admin, Role::Owner];
+            let many_owners = rooms.len() % 4 == 0;
+            let role = role[below(if many_owners { 6 } else { 5 })];
+            world.add(bot.caller, chat, candidate, role).await;
+            // Some come at the same instant.
+            world.clock.advance(std::time::Duration::from_secs(below(2) as u64));
+        }
+        let roster = world.stores.chats.roster(ParticipantId::Agent(bot.id), chat).await.unwrap().unwrap();
+        let others = roster.participants.into_iter().filter(|who| who.id != ParticipantId::Agent(bot.id));
+        rooms.push((chat, others.collect::<Vec<_>>()));
+    }
+    world.accounts.delete_agent(ann.caller, bot.id, true).await.unwrap();
+    for (chat, mut left) in rooms {
+        let standing = |who: &Participant| Standing { id: who.id, role: who.role, joined_at: who.joined_at };
+        let heir = heir(&left.iter().map(standing).collect::<Vec<_>>());
+        if let Some(heir) = heir {
+            left.iter_mut().find(|who| who.id == heir).unwrap().role = Role::Owner;
+        }
+        let roster = world.stores.chats.roster(left[0].id, chat).await.unwrap().unwrap();
+        assert_eq!(roster.participants, left, "{heir:?}");
+    }
 }
 
 /// In steps, to the end, and nobody else's.
