@@ -124,7 +124,9 @@ fn leave_all_on(
         let statement = diesel::sql_query(statement).bind::<BigInt, _>(now.micros());
         statement.bind::<Binary, _>(&id).execute(connection)?;
     }
-    left.iter_mut().for_each(|(chat, _)| chat.updated_at = now);
+    for (chat, _) in &mut left {
+        chat.updated_at = now;
+    }
     Ok(left)
 }
 

@@ -156,7 +156,7 @@ pub async fn heirs_are_those_whom_the_rule_names(world: World) {
     for _ in 0..ROOMS {
         let chat = world.chat(bot.caller, &[]).await;
         let mut waiting = candidates.clone();
-        for _ in 0..1 + below(candidates.len()) {
+        for _ in 0..=below(candidates.len() - 1) {
             let candidate = waiting.swap_remove(below(waiting.len()));
             let role = [Role::Member, Role::Member, Role::Member, Role::Admin, Role::Admin, Role::Owner];
             let many_owners = rooms.len() % 4 == 0;
