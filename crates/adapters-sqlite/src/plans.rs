@@ -276,3 +276,20 @@ async fn an_agent_is_deleted_in_a_fixed_number_of_statements() {
     }
     assert_eq!(counts[0], counts[1]);
 }
+
+/// However many agents its owner has or had, also under a name that many of them have had.
+#[tokio::test]
+async fn an_agent_is_registered_along_indexes() {
+    let mut heard = Overheard::open();
+    let ann = heard.world.user("ann").await;
+    let mut counts = Vec::new();
+    for number in 1..=40 {
+        heard.statements.lock().unwrap().clear();
+        let bot = heard.world.agent(&ann, "Bot").await;
+        assert_eq!(bot.handle, if number == 1 { "ann/bot".to_owned() } else { format!("ann/bot-{number}") });
+        counts.push(heard.statements.lock().unwrap().len());
+        heard.expect("register", &["sqlite_autoindex_agents_2"]);
+        heard.world.accounts.delete_agent(ann.caller, bot.id, true).await.unwrap();
+    }
+    assert!(counts[39] < counts[0] + 15, "{counts:?}");
+}

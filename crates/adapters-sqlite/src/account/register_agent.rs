@@ -1,7 +1,5 @@
 //! Storing an agent and its key, if it has one.
 
-use std::collections::HashSet;
-
 use diesel::dsl::{exists, select};
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
@@ -37,7 +35,7 @@ pub(super) fn register_agent_on(
         return Ok(Err(RegisterRefused::Limit(reached)));
     }
     let owner_handle = UserHandle::from_stored(owner_handle);
-    let handle = free_handle_on(connection, new, &owner, &owner_handle)?;
+    let handle = free_handle_on(connection, new, &owner_handle)?;
     let agent = AgentRow {
         id: row::bytes(new.id.uuid()),
         owner_id: owner,
@@ -69,19 +67,16 @@ pub(super) fn register_agent_on(
     agent.into_agent().map(Ok)
 }
 
-/// The handle made from the first slug that none of the owner's agents has or had.
+/// The handle made from the slug that none of the owner's agents has or had.
 fn free_handle_on(
     connection: &mut SqliteConnection,
     new: &NewAgent,
-    owner: &[u8],
-    owner_handle: &UserHandle,
+    owner: &UserHandle,
 ) -> Result<AgentHandle, Fault> {
-    let wished = AgentHandle::new(owner_handle, &new.slug);
-    if !select(exists(agents::table.filter(agents::handle.eq(wished.as_str())))).get_result(connection)? {
-        return Ok(wished);
-    }
-    let taken = agents::table.filter(agents::owner_id.eq(owner)).select(agents::handle);
-    let taken = taken.load::<String>(connection)?.into_iter().collect::<HashSet<_>>();
-    let slug = new.slug.first_free(|slug| taken.contains(&format!("{owner_handle}/{slug}")));
-    Ok(AgentHandle::new(owner_handle, &slug))
+    let slug = new.slug.find_free(|slug| {
+        let handle = AgentHandle::new(owner, slug);
+        let taken = select(exists(agents::table.filter(agents::handle.eq(handle.as_str()))));
+        taken.get_result::<bool>(connection)
+    })?;
+    Ok(AgentHandle::new(owner, &slug))
 }

@@ -68,21 +68,34 @@ impl Slug {
         Self(if slug.is_empty() { "agent".to_owned() } else { slug.to_owned() })
     }
 
-    /// The first of `slug`, `slug-2`, `slug-3` … that is not taken.
-    pub fn first_free(&self, taken: impl Fn(&str) -> bool) -> Self {
-        if !taken(&self.0) {
-            return self.clone();
+    /// The slug itself, or else the next of `slug-2`, `slug-3` … that is not taken. Asks in steps
+    /// that double and then halve, so seldom however many are taken; where some in between are
+    /// free, because an agent has the number in its name, it may be a later one than the first.
+    pub fn find_free<E>(&self, mut taken: impl FnMut(&Self) -> Result<bool, E>) -> Result<Self, E> {
+        if !taken(self)? {
+            return Ok(self.clone());
         }
-        let mut number = 2_u64;
-        loop {
-            let suffix = format!("-{number}");
-            let stem = &self.0[..self.0.len().min(Self::MAX_BYTES - suffix.len())];
-            let candidate = format!("{}{suffix}", stem.trim_end_matches('-'));
-            if !taken(&candidate) {
-                return Self(candidate);
+        // All the way `last` is taken, or is the slug itself, and `free` is free.
+        let (mut last, mut free) = (1, 2);
+        while taken(&self.numbered(free))? {
+            (last, free) = (free, free * 2);
+        }
+        while free - last > 1 {
+            let middle = last + (free - last) / 2;
+            if taken(&self.numbered(middle))? {
+                last = middle;
+            } else {
+                free = middle;
             }
-            number += 1;
         }
+        Ok(self.numbered(free))
+    }
+
+    /// The slug with a number, within the cap.
+    fn numbered(&self, number: u64) -> Self {
+        let suffix = format!("-{number}");
+        let stem = &self.0[..self.0.len().min(Self::MAX_BYTES - suffix.len())];
+        Self(format!("{}{suffix}", stem.trim_end_matches('-')))
     }
 
     /// The slug.
@@ -189,14 +202,44 @@ mod tests {
         assert_eq!(Slug::from_name(&"x".repeat(100)).as_str().len(), 64);
     }
 
+    /// What `slug` becomes where `taken` are, and how many were asked for.
+    fn found(slug: &Slug, taken: &[&str]) -> (String, u32) {
+        let mut asked = 0;
+        let free = slug.find_free(|slug| {
+            asked += 1;
+            Ok::<_, std::convert::Infallible>(taken.contains(&slug.as_str()))
+        });
+        (free.unwrap().0, asked)
+    }
+
     #[test]
     fn taken_slugs_get_a_number_within_the_cap() {
         let slug = Slug::from_name("bot");
-        assert_eq!(slug.first_free(|_| false).as_str(), "bot");
-        assert_eq!(slug.first_free(|s| s == "bot" || s == "bot-2").as_str(), "bot-3");
+        assert_eq!(found(&slug, &[]), ("bot".to_owned(), 1));
+        let mut taken = vec!["bot".to_owned()];
+        for number in 2..300 {
+            let taken_now = taken.iter().map(String::as_str).collect::<Vec<_>>();
+            assert_eq!(found(&slug, &taken_now).0, format!("bot-{number}"));
+            taken.push(format!("bot-{number}"));
+        }
         let long = Slug::from_name(&"y".repeat(80));
-        let free = long.first_free(|s| s == long.as_str());
-        assert_eq!(free.as_str().len(), 64);
-        assert!(free.as_str().ends_with("-2"));
+        let (free, _) = found(&long, &[long.as_str()]);
+        assert_eq!(free.len(), 64);
+        assert!(free.ends_with("-2"));
+        let refused = slug.find_free(|_| Err("no answer"));
+        assert_eq!(refused, Err("no answer"));
+    }
+
+    #[test]
+    fn few_are_asked_for_however_many_are_taken() {
+        let taken = (2..=10_000).map(|number| format!("bot-{number}")).collect::<Vec<_>>();
+        let mut taken = taken.iter().map(String::as_str).collect::<Vec<_>>();
+        taken.push("bot");
+        let (free, asked) = found(&Slug::from_name("bot"), &taken);
+        assert_eq!(free, "bot-10001");
+        assert!(asked < 30, "{asked}");
+        // An agent that was named so from the beginning.
+        let (free, _) = found(&Slug::from_name("bot"), &["bot", "bot-2", "bot-4"]);
+        assert_eq!(free, "bot-5");
     }
 }

@@ -180,8 +180,9 @@ pub trait AccountRepository: Send + Sync {
     /// Two processes that start at once on an empty store make one user.
     async fn create_first_user(&self, new: NewUser) -> Result<Option<User>, StoreError>;
 
-    /// Stores an agent and its key, if it has one. The slug is `new.slug.first_free(..)` among the handles that
-    /// the owner's agents have or ever had.
+    /// Stores an agent and its key, if it has one. The slug is
+    /// [`super::handle::Slug::find_free`] among the handles that the owner's agents have or ever
+    /// had.
     async fn register_agent(
         &self,
         new: NewAgent,
