@@ -9,6 +9,7 @@ use actix_web::dev::{Service, ServiceResponse};
 use actix_web::http::header::HeaderMap;
 use actix_web::test::{TestRequest, init_service};
 use actix_web::{App, Error, web};
+use domain::plan::{AssignPlan, Plan, PlanName, WhichOrganization};
 use futures_util::future::join_all;
 use http_wire::limit::{Quota, RateLimitConfig, RateLimits};
 use http_wire::request_scope::RequestScope;
@@ -134,9 +135,33 @@ async fn refused_requests_are_counted() {
     let answer = call(&app, nowhere("/nowhere")).await;
     assert_eq!((answer.0, answer.header("x-ratelimit-remaining")), (404, "1"));
     let agent = call(&app, ask(&api.helper.key)).await;
-    assert_eq!(agent.code(), (403, "forbidden"));
+    assert_eq!((agent.code(), agent.header("x-ratelimit-remaining")), ((403, "forbidden"), "2"));
     assert_eq!(call(&app, nowhere("/chats")).await.0, 200);
     assert_eq!(call(&app, nowhere("/chats")).await.0, 429);
+}
+
+/// Whom the plan keeps out is known as well: counted, told how they stand, and refused in the end.
+#[actix_web::test]
+async fn refusals_of_the_plan_are_counted() {
+    let api = Api::new().await;
+    let mute = PlanName::new("mute").unwrap();
+    let plan = Plan { name: mute.clone(), human_interface: false, memories: false, ..Plan::enterprise() };
+    api.world.plans.configure(vec![plan]).await.unwrap();
+    let organization = WhichOrganization::Named("bob".to_owned());
+    api.world.plans.assign(AssignPlan { organization, plan: mute }).await.unwrap().unwrap();
+    let config = RateLimitConfig { general: Quota::new(1, 3), ..RateLimitConfig::off() };
+    let app = app(&api, config).await;
+    for (path, status, code, remaining) in [
+        ("memories", 403, "forbidden", "2"),
+        ("chats", 403, "plan_required", "1"),
+        ("memories", 403, "forbidden", "0"),
+        ("memories", 429, "rate_limited", "0"),
+        ("chats", 429, "rate_limited", "0"),
+    ] {
+        let request = TestRequest::get().uri(&format!("/api/v1/me/{path}"));
+        let answer = call(&app, request.insert_header(("x-api-key", api.bob.key.clone()))).await;
+        assert_eq!((answer.code(), answer.header("x-ratelimit-remaining")), ((status, code), remaining));
+    }
 }
 
 #[actix_web::test]

@@ -24,14 +24,12 @@ pub async fn users_only<B: MessageBody + 'static>(
     request: ServiceRequest,
     next: Next<B>,
 ) -> Result<ServiceResponse<B>, Error> {
-    let (admitted, standing) = admit(&request, credential::of_interface(request.headers())).await?;
-    match admitted.caller {
-        Caller::User(caller) => {
-            may_call(admitted)?;
-            request.extensions_mut().insert(UserAuth(caller))
-        }
-        Caller::Agent(_) => return Err(forbidden("An agent's credential is not accepted here").into()),
-    };
+    let credential = credential::of_interface(request.headers());
+    let standing = admit(&request, credential, |admitted| match admitted.caller {
+        Caller::User(caller) => may_call(admitted).map(|()| UserAuth(caller)),
+        Caller::Agent(_) => Err(forbidden("An agent's credential is not accepted here")),
+    });
+    let standing = standing.await?;
     answer(request, next, standing).await
 }
 
@@ -40,11 +38,12 @@ pub async fn agents_only<B: MessageBody + 'static>(
     request: ServiceRequest,
     next: Next<B>,
 ) -> Result<ServiceResponse<B>, Error> {
-    let (admitted, standing) = admit(&request, credential::of_interface(request.headers())).await?;
-    match admitted.caller {
-        Caller::Agent(caller) => request.extensions_mut().insert(AgentAuth(caller)),
-        Caller::User(_) => return Err(forbidden("A user's credential is not accepted here").into()),
-    };
+    let credential = credential::of_interface(request.headers());
+    let standing = admit(&request, credential, |admitted| match admitted.caller {
+        Caller::Agent(caller) => Ok(AgentAuth(caller)),
+        Caller::User(_) => Err(forbidden("A user's credential is not accepted here")),
+    });
+    let standing = standing.await?;
     answer(request, next, standing).await
 }
 
@@ -54,23 +53,45 @@ pub async fn any_caller<B: MessageBody + 'static>(
     request: ServiceRequest,
     next: Next<B>,
 ) -> Result<ServiceResponse<B>, Error> {
-    let (admitted, standing) = admit(&request, credential::of_generic_path(request.headers())).await?;
-    may_call(admitted)?;
-    request.extensions_mut().insert(CallerAuth(admitted.caller));
+    let credential = credential::of_generic_path(request.headers());
+    let standing =
+        admit(&request, credential, |admitted| may_call(admitted).map(|()| CallerAuth(admitted.caller)));
+    let standing = standing.await?;
     answer(request, next, standing).await
 }
 
-/// Finds out who asks and counts the request.
-async fn admit(
+/// Finds out who asks, counts the request, and keeps for the handler what `accept` makes of the
+/// caller. Whoever is known is counted, whether or not they are accepted.
+async fn admit<T: 'static>(
     request: &ServiceRequest,
     credential: Option<Credential<'_>>,
-) -> Result<(Authenticated, Option<Standing>), ApiError> {
+    accept: impl FnOnce(Authenticated) -> Result<T, ApiError>,
+) -> Result<Option<Standing>, ApiError> {
     let credential = credential.ok_or_else(unauthorized)?;
-    let Some(limits) = request.app_data::<web::Data<RateLimits>>() else {
-        let admitted = authenticate(request, credential).await?;
-        within_plan(request, admitted)?;
-        return Ok((admitted, None));
+    let limits = request.app_data::<web::Data<RateLimits>>();
+    let admitted = match limits {
+        Some(limits) => try_out(request, limits, credential).await?,
+        None => authenticate(request, credential).await?,
     };
+    // The path as the routes see it, so that no other spelling of it counts differently.
+    let class = Class::of(request.method(), request.match_info().as_str());
+    let standing = limits.and_then(|limits| limits.spend(admitted.caller.participant(), class));
+    let standing = standing.transpose().map_err(limit::refused)?;
+    let accepted = within_plan(request, admitted).and_then(|()| accept(admitted));
+    let auth = accepted.map_err(|error| match standing {
+        Some(standing) => limit::told(error, standing),
+        None => error,
+    })?;
+    request.extensions_mut().insert(auth);
+    Ok(standing)
+}
+
+/// Looks at a credential, unless too much was guessed where it comes from.
+async fn try_out(
+    request: &ServiceRequest,
+    limits: &RateLimits,
+    credential: Credential<'_>,
+) -> Result<Authenticated, ApiError> {
     let source = limits.source(request.peer_addr(), request.headers());
     let attempt = limits.may_try(source, credential).await?;
     let authenticated = authenticate(request, credential).await;
@@ -79,12 +100,7 @@ async fn admit(
         Err(error) if error.code() == ErrorCode::Unauthorized => attempt.bad(),
         Err(_) => attempt.undecided(),
     }
-    let admitted = authenticated?;
-    within_plan(request, admitted)?;
-    // The path as the routes see it, so that no other spelling of it counts differently.
-    let class = Class::of(request.method(), request.match_info().as_str());
-    let standing = limits.spend(admitted.caller.participant(), class).transpose().map_err(limit::refused)?;
-    Ok((admitted, standing))
+    authenticated
 }
 
 /// Lets the request go on; its answer tells how the caller stands.

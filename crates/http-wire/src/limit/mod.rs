@@ -149,7 +149,11 @@ impl From<NotTried> for ApiError {
 /// The refusal of a request on REST.
 pub(crate) fn refused(standing: Standing) -> ApiError {
     let error = ApiError::new(ErrorCode::RateLimited, "Too many requests, try again later");
-    let error = error.with_retry_after(standing.retry_after_seconds());
+    told(error.with_retry_after(standing.retry_after_seconds()), standing)
+}
+
+/// A refusal that also tells how the caller stands.
+pub fn told(error: ApiError, standing: Standing) -> ApiError {
     headers(standing).into_iter().fold(error, |error, (name, value)| error.with_header(name, value))
 }
 
