@@ -10,7 +10,7 @@ use domain::id::AgentId;
 use http_wire::auth::Credential;
 use http_wire::auth::credential::{MAX_KEY_BYTES, MAX_TOKEN_BYTES};
 use http_wire::error::{ApiError, ErrorCode};
-use http_wire::limit::{Class, NotTried, RateLimits, Standing};
+use http_wire::limit::{self, Class, NotTried, RateLimits, Standing};
 
 use crate::SocketContext;
 use crate::frame::Version;
@@ -35,10 +35,14 @@ pub(crate) async fn connect(
     let body = Payload::from_request(&request, &mut guarded).await?;
     let (response, _, inbound) = actix_ws::handle(&request, body)?;
     let parameters = Parameters::read(&request)?;
-    let caller = authenticate(&context, &request, &parameters).await?;
-    let on_conflict = parameters.on_conflict()?;
-    count(&request, caller)?;
-    let (claim, inbox) = context.hub.claim(caller, on_conflict).map_err(refused)?;
+    let presented = Presented::read(&request, &parameters)?;
+    let (caller, standing) = admit(&context, &request, presented).await?;
+    let told = |error: ApiError| match standing {
+        Some(standing) => limit::told(error, standing),
+        None => error,
+    };
+    let on_conflict = parameters.on_conflict().map_err(told)?;
+    let (claim, inbox) = context.hub.claim(caller, on_conflict).map_err(|why| told(refused(why)))?;
 
     let outbox = Outbox::new(claim.budget.clone());
     let machine = Connection::new(parameters.version, caller, context.hub.config().max_topics);
@@ -95,64 +99,98 @@ impl Parameters {
     }
 }
 
-/// Finds out who connects; a header wins over the query, a token over a key.
-async fn authenticate(
+/// What a client presents: its credential, and the agent that it wants to be.
+#[derive(Clone, Copy)]
+struct Presented<'a> {
+    credential: Credential<'a>,
+    agent: Option<AgentId>,
+}
+
+impl<'a> Presented<'a> {
+    /// A header wins over the query, a token over a key.
+    fn read(request: &'a HttpRequest, parameters: &'a Parameters) -> Result<Self, ApiError> {
+        let header = |name: &str| {
+            let text = request.headers().get(name).and_then(|value| value.to_str().ok());
+            text.filter(|text| !text.is_empty())
+        };
+        let credential = header("x-auth-token")
+            .map(token_or_key)
+            .or_else(|| header("x-api-key").map(Credential::Key))
+            .or_else(|| parameters.token.as_deref().map(token_or_key))
+            .or_else(|| parameters.api_key.as_deref().map(Credential::Key))
+            .ok_or_else(forbidden)?;
+        let agent = parameters.agent_id.as_deref();
+        let agent = agent.map(|agent| AgentId::parse(agent).ok_or_else(forbidden)).transpose()?;
+        Ok(Self { credential, agent })
+    }
+}
+
+/// Finds out who connects and counts it: as the caller, or as the credential's holder if that may
+/// not be the agent it wants to be.
+async fn admit(
     context: &SocketContext,
     request: &HttpRequest,
-    parameters: &Parameters,
-) -> Result<Caller, ApiError> {
-    let header = |name: &str| {
-        let text = request.headers().get(name).and_then(|value| value.to_str().ok());
-        text.filter(|text| !text.is_empty())
-    };
-    let credential = header("x-auth-token")
-        .map(token_or_key)
-        .or_else(|| header("x-api-key").map(Credential::Key))
-        .or_else(|| parameters.token.as_deref().map(token_or_key))
-        .or_else(|| parameters.api_key.as_deref().map(Credential::Key))
-        .ok_or_else(forbidden)?;
-    let agent = parameters.agent_id.as_deref();
-    let agent = agent.map(|agent| AgentId::parse(agent).ok_or_else(forbidden)).transpose()?;
+    presented: Presented<'_>,
+) -> Result<(Caller, Option<Standing>), ApiError> {
     let limits = request.app_data::<Data<RateLimits>>();
-    let source = limits.and_then(|limits| limits.source(request.peer_addr(), request.headers()));
-    let attempt = match limits {
-        Some(limits) => Some(limits.may_try(source, credential).await.map_err(not_tried)?),
-        None => None,
-    };
-    let authenticated = identify(context, credential, agent).await;
-    if let Some(attempt) = attempt {
-        match authenticated {
-            Ok(_) | Err(AuthenticateError::NotThisAgent) => attempt.good(),
-            Err(AuthenticateError::Unauthorized) => attempt.bad(),
-            Err(AuthenticateError::Store(_)) => attempt.undecided(),
-        }
+    let holder = match limits {
+        Some(limits) => try_out(context, request, limits, presented.credential).await,
+        None => identify(context, presented.credential).await.map_err(not_admitted),
+    }?;
+    let caller = act_as(context, holder, presented.agent).await;
+    let counted = caller.as_ref().unwrap_or(&holder.caller).participant();
+    let standing = limits.and_then(|limits| limits.spend(counted, Class::Connect));
+    let standing = standing.transpose().map_err(too_many)?;
+    match (caller, standing) {
+        (Ok(caller), standing) => Ok((caller, standing)),
+        (Err(error), Some(standing)) => Err(limit::told(not_admitted(error), standing)),
+        (Err(error), None) => Err(not_admitted(error)),
     }
-    authenticated.map_err(|error| match error {
-        // Not 401: clients take that for a passing fault and try for ever.
-        AuthenticateError::Unauthorized | AuthenticateError::NotThisAgent => forbidden(),
-        AuthenticateError::Store(error) => {
-            ApiError::new(ErrorCode::TrackingFailed, "The server cannot work right now, try again")
-                .with_retry_after(RETRY_SECONDS)
-                .with_cause(error)
-        }
-    })
+}
+
+/// Looks at a credential, unless too much was guessed where it comes from.
+async fn try_out(
+    context: &SocketContext,
+    request: &HttpRequest,
+    limits: &RateLimits,
+    credential: Credential<'_>,
+) -> Result<Authenticated, ApiError> {
+    let source = limits.source(request.peer_addr(), request.headers());
+    let attempt = limits.may_try(source, credential).await.map_err(|not_tried| match not_tried {
+        NotTried::KnownBad => forbidden(),
+        NotTried::ShutOut(standing) => too_many(standing),
+    })?;
+    let holder = identify(context, credential).await;
+    match &holder {
+        Ok(_) => attempt.good(),
+        Err(AuthenticateError::Unauthorized | AuthenticateError::NotThisAgent) => attempt.bad(),
+        Err(AuthenticateError::Store(_)) => attempt.undecided(),
+    }
+    holder.map_err(not_admitted)
 }
 
 async fn identify(
     context: &SocketContext,
     credential: Credential<'_>,
+) -> Result<Authenticated, AuthenticateError> {
+    match credential {
+        Credential::Key(key) if key.len() <= MAX_KEY_BYTES => context.accounts.authenticate(key).await,
+        Credential::Token(token) if token.len() <= MAX_TOKEN_BYTES => {
+            context.tokens.authenticate(token).await
+        }
+        Credential::Key(_) | Credential::Token(_) => Err(AuthenticateError::Unauthorized),
+    }
+}
+
+/// The holder of a credential as the agent that it wants to be.
+async fn act_as(
+    context: &SocketContext,
+    holder: Authenticated,
     agent: Option<AgentId>,
 ) -> Result<Caller, AuthenticateError> {
-    let Authenticated { caller, permits } = match credential {
-        Credential::Key(key) if key.len() <= MAX_KEY_BYTES => context.accounts.authenticate(key).await?,
-        Credential::Token(token) if token.len() <= MAX_TOKEN_BYTES => {
-            context.tokens.authenticate(token).await?
-        }
-        Credential::Key(_) | Credential::Token(_) => return Err(AuthenticateError::Unauthorized),
-    };
+    let Authenticated { caller, permits } = holder;
     match agent {
-        // A human listens as one calls: if the plan allows it. The credential is good all the same,
-        // and is not counted as a guess.
+        // A human listens as one calls: if the plan allows it.
         None if matches!(caller, Caller::User(_)) && !permits.human_interface => {
             Err(AuthenticateError::NotThisAgent)
         }
@@ -166,23 +204,21 @@ fn token_or_key(text: &str) -> Credential<'_> {
     if text.contains('.') { Credential::Token(text) } else { Credential::Key(text) }
 }
 
-/// Counts the connection, which is of somebody known by now.
-fn count(request: &HttpRequest, caller: Caller) -> Result<(), ApiError> {
-    let Some(limits) = request.app_data::<Data<RateLimits>>() else { return Ok(()) };
-    let counted = limits.spend(caller.participant(), Class::Connect).transpose();
-    counted.map(|_| ()).map_err(too_many)
-}
-
-fn not_tried(not_tried: NotTried) -> ApiError {
-    match not_tried {
-        NotTried::KnownBad => forbidden(),
-        NotTried::ShutOut(standing) => too_many(standing),
+fn not_admitted(error: AuthenticateError) -> ApiError {
+    match error {
+        // Not 401: clients take that for a passing fault and try for ever.
+        AuthenticateError::Unauthorized | AuthenticateError::NotThisAgent => forbidden(),
+        AuthenticateError::Store(error) => {
+            ApiError::new(ErrorCode::TrackingFailed, "The server cannot work right now, try again")
+                .with_retry_after(RETRY_SECONDS)
+                .with_cause(error)
+        }
     }
 }
 
 fn too_many(standing: Standing) -> ApiError {
-    ApiError::new(ErrorCode::TooManyRequests, "Too many attempts to connect, try again later")
-        .with_retry_after(standing.retry_after_seconds())
+    let error = ApiError::new(ErrorCode::TooManyRequests, "Too many attempts to connect, try again later");
+    limit::told(error.with_retry_after(standing.retry_after_seconds()), standing)
 }
 
 fn forbidden() -> ApiError {

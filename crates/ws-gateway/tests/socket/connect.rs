@@ -80,10 +80,35 @@ async fn who_connects_too_often_is_told_to_wait() {
     }
     let refusal = Raw::refusal(bench.address, "vsn=2.0.0", &headers).await;
     assert_eq!((refusal.status, &refusal.body["error"]["code"]), (429, &json!("too_many_requests")));
-    assert!(refusal.head.contains("\r\nretry-after: 1\r\n"), "{}", refusal.head);
+    for line in ["retry-after: 1", "x-ratelimit-limit: 2", "x-ratelimit-remaining: 0"] {
+        assert!(refusal.head.contains(&format!("\r\n{line}\r\n")), "{}", refusal.head);
+    }
+    assert!(refusal.head.contains("\r\nx-ratelimit-reset: "), "{}", refusal.head);
     bench.socket(&bench.two.key).await;
     bench.world.clock.advance(Duration::from_secs(1));
     bench.socket(&bench.one.key).await;
+    bench.end().await;
+}
+
+/// A good key that is refused for another reason counts, and is told how it stands.
+#[actix_web::test]
+async fn refused_connections_are_counted() {
+    let connects = Quota::new(1, 2);
+    let bench = Bench::limited(RateLimitConfig { connects, ..RateLimitConfig::off() }).await;
+    let other = format!("vsn=2.0.0&agent_id={}", bench.two.id);
+    let unknown = "vsn=2.0.0&on_conflict=unknown".to_owned();
+    for (query, status, remaining) in [(&other, 403, 1), (&unknown, 400, 0), (&other, 429, 0)] {
+        let refusal = Raw::refusal(bench.address, query, &[("x-api-key", &bench.one.key)]).await;
+        let told = format!("\r\nx-ratelimit-remaining: {remaining}\r\n");
+        assert!(refusal.status == status && refusal.head.contains(&told), "{status}: {}", refusal.head);
+    }
+    // A user's agents are counted by themselves, what they may not be with the user.
+    let foreign = format!("vsn=2.0.0&agent_id={}", bench.three.id);
+    let ann = [("x-api-key", bench.ann.key.as_str())];
+    for status in [403, 403, 429] {
+        assert_eq!(Raw::refusal(bench.address, &foreign, &ann).await.status, status);
+    }
+    Client::open(bench.address, &other, &ann).await;
     bench.end().await;
 }
 
