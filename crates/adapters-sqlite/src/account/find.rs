@@ -1,11 +1,12 @@
 //! Looking up keys, users and agents.
 
+use diesel::dsl::{exists, select};
 use diesel::prelude::*;
 use diesel::sql_types::{Binary, Bool, Nullable};
 use diesel::sqlite::SqliteConnection;
 use domain::account::{Agent, KeyDigest, StoredKey, User, UserStanding};
 use domain::caller::{AgentCaller, Caller, UserCaller};
-use domain::id::{AgentId, OrganizationId, UserId};
+use domain::id::{AgentId, OrganizationId, ParticipantId, UserId};
 use domain::plan::Permits;
 
 use super::row::{AgentRow, UserRow};
@@ -96,6 +97,14 @@ pub(super) fn user_of_handle_on(
         .first(connection)
         .optional()?;
     found.map(UserRow::into_user).transpose()
+}
+
+/// Whether `who` is an agent that is not there any more. Its key may have been good when the
+/// request came in, so a write that no membership guards asks once more.
+pub(crate) fn is_gone_on(connection: &mut SqliteConnection, who: ParticipantId) -> Result<bool, Fault> {
+    let ParticipantId::Agent(agent) = who else { return Ok(false) };
+    let present = agents::table.find(row::bytes(agent.uuid())).filter(agents::deleted_at.is_null());
+    Ok(!select(exists(present)).get_result::<bool>(connection)?)
 }
 
 pub(super) fn agent_on(connection: &mut SqliteConnection, id: AgentId) -> Result<Option<Agent>, Fault> {

@@ -2,7 +2,7 @@
 
 mod create_user;
 mod delete_agent;
-mod find;
+pub(crate) mod find;
 mod list_agents;
 mod register_agent;
 pub(crate) mod row;

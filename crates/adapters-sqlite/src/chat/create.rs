@@ -7,6 +7,7 @@ use domain::id::OrganizationId;
 use domain::idempotency::Verdict;
 
 use super::row::account_on;
+use crate::account::find::is_gone_on;
 use crate::error::Fault;
 use crate::first_answer;
 use crate::plan::quota;
@@ -17,6 +18,9 @@ pub(super) fn create_on(
     connection: &mut SqliteConnection,
     new: NewChat,
 ) -> Result<Result<Chat, CreateRefused>, Fault> {
+    if is_gone_on(connection, new.creator)? {
+        return Ok(Err(CreateRefused::CreatorGone));
+    }
     if let Some(claim) = &new.claim {
         match first_answer::judge_on(connection, claim, new.now)? {
             Verdict::First => first_answer::remember_on(connection, claim, new.id.uuid(), new.now)?,

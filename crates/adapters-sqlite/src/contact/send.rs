@@ -7,6 +7,7 @@ use domain::contact::{Answered, NewRequest, RequestMessage, RequestStatus, SendR
 
 use super::read::are_contacts_on;
 use super::row::{Person, RequestRow, connect_on, pending_on, people_on, person_with_on, settle_on};
+use crate::account::find::is_gone_on;
 use crate::error::Fault;
 use crate::row;
 use crate::schema::contact_requests;
@@ -16,6 +17,9 @@ pub(super) fn send_on(
     new: &NewRequest,
 ) -> Result<Result<SentRequest, SendRefused>, Fault> {
     let own = new.by.participant();
+    if is_gone_on(connection, own)? {
+        return Ok(Err(SendRefused::RequesterGone));
+    }
     let Some(other) = person_with_on(connection, &new.to)? else {
         return Ok(Err(SendRefused::Unknown));
     };

@@ -8,18 +8,17 @@ use domain::memory::{Memory, MemorySegment, MemoryStatus, NewMemory, StoreRefuse
 use uuid::Uuid;
 
 use super::read::memory_on;
+use crate::account::find::is_gone_on;
 use crate::error::Fault;
 use crate::peer::ties_on;
 use crate::row;
-use crate::schema::{agents, memories, participants};
+use crate::schema::{memories, participants};
 
 pub(super) fn store_on(
     connection: &mut SqliteConnection,
     new: &NewMemory,
 ) -> Result<Result<Memory, StoreRefused>, Fault> {
-    let source = row::bytes(new.source.agent.uuid());
-    let alive = agents::table.find(&source).filter(agents::deleted_at.is_null());
-    if !select(exists(alive)).get_result(connection)? {
+    if is_gone_on(connection, ParticipantId::Agent(new.source.agent))? {
         return Ok(Err(StoreRefused::SourceGone));
     }
     let subject = match new.subject {
@@ -37,7 +36,7 @@ pub(super) fn store_on(
         .values((
             memories::id.eq(row::bytes(new.id.uuid())),
             memories::organization_id.eq(row::bytes(new.source.organization.uuid())),
-            memories::source_id.eq(&source),
+            memories::source_id.eq(row::bytes(new.source.agent.uuid())),
             memories::subject_id.eq(subject.map(|subject| row::bytes(subject.uuid()))),
             memories::subject_kind.eq(subject.map(|subject| subject.kind().as_str())),
             memories::system.eq(new.system.as_str()),

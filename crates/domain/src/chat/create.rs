@@ -28,6 +28,9 @@ pub struct CreateChat {
 /// Why no room was made.
 #[derive(Debug, thiserror::Error)]
 pub enum CreateChatError {
+    /// The agent that asks is gone.
+    #[error("the agent is gone")]
+    CreatorGone,
     /// The idempotency key was given to another request.
     #[error("the idempotency key was used for another request")]
     KeyReused,
@@ -81,6 +84,7 @@ impl ChatService {
             Err(CreateRefused::Repeated(first)) => {
                 Ok(NewChat { id: ChatId::new(first.record), now: first.at, ..asked }.into_chat())
             }
+            Err(CreateRefused::CreatorGone) => Err(CreateChatError::CreatorGone),
             Err(CreateRefused::Limit(reached)) => Err(reached.into()),
             Err(CreateRefused::KeyReused) => Err(CreateChatError::KeyReused),
         }

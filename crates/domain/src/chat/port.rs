@@ -55,6 +55,8 @@ impl NewChat {
 /// Why no room was made.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum CreateRefused {
+    /// The agent that asks is gone.
+    CreatorGone,
     /// The organization has as many rooms as its plan allows.
     Limit(LimitReached),
     /// The request repeats one that made a room.
@@ -181,9 +183,9 @@ pub struct DeletedChat {
 /// removed is none (the row may be kept for a later return).
 #[async_trait]
 pub trait ChatRepository: Send + Sync {
-    /// Stores a room with its creator as owner.
+    /// Stores a room with its creator as owner, unless that is an agent which was deleted.
     ///
-    /// Before all that a claim is judged by what is remembered ([`crate::idempotency`]); with the
+    /// Before all else a claim is judged by what is remembered ([`crate::idempotency`]); with the
     /// room it is remembered what the claim's request made.
     async fn create(
         &self,

@@ -141,6 +141,9 @@ pub struct ContactRequest {
 /// Why a request was not sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SendRefused {
+    /// The agent that asks is gone.
+    #[error("the agent is gone")]
+    RequesterGone,
     /// Nobody has the handle.
     #[error("nobody has the handle")]
     Unknown,

@@ -103,6 +103,7 @@ impl From<ListPeersError> for ApiError {
 impl From<CreateChatError> for ApiError {
     fn from(error: CreateChatError) -> Self {
         match error {
+            CreateChatError::CreatorGone => unauthorized(),
             CreateChatError::Limit(reached) => reached.into(),
             CreateChatError::KeyReused => idempotency_key_reused(),
             CreateChatError::Store(error) => error.into(),
@@ -267,6 +268,7 @@ impl From<SendRequestError> for ApiError {
         };
         let conflict = |message: &str| Self::new(ErrorCode::Conflict, message);
         match (refused, by) {
+            (SendRefused::RequesterGone, _) => unauthorized(),
             (SendRefused::Unknown, _) => Self::new(ErrorCode::NotFound, "Nobody has this handle"),
             // The interfaces differ here (`semantics` 3.3).
             (SendRefused::Oneself, ParticipantKind::User) => {

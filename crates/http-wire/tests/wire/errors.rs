@@ -4,7 +4,9 @@ use std::collections::HashSet;
 
 use actix_web::ResponseError;
 use domain::account::{AuthenticateError, RegisterError};
-use domain::chat::{AddParticipantError, AddRefused, DeleteChatError, RemoveParticipantError, RemoveRefused};
+use domain::chat::{
+    AddParticipantError, AddRefused, CreateChatError, DeleteChatError, RemoveParticipantError, RemoveRefused,
+};
 use domain::contact::{
     AnswerRequestError, RemoveContactError, RequestStatus, ResolveError, SendRefused, SendRequestError,
 };
@@ -49,6 +51,7 @@ fn who_asks() {
     assert_eq!(short(AuthenticateError::Unauthorized), (401, "unauthorized"));
     assert_eq!(short(AuthenticateError::NotThisAgent), (403, "forbidden"));
     assert_eq!(short(RegisterError::OwnerGone), (401, "unauthorized"));
+    assert_eq!(short(CreateChatError::CreatorGone), (401, "unauthorized"));
     let (status, code, _, details) = told(RegisterError::NameTaken);
     assert_eq!((status, code), (422, "validation_error"));
     assert_eq!(details, json!({"name": ["has already been taken"]}));
@@ -60,6 +63,7 @@ fn contacts() {
         [(ParticipantKind::User, (422, "validation_error")), (ParticipantKind::Agent, (409, "conflict"))]
     {
         let send = |refused| short(SendRequestError::Refused { refused, by });
+        assert_eq!(send(SendRefused::RequesterGone), (401, "unauthorized"));
         assert_eq!(send(SendRefused::Unknown), (404, "not_found"));
         assert_eq!(send(SendRefused::Oneself), oneself);
         assert_eq!(send(SendRefused::AlreadyContact), (409, "conflict"));

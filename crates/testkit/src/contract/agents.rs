@@ -6,11 +6,15 @@ use domain::account::{
     UpdateAgentError, UserRole,
 };
 use domain::chat::succession::{Standing, heir};
-use domain::chat::{ChatStatus, Participant, Role};
+use domain::chat::{
+    AddParticipantCommand, ChatStatus, ChatTitle, CreateChat, CreateChatError, Participant, Role,
+};
+use domain::contact::{Handle, SendRefused, SendRequest, SendRequestError};
 use domain::delivery::DeliveryStatus;
 use domain::id::ParticipantId;
 use domain::message::HistoryFilter;
 use domain::page::{PageRequest, Slice};
+use domain::plan::{Plan, PlanName};
 
 use crate::World;
 
@@ -179,6 +183,37 @@ pub async fn heirs_are_those_whom_the_rule_names(world: World) {
         let roster = world.stores.chats.roster(left[0].id, chat).await.unwrap().unwrap();
         assert_eq!(roster.participants, left, "{heir:?}");
     }
+}
+
+/// Though its key was good when the request came in.
+pub async fn a_deleted_agent_makes_nothing_more(world: World) {
+    let plan = Plan { name: PlanName::new("two").unwrap(), chats: Some(2), ..Plan::enterprise() };
+    let ann = world.user_with_plan("ann", plan).await;
+    let bot = world.agent(&ann, "Bot").await;
+    let room = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let to_bot = [ParticipantId::Agent(bot.id)];
+    let sent = world.send(ann.caller, room, "hello", &to_bot).await.id;
+    world.accounts.delete_agent(ann.caller, bot.id, true).await.unwrap();
+    world.publisher.take();
+
+    let made = world.chats.create(bot.caller, CreateChat::default()).await;
+    assert!(matches!(made, Err(CreateChatError::CreatorGone)), "{made:?}");
+    let ask = SendRequest { to: Handle::new("ann").unwrap(), message: None };
+    let asked = world.contacts.send(bot.caller, ask).await;
+    let gone = |error: &SendRequestError| {
+        matches!(error, SendRequestError::Refused { refused: SendRefused::RequesterGone, .. })
+    };
+    assert!(asked.as_ref().is_err_and(gone), "{asked:?}");
+    assert!(world.contacts.received_by_user(ann.caller, FIRST).await.unwrap().rows.is_empty());
+    let add = AddParticipantCommand { candidate: bot.id.uuid(), role: Role::Member };
+    assert!(world.chats.add_participant(bot.caller, room, add).await.is_err());
+    let title = ChatTitle::renamed("Mine").unwrap();
+    assert!(world.chats.rename(bot.caller, room, title).await.is_err());
+    let begin = domain::delivery::DeliveryStep::Begin;
+    assert!(world.deliveries.advance(bot.caller, room, sent, begin).await.is_err());
+    assert!(world.publisher.take().is_empty());
+    // Its owner has the place that is left.
+    world.chat(ann.caller, &[]).await;
 }
 
 /// In steps, to the end, and nobody else's.
