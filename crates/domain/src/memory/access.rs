@@ -44,13 +44,13 @@ impl Reader {
         }
     }
 
-    /// Whether the caller may change it: the agent that stored it; a human whom it is about, or
-    /// who owns that agent.
+    /// Whether the caller may change it: the agent that stored it; a human whom it is about, and of
+    /// a private one who owns that agent (`semantics` 7.5).
     pub fn may_change(&self, scope: MemoryScope) -> Result<(), Refused> {
         self.may_read(scope)?;
         let may = match self.caller {
             Caller::Agent(_) => self.is_source,
-            Caller::User(_) => self.is_source || self.is_subject,
+            Caller::User(_) => self.is_subject || (self.is_source && scope == MemoryScope::Agent),
         };
         if may { Ok(()) } else { Err(Refused::Forbidden) }
     }
@@ -104,8 +104,13 @@ mod tests {
             assert_eq!(human().may_read(scope), Err(Refused::Forbidden));
             let about = Reader { is_subject: true, ..human() };
             assert_eq!((about.may_read(scope), about.may_change(scope)), (Ok(()), Ok(())));
-            let owner = Reader { is_source: true, ..human() };
-            assert_eq!((owner.may_read(scope), owner.may_change(scope)), (Ok(()), Ok(())));
+        }
+        let owner = Reader { is_source: true, ..human() };
+        assert_eq!((owner.may_read(Agent), owner.may_change(Agent)), (Ok(()), Ok(())));
+        for scope in [Subject, Organization] {
+            assert_eq!((owner.may_read(scope), owner.may_change(scope)), (Ok(()), Err(Refused::Forbidden)));
+            let about = Reader { is_subject: true, ..owner };
+            assert_eq!(about.may_change(scope), Ok(()));
         }
         let room_mate = Reader { shares_room: true, ..human() };
         assert_eq!(room_mate.may_read(Subject), Ok(()));

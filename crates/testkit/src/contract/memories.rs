@@ -248,8 +248,15 @@ pub async fn humans_read_what_concerns_them(world: World) {
 
     let refused = world.memories.find(ben.caller, private.id).await;
     assert!(matches!(refused, Err(FindMemoryError::Forbidden)), "{refused:?}");
-    let refused = world.memories.change(ann.caller, shared.id, MemoryStep::Archive).await;
-    assert!(matches!(refused, Err(ChangeMemoryError::Forbidden)), "{refused:?}");
+    // Of what own agents stored a human changes what they keep private.
+    for human in [ann.caller, ben.caller] {
+        let refused = world.memories.change(human, shared.id, MemoryStep::Archive).await;
+        assert!(matches!(refused, Err(ChangeMemoryError::Forbidden)), "{refused:?}");
+        let refused = world.memories.delete(human, shared.id).await;
+        assert!(matches!(refused, Err(ChangeMemoryError::Forbidden)), "{refused:?}");
+    }
+    let archived = world.memories.change(ann.caller, private.id, MemoryStep::Archive).await.unwrap();
+    assert_eq!(archived.status, MemoryStatus::Archived);
     world.memories.change(ann.caller, about.id, MemoryStep::Archive).await.unwrap();
     let back = world.memories.change(ann.caller, about.id, MemoryStep::Restore).await.unwrap();
     assert_eq!(back.status, MemoryStatus::Active);
