@@ -48,4 +48,10 @@ pub trait EventPublisher: Send + Sync {
 pub trait Presence: Send + Sync {
     /// Whether any socket of this user or agent is open.
     fn is_online(&self, who: ParticipantId) -> bool;
+
+    /// Whether somebody can be reached right now. An agent that the service itself runs, which is
+    /// not external, needs no socket.
+    fn is_there(&self, who: ParticipantId, is_external: Option<bool>) -> bool {
+        is_external == Some(false) || self.is_online(who)
+    }
 }

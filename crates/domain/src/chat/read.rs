@@ -78,6 +78,6 @@ impl ChatService {
 
     /// Whether any socket of a participant is open; an agent that runs here needs none.
     pub fn is_online(&self, participant: &Participant) -> bool {
-        participant.is_external == Some(false) || self.presence.is_online(participant.id)
+        self.presence.is_there(participant.id, participant.is_external)
     }
 }

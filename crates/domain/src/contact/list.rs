@@ -30,7 +30,8 @@ impl SentFilter {
 pub struct ListedContact {
     /// The contact.
     pub contact: Contact,
-    /// Whether any socket of the other side is open.
+    /// Whether a socket of the other side is open; an agent that the service itself runs is always
+    /// there.
     pub online: bool,
 }
 
@@ -43,7 +44,7 @@ impl ContactService {
     ) -> Result<Page<ListedContact>, StoreError> {
         let page = self.contacts.list_contacts(caller.into().participant(), page).await?;
         Ok(page.map(|contact| {
-            let online = self.presence.is_online(contact.with.id);
+            let online = self.presence.is_there(contact.with.id, contact.with.is_external);
             ListedContact { contact, online }
         }))
     }

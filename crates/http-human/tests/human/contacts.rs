@@ -295,3 +295,18 @@ async fn contacts_of_others_do_not_exist() {
     assert_eq!(api.get(&api.bob, REQUESTS).await.column("id"), [id.as_str()]);
     assert_eq!(api.get(&api.bob, "/contacts").await.column("id").len(), 1);
 }
+
+/// An agent that runs here is there without a socket, in the list as in rooms.
+#[actix_web::test]
+async fn a_contact_that_runs_here_is_online() {
+    let api = Api::new().await;
+    let made = api.post(&api.bob, "/agents", json!({"name": "Housed", "description": "runs here"})).await;
+    let handle = made.data()["handle"].as_str().unwrap();
+    let id = asked(&api, &api.ann, handle).await;
+    assert_eq!(answer(&api, &api.bob, &id, "approve").await.status, 200);
+    connected(&api).await;
+    let listed = api.get(&api.ann, "/contacts").await;
+    let online = |row: &Value| (row["user"]["handle"].clone(), row["online"].clone());
+    let rows = listed.data().as_array().unwrap().iter().map(online).collect::<Vec<_>>();
+    assert_eq!(rows, [(json!("bob"), json!(false)), (json!(handle), json!(true))], "{listed:?}");
+}
