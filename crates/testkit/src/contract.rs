@@ -35,6 +35,7 @@ macro_rules! contract_tests {
         $crate::contract_tests! { @area $make, memories:
             what_is_remembered_is_read_again, memories_stay_in_their_organization,
             lists_of_memories_are_narrowed, humans_read_what_concerns_them, memories_go_with_their_agent_or_stay,
+            heavy_memories_end_a_page_early,
         }
         $crate::contract_tests! { @area $make, plans:
             exactly_as_many_agents_as_the_plan_allows, exactly_as_many_rooms_as_the_plan_allows,

@@ -14,7 +14,9 @@ use domain::contact::{ContactRepository, ContactRequest, ContactService, Handle,
 use domain::delivery::{DeliveryRepository, DeliveryService};
 use domain::id::{AgentId, ChatId, ParticipantId, UserId};
 use domain::idempotency::FirstAnswerRepository;
-use domain::memory::{MemoryRepository, MemoryService};
+use domain::memory::{
+    MemoryContent, MemoryMetadata, MemoryRepository, MemoryService, MemoryThought, StoreMemory,
+};
 use domain::message::{
     MentionKind, MessageContent, MessageRepository, MessageService, RequestedMention, SendMessage,
     SentMessage,
@@ -314,6 +316,24 @@ impl World {
     pub async fn connect(&self, one: (impl Into<Caller>, &str), other: (impl Into<Caller>, &str)) {
         self.ask(one.0, other.1).await;
         self.ask(other.0, one.1).await;
+    }
+
+    /// Makes an agent remember `number` things about somebody, each of nearly 200 kB as JSON.
+    pub async fn remember_heavy_things(&self, agent: &TestAgent, subject: Uuid, number: usize) {
+        let large = "\u{1}".repeat(MemoryContent::MAX_CHARS);
+        for _ in 0..number {
+            let command = StoreMemory {
+                content: MemoryContent::new(large.clone()).unwrap(),
+                system: None,
+                kind: None,
+                segment: None,
+                scope: None,
+                subject: Some(subject),
+                thought: MemoryThought::new(large.clone()).unwrap(),
+                metadata: MemoryMetadata::default(),
+            };
+            self.memories.store(agent.caller, command).await.unwrap();
+        }
     }
 
     /// Sends a text that mentions `mentions`.

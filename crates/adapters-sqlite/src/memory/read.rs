@@ -5,6 +5,7 @@
 //! that are passed over, and those that are only counted, cost a step on the index. Only a search
 //! reads texts: those of the memories that all the other conditions leave, one by one.
 
+use diesel::connection::DefaultLoadingMode;
 use diesel::prelude::*;
 use diesel::query_builder::{BoxedSqlQuery, SqlQuery};
 use diesel::sql_types::{BigInt, Binary, Bool, Text};
@@ -15,7 +16,7 @@ use domain::memory::{
     AgentListing, HumanListing, HumanScope, Memory, MemoryFilter, MemoryOwners, MemoryStatus, Reader,
     StatusFilter, Viewed,
 };
-use domain::page::{Page, PageRequest, Position};
+use domain::page::{PAGE_BYTES, Page, PageRequest, Position, fitting};
 use uuid::Uuid;
 
 use super::row::{COLUMNS, MemoryRow, NAMES};
@@ -239,9 +240,23 @@ impl Wanted {
     ) -> Result<Page<Memory>, Fault> {
         let total = if page.count { Some(self.count_on(connection)?) } else { None };
         let listed = self.listed(page);
-        let rows = self.bound(&listed).load::<MemoryRow>(connection)?;
+        let mut rows = Vec::new();
+        // One by one, so that no more is in memory than the page may hold, and one memory.
+        let mut bytes = 0;
+        for row in self.bound(&listed).load_iter::<MemoryRow, DefaultLoadingMode>(connection)? {
+            let row = row?;
+            bytes += row.weight();
+            rows.push(row);
+            if bytes > PAGE_BYTES && rows.len() > 1 {
+                break;
+            }
+        }
+        let found = rows.len();
+        rows.truncate(page.slice.limit() as usize);
+        rows.truncate(fitting(PAGE_BYTES, rows.iter().map(MemoryRow::weight)));
+        let more = rows.len() < found;
         let rows = rows.into_iter().map(MemoryRow::into_memory).collect::<Result<Vec<_>, _>>()?;
-        Ok(Page::from_overfetch(rows, page, total, |memory| Position {
+        Ok(Page::part(rows, more, total, |memory| Position {
             key: memory.created_at.micros(),
             id: memory.id.uuid(),
         }))

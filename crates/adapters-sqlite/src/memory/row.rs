@@ -16,6 +16,9 @@ pub(super) const COLUMNS: &str = "memory.id AS id, memory.organization_id, memor
     memory.system, memory.kind, memory.segment, memory.scope, memory.status, memory.content, memory.thought, \
     memory.metadata, memory.created_at AS created_at, memory.updated_at";
 
+/// Bytes of a memory in an answer, names and content aside.
+const MEMORY_BYTES: usize = 700;
+
 /// Those whose names are shown.
 pub(super) const NAMES: &str = "LEFT JOIN agents AS source ON source.id = memory.source_id \
     LEFT JOIN agents AS subject_agent ON subject_agent.id = memory.subject_id \
@@ -64,6 +67,14 @@ pub(super) struct MemoryRow {
 }
 
 impl MemoryRow {
+    /// About how many bytes of an answer it takes. The metadata are JSON already.
+    pub(super) fn weight(&self) -> usize {
+        let names = [&self.source_name, &self.agent_name, &self.first_name, &self.last_name];
+        let names = names.into_iter().flatten().map(|name| row::json_bytes(name)).sum::<usize>();
+        let texts = row::json_bytes(&self.content) + row::json_bytes(&self.thought);
+        MEMORY_BYTES + names + texts + self.metadata.len()
+    }
+
     pub(super) fn into_memory(self) -> Result<Memory, Fault> {
         let subject = match (&self.subject_kind, &self.subject_id) {
             (Some(kind), Some(id)) => Some(row::participant_id(kind, id)?),

@@ -123,21 +123,11 @@ pub(crate) fn messages_on(
     with_attempts_on(connection, rows, found, records)
 }
 
-/// How long a text is as JSON, where a control character takes six bytes.
-fn json_bytes(text: &str) -> usize {
-    let more = |byte: u8| match byte {
-        b'"' | b'\\' => 1,
-        0..0x20 => 5,
-        _ => 0,
-    };
-    text.len() + text.bytes().map(more).sum::<usize>()
-}
-
 impl MessageRow {
     /// About how many bytes of an answer it takes. Mentions show handles twice.
     fn weight(&self) -> usize {
         let metadata = self.metadata.as_ref().map_or(0, String::len);
-        MESSAGE_BYTES + json_bytes(&self.content) + 2 * self.mentions.len() + metadata
+        MESSAGE_BYTES + row::json_bytes(&self.content) + 2 * self.mentions.len() + metadata
     }
 
     pub(crate) fn into_message(self, deliveries: Vec<Delivery>) -> Result<Message, Fault> {
@@ -372,14 +362,6 @@ fn stored_mentions(column: &str) -> Result<Vec<Mention>, Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn texts_weigh_what_they_take_as_json() {
-        for text in ["", "plain", "ä\u{1F600}", "\"quoted\" \\ back", "\u{1}\u{1f}"] {
-            assert_eq!(json_bytes(text) + 2, serde_json::to_string(text).unwrap().len(), "{text:?}");
-        }
-        assert!(json_bytes("a\nb\tc") >= serde_json::to_string("a\nb\tc").unwrap().len() - 2);
-    }
 
     #[test]
     fn a_record_weighs_by_the_attempts_that_are_shown() {

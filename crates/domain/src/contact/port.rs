@@ -135,7 +135,8 @@ pub struct NoSuchContact;
 /// and was sent at or before `expired_until`.
 #[async_trait]
 pub trait ContactRepository: Send + Sync {
-    /// Stores a request as [`super::request::decide_send`] decides. Two who ask each other at
+    /// Stores a request as [`super::request::decide_send`] decides, unless it is that of an agent
+    /// which was deleted. Two who ask each other at
     /// the same moment are contacts afterwards and nothing is pending; of the same request sent
     /// twice at the same moment one is refused. Pending requests between the two that are over
     /// age are written down as expired.

@@ -110,7 +110,7 @@ pub struct ChangeMemory {
 }
 
 /// Memories. Lists run newest first; the position is (`created_at`, id). A deleted memory is in no
-/// answer.
+/// answer. What a page holds is bounded in bytes, see [`crate::page::fitting`].
 #[async_trait]
 pub trait MemoryRepository: Send + Sync {
     /// Stores a memory. Its subject must be the agent itself, a peer of it, or somebody in a room

@@ -68,6 +68,7 @@ pub(crate) async fn list(
         .filtered("memory_scope", owners);
     let window = common.page.clone().window(common.scope(scope), DEFAULT_ROWS)?;
     let page = memories.list_for_agent(caller, listing, window.request).await?;
+    window.whole(&page)?;
     let rows = page.rows.iter().map(MemoryView::new);
     Ok(window.mark(List::ok_with_meta(rows, window.metadata(&page))))
 }

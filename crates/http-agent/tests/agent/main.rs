@@ -9,6 +9,7 @@ mod deliveries;
 mod events;
 mod harness;
 mod identity;
+mod memories;
 mod messages;
 mod once;
 mod participants;

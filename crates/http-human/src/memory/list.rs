@@ -63,6 +63,7 @@ pub(crate) async fn list(
         .filtered("source_agent_id", &text(listing.source.map(|id| id.to_string())));
     let window = common.page.clone().window(common.scope(scope), DEFAULT_ROWS)?;
     let page = memories.list_for_human(caller, listing, window.request).await?;
+    window.whole(&page)?;
     let rows = page.rows.iter().map(MemoryView::new);
     Ok(window.mark(List::ok_with_meta(rows, window.metadata(&page))))
 }

@@ -11,6 +11,7 @@ mod generic;
 mod harness;
 mod history;
 mod limits;
+mod memories;
 mod messages;
 mod once;
 mod participants;

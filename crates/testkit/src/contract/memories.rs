@@ -7,7 +7,7 @@ use domain::memory::{
     MemorySegment, MemoryStatus, MemoryStep, MemorySystem, MemoryThought, StatusFilter, StoreMemory,
     StoreMemoryError,
 };
-use domain::page::{PageRequest, Slice};
+use domain::page::{PAGE_BYTES, PageRequest, Slice};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -280,4 +280,37 @@ pub async fn memories_go_with_their_agent_or_stay(world: World) {
     assert_eq!((left.source, left.content.as_str()), (None, "shared"));
     let gone = world.memories.store(bot.caller, plain("late")).await;
     assert!(matches!(gone, Err(StoreMemoryError::SourceGone)), "{gone:?}");
+}
+
+/// They weigh what they take in an answer, whoever reads them and in however many states they are.
+pub async fn heavy_memories_end_a_page_early(world: World) {
+    let ann = world.user("ann").await;
+    let bot = world.agent(&ann, "Bot").await;
+    world.remember_heavy_things(&bot, ann.id.uuid(), 60).await;
+    let filter = MemoryFilter { status: StatusFilter::All, ..MemoryFilter::default() };
+    let of_agent = AgentListing { filter: filter.clone(), ..AgentListing::default() };
+    let of_human = HumanListing { filter, ..HumanListing::default() };
+    for human in [false, true] {
+        let (mut seen, mut after) = (Vec::new(), None);
+        loop {
+            let page = PageRequest { slice: Slice::After { after, limit: 100 }, count: false };
+            let page = if human {
+                world.memories.list_for_human(ann.caller, of_human.clone(), page).await.unwrap()
+            } else {
+                world.memories.list_for_agent(bot.caller, of_agent.clone(), page).await.unwrap()
+            };
+            let texts = page.rows.iter().flat_map(|memory| [&memory.content, &memory.thought]);
+            let bytes = texts.map(|text| serde_json::to_string(text).unwrap().len()).sum::<usize>();
+            assert!(bytes <= PAGE_BYTES, "{bytes}");
+            assert!(page.next.is_none() || bytes > PAGE_BYTES / 2, "{bytes}");
+            seen.extend(page.rows.iter().map(|memory| memory.id));
+            after = page.next;
+            if after.is_none() {
+                break;
+            }
+        }
+        let total = seen.len();
+        seen.dedup();
+        assert_eq!((seen.len(), total), (60, 60));
+    }
 }
