@@ -70,15 +70,18 @@ impl KeyFile {
     /// The keys of the store in this file; a new one when there is none yet.
     pub(crate) fn beside(store: &Path) -> Result<Self, Failure> {
         let path = path_beside(store);
+        // Before the read, as in `refresh`: what is changed in between is then read again.
+        let mut seen = mark(&path);
         let mut keys = read(&path)?;
         if keys.is_none() {
             let fresh = TokenKey::fresh().line();
             replace(&path, &fresh, publish).map_err(|cause| cannot("make", &path, cause))?;
             // Somebody else may have been first; then it is theirs that counts.
+            seen = mark(&path);
             keys = read(&path)?;
         }
         let keys = keys.ok_or_else(|| Failure::plain(format!("{} went away", path.display())))?;
-        let seen = Mutex::new(Seen { at: Instant::now(), mark: mark(&path) });
+        let seen = Mutex::new(Seen { at: Instant::now(), mark: seen });
         Ok(Self { path, keys: RwLock::new(signed(&keys)), seen })
     }
 
@@ -273,6 +276,26 @@ mod tests {
         });
         let keys = KeyFile::beside(&store).unwrap();
         assert!(tokens.iter().all(|token| keys.verify(token).is_some()));
+    }
+
+    /// Whoever starts while the keys are changed uses the new ones, at once or when asked.
+    #[test]
+    fn a_change_while_a_server_starts_is_not_missed() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = directory.path().join("parlance.db");
+        KeyFile::beside(&store).unwrap();
+        for _ in 0..50 {
+            let started = std::thread::scope(|scope| {
+                let change = scope.spawn(|| rotate(&store, false).unwrap());
+                let mut started = vec![KeyFile::beside(&store).unwrap()];
+                while !change.is_finished() {
+                    started.push(KeyFile::beside(&store).unwrap());
+                }
+                started
+            });
+            let token = KeyFile::beside(&store).unwrap().sign(&claims());
+            assert!(started.iter().all(|keys| keys.verify(&token).is_some()));
+        }
     }
 
     #[test]
