@@ -178,7 +178,7 @@ fn contact_endpoints() -> Vec<Endpoint> {
                 .refuses(&[404]),
         ),
         step(
-            delete("/contacts/requests/{request_id}", contact::cancel)
+            delete("/contacts/requests/{request_id}", contact::withdraw)
                 .named("withdrawContactRequest", "Takes a request back"),
         ),
         step(
@@ -213,7 +213,7 @@ fn memory_endpoints() -> Vec<Endpoint> {
         get("/memories/{memory_id}", memory::find)
             .named("findMemory", "One memory")
             .answers::<MemoryView<'_>>(200),
-        delete("/memories/{memory_id}", memory::supersede)
+        delete("/memories/{memory_id}", memory::remove)
             .named("deleteMemory", "Supersedes a memory of the agent's own")
             .answers::<MemoryView<'_>>(200),
         post("/memories/{memory_id}/supersede", memory::supersede)

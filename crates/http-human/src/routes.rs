@@ -193,7 +193,7 @@ fn contact_endpoints() -> Vec<Endpoint> {
             .query::<contact::SentQuery>()
             .lists::<ContactRequestView<'_>, NumberedMetadata>(),
         step(
-            delete("/contacts/requests/{request_id}", contact::cancel)
+            delete("/contacts/requests/{request_id}", contact::withdraw)
                 .named("withdrawContactRequest", "Takes a request back"),
         ),
         step(

@@ -10,7 +10,10 @@
 mod operations;
 mod scene;
 
+use std::collections::BTreeSet;
+
 use e2e::Answer;
+use reqwest::Method;
 use serde_json::{Value, json};
 
 use operations::{Callers, Operation, operations};
@@ -121,6 +124,40 @@ async fn what_nobody_knows_is_refused() {
             assert_eq!(told(&answer), refused(400, "bad_request", &[&pointer]), "{name} {body}");
         }
     }
+}
+
+/// A DELETE has no body; what is sent as one is not looked at.
+#[tokio::test]
+async fn deletions_have_no_body() {
+    let scene = Scene::new().await;
+    let unknown = |name: &'static str| (name, "0190c5a4-0000-7000-8000-0000000000a1".to_owned());
+    for operation in operations().iter().filter(|operation| operation.method == Method::DELETE) {
+        let ids = scene.own_ids(operation.callers).into_iter().map(|(name, _)| unknown(name));
+        let body = json!({"nobody_knows": 1});
+        let key = own_key(&scene, operation);
+        let answer = call(&scene, operation, key, &ids.collect::<Vec<_>>(), &body).await;
+        assert_eq!(told(&answer), refused(404, "not_found", &[]), "{}", operation.name());
+    }
+}
+
+/// What needs no credential; all else must stand in the table.
+const PUBLIC: [&str; 6] = ["/", "/health", "/ready", "/version", "/api/version", "/api/v1/health"];
+
+#[test]
+fn every_operation_of_the_document_is_here() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/openapi/openapi.json");
+    let document = serde_json::from_str::<Value>(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let mut documented = BTreeSet::new();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        let methods = ["get", "put", "post", "patch", "delete"].into_iter();
+        let methods = methods.filter(|method| item.get(method).is_some());
+        documented.extend(methods.map(|method| format!("{} {path}", method.to_uppercase())));
+    }
+    let public = PUBLIC.map(|path| format!("GET {path}"));
+    let here = operations().iter().map(Operation::name).chain(public).collect::<BTreeSet<_>>();
+    let missing = documented.difference(&here).collect::<Vec<_>>();
+    let unknown = here.difference(&documented).collect::<Vec<_>>();
+    assert!(missing.is_empty() && unknown.is_empty(), "missing: {missing:?}; unknown: {unknown:?}");
 }
 
 #[tokio::test]

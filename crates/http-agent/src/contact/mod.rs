@@ -10,7 +10,7 @@ mod requests;
 mod resolve;
 mod send;
 
-pub(crate) use answer::{approve, cancel, reject, respond};
+pub(crate) use answer::{approve, cancel, reject, respond, withdraw};
 pub(crate) use list::{ListContactsQuery, list};
 pub(crate) use remove::{remove, remove_named};
 pub(crate) use requests::{

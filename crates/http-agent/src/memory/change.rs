@@ -20,7 +20,16 @@ pub(crate) async fn find(
     Ok(Data::ok(MemoryView::new(&memories.find(caller, path.memory).await?)))
 }
 
-/// As POST `…/supersede` and as DELETE.
+/// As DELETE, which has no body.
+pub(crate) async fn remove(
+    AgentAuth(caller): AgentAuth,
+    path: MemoryPath,
+    _: StrictQuery<NoQuery>,
+    memories: web::Data<MemoryService>,
+) -> Result<HttpResponse, ApiError> {
+    change(&memories, caller, path, MemoryStep::Supersede).await
+}
+
 pub(crate) async fn supersede(
     AgentAuth(caller): AgentAuth,
     path: MemoryPath,

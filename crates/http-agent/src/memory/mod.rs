@@ -4,6 +4,6 @@ mod change;
 mod list;
 mod store;
 
-pub(crate) use change::{archive, find, supersede};
+pub(crate) use change::{archive, find, remove, supersede};
 pub(crate) use list::{ListMemoriesQuery, list};
 pub(crate) use store::store;

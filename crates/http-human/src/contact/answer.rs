@@ -7,6 +7,7 @@ use http_wire::auth::UserAuth;
 use http_wire::envelope::Data;
 use http_wire::error::ApiError;
 use http_wire::path::ContactRequestPath;
+use http_wire::query::{NoQuery, StrictQuery};
 use http_wire::strict_json::{NoBody, StrictJson};
 use http_wire::view::RequestStepView;
 
@@ -28,11 +29,20 @@ pub(crate) async fn reject(
     answer(&contacts, caller, WhichRequest::Id(path.request), RequestAction::Reject).await
 }
 
-/// As POST `…/cancel` and as DELETE.
 pub(crate) async fn cancel(
     UserAuth(caller): UserAuth,
     path: ContactRequestPath,
     _: StrictJson<NoBody>,
+    contacts: web::Data<ContactService>,
+) -> Result<HttpResponse, ApiError> {
+    answer(&contacts, caller, WhichRequest::Id(path.request), RequestAction::Cancel).await
+}
+
+/// As DELETE, which has no body.
+pub(crate) async fn withdraw(
+    UserAuth(caller): UserAuth,
+    path: ContactRequestPath,
+    _: StrictQuery<NoQuery>,
     contacts: web::Data<ContactService>,
 ) -> Result<HttpResponse, ApiError> {
     answer(&contacts, caller, WhichRequest::Id(path.request), RequestAction::Cancel).await

@@ -7,7 +7,7 @@ mod requests;
 mod resolve;
 mod send;
 
-pub(crate) use answer::{approve, cancel, reject};
+pub(crate) use answer::{approve, cancel, reject, withdraw};
 pub(crate) use list::{ListContactsQuery, list};
 pub(crate) use remove::{remove, remove_named};
 pub(crate) use requests::{ReceivedQuery, SentQuery, received, sent};

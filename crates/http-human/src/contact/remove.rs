@@ -7,7 +7,8 @@ use http_wire::body::RemoveContactBody;
 use http_wire::envelope::Data;
 use http_wire::error::ApiError;
 use http_wire::path::ContactPath;
-use http_wire::strict_json::{NoBody, StrictJson};
+use http_wire::query::{NoQuery, StrictQuery};
+use http_wire::strict_json::StrictJson;
 use http_wire::view::RemovedView;
 
 pub(crate) async fn remove_named(
@@ -22,7 +23,7 @@ pub(crate) async fn remove_named(
 pub(crate) async fn remove(
     UserAuth(caller): UserAuth,
     path: ContactPath,
-    _: StrictJson<NoBody>,
+    _: StrictQuery<NoQuery>,
     contacts: web::Data<ContactService>,
 ) -> Result<HttpResponse, ApiError> {
     contacts.remove(caller, WhichContact::Id(path.contact)).await?;

@@ -58,7 +58,8 @@ impl FromQuery for ListMessagesQuery {
 
     fn parameters() -> Vec<Parameter> {
         let mut all = PageQuery::parameters();
-        let kinds = ["text", "tool_call", "tool_result", "thought", "error", "task", "attention"];
+        let stored = ["text", "tool_call", "tool_result", "thought", "error", "task", "attention"];
+        let kinds = [&stored[..], &UNUSED_KINDS].concat();
         let some = || several(word(&kinds));
         all.push(parameter("message_type", word(&kinds), "Of this kind only."));
         all.push(parameter("message_types", some(), "Of these kinds only."));
