@@ -20,6 +20,7 @@ mod plans;
 mod reader;
 mod row;
 mod schema;
+mod secret;
 mod writer;
 
 use std::convert::Infallible;

@@ -130,7 +130,7 @@ impl Overheard {
 }
 
 fn after(key: i64) -> PageRequest {
-    let after = Some(Position { key, id: Uuid::max() });
+    let after = Some(Position::at(key, Uuid::max()));
     PageRequest { slice: Slice::After { after, limit: 10 }, count: false }
 }
 
@@ -166,7 +166,7 @@ async fn an_agents_reads_run_along_indexes() {
     heard.expect("next", &["deliveries_open", "messages_order"]);
     for filter in [DeliveryFilter::Open, DeliveryFilter::Pending, DeliveryFilter::Failed] {
         for (order, page) in [(Order::Ascending, after(0)), (Order::Descending, NUMBERED)] {
-            store.list(bot.id, chat, filter, order, page).await.unwrap().unwrap();
+            store.list(bot.id, chat, filter, order, page.clone()).await.unwrap().unwrap();
             heard.expect(&format!("list {filter:?}"), &["deliveries_open"]);
         }
     }
@@ -175,7 +175,7 @@ async fn an_agents_reads_run_along_indexes() {
         heard.expect(&format!("list {filter:?}"), &["deliveries_of_agent"]);
     }
     for page in [after(0), NUMBERED] {
-        store.context(bot.id, chat, page).await.unwrap().unwrap();
+        store.context(bot.id, chat, page.clone()).await.unwrap().unwrap();
         heard.expect("context", &["messages_by_sender", "deliveries_of_agent", "messages_order"]);
     }
     begin(&heard, bot.id, chat, message).await;
@@ -189,13 +189,15 @@ async fn a_humans_reads_run_along_indexes() {
     let (store, viewer) = (heard.store.clone(), ParticipantId::User(ann.id));
 
     for page in [after(9), NUMBERED] {
-        store.history(viewer, chat, HistoryFilter::default(), page).await.unwrap().unwrap();
+        store.history(viewer, chat, HistoryFilter::default(), page.clone()).await.unwrap().unwrap();
         heard.expect("history", &["messages_order"]);
     }
     for page in [after(NOON + 1), NUMBERED] {
-        domain::chat::ChatRepository::list(&*store, viewer, ChatListing::default(), page).await.unwrap();
+        domain::chat::ChatRepository::list(&*store, viewer, ChatListing::default(), page.clone())
+            .await
+            .unwrap();
         heard.expect("chats", &["participants_rooms"]);
-        store.list_agents(ann.id, AgentListing::default(), page).await.unwrap();
+        store.list_agents(ann.id, AgentListing::default(), page.clone()).await.unwrap();
         heard.expect("agents", &["agents_by_owner"]);
     }
     domain::chat::ChatRepository::roster(&*store, viewer, chat).await.unwrap().unwrap();

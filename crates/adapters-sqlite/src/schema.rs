@@ -208,6 +208,13 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    secrets (name) {
+        name -> Text,
+        secret -> Binary,
+    }
+}
+
 diesel::joinable!(agents -> users (owner_id));
 diesel::joinable!(participants -> chats (chat_id));
 diesel::allow_tables_to_appear_in_same_query!(

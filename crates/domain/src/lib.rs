@@ -14,6 +14,8 @@
 //! - [`idempotency`]: requests that are sent twice and count once;
 //! - [`activity`]: the short-lived "is working" indicator.
 //!
+//! Beside them stands [`secret`], what the servers on one store share.
+//!
 //! Each area has its rules as pure functions, its use cases (`<verb>.rs`) and one port trait
 //! (`port.rs`) behind which a store stands. Time, ids, secrets and the event bus are ports too.
 //!
@@ -35,6 +37,7 @@ pub mod page;
 pub mod peer;
 pub mod plan;
 pub mod ports;
+pub mod secret;
 pub mod store;
 pub mod text;
 pub mod time;

@@ -7,14 +7,24 @@ use uuid::Uuid;
 
 /// Where a reader stands in a list: the sort key of the last row it has seen.
 ///
-/// `key` is the room's sequence number or a time in microseconds; `id` breaks ties between
-/// equal keys and is nil where keys are unique.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// The key itself and not only the row, so that the reader goes on from the same place whatever
+/// becomes of the row. `key` is the room's sequence number or a time in microseconds; `id` breaks
+/// ties between equal keys and is nil where keys are unique.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Position {
     /// The sort key.
     pub key: i64,
+    /// The sort key of a list that is sorted by a text; empty in all others.
+    pub text: String,
     /// The tie-break.
     pub id: Uuid,
+}
+
+impl Position {
+    /// In a list whose sort key is a number.
+    pub const fn at(key: i64, id: Uuid) -> Self {
+        Self { key, text: String::new(), id }
+    }
 }
 
 /// In which direction a list runs.
@@ -58,7 +68,7 @@ pub fn fitting(budget: usize, weights: impl IntoIterator<Item = usize>) -> usize
 }
 
 /// Which part of a list is wanted.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Slice {
     /// The first `limit` rows after `after` (from the start when `None`).
     After {
@@ -78,25 +88,25 @@ pub enum Slice {
 
 impl Slice {
     /// The most rows that this slice can hold.
-    pub const fn limit(self) -> u32 {
+    pub const fn limit(&self) -> u32 {
         match self {
-            Self::After { limit, .. } => limit,
-            Self::Numbered { size, .. } => size,
+            Self::After { limit, .. } => *limit,
+            Self::Numbered { size, .. } => *size,
         }
     }
 
     /// Rows to pass over before the first wanted one.
-    pub fn offset(self) -> i64 {
+    pub fn offset(&self) -> i64 {
         match self {
             Self::After { .. } => 0,
-            Self::Numbered { number, size } => i64::from(number.saturating_sub(1)) * i64::from(size),
+            Self::Numbered { number, size } => i64::from(number.saturating_sub(1)) * i64::from(*size),
         }
     }
 
     /// The position to start behind, if the slice is by cursor.
-    pub const fn after(self) -> Option<Position> {
+    pub fn after(&self) -> Option<Position> {
         match self {
-            Self::After { after, .. } => after,
+            Self::After { after, .. } => after.clone(),
             Self::Numbered { .. } => None,
         }
     }
@@ -105,7 +115,7 @@ impl Slice {
 /// A slice, and whether the whole list must be counted for it.
 ///
 /// Counting costs time in proportion to the list, so only readers that use page numbers ask.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PageRequest {
     /// Which rows.
     pub slice: Slice,
@@ -128,7 +138,7 @@ impl<T> Page<T> {
     /// Builds a page from `limit + 1` fetched rows: the extra one only tells that there are more.
     pub fn from_overfetch(
         mut rows: Vec<T>,
-        request: PageRequest,
+        request: &PageRequest,
         total: Option<u64>,
         position: impl Fn(&T) -> Position,
     ) -> Self {
@@ -147,7 +157,7 @@ impl<T> Page<T> {
 
     /// Whether the page ended before it had the rows that were asked for, because they weigh too
     /// much. Who goes on by cursor misses nothing; who counts pages would.
-    pub fn is_cut(&self, request: PageRequest) -> bool {
+    pub fn is_cut(&self, request: &PageRequest) -> bool {
         self.next.is_some() && self.rows.len() < request.slice.limit() as usize
     }
 
@@ -176,10 +186,10 @@ mod tests {
     #[test]
     fn a_cut_page_is_told_from_a_full_and_a_last_one() {
         let request = PageRequest { slice: Slice::After { after: None, limit: 3 }, count: false };
-        let position = |key: &i64| Position { key: *key, id: Uuid::nil() };
-        assert!(Page::part(vec![1, 2], true, None, position).is_cut(request));
-        assert!(!Page::part(vec![1, 2, 3], true, None, position).is_cut(request));
-        assert!(!Page::part(vec![1, 2], false, None, position).is_cut(request));
+        let position = |key: &i64| Position::at(*key, Uuid::nil());
+        assert!(Page::part(vec![1, 2], true, None, position).is_cut(&request));
+        assert!(!Page::part(vec![1, 2, 3], true, None, position).is_cut(&request));
+        assert!(!Page::part(vec![1, 2], false, None, position).is_cut(&request));
         assert_eq!(Page::part(vec![1, 2], true, None, position).next.map(|next| next.key), Some(2));
     }
 }

@@ -90,6 +90,6 @@ pub(crate) async fn list_chats(
 ) -> Result<HttpResponse, ApiError> {
     let scope = CursorScope::list("chats").of(caller.participant().uuid());
     let window = query.page.window(scope, DEFAULT_ROWS)?;
-    let page = chats.list(caller, window.request).await?;
+    let page = chats.list(caller, window.request.clone()).await?;
     Ok(window.mark(List::ok(page.rows.iter().map(ChatView::new), window.metadata(&page))))
 }

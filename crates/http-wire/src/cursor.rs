@@ -1,21 +1,61 @@
 //! Cursors: opaque texts that name the last row a reader has seen.
 //!
-//! A cursor holds a version, two fingerprints (of the list and of the filters it was made with)
-//! and the position. It is no secret and not signed: whoever forges one only names another place
-//! in a list that they may read anyway.
+//! A cursor is sealed with a secret of the installation, for one list of one reader: nobody else
+//! can read the position in it, change it or make one up. A position may tell more than its list
+//! does, as how much is said in a room beside what an agent is shown.
 
+use std::fmt;
+use std::sync::Arc;
+
+use aws_lc_rs::aead::{AES_256_GCM_SIV, Aad, NONCE_LEN, Nonce, RandomizedNonceKey};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::page::Position;
+use domain::secret::Secret;
 use uuid::Uuid;
 
 use crate::error::{ApiError, ErrorCode};
 
 /// Raised when the layout or the meaning of a cursor changes; older ones are then refused.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
-/// Version, list, filters, key, id.
-const BYTES: usize = 1 + 8 + 8 + 8 + 16;
+/// What stands in a cursor before the text: filters, key, id.
+const FIXED_BYTES: usize = 8 + 8 + 16;
+
+/// What cursors are sealed with. Every server on the same store has the same.
+#[derive(Clone)]
+pub struct CursorSeal(Arc<RandomizedNonceKey>);
+
+impl fmt::Debug for CursorSeal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CursorSeal")
+    }
+}
+
+impl CursorSeal {
+    /// The seal of an installation.
+    pub fn new(secret: Secret) -> Self {
+        let key = RandomizedNonceKey::new(&AES_256_GCM_SIV, &secret.0);
+        Self(Arc::new(key.expect("a key of AES-256 has 32 bytes")))
+    }
+
+    /// Nonce, then what is sealed.
+    fn close(&self, list: &[u8], mut bytes: Vec<u8>) -> Vec<u8> {
+        let nonce = self.0.seal_in_place_append_tag(Aad::from(list), &mut bytes);
+        let nonce = nonce.expect("a cursor is shorter than what can be sealed");
+        let mut sealed = nonce.as_ref().to_vec();
+        sealed.append(&mut bytes);
+        sealed
+    }
+
+    /// What was sealed for this list; nothing if anything else was done to it.
+    fn open(&self, list: &[u8], sealed: &[u8]) -> Option<Vec<u8>> {
+        let (nonce, sealed) = sealed.split_first_chunk::<NONCE_LEN>()?;
+        let mut bytes = sealed.to_vec();
+        let opened = self.0.open_in_place(Nonce::from(nonce), Aad::from(list), &mut bytes).ok()?;
+        Some(opened.to_vec())
+    }
+}
 
 /// The list that a cursor belongs to, and the filters in force.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,38 +81,46 @@ impl CursorScope {
     }
 
     /// Writes a cursor.
-    pub fn encode(&self, position: Position) -> String {
-        let mut bytes = Vec::with_capacity(BYTES);
-        bytes.push(VERSION);
-        bytes.extend(self.list.0.to_be_bytes());
+    pub fn encode(&self, seal: &CursorSeal, position: &Position) -> String {
+        let mut bytes = Vec::with_capacity(FIXED_BYTES + position.text.len());
         bytes.extend(self.filters.0.to_be_bytes());
         bytes.extend(position.key.to_be_bytes());
         bytes.extend(position.id.as_bytes());
-        URL_SAFE_NO_PAD.encode(bytes)
+        bytes.extend(position.text.as_bytes());
+        URL_SAFE_NO_PAD.encode(seal.close(&self.mark(), bytes))
     }
 
     /// Reads a cursor that a client sent back.
-    pub fn decode(&self, text: &str) -> Result<Position, ApiError> {
-        let foreign = || ApiError::validation().with_detail("/cursor", "is not a cursor of this list");
-        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| foreign())?;
-        let bytes = <[u8; BYTES]>::try_from(bytes).map_err(|_| foreign())?;
-        let number = |at: usize| {
-            let mut eight = [0; 8];
-            eight.copy_from_slice(&bytes[at..at + 8]);
-            u64::from_be_bytes(eight)
+    pub fn decode(&self, seal: &CursorSeal, text: &str) -> Result<Position, ApiError> {
+        let sealed = URL_SAFE_NO_PAD.decode(text).ok();
+        let bytes = sealed.and_then(|sealed| seal.open(&self.mark(), &sealed));
+        let Some((filters, position)) = bytes.as_deref().and_then(parts) else {
+            return Err(ApiError::validation().with_detail("/cursor", "is not a cursor of this list"));
         };
-        if bytes[0] != VERSION || number(1) != self.list.0 {
-            return Err(foreign());
-        }
-        if number(9) != self.filters.0 {
+        if filters != self.filters {
             let message = "The cursor was made with other filters";
             return Err(ApiError::new(ErrorCode::CursorFilterMismatch, message)
                 .with_detail("/cursor", "was made with other filters"));
         }
-        let mut id = [0; 16];
-        id.copy_from_slice(&bytes[25..]);
-        Ok(Position { key: i64::from_be_bytes(number(17).to_be_bytes()), id: Uuid::from_bytes(id) })
+        Ok(position)
     }
+
+    /// What a cursor of this list is sealed for.
+    fn mark(self) -> [u8; 9] {
+        let mut mark = [VERSION; 9];
+        mark[1..].copy_from_slice(&self.list.0.to_be_bytes());
+        mark
+    }
+}
+
+/// The fingerprint of the filters, and the position.
+fn parts(bytes: &[u8]) -> Option<(Fingerprint, Position)> {
+    let (filters, rest) = bytes.split_first_chunk()?;
+    let (key, rest) = rest.split_first_chunk()?;
+    let (id, text) = rest.split_first_chunk()?;
+    let text = String::from_utf8(text.to_vec()).ok()?;
+    let position = Position { key: i64::from_be_bytes(*key), text, id: Uuid::from_bytes(*id) };
+    Some((Fingerprint(u64::from_be_bytes(*filters)), position))
 }
 
 /// FNV-1a: the same in every version of this program, unlike the library's hashers.
@@ -94,24 +142,30 @@ impl Fingerprint {
 mod tests {
     use super::*;
 
-    const PLACE: Position = Position { key: -7, id: Uuid::from_u128(9) };
+    fn place() -> Position {
+        Position { key: -7, text: "Größe".to_owned(), id: Uuid::from_u128(9) }
+    }
+
+    fn seal() -> CursorSeal {
+        CursorSeal::new(Secret([7; 32]))
+    }
 
     fn code(scope: CursorScope, text: &str) -> ErrorCode {
-        scope.decode(text).unwrap_err().code()
+        scope.decode(&seal(), text).unwrap_err().code()
     }
 
     #[test]
     fn a_cursor_comes_back_as_the_position_it_was_made_from() {
         let scope = CursorScope::list("chats").of(Uuid::from_u128(1)).filtered("status", "all");
-        assert_eq!(scope.decode(&scope.encode(PLACE)).unwrap(), PLACE);
-        let top = Position { key: i64::MAX, id: Uuid::max() };
-        assert_eq!(scope.decode(&scope.encode(top)).unwrap(), top);
+        for place in [place(), Position::at(i64::MAX, Uuid::max())] {
+            assert_eq!(scope.decode(&seal(), &scope.encode(&seal(), &place)).unwrap(), place);
+        }
     }
 
     #[test]
     fn it_belongs_to_its_list_and_its_filters() {
         let chats = CursorScope::list("chats").of(Uuid::from_u128(1));
-        let cursor = chats.encode(PLACE);
+        let cursor = chats.encode(&seal(), &place());
         assert_eq!(
             code(CursorScope::list("agents").of(Uuid::from_u128(1)), &cursor),
             ErrorCode::ValidationError
@@ -124,13 +178,29 @@ mod tests {
     }
 
     #[test]
+    fn no_byte_of_it_can_be_changed_or_read() {
+        let scope = CursorScope::list("chats");
+        let cursor = scope.encode(&seal(), &place());
+        let sealed = URL_SAFE_NO_PAD.decode(&cursor).unwrap();
+        for at in 0..sealed.len() {
+            let mut changed = sealed.clone();
+            changed[at] ^= 1;
+            assert_eq!(code(scope, &URL_SAFE_NO_PAD.encode(&changed)), ErrorCode::ValidationError, "{at}");
+            assert_eq!(code(scope, &URL_SAFE_NO_PAD.encode(&sealed[..at])), ErrorCode::ValidationError);
+        }
+        assert!(!sealed.windows(16).any(|window| window == place().id.as_bytes()));
+        let elsewhere = CursorSeal::new(Secret([8; 32]));
+        assert!(scope.decode(&elsewhere, &cursor).is_err(), "made by another installation");
+    }
+
+    #[test]
     fn anything_else_is_refused() {
         let scope = CursorScope::list("chats");
-        let cursor = scope.encode(PLACE);
+        let cursor = scope.encode(&seal(), &place());
         let mut longer = cursor.clone();
         longer.push('A');
-        let next_version = URL_SAFE_NO_PAD.encode([2_u8; BYTES]);
-        for text in ["", "x", "äöü", "====", &cursor[1..], &longer, &next_version, &"A".repeat(100_000)] {
+        let unsealed = URL_SAFE_NO_PAD.encode([VERSION; NONCE_LEN + FIXED_BYTES + 16]);
+        for text in ["", "x", "äöü", "====", &cursor[1..], &longer, &unsealed, &"A".repeat(100_000)] {
             assert_eq!(code(scope, text), ErrorCode::ValidationError, "{text:.20}");
         }
     }

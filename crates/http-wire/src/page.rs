@@ -10,7 +10,7 @@ use domain::page::{Page, PageRequest, Slice};
 use serde::Serialize;
 use serde_json::json;
 
-use crate::cursor::CursorScope;
+use crate::cursor::{CursorScope, CursorSeal};
 use crate::error::ApiError;
 use crate::openapi::schema::{Parameter, parameter, text};
 use crate::query::QueryReader;
@@ -20,8 +20,9 @@ use crate::strict_json::Told;
 const MAX_ROWS: u32 = 100;
 
 /// The paging parameters of a list of both styles.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct PageQuery {
+    seal: CursorSeal,
     cursor: Option<String>,
     limit: Option<u32>,
     page: Option<u32>,
@@ -48,7 +49,8 @@ impl PageQuery {
         let cursor = query.text("cursor");
         let numbers = ["limit", "page", "page_size"].map(|name| query.positive(name));
         let [limit, page, page_size] = numbers;
-        let wanted = Self { cursor: cursor?, limit: limit?, page: page?, page_size: page_size? };
+        let seal = query.seal().clone();
+        let wanted = Self { seal, cursor: cursor?, limit: limit?, page: page?, page_size: page_size? };
         if wanted.cursor.is_some() && wanted.numbered() {
             return Err(query.fault("cursor", "cannot be used together with page and page_size"));
         }
@@ -61,13 +63,15 @@ impl PageQuery {
         if self.numbered() {
             let size = rows(self.page_size.or(self.limit));
             let slice = Slice::Numbered { number: self.page.unwrap_or(1), size };
-            return Ok(Window { request: PageRequest { slice, count: true }, scope, numbers: true });
+            let request = PageRequest { slice, count: true };
+            return Ok(Window { request, scope, seal: self.seal, numbers: true });
         }
         // Who says nothing may be of either style: a cursor to go on with, and the page members.
         let count = self.cursor.is_none() && self.limit.is_none();
-        let after = self.cursor.map(|cursor| scope.decode(&cursor)).transpose()?;
+        let after = self.cursor.map(|cursor| scope.decode(&self.seal, &cursor)).transpose()?;
         let slice = Slice::After { after, limit: rows(self.limit) };
-        Ok(Window { request: PageRequest { slice, count }, scope, numbers: count })
+        let request = PageRequest { slice, count };
+        Ok(Window { request, scope, seal: self.seal, numbers: count })
     }
 
     /// The number of rows that a reader wants who names a place in the list by other means;
@@ -123,11 +127,12 @@ impl NumberedQuery {
 }
 
 /// A part of a list that is about to be read.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Window {
     /// What the store is asked for.
     pub request: PageRequest,
     scope: CursorScope,
+    seal: CursorSeal,
     /// Whether the reader is told about page numbers.
     numbers: bool,
 }
@@ -143,13 +148,13 @@ impl Window {
     ///
     /// A page that ended early has no number: the next one by number would begin too late.
     pub fn metadata<T>(&self, page: &Page<T>) -> PageMetadata {
-        let next_cursor = page.next.map(|position| self.scope.encode(position));
-        let numbered = self.numbers && !page.is_cut(self.request);
+        let next_cursor = page.next.as_ref().map(|position| self.scope.encode(&self.seal, position));
+        let numbered = self.numbers && !page.is_cut(&self.request);
         PageMetadata {
             has_more: next_cursor.is_some(),
             limit: self.request.slice.limit(),
             next_cursor,
-            numbers: if numbered { NumberedMetadata::of(self.request, page.total) } else { None },
+            numbers: if numbered { NumberedMetadata::of(&self.request, page.total) } else { None },
             total_count: page.total.filter(|_| self.request.count && !numbered),
         }
     }
@@ -158,7 +163,7 @@ impl Window {
     /// one answer: a reader who goes on by number would never see the missing ones.
     pub fn whole<T>(&self, page: &Page<T>) -> Result<(), ApiError> {
         let numbered = matches!(self.request.slice, Slice::Numbered { .. });
-        if numbered && page.is_cut(self.request) { Err(too_heavy()) } else { Ok(()) }
+        if numbered && page.is_cut(&self.request) { Err(too_heavy()) } else { Ok(()) }
     }
 
     /// Marks an answer to a reader of page numbers, which are on their way out (`rest` 1).
@@ -213,9 +218,9 @@ pub struct NumberedMetadata {
 
 impl NumberedMetadata {
     /// `None` when nothing was counted.
-    pub fn of(request: PageRequest, total: Option<u64>) -> Option<Self> {
-        let page = match request.slice {
-            Slice::Numbered { number, .. } => number,
+    pub fn of(request: &PageRequest, total: Option<u64>) -> Option<Self> {
+        let page = match &request.slice {
+            Slice::Numbered { number, .. } => *number,
             Slice::After { .. } => 1,
         };
         let page_size = request.slice.limit();
@@ -237,10 +242,14 @@ mod tests {
         }
     }
 
+    fn seal() -> CursorSeal {
+        CursorSeal::new(domain::secret::Secret([7; 32]))
+    }
+
     const SCOPE: fn() -> CursorScope = || CursorScope::list("rows");
 
     fn request(text: &str) -> Result<PageRequest, ApiError> {
-        query::parse::<Paged>(text)?.0.window(SCOPE(), 20).map(|window| window.request)
+        query::parse::<Paged>(text, &seal())?.0.window(SCOPE(), 20).map(|window| window.request)
     }
 
     fn after(limit: u32, count: bool) -> PageRequest {
@@ -283,8 +292,8 @@ mod tests {
 
     #[test]
     fn a_cursor_goes_with_limit_only() {
-        let place = domain::page::Position { key: 4, id: uuid::Uuid::nil() };
-        let cursor = SCOPE().encode(place);
+        let place = domain::page::Position::at(4, uuid::Uuid::nil());
+        let cursor = SCOPE().encode(&seal(), &place);
         let slice = Slice::After { after: Some(place), limit: 9 };
         assert_eq!(
             request(&format!("cursor={cursor}&limit=9")).unwrap(),
@@ -298,7 +307,7 @@ mod tests {
 
     #[test]
     fn empty_lists_have_no_pages() {
-        let window = PageQuery::default().window(SCOPE(), 20).unwrap();
+        let window = window("");
         let page = Page::<()> { rows: Vec::new(), next: None, total: Some(0) };
         let metadata = serde_json::to_value(window.metadata(&page)).unwrap();
         let expected = serde_json::json!({
@@ -310,12 +319,12 @@ mod tests {
 
     /// Two rows of a page, of which there would be more.
     fn cut_page() -> Page<()> {
-        let next = Some(domain::page::Position { key: 4, id: uuid::Uuid::nil() });
+        let next = Some(domain::page::Position::at(4, uuid::Uuid::nil()));
         Page { rows: vec![(), ()], next, total: Some(9) }
     }
 
     fn window(text: &str) -> Window {
-        query::parse::<Paged>(text).unwrap().0.window(SCOPE(), 20).unwrap()
+        query::parse::<Paged>(text, &seal()).unwrap().0.window(SCOPE(), 20).unwrap()
     }
 
     #[test]
@@ -334,14 +343,14 @@ mod tests {
 
     #[test]
     fn a_total_comes_with_the_first_page_by_cursor() {
-        let metadata = |window: Window| serde_json::to_value(window.metadata(&cut_page())).unwrap();
+        let metadata = |window: &Window| serde_json::to_value(window.metadata(&cut_page())).unwrap();
         let counted = window("limit=2").with_total();
         assert!(counted.request.count);
-        assert_eq!(metadata(counted)["total_count"], 9);
-        assert_eq!(metadata(counted).get("page"), None);
-        assert_eq!(metadata(window("limit=2")).get("total_count"), None);
-        let place = domain::page::Position { key: 4, id: uuid::Uuid::nil() };
-        let cursor = SCOPE().encode(place);
+        assert_eq!(metadata(&counted)["total_count"], 9);
+        assert_eq!(metadata(&counted).get("page"), None);
+        assert_eq!(metadata(&window("limit=2")).get("total_count"), None);
+        let place = domain::page::Position::at(4, uuid::Uuid::nil());
+        let cursor = SCOPE().encode(&seal(), &place);
         assert!(!window(&format!("cursor={cursor}")).with_total().request.count);
     }
 
@@ -357,7 +366,7 @@ mod tests {
 
     #[test]
     fn an_anchor_goes_with_limit_only() {
-        let limit = |text: &str| query::parse::<Paged>(text).unwrap().0.limit_only(20);
+        let limit = |text: &str| query::parse::<Paged>(text, &seal()).unwrap().0.limit_only(20);
         assert_eq!(limit(""), Some(20));
         assert_eq!(limit("limit=7"), Some(7));
         assert_eq!(limit("limit=700"), Some(100));

@@ -62,8 +62,8 @@ pub async fn peers(
     query: ListPeersQuery,
 ) -> Result<HttpResponse, ApiError> {
     let request = query.page.request(DEFAULT_ROWS);
-    let page = service.list(caller, query.wanted, request).await?;
-    Ok(List::ok(page.rows.iter().map(PeerView::new), NumberedMetadata::of(request, page.total)))
+    let page = service.list(caller, query.wanted, request.clone()).await?;
+    Ok(List::ok(page.rows.iter().map(PeerView::new), NumberedMetadata::of(&request, page.total)))
 }
 
 /// Answers with the agents in the directory.
@@ -73,6 +73,6 @@ pub async fn directory(
     query: DirectoryQuery,
 ) -> Result<HttpResponse, ApiError> {
     let request = query.page.request(DEFAULT_ROWS);
-    let page = service.directory(caller, request).await?;
-    Ok(List::ok(page.rows.iter().map(PeerView::new), NumberedMetadata::of(request, page.total)))
+    let page = service.directory(caller, request.clone()).await?;
+    Ok(List::ok(page.rows.iter().map(PeerView::new), NumberedMetadata::of(&request, page.total)))
 }

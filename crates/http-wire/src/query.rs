@@ -4,9 +4,11 @@ use std::fmt::Display;
 use std::future::{Ready, ready};
 
 use actix_web::dev::Payload;
-use actix_web::web::Query;
+use actix_web::web::{Data, Query};
 use actix_web::{FromRequest, HttpRequest};
+use domain::store::StoreError;
 
+use crate::cursor::CursorSeal;
 use crate::error::ApiError;
 use crate::openapi::schema::Parameter;
 use crate::strict_json::{Faults, Told};
@@ -45,15 +47,22 @@ impl<T: FromQuery> FromRequest for StrictQuery<T> {
     type Future = Ready<Result<Self, ApiError>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        ready(parse(request.query_string()).map(Self))
+        ready(of_request(request).map(Self))
     }
 }
 
+/// Reads the parameters of a request.
+pub(crate) fn of_request<T: FromQuery>(request: &HttpRequest) -> Result<T, ApiError> {
+    let unwired = || StoreError::Broken("cursors have no seal".into());
+    let seal = request.app_data::<Data<CursorSeal>>().ok_or_else(unwired)?;
+    parse(request.query_string(), seal)
+}
+
 /// Reads parameters from the text behind the question mark.
-pub fn parse<T: FromQuery>(text: &str) -> Result<T, ApiError> {
+pub fn parse<T: FromQuery>(text: &str, seal: &CursorSeal) -> Result<T, ApiError> {
     let unreadable = |_| ApiError::validation().with_detail("", "the query string cannot be read");
     let parameters = Query::<Vec<(String, String)>>::from_query(text).map_err(unreadable)?.into_inner();
-    let mut query = QueryReader { parameters, faults: Faults::default() };
+    let mut query = QueryReader { parameters, seal: seal.clone(), faults: Faults::default() };
     let value = T::from_query(&mut query);
     query.finish()?;
     value.map_err(|_: Told| ApiError::validation())
@@ -63,10 +72,16 @@ pub fn parse<T: FromQuery>(text: &str) -> Result<T, ApiError> {
 #[derive(Debug)]
 pub struct QueryReader {
     parameters: Vec<(String, String)>,
+    seal: CursorSeal,
     faults: Faults,
 }
 
 impl QueryReader {
+    /// What the cursors of this installation are sealed with.
+    pub const fn seal(&self) -> &CursorSeal {
+        &self.seal
+    }
+
     /// The parameter's text; giving it twice is a fault.
     pub fn text(&mut self, name: &str) -> Result<Option<String>, Told> {
         let mut values = self.parameters.extract_if(.., |(given, _)| given == name).map(|(_, value)| value);
@@ -158,6 +173,10 @@ mod tests {
         }
     }
 
+    fn read(text: &str) -> Result<Colors, ApiError> {
+        parse(text, &CursorSeal::new(domain::secret::Secret([7; 32])))
+    }
+
     #[test]
     fn items_are_separated_or_repeated() {
         for (text, expected) in [
@@ -167,15 +186,15 @@ mod tests {
             ("color=blue&bright=true&color=red,red", vec![2, 1, 1]),
             ("color=red%2Cblue", vec![1, 2]),
         ] {
-            assert_eq!(parse::<Colors>(text).unwrap().0, expected, "{text}");
+            assert_eq!(read(text).unwrap().0, expected, "{text}");
         }
-        assert_eq!(parse::<Colors>("bright=false").unwrap().1, Some(false));
+        assert_eq!(read("bright=false").unwrap().1, Some(false));
     }
 
     #[test]
     fn a_wrong_item_is_named_by_its_place() {
         let pointers = |text: &str| {
-            let error = parse::<Colors>(text).map(|_| ()).unwrap_err();
+            let error = read(text).map(|_| ()).unwrap_err();
             error.details().keys().cloned().collect::<Vec<_>>()
         };
         assert_eq!(pointers("color=red,green&color=blue,"), ["/color/1", "/color/3"]);

@@ -45,7 +45,7 @@ pub(crate) async fn serve(config: Config) -> Result<(), Failure> {
     };
     let store = wiring::open_store(&config)?;
     take_up_plans(&config, &store).await?;
-    let wiring = Wiring::new(&config, store)?;
+    let wiring = Wiring::new(&config, store).await?;
     let outcome = run(&config, &wiring).await;
     wiring.store.close();
     outcome
@@ -121,6 +121,7 @@ fn bind(
             .app_data(web::Data::from(wiring.accounts.clone()))
             .app_data(web::Data::from(wiring.tokens.clone()))
             .app_data(web::Data::from(wiring.limits.clone()))
+            .app_data(web::Data::new(wiring.cursors.clone()))
             .app_data(web::Data::from(wiring.chats.clone()))
             .app_data(web::Data::from(wiring.messages.clone()))
             .app_data(web::Data::from(wiring.deliveries.clone()))

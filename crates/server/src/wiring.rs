@@ -13,12 +13,14 @@ use domain::message::MessageService;
 use domain::peer::PeerService;
 use domain::plan::PlanService;
 use domain::ports::{Clock, EventPublisher, IdGenerator, KeyMint, TokenMint};
+use domain::secret::{Secret, SecretRepository};
+use http_wire::cursor::CursorSeal;
 use http_wire::limit::RateLimits;
 use ws_gateway::{Hub, HubConfig};
 
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::ports::{NobodyListens, RandomIds, RandomKeys, SystemClock};
+use crate::ports::{NobodyListens, RandomIds, RandomKeys, SystemClock, random};
 use crate::token_keys::{self, KeyFile};
 
 /// Everything that a running server needs, built once.
@@ -29,6 +31,7 @@ pub(crate) struct Wiring {
     pub(crate) accounts: Arc<AccountService>,
     pub(crate) tokens: Arc<TokenService>,
     pub(crate) limits: Arc<RateLimits>,
+    pub(crate) cursors: CursorSeal,
     pub(crate) chats: Arc<ChatService>,
     pub(crate) messages: Arc<MessageService>,
     pub(crate) deliveries: Arc<DeliveryService>,
@@ -69,9 +72,16 @@ pub(crate) fn plans(store: Arc<SqliteStore>) -> PlanService {
     PlanService::new(store)
 }
 
+/// What cursors are sealed with: a secret of the store, made when it is first needed.
+async fn cursor_seal(store: &SqliteStore) -> Result<CursorSeal, Failure> {
+    let secret = store.secret("cursors", Secret(random())).await;
+    let secret = secret.map_err(|cause| Failure::new("cannot read the secret of cursors", cause))?;
+    Ok(CursorSeal::new(secret))
+}
+
 impl Wiring {
     /// Builds every service on `store`.
-    pub(crate) fn new(config: &Config, store: Arc<SqliteStore>) -> Result<Self, Failure> {
+    pub(crate) async fn new(config: &Config, store: Arc<SqliteStore>) -> Result<Self, Failure> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let ids: Arc<dyn IdGenerator> = Arc::new(RandomIds);
         let keys: Arc<dyn KeyMint> = Arc::new(RandomKeys);
@@ -83,6 +93,7 @@ impl Wiring {
         let events: Arc<dyn EventPublisher> = hub.clone();
         Ok(Self {
             limits: Arc::new(RateLimits::new(config.rates.clone(), clock.clone())),
+            cursors: cursor_seal(&store).await?,
             tokens: Arc::new(tokens(store.clone(), token_mint(config)?)),
             contacts: Arc::new(
                 ContactService::new(store.clone(), hub.clone(), events.clone(), clock.clone(), ids.clone())

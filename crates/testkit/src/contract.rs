@@ -16,6 +16,7 @@ pub mod messages;
 pub mod peers;
 pub mod plans;
 pub mod rooms;
+pub mod secrets;
 
 /// Expands to one `#[tokio::test]` for every case of the contract.
 #[macro_export]
@@ -24,7 +25,7 @@ macro_rules! contract_tests {
         $crate::contract_tests! { @area $make, accounts:
             handles_and_addresses_are_taken_once, only_an_empty_store_gets_a_first_user,
             names_are_unique_and_slugs_are_numbered, keys_stand_for_their_holders, agents_are_listed_newest_first,
-            agents_are_listed_as_wanted,
+            agents_are_listed_as_wanted, a_reader_by_name_misses_nobody_who_keeps_theirs,
         }
         $crate::contract_tests! { @area $make, agents:
             what_is_changed_of_an_agent_is_read_again, a_deleted_agent_leaves_nothing_open,
@@ -41,6 +42,9 @@ macro_rules! contract_tests {
             exactly_as_many_agents_as_the_plan_allows, exactly_as_many_rooms_as_the_plan_allows,
             exactly_as_many_participants_as_the_plan_allows, exactly_as_many_messages_as_the_plan_allows,
             plans_are_taken_up_and_kept_while_in_use, organizations_are_named_once,
+        }
+        $crate::contract_tests! { @area $make, secrets:
+            a_secret_stays_as_it_was_first,
         }
         $crate::contract_tests! { @area $make, peers:
             peers_are_whom_one_may_add, pages_of_peers_have_totals, rooms_are_left_out, the_directory_is_for_all,

@@ -24,6 +24,7 @@ use domain::message::{
 use domain::peer::{PeerRepository, PeerService};
 use domain::plan::{OrganizationName, Plan, PlanName, PlanRepository, PlanService};
 use domain::ports::{Clock, EventPublisher, IdGenerator, KeyMint};
+use domain::secret::SecretRepository;
 use domain::time::Timestamp;
 use uuid::Uuid;
 
@@ -85,6 +86,8 @@ pub struct Stores {
     pub memories: Arc<dyn MemoryRepository>,
     /// Plans and organizations.
     pub plans: Arc<dyn PlanRepository>,
+    /// What servers on the same store share.
+    pub secrets: Arc<dyn SecretRepository>,
     /// Closes the store, so that it answers as unavailable from then on.
     pub close: Arc<dyn Fn() + Send + Sync>,
 }
@@ -101,6 +104,7 @@ impl Stores {
             + MemoryRepository
             + PlanRepository
             + FirstAnswerRepository
+            + SecretRepository
             + ContactRepository
             + 'static,
     {
@@ -113,6 +117,7 @@ impl Stores {
             peers: store.clone(),
             memories: store.clone(),
             plans: store.clone(),
+            secrets: store.clone(),
             answers: store.clone(),
             contacts: store.clone(),
             close: Arc::new(move || close(&closing)),

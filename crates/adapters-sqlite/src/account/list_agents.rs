@@ -10,7 +10,6 @@ use diesel::sqlite::{Sqlite, SqliteConnection};
 use domain::account::{Agent, AgentListing, AgentSort};
 use domain::id::UserId;
 use domain::page::{Order, Page, PageRequest, Position};
-use uuid::Uuid;
 
 use super::row::AgentRow;
 use crate::error::Fault;
@@ -39,7 +38,7 @@ pub(super) fn agents_on(
             Some(total)
         }
     };
-    let sorted = sorted_on(connection, owner, listing, page)?;
+    let sorted = sorted(owner, listing, &page);
     let limit = page.slice.limit() as usize;
     let mut passed = page.slice.offset();
     let mut rows = Vec::new();
@@ -57,16 +56,16 @@ pub(super) fn agents_on(
             break;
         }
     }
-    Ok(Page::from_overfetch(rows, page, total, |agent| position(listing.sort, agent)))
+    Ok(Page::from_overfetch(rows, &page, total, |agent| position(listing.sort, agent)))
 }
 
 fn position(sort: AgentSort, agent: &Agent) -> Position {
-    let key = match sort {
-        AgentSort::Name => 0,
-        AgentSort::Created => agent.created_at.micros(),
-        AgentSort::Updated => agent.updated_at.micros(),
-    };
-    Position { key, id: agent.id.uuid() }
+    let id = agent.id.uuid();
+    match sort {
+        AgentSort::Name => Position { key: 0, text: agent.name.as_str().to_owned(), id },
+        AgentSort::Created => Position::at(agent.created_at.micros(), id),
+        AgentSort::Updated => Position::at(agent.updated_at.micros(), id),
+    }
 }
 
 type Boxed<'a> = agents::BoxedQuery<'a, Sqlite>;
@@ -88,12 +87,11 @@ fn of(owner: UserId, listing: &AgentListing) -> Boxed<'static> {
 }
 
 /// The owner's agents in the wanted order, from where the reader stands.
-fn sorted_on(
-    connection: &mut SqliteConnection,
+fn sorted(
     owner: UserId,
     listing: &AgentListing,
-    page: PageRequest,
-) -> Result<diesel::dsl::Select<Boxed<'static>, diesel::dsl::AsSelect<AgentRow, Sqlite>>, Fault> {
+    page: &PageRequest,
+) -> diesel::dsl::Select<Boxed<'static>, diesel::dsl::AsSelect<AgentRow, Sqlite>> {
     let (column, direction, beyond) = match (listing.sort, listing.order) {
         (AgentSort::Name, Order::Ascending) => ("name COLLATE NOCASE", "ASC", ">"),
         (AgentSort::Name, Order::Descending) => ("name COLLATE NOCASE", "DESC", "<"),
@@ -103,21 +101,14 @@ fn sorted_on(
         (AgentSort::Updated, Order::Descending) => ("updated_at", "DESC", "<"),
     };
     let mut rows = of(owner, listing);
-    if let Some(Position { key, id }) = page.slice.after() {
+    if let Some(Position { key, text, id }) = page.slice.after() {
         // The first condition says nothing new; it lets the index begin at the right place.
         let place = format!("{column} {beyond}= ");
         let tie = format!("({column}, id) {beyond} (");
         rows = match listing.sort {
-            AgentSort::Name => {
-                let name = name_on(connection, id)?;
-                rows.filter(sql::<Bool>(&place).bind::<Text, _>(name.clone())).filter(
-                    sql::<Bool>(&tie)
-                        .bind::<Text, _>(name)
-                        .sql(", ")
-                        .bind::<Binary, _>(row::bytes(id))
-                        .sql(")"),
-                )
-            }
+            AgentSort::Name => rows.filter(sql::<Bool>(&place).bind::<Text, _>(text.clone())).filter(
+                sql::<Bool>(&tie).bind::<Text, _>(text).sql(", ").bind::<Binary, _>(row::bytes(id)).sql(")"),
+            ),
             AgentSort::Created | AgentSort::Updated => {
                 rows.filter(sql::<Bool>(&place).bind::<BigInt, _>(key)).filter(
                     sql::<Bool>(&tie)
@@ -130,11 +121,5 @@ fn sorted_on(
         };
     }
     let order = sql::<Text>(&format!("{column} {direction}, id {direction}"));
-    Ok(rows.order(order).select(AgentRow::as_select()))
-}
-
-/// The name that an agent has now, or had at its end; blank if there never was such an agent.
-fn name_on(connection: &mut SqliteConnection, id: Uuid) -> Result<String, Fault> {
-    let name = agents::table.find(row::bytes(id)).select(agents::name).first(connection).optional()?;
-    Ok(name.unwrap_or_default())
+    rows.order(order).select(AgentRow::as_select())
 }

@@ -33,7 +33,7 @@ pub(super) fn list_on(
 ) -> Result<Page<ListedChat>, Fault> {
     let chosen = Chosen::of(viewer, listing);
     let total = if page.count { Some(chosen.count_on(connection)?) } else { None };
-    let mut rooms = chosen.page_on(connection, page)?;
+    let mut rooms = chosen.page_on(connection, &page)?;
     let limit = page.slice.limit() as usize;
     let mut more = rooms.len() > limit;
     rooms.truncate(limit);
@@ -100,15 +100,15 @@ impl Chosen {
     }
 
     /// The rooms of a page and one more.
-    fn page_on(&self, connection: &mut SqliteConnection, page: PageRequest) -> Result<Vec<ChatId>, Fault> {
+    fn page_on(&self, connection: &mut SqliteConnection, page: &PageRequest) -> Result<Vec<ChatId>, Fault> {
         let [key, id] = match self.listing.sort {
             ChatSort::Created => ["participants.chat_created_at", "participants.chat_id"],
             ChatSort::Updated => ["chats.updated_at", "chats.id"],
         };
         // The first of the conditions on the place says nothing new; it lets the index begin there.
         let (beyond, direction, start) = match self.listing.order {
-            Order::Ascending => (">", "ASC", Position { key: i64::MIN, id: Uuid::nil() }),
-            Order::Descending => ("<", "DESC", Position { key: i64::MAX, id: Uuid::max() }),
+            Order::Ascending => (">", "ASC", Position::at(i64::MIN, Uuid::nil())),
+            Order::Descending => ("<", "DESC", Position::at(i64::MAX, Uuid::max())),
         };
         let after = page.slice.after().unwrap_or(start);
         let [status, kind] = self.words();

@@ -48,7 +48,7 @@ pub(super) fn contacts_on(
     let total =
         if page.count { Some(own.clone().select(count_star()).first::<i64>(connection)?) } else { None };
     let mut rows = own.select(ContactRow::as_select()).into_boxed();
-    if let Some(Position { key, id }) = page.slice.after() {
+    if let Some(Position { key, id, .. }) = page.slice.after() {
         // The first condition says nothing new; it lets the index begin at the right place.
         rows = rows.filter(contacts::created_at.le(key));
         let older = contacts::created_at.lt(key);
@@ -61,9 +61,8 @@ pub(super) fn contacts_on(
         .load(connection)?;
     let people = people_on(connection, rows.iter().map(|row| &row.contact_id))?;
     let rows = rows.iter().map(|row| row.to_contact(&people)).collect::<Result<Vec<_>, _>>()?;
-    Ok(Page::from_overfetch(rows, page, total.map(i64::cast_unsigned), |contact| Position {
-        key: contact.created_at.micros(),
-        id: contact.id.uuid(),
+    Ok(Page::from_overfetch(rows, &page, total.map(i64::cast_unsigned), |contact| {
+        Position::at(contact.created_at.micros(), contact.id.uuid())
     }))
 }
 
@@ -129,7 +128,7 @@ pub(super) fn requests_on(
         None
     };
     let mut rows = chosen_requests(chosen, expired_until);
-    if let Some(Position { key, id }) = page.slice.after() {
+    if let Some(Position { key, id, .. }) = page.slice.after() {
         // As with contacts.
         rows = rows.filter(contact_requests::created_at.le(key));
         let same_time = contact_requests::created_at.eq(key).and(contact_requests::id.lt(row::bytes(id)));
@@ -144,8 +143,7 @@ pub(super) fn requests_on(
     let people = people_of_on(connection, &rows)?;
     let rows =
         rows.iter().map(|row| row.to_request(&people, expired_until)).collect::<Result<Vec<_>, _>>()?;
-    Ok(Page::from_overfetch(rows, page, total.map(i64::cast_unsigned), |request| Position {
-        key: request.created_at.micros(),
-        id: request.id.uuid(),
+    Ok(Page::from_overfetch(rows, &page, total.map(i64::cast_unsigned), |request| {
+        Position::at(request.created_at.micros(), request.id.uuid())
     }))
 }

@@ -51,7 +51,7 @@ pub(super) fn next_on(
         return Ok(None);
     };
     let first = PageRequest { slice: Slice::After { after: None, limit: 1 }, count: false };
-    let places = places_on(connection, agent, chat, DeliveryFilter::Open, Order::Ascending, first)?;
+    let places = places_on(connection, agent, chat, DeliveryFilter::Open, Order::Ascending, &first)?;
     let first = &places[..places.len().min(1)];
     let (mut rows, _) = part_on(connection, chat, first, Order::Ascending, Records::Of(agent), PAGE_BYTES)?;
     let message = rows.pop();
@@ -70,7 +70,7 @@ pub(super) fn list_on(
         return Ok(None);
     }
     let total = if page.count { Some(count_on(connection, agent, chat, filter)?) } else { None };
-    let mut places = places_on(connection, agent, chat, filter, order, page)?;
+    let mut places = places_on(connection, agent, chat, filter, order, &page)?;
     let limit = page.slice.limit() as usize;
     let more = places.len() > limit;
     places.truncate(limit);
@@ -103,7 +103,7 @@ fn places_on(
     chat: ChatId,
     filter: DeliveryFilter,
     order: Order,
-    page: PageRequest,
+    page: &PageRequest,
 ) -> Result<Vec<i64>, Fault> {
     let (index, condition) = chosen(filter);
     let (beyond, direction, start) = match order {

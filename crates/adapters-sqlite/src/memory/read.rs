@@ -239,7 +239,7 @@ impl Wanted {
         page: PageRequest,
     ) -> Result<Page<Memory>, Fault> {
         let total = if page.count { Some(self.count_on(connection)?) } else { None };
-        let listed = self.listed(page);
+        let listed = self.listed(&page);
         let mut rows = Vec::new();
         // One by one, so that no more is in memory than the page may hold, and one memory.
         let mut bytes = 0;
@@ -256,10 +256,7 @@ impl Wanted {
         rows.truncate(fitting(PAGE_BYTES, rows.iter().map(MemoryRow::weight)));
         let more = rows.len() < found;
         let rows = rows.into_iter().map(MemoryRow::into_memory).collect::<Result<Vec<_>, _>>()?;
-        Ok(Page::part(rows, more, total, |memory| Position {
-            key: memory.created_at.micros(),
-            id: memory.id.uuid(),
-        }))
+        Ok(Page::part(rows, more, total, |memory| Position::at(memory.created_at.micros(), memory.id.uuid())))
     }
 
     fn count_on(&self, connection: &mut SqliteConnection) -> Result<u64, Fault> {
@@ -275,9 +272,9 @@ impl Wanted {
     }
 
     /// The rows of a page and one more: of each state in the order of the index, merged.
-    fn listed(&mut self, page: PageRequest) -> String {
+    fn listed(&mut self, page: &PageRequest) -> String {
         // The first of the conditions on the place lets the index begin there.
-        let after = page.slice.after().unwrap_or(Position { key: i64::MAX, id: Uuid::max() });
+        let after = page.slice.after().unwrap_or(Position::at(i64::MAX, Uuid::max()));
         let (key, id) = (self.given(Value::Number(after.key)), self.given(Value::Id(after.id)));
         self.must(&format!("memory.created_at <= {key} AND (memory.created_at < {key} OR memory.id < {id})"));
         let limit = self.given(Value::Number(i64::from(page.slice.limit()) + 1));

@@ -28,7 +28,7 @@ pub(super) fn history_on(
     // A position carries the place behind which the list ends, so that who goes on need not say
     // again since when.
     let (floor, ceiling) = match page.slice.after() {
-        Some(Position { key, id }) => (i64::try_from(id.as_u128()).unwrap_or(i64::MAX), key),
+        Some(Position { key, id, .. }) => (i64::try_from(id.as_u128()).unwrap_or(i64::MAX), key),
         None => (0, i64::MAX),
     };
     let floor = match filter.since {
@@ -45,7 +45,7 @@ pub(super) fn history_on(
     places.truncate(limit);
     let (rows, cut) = part_on(connection, chat, &places, Order::Descending, Records::All, PAGE_BYTES)?;
     let end = Uuid::from_u128(u128::from(floor.cast_unsigned()));
-    Ok(Some(Page::part(rows, more || cut, total, |message| Position { key: message.sequence, id: end })))
+    Ok(Some(Page::part(rows, more || cut, total, |message| Position::at(message.sequence, end))))
 }
 
 /// The last place that was taken at `since` or before: times follow the room's order.

@@ -48,7 +48,7 @@ pub(crate) enum Records {
 
 /// Where a message stands in every list.
 pub(crate) fn position(message: &Message) -> Position {
-    Position { key: message.sequence, id: Uuid::nil() }
+    Position::at(message.sequence, Uuid::nil())
 }
 
 /// Bytes of a message, of a delivery record and of a shown attempt in an answer, content aside;

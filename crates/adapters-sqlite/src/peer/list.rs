@@ -195,5 +195,5 @@ fn page_on(
         .load::<PeerRow>(connection)?;
     let rows = rows.into_iter().map(PeerRow::into_peer).collect::<Result<Vec<_>, _>>()?;
     // Nobody goes on from here by position: the pages are numbered.
-    Ok(Page::from_overfetch(rows, page, total, |peer| Position { key: 0, id: peer.id.uuid() }))
+    Ok(Page::from_overfetch(rows, &page, total, |peer| Position::at(0, peer.id.uuid())))
 }

@@ -27,19 +27,19 @@ async fn lists_of_contacts_run_along_indexes() {
     let [ann_id, bot_id] = [ParticipantId::User(ann.id), ParticipantId::Agent(bot.id)];
 
     for page in [after(NOON + 1), NUMBERED] {
-        store.list_contacts(ann_id, page).await.unwrap();
+        store.list_contacts(ann_id, page.clone()).await.unwrap();
         heard.expect("contacts", &["contacts_listed"]);
-        store.list_received(bot_id, never, page).await.unwrap();
+        store.list_received(bot_id, never, page.clone()).await.unwrap();
         heard.expect("received by an agent", &["contact_requests_received"]);
-        store.list_received_by_all_of(ben.id, never, page).await.unwrap();
+        store.list_received_by_all_of(ben.id, never, page.clone()).await.unwrap();
         heard.expect("received by all of a user", &["contact_requests_received_by_all"]);
-        store.list_sent(ann_id, SentFilter::All, never, page).await.unwrap();
+        store.list_sent(ann_id, SentFilter::All, never, page.clone()).await.unwrap();
         heard.expect("sent", &["contact_requests_sent"]);
         for status in [RequestStatus::Pending, RequestStatus::Approved, RequestStatus::Cancelled] {
-            store.list_sent(ann_id, SentFilter::Only(status), never, page).await.unwrap();
+            store.list_sent(ann_id, SentFilter::Only(status), never, page.clone()).await.unwrap();
             heard.expect(&format!("sent {status:?}"), &["contact_requests_sent_by_status"]);
         }
-        store.list_sent(ann_id, SentFilter::Only(RequestStatus::Expired), never, page).await.unwrap();
+        store.list_sent(ann_id, SentFilter::Only(RequestStatus::Expired), never, page.clone()).await.unwrap();
         heard.expect("sent and expired", &["contact_requests_sent"]);
     }
     store.are_contacts(ann_id, bot_id).await.unwrap();

@@ -33,14 +33,14 @@ async fn rooms_run_along_indexes_whatever_the_filter() {
     for listing in room_listings(ChatSort::Created) {
         let index = if listing.agent_rooms { "participants_rooms_of_account" } else { "participants_rooms" };
         for page in [after(NOON), NUMBERED] {
-            ChatRepository::list(&*store, viewer, listing, page).await.unwrap();
+            ChatRepository::list(&*store, viewer, listing, page.clone()).await.unwrap();
             heard.expect(&format!("{listing:?}"), &[index]);
         }
     }
     // Sorted by change a list looks at the viewer's own rooms, and at no others.
     for listing in room_listings(ChatSort::Updated) {
         for page in [after(NOON), NUMBERED] {
-            ChatRepository::list(&*store, viewer, listing, page).await.unwrap();
+            ChatRepository::list(&*store, viewer, listing, page.clone()).await.unwrap();
             heard.expect_no_table_scans(&format!("{listing:?}"));
         }
     }
@@ -99,7 +99,7 @@ async fn history_runs_along_indexes_whatever_the_filter() {
 async fn agents_run_along_indexes_whatever_the_filter() {
     let mut heard = Overheard::open();
     let (ann, bot, ..) = at_work(&heard).await;
-    let behind = Position { key: NOON, id: bot.id.uuid() };
+    let behind = Position { key: NOON, text: "Bot".to_owned(), id: bot.id.uuid() };
     let pages =
         [PageRequest { slice: Slice::After { after: Some(behind), limit: 10 }, count: false }, NUMBERED];
     for (sort, index) in [
@@ -109,7 +109,7 @@ async fn agents_run_along_indexes_whatever_the_filter() {
     ] {
         for order in [Order::Ascending, Order::Descending] {
             for (name, flag) in [(None, None), (Some("bo".to_owned()), Some(true)), (None, Some(false))] {
-                for page in pages {
+                for page in pages.clone() {
                     let name = name.clone();
                     let listing =
                         AgentListing { name, is_external: flag, listed_in_directory: flag, sort, order };
@@ -141,7 +141,7 @@ async fn rooms_with_all_parts_take_a_fixed_number_of_statements() {
         }
         heard.statements.lock().unwrap().clear();
         let viewer = ParticipantId::User(ann.id);
-        let found = ChatRepository::list(&*heard.store, viewer, listing, page).await.unwrap();
+        let found = ChatRepository::list(&*heard.store, viewer, listing, page.clone()).await.unwrap();
         assert_eq!(found.rows.len(), rooms);
         counts.push(heard.statements.lock().unwrap().len());
     }

@@ -116,7 +116,7 @@ async fn a_humans_memories_run_along_indexes() {
     }
 }
 
-const fn counted(page: PageRequest) -> PageRequest {
+fn counted(page: PageRequest) -> PageRequest {
     PageRequest { count: true, ..page }
 }
 

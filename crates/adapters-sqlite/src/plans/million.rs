@@ -77,7 +77,7 @@ impl Overheard {
 }
 
 fn part(after: Option<i64>) -> PageRequest {
-    let after = after.map(|key| Position { key, id: Uuid::nil() });
+    let after = after.map(|key| Position::at(key, Uuid::nil()));
     PageRequest { slice: Slice::After { after, limit: 100 }, count: false }
 }
 

@@ -27,7 +27,7 @@ impl ChatSort {
             Self::Created => chat.created_at,
             Self::Updated => chat.updated_at,
         };
-        Position { key: time.micros(), id: chat.id.uuid() }
+        Position::at(time.micros(), chat.id.uuid())
     }
 }
 

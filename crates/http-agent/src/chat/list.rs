@@ -43,10 +43,10 @@ pub(crate) async fn list(
     let request = query.page.request(DEFAULT_ROWS);
     let parts = ChatParts { participants: query.participants, ..ChatParts::default() };
     let listing = ChatListing { parts, ..ChatListing::default() };
-    let page = chats.list_rooms(caller, listing, request).await?;
-    if page.is_cut(request) {
+    let page = chats.list_rooms(caller, listing, request.clone()).await?;
+    if page.is_cut(&request) {
         return Err(too_heavy());
     }
     let rows = page.rows.iter().map(|listed| AgentRoomRowView::new(listed, |one| chats.is_online(one)));
-    Ok(List::ok(rows, NumberedMetadata::of(request, page.total)))
+    Ok(List::ok(rows, NumberedMetadata::of(&request, page.total)))
 }

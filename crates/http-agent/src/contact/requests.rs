@@ -59,7 +59,7 @@ struct Direction {
 }
 
 impl Direction {
-    fn new(request: PageRequest, total: Option<u64>) -> Self {
+    fn new(request: &PageRequest, total: Option<u64>) -> Self {
         let total = total.unwrap_or_default();
         Self { total, total_pages: total.div_ceil(u64::from(request.slice.limit())) }
     }
@@ -71,13 +71,13 @@ pub(crate) async fn both(
     contacts: web::Data<ContactService>,
 ) -> Result<HttpResponse, ApiError> {
     let request = query.page.request(DEFAULT_ROWS);
-    let received = contacts.received_by_agent(caller, request).await?;
-    let sent = contacts.sent(caller, query.sent, request).await?;
+    let received = contacts.received_by_agent(caller, request.clone()).await?;
+    let sent = contacts.sent(caller, query.sent, request.clone()).await?;
     let metadata = BothMetadata {
         page: query.page.number(),
         page_size: request.slice.limit(),
-        received: Direction::new(request, received.total),
-        sent: Direction::new(request, sent.total),
+        received: Direction::new(&request, received.total),
+        sent: Direction::new(&request, sent.total),
     };
     let data = Both {
         received: received.rows.iter().map(ReceivedRequestView::new).collect(),
@@ -106,8 +106,8 @@ pub(crate) async fn received(
     contacts: web::Data<ContactService>,
 ) -> Result<HttpResponse, ApiError> {
     let request = query.page.request(DEFAULT_ROWS);
-    let page = contacts.received_by_agent(caller, request).await?;
-    Ok(List::ok(page.rows.iter().map(ReceivedRequestView::new), NumberedMetadata::of(request, page.total)))
+    let page = contacts.received_by_agent(caller, request.clone()).await?;
+    Ok(List::ok(page.rows.iter().map(ReceivedRequestView::new), NumberedMetadata::of(&request, page.total)))
 }
 
 pub(crate) struct SentQuery {
@@ -136,6 +136,6 @@ pub(crate) async fn sent(
     contacts: web::Data<ContactService>,
 ) -> Result<HttpResponse, ApiError> {
     let request = query.page.request(DEFAULT_ROWS);
-    let page = contacts.sent(caller, query.status, request).await?;
-    Ok(List::ok(page.rows.iter().map(SentRequestView::new), NumberedMetadata::of(request, page.total)))
+    let page = contacts.sent(caller, query.status, request.clone()).await?;
+    Ok(List::ok(page.rows.iter().map(SentRequestView::new), NumberedMetadata::of(&request, page.total)))
 }

@@ -67,7 +67,7 @@ pub(crate) async fn list(
         .filtered("subject_id", &listing.subject.map(|id| id.to_string()).unwrap_or_default())
         .filtered("memory_scope", owners);
     let window = common.page.clone().window(common.scope(scope), DEFAULT_ROWS)?;
-    let page = memories.list_for_agent(caller, listing, window.request).await?;
+    let page = memories.list_for_agent(caller, listing, window.request.clone()).await?;
     window.whole(&page)?;
     let rows = page.rows.iter().map(MemoryView::new);
     Ok(window.mark(List::ok_with_meta(rows, window.metadata(&page))))

@@ -38,7 +38,7 @@ pub(crate) async fn context(
 ) -> Result<HttpResponse, ApiError> {
     let scope = CursorScope::list("agent/context").of(path.chat.uuid()).of(caller.agent.uuid());
     let window = query.page.window(scope, DEFAULT_ROWS)?;
-    let page = messages.context(caller, path.chat, window.request).await?;
+    let page = messages.context(caller, path.chat, window.request.clone()).await?;
     window.whole(&page)?;
     let rows = page.rows.iter().map(|message| MessageView::for_agent(message, caller.agent));
     Ok(window.mark(List::ok_with_meta(rows, window.metadata(&page))))

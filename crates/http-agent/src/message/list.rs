@@ -80,7 +80,7 @@ pub(crate) async fn list(
         .filtered("sort_order", direction);
     let window = query.page.window(scope, DEFAULT_ROWS)?;
     let filter = filter.unwrap_or_default();
-    let page = deliveries.list(caller, path.chat, filter, order, window.request).await?;
+    let page = deliveries.list(caller, path.chat, filter, order, window.request.clone()).await?;
     window.whole(&page)?;
     let metadata = ListMessagesMetadata { page: window.metadata(&page), status_filter };
     let rows = page.rows.iter().map(|message| MessageView::for_agent(message, caller.agent));

@@ -128,7 +128,7 @@ pub(crate) async fn list_agents(
 ) -> Result<HttpResponse, ApiError> {
     let scope = query.scope().of(caller.user.uuid());
     let window = query.page.window(scope, DEFAULT_ROWS)?;
-    let page = accounts.list_agents(caller, query.listing, window.request).await?;
+    let page = accounts.list_agents(caller, query.listing, window.request.clone()).await?;
     let metadata = ListAgentsMetadata::new(window.metadata(&page));
     Ok(window.mark(List::ok(page.rows.iter().map(AgentView::new), metadata)))
 }

@@ -111,7 +111,7 @@ pub(crate) async fn list(
     let (scope, listing) = (query.scope().of(caller.user.uuid()), query.listing);
     let window = query.page.window(scope, DEFAULT_ROWS)?;
     let window = if query.total_count { window.with_total() } else { window };
-    let page = chats.list_rooms(caller, listing, window.request).await?;
+    let page = chats.list_rooms(caller, listing, window.request.clone()).await?;
     window.whole(&page)?;
     let none = ChatDetails::default();
     let rows = page.rows.iter().map(|listed| {

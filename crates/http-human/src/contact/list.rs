@@ -33,6 +33,6 @@ pub(crate) async fn list(
     contacts: web::Data<ContactService>,
 ) -> Result<HttpResponse, ApiError> {
     let request = query.page.request(DEFAULT_ROWS);
-    let page = contacts.list(caller, request).await?;
-    Ok(List::ok(page.rows.iter().map(ContactView::new), NumberedMetadata::of(request, page.total)))
+    let page = contacts.list(caller, request.clone()).await?;
+    Ok(List::ok(page.rows.iter().map(ContactView::new), NumberedMetadata::of(&request, page.total)))
 }

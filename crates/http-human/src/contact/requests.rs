@@ -33,8 +33,8 @@ pub(crate) async fn received(
     contacts: web::Data<ContactService>,
 ) -> Result<HttpResponse, ApiError> {
     let request = query.page.request(DEFAULT_ROWS);
-    let page = contacts.received_by_user(caller, request).await?;
-    Ok(List::ok(page.rows.iter().map(ContactRequestView::new), NumberedMetadata::of(request, page.total)))
+    let page = contacts.received_by_user(caller, request.clone()).await?;
+    Ok(List::ok(page.rows.iter().map(ContactRequestView::new), NumberedMetadata::of(&request, page.total)))
 }
 
 pub(crate) struct SentQuery {
@@ -63,6 +63,6 @@ pub(crate) async fn sent(
     contacts: web::Data<ContactService>,
 ) -> Result<HttpResponse, ApiError> {
     let request = query.page.request(DEFAULT_ROWS);
-    let page = contacts.sent(caller, query.status, request).await?;
-    Ok(List::ok(page.rows.iter().map(ContactRequestView::new), NumberedMetadata::of(request, page.total)))
+    let page = contacts.sent(caller, query.status, request.clone()).await?;
+    Ok(List::ok(page.rows.iter().map(ContactRequestView::new), NumberedMetadata::of(&request, page.total)))
 }

@@ -62,7 +62,7 @@ pub(crate) async fn list(
         .filtered("chat_room_id", &text(listing.room.map(|id| id.to_string())))
         .filtered("source_agent_id", &text(listing.source.map(|id| id.to_string())));
     let window = common.page.clone().window(common.scope(scope), DEFAULT_ROWS)?;
-    let page = memories.list_for_human(caller, listing, window.request).await?;
+    let page = memories.list_for_human(caller, listing, window.request.clone()).await?;
     window.whole(&page)?;
     let rows = page.rows.iter().map(MemoryView::new);
     Ok(window.mark(List::ok_with_meta(rows, window.metadata(&page))))

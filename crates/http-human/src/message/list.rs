@@ -113,7 +113,7 @@ pub(crate) async fn list(
         .of(caller.user.uuid())
         .filtered("message_types", &words);
     let window = query.page.window(scope, DEFAULT_ROWS)?;
-    let page = messages.history(caller, path.chat, query.filter, window.request).await?;
+    let page = messages.history(caller, path.chat, query.filter, window.request.clone()).await?;
     window.whole(&page)?;
     let metadata = HistoryMetadata { page: window.metadata(&page), has_older: None, has_newer: None };
     Ok(window.mark(List::ok(page.rows.iter().map(MessageView::for_user), metadata)))

@@ -49,18 +49,19 @@ pub(crate) async fn list(
     let window = query.page.window(scope, DEFAULT_ROWS)?;
     let mut participants = chats.roster(caller, path.chat).await?.participants;
     participants.retain(|participant| query.kind.is_none_or(|kind| kind == participant.id.kind()));
-    let page = part(participants, window.request);
+    let page = part(participants, &window.request);
     let rows = page.rows.iter().map(|one| ParticipantView::with_presence(one, chats.is_online(one)));
     Ok(window.mark(List::ok(rows, window.metadata(&page))))
 }
 
 /// The wanted part of a roster, which always comes whole.
-fn part(participants: Vec<Participant>, request: PageRequest) -> Page<Participant> {
+fn part(participants: Vec<Participant>, request: &PageRequest) -> Page<Participant> {
     let total = participants.len();
     let offset = usize::try_from(request.slice.offset()).unwrap_or(usize::MAX);
+    let last = request.slice.after().map(|last| (last.key, last.id));
     let seen = |participant: &Participant| {
         let place = position(participant);
-        request.slice.after().is_some_and(|last| (place.key, place.id) <= (last.key, last.id))
+        last.is_some_and(|last| (place.key, place.id) <= last)
     };
     let overfetch = request.slice.limit() as usize + 1;
     let rows = participants.into_iter().skip_while(seen).skip(offset).take(overfetch).collect();
@@ -68,5 +69,5 @@ fn part(participants: Vec<Participant>, request: PageRequest) -> Page<Participan
 }
 
 fn position(participant: &Participant) -> Position {
-    Position { key: participant.joined_at.micros(), id: participant.id.uuid() }
+    Position::at(participant.joined_at.micros(), participant.id.uuid())
 }

@@ -12,6 +12,8 @@ use domain::chat::{AddParticipantCommand, CreateChat, Role};
 use domain::id::ChatId;
 use domain::message::{MentionKind, MessageContent, RequestedMention, SendMessage};
 use domain::ports::Clock;
+use domain::secret::Secret;
+use http_wire::cursor::CursorSeal;
 use http_wire::request_scope::RequestScope;
 use serde_json::{Value, json};
 use testkit::{TestAgent, TestUser, World, document};
@@ -77,6 +79,7 @@ impl Api {
         let (method, path) = (request.method().clone(), request.uri().path().to_owned());
         let app = App::new()
             .wrap(RequestScope)
+            .app_data(web::Data::new(CursorSeal::new(Secret([7; 32]))))
             .app_data(web::Data::from(world.accounts.clone()))
             .app_data(web::Data::from(world.tokens.clone()))
             .app_data(web::Data::from(world.chats.clone()))

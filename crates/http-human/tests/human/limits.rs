@@ -10,7 +10,9 @@ use actix_web::http::header::HeaderMap;
 use actix_web::test::{TestRequest, init_service};
 use actix_web::{App, Error, web};
 use domain::plan::{AssignPlan, Plan, PlanName, WhichOrganization};
+use domain::secret::Secret;
 use futures_util::future::join_all;
+use http_wire::cursor::CursorSeal;
 use http_wire::limit::{Quota, RateLimitConfig, RateLimits};
 use http_wire::request_scope::RequestScope;
 use serde_json::{Value, json};
@@ -69,6 +71,7 @@ async fn app(
         App::new()
             .wrap(RequestScope)
             .app_data(web::Data::from(limits))
+            .app_data(web::Data::new(CursorSeal::new(Secret([7; 32]))))
             .app_data(web::Data::from(world.accounts.clone()))
             .app_data(web::Data::from(world.tokens.clone()))
             .app_data(web::Data::from(world.chats.clone()))

@@ -110,7 +110,7 @@ pub(crate) fn read_body(
     let announced = announced_length(request.headers());
     let json = is_json(request.headers());
     // What is said in a body is not said in the query: no operation with a body knows parameters.
-    let parameters = query::parse::<NoQuery>(request.query_string());
+    let parameters = query::of_request::<NoQuery>(request);
     let payload = payload.take();
     async move {
         parameters?;

@@ -9,7 +9,9 @@ use actix_web::middleware::from_fn;
 use actix_web::test::{TestRequest, call_service, init_service, read_body};
 use actix_web::web::{self, get, post, resource};
 use actix_web::{App, Error, HttpResponse, ResponseError};
+use domain::secret::Secret;
 use domain::store::StoreError;
+use http_wire::cursor::CursorSeal;
 use http_wire::error::ApiError;
 use http_wire::request_scope::RequestScope;
 use http_wire::strict_json::{MAX_BODY_BYTES, NoBody, StrictJson};
@@ -23,6 +25,7 @@ async fn app()
     init_service(
         App::new()
             .wrap(RequestScope)
+            .app_data(web::Data::new(CursorSeal::new(Secret([7; 32]))))
             .service(resource("/fine").route(get().to(HttpResponse::Ok)).route(post().to(take)))
             .service(resource("/broken").route(get().to(broken)))
             .service(resource("/foreign").route(get().to(|| async { Err::<&str, _>(Teapot) })))

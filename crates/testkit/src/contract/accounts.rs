@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use domain::account::{
-    AgentDescription, AgentListing, AgentMarks, AgentName, AgentSort, CreatePlatformAgent, CreateUser,
-    CreateUserError, Membership, RegisterAgent, RegisterError, UserHandle, parse_email, parse_person_name,
+    AgentChanges, AgentDescription, AgentListing, AgentMarks, AgentName, AgentSort, CreatePlatformAgent,
+    CreateUser, CreateUserError, Membership, RegisterAgent, RegisterError, UserHandle, parse_email,
+    parse_person_name,
 };
 use domain::page::{Order, PageRequest, Slice};
 use domain::plan::PlanName;
@@ -165,4 +166,28 @@ pub async fn agents_are_listed_as_wanted(world: World) {
         assert_eq!(page.total, Some(expected.len() as u64), "{listing:?}");
         assert_eq!(page.rows.first().map(|agent| agent.id), expected.get(1).copied(), "{listing:?}");
     }
+}
+
+/// The place where a reader stands is a name, not an agent: whatever becomes of the agent, those
+/// that come after that name come once.
+pub async fn a_reader_by_name_misses_nobody_who_keeps_theirs(world: World) {
+    let ann = world.user("ann").await;
+    let mut ids = Vec::new();
+    for name in ["alpha", "beta", "gamma", "delta"] {
+        ids.push(world.agent(&ann, name).await.id);
+    }
+    let by_name = AgentListing { sort: AgentSort::Name, order: Order::Ascending, ..AgentListing::default() };
+    let read = async |after| {
+        let page = PageRequest { slice: Slice::After { after, limit: 1 }, count: false };
+        world.accounts.list_agents(ann.caller, by_name.clone(), page).await.unwrap()
+    };
+    let first = read(None).await;
+    assert_eq!(first.rows[0].id, ids[0]);
+    let renamed = AgentChanges { name: Some(AgentName::new("zeta").unwrap()), ..AgentChanges::default() };
+    world.accounts.update_agent(ann.caller, ids[0], renamed).await.unwrap();
+    let second = read(first.next).await;
+    assert_eq!(second.rows[0].id, ids[1]);
+    world.accounts.delete_agent(ann.caller, ids[1], true).await.unwrap();
+    let third = read(second.next).await;
+    assert_eq!(third.rows[0].id, ids[3]);
 }

@@ -146,7 +146,7 @@ pub async fn a_deleted_room_is_gone(world: World) {
     assert!(
         world
             .messages
-            .history(ann.caller, chat, domain::message::HistoryFilter::default(), page)
+            .history(ann.caller, chat, domain::message::HistoryFilter::default(), page.clone())
             .await
             .is_err()
     );

@@ -153,7 +153,7 @@ pub async fn heavy_messages_end_a_page_early(world: World) {
     let filter = HistoryFilter::default();
     let one = world.messages.history(ann.caller, chat, filter, first(100)).await.unwrap();
     weighed(&one);
-    assert!(one.is_cut(first(100)));
+    assert!(one.is_cut(&first(100)));
     let two = world.messages.history(ann.caller, chat, filter, part(one.next, 100)).await.unwrap();
     assert_eq!([places(&one.rows), places(&two.rows)].concat(), (1..=20).rev().collect::<Vec<_>>());
     assert_eq!(two.next, None);
@@ -220,10 +220,14 @@ pub async fn every_list_is_exact_while_eight_write(world: World) {
     let mut context = Follower::default();
     let mut list = Follower::default();
     while context.seen.len() < written.len() || list.seen.len() < written.len() {
-        let page = world.messages.context(bot.caller, chat, part(context.after, 7)).await.unwrap();
+        let page = world.messages.context(bot.caller, chat, part(context.after.clone(), 7)).await.unwrap();
         context.take(&page);
         let (filter, order) = (DeliveryFilter::All, Order::Ascending);
-        let page = world.deliveries.list(bot.caller, chat, filter, order, part(list.after, 5)).await.unwrap();
+        let page = world
+            .deliveries
+            .list(bot.caller, chat, filter, order, part(list.after.clone(), 5))
+            .await
+            .unwrap();
         list.take(&page);
         // Newest first: from the moment at which the reader began, all of it, once.
         let mut after = None;
@@ -261,8 +265,8 @@ struct Follower {
 impl Follower {
     fn take(&mut self, page: &Page<Message>) {
         self.seen.extend(places(&page.rows));
-        let place = |message: &Message| Position { key: message.sequence, id: uuid::Uuid::nil() };
-        self.after = page.rows.last().map(place).or(self.after);
+        let place = |message: &Message| Position::at(message.sequence, uuid::Uuid::nil());
+        self.after = page.rows.last().map(place).or(self.after.take());
     }
 }
 

@@ -287,7 +287,7 @@ pub async fn heavy_rooms_end_a_page_early(world: World) {
         world.stores.chats.list(ParticipantId::User(ann.id), listing, part(after, 100)).await.unwrap()
     };
     let first = read(None).await;
-    assert!(first.is_cut(part(None, 100)));
+    assert!(first.is_cut(&part(None, 100)));
     let bytes = |page: &Page<ListedChat>| {
         page.rows
             .iter()
