@@ -1,9 +1,6 @@
 //! Memories are read along indexes, whoever asks and however the list is narrowed.
 
-use std::time::{Duration, Instant};
-
 use super::*;
-use diesel::connection::SimpleConnection;
 use domain::memory::{
     AgentListing, HumanListing, HumanScope, MemoryContent, MemoryFilter, MemoryKind, MemoryMetadata,
     MemoryOwners, MemoryQuery, MemoryRepository, MemoryScope, MemoryStep, MemoryThought, StatusFilter,
@@ -118,80 +115,6 @@ async fn a_humans_memories_run_along_indexes() {
 
 fn counted(page: PageRequest) -> PageRequest {
     PageRequest { count: true, ..page }
-}
-
-/// Puts a user into `rooms` rooms more, each with ten others, and remembers `many` things about
-/// people that are in none of them.
-fn fill(heard: &mut Overheard, user: &TestUser, agent: &TestAgent, rooms: u32, many: u32) {
-    let hex = |id: Uuid| format!("x'{}'", id.simple());
-    let (user, agent) = (user.caller, agent.id);
-    let (organization, user, agent) =
-        (hex(user.organization.uuid()), hex(user.user.uuid()), hex(agent.uuid()));
-    let numbers = |first: u32, last: u32| {
-        format!(
-            "WITH RECURSIVE numbers (n) AS (SELECT {first} UNION ALL SELECT n + 1 FROM numbers WHERE n < {last})"
-        )
-    };
-    let (places, people, things) = (numbers(1, rooms), numbers(1, rooms * 10), numbers(1, many));
-    let blob = |letter: char, number: &str| format!("CAST(printf('{letter}%015d', {number}) AS BLOB)");
-    let (room, of_person) =
-        (blob('r', "n"), blob('r', "1 + n % (SELECT count(*) FROM chats WHERE title = 'made')"));
-    let (person, thing, unknown) = (blob('p', "n"), blob('t', "n"), blob('u', "n"));
-    let member = |chat: &str, who: &str| {
-        format!(
-            "INSERT INTO participants (chat_id, participant_id, kind, role, status, chat_created_at, joined_at,
-                 account_id)
-             SELECT {chat}, {who}, 'User', 'member', 'active', {NOON}, {NOON}, {who} FROM numbers;"
-        )
-    };
-    let statements = format!(
-        "PRAGMA synchronous = OFF; BEGIN;
-         {places} INSERT INTO chats (id, title, kind, status, last_sequence, created_at, updated_at)
-         SELECT {room}, 'made', 'group', 'active', 0, {NOON}, {NOON} FROM numbers;
-         {places} {}
-         {people} {}
-         {things} INSERT INTO memories (id, organization_id, source_id, subject_id, subject_kind, system,
-             kind, segment, scope, status, content, folded, thought, metadata, created_at, updated_at)
-         SELECT {thing}, {organization}, CASE n % 2 WHEN 0 THEN {agent} END, {unknown}, 'User', 'long_term',
-             'semantic', 'user', 'subject', CASE n % 100 WHEN 7 THEN 'active' ELSE 'superseded' END,
-             'thing ' || n, 'thing ' || n, '', '{{}}', {NOON} + n, {NOON} + n FROM numbers;
-         COMMIT;",
-        member(&room, &user),
-        member(&of_person, &person),
-    );
-    heard.explainer.batch_execute("PRAGMA busy_timeout = 5000").unwrap();
-    heard.explainer.batch_execute(&statements).unwrap();
-}
-
-/// Memories that the caller may not read, or does not want, are passed over at little cost each,
-/// in however many rooms the caller is.
-#[tokio::test]
-async fn lists_of_many_memories_are_quick() {
-    let mut heard = Overheard::open();
-    let (ann, ben) = (heard.world.colleague("ann", "Acme").await, heard.world.colleague("ben", "Acme").await);
-    let (own, other) = (heard.world.agent(&ann, "Own").await, heard.world.agent(&ben, "Other").await);
-    fill(&mut heard, &ann, &other, 200, 100_000);
-    let store = heard.store.clone();
-    let query = Some(MemoryQuery::new("nowhere").unwrap());
-    for (filter, readable, limit_ms) in [
-        (MemoryFilter { status: StatusFilter::All, ..MemoryFilter::default() }, 100_000, 1500),
-        (MemoryFilter { status: StatusFilter::All, query, ..MemoryFilter::default() }, 0, 1500),
-        (MemoryFilter::default(), 1000, 150),
-    ] {
-        let limit = Duration::from_millis(limit_ms);
-        for scope in [HumanScope::All, HumanScope::Room] {
-            let listing = HumanListing { filter: filter.clone(), scope, ..HumanListing::default() };
-            let begun = Instant::now();
-            let page = store.list_for_human(ann.caller, listing, NUMBERED).await.unwrap().unwrap();
-            assert!(begun.elapsed() < limit, "{filter:?} {scope:?}: {:?}", begun.elapsed());
-            assert_eq!(page.total, Some(0));
-        }
-        let listing = AgentListing { filter: filter.clone(), ..AgentListing::default() };
-        let begun = Instant::now();
-        let page = store.list_for_agent(own.caller, listing, NUMBERED).await.unwrap();
-        assert!(begun.elapsed() < limit, "{filter:?}: {:?}", begun.elapsed());
-        assert_eq!(page.total, Some(readable));
-    }
 }
 
 #[tokio::test]

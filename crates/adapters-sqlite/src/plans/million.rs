@@ -1,9 +1,7 @@
 //! Reads on a store with a million messages look at a page's worth of rows: every step of their
-//! plans is bounded by the terms of an index, and none takes the time of a scan.
+//! plans is bounded by the terms of an index.
 //!
-//! The short form has fewer messages, so that it is the plans that tell.
-
-use std::time::{Duration, Instant};
+//! The short form has fewer messages; what is asserted is the same.
 
 use super::*;
 use diesel::connection::SimpleConnection;
@@ -14,9 +12,6 @@ use domain::message::{Anchor, Kinds, MessageKind};
 fn many() -> i64 {
     if std::env::var_os("PARLANCE_TEST_FULL").is_some() { 1_000_000 } else { 100_000 }
 }
-
-/// Far less than looking at a million rows takes, far more than looking at a hundred.
-const QUICK: Duration = Duration::from_millis(150);
 
 /// Puts `many` messages into the room behind what it has: texts of the user, every tenth for the
 /// agent and processed, and one thought near the beginning.
@@ -53,17 +48,11 @@ fn made(number: i64) -> MessageId {
 }
 
 impl Overheard {
-    /// Runs a read three times; asserts that its fastest run was quick, and that every step on the
-    /// large tables is a search with all of `terms`.
+    /// Runs a read; asserts that every step on the large tables is a search, with all of `terms`
+    /// among them, and that no page is sorted.
     async fn bounded(&mut self, what: &str, read: impl AsyncFn(&SqliteStore), terms: &[&str]) {
-        let mut fastest = Duration::MAX;
-        for _ in 0..3 {
-            self.statements.lock().unwrap().clear();
-            let begun = Instant::now();
-            read(&self.store).await;
-            fastest = fastest.min(begun.elapsed());
-        }
-        assert!(fastest < QUICK, "{what}: {fastest:?}");
+        self.statements.lock().unwrap().clear();
+        read(&self.store).await;
         let steps = self.steps();
         for (step, query) in &steps {
             let large = ["messages", "deliveries"].iter().any(|table| step.contains(&format!(" {table} ")));
