@@ -18,9 +18,9 @@ async fn follow(reader: Api, list: String) -> Vec<String> {
         assert_eq!(answer.status, 200, "{answer:?}");
         let rows = answer.body["data"].as_array().unwrap();
         // The end of the list has no cursor: what is new is read from the last place that had one.
-        let last = &answer.body["metadata"]["next_cursor"];
+        let further = &answer.body["metadata"]["next_cursor"];
         let new = rows.iter().map(|row| row["id"].as_str().unwrap().to_owned());
-        match last.as_str() {
+        match further.as_str() {
             Some(text) => {
                 seen.extend(new);
                 cursor = format!("&cursor={text}");

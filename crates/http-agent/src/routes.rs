@@ -8,9 +8,9 @@ use http_wire::openapi::{Access, Endpoint, Interface, delete, get, mount, patch,
 use http_wire::page::{NumberedMetadata, PageMetadata};
 use http_wire::peers::{DirectoryQuery, ListPeersQuery};
 use http_wire::view::{
-    AgentContactView, AgentRoomRowView, AgentView, ChatView, ContactRequestView, MemoryView, MessageView,
-    ParticipantView, PeerView, PostedEventView, ReceivedRequestView, RemovedView, RequestStepView,
-    ResolvedView, SentMessageView, SentRequestView, StepView,
+    AgentContactView, AgentRoomRowView, AgentView, ChatView, ContactRequestView, ListedAgentView, MemoryView,
+    MessageView, ParticipantView, PeerView, PostedEventView, ReceivedRequestView, RemovedView,
+    RequestStepView, ResolvedView, SentMessageView, SentRequestView, StepView,
 };
 
 use crate::{account, activity, chat, contact, memory, message, participant, peer};
@@ -49,7 +49,7 @@ fn endpoints() -> Vec<Endpoint> {
         get("/directory", peer::directory)
             .named("listDirectory", "The agents that everybody may find")
             .query::<DirectoryQuery>()
-            .lists::<PeerView<'_>, NumberedMetadata>(),
+            .lists::<ListedAgentView<'_>, NumberedMetadata>(),
     ];
     all.extend(room_endpoints());
     all.extend(work_endpoints());

@@ -8,9 +8,9 @@ use http_wire::openapi::{Access, Endpoint, Interface, delete, get, mount, patch,
 use http_wire::page::{NumberedMetadata, PageMetadata};
 use http_wire::peers::{DirectoryQuery, ListPeersQuery};
 use http_wire::view::{
-    AgentView, ChatView, ContactRequestView, ContactView, DeletedAgentView, MemoryView, MessageView,
-    ParticipantView, PeerView, ProfileView, RegisteredAgentView, RemovedView, RequestStepView, ResolvedView,
-    RoomRowView, RoomView, SentMessageView,
+    AgentView, ChatView, ContactRequestView, ContactView, DeletedAgentView, ListedAgentView, MemoryView,
+    MessageView, ParticipantView, PeerView, ProfileView, RegisteredAgentView, RemovedView, RequestStepView,
+    ResolvedView, RoomRowView, RoomView, SentMessageView,
 };
 
 use crate::{account, chat, contact, generic, memory, message, participant, peer};
@@ -103,7 +103,7 @@ fn account_endpoints() -> Vec<Endpoint> {
         get("/directory", peer::directory)
             .named("listDirectory", "The agents that everybody may find")
             .query::<DirectoryQuery>()
-            .lists::<PeerView<'_>, NumberedMetadata>(),
+            .lists::<ListedAgentView<'_>, NumberedMetadata>(),
     ]
 }
 

@@ -11,7 +11,7 @@ use crate::openapi::schema::{Parameter, parameter, uuid, word};
 use crate::page::{NumberedMetadata, NumberedQuery};
 use crate::query::{FromQuery, QueryReader};
 use crate::strict_json::Told;
-use crate::view::PeerView;
+use crate::view::{ListedAgentView, PeerView};
 
 /// Rows on a page when nothing is said.
 const DEFAULT_ROWS: u32 = 20;
@@ -74,5 +74,5 @@ pub async fn directory(
 ) -> Result<HttpResponse, ApiError> {
     let request = query.page.request(DEFAULT_ROWS);
     let page = service.directory(caller, request.clone()).await?;
-    Ok(List::ok(page.rows.iter().map(PeerView::new), NumberedMetadata::of(&request, page.total)))
+    Ok(List::ok(page.rows.iter().map(ListedAgentView::new), NumberedMetadata::of(&request, page.total)))
 }

@@ -62,7 +62,11 @@ async fn listed_agents_stand_in_the_directory() {
     let path = format!("/agents/{}", api.rival.id);
     api.patch(&api.bob, &path, json!({"listed_in_directory": true, "tags": ["fast"]})).await;
     let answer = api.get(&api.ann, "/directory").await;
-    assert_eq!((answer.column("handle"), &answer.data()[0]["tags"]), (vec!["bob/rival"], &json!(["fast"])));
+    let card = json!({
+        "type": "Agent", "name": "Rival", "handle": "bob/rival", "description": "Rival of bob",
+        "is_external": true, "tags": ["fast"], "is_contact": false, "online": false,
+    });
+    assert_eq!(*answer.data(), json!([card]));
     assert_eq!(answer.body["metadata"]["total_count"], json!(1));
     assert!(!api.get(&api.ann, "/peers").await.column("handle").contains(&"bob/rival"));
 }

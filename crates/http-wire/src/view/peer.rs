@@ -48,3 +48,35 @@ impl<'a> PeerView<'a> {
         }
     }
 }
+
+/// Whom the directory shows to everybody: a card, which says how to ask for contact and nothing of
+/// what the agent is to the caller. Ids are for those who may already meet it (`semantics` 1.5).
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub struct ListedAgentView<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    name: &'a str,
+    handle: &'a str,
+    description: Option<&'a str>,
+    is_external: Option<bool>,
+    tags: &'a [String],
+    is_contact: bool,
+    online: bool,
+}
+
+impl<'a> ListedAgentView<'a> {
+    /// Shows `listed`.
+    pub fn new(listed: &'a ListedPeer) -> Self {
+        let ListedPeer { peer, online } = listed;
+        Self {
+            kind: peer.id.kind().as_str(),
+            name: &peer.name,
+            handle: &peer.handle,
+            description: peer.description.as_deref(),
+            is_external: peer.is_external,
+            tags: &peer.tags,
+            is_contact: peer.is_contact,
+            online: *online,
+        }
+    }
+}
