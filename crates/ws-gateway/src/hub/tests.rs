@@ -4,8 +4,10 @@ use super::*;
 use domain::activity::AgentActivity;
 use domain::caller::{AgentCaller, UserCaller};
 use domain::chat::{Participant, ParticipantStatus, Role};
+use domain::event::DomainEvent;
 use domain::id::{MessageId, OrganizationId};
 use domain::message::MessageKind;
+use domain::ports::EventPublisher;
 use domain::time::Timestamp;
 use uuid::Uuid;
 

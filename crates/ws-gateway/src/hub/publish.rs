@@ -1,0 +1,102 @@
+//! Which topics and which sockets each event goes to (`websocket` 4).
+
+use domain::account::Agent;
+use domain::contact::{ContactOf, ContactRequest};
+use domain::event::DomainEvent;
+use domain::id::ParticipantId;
+use domain::ports::EventPublisher;
+
+use super::Hub;
+use crate::payload;
+use crate::topic::Topic;
+
+impl EventPublisher for Hub {
+    fn publish(&self, event: DomainEvent) {
+        match event {
+            DomainEvent::MessageCreated { message, recipients } => {
+                self.message_created(&message, &recipients);
+            }
+            DomainEvent::MessageUpdated { message } => {
+                let make = || payload::message_for_user("message_updated", &message);
+                self.tell_users(Topic::ChatRoom(message.chat_id), make);
+            }
+            DomainEvent::EventCreated { message } => {
+                let make = || payload::message_for_user("event_created", &message);
+                self.tell_users(Topic::ChatRoom(message.chat_id), make);
+            }
+            DomainEvent::RoomAdded { to, chat, role } => {
+                self.tell(rooms_of(to), || payload::room_added(&chat, role));
+            }
+            DomainEvent::RoomRemoved { from, chat, removed_at } => {
+                self.tell(rooms_of(from), || payload::room_removed(&chat, removed_at));
+            }
+            DomainEvent::ParticipantAdded { chat_id, participant } => {
+                self.joined(chat_id, &participant);
+                self.tell(Topic::RoomParticipants(chat_id), || payload::participant_added(&participant));
+            }
+            DomainEvent::ParticipantRemoved { chat_id, participant } => {
+                self.tell(Topic::RoomParticipants(chat_id), || payload::participant_removed(&participant));
+                self.left(chat_id, participant.id);
+            }
+            DomainEvent::RoomDeleted { chat_id } => {
+                self.tell(Topic::RoomParticipants(chat_id), || payload::room_deleted(chat_id));
+                self.end(chat_id, |_| true);
+            }
+            DomainEvent::RoomTitleChanged { chat_id, title } => {
+                self.tell(Topic::RoomParticipants(chat_id), || payload::title_changed(chat_id, &title));
+            }
+            DomainEvent::AgentCreated { agent } => self.agent_changed("agent_created", &agent),
+            DomainEvent::AgentUpdated { agent } => self.agent_changed("agent_updated", &agent),
+            DomainEvent::AgentDeleted { agent } => {
+                self.agent_changed("agent_deleted", &agent);
+                self.revoke(agent.id);
+            }
+            DomainEvent::ContactRequestReceived { request } => self.request_received(&request),
+            DomainEvent::ContactRequestUpdated { request } => self.request_updated(&request),
+            DomainEvent::ContactAdded { contact: ContactOf { owner, contact } } => {
+                self.tell(contacts_of(owner), || payload::contact_added(&contact));
+            }
+            DomainEvent::ContactRemoved { owner, id } => {
+                self.tell(contacts_of(owner), || payload::contact_removed(id));
+            }
+            DomainEvent::RoomUpdated { to, chat, details } => {
+                for user in to {
+                    self.tell(Topic::UserRooms(user), || payload::room_updated(&chat, &details));
+                }
+            }
+            DomainEvent::ActivityChanged { chat_id, activity } => {
+                self.tell_users(Topic::RoomActivity(chat_id), || payload::activity(chat_id, activity));
+            }
+        }
+    }
+}
+
+impl Hub {
+    fn agent_changed(&self, event: &'static str, agent: &Agent) {
+        self.tell(Topic::UserAgents(agent.owner), || payload::agent(event, agent));
+    }
+
+    fn request_received(&self, request: &ContactRequest) {
+        self.tell(contacts_of(request.recipient.id), || payload::contact_request_received(request));
+    }
+
+    fn request_updated(&self, request: &ContactRequest) {
+        for side in [request.requester.id, request.recipient.id] {
+            self.tell(contacts_of(side), || payload::contact_request_updated(request));
+        }
+    }
+}
+
+fn rooms_of(who: ParticipantId) -> Topic {
+    match who {
+        ParticipantId::User(user) => Topic::UserRooms(user),
+        ParticipantId::Agent(agent) => Topic::AgentRooms(agent),
+    }
+}
+
+fn contacts_of(who: ParticipantId) -> Topic {
+    match who {
+        ParticipantId::User(user) => Topic::UserContacts(user),
+        ParticipantId::Agent(agent) => Topic::AgentContacts(agent),
+    }
+}
