@@ -227,6 +227,7 @@ fn forbidden() -> ApiError {
 
 fn refused(refused: ClaimRefused) -> ApiError {
     match refused {
+        ClaimRefused::Ended => forbidden(),
         ClaimRefused::Conflict => {
             ApiError::new(ErrorCode::ConnectionConflict, "The agent is connected already")
         }

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use domain::caller::Caller;
 use domain::chat::Participant;
@@ -111,7 +111,12 @@ struct Sockets {
     inboxes: HashMap<SocketId, Inbox>,
     agents: HashMap<AgentId, SocketId>,
     users: HashMap<UserId, usize>,
+    /// Agents that came to their end a moment ago, and when.
+    ended: HashMap<AgentId, Instant>,
 }
+
+/// How long a newcomer may take from being authenticated to its claim, at the very most.
+const LONGEST_ADMISSION: Duration = Duration::from_secs(10 * 60);
 
 impl Hub {
     /// A hub without sockets.
@@ -164,6 +169,10 @@ impl Hub {
                 *open += 1;
             }
             Caller::Agent(agent) => {
+                // It may have ended since it was authenticated; then nobody would end this socket.
+                if sockets.ended.contains_key(&agent.agent) {
+                    return Err(ClaimRefused::Ended);
+                }
                 if on_conflict == OnConflict::Reject && sockets.agents.contains_key(&agent.agent) {
                     return Err(ClaimRefused::Conflict);
                 }
@@ -226,9 +235,11 @@ impl Hub {
         }
     }
 
-    /// Ends the socket of an agent that may no longer have one.
+    /// Ends the socket of an agent that is no more, and of one that is just about to connect.
     fn revoke(&self, agent: AgentId) {
-        let sockets = self.sockets();
+        let mut sockets = self.sockets();
+        sockets.ended.retain(|_, at| at.elapsed() < LONGEST_ADMISSION);
+        sockets.ended.insert(agent, Instant::now());
         if let Some(inbox) = sockets.agents.get(&agent).and_then(|socket| sockets.inboxes.get(socket)) {
             inbox.tell(Told::Revoked);
         }

@@ -22,6 +22,8 @@ pub(crate) enum OnConflict {
 /// Why a socket cannot be opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ClaimRefused {
+    /// The agent was deleted after it was authenticated.
+    Ended,
     /// The agent has one.
     Conflict,
     /// The user has too many.

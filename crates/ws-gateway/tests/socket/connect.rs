@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use domain::event::DomainEvent;
+use domain::ports::EventPublisher;
 use http_wire::limit::{Quota, RateLimitConfig};
 use serde_json::json;
 use ws_gateway::HubConfig;
@@ -271,5 +273,22 @@ async fn a_stopping_server_sends_everybody_away() {
     let headers = [("x-api-key", bench.ann.key.as_str())];
     let refusal = Raw::refusal(bench.address, "vsn=2.0.0", &headers).await;
     assert_eq!((refusal.status, &refusal.body["error"]["code"]), (503, &json!("tracking_failed")));
+    bench.end().await;
+}
+
+/// Between being authenticated and being told of, a newcomer is in nobody's list: what ends its agent
+/// there ends it as well.
+#[actix_web::test]
+async fn an_agent_that_ends_while_it_connects_gets_no_socket() {
+    let bench = Bench::new().await;
+    let agent = bench.world.accounts.owned_agent(bench.ann.caller, bench.one.id).await.unwrap();
+    // The key is still good, as it was when it was looked at; the end is told before the claim.
+    bench.hub.publish(DomainEvent::AgentDeleted { agent });
+    let query = format!("vsn=2.0.0&api_key={}", bench.one.key);
+    assert_eq!(Raw::refusal(bench.address, &query, &[]).await.status, 403);
+    let query = format!("vsn=2.0.0&api_key={}&agent_id={}", bench.ann.key, bench.one.id);
+    assert_eq!(Raw::refusal(bench.address, &query, &[]).await.status, 403);
+    assert_eq!(bench.hub.socket_count(), 0);
+    Client::open(bench.address, &format!("vsn=2.0.0&api_key={}", bench.two.key), &[]).await;
     bench.end().await;
 }
