@@ -7,7 +7,7 @@ use std::time::Duration;
 use actix_http::ws::{CloseCode, ProtocolError};
 use actix_web::error::PayloadError;
 use actix_ws::{AggregatedMessage, AggregatedMessageStream};
-use domain::chat::{ReadChatError, Standing};
+use domain::chat::{Entrance, ReadChatError};
 use futures_util::StreamExt;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep_until};
@@ -100,8 +100,8 @@ impl Socket {
         let topic = join.topic;
         let ticket = self.claim.subscribe(topic);
         let verdict = match self.enter(&join).await {
-            Ok(standing) => {
-                self.claim.settle(topic, ticket, &standing);
+            Ok(entrance) => {
+                self.claim.settle(topic, ticket, &entrance.standing);
                 Verdict::Granted { response: self.snapshot(topic), ticket }
             }
             Err(reason) => {
@@ -118,10 +118,10 @@ impl Socket {
     }
 
     /// How the caller stands to the room of a topic that is one's.
-    async fn enter(&self, join: &PendingJoin) -> Result<Standing, &'static str> {
-        let Some(room) = join.room else { return Ok(Standing::default()) };
+    async fn enter(&self, join: &PendingJoin) -> Result<Entrance, &'static str> {
+        let Some(room) = join.room else { return Ok(Entrance::default()) };
         match self.context.chats.enter(self.machine.caller(), room).await {
-            Ok(standing) => Ok(standing),
+            Ok(entrance) => Ok(entrance),
             Err(ReadChatError::ChatNotFound) => Err("unauthorized"),
             Err(ReadChatError::Store(error)) => {
                 tracing::warn!(error = %error, "a join could not be decided");

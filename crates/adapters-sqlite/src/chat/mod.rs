@@ -14,9 +14,8 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use domain::chat::{
     AddParticipant, AddRefused, AddedParticipant, Chat, ChatListing, ChatRepository, CreateRefused,
-    DeleteChat, DeleteRefused, DeletedChat, FoundChat, ListedChat, NewChat, ParticipantStatus,
+    DeleteChat, DeleteRefused, DeletedChat, Entrance, FoundChat, ListedChat, NewChat, ParticipantStatus,
     RemoveParticipant, RemoveRefused, RemovedParticipant, RenameChat, RenameRefused, RenamedChat, Roster,
-    Standing,
 };
 use domain::id::{AgentId, ChatId, ParticipantId, UserId};
 use domain::page::{Page, PageRequest};
@@ -60,8 +59,8 @@ impl ChatRepository for SqliteStore {
         self.read(move |connection| list::list_on(connection, viewer, listing, page)).await
     }
 
-    async fn standing(&self, viewer: ParticipantId, chat: ChatId) -> Result<Standing, StoreError> {
-        self.read(move |connection| row::standing_on(connection, viewer, chat)).await
+    async fn entrance(&self, viewer: ParticipantId, chat: ChatId) -> Result<Entrance, StoreError> {
+        self.read(move |connection| read::entrance_on(connection, viewer, chat)).await
     }
 
     async fn membership(

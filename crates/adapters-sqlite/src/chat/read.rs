@@ -3,7 +3,7 @@
 use diesel::dsl::count_star;
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
-use domain::chat::{Chat, FoundChat, Roster};
+use domain::chat::{Chat, Entrance, FoundChat, Roster};
 use domain::id::{ChatId, ParticipantId, UserId};
 use domain::message::MessageKind;
 
@@ -11,7 +11,7 @@ use super::details::details_on;
 use super::row::{chat_on, participants_on, standing_on};
 use crate::error::Fault;
 use crate::row;
-use crate::schema::messages;
+use crate::schema::{chats, messages};
 
 pub(super) fn find_on(
     connection: &mut SqliteConnection,
@@ -19,6 +19,19 @@ pub(super) fn find_on(
     chat: ChatId,
 ) -> Result<Option<Chat>, Fault> {
     if standing_on(connection, viewer, chat)?.may_read() { chat_on(connection, chat) } else { Ok(None) }
+}
+
+pub(super) fn entrance_on(
+    connection: &mut SqliteConnection,
+    viewer: ParticipantId,
+    chat: ChatId,
+) -> Result<Entrance, Fault> {
+    let standing = standing_on(connection, viewer, chat)?;
+    if !standing.may_read() {
+        return Ok(Entrance::default());
+    }
+    let written = chats::table.find(row::bytes(chat.uuid())).select(chats::last_sequence);
+    Ok(Entrance { standing, last_sequence: written.first(connection)? })
 }
 
 pub(super) fn find_with_details_on(

@@ -58,8 +58,8 @@ async fn the_parts_of_rooms_are_found_by_indexes() {
     store.find_with_details(ann.id, chat, true).await.unwrap().unwrap();
     heard.expect("a room", &["participants_of_account", "messages_by_kind", "deliveries_at_work"]);
     for viewer in [viewer, ParticipantId::Agent(bot.id)] {
-        store.standing(viewer, chat).await.unwrap();
-        heard.expect("standing", &[]);
+        store.entrance(viewer, chat).await.unwrap();
+        heard.expect("entrance", &[]);
     }
     let title = ChatTitle::renamed("Plan").unwrap();
     heard.world.chats.rename(ann.caller, chat, title).await.unwrap();

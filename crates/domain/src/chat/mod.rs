@@ -47,5 +47,5 @@ pub use remove_participant::RemoveParticipantError;
 pub use rename::RenameChatError;
 pub use room::{Chat, ChatKind, ChatStatus};
 pub use service::ChatService;
-pub use standing::{Membership, Standing};
+pub use standing::{Entrance, Membership, Standing};
 pub use title::ChatTitle;

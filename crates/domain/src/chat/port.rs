@@ -7,7 +7,7 @@ use super::listing::{ChatDetails, ChatListing, FoundChat, ListedChat};
 use super::membership::{AddRefused, RemoveRefused};
 use super::participant::{Participant, ParticipantStatus, Role, Roster};
 use super::room::{Chat, ChatKind, ChatStatus};
-use super::standing::Standing;
+use super::standing::Entrance;
 use super::title::ChatTitle;
 use crate::caller::Caller;
 use crate::id::{AgentId, ChatId, ParticipantId, UserId};
@@ -215,8 +215,8 @@ pub trait ChatRepository: Send + Sync {
         page: PageRequest,
     ) -> Result<Page<ListedChat>, StoreError>;
 
-    /// How `viewer` stands to the room.
-    async fn standing(&self, viewer: ParticipantId, chat: ChatId) -> Result<Standing, StoreError>;
+    /// How `viewer` stands to the room, and how far it is written, at one moment.
+    async fn entrance(&self, viewer: ParticipantId, chat: ChatId) -> Result<Entrance, StoreError>;
 
     /// The state of somebody's membership; `None` if they are no participant.
     async fn membership(

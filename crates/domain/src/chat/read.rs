@@ -4,7 +4,7 @@ use super::listing::{ChatListing, FoundChat, ListedChat};
 use super::participant::{Participant, ParticipantStatus, Roster};
 use super::room::Chat;
 use super::service::ChatService;
-use super::standing::{Membership, Standing};
+use super::standing::{Entrance, Membership};
 use crate::caller::{Caller, UserCaller};
 use crate::id::ChatId;
 use crate::page::{Page, PageRequest};
@@ -62,9 +62,10 @@ impl ChatService {
 
     /// Lets the caller listen to a room: fails unless it may read it, and makes an agent's
     /// membership active, since it has shown itself. Tells how the caller stands to the room.
-    pub async fn enter(&self, caller: Caller, chat: ChatId) -> Result<Standing, ReadChatError> {
+    pub async fn enter(&self, caller: Caller, chat: ChatId) -> Result<Entrance, ReadChatError> {
         let viewer = caller.participant();
-        let standing = self.chats.standing(viewer, chat).await?;
+        let entrance = self.chats.entrance(viewer, chat).await?;
+        let standing = &entrance.standing;
         if !standing.may_read() {
             return Err(ReadChatError::ChatNotFound);
         }
@@ -73,7 +74,7 @@ impl ChatService {
             // A store that cannot write now still lets listen; the next visit tries again.
             let _ = self.chats.activate(agent, chat).await;
         }
-        Ok(standing)
+        Ok(entrance)
     }
 
     /// Whether any socket of a participant is open; an agent that runs here needs none.

@@ -26,6 +26,16 @@ pub struct Standing {
     pub agents: Vec<(AgentId, Role)>,
 }
 
+/// What is looked up of a room when somebody begins to listen to it.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Entrance {
+    /// How they stand to it.
+    pub standing: Standing,
+    /// The place of its newest message, 0 where there is none: what is behind it is told to whoever
+    /// listens, what is not was there before.
+    pub last_sequence: i64,
+}
+
 impl Standing {
     /// Whether the room can be seen at all.
     pub fn may_read(&self) -> bool {

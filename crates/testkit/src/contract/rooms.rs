@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use domain::chat::{
-    ChatKind, ChatListing, ChatParts, ChatSort, ChatStatus, ChatTitle, CreateChat, ListedChat, Membership,
-    ParticipantStatus, RenameChat, RenameRefused, Role, SHOWN_PARTICIPANTS, Standing, WorkStatus,
+    ChatKind, ChatListing, ChatParts, ChatSort, ChatStatus, ChatTitle, CreateChat, Entrance, ListedChat,
+    Membership, ParticipantStatus, RenameChat, RenameRefused, Role, SHOWN_PARTICIPANTS, Standing, WorkStatus,
 };
 use domain::delivery::{DeliveryStep, FailureText};
 use domain::id::{ChatId, ParticipantId};
@@ -215,12 +215,18 @@ pub async fn owners_observe_the_rooms_of_their_agents(world: World) {
     let ben = world.user("ben").await;
     let chats = &world.stores.chats;
     let (viewer, stranger) = (ParticipantId::User(ann.id), ParticipantId::User(ben.id));
-    let standing = chats.standing(viewer, agents).await.unwrap();
+    let entrance = chats.entrance(viewer, agents).await.unwrap();
     assert_eq!(
-        standing,
+        entrance.standing,
         Standing { own: None, agents: vec![(bot.id, Role::Owner), (scout.id, Role::Member)] }
     );
-    assert_eq!(chats.standing(stranger, agents).await.unwrap(), Standing::default());
+    let newest = |place| Entrance { last_sequence: place, ..entrance.clone() };
+    for place in [1, 2] {
+        world.send(bot.caller, agents, "one more", &[ParticipantId::Agent(scout.id)]).await;
+        let after = chats.entrance(viewer, agents).await.unwrap();
+        assert_eq!(after, newest(entrance.last_sequence + place));
+    }
+    assert_eq!(chats.entrance(stranger, agents).await.unwrap(), Entrance::default());
     assert_eq!(chats.membership(viewer, agents).await.unwrap(), None, "observing is no membership");
     let roster = chats.roster(viewer, agents).await.unwrap().unwrap();
     assert_eq!(roster.participants.len(), 2);
@@ -236,7 +242,7 @@ pub async fn owners_observe_the_rooms_of_their_agents(world: World) {
     world.chats.remove_participant(scout.caller, agents, scout.id.uuid()).await.unwrap();
     assert!(chats.find(viewer, agents).await.unwrap().is_some(), "Bot is still in the room");
     world.chats.delete(ann.caller, agents).await.unwrap();
-    assert_eq!(chats.standing(viewer, agents).await.unwrap(), Standing::default());
+    assert_eq!(chats.entrance(viewer, agents).await.unwrap(), Entrance::default());
 }
 
 /// Title and time of change; never what the room last said, and not for good only until the next

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use async_trait::async_trait;
 use domain::chat::{
     AddParticipant, AddRefused, AddedParticipant, Chat, ChatListing, ChatRepository, ChatService,
-    CreateRefused, DeleteChat, DeleteRefused, DeletedChat, FoundChat, ListedChat, NewChat, ParticipantStatus,
-    RemoveParticipant, RemoveRefused, RemovedParticipant, RenameChat, RenameRefused, RenamedChat, Roster,
-    Standing,
+    CreateRefused, DeleteChat, DeleteRefused, DeletedChat, Entrance, FoundChat, ListedChat, NewChat,
+    ParticipantStatus, RemoveParticipant, RemoveRefused, RemovedParticipant, RenameChat, RenameRefused,
+    RenamedChat, Roster,
 };
 use domain::id::{AgentId, ChatId, ParticipantId, UserId};
 use domain::page::{Page, PageRequest};
@@ -66,14 +66,14 @@ impl ChatRepository for Gate {
         self.store.membership(who, chat).await
     }
 
-    async fn standing(&self, viewer: ParticipantId, chat: ChatId) -> Result<Standing, StoreError> {
-        let standing = self.store.standing(viewer, chat).await;
+    async fn entrance(&self, viewer: ParticipantId, chat: ChatId) -> Result<Entrance, StoreError> {
+        let entrance = self.store.entrance(viewer, chat).await;
         self.looked_up.add_permits(1);
         self.passes.acquire().await.unwrap().forget();
         if self.broken.load(Ordering::SeqCst) {
             Err(StoreError::Unavailable("broken down".into()))
         } else {
-            standing
+            entrance
         }
     }
 
