@@ -16,7 +16,9 @@ use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::account::{AccountRepository, AgentListing, KeyDigest};
 use domain::chat::{ChatListing, CreateChat, Role};
-use domain::delivery::{AdvanceDelivery, DeliveryFilter, DeliveryRepository, DeliveryStep, Order};
+use domain::delivery::{
+    AdvanceDelivery, DeliveryFilter, DeliveryKey, DeliveryRepository, DeliveryStep, Order,
+};
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId};
 use domain::idempotency::{Fingerprint, FirstAnswerRepository, IdempotencyKey, Once};
 use domain::message::{HistoryFilter, MessageRepository};
@@ -180,6 +182,12 @@ async fn an_agents_reads_run_along_indexes() {
     }
     begin(&heard, bot.id, chat, message).await;
     heard.expect("advance", &[]);
+    let second = store.list(bot.id, chat, DeliveryFilter::Pending, Order::Ascending, after(0)).await.unwrap();
+    let taken = DeliveryKey { message: second.unwrap().rows[0].id, agent: bot.id };
+    heard.statements.lock().unwrap().clear();
+    let now = Timestamp::from_micros(NOON);
+    store.mark_delivered(vec![taken], now, Announce::nothing()).await.unwrap();
+    heard.expect("mark delivered", &["PRIMARY KEY", "sqlite_autoindex_messages_1"]);
 }
 
 #[tokio::test]

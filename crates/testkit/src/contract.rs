@@ -74,6 +74,7 @@ macro_rules! contract_tests {
             attempts_are_numbered_without_gaps_under_many_workers, states_choose_what_is_listed,
             work_on_what_is_not_addressed_is_never_offered, only_the_newest_attempts_are_shown,
             readers_see_the_records_that_are_theirs, steps_are_refused_where_there_is_nothing_to_close,
+            what_a_socket_took_is_delivered_if_it_is_new, marks_are_told_once_a_message_and_may_name_nothing,
         }
         $crate::contract_tests! { @area $make, answers:
             one_key_makes_one_message_under_many_senders, one_key_makes_one_event,

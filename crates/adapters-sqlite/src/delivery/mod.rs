@@ -1,17 +1,20 @@
 //! The store of deliveries and attempts.
 
 mod advance;
+mod mark_delivered;
 mod read;
 
 use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
 use domain::delivery::{
-    AdvanceDelivery, AdvanceRefused, Advanced, DeliveryFilter, DeliveryRepository, NextMessage, Order,
+    AdvanceDelivery, AdvanceRefused, Advanced, DeliveryFilter, DeliveryKey, DeliveryRepository, NextMessage,
+    Order,
 };
 use domain::id::{AgentId, ChatId};
 use domain::message::Message;
 use domain::page::{Page, PageRequest};
 use domain::store::{Announce, StoreError};
+use domain::time::Timestamp;
 
 use crate::SqliteStore;
 
@@ -39,5 +42,20 @@ impl DeliveryRepository for SqliteStore {
     ) -> Result<Result<Advanced, AdvanceRefused>, StoreError> {
         let work = move |connection: &mut SqliteConnection| advance::advance_on(connection, &command);
         self.change(work, |advanced| announce.tell(advanced)).await
+    }
+
+    async fn mark_delivered(
+        &self,
+        taken: Vec<DeliveryKey>,
+        now: Timestamp,
+        announce: Announce<Vec<Message>>,
+    ) -> Result<(), StoreError> {
+        let work = move |connection: &mut SqliteConnection| {
+            let changed = mark_delivered::mark_delivered_on(connection, taken, now)?;
+            Ok(if changed.is_empty() { Err(()) } else { Ok(changed) })
+        };
+        // Nothing to change is nothing to commit.
+        let _ = self.change(work, |changed| announce.tell(changed)).await?;
+        Ok(())
     }
 }

@@ -2,12 +2,14 @@
 //!
 //! A delivery is made for every agent that a text mentions, together with the message. The agent
 //! opens an *attempt* and closes it as done or failed; what failed, and what a crashed agent left
-//! open, is offered again. The rules stand in [`state`].
+//! open, is offered again. The rules stand in [`state`]. Before that it is *delivered* once a socket
+//! of the agent took it.
 //!
 //! Invariant: only the newest attempt can be open. An agent that crashed never comes back to
 //! close its own, so opening another must always be allowed.
 
 mod advance;
+mod mark_delivered;
 mod port;
 mod read;
 mod service;
@@ -16,7 +18,8 @@ pub mod state;
 pub use crate::page::Order;
 pub use advance::{AdvanceError, StepResult};
 pub use port::{
-    AdvanceDelivery, AdvanceRefused, Advanced, DeliveryFilter, DeliveryRepository, DeliveryStep, NextMessage,
+    AdvanceDelivery, AdvanceRefused, Advanced, DeliveryFilter, DeliveryKey, DeliveryRepository, DeliveryStep,
+    NextMessage,
 };
 pub use read::ReadDeliveriesError;
 pub use service::DeliveryService;

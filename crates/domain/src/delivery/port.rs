@@ -81,6 +81,15 @@ pub enum AdvanceRefused {
     NoActiveAttempt,
 }
 
+/// Names one delivery.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct DeliveryKey {
+    /// What.
+    pub message: MessageId,
+    /// To whom.
+    pub agent: AgentId,
+}
+
 /// Deliveries and their attempts.
 ///
 /// Lists and `next` hold texts of others that mention the agent, by the room's sequence; the
@@ -109,4 +118,17 @@ pub trait DeliveryRepository: Send + Sync {
         command: AdvanceDelivery,
         announce: Announce<Advanced>,
     ) -> Result<Result<Advanced, AdvanceRefused>, StoreError>;
+
+    /// Makes *delivered*, at `now`, those of `taken` that are still new ([`Delivery::delivered`]).
+    /// All others stay as they are, and what there is no record of is passed over. Nothing else
+    /// changes, the agent's membership included.
+    ///
+    /// Announced are the messages that changed, each once with all its deliveries; nothing when
+    /// there are none.
+    async fn mark_delivered(
+        &self,
+        taken: Vec<DeliveryKey>,
+        now: Timestamp,
+        announce: Announce<Vec<Message>>,
+    ) -> Result<(), StoreError>;
 }

@@ -1,14 +1,15 @@
 //! Deliveries and attempts.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use domain::chat::Role;
 use domain::delivery::{
-    AdvanceDelivery, AdvanceRefused, DeliveryFilter, DeliveryStatus, DeliveryStep, FailureText, Order,
-    SHOWN_ATTEMPTS,
+    AdvanceDelivery, AdvanceRefused, DeliveryFilter, DeliveryKey, DeliveryStatus, DeliveryStep, FailureText,
+    Order, SHOWN_ATTEMPTS,
 };
 use domain::id::{ChatId, MessageId, ParticipantId};
-use domain::message::HistoryFilter;
+use domain::message::{HistoryFilter, Message};
 use domain::page::{PageRequest, Slice};
 use domain::ports::Clock;
 use domain::store::Announce;
@@ -162,4 +163,92 @@ pub async fn steps_are_refused_where_there_is_nothing_to_close(world: World) {
     let reopened = world.deliveries.next(bot.caller, chat).await.unwrap().unwrap();
     assert_eq!(reopened.deliveries[0].current_attempt(), 2, "a processed message may be opened again");
     assert_eq!(reopened.deliveries[0].processed_at, None);
+}
+
+/// What is told when these are marked: the messages, in their order.
+async fn marked(world: &World, taken: &[DeliveryKey]) -> Vec<Message> {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let listening = told.clone();
+    let announce =
+        Announce::new(move |changed: &Vec<Message>| listening.lock().unwrap().extend(changed.clone()));
+    world.stores.deliveries.mark_delivered(taken.to_vec(), world.clock.now(), announce).await.unwrap();
+    std::mem::take(&mut *told.lock().unwrap())
+}
+
+/// Only what is new becomes delivered, as the state machine says, and only once.
+pub async fn what_a_socket_took_is_delivered_if_it_is_new(world: World) {
+    let (ann, bot, chat) = ann_and_bot(&world).await;
+    let steps: [&[DeliveryStep]; 4] = [
+        &[],
+        &[DeliveryStep::Begin],
+        &[DeliveryStep::Begin, DeliveryStep::Succeed],
+        &[DeliveryStep::Begin, failed()],
+    ];
+    let mut taken = Vec::new();
+    for steps in steps {
+        let message = world.send(ann.caller, chat, "work", &[ParticipantId::Agent(bot.id)]).await.id;
+        take(&world, &bot, chat, message, steps).await;
+        taken.push(DeliveryKey { message, agent: bot.id });
+    }
+    let records = async || {
+        let page = world.deliveries.list(bot.caller, chat, DeliveryFilter::All, Order::Ascending, first(10));
+        let rows = page.await.unwrap().rows.into_iter();
+        rows.map(|message| message.deliveries[0].clone()).collect::<Vec<_>>()
+    };
+    let before = records().await;
+    assert_eq!(before[0].status, DeliveryStatus::New);
+    world.clock.advance(Duration::from_secs(3));
+    let expected = before.into_iter().map(|record| record.delivered(world.clock.now())).collect::<Vec<_>>();
+    assert_eq!(expected[0].status, DeliveryStatus::Delivered);
+
+    let told = marked(&world, &taken).await;
+    assert_eq!(
+        told.iter().map(|message| (message.id, &message.deliveries)).collect::<Vec<_>>(),
+        [(taken[0].message, &expected[..1].to_vec())]
+    );
+    assert_eq!(records().await, expected);
+    world.clock.advance(Duration::from_secs(3));
+    assert_eq!(marked(&world, &taken).await, [], "said again, nothing changes");
+    assert_eq!(records().await, expected);
+    // It is delivered and still offered, and it can be worked on.
+    let next = world.deliveries.next(bot.caller, chat).await.unwrap().unwrap();
+    assert_eq!(next.id, taken[0].message);
+    take(&world, &bot, chat, next.id, &[DeliveryStep::Begin, DeliveryStep::Succeed]).await;
+    let done = &records().await[0];
+    assert_eq!((done.status, done.delivered_at), (DeliveryStatus::Processed, expected[0].delivered_at));
+}
+
+/// A message with several deliveries is told once; what there is not is passed over, also of
+/// agents that were never addressed, that are gone, or twice in the same breath.
+pub async fn marks_are_told_once_a_message_and_may_name_nothing(world: World) {
+    let (ann, bot, chat) = ann_and_bot(&world).await;
+    let (other, gone) = (world.agent(&ann, "Other").await, world.agent(&ann, "Gone").await);
+    for agent in [&other, &gone] {
+        world.add(ann.caller, chat, agent.id.uuid(), Role::Member).await;
+    }
+    let to = |agents: &[&TestAgent]| agents.iter().map(|a| ParticipantId::Agent(a.id)).collect::<Vec<_>>();
+    let key = |message, agent: &TestAgent| DeliveryKey { message, agent: agent.id };
+    let first = world.send(ann.caller, chat, "for all", &to(&[&bot, &other, &gone])).await.id;
+    let second = world.send(ann.caller, chat, "for one", &to(&[&bot])).await.id;
+    world.accounts.delete_agent(ann.caller, gone.id, true).await.unwrap();
+    while world.accounts.erase_some().await.unwrap() {}
+    let nothing = MessageId::new(uuid::Uuid::from_u128(7));
+    let taken = [
+        key(second, &bot),
+        key(first, &other),
+        key(nothing, &bot),
+        key(first, &bot),
+        key(first, &bot),
+        key(second, &other),
+        key(first, &gone),
+    ];
+    let told = marked(&world, &taken).await;
+    assert_eq!(told.iter().map(|message| message.id).collect::<Vec<_>>(), [first, second]);
+    let states = told[0].deliveries.iter().map(|record| (record.agent, record.status)).collect::<Vec<_>>();
+    assert_eq!(states, [(bot.id, DeliveryStatus::Delivered), (other.id, DeliveryStatus::Delivered)]);
+    assert_eq!(told[1].deliveries.len(), 1, "no record is made for who was not addressed");
+    let never = Announce::new(|_: &Vec<Message>| panic!("nothing was announced"));
+    let none = vec![key(nothing, &bot), key(second, &other)];
+    world.stores.deliveries.mark_delivered(none, world.clock.now(), never).await.unwrap();
+    world.stores.deliveries.mark_delivered(Vec::new(), world.clock.now(), Announce::nothing()).await.unwrap();
 }
