@@ -13,6 +13,10 @@ test *arguments:
 run *arguments:
     cargo run --release -- {{arguments}}
 
+# Generated input for what reads a client's bytes, this many cases of each kind.
+fuzz cases="1000000":
+    PROPTEST_CASES={{cases}} cargo test --release -p ws-gateway --lib fuzz
+
 # Start-up time and memory of the built server.
 measure:
     scripts/measure

@@ -26,14 +26,14 @@ const LENGTH_BITS: u8 = 0x7f;
 
 /// Why a client is not listened to any longer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Fault {
+pub(crate) enum Fault {
     TooLarge,
     ReservedBits,
 }
 
 /// A stream of frames, and how far it has come.
 #[derive(Debug)]
-struct Heads {
+pub(crate) struct Heads {
     limit: u64,
     head: [u8; MAX_HEAD_BYTES],
     /// How much of the head has come.
@@ -43,12 +43,12 @@ struct Heads {
 }
 
 impl Heads {
-    fn new(limit: usize) -> Self {
+    pub(crate) fn new(limit: usize) -> Self {
         Self { limit: limit as u64, head: [0; MAX_HEAD_BYTES], known: 0, left: 0 }
     }
 
     /// Goes on by `bytes`; fails at the first head that is not allowed.
-    fn check(&mut self, mut bytes: &[u8]) -> Result<(), Fault> {
+    pub(crate) fn check(&mut self, mut bytes: &[u8]) -> Result<(), Fault> {
         loop {
             let skipped = usize::try_from(self.left).map_or(bytes.len(), |left| left.min(bytes.len()));
             self.left -= skipped as u64;

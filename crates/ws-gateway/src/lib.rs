@@ -15,6 +15,8 @@
 
 mod connect;
 pub mod frame;
+#[cfg(test)]
+mod fuzz;
 mod hub;
 mod inbound;
 mod inbox;
