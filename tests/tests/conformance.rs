@@ -13,7 +13,7 @@ fn files(directory: &Path, ending: &str, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-        if path.is_dir() && !name.starts_with('.') && name != "target" {
+        if path.is_dir() && !name.starts_with('.') && name != "target" && name != "node_modules" {
             files(&path, ending, found);
         } else if name.ends_with(ending) {
             found.push(path);

@@ -2,6 +2,7 @@
 //! (`websocket` 1).
 
 use actix_web::body::BodyStream;
+use actix_web::http::header::{HeaderValue, SEC_WEBSOCKET_PROTOCOL};
 use actix_web::web::{Data, Payload, Query};
 use actix_web::{Error, FromRequest, HttpRequest, HttpResponse};
 use domain::account::{AuthenticateError, Authenticated};
@@ -18,6 +19,7 @@ use crate::hub::{ClaimRefused, OnConflict};
 use crate::inbound::guard;
 use crate::machine::Connection;
 use crate::outbox::Outbox;
+use crate::subprotocol::{Offered, PHOENIX};
 use crate::task::Socket;
 
 /// The most bytes of an inbound message; clients send far smaller ones.
@@ -33,9 +35,13 @@ pub(crate) async fn connect(
 ) -> Result<HttpResponse, Error> {
     let mut guarded = guard(body.into_inner(), MAX_INBOUND_BYTES);
     let body = Payload::from_request(&request, &mut guarded).await?;
-    let (response, _, inbound) = actix_ws::handle(&request, body)?;
+    let (mut response, _, inbound) = actix_ws::handle(&request, body)?;
+    let offered = Offered::read(request.headers());
+    if offered.phoenix {
+        response.headers_mut().insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(PHOENIX));
+    }
     let parameters = Parameters::read(&request)?;
-    let presented = Presented::read(&request, &parameters)?;
+    let presented = Presented::read(&request, &offered, &parameters)?;
     let (caller, standing) = admit(&context, &request, presented).await?;
     let told = |error: ApiError| match standing {
         Some(standing) => limit::told(error, standing),
@@ -107,8 +113,12 @@ struct Presented<'a> {
 }
 
 impl<'a> Presented<'a> {
-    /// A header wins over the query, a token over a key.
-    fn read(request: &'a HttpRequest, parameters: &'a Parameters) -> Result<Self, ApiError> {
+    /// A header wins over a sub-protocol, that over the query; a token wins over a key.
+    fn read(
+        request: &'a HttpRequest,
+        offered: &'a Offered,
+        parameters: &'a Parameters,
+    ) -> Result<Self, ApiError> {
         let header = |name: &str| {
             let text = request.headers().get(name).and_then(|value| value.to_str().ok());
             text.filter(|text| !text.is_empty())
@@ -116,6 +126,7 @@ impl<'a> Presented<'a> {
         let credential = header("x-auth-token")
             .map(token_or_key)
             .or_else(|| header("x-api-key").map(Credential::Key))
+            .or_else(|| offered.token.as_deref().map(token_or_key))
             .or_else(|| parameters.token.as_deref().map(token_or_key))
             .or_else(|| parameters.api_key.as_deref().map(Credential::Key))
             .ok_or_else(forbidden)?;

@@ -23,6 +23,7 @@ mod inbox;
 pub mod machine;
 mod outbox;
 mod payload;
+mod subprotocol;
 mod task;
 pub mod topic;
 
