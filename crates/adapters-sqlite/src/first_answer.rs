@@ -6,7 +6,7 @@ use diesel::sql_types::BigInt;
 use diesel::sqlite::SqliteConnection;
 use domain::id::MessageId;
 use domain::idempotency::{Claim, Fingerprint, FirstAnswer, FirstAnswerRepository, Verdict};
-use domain::message::Earlier;
+use domain::message::{DeletedText, Earlier, Message};
 use domain::store::StoreError;
 use domain::time::Timestamp;
 use uuid::Uuid;
@@ -77,8 +77,7 @@ pub(crate) fn remember_on(
     Ok(())
 }
 
-/// What is remembered of requests for a message under the claim's key. A message that was erased
-/// since was never there.
+/// What is remembered of requests for a message under the claim's key.
 pub(crate) fn earlier_on(
     connection: &mut SqliteConnection,
     claim: &Claim,
@@ -90,8 +89,29 @@ pub(crate) fn earlier_on(
         Verdict::Repeated(first) => first,
     };
     let chat = claim.place.ok_or_else(|| Fault::Row("a first answer without a room".to_owned()))?;
-    let message = load::message_on(connection, chat, MessageId::new(first.record))?;
-    Ok(message.map_or(Earlier::Nothing, |message| Earlier::Message(Box::new(message))))
+    let id = MessageId::new(first.record);
+    if let Some(message) = load::message_on(connection, chat, id)? {
+        return Ok(Earlier::Message(Box::new(message)));
+    }
+    let mentions = first_answers::table
+        .find((
+            row::bytes(claim.sender.uuid()),
+            claim.operation.as_str(),
+            place(claim),
+            claim.once.key.as_str(),
+        ))
+        .select(first_answers::deleted_mentions)
+        .first::<Option<String>>(connection)?;
+    let mentions = mentions.as_deref().map(load::stored_mentions).transpose()?.unwrap_or_default();
+    Ok(Earlier::Deleted(DeletedText { id, mentions }))
+}
+
+/// Keeps what the answer to a request was taken from that made this message, which is deleted now.
+pub(crate) fn keep_on(connection: &mut SqliteConnection, message: &Message) -> Result<(), Fault> {
+    let made = first_answers::table.filter(first_answers::record_id.eq(row::bytes(message.id.uuid())));
+    let mentions = load::mentions_column(&message.mentions)?;
+    diesel::update(made).set(first_answers::deleted_mentions.eq(mentions)).execute(connection)?;
+    Ok(())
 }
 
 /// One statement; the index gives the oldest first.

@@ -224,6 +224,19 @@ async fn a_humans_reads_run_along_indexes() {
     heard.expect("forgetting", &["first_answers_by_age"]);
 }
 
+#[tokio::test]
+async fn a_text_is_changed_along_indexes() {
+    let mut heard = Overheard::open();
+    let (ann, bot, chat, message) = at_work(&heard).await;
+    begin(&heard, bot.id, chat, message).await;
+    heard.statements.lock().unwrap().clear();
+    let content = domain::message::MessageContent::new("changed".to_owned()).unwrap();
+    heard.world.messages.edit(ann.caller, chat, message, content).await.unwrap();
+    heard.expect("edit", &[]);
+    heard.world.messages.delete(ann.caller, chat, message).await.unwrap();
+    heard.expect("delete", &["first_answers_of_record"]);
+}
+
 /// A page costs the same number of statements, however many rows and records it holds.
 #[tokio::test]
 async fn a_page_takes_a_fixed_number_of_statements() {

@@ -68,6 +68,7 @@ diesel::table! {
         last_message_at -> Nullable<BigInt>,
         deleted_at -> Nullable<BigInt>,
         organization_id -> Nullable<Binary>,
+        deleted_messages -> BigInt,
     }
 }
 
@@ -172,6 +173,7 @@ diesel::table! {
         fingerprint -> Binary,
         record_id -> Binary,
         answered_at -> BigInt,
+        deleted_mentions -> Nullable<Text>,
     }
 }
 

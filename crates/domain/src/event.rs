@@ -7,7 +7,7 @@ use crate::account::Agent;
 use crate::activity::AgentActivity;
 use crate::chat::{Chat, ChatDetails, Participant, Role};
 use crate::contact::{ContactOf, ContactRequest};
-use crate::id::{AgentId, ChatId, ContactId, ParticipantId, UserId};
+use crate::id::{AgentId, ChatId, ContactId, MessageId, ParticipantId, UserId};
 use crate::message::Message;
 use crate::time::Timestamp;
 
@@ -22,10 +22,17 @@ pub enum DomainEvent {
         /// The agents it was addressed to; never its sender.
         recipients: Vec<AgentId>,
     },
-    /// Something about a text message changed, its delivery record for one; for users only.
+    /// A text was edited, or a delivery record of it changed; for users only.
     MessageUpdated {
         /// The message with all its delivery records.
         message: Message,
+    },
+    /// A text was deleted; for users only.
+    MessageDeleted {
+        /// The room.
+        chat_id: ChatId,
+        /// Which.
+        id: MessageId,
     },
     /// An informational record was stored; for users only.
     EventCreated {

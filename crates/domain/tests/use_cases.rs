@@ -32,6 +32,7 @@ fn name(event: &DomainEvent) -> String {
         DomainEvent::MessageUpdated { message } => {
             format!("message updated: {:?}", message.deliveries[0].status)
         }
+        DomainEvent::MessageDeleted { .. } => "message deleted".to_owned(),
         DomainEvent::EventCreated { .. } => "event created".to_owned(),
         DomainEvent::RoomAdded { to, .. } => format!("room added: {:?}", to.kind()),
         DomainEvent::RoomRemoved { from, .. } => format!("room removed: {:?}", from.kind()),
@@ -160,6 +161,24 @@ async fn the_first_text_titles_the_room_and_the_second_does_not() {
     world.send(ann.caller, chat, "Something else", &[]).await;
     assert_eq!(told(&world), ["message created for 1", "title: Plan the week", "message created for 0"]);
     assert_eq!(world.chats.find(bot.caller, chat).await.unwrap().title.as_deref(), Some("Plan the week"));
+}
+
+#[tokio::test]
+async fn humans_in_the_room_hear_of_a_changed_text() {
+    let world = World::new();
+    let (ann, bot) = ann_and_bot(&world).await;
+    let chat = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let message = world.send(ann.caller, chat, "Plan the week", &[agent(&bot)]).await.id;
+    told(&world);
+    world.clock.advance(Duration::from_secs(60));
+    let content = MessageContent::new("Plan the month".to_owned()).unwrap();
+    let edited = world.messages.edit(ann.caller, chat, message, content).await.unwrap();
+    assert_eq!((edited.created_at, edited.updated_at), (noon_plus(0), noon_plus(60)));
+    assert_eq!(told(&world), ["message updated: New"]);
+    world.messages.delete(ann.caller, chat, message).await.unwrap();
+    assert_eq!(told(&world), ["message deleted"]);
+    let title = world.chats.find(ann.caller, chat).await.unwrap().title;
+    assert_eq!(title.as_deref(), Some("Plan the week"), "neither changes the room");
 }
 
 /// An agent that crashed may simply start again: the number goes up and nothing is lost.

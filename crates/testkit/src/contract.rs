@@ -6,6 +6,7 @@
 pub mod accounts;
 pub mod agents;
 pub mod answers;
+pub mod changes;
 pub mod chats;
 pub mod contacts;
 pub mod deliveries;
@@ -81,6 +82,12 @@ macro_rules! contract_tests {
             a_key_is_remembered_for_a_day, a_refused_request_leaves_its_key_free,
             a_first_answer_outlives_a_change_of_the_room, a_key_belongs_to_sender_operation_and_room,
             one_key_makes_one_room, old_answers_are_forgotten_in_batches,
+        }
+        $crate::contract_tests! { @area $make, changes:
+            an_edit_changes_the_text_and_nothing_else, a_deleted_text_is_nowhere,
+            work_on_a_deleted_text_is_not_found, only_its_sender_changes_a_text,
+            a_deleted_text_makes_room_for_another, a_repeated_request_does_not_bring_a_text_back,
+            a_deletion_wins_over_whatever_goes_on,
         }
         $crate::contract_tests! { @area $make, effects:
             changes_move_the_rooms_times, a_room_is_titled_once, an_agent_that_shows_itself_becomes_active,

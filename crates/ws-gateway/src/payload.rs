@@ -4,7 +4,7 @@ use domain::account::Agent;
 use domain::activity::AgentActivity;
 use domain::chat::{Chat, ChatDetails, Participant, Role};
 use domain::contact::{Contact, ContactRequest};
-use domain::id::{AgentId, ChatId, ContactId, ParticipantKind};
+use domain::id::{AgentId, ChatId, ContactId, MessageId, ParticipantKind};
 use domain::message::Message;
 use domain::time::Timestamp;
 use http_wire::view::{
@@ -33,6 +33,16 @@ pub(crate) fn message_for_user(event: &'static str, message: &Message) -> Payloa
 
 pub(crate) fn message_for_agent(message: &Message, reader: AgentId) -> Payload {
     payload("message_created", &MessageView::for_agent(message, reader))
+}
+
+#[derive(Serialize)]
+struct MessageIdContent {
+    id: Shown<MessageId>,
+    chat_room_id: Shown<ChatId>,
+}
+
+pub(crate) fn message_deleted(chat: ChatId, message: MessageId) -> Payload {
+    payload("message_deleted", &MessageIdContent { id: Shown(message), chat_room_id: Shown(chat) })
 }
 
 /// The record as its owner reads it.

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Bool, Nullable, Text};
 use diesel::sqlite::SqliteConnection;
@@ -179,6 +180,10 @@ pub(super) fn standings_on(
     Ok(standings)
 }
 
+/// The place of a room's newest message: one step along the index. It is the last that was taken, unless
+/// that message was deleted.
+const NEWEST: &str = "(SELECT max(sequence) FROM messages AS newest INDEXED BY messages_order WHERE newest.chat_id = chats.id)";
+
 #[derive(QueryableByName)]
 struct WeightRow {
     #[diesel(sql_type = Binary)]
@@ -199,7 +204,7 @@ pub(super) fn newest_weights_on(
          + coalesce((SELECT sum({RECORD_BYTES} + min(current_attempt, {SHOWN_ATTEMPTS}) * {ATTEMPT_BYTES}) \
                      FROM deliveries WHERE deliveries.message_id = messages.id), 0) AS number \
          FROM chats CROSS JOIN messages \
-         ON messages.chat_id = chats.id AND messages.sequence = chats.last_sequence \
+         ON messages.chat_id = chats.id AND messages.sequence = {NEWEST} \
          WHERE chats.id IN ({})",
         in_list(rooms)
     ));
@@ -214,10 +219,11 @@ pub(super) fn newest_on(
     rooms: &[ChatId],
 ) -> Result<HashMap<ChatId, Message>, Fault> {
     let rows = chats::table
-        .inner_join(
-            messages::table
-                .on(messages::chat_id.eq(chats::id).and(messages::sequence.eq(chats::last_sequence))),
-        )
+        .inner_join(messages::table.on(messages::chat_id.eq(chats::id).and(messages::sequence.eq(sql::<
+            BigInt,
+        >(
+            NEWEST
+        )))))
         .filter(chats::id.eq_any(rooms.iter().map(|chat| row::bytes(chat.uuid()))))
         .select(MessageRow::as_select())
         .load(connection)?;

@@ -25,6 +25,7 @@ pub(super) fn append_on(
         match first_answer::earlier_on(connection, claim, new.now)? {
             Earlier::Nothing => first_answer::remember_on(connection, claim, new.id.uuid(), new.now)?,
             Earlier::Message(first) => return Ok(Err(AppendRefused::Repeated(first))),
+            Earlier::Deleted(first) => return Ok(Err(AppendRefused::RepeatedDeleted(first))),
             Earlier::AnotherRequest => return Ok(Err(AppendRefused::KeyReused)),
         }
     }

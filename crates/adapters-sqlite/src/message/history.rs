@@ -60,12 +60,12 @@ fn floor_on(connection: &mut SqliteConnection, chat: ChatId, since: Timestamp) -
     Ok(first_after.map_or(i64::MAX, |place| place - 1))
 }
 
-/// The room's sequence has no gaps, so only chosen kinds have to be counted.
+/// The room knows how many messages it has, so only a part of them has to be counted.
 fn total_on(connection: &mut SqliteConnection, chat: ChatId, kinds: Kinds, floor: i64) -> Result<u64, Fault> {
-    if kinds != Kinds::ALL {
+    if kinds != Kinds::ALL || floor > 0 {
         return count_on(connection, chat, kinds, Between(floor, i64::MAX));
     }
-    let last =
-        chats::table.find(row::bytes(chat.uuid())).select(chats::last_sequence).first::<i64>(connection)?;
-    Ok(last.saturating_sub(floor).max(0).cast_unsigned())
+    let room = chats::table.find(row::bytes(chat.uuid()));
+    let number = room.select(chats::last_sequence - chats::deleted_messages).first::<i64>(connection)?;
+    Ok(number.cast_unsigned())
 }

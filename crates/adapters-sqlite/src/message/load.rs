@@ -347,7 +347,7 @@ pub(crate) fn mentions_column(mentions: &[Mention]) -> Result<String, Fault> {
     row::to_json(&stored.collect::<Vec<_>>())
 }
 
-fn stored_mentions(column: &str) -> Result<Vec<Mention>, Fault> {
+pub(crate) fn stored_mentions(column: &str) -> Result<Vec<Mention>, Fault> {
     let stored = row::json::<Vec<StoredMention>>(column)?.into_iter().map(|stored| {
         Ok(Mention {
             id: row::word(&stored.of, ParticipantKind::parse)?.with_uuid(row::word(&stored.id, parse_uuid)?),

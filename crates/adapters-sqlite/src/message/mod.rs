@@ -1,6 +1,7 @@
 //! The store of messages.
 
 mod append;
+mod change;
 mod context;
 mod history;
 pub(crate) mod load;
@@ -12,8 +13,8 @@ use diesel::sqlite::SqliteConnection;
 use domain::id::{AgentId, ChatId, ParticipantId};
 use domain::idempotency::Claim;
 use domain::message::{
-    Anchor, AppendRefused, Appended, Earlier, HistoryFilter, Kinds, Message, MessageRepository, NewMessage,
-    Surroundings, SurroundingsRefused,
+    Anchor, AppendRefused, Appended, ChangeRefused, DeleteMessage, Earlier, EditMessage, HistoryFilter,
+    Kinds, Message, MessageRepository, NewMessage, Surroundings, SurroundingsRefused,
 };
 use domain::page::{Page, PageRequest};
 use domain::store::{Announce, StoreError};
@@ -30,6 +31,24 @@ impl MessageRepository for SqliteStore {
     ) -> Result<Result<Appended, AppendRefused>, StoreError> {
         let work = move |connection: &mut SqliteConnection| append::append_on(connection, new);
         self.change(work, |appended| announce.tell(appended)).await
+    }
+
+    async fn edit(
+        &self,
+        command: EditMessage,
+        announce: Announce<Message>,
+    ) -> Result<Result<Message, ChangeRefused>, StoreError> {
+        let work = move |connection: &mut SqliteConnection| change::edit_on(connection, &command);
+        self.change(work, |edited| announce.tell(edited)).await
+    }
+
+    async fn delete(
+        &self,
+        command: DeleteMessage,
+        announce: Announce<Message>,
+    ) -> Result<Result<Message, ChangeRefused>, StoreError> {
+        let work = move |connection: &mut SqliteConnection| change::delete_on(connection, &command);
+        self.change(work, |deleted| announce.tell(deleted)).await
     }
 
     async fn find_earlier(&self, claim: Claim, now: Timestamp) -> Result<Earlier, StoreError> {

@@ -53,8 +53,7 @@ pub(crate) fn participants_on(
     of_chat_on(connection, chat, Resource::Participants)
 }
 
-/// Whether the room may have one more text or event. Its sequence has no gaps, so that is their
-/// number.
+/// Whether the room may have one more text or event. It knows how many it has.
 pub(crate) fn messages_on(
     connection: &mut SqliteConnection,
     chat: ChatId,
@@ -92,21 +91,20 @@ fn of_chat_on(
         .inner_join(organizations::table.on(chats::organization_id.eq(organizations::id.nullable())))
         .inner_join(plans::table.on(plans::name.eq(organizations::plan)))
         .filter(chats::id.eq(&id));
+    let number = chats::last_sequence - chats::deleted_messages;
     let found = match resource {
-        Resource::Participants => {
-            of.select((plans::name, plans::participants, chats::last_sequence)).first(connection)
-        }
-        _ => of.select((plans::name, plans::messages, chats::last_sequence)).first(connection),
+        Resource::Participants => of.select((plans::name, plans::participants, number)).first(connection),
+        _ => of.select((plans::name, plans::messages, number)).first(connection),
     };
     let found = found.optional()?;
-    let Some((plan, Some(limit), sequence)) = found else { return Ok(Ok(())) };
-    let (plan, limit, sequence): (String, i64, i64) = (plan, limit, sequence);
+    let Some((plan, Some(limit), messages)) = found else { return Ok(Ok(())) };
+    let (plan, limit, messages): (String, i64, i64) = (plan, limit, messages);
     let current = match resource {
         Resource::Participants => {
             let counted = diesel::sql_query(COUNT_PARTICIPANTS).bind::<Binary, _>(&id);
             counted.get_result::<Counted>(connection)?.number
         }
-        _ => sequence,
+        _ => messages,
     };
     Ok(check(resource, Some(limit_of(limit)), current.cast_unsigned(), &plan, Some(chat)))
 }

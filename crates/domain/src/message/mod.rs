@@ -4,12 +4,17 @@
 //! thought, error, task, attention) is a record for humans and creates none. A *mention* names
 //! the one who is to answer; a *reference* names somebody without waking them.
 //!
-//! Rules: [`mention`] finds out who is meant, [`content`] checks and rewrites texts.
+//! Rules: [`mention`] finds out who is meant, [`content`] checks and rewrites texts, [`change`] says who
+//! may edit and delete them.
 //!
 //! Invariants: a message that was accepted is stored with all its deliveries or not at all; the
-//! room's gap-free sequence orders everything; refused input leaves no trace.
+//! room's sequence orders everything, and the place of a deleted message stays empty; refused input leaves
+//! no trace.
 
+pub mod change;
 pub mod content;
+mod delete;
+mod edit;
 pub mod filter;
 mod history;
 pub mod mention;
@@ -19,13 +24,15 @@ mod post_event;
 mod send;
 mod service;
 
+pub use change::{ChangeMessageError, ChangeRefused};
 pub use content::{EventContent, EventMetadata, MessageContent};
 pub use filter::{Anchor, HistoryFilter, Kinds};
 pub use history::{ReadMessagesError, ReadSurroundingsError};
 pub use mention::{Mention, MentionError, MentionKind, RequestedMention};
 pub use model::{Message, MessageKind, Recipient, SentMessage};
 pub use port::{
-    AppendRefused, Appended, Earlier, MessageRepository, NewMessage, Surroundings, SurroundingsRefused,
+    AppendRefused, Appended, DeleteMessage, DeletedText, Earlier, EditMessage, MessageRepository, NewMessage,
+    Surroundings, SurroundingsRefused,
 };
 pub use post_event::{PostEvent, PostEventError};
 pub use send::{SendMessage, SendMessageError};

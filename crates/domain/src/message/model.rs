@@ -69,7 +69,7 @@ pub struct Message {
     pub id: MessageId,
     /// The room.
     pub chat_id: ChatId,
-    /// Its place in the room: 1 for the first, no gaps.
+    /// Its place in the room: 1 for the first, then one by one. That of a deleted message stays empty.
     pub sequence: i64,
     /// Text, or which kind of event.
     pub kind: MessageKind,

@@ -2,11 +2,13 @@
 
 use async_trait::async_trait;
 
+use super::change::ChangeRefused;
+use super::content::MessageContent;
 use super::filter::{Anchor, HistoryFilter, Kinds};
 use super::mention::Mention;
 use super::model::{Message, MessageKind};
 use crate::chat::ChatTitle;
-use crate::id::{AgentId, ChatId, MessageId, ParticipantId};
+use crate::id::{AgentId, ChatId, MessageId, ParticipantId, UserId};
 use crate::idempotency::Claim;
 use crate::page::{Page, PageRequest};
 use crate::plan::LimitReached;
@@ -64,6 +66,8 @@ pub enum AppendRefused {
     },
     /// The request repeats the one that made this message.
     Repeated(Box<Message>),
+    /// The request repeats one whose text was deleted since.
+    RepeatedDeleted(DeletedText),
     /// The request's key was given to one that says something else.
     KeyReused,
 }
@@ -75,8 +79,47 @@ pub enum Earlier {
     Nothing,
     /// The same request made this message.
     Message(Box<Message>),
+    /// The same request made a text that was deleted since.
+    Deleted(DeletedText),
     /// It was one that says something else.
     AnotherRequest,
+}
+
+/// What is left of a deleted text: what the answer to the request that made it was taken from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DeletedText {
+    /// Its id, which no other message gets.
+    pub id: MessageId,
+    /// Whom it named.
+    pub mentions: Vec<Mention>,
+}
+
+/// A text to be edited.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct EditMessage {
+    /// The room.
+    pub chat: ChatId,
+    /// Which text.
+    pub message: MessageId,
+    /// Who edits it.
+    pub by: UserId,
+    /// What it is to say.
+    pub content: MessageContent,
+    /// When.
+    pub now: Timestamp,
+}
+
+/// A text to be deleted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DeleteMessage {
+    /// The room.
+    pub chat: ChatId,
+    /// Which text.
+    pub message: MessageId,
+    /// Who deletes it.
+    pub by: UserId,
+    /// When.
+    pub now: Timestamp,
 }
 
 /// What a reader who named an anchor gets.
@@ -122,6 +165,23 @@ pub trait MessageRepository: Send + Sync {
         new: NewMessage,
         announce: Announce<Appended>,
     ) -> Result<Result<Appended, AppendRefused>, StoreError>;
+
+    /// Stores a text as [`Message::edited`] makes it, if `by` is in the room and
+    /// [`Message::decide_change`] allows it; nothing else changes, the room's times neither.
+    async fn edit(
+        &self,
+        command: EditMessage,
+        announce: Announce<Message>,
+    ) -> Result<Result<Message, ChangeRefused>, StoreError>;
+
+    /// Takes a text away with its deliveries and their attempts, under the same conditions, and gives
+    /// it as it was. No read finds it afterwards, and no plan counts it; its place in the room stays
+    /// empty, and the room's times stay. What its sender was answered stays known, see [`DeletedText`].
+    async fn delete(
+        &self,
+        command: DeleteMessage,
+        announce: Announce<Message>,
+    ) -> Result<Result<Message, ChangeRefused>, StoreError>;
 
     /// What is remembered at `now` of requests under the claim's key.
     async fn find_earlier(&self, claim: Claim, now: Timestamp) -> Result<Earlier, StoreError>;

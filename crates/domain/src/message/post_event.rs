@@ -84,7 +84,8 @@ impl MessageService {
         match self.earlier(claim).await? {
             Earlier::Message(first) => Ok(*first),
             Earlier::AnotherRequest => Err(PostEventError::KeyReused),
-            Earlier::Nothing => Err(PostEventError::ChatNotFound),
+            // What is deleted are texts, so there is no such event.
+            Earlier::Nothing | Earlier::Deleted(_) => Err(PostEventError::ChatNotFound),
         }
     }
 
@@ -120,10 +121,12 @@ impl MessageService {
             Err(AppendRefused::Repeated(first)) => Ok(*first),
             Err(AppendRefused::Limit(reached)) => Err(reached.into()),
             Err(AppendRefused::KeyReused) => Err(PostEventError::KeyReused),
-            // Nobody is mentioned, so only the sender can be missing.
-            Err(AppendRefused::NotParticipant | AppendRefused::MentionLeft { .. }) => {
-                Err(PostEventError::ChatNotFound)
-            }
+            // Nobody is mentioned, and events are not deleted, so only the sender can be missing.
+            Err(
+                AppendRefused::NotParticipant
+                | AppendRefused::MentionLeft { .. }
+                | AppendRefused::RepeatedDeleted(_),
+            ) => Err(PostEventError::ChatNotFound),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::content::{MessageContent, stored_text};
 use super::mention::{self, Mention, MentionError, MentionKind, RequestedMention};
-use super::model::{Message, MessageKind, Recipient, SentMessage, addressed_agents};
+use super::model::{MessageKind, Recipient, SentMessage, addressed_agents};
 use super::port::{AppendRefused, Appended, Earlier, NewMessage};
 use super::service::MessageService;
 use crate::caller::Caller;
@@ -71,7 +71,8 @@ impl MessageService {
         };
         // What was granted then is answered as then, though the room may have changed since.
         match self.earlier(claim).await? {
-            Earlier::Message(first) => Ok(receipt(&first)),
+            Earlier::Message(first) => Ok(receipt(first.id, chat, &first.mentions)),
+            Earlier::Deleted(first) => Ok(receipt(first.id, chat, &first.mentions)),
             Earlier::AnotherRequest => Err(SendMessageError::KeyReused),
             Earlier::Nothing => Err(refused),
         }
@@ -110,10 +111,12 @@ impl MessageService {
             claim,
             now,
         };
-        let sent = SentMessage { id: new.id, chat_id: chat, recipients: recipients(&new.mentions) };
+        let sent = receipt(new.id, chat, &new.mentions);
         match self.messages.append(new, self.announce_created()).await? {
             Ok(_) => Ok(sent),
-            Err(AppendRefused::Repeated(first)) => Ok(receipt(&first)),
+            Err(AppendRefused::Repeated(first)) => Ok(receipt(first.id, chat, &first.mentions)),
+            // It was sent; that it was deleted since is no reason to send it again.
+            Err(AppendRefused::RepeatedDeleted(first)) => Ok(receipt(first.id, chat, &first.mentions)),
             Err(AppendRefused::Limit(reached)) => Err(reached.into()),
             Err(AppendRefused::KeyReused) => Err(SendMessageError::KeyReused),
             Err(AppendRefused::NotParticipant) => Err(SendMessageError::ChatNotFound),
@@ -139,14 +142,11 @@ impl MessageService {
 }
 
 /// What the sender of a stored message learned of it.
-fn receipt(message: &Message) -> SentMessage {
-    SentMessage { id: message.id, chat_id: message.chat_id, recipients: recipients(&message.mentions) }
-}
-
-fn recipients(mentions: &[Mention]) -> Vec<Recipient> {
-    mentions
+fn receipt(id: MessageId, chat_id: ChatId, mentions: &[Mention]) -> SentMessage {
+    let recipients = mentions
         .iter()
         .filter(|m| m.kind == MentionKind::Mention)
         .map(|m| Recipient { id: m.id, handle: m.handle.clone(), name: m.name.clone() })
-        .collect()
+        .collect();
+    SentMessage { id, chat_id, recipients }
 }

@@ -12,7 +12,7 @@ use domain::plan::{AssignPlan, AssignRefused, LimitReached, Plan, PlanName, Reso
 use crate::{TestAgent, TestUser, World};
 
 /// A plan of this name without limits.
-fn plan(name: &str) -> Plan {
+pub(super) fn plan(name: &str) -> Plan {
     Plan { name: PlanName::new(name).unwrap(), ..Plan::enterprise() }
 }
 

@@ -20,6 +20,9 @@ impl EventPublisher for Hub {
                 let make = || payload::message_for_user("message_updated", &message);
                 self.tell_users(Topic::ChatRoom(message.chat_id), make);
             }
+            DomainEvent::MessageDeleted { chat_id, id } => {
+                self.tell_users(Topic::ChatRoom(chat_id), || payload::message_deleted(chat_id, id));
+            }
             DomainEvent::EventCreated { message } => {
                 let make = || payload::message_for_user("event_created", &message);
                 self.tell_users(Topic::ChatRoom(message.chat_id), make);

@@ -1,0 +1,63 @@
+//! Editing and deleting texts.
+
+use diesel::prelude::*;
+use diesel::sqlite::SqliteConnection;
+use domain::id::{ChatId, MessageId, ParticipantId, UserId};
+use domain::message::{ChangeRefused, DeleteMessage, EditMessage, Message};
+
+use super::load::message_on;
+use crate::chat::row::membership_on;
+use crate::error::Fault;
+use crate::first_answer;
+use crate::row;
+use crate::schema::{attempts, chats, deliveries, messages};
+
+pub(super) fn edit_on(
+    connection: &mut SqliteConnection,
+    command: &EditMessage,
+) -> Result<Result<Message, ChangeRefused>, Fault> {
+    let EditMessage { chat, message, by, content, now } = command;
+    let message = match changeable_on(connection, *chat, *message, *by)? {
+        Ok(message) => message.edited(content, *now),
+        Err(refused) => return Ok(Err(refused)),
+    };
+    diesel::update(messages::table.find(row::bytes(message.id.uuid())))
+        .set((messages::content.eq(&message.content), messages::updated_at.eq(message.updated_at.micros())))
+        .execute(connection)?;
+    Ok(Ok(message))
+}
+
+pub(super) fn delete_on(
+    connection: &mut SqliteConnection,
+    command: &DeleteMessage,
+) -> Result<Result<Message, ChangeRefused>, Fault> {
+    let message = match changeable_on(connection, command.chat, command.message, command.by)? {
+        Ok(message) => message,
+        Err(refused) => return Ok(Err(refused)),
+    };
+    first_answer::keep_on(connection, &message)?;
+    let id = row::bytes(message.id.uuid());
+    diesel::delete(attempts::table.filter(attempts::message_id.eq(&id))).execute(connection)?;
+    diesel::delete(deliveries::table.filter(deliveries::message_id.eq(&id))).execute(connection)?;
+    diesel::delete(messages::table.find(&id)).execute(connection)?;
+    diesel::update(chats::table.find(row::bytes(message.chat_id.uuid())))
+        .set(chats::deleted_messages.eq(chats::deleted_messages + 1))
+        .execute(connection)?;
+    Ok(Ok(message))
+}
+
+/// A message that `by` may change.
+fn changeable_on(
+    connection: &mut SqliteConnection,
+    chat: ChatId,
+    message: MessageId,
+    by: UserId,
+) -> Result<Result<Message, ChangeRefused>, Fault> {
+    if membership_on(connection, ParticipantId::User(by), chat)?.is_none() {
+        return Ok(Err(ChangeRefused::ChatNotFound));
+    }
+    let Some(message) = message_on(connection, chat, message)? else {
+        return Ok(Err(ChangeRefused::MessageNotFound));
+    };
+    Ok(message.decide_change(by).map(|()| message))
+}

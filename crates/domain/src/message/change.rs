@@ -1,0 +1,117 @@
+//! Who may change a message once it is stored, and what an edit makes of it (`semantics` 5.8). Pure;
+//! the stores call these on the row they have locked.
+
+use super::content::{MessageContent, stored_text};
+use super::model::Message;
+use crate::id::{ParticipantId, UserId};
+use crate::store::StoreError;
+use crate::time::Timestamp;
+
+/// Why a message stays as it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ChangeRefused {
+    /// The caller is not in the room, or there is no such room. Seeing it through an own agent is
+    /// not being in it.
+    #[error("there is no such chat for the caller")]
+    ChatNotFound,
+    /// It is no message of this room, or was deleted.
+    #[error("there is no such message in the chat")]
+    MessageNotFound,
+    /// Somebody else sent it.
+    #[error("only its sender may change a message")]
+    NotSender,
+}
+
+/// Why a message was neither edited nor deleted.
+#[derive(Debug, thiserror::Error)]
+pub enum ChangeMessageError {
+    /// A rule forbids it.
+    #[error(transparent)]
+    Refused(#[from] ChangeRefused),
+    /// The store gave no answer.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Message {
+    /// Decides on editing or deleting it, for a human in its room: only its sender may. What agents
+    /// post is theirs, so a human's own messages are texts.
+    pub fn decide_change(&self, by: UserId) -> Result<(), ChangeRefused> {
+        if self.sender == ParticipantId::User(by) { Ok(()) } else { Err(ChangeRefused::NotSender) }
+    }
+
+    /// The message with another text, in which the names of those it mentions are bound as when it
+    /// was sent. Nobody is mentioned by an edit, and nobody who was mentioned is left out.
+    #[must_use]
+    pub fn edited(self, content: &MessageContent, now: Timestamp) -> Self {
+        let content = stored_text(content, &self.mentions);
+        Self { content, updated_at: self.updated_at.max(now), ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::mention::{Mention, MentionKind};
+    use super::super::model::MessageKind;
+    use super::*;
+    use crate::id::{AgentId, ChatId, MessageId};
+    use uuid::Uuid;
+
+    const ANN: UserId = UserId::new(Uuid::from_u128(1));
+    const BOT: AgentId = AgentId::new(Uuid::from_u128(2));
+
+    fn message(sender: ParticipantId) -> Message {
+        let id = ParticipantId::Agent(BOT);
+        let mention =
+            Mention { id, handle: "ann/bot".to_owned(), name: "Bot".to_owned(), kind: MentionKind::Mention };
+        Message {
+            id: MessageId::new(Uuid::from_u128(3)),
+            chat_id: ChatId::new(Uuid::from_u128(4)),
+            sequence: 1,
+            kind: MessageKind::Text,
+            content: format!("@[[{BOT}]] hello"),
+            sender,
+            sender_name: "Ann".to_owned(),
+            mentions: vec![mention],
+            metadata: None,
+            created_at: Timestamp::from_micros(10),
+            updated_at: Timestamp::from_micros(10),
+            deliveries: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn only_the_sender_changes_a_message() {
+        let ann = ParticipantId::User(ANN);
+        assert_eq!(message(ann).decide_change(ANN), Ok(()));
+        let ben = UserId::new(Uuid::from_u128(9));
+        assert_eq!(message(ann).decide_change(ben), Err(ChangeRefused::NotSender));
+        // An agent is another sender than a human, whatever its id.
+        let same = AgentId::new(ANN.uuid());
+        for agent in [BOT, same] {
+            let sent = message(ParticipantId::Agent(agent));
+            assert_eq!(sent.decide_change(ANN), Err(ChangeRefused::NotSender));
+        }
+    }
+
+    #[test]
+    fn an_edit_binds_the_names_of_those_who_were_mentioned() {
+        let edit = |text: &str, now| {
+            let content = MessageContent::new(text.to_owned()).unwrap();
+            message(ParticipantId::User(ANN)).edited(&content, Timestamp::from_micros(now))
+        };
+        for (text, stored) in [
+            ("thank you, @ann/bot!", format!("thank you, @[[{BOT}]]!")),
+            ("@Bot: again", format!("@[[{BOT}]]: again")),
+            ("nobody's name", format!("@[[{BOT}]] nobody's name")),
+            ("@other and @[[x]]", format!("@[[{BOT}]] @other and @[[x]]")),
+        ] {
+            let edited = edit(text, 20);
+            assert_eq!(edited.content, stored);
+            let before = message(ParticipantId::User(ANN));
+            let unchanged = Message { content: stored, updated_at: edited.updated_at, ..before };
+            assert_eq!((edited.updated_at.micros(), edited), (20, unchanged));
+        }
+        assert_eq!(edit("x", 5).updated_at.micros(), 10, "a change is never before what it changes");
+    }
+}

@@ -1,0 +1,30 @@
+//! Editing a text.
+
+use super::change::ChangeMessageError;
+use super::content::MessageContent;
+use super::model::Message;
+use super::port::EditMessage;
+use super::service::MessageService;
+use crate::caller::UserCaller;
+use crate::event::DomainEvent;
+use crate::id::{ChatId, MessageId};
+use crate::store::Announce;
+
+impl MessageService {
+    /// Gives a text of the caller's another content; whom it mentions and what became of it there
+    /// stay as they are. The humans in the room hear of it.
+    pub async fn edit(
+        &self,
+        caller: UserCaller,
+        chat: ChatId,
+        message: MessageId,
+        content: MessageContent,
+    ) -> Result<Message, ChangeMessageError> {
+        let command = EditMessage { chat, message, by: caller.user, content, now: self.clock.now() };
+        let events = self.events.clone();
+        let announce = Announce::new(move |edited: &Message| {
+            events.publish(DomainEvent::MessageUpdated { message: edited.clone() });
+        });
+        Ok(self.messages.edit(command, announce).await??)
+    }
+}
