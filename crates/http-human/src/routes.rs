@@ -108,7 +108,9 @@ fn account_endpoints() -> Vec<Endpoint> {
 }
 
 fn room_endpoints() -> Vec<Endpoint> {
-    use http_wire::body::{AddParticipantBody, CreateChatBody, RenameChatBody, SendMessageBody};
+    use http_wire::body::{
+        AddParticipantBody, CreateChatBody, EditMessageBody, RenameChatBody, SendMessageBody,
+    };
     vec![
         get("/chats", chat::list)
             .named("listChats", "The caller's chats")
@@ -154,6 +156,13 @@ fn room_endpoints() -> Vec<Endpoint> {
             .body::<SendMessageBody>()
             .idempotent()
             .answers::<SentMessageView<'_>>(201),
+        patch("/chats/{chat_id}/messages/{message_id}", message::edit)
+            .named("editMessage", "Gives a text of the caller's another content")
+            .body::<EditMessageBody>()
+            .answers::<MessageView<'_>>(200),
+        delete("/chats/{chat_id}/messages/{message_id}", message::remove)
+            .named("deleteMessage", "Deletes a text of the caller's for everybody")
+            .answers::<MessageView<'_>>(200),
     ]
 }
 

@@ -108,7 +108,11 @@ async fn case_40_quotas_are_exact() {
         json!({"resource": "messages", "limit": 5, "current": 5, "plan": "tiny", "scope_id": chat});
     assert_eq!(*details(&refused[0]), expected);
     assert_eq!(ann.history(&chat).await.len(), 5);
-    // Deleting makes room.
+    // Deleting makes room: for one text, and for a chat.
+    let newest = ann.history(&chat).await[0]["id"].as_str().unwrap().to_owned();
+    assert_eq!(ann.delete(&format!("/chats/{chat}/messages/{newest}")).await.status, 200);
+    assert_eq!(ann.send(&chat, "instead", &[]).await.status, 201);
+    assert_eq!(ann.send(&chat, "one more", &[]).await.status, 403);
     assert_eq!(ann.delete(&format!("/chats/{chat}")).await.status, 200);
     let fresh = room(&ann, &[]).await;
     assert_eq!(say(&ann, &fresh, "goes on", json!([])).await.status, 201);

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use e2e::cast::Cast;
 use e2e::{Server, Socket};
+use reqwest::Method;
 use serde_json::{Value, json};
 
 /// A1, A2 and U1 on their room's messages, each under a reference of its own.
@@ -167,6 +168,43 @@ async fn case_48_49_humans_follow_the_work() {
         assert_eq!(record["attempts"].as_array().unwrap().len(), attempt, "{step}");
     }
     listeners.a1.silent().await;
+}
+
+/// An edit, work on the edited text, its deletion, and work that comes too late.
+#[tokio::test]
+async fn case_50_humans_hear_of_changed_texts_and_agents_do_not() {
+    let server = Server::start().await;
+    let cast = Cast::on(&server).await;
+    let mut listeners = Listeners::on(&server, &cast).await;
+    let id = cast.u1.sent(&cast.r1, "call @ann/one", &[&cast.a1.id]).await;
+    for (socket, join_ref) in [(&mut listeners.u1, "6"), (&mut listeners.a1, "4")] {
+        socket.event(join_ref, &listeners.topic, "message_created").await;
+    }
+    let path = format!("/chats/{}/messages/{id}", cast.r1);
+    let edit = json!({ "message": { "content": "do not call @ann/one" } });
+    let edited = cast.u1.call(Method::PATCH, &path, Some(edit)).await.data();
+    let heard = listeners.u1.event("6", &listeners.topic, "message_updated").await;
+    assert_eq!(heard, edited);
+    assert_eq!(heard["content"], format!("do not call @[[{}]]", cast.a1.id));
+    assert_eq!(heard["metadata"]["mentions"][0]["id"], json!(cast.a1.id));
+    let waiting = cast.a1.get(&format!("/chats/{}/messages/next", cast.r1)).await.data();
+    assert_eq!((&waiting["id"], &waiting["content"]), (&json!(id), &heard["content"]));
+    cast.a1.step(&cast.r1, &id, "processing").await.data();
+    let heard = listeners.u1.event("6", &listeners.topic, "message_updated").await;
+    assert_eq!(heard["metadata"]["delivery_status"][&cast.a1.id]["status"], "processing");
+
+    assert_eq!(cast.u1.delete(&path).await.data()["id"], json!(id));
+    let heard = listeners.u1.event("6", &listeners.topic, "message_deleted").await;
+    assert_eq!(heard, json!({ "id": id, "chat_room_id": cast.r1 }));
+    for step in ["processing", "processed", "failed"] {
+        let late = cast.a1.step(&cast.r1, &id, step).await;
+        assert_eq!((late.status, late.code()), (404, "not_found"), "{step}");
+    }
+    assert_eq!(cast.a1.next(&cast.r1).await, None);
+    assert_eq!(cast.u1.history(&cast.r1).await, Vec::<Value>::new());
+    for socket in [&mut listeners.u1, &mut listeners.a1, &mut listeners.a2] {
+        socket.alive().await;
+    }
 }
 
 #[tokio::test]

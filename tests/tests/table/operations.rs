@@ -234,6 +234,9 @@ fn rooms(base: &str) -> Vec<Operation> {
     all.push(operation(Method::PATCH, &at("/chats/{chat_id}"), json!({"chat": {"title": "Plan"}})));
     if base.ends_with("me") {
         all.push(delete(&at("/chats/{chat_id}")));
+        let edit = json!({"message": {"content": "hello again"}});
+        all.push(operation(Method::PATCH, &at("/chats/{chat_id}/messages/{message_id}"), edit));
+        all.push(delete(&at("/chats/{chat_id}/messages/{message_id}")));
     }
     all
 }

@@ -41,6 +41,8 @@ fn operations(chat: &str, participant: &str) -> Vec<(Method, String, Value)> {
         (delete.clone(), format!("{room}/participants/{participant}"), Value::Null),
         (get, format!("{room}/messages"), Value::Null),
         (post, format!("{room}/messages"), text_for(participant, "hi")),
+        (Method::PATCH, format!("{room}/messages/{participant}"), json!({"content": "hi"})),
+        (delete.clone(), format!("{room}/messages/{participant}"), Value::Null),
         (delete, room, Value::Null),
     ]
 }

@@ -12,6 +12,7 @@ mod harness;
 mod history;
 mod limits;
 mod memories;
+mod message_changes;
 mod messages;
 mod once;
 mod participants;

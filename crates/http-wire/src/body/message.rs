@@ -1,4 +1,4 @@
-//! `POST …/messages`.
+//! `POST …/messages`, `PATCH …/messages/{id}`.
 
 use domain::message::{MentionKind, MessageContent, RequestedMention, SendMessage};
 use serde_json::{Value, json};
@@ -58,19 +58,38 @@ impl FromBody for SendMessageBody {
                 ("kind", word(&["mention", "reference"])),
             ],
         );
-        let content = about(
-            json!({"type": "string", "minLength": 1, "maxLength": 524_288, "pattern": "\\S"}),
-            "At most 524,288 bytes of UTF-8; not white space alone.",
-        );
         object(
             &["content"],
             &[
-                ("content", content),
+                ("content", content()),
                 ("mentions", nullable(list(mention, MAX_MENTIONS))),
                 ("attachment_ids", nullable(list(text(), MAX_ATTACHMENTS))),
             ],
         )
     }
+}
+
+/// `PATCH …/messages/{id}`: what a text is to say.
+#[derive(Clone, Debug)]
+pub struct EditMessageBody(pub MessageContent);
+
+impl FromBody for EditMessageBody {
+    const WRAPPER: Option<&'static str> = Some("message");
+
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
+        body.text("content", MessageContent::new).map(Self)
+    }
+
+    fn schema() -> Value {
+        object(&["content"], &[("content", content())])
+    }
+}
+
+fn content() -> Value {
+    about(
+        json!({"type": "string", "minLength": 1, "maxLength": 524_288, "pattern": "\\S"}),
+        "At most 524,288 bytes of UTF-8; not white space alone.",
+    )
 }
 
 /// A mention as asked for; whether it names somebody is the domain's question.

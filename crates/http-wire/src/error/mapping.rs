@@ -14,7 +14,8 @@ use domain::delivery::{AdvanceError, ReadDeliveriesError};
 use domain::id::ParticipantKind;
 use domain::memory::{ChangeMemoryError, FindMemoryError, ListMemoriesError, StoreMemoryError};
 use domain::message::{
-    MentionError, PostEventError, ReadMessagesError, ReadSurroundingsError, SendMessageError,
+    ChangeMessageError, ChangeRefused, MentionError, PostEventError, ReadMessagesError,
+    ReadSurroundingsError, SendMessageError,
 };
 use domain::peer::ListPeersError;
 use domain::plan::{LimitReached, Resource};
@@ -330,10 +331,21 @@ impl From<ReadSurroundingsError> for ApiError {
     fn from(error: ReadSurroundingsError) -> Self {
         match error {
             ReadSurroundingsError::ChatNotFound => chat_not_found(),
-            ReadSurroundingsError::MessageNotFound => {
-                Self::new(ErrorCode::NotFound, "No such message in the chat")
-            }
+            ReadSurroundingsError::MessageNotFound => message_not_found(),
             ReadSurroundingsError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<ChangeMessageError> for ApiError {
+    fn from(error: ChangeMessageError) -> Self {
+        match error {
+            ChangeMessageError::Refused(ChangeRefused::ChatNotFound) => chat_not_found(),
+            ChangeMessageError::Refused(ChangeRefused::MessageNotFound) => message_not_found(),
+            ChangeMessageError::Refused(ChangeRefused::NotSender) => {
+                Self::new(ErrorCode::Forbidden, "Only its sender may change a message")
+            }
+            ChangeMessageError::Store(error) => error.into(),
         }
     }
 }
@@ -463,6 +475,10 @@ fn agent_not_found() -> ApiError {
 
 fn idempotency_key_reused() -> ApiError {
     ApiError::validation().with_detail(IDEMPOTENCY_KEY, "was used for a request that says something else")
+}
+
+fn message_not_found() -> ApiError {
+    ApiError::new(ErrorCode::NotFound, "No such message in the chat")
 }
 
 fn chat_not_found() -> ApiError {
