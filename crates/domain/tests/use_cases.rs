@@ -159,7 +159,8 @@ async fn the_first_text_titles_the_room_and_the_second_does_not() {
     told(&world);
     world.send(ann.caller, chat, "Plan the week", &[agent(&bot)]).await;
     world.send(ann.caller, chat, "Something else", &[]).await;
-    assert_eq!(told(&world), ["message created for 1", "title: Plan the week", "message created for 0"]);
+    let title = ["title: Plan the week", "room updated: Plan the week"];
+    assert_eq!(told(&world), ["message created for 1", title[0], title[1], "message created for 0"]);
     assert_eq!(world.chats.find(bot.caller, chat).await.unwrap().title.as_deref(), Some("Plan the week"));
 }
 

@@ -1,5 +1,7 @@
 //! Events as JSON (`websocket` 3). Nouns are the views that REST answers with.
 
+use std::borrow::Cow;
+
 use domain::account::Agent;
 use domain::activity::AgentActivity;
 use domain::chat::{Chat, ChatDetails, Participant, Role};
@@ -119,8 +121,23 @@ struct TitleContent<'a> {
     title: &'a str,
 }
 
+/// The most bytes of a title in its event: clients drop one with more (`websocket` 3.4). A title has up to
+/// 120 characters; the whole of it stands in the room's record.
+const MAX_TITLE_BYTES: usize = 256;
+
 pub(crate) fn title_changed(chat: ChatId, title: &str) -> Payload {
-    payload("room_title_changed", &TitleContent { id: Shown(chat), title })
+    payload("room_title_changed", &TitleContent { id: Shown(chat), title: &short_title(title) })
+}
+
+/// The title, or as much of it as fits with a mark of what is left out.
+fn short_title(title: &str) -> Cow<'_, str> {
+    if title.len() <= MAX_TITLE_BYTES {
+        return Cow::Borrowed(title);
+    }
+    let most = MAX_TITLE_BYTES - '…'.len_utf8();
+    let ends = title.char_indices().map(|(start, c)| start + c.len_utf8());
+    let end = ends.take_while(|end| *end <= most).last().unwrap_or(0);
+    Cow::Owned(format!("{}…", &title[..end]))
 }
 
 /// An agent has one execution in a room for as long as it is there, so the room names it.
@@ -255,4 +272,18 @@ pub(crate) fn supersede(agent: AgentId, number: u64) -> Payload {
         correlation_id: format!("{agent}:{number}"),
     };
     payload("supersede", &content)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_titles_are_cut_between_characters() {
+        for whole in ["", "Plan", &"x".repeat(120), &"é".repeat(120), &"é".repeat(128)] {
+            assert_eq!(short_title(whole), whole);
+        }
+        assert_eq!(short_title(&"計".repeat(120)), format!("{}…", "計".repeat(84)));
+        assert_eq!(short_title(&"\u{1f600}".repeat(120)), format!("{}…", "\u{1f600}".repeat(63)));
+    }
 }

@@ -140,9 +140,14 @@ async fn a_first_message_titles_the_room_for_those_in_it() {
     let people = format!("room_participants:{}", cast.r1);
     let mut human = Socket::of(&server, &cast.u1).await;
     human.join("1", &people).await;
+    let rooms = format!("user_rooms:{}", cast.u1.id);
+    human.join("2", &rooms).await;
     cast.u1.sent(&cast.r1, "@ann/one plan the week\nin detail", &[&cast.a1.id]).await;
     let title = human.event("1", &people, "room_title_changed").await;
     assert_eq!(title, json!({ "id": cast.r1, "title": "plan the week" }));
+    let row = human.event("2", &rooms, "room_updated").await;
+    assert_eq!(row, cast.u1.get(&format!("/chats/{}", cast.r1)).await.data());
+    assert_eq!(row["title"], "plan the week");
     cast.u1.sent(&cast.r1, "something else", &[]).await;
     human.silent().await;
 }

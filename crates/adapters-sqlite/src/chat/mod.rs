@@ -7,7 +7,7 @@ pub(crate) mod details;
 mod list;
 mod read;
 mod remove_participant;
-mod rename;
+pub(crate) mod rename;
 pub(crate) mod row;
 
 use async_trait::async_trait;

@@ -26,15 +26,20 @@ pub(super) fn rename_on(
     diesel::update(chats::table.find(&column))
         .set((chats::title.eq(title), chats::updated_at.eq(command.now.micros())))
         .execute(connection)?;
+    let chat = Chat { title: Some(title.to_owned()), updated_at: command.now, ..chat };
+    renamed_on(connection, chat).map(Ok)
+}
+
+/// A room that has just got this title, as its humans see it.
+pub(crate) fn renamed_on(connection: &mut SqliteConnection, chat: Chat) -> Result<RenamedChat, Fault> {
     let users = participants::table
-        .filter(participants::chat_id.eq(&column))
+        .filter(participants::chat_id.eq(row::bytes(chat.id.uuid())))
         .filter(participants::kind.eq("User"))
         .filter(participants::left_at.is_null())
         .order(participants::participant_id)
         .select(participants::participant_id)
         .load::<Vec<u8>>(connection)?;
     let users = users.iter().map(|id| row::user_id(id)).collect::<Result<_, _>>()?;
-    let details = details_on(connection, &[command.chat])?.remove(&command.chat).unwrap_or_default();
-    let chat = Chat { title: Some(title.to_owned()), updated_at: command.now, ..chat };
-    Ok(Ok(RenamedChat { chat, details, users }))
+    let details = details_on(connection, &[chat.id])?.remove(&chat.id).unwrap_or_default();
+    Ok(RenamedChat { chat, details, users })
 }

@@ -4,12 +4,15 @@ use std::collections::HashSet;
 
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
-use domain::chat::ChatTitle;
+use domain::chat::{ChatTitle, RenamedChat};
 use domain::delivery::Delivery;
+use domain::id::ChatId;
 use domain::message::{AppendRefused, Appended, Earlier, Mention, Message, NewMessage};
 
 use super::load::{MessageRow, mentions_column};
 use crate::chat::activate_on;
+use crate::chat::rename::renamed_on;
+use crate::chat::row::chat_on;
 use crate::error::Fault;
 use crate::first_answer;
 use crate::plan::quota;
@@ -73,7 +76,14 @@ pub(super) fn append_on(
     };
     insert_on(connection, &message)?;
     message.deliveries = deliver_on(connection, &message)?;
+    let titled = if titled.is_some() { Some(titled_on(connection, new.chat)?) } else { None };
     Ok(Ok(Appended { message, titled }))
+}
+
+/// The room after it got its title.
+fn titled_on(connection: &mut SqliteConnection, chat: ChatId) -> Result<RenamedChat, Fault> {
+    let chat = chat_on(connection, chat)?;
+    renamed_on(connection, chat.ok_or_else(|| Fault::Row("a room that went within one change".to_owned()))?)
 }
 
 /// The sender's membership status, the room's title, and the time of its newest message.

@@ -135,7 +135,7 @@ pub enum RenameRefused {
     NotOwner,
 }
 
-/// A room was renamed.
+/// A room has another title, or its first.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RenamedChat {
     /// The room with its new title.

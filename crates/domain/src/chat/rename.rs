@@ -6,6 +6,7 @@ use super::title::ChatTitle;
 use crate::caller::Caller;
 use crate::event::DomainEvent;
 use crate::id::ChatId;
+use crate::ports::EventPublisher;
 use crate::store::{Announce, StoreError};
 
 /// Why a room was not renamed.
@@ -30,17 +31,17 @@ impl ChatService {
     ) -> Result<RenamedChat, RenameChatError> {
         let command = RenameChat { chat, by: caller.into(), title, now: self.clock.now() };
         let events = self.events.clone();
-        let announce = Announce::new(move |renamed: &RenamedChat| {
-            events.publish(DomainEvent::RoomTitleChanged {
-                chat_id: renamed.chat.id,
-                title: renamed.chat.display_title().to_owned(),
-            });
-            events.publish(DomainEvent::RoomUpdated {
-                to: renamed.users.clone(),
-                chat: renamed.chat.clone(),
-                details: renamed.details.clone(),
-            });
-        });
+        let announce = Announce::new(move |renamed: &RenamedChat| renamed.announce(&*events));
         Ok(self.chats.rename(command, announce).await??)
+    }
+}
+
+impl RenamedChat {
+    /// Tells those in the room of its title, and its humans of the row in their lists.
+    pub(crate) fn announce(&self, events: &dyn EventPublisher) {
+        let title = self.chat.display_title().to_owned();
+        events.publish(DomainEvent::RoomTitleChanged { chat_id: self.chat.id, title });
+        let (to, chat, details) = (self.users.clone(), self.chat.clone(), self.details.clone());
+        events.publish(DomainEvent::RoomUpdated { to, chat, details });
     }
 }

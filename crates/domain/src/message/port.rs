@@ -7,7 +7,7 @@ use super::content::MessageContent;
 use super::filter::{Anchor, HistoryFilter, Kinds};
 use super::mention::Mention;
 use super::model::{Message, MessageKind};
-use crate::chat::ChatTitle;
+use crate::chat::{ChatTitle, RenamedChat};
 use crate::id::{AgentId, ChatId, MessageId, ParticipantId, UserId};
 use crate::idempotency::Claim;
 use crate::page::{Page, PageRequest};
@@ -48,8 +48,8 @@ pub struct NewMessage {
 pub struct Appended {
     /// The message with its new deliveries.
     pub message: Message,
-    /// The title that the room got by it, if it got one.
-    pub titled: Option<String>,
+    /// The room, if it got its title by it.
+    pub titled: Option<RenamedChat>,
 }
 
 /// Why a message was not stored.

@@ -131,11 +131,10 @@ impl MessageService {
         let events = self.events.clone();
         Announce::new(move |appended: &Appended| {
             let message = appended.message.clone();
-            let chat_id = message.chat_id;
             let recipients = addressed_agents(&message.mentions);
             events.publish(DomainEvent::MessageCreated { message, recipients });
-            if let Some(title) = appended.titled.clone() {
-                events.publish(DomainEvent::RoomTitleChanged { chat_id, title });
+            if let Some(titled) = &appended.titled {
+                titled.announce(&*events);
             }
         })
     }

@@ -68,8 +68,8 @@ pub async fn one_key_makes_one_message_under_many_senders(world: World) {
     assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:?}");
     assert_eq!(answers[0].recipients.len(), 1);
     assert_eq!(count(&world, &ann, chat).await, 1);
-    // The message and the room's title.
-    assert_eq!(world.publisher.take().len(), 2);
+    // The message, the room's title, and its row.
+    assert_eq!(world.publisher.take().len(), 3);
 }
 
 /// The same for an agent's events.

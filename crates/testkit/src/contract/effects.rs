@@ -64,9 +64,9 @@ pub async fn changes_move_the_rooms_times(world: World) {
     assert_eq!(added.created_at, created.created_at);
 }
 
-/// Only a room without a title gets one, once, and the writer is told.
+/// Only a room without a title gets one, once, and the writer is told, with what its humans see of it.
 pub async fn a_room_is_titled_once(world: World) {
-    let (ann, _, chat) = ann_and_bot(&world).await;
+    let (ann, bot, chat) = ann_and_bot(&world).await;
     let append = async |chat, content: &str, title: bool| {
         let mut new = text(&world, chat, ParticipantId::User(ann.id), content);
         if !title {
@@ -76,7 +76,9 @@ pub async fn a_room_is_titled_once(world: World) {
     };
     assert_eq!(append(chat, "a record", false).await, None);
     assert_eq!(room(&world, &ann, chat).await.title, None);
-    assert_eq!(append(chat, "Plan the trip", true).await.as_deref(), Some("Plan the trip"));
+    let titled = append(chat, "Plan the trip", true).await.unwrap();
+    assert_eq!(titled.chat, room(&world, &ann, chat).await);
+    assert_eq!((titled.users, titled.details.agents[0].id), (vec![ann.id], bot.id));
     assert_eq!(append(chat, "and something else", true).await, None);
     assert_eq!(room(&world, &ann, chat).await.title.as_deref(), Some("Plan the trip"));
 

@@ -161,7 +161,7 @@ pub async fn exactly_as_many_messages_as_the_plan_allows(world: World) {
     assert_eq!(count, 5);
     expect_all(&refusals, Resource::Messages, 6, 19);
     let told = world.publisher.take();
-    assert_eq!(told.len(), 6, "five texts, and the title that the first gave: {told:?}");
+    assert_eq!(told.len(), 7, "five texts, and the title that the first gave, told twice: {told:?}");
     // Another plan holds from the next request on.
     let organization = WhichOrganization::OfUser("ann".to_owned());
     let assigned =
