@@ -16,7 +16,7 @@ use domain::ports::Clock;
 use http_wire::request_scope::RequestScope;
 use socket2::SockRef;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::time::MissedTickBehavior;
+use tokio::time::{MissedTickBehavior, timeout};
 use ws_gateway::SocketContext;
 
 use crate::api_document;
@@ -32,6 +32,9 @@ use crate::wiring::{self, Wiring};
 
 /// How long requests in flight may take after the signal to stop, in seconds.
 const GRACE_SECONDS: u64 = 3;
+
+/// How long writing down what sockets took may go on after the last of them has ended.
+const LAST_WRITES: Duration = Duration::from_secs(1);
 
 /// How long a peer may take nothing of what waits for it.
 const STUCK_PEER: Duration = Duration::from_secs(30);
@@ -78,6 +81,7 @@ async fn run(config: &Config, wiring: &Wiring) -> Result<(), Failure> {
     let eraser = tokio::spawn(erase_work(wiring.accounts.clone()));
     let forgetter = tokio::spawn(forget_answers(wiring.store.clone()));
     let expiry = tokio::spawn(expire_requests(wiring.contacts.clone()));
+    let delivered = tokio::spawn(keep_deliveries(wiring.clone()));
     tracing::info!(address = %config.listen, "listening");
 
     let ended = tokio::select! {
@@ -96,6 +100,10 @@ async fn run(config: &Config, wiring: &Wiring) -> Result<(), Failure> {
     stop(wiring, &readiness, &handle).await;
     // The server's own future ends once its workers have.
     let _ = server.await;
+    wiring.hub.end_deliveries();
+    if timeout(LAST_WRITES, delivered).await.is_err() {
+        tracing::warn!("what sockets took at last was not written down; it will be pushed again");
+    }
     tracing::info!("stopped");
     Ok(())
 }
@@ -160,6 +168,11 @@ async fn stop(wiring: &Wiring, readiness: &Readiness, handle: &ServerHandle) {
     readiness.drain();
     wiring.hub.shut_down();
     handle.stop(true).await;
+}
+
+/// Writes down what the sockets of agents took.
+async fn keep_deliveries(wiring: Wiring) {
+    wiring.hub.keep_deliveries(&wiring.deliveries).await;
 }
 
 /// Forgets the answers that need not be remembered any more, once a minute, in batches so small

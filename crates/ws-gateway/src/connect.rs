@@ -50,7 +50,7 @@ pub(crate) async fn connect(
     let on_conflict = parameters.on_conflict().map_err(told)?;
     let (claim, inbox) = context.hub.claim(caller, on_conflict).map_err(|why| told(refused(why)))?;
 
-    let outbox = Outbox::new(claim.budget.clone());
+    let outbox = Outbox::new(claim.budget.clone(), claim.receipts());
     let machine = Connection::new(parameters.version, caller, context.hub.config().max_topics);
     let response = response.map_body(|_, handshake| BodyStream::new(outbox.body(handshake)));
     let inbound = inbound

@@ -4,6 +4,7 @@
 //! event into the inbox of every socket that listens and may see it, and never waits for any.
 
 mod claim;
+mod delivered;
 mod publish;
 
 use std::collections::HashMap;
@@ -21,6 +22,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::inbox::{Inbox, Payload, Ticket, Told};
 use crate::payload;
+use crate::taken::Taken;
 use crate::topic::Topic;
 
 pub(crate) use claim::{Claim, ClaimRefused, OnConflict};
@@ -62,6 +64,7 @@ pub struct Hub {
     shards: Vec<Mutex<HashMap<Topic, Listeners>>>,
     sockets: Mutex<Sockets>,
     numbers: AtomicU64,
+    taken: Arc<Taken>,
     stopping: AtomicBool,
 }
 
@@ -127,6 +130,7 @@ impl Hub {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             sockets: Mutex::default(),
             numbers: AtomicU64::new(1),
+            taken: Arc::default(),
             stopping: AtomicBool::new(false),
         })
     }

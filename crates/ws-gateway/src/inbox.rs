@@ -7,6 +7,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use domain::id::MessageId;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::topic::Topic;
@@ -21,6 +22,8 @@ pub(crate) struct Payload {
     pub(crate) event: &'static str,
     /// Its content as JSON.
     pub(crate) json: String,
+    /// The message that it brings to agents.
+    pub(crate) brings: Option<MessageId>,
 }
 
 /// Names one stay of a socket on a topic, so that what was meant for an earlier stay does not

@@ -6,6 +6,7 @@
 //! - [`inbound`](self): the bytes of a client, bounded before they are parsed;
 //! - [`task`](self): the only loop that owns a socket;
 //! - [`outbox`](self): the bounded queue to one client;
+//! - [`taken`](self): what agents took out of it, until it is written down;
 //! - [`hub`](self): who joined what, and the publisher of events;
 //! - [`payload`](self): events as JSON.
 //!
@@ -24,6 +25,7 @@ pub mod machine;
 mod outbox;
 mod payload;
 mod subprotocol;
+mod taken;
 mod task;
 pub mod topic;
 

@@ -1,7 +1,7 @@
 //! The bounded queue to one client: the body of the upgraded response.
 //!
 //! The connection takes from it as fast as the client reads, so what stays here is what the
-//! client has not read. Bytes are counted against the socket's [`Budget`] until the connection
+//! client has not read, and a message that left is one that the connection took. Bytes are counted against the socket's [`Budget`] until the connection
 //! has taken them.
 
 use std::cell::RefCell;
@@ -15,9 +15,11 @@ use actix_http::ws::{CloseCode, CloseReason, OpCode, Parser};
 use actix_web::Error;
 use actix_web::body::BoxBody;
 use bytes::{Bytes, BytesMut};
+use domain::id::MessageId;
 use futures_core::Stream;
 
 use crate::inbox::Budget;
+use crate::taken::Receipts;
 
 /// As much as is handed to the connection at once, about.
 const CHUNK_BYTES: usize = 64 * 1024;
@@ -30,6 +32,8 @@ const OVERHEAD_BYTES: usize = 64;
 
 enum Item {
     Text(String),
+    /// A text that brings a message to an agent.
+    Message(String, MessageId),
     Pong(Bytes),
 }
 
@@ -40,6 +44,8 @@ struct Queue {
     ended: bool,
     waker: Option<Waker>,
     budget: Arc<Budget>,
+    /// Who hears which messages the connection took.
+    receipts: Option<Receipts>,
 }
 
 /// The task's end of the queue. However the task ends, the body does too.
@@ -54,8 +60,9 @@ pub(crate) struct OutboxBody {
 }
 
 impl Outbox {
-    pub(crate) fn new(budget: Arc<Budget>) -> Self {
-        let queue = Queue { items: VecDeque::new(), close: None, ended: false, waker: None, budget };
+    pub(crate) fn new(budget: Arc<Budget>, receipts: Option<Receipts>) -> Self {
+        let queue =
+            Queue { items: VecDeque::new(), close: None, ended: false, waker: None, budget, receipts };
         Self(Rc::new(RefCell::new(queue)))
     }
 
@@ -67,6 +74,11 @@ impl Outbox {
     /// Queues a text; `false` when that is more than may wait.
     pub(crate) fn text(&self, text: String) -> bool {
         self.push(Item::Text(text))
+    }
+
+    /// Queues a text that brings a message to an agent; `false` when that is more than may wait.
+    pub(crate) fn message(&self, text: String, message: MessageId) -> bool {
+        self.push(Item::Message(text, message))
     }
 
     /// Queues a Pong; `false` when that is more than may wait.
@@ -115,7 +127,7 @@ impl Item {
     /// What it counts while it waits.
     fn cost(&self) -> usize {
         let content = match self {
-            Self::Text(text) => text.len(),
+            Self::Text(text) | Self::Message(text, _) => text.len(),
             Self::Pong(bytes) => bytes.len(),
         };
         content + OVERHEAD_BYTES
@@ -123,7 +135,9 @@ impl Item {
 
     fn write(&self, out: &mut BytesMut) {
         match self {
-            Self::Text(text) => Parser::write_message(out, text.as_bytes(), OpCode::Text, true, false),
+            Self::Text(text) | Self::Message(text, _) => {
+                Parser::write_message(out, text.as_bytes(), OpCode::Text, true, false);
+            }
             Self::Pong(bytes) => {
                 let short = &bytes[..bytes.len().min(CONTROL_BYTES)];
                 Parser::write_message(out, short, OpCode::Pong, true, false);
@@ -146,6 +160,9 @@ impl Queue {
             let Some(item) = self.items.pop_front() else { break };
             self.budget.give_back(item.cost());
             item.write(&mut out);
+            if let (Item::Message(_, message), Some(receipts)) = (&item, &self.receipts) {
+                receipts.took(*message);
+            }
         }
         if self.items.is_empty() && !self.ended && self.close.is_some() {
             Parser::write_close(&mut out, self.close.clone(), false);

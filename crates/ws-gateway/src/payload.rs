@@ -26,7 +26,7 @@ const MAX_WORKING: usize = 32;
 fn payload(event: &'static str, content: &impl Serialize) -> Payload {
     // Views hold text and numbers only, which always become JSON.
     let json = serde_json::to_string(content).unwrap_or_else(|_| "{}".to_owned());
-    Payload { event, json }
+    Payload { event, json, brings: None }
 }
 
 pub(crate) fn message_for_user(event: &'static str, message: &Message) -> Payload {
@@ -34,7 +34,8 @@ pub(crate) fn message_for_user(event: &'static str, message: &Message) -> Payloa
 }
 
 pub(crate) fn message_for_agent(message: &Message, reader: AgentId) -> Payload {
-    payload("message_created", &MessageView::for_agent(message, reader))
+    let brought = payload("message_created", &MessageView::for_agent(message, reader));
+    Payload { brings: Some(message.id), ..brought }
 }
 
 #[derive(Serialize)]

@@ -162,7 +162,11 @@ impl Socket {
                 // From the inbox's account to the outbox's.
                 self.claim.budget.give_back(cost(&payload));
                 let text = self.machine.on_event(topic, ticket, payload.event, &payload.json);
-                text.map_or(Flow::Goes, |text| self.unless_full(self.outbox.text(text)))
+                let queued = text.map(|text| match payload.brings {
+                    Some(message) => self.outbox.message(text, message),
+                    None => self.outbox.text(text),
+                });
+                queued.map_or(Flow::Goes, |fits| self.unless_full(fits))
             }
             Told::End { topic, ticket } => {
                 let action = self.machine.on_end(topic, ticket);

@@ -145,6 +145,12 @@ async fn case_48_49_humans_follow_the_work() {
     let id = cast.u1.sent(&cast.r1, "work", &[&cast.a1.id]).await;
     listeners.u1.event("6", &listeners.topic, "message_created").await;
     listeners.a1.event("4", &listeners.topic, "message_created").await;
+    // First that the agent's socket took it.
+    let heard = listeners.u1.event("6", &listeners.topic, "message_updated").await;
+    let record = &heard["metadata"]["delivery_status"][&cast.a1.id];
+    assert_eq!((&heard["id"], &record["status"]), (&json!(id), &json!("delivered")));
+    assert_eq!((&record["attempts"], &record["processed_at"]), (&json!([]), &Value::Null));
+    assert!(record["delivered_at"].is_string(), "{record}");
     for (step, status, attempt, attempt_status) in [
         ("processing", "processing", 1, "processing"),
         ("failed", "failed", 1, "failed"),
@@ -180,6 +186,8 @@ async fn case_50_humans_hear_of_changed_texts_and_agents_do_not() {
     for (socket, join_ref) in [(&mut listeners.u1, "6"), (&mut listeners.a1, "4")] {
         socket.event(join_ref, &listeners.topic, "message_created").await;
     }
+    let heard = listeners.u1.event("6", &listeners.topic, "message_updated").await;
+    assert_eq!(heard["metadata"]["delivery_status"][&cast.a1.id]["status"], "delivered");
     let path = format!("/chats/{}/messages/{id}", cast.r1);
     let edit = json!({ "message": { "content": "do not call @ann/one" } });
     let edited = cast.u1.call(Method::PATCH, &path, Some(edit)).await.data();
@@ -218,8 +226,25 @@ async fn case_51_52_the_socket_and_next_agree() {
     socket.silent().await;
     assert_eq!(cast.a1.next(&cast.r1).await, Some(missed.clone()));
 
+    let mut human = Socket::of(&server, &cast.u1).await;
+    human.join("2", &topic).await;
     let pushed = cast.u1.sent(&cast.r1, "while here", &[&cast.a1.id]).await;
     assert_eq!(socket.event("1", &topic, "message_created").await["id"], json!(pushed));
+    human.event("2", &topic, "message_created").await;
+    let updated = human.event("2", &topic, "message_updated").await;
+    assert_eq!(updated["metadata"]["delivery_status"][&cast.a1.id]["status"], "delivered");
+    // What is delivered waits like what is new, and reading changes neither.
+    for _ in 0..2 {
+        assert_eq!(cast.a1.next(&cast.r1).await.as_ref(), Some(&missed));
+        let open = cast.a1.get(&format!("/chats/{}/messages", cast.r1)).await.data();
+        let states = open
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|m| m["metadata"]["delivery_status"][&cast.a1.id]["status"].clone());
+        assert_eq!(states.collect::<Vec<_>>(), [Value::Null, json!("delivered")]);
+    }
+    human.silent().await;
     for id in [missed, pushed] {
         assert_eq!(cast.a1.next(&cast.r1).await.as_ref(), Some(&id));
         cast.a1.step(&cast.r1, &id, "processing").await.data();

@@ -242,7 +242,7 @@ async fn a_socket_that_is_dropped_leaves_nothing_behind() {
         let verdict = Verdict::Granted { response: "{}".to_owned(), ticket: claim.subscribe(topic) };
         machine.authorized(join, verdict);
     }
-    let outbox = Outbox::new(claim.budget.clone());
+    let outbox = Outbox::new(claim.budget.clone(), None);
     let context = SocketContext {
         hub: hub.clone(),
         accounts: world.accounts.clone(),

@@ -3,12 +3,17 @@
 use std::task::Waker;
 
 use actix_web::body::BoxBody;
+use domain::delivery::DeliveryKey;
+use domain::id::AgentId;
+use uuid::Uuid;
+
+use crate::taken::Taken;
 
 use super::*;
 
 fn queue(limit: usize) -> (Outbox, OutboxBody, Arc<Budget>) {
     let budget = Budget::new(limit);
-    let outbox = Outbox::new(budget.clone());
+    let outbox = Outbox::new(budget.clone(), None);
     let body = outbox.body(BoxBody::new(()));
     (outbox, body, budget)
 }
@@ -87,4 +92,28 @@ fn much_is_handed_over_in_pieces() {
     }
     let pieces = drain(&mut body);
     assert!(pieces.len() > 5 && pieces.iter().flatten().all(|piece| piece.len() < CHUNK_BYTES + 31_000));
+}
+
+/// Not what was queued is delivered, but what the connection took.
+#[test]
+fn a_message_is_taken_when_it_has_left_the_queue() {
+    let (taken, agent) = (Arc::<Taken>::default(), AgentId::new(Uuid::from_u128(1)));
+    let budget = Budget::new(1_000_000);
+    let outbox = Outbox::new(budget, Some(Receipts::new(agent, taken.clone())));
+    let mut body = outbox.body(BoxBody::new(()));
+    let messages = [1, 2, 3].map(|number| MessageId::new(Uuid::from_u128(number)));
+    let held = || messages.map(|message| taken.holds(DeliveryKey { message, agent }));
+    // More than is handed over at once.
+    assert!(outbox.text(text("a reply")) && outbox.message("x".repeat(CHUNK_BYTES), messages[0]));
+    assert!(outbox.message(text("waits"), messages[1]));
+    assert_eq!(held(), [false, false, false]);
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(Pin::new(&mut body).poll_next(&mut context).is_ready());
+    assert_eq!(held(), [true, false, false]);
+    assert!(Pin::new(&mut body).poll_next(&mut context).is_ready());
+    assert_eq!(held(), [true, true, false]);
+    assert!(outbox.message(text("is cut off"), messages[2]));
+    outbox.cut(CloseCode::Again, "");
+    drain(&mut body);
+    assert_eq!(held(), [true, true, false]);
 }

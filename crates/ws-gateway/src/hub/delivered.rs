@@ -1,0 +1,39 @@
+//! What was handed to agents, and the task that writes it down.
+
+use domain::caller::Caller;
+use domain::delivery::DeliveryService;
+use domain::store::StoreError;
+
+use super::{Claim, Hub};
+use crate::taken::Receipts;
+
+impl Hub {
+    /// Writes down as *delivered* what the sockets of agents take, until [`Self::end_deliveries`].
+    pub async fn keep_deliveries(&self, deliveries: &DeliveryService) {
+        self.taken.run(deliveries).await;
+    }
+
+    /// Writes down what was taken until now.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store did not take it; it goes on waiting.
+    pub async fn write_deliveries(&self, deliveries: &DeliveryService) -> Result<(), StoreError> {
+        self.taken.write(deliveries).await
+    }
+
+    /// Lets [`Self::keep_deliveries`] write what is still there and end; to be called when no
+    /// connection takes anything any more.
+    pub fn end_deliveries(&self) {
+        self.taken.end();
+    }
+}
+
+impl Claim {
+    /// How this socket says what it took, if that is of interest.
+    pub(crate) fn receipts(&self) -> Option<Receipts> {
+        match self.caller {
+            Caller::Agent(agent) => Some(Receipts::new(agent.agent, self.hub.taken.clone())),
+            Caller::User(_) => None,
+        }
+    }
+}

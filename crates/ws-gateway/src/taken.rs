@@ -1,0 +1,199 @@
+//! What sockets of agents took, until it is written down.
+//!
+//! Connections say so when a frame has left its queue; one task writes it to the store in batches,
+//! so that no request and no socket waits for that. What waits is bounded: if the store cannot
+//! keep up, the rest is not noted, and these messages are pushed once more.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use domain::delivery::{DeliveryKey, DeliveryService};
+use domain::id::{AgentId, MessageId};
+use domain::store::StoreError;
+use tokio::sync::Notify;
+use tokio::time::{sleep, timeout};
+
+/// For how long more is waited for before a batch is written.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// The most deliveries of a batch. They are one change of the store, which others wait for.
+const BATCH: usize = 256;
+
+/// The most that may wait, about two megabytes.
+const MAX_WAITING: usize = 20_000;
+
+/// How long the store is left alone after it could not write.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// The deliveries that are to be written down.
+#[derive(Default)]
+pub(crate) struct Taken {
+    waiting: Mutex<Waiting>,
+    /// Something waits, or nothing will come any more.
+    some: Notify,
+    /// A batch is complete, or nothing will come any more.
+    enough: Notify,
+}
+
+#[derive(Default)]
+struct Waiting {
+    keys: BTreeSet<DeliveryKey>,
+    /// How many there was no room for since the last look.
+    passed_over: usize,
+    /// Nothing will come any more.
+    ends: bool,
+}
+
+impl Taken {
+    /// Notes a delivery; never waits.
+    fn note(&self, key: DeliveryKey) {
+        let mut waiting = self.waiting();
+        if waiting.keys.len() >= MAX_WAITING {
+            waiting.passed_over += 1;
+            return;
+        }
+        waiting.keys.insert(key);
+        match waiting.keys.len() {
+            1 => self.some.notify_one(),
+            BATCH => self.enough.notify_one(),
+            _ => {}
+        }
+    }
+
+    /// Whether the delivery was taken and is not written down yet.
+    #[cfg(test)]
+    pub(crate) fn holds(&self, key: DeliveryKey) -> bool {
+        self.waiting().keys.contains(&key)
+    }
+
+    /// Lets [`Self::run`] write what is there and end.
+    pub(crate) fn end(&self) {
+        self.waiting().ends = true;
+        self.some.notify_one();
+        self.enough.notify_one();
+    }
+
+    /// Writes batch after batch.
+    pub(crate) async fn run(&self, deliveries: &DeliveryService) {
+        loop {
+            self.some.notified().await;
+            // Whether a batch is complete or time is up is the same.
+            let _ = timeout(PAUSE, self.enough.notified()).await;
+            let written = self.write(deliveries).await;
+            if self.waiting().ends {
+                return;
+            }
+            if let Err(error) = written {
+                tracing::warn!(error = %error, "what sockets took was not written down");
+                sleep(RETRY).await;
+                self.some.notify_one();
+            }
+        }
+    }
+
+    /// Writes all that waits. What the store does not take goes on waiting.
+    pub(crate) async fn write(&self, deliveries: &DeliveryService) -> Result<(), StoreError> {
+        loop {
+            let batch = self.batch();
+            if batch.is_empty() {
+                return Ok(());
+            }
+            deliveries.mark_delivered(batch.clone()).await?;
+            let mut waiting = self.waiting();
+            for key in &batch {
+                waiting.keys.remove(key);
+            }
+        }
+    }
+
+    /// The oldest that wait.
+    fn batch(&self) -> Vec<DeliveryKey> {
+        let mut waiting = self.waiting();
+        let passed_over = std::mem::take(&mut waiting.passed_over);
+        if passed_over > 0 {
+            tracing::warn!(deliveries = passed_over, "more was taken than could be written down");
+        }
+        waiting.keys.iter().take(BATCH).copied().collect()
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How the connection of an agent says what it took.
+#[derive(Clone)]
+pub(crate) struct Receipts {
+    agent: AgentId,
+    taken: Arc<Taken>,
+}
+
+impl Receipts {
+    pub(crate) fn new(agent: AgentId, taken: Arc<Taken>) -> Self {
+        Self { agent, taken }
+    }
+
+    /// The frame that holds the message has left the queue.
+    pub(crate) fn took(&self, message: MessageId) {
+        self.taken.note(DeliveryKey { message, agent: self.agent });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use uuid::Uuid;
+
+    fn key(number: usize) -> DeliveryKey {
+        let message = MessageId::new(Uuid::from_u128(number as u128));
+        DeliveryKey { message, agent: AgentId::new(Uuid::from_u128(1)) }
+    }
+
+    #[test]
+    fn what_waits_is_bounded_and_noted_once() {
+        let taken = Taken::default();
+        for number in 0..MAX_WAITING + 10 {
+            taken.note(key(number));
+            taken.note(key(number / 2));
+        }
+        let kept = taken.waiting().keys.len();
+        assert_eq!(kept, MAX_WAITING);
+        assert!(taken.holds(key(MAX_WAITING - 1)) && !taken.holds(key(MAX_WAITING)));
+        assert_eq!(taken.batch(), (0..BATCH).map(key).collect::<Vec<_>>(), "the oldest first");
+        assert_eq!(taken.waiting().keys.len(), MAX_WAITING, "until they are written they wait");
+    }
+
+    #[tokio::test]
+    async fn batches_are_written_until_nothing_waits() {
+        let world = testkit::World::new();
+        let ann = world.user("ann").await;
+        let bot = world.agent(&ann, "Bot").await;
+        let chat = world.chat(ann.caller, &[bot.id.uuid()]).await;
+        let taken = Arc::new(Taken::default());
+        let receipts = Receipts::new(bot.id, taken.clone());
+        for number in 0..BATCH + 5 {
+            let to = [domain::id::ParticipantId::Agent(bot.id)];
+            receipts.took(world.send(ann.caller, chat, &format!("message {number}"), &to).await.id);
+        }
+        world.publisher.take();
+        // The end does not wait for the pause, and what is there is written before it.
+        taken.end();
+        timeout(PAUSE * 200, taken.run(&world.deliveries)).await.unwrap();
+        assert_eq!(taken.batch(), []);
+        assert_eq!(world.publisher.take().len(), BATCH + 5);
+    }
+
+    #[tokio::test]
+    async fn what_the_store_does_not_take_goes_on_waiting() {
+        let world = testkit::World::new();
+        let taken = Taken::default();
+        taken.note(key(1));
+        (world.stores.close)();
+        assert!(taken.write(&world.deliveries).await.is_err());
+        assert!(taken.holds(key(1)));
+        // At the end there is no other try.
+        taken.end();
+        timeout(PAUSE * 200, taken.run(&world.deliveries)).await.unwrap();
+    }
+}
