@@ -16,7 +16,7 @@ async fn ask(by: &Api, handle: &str) -> Value {
 }
 
 #[tokio::test]
-async fn contacts_are_told_to_both_sides() {
+async fn case_59_61_62_contacts_are_told_to_both_sides() {
     let server = Server::start().await;
     let cast = Cast::on(&server).await;
     let (mut human, humans) = listening(&server, &cast.u1, "user_contacts").await;
@@ -26,6 +26,7 @@ async fn contacts_are_told_to_both_sides() {
     let received = agent.event("1", &agents, "contact_request_received").await;
     assert_eq!((&received["id"], &received["status"]), (&sent["id"], &json!("pending")));
     assert_eq!((&received["from_handle"], &received["from_name"]), (&json!("ann"), &json!("ann")));
+    assert!(received.get("message").is_none(), "{received}");
     let path = format!("/contacts/requests/{}/approve", sent["id"].as_str().unwrap());
     assert_eq!(cast.a3.post_nothing(&path).await.data()["status"], "approved");
     for (socket, topic, other) in [(&mut human, &humans, "ben/three"), (&mut agent, &agents, "ann")] {
@@ -54,6 +55,28 @@ async fn contacts_are_told_to_both_sides() {
         assert_eq!(socket.event("1", topic, "contact_request_updated").await["status"], "cancelled");
         socket.alive().await;
     }
+}
+
+#[tokio::test]
+async fn case_60_a_human_hears_who_asks() {
+    let server = Server::start().await;
+    let cast = Cast::on(&server).await;
+    let (mut human, humans) = listening(&server, &cast.u2, "user_contacts").await;
+    let body = json!({ "handle": "ben", "message": "may I?" });
+    assert_eq!(cast.a1.post("/contacts/add", body).await.status, 201);
+    let received = human.event("1", &humans, "contact_request_received").await;
+    let requester = json!({ "id": cast.a1.id, "handle": "ann/one", "name": "One" });
+    assert_eq!(received["requester"], requester, "{received}");
+    assert_eq!(
+        (&received["requester_id"], &received["requester_type"]),
+        (&json!(cast.a1.id), &json!("Agent"))
+    );
+    assert_eq!(
+        (&received["recipient_id"], &received["recipient_type"]),
+        (&json!(cast.u2.id), &json!("User"))
+    );
+    assert_eq!((&received["status"], &received["message"]), (&json!("pending"), &json!("may I?")));
+    assert!(received["responded_at"].is_null() && received["inserted_at"].is_string(), "{received}");
 }
 
 /// Two who ask each other need no answer.

@@ -1,8 +1,16 @@
 //! Coming to rooms, leaving them, and their end.
 
 use e2e::cast::Cast;
-use e2e::{Server, Socket};
+use e2e::{Api, Server, Socket};
 use serde_json::json;
+
+/// The first asks, the second agrees: they are peers.
+async fn acquaint(first: &Api, handle: &str, second: &Api) {
+    let body = json!({ "contact_request": { "recipient_handle": handle } });
+    let request = first.post("/contacts/requests", body).await.data();
+    let path = format!("/contacts/requests/{}/approve", request["id"].as_str().unwrap());
+    assert_eq!(second.post_nothing(&path).await.data()["status"], "approved");
+}
 
 #[tokio::test]
 async fn case_38_53_whoever_is_added_hears_of_it_and_may_join_at_once() {
@@ -68,6 +76,56 @@ async fn case_38_every_room_may_be_joined_as_soon_as_it_is_told() {
     }
     adding.await.unwrap();
     assert_eq!((&told, &joined), (&fresh, &fresh));
+}
+
+#[tokio::test]
+async fn case_26_an_owner_listens_where_an_own_agent_is() {
+    let server = Server::start().await;
+    let cast = Cast::on(&server).await;
+    let chat = format!("chat_room:{}", cast.r1);
+    let mut socket = Socket::of(&server, &cast.u2).await;
+    socket.refused("1", &chat, "unauthorized").await;
+    acquaint(&cast.u1, "ben/three", &cast.a3).await;
+    assert_eq!(cast.u1.add(&cast.r1, &cast.a3.id).await.status, 201);
+    socket.join("2", &chat).await;
+    let id = cast.u1.sent(&cast.r1, "welcome", &[]).await;
+    assert_eq!(socket.event("2", &chat, "message_created").await["id"], json!(id));
+}
+
+#[tokio::test]
+async fn case_58_a_human_who_is_added() {
+    let server = Server::start().await;
+    let cast = Cast::on(&server).await;
+    acquaint(&cast.u1, "ben", &cast.u2).await;
+    let (people, rooms) = (format!("room_participants:{}", cast.r1), format!("user_rooms:{}", cast.u2.id));
+    let mut inside = Socket::of(&server, &cast.u1).await;
+    inside.join("1", &people).await;
+    let mut newcomer = Socket::of(&server, &cast.u2).await;
+    newcomer.join("2", &rooms).await;
+    assert_eq!(cast.u1.add(&cast.r1, &cast.u2.id).await.status, 201);
+    let came = inside.event("1", &people, "participant_added").await;
+    assert_eq!((&came["id"], &came["type"]), (&json!(cast.u2.id), &json!("User")));
+    assert!(!came.to_string().contains("example.org"), "{came}");
+    assert_eq!(newcomer.event("2", &rooms, "room_added").await["id"], json!(cast.r1));
+}
+
+/// As the nodes for n8n connect: an owner's key in the query, and the agent it wants to be.
+#[tokio::test]
+async fn case_75_an_agent_on_its_owners_key() {
+    let server = Server::start().await;
+    let cast = Cast::on(&server).await;
+    let query = format!("api_key={}&agent_id={}&vsn=2.0.0", cast.u1.key, cast.a1.id);
+    let mut socket = Socket::connect(&server, &query, &[]).await.unwrap();
+    let rooms = format!("agent_rooms:{}", cast.a1.id);
+    socket.join("1", &rooms).await;
+    let room = cast.u1.create_chat().await;
+    assert_eq!(cast.u1.add(&room, &cast.a1.id).await.status, 201);
+    assert_eq!(socket.event("1", &rooms, "room_added").await["id"], json!(room));
+    let chat = format!("chat_room:{room}");
+    socket.join("2", &chat).await;
+    let id = cast.u1.sent(&room, "hello", &[&cast.a1.id]).await;
+    let heard = socket.event("2", &chat, "message_created").await;
+    assert_eq!((&heard["id"], &heard["sender_id"]), (&json!(id), &json!(cast.u1.id)));
 }
 
 #[tokio::test]
