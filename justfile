@@ -21,6 +21,10 @@ fuzz cases="1000000":
 measure:
     scripts/measure
 
+# The realtime side beside a bare server: all, fanout, connect, latency or slow.
+bench *arguments:
+    scripts/bench {{arguments}}
+
 # Bring docs/openapi/openapi.json up to date with the code
 openapi:
     mkdir -p docs/openapi

@@ -1,0 +1,70 @@
+//! Ten thousand agents come, wait, and are sent away.
+
+use std::time::Instant;
+
+use e2e::{Api, Server};
+
+use crate::flock::{Flock, Keep};
+use crate::process::{self, Bare, resident, until_idle};
+use crate::scene;
+
+/// Agents in one room.
+const ROOM: usize = 100;
+
+pub(crate) async fn run(sockets: usize) {
+    let mut server = process::parlance().await;
+    let ann = server.user("ann");
+    let agents = scene::agents(&server, &ann, sockets).await;
+    let rooms = scene::rooms(&ann, &agents, ROOM).await;
+    // What setting up left in memory is not the sockets'.
+    server.terminate().await;
+    server.run().await;
+    until_idle(server.pid()).await;
+
+    let empty = resident(server.pid());
+    let started = Instant::now();
+    let flock = Flock::open(wishes(&server, &agents, &rooms), Keep::First).await;
+    let connected = started.elapsed();
+    until_idle(server.pid()).await;
+    let ours = each(resident(server.pid()) - empty, sockets);
+
+    let stopped = server.terminate().await;
+    let told = flock.until_ended().await;
+    drop(flock);
+
+    let bare = Bare::start().await;
+    let empty = resident(bare.pid());
+    let flock = Flock::open(vec![scene::bare_wish(&bare.address); sockets], Keep::First).await;
+    until_idle(bare.pid()).await;
+    let theirs = each(resident(bare.pid()) - empty, sockets);
+    drop(flock);
+
+    println!(
+        "connect: {sockets} agents connected, authenticated and joined two topics each, rooms of {ROOM}: \
+         {:.1} s (target 15 s)",
+        connected.as_secs_f64()
+    );
+    println!(
+        "memory: {ours:.0} bytes for each idle socket with two topics, bare {theirs:.0}, ratio {:.2} (target 1.15)",
+        ours / theirs
+    );
+    println!(
+        "shutdown: {:.2} s from SIGTERM to the end with {sockets} sockets (target 5 s), {told} of them were \
+         closed with 1012",
+        stopped.as_secs_f64()
+    );
+}
+
+/// The agents' sockets as a published client opens them: its own topic, and its room.
+fn wishes(server: &Server, agents: &[Api], rooms: &[String]) -> Vec<crate::flock::Wish> {
+    let wish = |(index, agent): (usize, &Api)| {
+        let topics = vec![format!("agent_rooms:{}", agent.id), format!("chat_room:{}", rooms[index / ROOM])];
+        scene::wish(server, &agent.key, topics)
+    };
+    agents.iter().enumerate().map(wish).collect()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "far below the limit")]
+fn each(bytes: u64, sockets: usize) -> f64 {
+    bytes as f64 / sockets as f64
+}

@@ -1,0 +1,87 @@
+//! Processes that are measured: started, and what the kernel says of them.
+
+use std::fs;
+use std::net::TcpListener;
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+use e2e::Server;
+use tokio::time::sleep;
+
+/// Every rate limit off: a benchmark is one client that does what thousands would.
+pub(crate) const SETTINGS: [(&str, &str); 1] = [("PARLANCE_RATE_LIMITS", "false")];
+
+/// A line about the machine and the settings, without which no figure says anything.
+pub(crate) fn machine() -> String {
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    let model = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = model.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or(": unknown");
+    let settings = SETTINGS.map(|(name, value)| format!("{name}={value}")).join(" ");
+    format!("machine: {cores} cores{model}; server: embedded store, {settings}")
+}
+
+/// The bare server, as a process of its own.
+pub(crate) struct Bare {
+    child: Child,
+    pub(crate) address: String,
+}
+
+impl Bare {
+    pub(crate) async fn start() -> Self {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let program = std::env::current_exe().unwrap();
+        let child = Command::new(program).args(["bare", &port.to_string()]).spawn().unwrap();
+        let address = format!("127.0.0.1:{port}");
+        let health = format!("http://{address}/health");
+        while reqwest::get(&health).await.is_err() {
+            sleep(Duration::from_millis(10)).await;
+        }
+        Self { child, address }
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+}
+
+impl Drop for Bare {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The server that is measured.
+pub(crate) async fn parlance() -> Server {
+    Server::start_with(&SETTINGS).await
+}
+
+/// How long the process has been on a processor, over all its threads that live.
+pub(crate) fn cpu(pid: u32) -> Duration {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+    let nanoseconds = tasks.filter_map(|task| {
+        let text = fs::read_to_string(task.ok()?.path().join("schedstat")).ok()?;
+        text.split(' ').next()?.parse::<u64>().ok()
+    });
+    Duration::from_nanos(nanoseconds.sum())
+}
+
+/// Resident memory in bytes.
+pub(crate) fn resident(pid: u32) -> u64 {
+    let text = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.split_whitespace().next().unwrap().parse::<u64>().unwrap() * 1024
+}
+
+/// Waits until the process has done next to nothing for a while.
+pub(crate) async fn until_idle(pid: u32) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    loop {
+        let before = cpu(pid);
+        sleep(Duration::from_millis(500)).await;
+        if cpu(pid).abs_diff(before) < Duration::from_millis(10) || Instant::now() > deadline {
+            return;
+        }
+    }
+}
