@@ -29,7 +29,7 @@ pub use contact::{
 };
 pub use memory::MemoryView;
 pub use message::MessageView;
-pub use participant::ParticipantView;
+pub use participant::{ParticipantView, PresenceView};
 pub use peer::{ListedAgentView, PeerView};
 pub use receipt::{PostedEventView, SentMessageView, StepView};
 pub use room::{AgentRoomRowView, RoomRowView, RoomView, RosterHeadView};

@@ -29,10 +29,18 @@ pub struct ParticipantView<'a> {
 
 /// Whether somebody is connected, where that is known.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
-struct PresenceView {
+pub struct PresenceView {
     online: bool,
-    /// Null for users.
+    /// Null for users, and for agents that run here.
     connection_status: Option<&'static str>,
+}
+
+impl PresenceView {
+    /// Shows whether somebody is there; `is_external` is `None` for users.
+    pub fn new(is_external: Option<bool>, online: bool) -> Self {
+        let word = if online { "connected" } else { "disconnected" };
+        Self { online, connection_status: (is_external == Some(true)).then_some(word) }
+    }
 }
 
 impl<'a> ParticipantView<'a> {
@@ -53,9 +61,7 @@ impl<'a> ParticipantView<'a> {
 
     /// Shows `participant` together with whether any of its sockets is open.
     pub fn with_presence(participant: &'a Participant, online: bool) -> Self {
-        let word = if online { "connected" } else { "disconnected" };
-        let connection_status = participant.id.agent().map(|_| word);
-        let presence = Some(PresenceView { online, connection_status });
+        let presence = Some(PresenceView::new(participant.is_external, online));
         Self { presence, ..Self::new(participant) }
     }
 }

@@ -5,7 +5,9 @@ use domain::delivery::{Delivery, DeliveryStatus, FailureText, StepResult};
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId, UserId};
 use domain::message::{Mention, MentionKind, Message, MessageKind, Recipient, SentMessage};
 use domain::time::Timestamp;
-use http_wire::view::{ChatView, MessageView, ParticipantView, PostedEventView, SentMessageView, StepView};
+use http_wire::view::{
+    ChatView, MessageView, ParticipantView, PostedEventView, PresenceView, SentMessageView, StepView,
+};
 use serde_json::{Value, json, to_value};
 use uuid::Uuid;
 
@@ -180,4 +182,17 @@ fn receipts() {
         "id": id(5), "chat_room_id": id(1), "status": "failed", "attempt_number": 2, "success": true,
     });
     assert_eq!(to_value(StepView::new(&step)).unwrap(), expected);
+}
+
+#[test]
+fn only_external_agents_have_a_connection_status() {
+    for (is_external, online, status) in [
+        (None, true, json!(null)),
+        (Some(false), true, json!(null)),
+        (Some(true), true, json!("connected")),
+        (Some(true), false, json!("disconnected")),
+    ] {
+        let shown = to_value(PresenceView::new(is_external, online)).unwrap();
+        assert_eq!(shown, json!({"online": online, "connection_status": status}), "{is_external:?}");
+    }
 }
