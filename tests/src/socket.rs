@@ -101,10 +101,20 @@ impl Socket {
 
     /// Joins; it must be granted.
     pub async fn join(&mut self, join_ref: &str, topic: &str) {
-        assert_eq!(
-            self.ask(join_ref, topic).await,
-            reply(json!(join_ref), json!(join_ref), topic, "ok", json!({}))
-        );
+        if topic.starts_with("room_participants:") {
+            self.join_people(join_ref, topic).await;
+            return;
+        }
+        self.join_with(join_ref, topic, json!({})).await;
+    }
+
+    /// Joins a room's people; who of them is there.
+    pub async fn join_people(&mut self, join_ref: &str, topic: &str) -> Value {
+        let mut answer = self.ask(join_ref, topic).await;
+        let people = answer[4]["response"]["participant_presence"].take();
+        let response = json!({ "participant_presence": null });
+        assert_eq!(answer, reply(json!(join_ref), json!(join_ref), topic, "ok", response));
+        people
     }
 
     /// Joins; it must be granted with this answer.

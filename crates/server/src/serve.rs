@@ -17,7 +17,7 @@ use http_wire::request_scope::RequestScope;
 use socket2::SockRef;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{MissedTickBehavior, timeout};
-use ws_gateway::SocketContext;
+use ws_gateway::{Hub, SocketContext};
 
 use crate::api_document;
 use crate::config::Config;
@@ -77,7 +77,7 @@ async fn run(config: &Config, wiring: &Wiring) -> Result<(), Failure> {
     welcome::greet(&wiring.accounts, config).await?;
     let handle = server.handle();
     let mut server = tokio::spawn(server);
-    let sweeper = tokio::spawn(sweep_activity(wiring.activity.clone()));
+    let sweeper = tokio::spawn(sweep(wiring.activity.clone(), wiring.hub.clone()));
     let eraser = tokio::spawn(erase_work(wiring.accounts.clone()));
     let forgetter = tokio::spawn(forget_answers(wiring.store.clone()));
     let expiry = tokio::spawn(expire_requests(wiring.contacts.clone()));
@@ -191,12 +191,14 @@ async fn forget_answers(store: Arc<SqliteStore>) {
     }
 }
 
-/// Takes off the activity indicators that were not renewed, once a second.
-async fn sweep_activity(activity: Arc<ActivityService>) {
+/// Takes off the activity indicators that were not renewed, and tells of those who lost their connection
+/// and did not come back, once a second.
+async fn sweep(activity: Arc<ActivityService>, hub: Arc<Hub>) {
     let mut ticks = tokio::time::interval(Duration::from_secs(1));
     loop {
         ticks.tick().await;
         activity.expire();
+        hub.expire_presence();
     }
 }
 

@@ -85,11 +85,12 @@ impl Wiring {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let ids: Arc<dyn IdGenerator> = Arc::new(RandomIds);
         let keys: Arc<dyn KeyMint> = Arc::new(RandomKeys);
-        let hub = Hub::new(HubConfig {
+        let bounds = HubConfig {
             idle_timeout: config.socket_idle_timeout,
             queue_bytes: config.socket_queue_bytes,
             ..HubConfig::default()
-        });
+        };
+        let hub = Hub::new(bounds, clock.clone());
         let events: Arc<dyn EventPublisher> = hub.clone();
         Ok(Self {
             limits: Arc::new(RateLimits::new(config.rates.clone(), clock.clone())),

@@ -170,17 +170,22 @@ impl World {
     /// A world on these stores whose events are remembered.
     pub fn on(stores: Stores) -> Self {
         let publisher = Arc::new(RecordingPublisher::default());
-        Self::build(stores, publisher.clone(), publisher)
+        let clock = Arc::new(FixedClock::at(Timestamp::from_micros(NOON)));
+        Self::build(stores, clock, publisher.clone(), publisher)
     }
 
-    /// An empty world that publishes to `events`.
-    pub fn with_publisher(events: Arc<dyn EventPublisher>) -> Self {
-        Self::build(Stores::in_memory(), events, Arc::new(RecordingPublisher::default()))
+    /// An empty world under this clock that publishes to `events`.
+    pub fn with_publisher(clock: Arc<FixedClock>, events: Arc<dyn EventPublisher>) -> Self {
+        Self::build(Stores::in_memory(), clock, events, Arc::new(RecordingPublisher::default()))
     }
 
-    fn build(stores: Stores, events: Arc<dyn EventPublisher>, publisher: Arc<RecordingPublisher>) -> Self {
+    fn build(
+        stores: Stores,
+        fixed: Arc<FixedClock>,
+        events: Arc<dyn EventPublisher>,
+        publisher: Arc<RecordingPublisher>,
+    ) -> Self {
         let Stores { accounts, chats, messages, deliveries, peers, contacts, .. } = stores.clone();
-        let fixed = Arc::new(FixedClock::at(Timestamp::from_micros(NOON)));
         let clock: Arc<dyn Clock> = fixed.clone();
         let ids: Arc<dyn IdGenerator> = Arc::new(SequentialIds::default());
         let keys: Arc<dyn KeyMint> = Arc::new(FixedMint::default());

@@ -5,7 +5,9 @@
 
 mod claim;
 mod delivered;
+mod presence;
 mod publish;
+mod watch;
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -15,9 +17,9 @@ use std::time::{Duration, Instant};
 
 use domain::caller::Caller;
 use domain::chat::Participant;
-use domain::id::{AgentId, ChatId, ParticipantId, UserId};
+use domain::id::{AgentId, ChatId, ParticipantId};
 use domain::message::Message;
-use domain::ports::Presence;
+use domain::ports::Clock;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::inbox::{Inbox, Payload, Ticket, Told};
@@ -25,7 +27,12 @@ use crate::payload;
 use crate::taken::Taken;
 use crate::topic::Topic;
 
+use presence::Sockets;
+use watch::Watch;
+
 pub(crate) use claim::{Claim, ClaimRefused, OnConflict};
+pub(crate) use presence::Departure;
+pub(crate) use watch::Person;
 
 /// Over how many locks the topics are spread.
 const SHARDS: usize = 32;
@@ -63,6 +70,8 @@ pub struct Hub {
     hasher: RandomState,
     shards: Vec<Mutex<HashMap<Topic, Listeners>>>,
     sockets: Mutex<Sockets>,
+    watch: Mutex<Watch>,
+    clock: Arc<dyn Clock>,
     numbers: AtomicU64,
     taken: Arc<Taken>,
     stopping: AtomicBool,
@@ -109,26 +118,19 @@ impl Stay {
 /// Where an event is to be put.
 type Ear = (Ticket, Inbox);
 
-#[derive(Default)]
-struct Sockets {
-    inboxes: HashMap<SocketId, Inbox>,
-    agents: HashMap<AgentId, SocketId>,
-    users: HashMap<UserId, usize>,
-    /// Agents that came to their end a moment ago, and when.
-    ended: HashMap<AgentId, Instant>,
-}
-
 /// How long a newcomer may take from being authenticated to its claim, at the very most.
 const LONGEST_ADMISSION: Duration = Duration::from_secs(10 * 60);
 
 impl Hub {
-    /// A hub without sockets.
-    pub fn new(config: HubConfig) -> Arc<Self> {
+    /// A hub without sockets; `clock` tells for how long somebody has been away.
+    pub fn new(config: HubConfig, clock: Arc<dyn Clock>) -> Arc<Self> {
         Arc::new(Self {
             config,
             hasher: RandomState::new(),
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             sockets: Mutex::default(),
+            watch: Mutex::default(),
+            clock,
             numbers: AtomicU64::new(1),
             taken: Arc::default(),
             stopping: AtomicBool::new(false),
@@ -166,11 +168,12 @@ impl Hub {
         }
         match caller {
             Caller::User(user) => {
-                let open = sockets.users.entry(user.user).or_default();
-                if *open >= self.config.max_sockets_per_user {
+                let open = sockets.users.get(&user.user).copied().unwrap_or_default();
+                if open >= self.config.max_sockets_per_user {
                     return Err(ClaimRefused::TooMany);
                 }
-                *open += 1;
+                self.arrives(&mut sockets, caller.participant());
+                sockets.users.insert(user.user, open + 1);
             }
             Caller::Agent(agent) => {
                 // It may have ended since it was authenticated; then nobody would end this socket.
@@ -180,6 +183,7 @@ impl Hub {
                 if on_conflict == OnConflict::Reject && sockets.agents.contains_key(&agent.agent) {
                     return Err(ClaimRefused::Conflict);
                 }
+                self.arrives(&mut sockets, caller.participant());
                 let older = sockets.agents.insert(agent.agent, id);
                 if let Some(older) = older.and_then(|older| sockets.inboxes.get(&older)) {
                     older.tell(Told::Superseded { payload: Arc::new(payload::supersede(agent.agent, id)) });
@@ -261,8 +265,16 @@ impl Hub {
                 }
                 stays
             });
-            if listeners.is_empty() {
-                shard.remove(&topic);
+            self.vacate(&mut shard, topic);
+        }
+    }
+
+    /// Forgets a topic to which nobody listens any more.
+    fn vacate(&self, shard: &mut HashMap<Topic, Listeners>, topic: Topic) {
+        if shard.get(&topic).is_some_and(HashMap::is_empty) {
+            shard.remove(&topic);
+            if let Topic::RoomParticipants(chat) = topic {
+                self.watch().forget(chat);
             }
         }
     }
@@ -304,16 +316,6 @@ impl Hub {
             let through = who.agent().is_some_and(|agent| listener.stay.ends_without(agent));
             listener.who == who || through
         });
-    }
-}
-
-impl Presence for Hub {
-    fn is_online(&self, who: ParticipantId) -> bool {
-        let sockets = self.sockets();
-        match who {
-            ParticipantId::User(user) => sockets.users.contains_key(&user),
-            ParticipantId::Agent(agent) => sockets.agents.contains_key(&agent),
-        }
     }
 }
 

@@ -6,14 +6,16 @@ use domain::account::Agent;
 use domain::activity::AgentActivity;
 use domain::chat::{Chat, ChatDetails, Participant, Role};
 use domain::contact::{Contact, ContactRequest};
-use domain::id::{AgentId, ChatId, ContactId, MessageId, ParticipantKind};
+use domain::id::{AgentId, ChatId, ContactId, MessageId, ParticipantId, ParticipantKind};
 use domain::message::Message;
 use domain::time::Timestamp;
 use http_wire::view::{
-    AgentView, ChatView, ContactRequestView, MessageView, ParticipantView, RequestStepView, RoomView, Shown,
+    AgentView, ChatView, ContactRequestView, MessageView, ParticipantView, PresenceView, RequestStepView,
+    RoomView, Shown,
 };
 use serde::Serialize;
 
+use crate::hub::Person;
 use crate::inbox::Payload;
 
 /// A frame of this size or more is not pushed to an agent: its client would drop the connection.
@@ -88,14 +90,50 @@ struct AddedContent<'a> {
     is_remote: Option<bool>,
 }
 
-pub(crate) fn participant_added(participant: &Participant) -> Payload {
+pub(crate) fn participant_added(participant: &Participant, online: bool) -> Payload {
     let is_remote = participant.is_external;
-    payload("participant_added", &AddedContent { participant: ParticipantView::new(participant), is_remote })
+    let participant = ParticipantView::with_presence(participant, online);
+    payload("participant_added", &AddedContent { participant, is_remote })
+}
+
+/// Whether somebody is there, under the names that the list of participants has.
+#[derive(Serialize)]
+struct PresenceContent {
+    id: Shown<ParticipantId>,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    #[serde(flatten)]
+    presence: PresenceView,
+}
+
+impl PresenceContent {
+    fn new(who: ParticipantId, is_external: Option<bool>, online: bool) -> Self {
+        let presence = PresenceView::new(is_external, online);
+        Self { id: Shown(who), kind: who.kind().as_str(), presence }
+    }
+}
+
+/// Of users and external agents only: who runs here is always there.
+pub(crate) fn presence_changed(who: ParticipantId, online: bool) -> Payload {
+    let is_external = who.agent().map(|_| true);
+    payload("participant_presence_changed", &PresenceContent::new(who, is_external, online))
+}
+
+#[derive(Serialize)]
+struct PresentContent {
+    participant_presence: Vec<PresenceContent>,
+}
+
+/// The answer to a join of a room's people.
+pub(crate) fn participant_presence(people: &[(Person, bool)]) -> String {
+    let people =
+        people.iter().map(|(person, online)| PresenceContent::new(person.id, person.is_external, *online));
+    payload("", &PresentContent { participant_presence: people.collect() }).json
 }
 
 #[derive(Serialize)]
 struct RemovedContent<'a> {
-    id: Shown<domain::id::ParticipantId>,
+    id: Shown<ParticipantId>,
     name: &'a str,
     handle: &'a str,
     #[serde(rename = "type")]

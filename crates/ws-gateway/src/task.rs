@@ -14,8 +14,8 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::SocketContext;
 use crate::frame::Version;
-use crate::hub::Claim;
-use crate::inbox::{Told, cost};
+use crate::hub::{Claim, Departure};
+use crate::inbox::{Ticket, Told, cost};
 use crate::machine::{Action, Connection, PendingJoin, Verdict};
 use crate::outbox::Outbox;
 use crate::payload;
@@ -76,7 +76,7 @@ impl Socket {
             AggregatedMessage::Binary(_) => self.end(CloseCode::Unsupported, "frames are text"),
             AggregatedMessage::Close(reason) => {
                 // Freed first: whoever sees the answer may connect again at once.
-                self.claim.release();
+                self.claim.release(Departure::Closed);
                 self.end(reason.map_or(CloseCode::Normal, |reason| reason.code), "")
             }
         }
@@ -99,11 +99,8 @@ impl Socket {
     async fn join(&mut self, join: PendingJoin) -> Flow {
         let topic = join.topic;
         let ticket = self.claim.subscribe(topic);
-        let verdict = match self.enter(&join).await {
-            Ok(entrance) => {
-                self.claim.settle(topic, ticket, &entrance.standing);
-                Verdict::Granted { response: self.snapshot(topic), ticket }
-            }
+        let verdict = match self.admit(&join, ticket).await {
+            Ok(response) => Verdict::Granted { response, ticket },
             Err(reason) => {
                 self.claim.unsubscribe(topic, ticket);
                 Verdict::Refused(reason)
@@ -117,26 +114,31 @@ impl Socket {
         Flow::Goes
     }
 
+    /// What a granted join is answered with, or why it is refused.
+    async fn admit(&self, join: &PendingJoin, ticket: Ticket) -> Result<String, &'static str> {
+        let entrance = self.enter(join).await?;
+        self.claim.settle(join.topic, ticket, &entrance.standing);
+        self.snapshot(join.topic).await
+    }
+
     /// How the caller stands to the room of a topic that is one's.
     async fn enter(&self, join: &PendingJoin) -> Result<Entrance, &'static str> {
         let Some(room) = join.room else { return Ok(Entrance::default()) };
-        match self.context.chats.enter(self.machine.caller(), room).await {
-            Ok(entrance) => Ok(entrance),
-            Err(ReadChatError::ChatNotFound) => Err("unauthorized"),
-            Err(ReadChatError::Store(error)) => {
-                tracing::warn!(error = %error, "a join could not be decided");
-                Err("join crashed")
-            }
-        }
+        self.context.chats.enter(self.machine.caller(), room).await.map_err(why_refused)
     }
 
     /// What the answer to a join holds.
-    fn snapshot(&self, topic: Topic) -> String {
+    async fn snapshot(&self, topic: Topic) -> Result<String, &'static str> {
         match topic {
             Topic::RoomActivity(chat) => {
-                payload::working_agents(chat, self.context.activity.working_in(chat))
+                Ok(payload::working_agents(chat, self.context.activity.working_in(chat)))
             }
-            _ => "{}".to_owned(),
+            Topic::RoomParticipants(chat) => {
+                let ask = async || self.context.chats.roster(self.machine.caller(), chat).await;
+                let people = self.claim.people(chat, ask).await.map_err(why_refused)?;
+                Ok(payload::participant_presence(&people))
+            }
+            _ => Ok("{}".to_owned()),
         }
     }
 
@@ -226,6 +228,16 @@ impl Drop for Socket {
     fn drop(&mut self) {
         for (topic, ticket) in self.machine.topics() {
             self.claim.unsubscribe(topic, ticket);
+        }
+    }
+}
+
+fn why_refused(error: ReadChatError) -> &'static str {
+    match error {
+        ReadChatError::ChatNotFound => "unauthorized",
+        ReadChatError::Store(error) => {
+            tracing::warn!(error = %error, "a join could not be decided");
+            "join crashed"
         }
     }
 }

@@ -140,10 +140,10 @@ async fn case_36_many_topics_on_one_socket() {
 async fn case_37_two_joins_at_once_are_answered_in_order() {
     let server = Server::start().await;
     let cast = Cast::on(&server).await;
-    let (room, people) = (format!("chat_room:{}", cast.r1), format!("room_participants:{}", cast.r1));
+    let (room, own) = (format!("chat_room:{}", cast.r1), format!("agent_rooms:{}", cast.a1.id));
     let mut socket = Socket::of(&server, &cast.a1).await;
     socket.send_raw(&json!(["1", "1", room, "phx_join", {}]).to_string()).await;
-    socket.send_raw(&json!(["2", "2", people, "phx_join", {}]).to_string()).await;
+    socket.send_raw(&json!(["2", "2", own, "phx_join", {}]).to_string()).await;
     assert_eq!(socket.frame().await, reply(json!("1"), json!("1"), &room, "ok", json!({})));
-    assert_eq!(socket.frame().await, reply(json!("2"), json!("2"), &people, "ok", json!({})));
+    assert_eq!(socket.frame().await, reply(json!("2"), json!("2"), &own, "ok", json!({})));
 }

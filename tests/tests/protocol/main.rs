@@ -6,5 +6,6 @@ mod contacts;
 mod control;
 mod joins;
 mod messages;
+mod presence;
 mod rooms;
 mod transport;

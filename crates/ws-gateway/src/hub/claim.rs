@@ -5,7 +5,7 @@ use std::sync::Arc;
 use domain::caller::Caller;
 use domain::chat::Standing;
 
-use super::{Hub, Listener, SocketId, Stay};
+use super::{Departure, Hub, Listener, SocketId, Stay};
 use crate::inbox::{Budget, Inbox, Ticket, Told};
 use crate::topic::Topic;
 
@@ -48,7 +48,12 @@ impl Claim {
         let ticket = Ticket(self.hub.number());
         let stay = Stay::Asked { gone: Vec::new() };
         let listener = Listener { who: self.caller.participant(), ticket, inbox: self.inbox.clone(), stay };
-        self.hub.shard(topic).entry(topic).or_default().insert(self.id, listener);
+        let mut shard = self.hub.shard(topic);
+        let listeners = shard.entry(topic).or_default();
+        if let (true, Topic::RoomParticipants(chat)) = (listeners.is_empty(), topic) {
+            self.hub.watch().begin(chat);
+        }
+        listeners.insert(self.id, listener);
         ticket
     }
 
@@ -71,9 +76,7 @@ impl Claim {
         } else {
             listener.stay = Stay::Observer { agents };
         }
-        if listeners.is_empty() {
-            shard.remove(&topic);
-        }
+        self.hub.vacate(&mut shard, topic);
     }
 
     /// No more events of this stay on the topic come in.
@@ -83,38 +86,36 @@ impl Claim {
         if listeners.get(&self.id).is_some_and(|listener| listener.ticket == ticket) {
             listeners.remove(&self.id);
         }
-        if listeners.is_empty() {
-            shard.remove(&topic);
-        }
+        self.hub.vacate(&mut shard, topic);
     }
 
     /// Gives the place up, so that a newcomer finds it free.
-    pub(crate) fn release(&self) {
+    pub(crate) fn release(&self, departure: Departure) {
         let mut sockets = self.hub.sockets();
         if sockets.inboxes.remove(&self.id).is_none() {
             return;
         }
-        match self.caller {
+        let last = match self.caller {
             Caller::Agent(agent) => {
-                if sockets.agents.get(&agent.agent) == Some(&self.id) {
-                    sockets.agents.remove(&agent.agent);
-                }
+                let live = sockets.agents.get(&agent.agent) == Some(&self.id);
+                live && sockets.agents.remove(&agent.agent).is_some()
             }
             Caller::User(user) => {
-                let left = sockets.users.get_mut(&user.user).map(|open| {
-                    *open = open.saturating_sub(1);
-                    *open
-                });
-                if left == Some(0) {
-                    sockets.users.remove(&user.user);
+                let open = sockets.users.remove(&user.user).unwrap_or_default();
+                if open > 1 {
+                    sockets.users.insert(user.user, open - 1);
                 }
+                open == 1
             }
+        };
+        if last {
+            self.hub.departs(&mut sockets, self.caller.participant(), departure);
         }
     }
 }
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        self.release();
+        self.release(Departure::Dropped);
     }
 }

@@ -4,9 +4,9 @@ use domain::account::Agent;
 use domain::contact::{ContactOf, ContactRequest};
 use domain::event::DomainEvent;
 use domain::id::ParticipantId;
-use domain::ports::EventPublisher;
+use domain::ports::{EventPublisher, Presence};
 
-use super::Hub;
+use super::{Hub, Person};
 use crate::payload;
 use crate::topic::Topic;
 
@@ -35,11 +35,15 @@ impl EventPublisher for Hub {
             }
             DomainEvent::ParticipantAdded { chat_id, participant } => {
                 self.joined(chat_id, &participant);
-                self.tell(Topic::RoomParticipants(chat_id), || payload::participant_added(&participant));
+                self.watch().came(chat_id, Person::of(&participant));
+                let online = || self.is_there(participant.id, participant.is_external);
+                let make = || payload::participant_added(&participant, online());
+                self.tell(Topic::RoomParticipants(chat_id), make);
             }
             DomainEvent::ParticipantRemoved { chat_id, participant } => {
                 self.tell(Topic::RoomParticipants(chat_id), || payload::participant_removed(&participant));
                 self.left(chat_id, participant.id);
+                self.watch().left(chat_id, participant.id);
             }
             DomainEvent::RoomDeleted { chat_id } => {
                 self.tell(Topic::RoomParticipants(chat_id), || payload::room_deleted(chat_id));

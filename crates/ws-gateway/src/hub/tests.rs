@@ -5,10 +5,11 @@ use domain::activity::AgentActivity;
 use domain::caller::{AgentCaller, UserCaller};
 use domain::chat::{Participant, ParticipantStatus, Role};
 use domain::event::DomainEvent;
-use domain::id::{MessageId, OrganizationId};
+use domain::id::{MessageId, OrganizationId, UserId};
 use domain::message::MessageKind;
 use domain::ports::EventPublisher;
 use domain::time::Timestamp;
+use testkit::{FixedClock, NOON};
 use uuid::Uuid;
 
 use crate::SocketContext;
@@ -17,18 +18,30 @@ use crate::machine::{Action, Connection, Verdict};
 use crate::outbox::Outbox;
 use crate::task::Socket;
 
-const ROOM: ChatId = ChatId::new(Uuid::from_u128(1));
+pub(super) const ROOM: ChatId = ChatId::new(Uuid::from_u128(1));
 const HOUSE: OrganizationId = OrganizationId::new(Uuid::from_u128(2));
 
-fn user(number: u128) -> Caller {
+fn clock() -> Arc<FixedClock> {
+    Arc::new(FixedClock::at(Timestamp::from_micros(NOON)))
+}
+
+fn hub() -> Arc<Hub> {
+    hub_with(HubConfig::default())
+}
+
+fn hub_with(config: HubConfig) -> Arc<Hub> {
+    Hub::new(config, clock())
+}
+
+pub(super) fn user(number: u128) -> Caller {
     Caller::User(UserCaller { user: UserId::new(Uuid::from_u128(number)), organization: HOUSE })
 }
 
-fn agent_id(number: u128) -> AgentId {
+pub(super) fn agent_id(number: u128) -> AgentId {
     AgentId::new(Uuid::from_u128(number))
 }
 
-fn agent(number: u128) -> Caller {
+pub(super) fn agent(number: u128) -> Caller {
     let owner = UserId::new(Uuid::from_u128(100));
     Caller::Agent(AgentCaller { agent: agent_id(number), owner, organization: HOUSE })
 }
@@ -51,7 +64,7 @@ fn message(sequence: i64, content: &str) -> Message {
     }
 }
 
-fn participant(id: ParticipantId) -> Participant {
+pub(super) fn participant(id: ParticipantId) -> Participant {
     Participant {
         id,
         name: "Bot".to_owned(),
@@ -81,13 +94,13 @@ fn told(receiver: &mut UnboundedReceiver<Told>) -> Vec<String> {
     all
 }
 
-fn open(hub: &Arc<Hub>, caller: Caller) -> (Claim, UnboundedReceiver<Told>) {
+pub(super) fn open(hub: &Arc<Hub>, caller: Caller) -> (Claim, UnboundedReceiver<Told>) {
     hub.claim(caller, OnConflict::Supersede).map_err(|refused| format!("{refused:?}")).unwrap()
 }
 
 #[test]
 fn agents_hear_only_what_is_addressed_to_them() {
-    let hub = Hub::new(HubConfig::default());
+    let hub = hub();
     let (addressed, mut addressed_inbox) = open(&hub, agent(1));
     let (other, mut other_inbox) = open(&hub, agent(2));
     let (human, mut human_inbox) = open(&hub, user(100));
@@ -104,7 +117,7 @@ fn agents_hear_only_what_is_addressed_to_them() {
 
 #[test]
 fn a_text_that_no_agent_client_could_take_is_left_to_the_store() {
-    let hub = Hub::new(HubConfig::default());
+    let hub = hub();
     let (claim, mut inbox) = open(&hub, agent(1));
     claim.subscribe(Topic::ChatRoom(ROOM));
     let large = message(1, &"\u{1}".repeat(300_000));
@@ -114,7 +127,7 @@ fn a_text_that_no_agent_client_could_take_is_left_to_the_store() {
 
 #[test]
 fn a_removed_participant_hears_of_it_and_then_nothing() {
-    let hub = Hub::new(HubConfig::default());
+    let hub = hub();
     let (removed, mut removed_inbox) = open(&hub, agent(1));
     let (human, mut human_inbox) = open(&hub, user(100));
     for claim in [&removed, &human] {
@@ -134,7 +147,7 @@ fn a_removed_participant_hears_of_it_and_then_nothing() {
 
 #[test]
 fn listening_again_ends_the_earlier_stay_only() {
-    let hub = Hub::new(HubConfig::default());
+    let hub = hub();
     let (claim, mut inbox) = open(&hub, user(100));
     let first = claim.subscribe(Topic::RoomActivity(ROOM));
     let second = claim.subscribe(Topic::RoomActivity(ROOM));
@@ -150,7 +163,7 @@ fn listening_again_ends_the_earlier_stay_only() {
 
 #[test]
 fn a_hundred_connects_at_once_leave_one_socket() {
-    let hub = Hub::new(HubConfig::default());
+    let hub = hub();
     let claims = std::thread::scope(|scope| {
         let threads = (0..100).map(|_| scope.spawn(|| open(&hub, agent(1)))).collect::<Vec<_>>();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
@@ -173,17 +186,17 @@ fn a_hundred_connects_at_once_leave_one_socket() {
 
 #[test]
 fn a_newcomer_may_ask_to_be_refused() {
-    let hub = Hub::new(HubConfig::default());
+    let hub = hub();
     let (claim, mut inbox) = open(&hub, agent(1));
     assert_eq!(hub.claim(agent(1), OnConflict::Reject).map(|_| ()), Err(ClaimRefused::Conflict));
     assert_eq!(told(&mut inbox), Vec::<String>::new());
-    claim.release();
+    claim.release(Departure::Closed);
     assert!(hub.claim(agent(1), OnConflict::Reject).is_ok());
 }
 
 #[test]
 fn an_older_socket_that_ends_late_does_not_free_the_place() {
-    let hub = Hub::new(HubConfig::default());
+    let hub = hub();
     let (older, _) = open(&hub, agent(1));
     let (_newer, _inbox) = open(&hub, agent(1));
     drop(older);
@@ -192,7 +205,7 @@ fn an_older_socket_that_ends_late_does_not_free_the_place() {
 
 #[test]
 fn users_have_many_sockets_up_to_a_bound() {
-    let hub = Hub::new(HubConfig { max_sockets_per_user: 2, ..HubConfig::default() });
+    let hub = hub_with(HubConfig { max_sockets_per_user: 2, ..HubConfig::default() });
     let (first, _) = open(&hub, user(1));
     let (_second, _inbox) = open(&hub, user(1));
     assert_eq!(hub.claim(user(1), OnConflict::Supersede).map(|_| ()), Err(ClaimRefused::TooMany));
@@ -203,7 +216,7 @@ fn users_have_many_sockets_up_to_a_bound() {
 
 #[test]
 fn who_does_not_read_is_cut_off_and_costs_no_more_than_the_limit() {
-    let hub = Hub::new(HubConfig { queue_bytes: 100_000, ..HubConfig::default() });
+    let hub = hub_with(HubConfig { queue_bytes: 100_000, ..HubConfig::default() });
     let (claim, mut inbox) = open(&hub, user(100));
     claim.subscribe(Topic::ChatRoom(ROOM));
     for sequence in 0..100 {
@@ -218,7 +231,7 @@ fn who_does_not_read_is_cut_off_and_costs_no_more_than_the_limit() {
 
 #[test]
 fn stopping_ends_all_and_takes_no_more() {
-    let hub = Hub::new(HubConfig::default());
+    let hub = hub();
     let (_claim, mut inbox) = open(&hub, user(1));
     hub.shut_down();
     assert_eq!(told(&mut inbox), ["!stop"]);
@@ -228,8 +241,8 @@ fn stopping_ends_all_and_takes_no_more() {
 /// However a socket ends, also when its task is dropped in the middle.
 #[actix_web::test]
 async fn a_socket_that_is_dropped_leaves_nothing_behind() {
-    let hub = Hub::new(HubConfig::default());
-    let world = testkit::World::with_publisher(hub.clone());
+    let hub = hub();
+    let world = testkit::World::with_publisher(clock(), hub.clone());
     let (claim, _inbox) = open(&hub, user(100));
     let mut machine = Connection::new(Version::V2, user(100), 10);
     for topic in [Topic::UserRooms(UserId::new(Uuid::from_u128(100))), Topic::ChatRoom(ROOM)] {

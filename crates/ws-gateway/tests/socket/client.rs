@@ -90,8 +90,27 @@ impl Client {
     }
 
     pub(crate) async fn join(&mut self, join_ref: &str, topic: &str) {
+        if topic.starts_with("room_participants:") {
+            self.join_people(join_ref, topic).await;
+            return;
+        }
         self.ask(join_ref, topic).await;
         self.answer(join_ref, topic, "ok", json!({})).await;
+    }
+
+    /// Joins a room's people; who of them is there.
+    pub(crate) async fn join_people(&mut self, join_ref: &str, topic: &str) -> Value {
+        self.ask(join_ref, topic).await;
+        self.answer_of_people(join_ref, topic).await
+    }
+
+    /// The next frame must grant a join of a room's people; who of them is there.
+    pub(crate) async fn answer_of_people(&mut self, join_ref: &str, topic: &str) -> Value {
+        let mut frame = self.frame().await;
+        let people = frame[4]["response"]["participant_presence"].take();
+        let payload = json!({ "status": "ok", "response": { "participant_presence": null } });
+        assert_eq!(frame, json!([join_ref, join_ref, topic, "phx_reply", payload]));
+        people
     }
 
     pub(crate) async fn refused(&mut self, join_ref: &str, topic: &str, reason: &str) {

@@ -10,9 +10,10 @@ use actix_web::dev::ServerHandle;
 use actix_web::{App, HttpServer, web};
 use domain::chat::ChatService;
 use domain::id::ChatId;
+use domain::time::Timestamp;
 use http_wire::limit::{RateLimitConfig, RateLimits};
 use http_wire::request_scope::RequestScope;
-use testkit::{TestAgent, TestUser, World};
+use testkit::{FixedClock, NOON, TestAgent, TestUser, World};
 use tokio::time::{sleep, timeout};
 use ws_gateway::{Hub, HubConfig, SocketContext};
 
@@ -58,8 +59,9 @@ impl Bench {
         chats: impl FnOnce(&World) -> Arc<ChatService>,
         limits: RateLimitConfig,
     ) -> Self {
-        let hub = Hub::new(config);
-        let world = World::with_publisher(hub.clone());
+        let clock = Arc::new(FixedClock::at(Timestamp::from_micros(NOON)));
+        let hub = Hub::new(config, clock.clone());
+        let world = World::with_publisher(clock, hub.clone());
         let ann = world.user("ann").await;
         let (one, two) = (world.agent(&ann, "One").await, world.agent(&ann, "Two").await);
         let ben = world.user("ben").await;

@@ -10,6 +10,7 @@ mod gate;
 mod harness;
 mod joins;
 mod observers;
+mod presence;
 mod raw;
 mod rooms;
 mod transport;

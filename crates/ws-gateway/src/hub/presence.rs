@@ -1,0 +1,132 @@
+//! Who is there: whoever has a socket, and for a moment whoever has lost the last one.
+
+use std::collections::HashMap;
+use std::sync::{MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use domain::chat::Roster;
+use domain::id::{AgentId, ChatId, ParticipantId, UserId};
+use domain::ports::Presence;
+use domain::time::Timestamp;
+
+use super::watch::{Person, Watch};
+use super::{Claim, Hub, SocketId};
+use crate::inbox::Inbox;
+use crate::payload;
+use crate::topic::Topic;
+
+/// How long somebody whose connection broke counts as there, so that who comes back at once was never
+/// away.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// How a socket went.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Departure {
+    /// Its client said good-bye.
+    Closed,
+    /// Its connection broke, or was ended.
+    Dropped,
+}
+
+#[derive(Default)]
+pub(super) struct Sockets {
+    pub(super) inboxes: HashMap<SocketId, Inbox>,
+    pub(super) agents: HashMap<AgentId, SocketId>,
+    pub(super) users: HashMap<UserId, usize>,
+    /// Agents that came to their end a moment ago, and when.
+    pub(super) ended: HashMap<AgentId, Instant>,
+    /// Whose last connection broke, and until when they count as there.
+    lingering: HashMap<ParticipantId, Timestamp>,
+}
+
+impl Sockets {
+    fn has_one(&self, who: ParticipantId) -> bool {
+        match who {
+            ParticipantId::User(user) => self.users.contains_key(&user),
+            ParticipantId::Agent(agent) => self.agents.contains_key(&agent),
+        }
+    }
+}
+
+impl Hub {
+    /// Somebody is about to get a socket. Changes are told while the sockets are locked, so that
+    /// listeners hear them in their order.
+    pub(super) fn arrives(&self, sockets: &mut Sockets, who: ParticipantId) {
+        if !sockets.has_one(who) && sockets.lingering.remove(&who).is_none() {
+            self.tell_presence(who, true);
+        }
+    }
+
+    /// Somebody's last socket has gone.
+    pub(super) fn departs(&self, sockets: &mut Sockets, who: ParticipantId, departure: Departure) {
+        let ended = who.agent().is_some_and(|agent| sockets.ended.contains_key(&agent));
+        if departure == Departure::Dropped && !ended {
+            sockets.lingering.insert(who, self.clock.now().plus(GRACE));
+        } else {
+            self.tell_presence(who, false);
+        }
+    }
+
+    /// Tells of those who lost their connection and did not come back; to be called about once a second.
+    pub fn expire_presence(&self) {
+        let now = self.clock.now();
+        let mut sockets = self.sockets();
+        let mut gone = Vec::new();
+        sockets.lingering.retain(|who, until| {
+            let stays = *until > now;
+            if !stays {
+                gone.push(*who);
+            }
+            stays
+        });
+        for who in gone {
+            self.tell_presence(who, false);
+        }
+    }
+
+    fn tell_presence(&self, who: ParticipantId, online: bool) {
+        let rooms = self.watch().rooms_of(who);
+        for chat in rooms {
+            self.tell(Topic::RoomParticipants(chat), || payload::presence_changed(who, online));
+        }
+    }
+
+    pub(super) fn watch(&self) -> MutexGuard<'_, Watch> {
+        self.watch.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Claim {
+    /// Who is in a room to whose people this socket listens, and whether they are there; what changes
+    /// afterwards comes as events. `ask` is called for the first who listens.
+    pub(crate) async fn people<E>(
+        &self,
+        chat: ChatId,
+        ask: impl AsyncFnOnce() -> Result<Roster, E>,
+    ) -> Result<Vec<(Person, bool)>, E> {
+        let asking = self.hub.watch().asking(chat);
+        // The stay on the topic may have come to its end meanwhile.
+        let Some(asking) = asking else { return Ok(Vec::new()) };
+        let load = async || {
+            let roster = ask().await?;
+            let people = roster.participants.iter().map(Person::of).collect();
+            self.hub.watch().load(chat, &asking, people);
+            Ok(())
+        };
+        asking.get_or_try_init(load).await?;
+        let people = self.hub.watch().people(chat);
+        let there = |person: Person| (person, self.hub.is_there(person.id, person.is_external));
+        Ok(people.into_iter().map(there).collect())
+    }
+}
+
+impl Presence for Hub {
+    fn is_online(&self, who: ParticipantId) -> bool {
+        let sockets = self.sockets();
+        let lingers = || sockets.lingering.get(&who).is_some_and(|until| *until > self.clock.now());
+        sockets.has_one(who) || lingers()
+    }
+}
+
+#[cfg(test)]
+mod tests;

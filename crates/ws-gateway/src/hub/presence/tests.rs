@@ -1,0 +1,192 @@
+//! Who is there, and who hears of it.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use domain::event::DomainEvent;
+use domain::ports::EventPublisher;
+use serde_json::{Value, json};
+use testkit::{FixedClock, NOON};
+use tokio::sync::mpsc::UnboundedReceiver;
+use uuid::Uuid;
+
+use super::super::tests::{ROOM, agent, agent_id, open, participant, user};
+use super::super::{HubConfig, Told};
+use super::*;
+
+const NO_ROSTER: Result<Roster, ()> = Err(());
+
+fn hub() -> (Arc<Hub>, Arc<FixedClock>) {
+    let clock = Arc::new(FixedClock::at(Timestamp::from_micros(NOON)));
+    (Hub::new(HubConfig::default(), clock.clone()), clock)
+}
+
+/// User 100 and agent 1 are in the room, and agent 2, which runs here.
+fn roster() -> Roster {
+    let mut participants = [user(100), agent(1), agent(2)].map(|caller| participant(caller.participant()));
+    participants[1].is_external = Some(true);
+    participants[2].is_external = Some(false);
+    Roster { chat: ROOM, participants: participants.to_vec() }
+}
+
+/// Listens to the room's people; what the answer to the join says.
+async fn listen(claim: &Claim) -> Value {
+    claim.subscribe(Topic::RoomParticipants(ROOM));
+    let people = claim.people(ROOM, async || Ok::<_, ()>(roster())).await.unwrap();
+    serde_json::from_str(&payload::participant_presence(&people)).unwrap()
+}
+
+/// Whether those came or went of whom was told.
+fn heard(receiver: &mut UnboundedReceiver<Told>) -> Vec<(String, bool)> {
+    let mut all = Vec::new();
+    while let Ok(told) = receiver.try_recv() {
+        let Told::Event { payload, .. } = told else { continue };
+        if payload.event == "participant_presence_changed" {
+            let content = serde_json::from_str::<Value>(&payload.json).unwrap();
+            all.push((content["id"].as_str().unwrap().to_owned(), content["online"].as_bool().unwrap()));
+        }
+    }
+    all
+}
+
+fn bot(online: bool) -> (String, bool) {
+    (agent_id(1).to_string(), online)
+}
+
+fn is_there(hub: &Hub) -> bool {
+    hub.is_online(agent(1).participant())
+}
+
+#[tokio::test]
+async fn whoever_listens_hears_who_comes_and_goes() {
+    let (hub, _) = hub();
+    let (human, mut inbox) = open(&hub, user(100));
+    let row = |who: ParticipantId, online: bool, status: Value| json!({"id": who.to_string(), "type": who.kind().as_str(), "online": online, "connection_status": status});
+    let snapshot = listen(&human).await;
+    let expected = json!({"participant_presence": [
+        row(agent(1).participant(), false, json!("disconnected")),
+        row(agent(2).participant(), true, Value::Null),
+        row(user(100).participant(), true, Value::Null),
+    ]});
+    assert_eq!(snapshot, expected);
+    let (claim, _) = open(&hub, agent(1));
+    assert_eq!(heard(&mut inbox), [bot(true)]);
+    assert!(is_there(&hub));
+    claim.release(Departure::Closed);
+    assert_eq!(heard(&mut inbox), [bot(false)], "at once");
+    assert!(!is_there(&hub));
+    drop(claim);
+    assert_eq!(heard(&mut inbox), []);
+}
+
+#[tokio::test]
+async fn who_comes_back_within_ten_seconds_was_never_away() {
+    let (hub, clock) = hub();
+    let (human, mut inbox) = open(&hub, user(100));
+    let (claim, _) = open(&hub, agent(1));
+    listen(&human).await;
+    drop(claim);
+    clock.advance(GRACE.saturating_sub(Duration::from_millis(1)));
+    hub.expire_presence();
+    assert!(is_there(&hub));
+    let (claim, _) = open(&hub, agent(1));
+    hub.expire_presence();
+    assert_eq!(heard(&mut inbox), []);
+
+    drop(claim);
+    clock.advance(GRACE);
+    assert!(!is_there(&hub), "also before it is told");
+    hub.expire_presence();
+    hub.expire_presence();
+    assert_eq!(heard(&mut inbox), [bot(false)]);
+
+    let (claim, _) = open(&hub, agent(1));
+    assert_eq!(heard(&mut inbox), [bot(true)]);
+    drop(claim);
+    clock.advance(GRACE);
+    let _claim = open(&hub, agent(1));
+    hub.expire_presence();
+    assert_eq!(heard(&mut inbox), [], "nobody had been told");
+    assert!(is_there(&hub));
+}
+
+#[tokio::test]
+async fn an_older_socket_says_nothing_of_its_agent() {
+    let (hub, clock) = hub();
+    let (human, mut inbox) = open(&hub, user(100));
+    listen(&human).await;
+    let (older, _) = open(&hub, agent(1));
+    let (newer, _) = open(&hub, agent(1));
+    newer.release(Departure::Closed);
+    assert_eq!(heard(&mut inbox), [bot(true), bot(false)]);
+    drop(older);
+    assert!(!is_there(&hub));
+    clock.advance(GRACE);
+    hub.expire_presence();
+    assert_eq!(heard(&mut inbox), []);
+}
+
+#[tokio::test]
+async fn a_user_is_there_while_one_socket_is() {
+    let (hub, _) = hub();
+    let (listener, mut inbox) = open(&hub, agent(1));
+    listen(&listener).await;
+    let (one, two) = (open(&hub, user(100)).0, open(&hub, user(100)).0);
+    let ann = |online| (Uuid::from_u128(100).to_string(), online);
+    assert_eq!(heard(&mut inbox), [ann(true)]);
+    one.release(Departure::Closed);
+    assert_eq!(heard(&mut inbox), []);
+    two.release(Departure::Closed);
+    assert_eq!(heard(&mut inbox), [ann(false)]);
+}
+
+#[tokio::test]
+async fn a_deleted_agent_is_away_at_once() {
+    let (hub, _) = hub();
+    let (claim, _) = open(&hub, agent(1));
+    hub.revoke(agent_id(1));
+    drop(claim);
+    assert!(!is_there(&hub));
+}
+
+#[tokio::test]
+async fn who_comes_into_the_room_is_heard_of_and_who_left_is_not() {
+    let (hub, _) = hub();
+    let (human, mut inbox) = open(&hub, user(100));
+    listen(&human).await;
+    let third = agent(3).participant();
+    let newcomer = participant(third);
+    hub.publish(DomainEvent::ParticipantAdded { chat_id: ROOM, participant: newcomer.clone() });
+    let (claim, _) = open(&hub, agent(3));
+    assert_eq!(heard(&mut inbox), [(third.to_string(), true)]);
+    hub.publish(DomainEvent::ParticipantRemoved { chat_id: ROOM, participant: newcomer });
+    drop(claim);
+    hub.publish(DomainEvent::RoomDeleted { chat_id: ROOM });
+    let _claim = open(&hub, agent(1));
+    assert_eq!(heard(&mut inbox), []);
+    assert!(hub.watch().asking(ROOM).is_none(), "nobody listens any more");
+}
+
+/// However many join at once, the store is asked once; when nobody listens any more it is asked anew.
+#[tokio::test]
+async fn the_store_is_asked_once() {
+    let (hub, _) = hub();
+    let topic = Topic::RoomParticipants(ROOM);
+    let (one, two) = (open(&hub, user(100)).0, open(&hub, agent(1)).0);
+    let (first, second) = (one.subscribe(topic), two.subscribe(topic));
+    let asked = Cell::new(0);
+    let ask = async || {
+        asked.set(asked.get() + 1);
+        tokio::task::yield_now().await;
+        Ok::<_, ()>(roster())
+    };
+    let (people, same) = tokio::join!(one.people(ROOM, ask), two.people(ROOM, ask));
+    assert_eq!((people.unwrap().len(), same.unwrap().len(), asked.get()), (3, 3, 1));
+    one.unsubscribe(topic, first);
+    assert_eq!(one.people(ROOM, async || NO_ROSTER).await.unwrap().len(), 3, "another listens");
+    two.unsubscribe(topic, second);
+    assert_eq!(one.people(ROOM, async || NO_ROSTER).await, Ok(Vec::new()));
+    one.subscribe(topic);
+    assert_eq!(one.people(ROOM, async || NO_ROSTER).await, Err(()));
+    assert_eq!(one.people(ROOM, ask).await.unwrap().len(), 3);
+}

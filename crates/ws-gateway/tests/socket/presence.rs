@@ -1,0 +1,82 @@
+//! Who of a room's people is there, over real sockets (`websocket` 3.4).
+
+use std::time::Duration;
+
+use domain::chat::Role;
+use domain::id::ParticipantId;
+use serde_json::{Value, json};
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+
+use crate::harness::Bench;
+
+fn row(who: ParticipantId, online: bool) -> Value {
+    let status = who.agent().map(|_| if online { "connected" } else { "disconnected" });
+    json!({"id": who.to_string(), "type": who.kind().as_str(), "online": online, "connection_status": status})
+}
+
+#[actix_web::test]
+async fn those_in_the_room_hear_who_connects_and_goes() {
+    let bench = Bench::new().await;
+    let (topic, one) = (bench.people_topic(), ParticipantId::Agent(bench.one.id));
+    let mut ann = bench.socket(&bench.ann.key).await;
+    let snapshot = ann.join_people("1", &topic).await;
+    let (user, two) = (ParticipantId::User(bench.ann.id), ParticipantId::Agent(bench.two.id));
+    assert_eq!(snapshot, json!([row(user, true), row(one, false), row(two, false)]));
+
+    let mut socket = bench.socket(&bench.one.key).await;
+    assert_eq!(ann.event("1", &topic, "participant_presence_changed").await, row(one, true));
+    // Whoever is in no room with her is none of her business.
+    let stranger = bench.socket(&bench.three.key).await;
+    bench.until_open(3).await;
+    ann.nothing_came().await;
+    // A good-bye counts at once, whatever its code.
+    let frame = CloseFrame { code: CloseCode::Away, reason: "".into() };
+    socket.send(Message::Close(Some(frame))).await;
+    assert_eq!(ann.event("1", &topic, "participant_presence_changed").await, row(one, false));
+    drop(stranger);
+    bench.end().await;
+}
+
+#[actix_web::test]
+async fn a_broken_connection_is_told_after_ten_seconds() {
+    let bench = Bench::new().await;
+    let (topic, one) = (bench.people_topic(), ParticipantId::Agent(bench.one.id));
+    let mut ann = bench.socket(&bench.ann.key).await;
+    let first = bench.socket(&bench.one.key).await;
+    ann.join("1", &topic).await;
+    drop(first);
+    bench.until_open(1).await;
+    bench.world.clock.advance(Duration::from_secs(9));
+    bench.hub.expire_presence();
+    let second = bench.socket(&bench.one.key).await;
+    bench.world.clock.advance(Duration::from_secs(9));
+    bench.hub.expire_presence();
+    ann.nothing_came().await;
+    drop(second);
+    bench.until_open(1).await;
+    bench.world.clock.advance(Duration::from_secs(10));
+    bench.hub.expire_presence();
+    assert_eq!(ann.event("1", &topic, "participant_presence_changed").await, row(one, false));
+    bench.end().await;
+}
+
+#[actix_web::test]
+async fn whoever_comes_into_a_room_comes_with_it() {
+    let bench = Bench::new().await;
+    let room = bench.world.chat(bench.ann.caller, &[]).await;
+    let topic = format!("room_participants:{room}");
+    let mut ann = bench.socket(&bench.ann.key).await;
+    let _one = bench.socket(&bench.one.key).await;
+    ann.join("1", &topic).await;
+    for (agent, online) in [(&bench.one, true), (&bench.two, false)] {
+        bench.world.add(bench.ann.caller, room, agent.id.uuid(), Role::Member).await;
+        let added = ann.event("1", &topic, "participant_added").await;
+        assert_eq!((&added["id"], &added["online"]), (&json!(agent.id.to_string()), &json!(online)));
+    }
+    let _two = bench.socket(&bench.two.key).await;
+    let changed = ann.event("1", &topic, "participant_presence_changed").await;
+    assert_eq!(changed, row(ParticipantId::Agent(bench.two.id), true));
+    bench.end().await;
+}
