@@ -4,6 +4,7 @@
 mod connect;
 mod contacts;
 mod control;
+mod endings;
 mod joins;
 mod messages;
 mod presence;

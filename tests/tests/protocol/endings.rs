@@ -1,0 +1,182 @@
+//! Removals and deletions while others write: whoever has gone hears what was accepted before, and
+//! nothing of what comes after.
+#![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use e2e::cast::Cast;
+use e2e::{Api, Closed, Server, Socket};
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+use tokio_tungstenite::tungstenite::Message;
+
+/// Those who write into a room without a pause.
+struct Writers {
+    stop: Arc<AtomicBool>,
+    tasks: Vec<JoinHandle<Vec<String>>>,
+}
+
+impl Writers {
+    /// Each writes to `to`, until told to stop.
+    fn begin(writers: &[&Api], room: &str, to: &Api) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let write = |writer: &&Api| {
+            let (writer, room, to) = ((*writer).clone(), room.to_owned(), to.id.clone());
+            let stop = stop.clone();
+            tokio::spawn(async move {
+                let mut accepted = Vec::new();
+                while !stop.load(Ordering::SeqCst) {
+                    let answer = writer.send(&room, "again", &[&to]).await;
+                    match answer.status {
+                        201 => accepted.push(answer.data()["id"].as_str().unwrap().to_owned()),
+                        404 | 422 | 429 => {}
+                        _ => panic!("{answer:?}"),
+                    }
+                }
+                accepted
+            })
+        };
+        Self { tasks: writers.iter().map(write).collect(), stop }
+    }
+
+    /// The messages that were accepted.
+    async fn end(self) -> BTreeSet<String> {
+        self.stop.store(true, Ordering::SeqCst);
+        let mut accepted = BTreeSet::new();
+        for task in self.tasks {
+            accepted.extend(task.await.unwrap());
+        }
+        accepted
+    }
+}
+
+/// What a socket hears until an event of this name: the messages, and the events that are none.
+async fn heard_until(socket: &mut Socket, last: &str) -> (BTreeSet<String>, Vec<Value>) {
+    let (mut messages, mut others) = (BTreeSet::new(), Vec::new());
+    loop {
+        let mut frame = socket.frame().await;
+        if frame[3] == "message_created" || frame[3] == "message_updated" {
+            assert!(others.is_empty(), "after the end of the channel: {frame}");
+            messages.insert(frame[4]["id"].as_str().unwrap().to_owned());
+            continue;
+        }
+        let done = frame[3] == last;
+        others.push(frame[3].take());
+        if done {
+            return (messages, others);
+        }
+    }
+}
+
+/// The agent on its rooms, and on the messages and the people of the room.
+async fn listening(server: &Server, agent: &Api, room: &str) -> Socket {
+    let mut socket = Socket::of(server, agent).await;
+    socket.join("1", &format!("agent_rooms:{}", agent.id)).await;
+    socket.join("2", &format!("chat_room:{room}")).await;
+    socket.join("3", &format!("room_participants:{room}")).await;
+    socket
+}
+
+/// A room with a title, so that nothing but messages is told while they write.
+async fn titled_room(cast: &Cast) -> String {
+    let room = cast.u1.post("/chats", json!({"chat": {"title": "Busy"}})).await.data();
+    let room = room["id"].as_str().unwrap().to_owned();
+    for agent in [&cast.a1, &cast.a2] {
+        assert_eq!(cast.u1.add(&room, &agent.id).await.status, 201);
+    }
+    room
+}
+
+/// Waits until the socket has heard something, so that all are at it.
+async fn under_way(socket: &mut Socket) -> String {
+    let frame = socket.frame().await;
+    assert_eq!(frame[3], "message_created", "{frame}");
+    frame[4]["id"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn who_is_removed_hears_nothing_after_it() {
+    let server = Server::start().await;
+    let cast = Cast::on(&server).await;
+    let room = titled_room(&cast).await;
+    for round in 0..4 {
+        let mut socket = listening(&server, &cast.a1, &room).await;
+        let writers = Writers::begin(&[&cast.u1, &cast.u1, &cast.a2, &cast.a2], &room, &cast.a1);
+        let first = under_way(&mut socket).await;
+        let path = format!("/chats/{room}/participants/{}", cast.a1.id);
+        assert_eq!(cast.u1.delete(&path).await.status, 200);
+        let (mut heard, others) = heard_until(&mut socket, "room_removed").await;
+        heard.insert(first);
+        assert_eq!(others, ["participant_removed", "phx_close", "phx_close", "room_removed"], "{round}");
+        socket.silent().await;
+        assert_eq!(heard, writers.end().await, "all that was accepted, and nothing else");
+        socket.alive().await;
+        socket.refused("4", &format!("chat_room:{room}"), "unauthorized").await;
+        assert_eq!(cast.u1.add(&room, &cast.a1.id).await.status, 201);
+    }
+}
+
+#[tokio::test]
+async fn a_deleted_agents_socket_ends_at_once() {
+    let server = Server::start().await;
+    let cast = Cast::on(&server).await;
+    let room = titled_room(&cast).await;
+    let mut human = Socket::of(&server, &cast.u1).await;
+    human.join("1", &format!("user_agents:{}", cast.u1.id)).await;
+    let mut socket = listening(&server, &cast.a1, &room).await;
+    let writers = Writers::begin(&[&cast.u1, &cast.u1, &cast.a2], &room, &cast.a1);
+    let first = under_way(&mut socket).await;
+    let path = format!("/agents/{}?force=true", cast.a1.id);
+    assert_eq!(cast.u1.delete(&path).await.status, 200);
+    let mut heard = BTreeSet::from([first]);
+    let mut ended = false;
+    let close = loop {
+        match socket.receive().await {
+            Ok(Message::Text(text)) => {
+                let frame = serde_json::from_str::<Value>(&text).unwrap();
+                if frame[3] == "message_created" {
+                    assert!(!ended, "{frame}");
+                    heard.insert(frame[4]["id"].as_str().unwrap().to_owned());
+                } else {
+                    ended = true;
+                }
+            }
+            Ok(other) => panic!("{other:?}"),
+            Err(closed) => break closed,
+        }
+    };
+    assert_eq!(close, Closed::Code(1008));
+    assert_eq!(heard, writers.end().await);
+    let topic = format!("user_agents:{}", cast.u1.id);
+    assert_eq!(human.event("1", &topic, "agent_deleted").await["id"], json!(cast.a1.id));
+    let again = Socket::connect(&server, "vsn=2.0.0", &[("x-api-key", &cast.a1.key)]).await;
+    assert_eq!(again.err(), Some(403));
+}
+
+#[tokio::test]
+async fn a_deleted_room_is_told_last() {
+    let server = Server::start().await;
+    let cast = Cast::on(&server).await;
+    let room = titled_room(&cast).await;
+    let mut human = Socket::of(&server, &cast.u1).await;
+    human.join("1", &format!("user_rooms:{}", cast.u1.id)).await;
+    human.join("2", &format!("chat_room:{room}")).await;
+    let mut socket = listening(&server, &cast.a1, &room).await;
+    let writers = Writers::begin(&[&cast.u1, &cast.u1, &cast.a2, &cast.a2], &room, &cast.a1);
+    let first = under_way(&mut socket).await;
+    assert_eq!(cast.u1.delete(&format!("/chats/{room}")).await.status, 200);
+    let (mut heard, others) = heard_until(&mut socket, "room_removed").await;
+    heard.insert(first);
+    assert_eq!(others, ["room_deleted", "phx_close", "phx_close", "room_removed"]);
+    let (seen, others) = heard_until(&mut human, "room_removed").await;
+    assert_eq!(others, ["phx_close", "room_removed"]);
+    socket.silent().await;
+    let accepted = writers.end().await;
+    assert_eq!((&heard, &seen), (&accepted, &accepted));
+    for socket in [&mut socket, &mut human] {
+        socket.alive().await;
+        socket.refused("9", &format!("room_participants:{room}"), "unauthorized").await;
+    }
+}
