@@ -1,4 +1,5 @@
 //! Coming to rooms, leaving them, and their end.
+#![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 use e2e::cast::Cast;
 use e2e::{Api, Server, Socket};
