@@ -3,12 +3,13 @@
 mod advance;
 mod mark_delivered;
 mod read;
+mod still_new;
 
 use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
 use domain::delivery::{
-    AdvanceDelivery, AdvanceRefused, Advanced, DeliveryFilter, DeliveryKey, DeliveryRepository, NextMessage,
-    Order,
+    AdvanceDelivery, AdvanceRefused, Advanced, DeliveryFilter, DeliveryKey, DeliveryRepository, Listening,
+    NextMessage, Order, StillNew,
 };
 use domain::id::{AgentId, ChatId};
 use domain::message::Message;
@@ -57,5 +58,22 @@ impl DeliveryRepository for SqliteStore {
         // Nothing to change is nothing to commit.
         let _ = self.change(work, |changed| announce.tell(changed)).await?;
         Ok(())
+    }
+
+    async fn still_new(
+        &self,
+        listening: Vec<Listening>,
+        limit: u32,
+    ) -> Result<Vec<(usize, StillNew)>, StoreError> {
+        self.read(move |connection| still_new::still_new_on(connection, &listening, limit)).await
+    }
+
+    async fn new_messages(
+        &self,
+        agent: AgentId,
+        chat: ChatId,
+        places: Vec<i64>,
+    ) -> Result<Vec<Message>, StoreError> {
+        self.read(move |connection| still_new::new_messages_on(connection, agent, chat, &places)).await
     }
 }

@@ -9,18 +9,22 @@
 //! close its own, so opening another must always be allowed.
 
 mod advance;
+pub mod again;
 mod mark_delivered;
 mod port;
+mod push_again;
 mod read;
 mod service;
 pub mod state;
 
 pub use crate::page::Order;
 pub use advance::{AdvanceError, StepResult};
+pub use again::{AgainRule, Listening, PushAgain, StillNew};
 pub use port::{
     AdvanceDelivery, AdvanceRefused, Advanced, DeliveryFilter, DeliveryKey, DeliveryRepository, DeliveryStep,
     NextMessage,
 };
+pub use push_again::Due;
 pub use read::ReadDeliveriesError;
 pub use service::DeliveryService;
 pub use state::{

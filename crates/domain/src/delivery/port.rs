@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 
+use super::again::{Listening, StillNew};
 use super::state::{Delivery, FailureText};
 use crate::chat::ParticipantStatus;
 use crate::id::{AgentId, ChatId, MessageId};
@@ -131,4 +132,24 @@ pub trait DeliveryRepository: Send + Sync {
         now: Timestamp,
         announce: Announce<Vec<Message>>,
     ) -> Result<(), StoreError>;
+
+    /// Of each of `listening` the deliveries that are still new, of messages behind its `since`:
+    /// the oldest, at most `limit`, in their order; each with the listener's place in `listening`,
+    /// in the order of these. Costs by the number of listeners and of what is found, whatever else
+    /// lies in the rooms.
+    async fn still_new(
+        &self,
+        listening: Vec<Listening>,
+        limit: u32,
+    ) -> Result<Vec<(usize, StillNew)>, StoreError>;
+
+    /// The messages of the room at `places` that are still new for `agent`, in their order and with
+    /// its own record only; nothing if it is no participant. They are bounded in bytes like a page:
+    /// what would be too much is left out at the end.
+    async fn new_messages(
+        &self,
+        agent: AgentId,
+        chat: ChatId,
+        places: Vec<i64>,
+    ) -> Result<Vec<Message>, StoreError>;
 }

@@ -1,0 +1,124 @@
+//! What no socket has taken yet.
+
+use domain::chat::Role;
+use domain::delivery::{DeliveryKey, DeliveryStatus, DeliveryStep, FailureText, Listening, StillNew};
+use domain::id::{ChatId, MessageId, ParticipantId};
+use domain::ports::Clock;
+use domain::store::Announce;
+
+use super::messages::ann_and_bot;
+use crate::{TestAgent, TestUser, World};
+
+fn listening(agent: &TestAgent, chat: ChatId, since: i64) -> Listening {
+    Listening { stay: 1, agent: agent.id, chat, since }
+}
+
+/// Of each listener, by its place, the places of what is new.
+async fn found(world: &World, listening: &[Listening], limit: u32) -> Vec<(usize, i64)> {
+    let found = world.stores.deliveries.still_new(listening.to_vec(), limit).await.unwrap();
+    found.into_iter().map(|(of, new)| (of, new.sequence)).collect()
+}
+
+async fn send(world: &World, ann: &TestUser, chat: ChatId, to: &[&TestAgent]) -> MessageId {
+    let to = to.iter().map(|agent| ParticipantId::Agent(agent.id)).collect::<Vec<_>>();
+    world.send(ann.caller, chat, "hello", &to).await.id
+}
+
+/// Each listener's own, of its own room, behind the place where it began, the oldest and not more
+/// than are wanted.
+pub async fn what_is_new_is_found_for_those_who_listen(world: World) {
+    let (ann, bot, chat) = ann_and_bot(&world).await;
+    let other = world.agent(&ann, "Other").await;
+    world.add(ann.caller, chat, other.id.uuid(), Role::Member).await;
+    let elsewhere = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    assert_eq!(found(&world, &[], 10).await, []);
+    assert_eq!(found(&world, &[listening(&bot, chat, 0)], 10).await, []);
+    // Places 1 to 6.
+    for to in [&[&bot][..], &[&other], &[&bot, &other], &[], &[&bot], &[&bot]] {
+        send(&world, &ann, chat, to).await;
+    }
+    send(&world, &ann, elsewhere, &[&bot]).await;
+    let all = [
+        listening(&bot, chat, 0),
+        listening(&other, chat, 0),
+        listening(&bot, chat, 1),
+        listening(&bot, elsewhere, 0),
+        listening(&bot, elsewhere, 1),
+        listening(&other, elsewhere, 0),
+        listening(&bot, chat, 6),
+        listening(&bot, chat, 5),
+    ];
+    let expected = [(0, 1), (0, 3), (0, 5), (0, 6), (1, 2), (1, 3), (2, 3), (2, 5), (2, 6), (3, 1), (7, 6)];
+    assert_eq!(found(&world, &all, 10).await, expected);
+    let oldest = expected.into_iter().filter(|found| ![(0, 5), (0, 6), (2, 6)].contains(found));
+    assert_eq!(found(&world, &all, 2).await, oldest.collect::<Vec<_>>());
+    let many = vec![listening(&bot, elsewhere, 0); 1000];
+    assert_eq!(found(&world, &many, 2).await.len(), 1000);
+}
+
+/// Whatever has been taken or worked on is not new, nor is what was deleted; an instant comes with
+/// each.
+pub async fn only_what_is_new_is_found(world: World) {
+    let (ann, bot, chat) = ann_and_bot(&world).await;
+    let failed = DeliveryStep::Fail(FailureText::new("no".to_owned()).unwrap());
+    let steps: [&[DeliveryStep]; 4] = [
+        &[],
+        &[DeliveryStep::Begin],
+        &[DeliveryStep::Begin, DeliveryStep::Succeed],
+        &[DeliveryStep::Begin, failed],
+    ];
+    let mut messages = Vec::new();
+    for steps in steps {
+        let message = send(&world, &ann, chat, &[&bot]).await;
+        for step in steps {
+            world.deliveries.advance(bot.caller, chat, message, step.clone()).await.unwrap();
+        }
+        messages.push(message);
+    }
+    let delivered = send(&world, &ann, chat, &[&bot]).await;
+    let taken = vec![DeliveryKey { message: delivered, agent: bot.id }];
+    world.stores.deliveries.mark_delivered(taken, world.clock.now(), Announce::nothing()).await.unwrap();
+    // Work on what was not addressed leaves a record that is never new for anybody.
+    let unaddressed = send(&world, &ann, chat, &[]).await;
+    world.deliveries.advance(bot.caller, chat, unaddressed, DeliveryStep::Begin).await.unwrap();
+    let deleted = send(&world, &ann, chat, &[&bot]).await;
+    world.messages.delete(ann.caller, chat, deleted).await.unwrap();
+
+    let one = vec![listening(&bot, chat, 0)];
+    let new = world.stores.deliveries.still_new(one, 10).await.unwrap();
+    let written_at = world.stores.deliveries.next(bot.id, chat).await.unwrap().unwrap();
+    let written_at = written_at.message.unwrap().created_at;
+    assert_eq!(new, [(0, StillNew { sequence: 1, written_at })]);
+    let read = world.stores.deliveries.new_messages(bot.id, chat, (0..10).collect()).await.unwrap();
+    assert_eq!(read.iter().map(|message| message.id).collect::<Vec<_>>(), messages[..1]);
+}
+
+/// With the reader's own record, in their order, for participants only, and within bounds.
+pub async fn new_messages_are_read_by_those_they_are_for(world: World) {
+    let (ann, bot, chat) = ann_and_bot(&world).await;
+    let other = world.agent(&ann, "Other").await;
+    world.add(ann.caller, chat, other.id.uuid(), Role::Member).await;
+    let first = send(&world, &ann, chat, &[&bot, &other]).await;
+    let second = send(&world, &ann, chat, &[&bot]).await;
+    let read = async |agent: &TestAgent, places: &[i64]| {
+        let read = world.stores.deliveries.new_messages(agent.id, chat, places.to_vec()).await.unwrap();
+        for message in &read {
+            let records = message.deliveries.iter().map(|record| (record.agent, record.status));
+            assert_eq!(records.collect::<Vec<_>>(), [(agent.id, DeliveryStatus::New)]);
+        }
+        read.iter().map(|message| message.id).collect::<Vec<_>>()
+    };
+    assert_eq!(read(&bot, &[2, 1, 7]).await, [first, second]);
+    assert_eq!(read(&bot, &[2]).await, [second]);
+    assert_eq!(read(&bot, &[]).await, []);
+    assert_eq!(read(&other, &[1, 2]).await, [first]);
+    world.chats.remove_participant(ann.caller, chat, other.id.uuid()).await.unwrap();
+    assert_eq!(read(&other, &[1, 2]).await, []);
+    let control = "\u{1}".repeat(100_000);
+    let large = vec![ParticipantId::Agent(bot.id)];
+    for _ in 0..100 {
+        world.send(ann.caller, chat, &control, &large).await;
+    }
+    let cut = read(&bot, &(1..=102).collect::<Vec<_>>()).await;
+    assert!(cut.starts_with(&[first, second]) && (10..102).contains(&cut.len()), "{}", cut.len());
+}
