@@ -58,6 +58,17 @@ pub struct Settings {
     #[arg(long, env = "PARLANCE_SOCKET_QUEUE_BYTES", global = true, value_name = "BYTES")]
     pub socket_queue_bytes: Option<usize>,
 
+    /// What no socket of an agent has taken is pushed again after so long, in milliseconds
+    /// [default: 5000].
+    #[arg(long, env = "PARLANCE_PUSH_AGAIN_AFTER_MS", global = true, value_name = "MS")]
+    pub push_again_after_ms: Option<u64>,
+
+    /// For tests: one of so many new messages is not told to sockets. Not in the file, so that it
+    /// cannot stay on by mistake.
+    #[arg(long, env = "PARLANCE_FAULT_LOSE_MESSAGES", global = true, value_name = "ONE_OF", hide = true)]
+    #[serde(skip)]
+    pub fault_lose_messages: Option<u64>,
+
     /// A contact request that nobody answers expires after so many days, 0 for never [default: 30].
     #[arg(long, env = "PARLANCE_CONTACT_REQUEST_DAYS", global = true, value_name = "DAYS")]
     pub contact_request_days: Option<u32>,
@@ -102,6 +113,10 @@ pub struct Config {
     pub socket_idle_timeout: Duration,
     /// How many bytes may wait for one socket.
     pub socket_queue_bytes: usize,
+    /// After how long a message that no socket has taken is pushed again.
+    pub push_again_after: Duration,
+    /// One of how many new messages is lost on purpose, if that is wanted.
+    pub lose_messages: Option<u64>,
     /// How many days a contact request waits for its answer; 0 is for ever.
     pub contact_request_days: u32,
     /// Plan of organizations that are made without one.
@@ -156,6 +171,13 @@ impl Config {
         if socket_queue_bytes < 64 * 1024 {
             faults.push("socket_queue_bytes: must be at least 65536".to_owned());
         }
+        let push_again_ms = settings.push_again_after_ms.unwrap_or(5_000);
+        if push_again_ms < 100 {
+            faults.push("push_again_after_ms: must be at least 100".to_owned());
+        }
+        if settings.fault_lose_messages == Some(0) {
+            faults.push("fault_lose_messages: must be at least 1".to_owned());
+        }
         let rates = settings.rates.check(&mut faults);
         let (default_plan, plans) = plans::check(settings.default_plan, settings.plans, &mut faults);
         let log = settings.log.unwrap_or_else(|| "info".to_owned());
@@ -172,6 +194,8 @@ impl Config {
             log_format: settings.log_format.unwrap_or_default(),
             socket_idle_timeout: Duration::from_millis(idle_ms),
             socket_queue_bytes,
+            push_again_after: Duration::from_millis(push_again_ms),
+            lose_messages: settings.fault_lose_messages,
             contact_request_days: settings.contact_request_days.unwrap_or(30),
             default_plan,
             plans,
@@ -192,6 +216,8 @@ impl Settings {
             log_format: self.log_format.or(lower.log_format),
             socket_idle_timeout_ms: self.socket_idle_timeout_ms.or(lower.socket_idle_timeout_ms),
             socket_queue_bytes: self.socket_queue_bytes.or(lower.socket_queue_bytes),
+            push_again_after_ms: self.push_again_after_ms.or(lower.push_again_after_ms),
+            fault_lose_messages: self.fault_lose_messages,
             contact_request_days: self.contact_request_days.or(lower.contact_request_days),
             default_plan: self.default_plan.or(lower.default_plan),
             plans: if self.plans.is_empty() { lower.plans } else { self.plans },

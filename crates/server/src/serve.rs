@@ -11,13 +11,14 @@ use adapters_sqlite::{Location, SqliteStore};
 use domain::account::AccountService;
 use domain::activity::ActivityService;
 use domain::contact::ContactService;
+use domain::delivery::AgainRule;
 use domain::idempotency::forget_old_answers;
 use domain::ports::Clock;
 use http_wire::request_scope::RequestScope;
 use socket2::SockRef;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{MissedTickBehavior, timeout};
-use ws_gateway::{Hub, SocketContext};
+use ws_gateway::{Hub, Repeater, SocketContext};
 
 use crate::api_document;
 use crate::config::Config;
@@ -82,6 +83,9 @@ async fn run(config: &Config, wiring: &Wiring) -> Result<(), Failure> {
     let forgetter = tokio::spawn(forget_answers(wiring.store.clone()));
     let expiry = tokio::spawn(expire_requests(wiring.contacts.clone()));
     let delivered = tokio::spawn(keep_deliveries(wiring.clone()));
+    let rule = AgainRule::after(config.push_again_after);
+    let repeater = Repeater::new(wiring.hub.clone(), wiring.deliveries.clone(), rule);
+    let repeater = tokio::spawn(repeater.run());
     tracing::info!(address = %config.listen, "listening");
 
     let ended = tokio::select! {
@@ -93,6 +97,7 @@ async fn run(config: &Config, wiring: &Wiring) -> Result<(), Failure> {
     eraser.abort();
     forgetter.abort();
     expiry.abort();
+    repeater.abort();
     if ended.is_some() {
         return Err(Failure::plain("the server ended by itself"));
     }

@@ -16,6 +16,7 @@ use domain::ports::{Clock, EventPublisher, IdGenerator, KeyMint, TokenMint};
 use domain::secret::{Secret, SecretRepository};
 use http_wire::cursor::CursorSeal;
 use http_wire::limit::RateLimits;
+use ws_gateway::fault::LosesMessages;
 use ws_gateway::{Hub, HubConfig};
 
 use crate::config::Config;
@@ -79,6 +80,13 @@ async fn cursor_seal(store: &SqliteStore) -> Result<CursorSeal, Failure> {
     Ok(CursorSeal::new(secret))
 }
 
+/// Where events go: to the sockets, unless some are to be lost on purpose.
+fn events(config: &Config, hub: &Arc<Hub>) -> Arc<dyn EventPublisher> {
+    let Some(one_of) = config.lose_messages else { return hub.clone() };
+    tracing::warn!(one_of, "FOR TESTS ONLY: new messages are lost on their way to sockets, on purpose");
+    Arc::new(LosesMessages::new(hub.clone(), one_of))
+}
+
 impl Wiring {
     /// Builds every service on `store`.
     pub(crate) async fn new(config: &Config, store: Arc<SqliteStore>) -> Result<Self, Failure> {
@@ -91,7 +99,7 @@ impl Wiring {
             ..HubConfig::default()
         };
         let hub = Hub::new(bounds, clock.clone());
-        let events: Arc<dyn EventPublisher> = hub.clone();
+        let events = events(config, &hub);
         Ok(Self {
             limits: Arc::new(RateLimits::new(config.rates.clone(), clock.clone())),
             cursors: cursor_seal(&store).await?,

@@ -5,6 +5,7 @@
 
 mod claim;
 mod delivered;
+mod listening;
 mod presence;
 mod publish;
 mod watch;
@@ -31,6 +32,7 @@ use presence::Sockets;
 use watch::Watch;
 
 pub(crate) use claim::{Claim, ClaimRefused, OnConflict};
+pub(crate) use listening::Pushed;
 pub(crate) use presence::Departure;
 pub(crate) use watch::Person;
 
@@ -92,8 +94,8 @@ struct Listener {
 enum Stay {
     /// The store is being asked; these agents left the room since.
     Asked { gone: Vec<AgentId> },
-    /// As a participant; or the topic is none of a room.
-    Own,
+    /// As a participant, since the message of the room at this place; or the topic is none of a room.
+    Own { since: i64 },
     /// As the owner of these agents, for as long as one of them is in the room.
     Observer { agents: Vec<AgentId> },
 }
@@ -106,7 +108,7 @@ impl Stay {
                 gone.push(agent);
                 false
             }
-            Self::Own => false,
+            Self::Own { .. } => false,
             Self::Observer { agents } => {
                 agents.retain(|own| *own != agent);
                 agents.is_empty()
@@ -205,7 +207,10 @@ impl Hub {
 
     fn shard(&self, topic: Topic) -> MutexGuard<'_, HashMap<Topic, Listeners>> {
         let hash = self.hasher.hash_one(topic);
-        let index = usize::try_from(hash % self.shards.len() as u64).unwrap_or(0);
+        self.shard_at(usize::try_from(hash % self.shards.len() as u64).unwrap_or(0))
+    }
+
+    fn shard_at(&self, index: usize) -> MutexGuard<'_, HashMap<Topic, Listeners>> {
         self.shards[index].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -302,7 +307,7 @@ impl Hub {
                 match (&mut listener.stay, came) {
                     (Stay::Observer { agents }, Some(agent)) if owns => agents.push(agent),
                     (stay @ Stay::Observer { .. }, None) if listener.who == participant.id => {
-                        *stay = Stay::Own;
+                        *stay = Stay::Own { since: 0 };
                     }
                     _ => {}
                 }

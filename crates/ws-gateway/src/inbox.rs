@@ -102,6 +102,22 @@ impl Inbox {
         }
     }
 
+    /// Whether nothing is on its way to the client.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.budget.queued.load(Ordering::Relaxed) == 0
+    }
+
+    /// Puts an event in that may as well come later, unless that would take more than half of what
+    /// may wait. Whether it is in.
+    pub(crate) fn offer(&self, topic: Topic, ticket: Ticket, payload: Payload) -> bool {
+        let queued = self.budget.queued.load(Ordering::Relaxed);
+        let fits = queued == 0 || queued + cost(&payload) <= self.budget.limit / 2;
+        if fits {
+            self.event(topic, ticket, Arc::new(payload));
+        }
+        fits
+    }
+
     /// Puts in what must arrive and is small.
     pub(crate) fn tell(&self, told: Told) {
         // A socket that has ended hears nothing, and needs to hear nothing.
@@ -127,5 +143,23 @@ mod tests {
         assert!(!budget.take(1));
         budget.give_back(101);
         assert!(!budget.take(1), "once over the limit is over it for ever");
+    }
+
+    #[test]
+    fn what_may_come_later_takes_half_of_what_may_wait() {
+        let topic = Topic::ChatRoom(domain::id::ChatId::new(uuid::Uuid::from_u128(1)));
+        let (inbox, mut receiver, budget) = Inbox::new(4_000);
+        let offer = |bytes: usize| {
+            let payload = Payload { event: "x", json: "x".repeat(bytes - OVERHEAD_BYTES), brings: None };
+            inbox.offer(topic, Ticket(1), payload)
+        };
+        assert!(inbox.is_idle());
+        assert!(offer(1_500) && !inbox.is_idle());
+        assert!(!offer(501), "more than half would wait");
+        assert!(offer(500) && !offer(300));
+        budget.give_back(2_000);
+        assert!(inbox.is_idle() && offer(5_000), "nothing waits, so anything may");
+        let told = std::iter::from_fn(|| receiver.try_recv().ok()).collect::<Vec<_>>();
+        assert!(matches!(told[..], [Told::Event { .. }, Told::Event { .. }, Told::Event { .. }]), "{told:?}");
     }
 }

@@ -8,13 +8,16 @@
 //! - [`outbox`](self): the bounded queue to one client;
 //! - [`taken`](self): what agents took out of it, until it is written down;
 //! - [`hub`](self): who joined what, and the publisher of events;
+//! - [`again`](self): pushing once more what no socket took;
 //! - [`payload`](self): events as JSON.
 //!
 //! Invariants: an event is pushed with the join reference of the socket it goes to, never before
 //! the answer to its join; one agent has one live socket; a client that does not read is cut off
 //! and costs no more than its queue.
 
+mod again;
 mod connect;
+pub mod fault;
 pub mod frame;
 #[cfg(test)]
 mod fuzz;
@@ -36,6 +39,7 @@ use domain::account::{AccountService, TokenService};
 use domain::activity::ActivityService;
 use domain::chat::ChatService;
 
+pub use again::Repeater;
 pub use hub::{Hub, HubConfig};
 
 /// What a socket needs; registered as `web::Data`.

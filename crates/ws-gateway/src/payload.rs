@@ -22,6 +22,9 @@ use crate::inbox::Payload;
 /// The message stays in the store for `/next`.
 pub(crate) const MAX_AGENT_BYTES: usize = 1024 * 1024;
 
+/// The most bytes of a frame beside its payload: the event's name, the topic, and a reference.
+pub(crate) const MAX_FRAME_BYTES: usize = 1024;
+
 /// The most agents in the snapshot of a room's indicators.
 const MAX_WORKING: usize = 32;
 

@@ -62,7 +62,6 @@ impl Taken {
     }
 
     /// Whether the delivery was taken and is not written down yet.
-    #[cfg(test)]
     pub(crate) fn holds(&self, key: DeliveryKey) -> bool {
         self.waiting().keys.contains(&key)
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use domain::caller::Caller;
-use domain::chat::Standing;
+use domain::chat::Entrance;
 
 use super::{Departure, Hub, Listener, SocketId, Stay};
 use crate::inbox::{Budget, Inbox, Ticket, Told};
@@ -57,15 +57,16 @@ impl Claim {
         ticket
     }
 
-    /// The store has told how the caller stands to the topic's room. The stay ends at once if
-    /// that no longer holds.
-    pub(crate) fn settle(&self, topic: Topic, ticket: Ticket, standing: &Standing) {
+    /// The store has told how the caller stands to the topic's room, and how far it is written. The
+    /// stay ends at once if that no longer holds.
+    pub(crate) fn settle(&self, topic: Topic, ticket: Ticket, entrance: &Entrance) {
+        let Entrance { standing, last_sequence } = entrance;
         let mut shard = self.hub.shard(topic);
         let Some(listeners) = shard.get_mut(&topic) else { return };
         let Some(listener) = listeners.get_mut(&self.id).filter(|one| one.ticket == ticket) else { return };
         let Stay::Asked { gone } = &listener.stay else { return };
         if !standing.observes() {
-            listener.stay = Stay::Own;
+            listener.stay = Stay::Own { since: *last_sequence };
             return;
         }
         let agents = standing.agents.iter().map(|(agent, _)| *agent).filter(|agent| !gone.contains(agent));

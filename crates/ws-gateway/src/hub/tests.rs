@@ -3,7 +3,8 @@
 use super::*;
 use domain::activity::AgentActivity;
 use domain::caller::{AgentCaller, UserCaller};
-use domain::chat::{Participant, ParticipantStatus, Role};
+use domain::chat::{Entrance, Participant, ParticipantStatus, Role};
+use domain::delivery::Listening;
 use domain::event::DomainEvent;
 use domain::id::{MessageId, OrganizationId, UserId};
 use domain::message::MessageKind;
@@ -113,6 +114,41 @@ fn agents_hear_only_what_is_addressed_to_them() {
     assert_eq!(told(&mut addressed_inbox), ["message_created"]);
     assert_eq!(told(&mut other_inbox), Vec::<String>::new());
     assert_eq!(told(&mut human_inbox), ["message_created", "message_updated", "event_created"]);
+}
+
+/// Agents that have been let in, and only they; whoever has not read is no longer idle.
+#[test]
+fn whoever_listens_as_an_agent_is_listed_and_can_be_pushed_to_again() {
+    let hub = hub_with(HubConfig { queue_bytes: 3 * 1024 * 1024, ..HubConfig::default() });
+    let (claim, mut inbox) = open(&hub, agent(1));
+    let (asked, _asked_inbox) = open(&hub, agent(2));
+    let (human, mut human_inbox) = open(&hub, user(100));
+    let topic = Topic::ChatRoom(ROOM);
+    let entrance = Entrance { last_sequence: 41, ..Entrance::default() };
+    let listed = || (0..hub.parts()).flat_map(|part| hub.listening(part)).collect::<Vec<_>>();
+    let ticket = claim.subscribe(topic);
+    asked.subscribe(topic);
+    human.settle(topic, human.subscribe(topic), &entrance);
+    claim.settle(Topic::RoomParticipants(ROOM), claim.subscribe(Topic::RoomParticipants(ROOM)), &entrance);
+    assert!(listed().is_empty(), "it is not known yet who may listen");
+    claim.settle(topic, ticket, &entrance);
+    let listening = Listening { stay: ticket.0, agent: agent_id(1), chat: ROOM, since: 41 };
+    let [one] = listed()[..] else { panic!("{:?}", listed()) };
+    assert_eq!((one.listening, one.is_idle), (listening, true));
+
+    assert_eq!(hub.push_again(&listening, &message(42, "again")), Pushed::OnItsWay);
+    assert!(!listed()[0].is_idle, "it has not read that yet");
+    assert_eq!(hub.push_again(&listening, &message(43, &"\u{1}".repeat(300_000))), Pushed::TooLarge);
+    let borderline = "x".repeat(payload::MAX_AGENT_BYTES - payload::MAX_FRAME_BYTES);
+    assert_eq!(hub.push_again(&listening, &message(44, &borderline)), Pushed::Perhaps);
+    assert_eq!(hub.push_again(&listening, &message(45, &borderline)), Pushed::NotNow, "enough waits");
+    assert_eq!(told(&mut inbox), ["message_created", "message_created"]);
+    assert_eq!(told(&mut human_inbox), Vec::<String>::new());
+    claim.receipts().unwrap().took(message(46, "").id);
+    assert_eq!(hub.push_again(&listening, &message(46, "again")), Pushed::Taken);
+    claim.unsubscribe(topic, ticket);
+    claim.settle(topic, claim.subscribe(topic), &entrance);
+    assert_eq!(hub.push_again(&listening, &message(47, "again")), Pushed::NotNow, "that stay is over");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::harness::Bench;
 
 impl Bench {
     /// Where the agent's messages of the room stand, oldest first.
-    async fn states(&self, agent: &TestAgent) -> Vec<DeliveryStatus> {
+    pub(crate) async fn states(&self, agent: &TestAgent) -> Vec<DeliveryStatus> {
         let page = PageRequest { slice: Slice::After { after: None, limit: 100 }, count: false };
         let (filter, order) = (DeliveryFilter::All, Order::Ascending);
         let rows =
@@ -19,7 +19,7 @@ impl Bench {
     }
 
     /// What was taken is written down now.
-    async fn write_deliveries(&self) {
+    pub(crate) async fn write_deliveries(&self) {
         self.hub.write_deliveries(&self.world.deliveries).await.unwrap();
     }
 }

@@ -10,11 +10,13 @@ use actix_web::dev::ServerHandle;
 use actix_web::{App, HttpServer, web};
 use domain::chat::ChatService;
 use domain::id::ChatId;
+use domain::ports::EventPublisher;
 use domain::time::Timestamp;
 use http_wire::limit::{RateLimitConfig, RateLimits};
 use http_wire::request_scope::RequestScope;
 use testkit::{FixedClock, NOON, TestAgent, TestUser, World};
 use tokio::time::{sleep, timeout};
+use ws_gateway::fault::LosesMessages;
 use ws_gateway::{Hub, HubConfig, SocketContext};
 
 use crate::client::Client;
@@ -46,22 +48,30 @@ impl Bench {
 
     /// Whoever connects is counted, under the world's clock.
     pub(crate) async fn limited(limits: RateLimitConfig) -> Self {
-        Self::build(HubConfig::default(), |world| world.chats.clone(), limits).await
+        Self::build(HubConfig::default(), |world| world.chats.clone(), limits, |hub| hub).await
+    }
+
+    /// One of so many messages gets lost on its way to the sockets, beginning with the first.
+    pub(crate) async fn with_lost(one_of: u64) -> Self {
+        let losing = |hub: Arc<Hub>| -> Arc<dyn EventPublisher> { Arc::new(LosesMessages::new(hub, one_of)) };
+        let chats = |world: &World| world.chats.clone();
+        Self::build(HubConfig::default(), chats, RateLimitConfig::off(), losing).await
     }
 
     /// Joins are decided by the service that `chats` gives.
     pub(crate) async fn asking(config: HubConfig, chats: impl FnOnce(&World) -> Arc<ChatService>) -> Self {
-        Self::build(config, chats, RateLimitConfig::off()).await
+        Self::build(config, chats, RateLimitConfig::off(), |hub| hub).await
     }
 
     async fn build(
         config: HubConfig,
         chats: impl FnOnce(&World) -> Arc<ChatService>,
         limits: RateLimitConfig,
+        publisher: impl FnOnce(Arc<Hub>) -> Arc<dyn EventPublisher>,
     ) -> Self {
         let clock = Arc::new(FixedClock::at(Timestamp::from_micros(NOON)));
         let hub = Hub::new(config, clock.clone());
-        let world = World::with_publisher(clock, hub.clone());
+        let world = World::with_publisher(clock, publisher(hub.clone()));
         let ann = world.user("ann").await;
         let (one, two) = (world.agent(&ann, "One").await, world.agent(&ann, "Two").await);
         let ben = world.user("ben").await;

@@ -1,0 +1,99 @@
+//! Pushing again what no socket took: rounds over all agents that listen.
+//!
+//! A round asks the store, for some hundreds of listeners at a time, what is still new for them;
+//! [`PushAgain`] decides what of it is due. Whoever has not read what waits is passed over: it
+//! would only wait there twice.
+
+use std::sync::Arc;
+
+use domain::delivery::{AgainRule, DeliveryService, Due, Listening, PushAgain};
+use domain::store::StoreError;
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::hub::{Hub, Pushed};
+
+/// For how many listeners the store is asked at once.
+const LISTENERS: usize = 256;
+
+/// Pushes again, for as long as it runs.
+pub struct Repeater {
+    hub: Arc<Hub>,
+    deliveries: Arc<DeliveryService>,
+    again: PushAgain,
+}
+
+impl Repeater {
+    /// Pushes to the sockets of `hub` what the store says is due.
+    pub fn new(hub: Arc<Hub>, deliveries: Arc<DeliveryService>, rule: AgainRule) -> Self {
+        Self { hub, deliveries, again: PushAgain::new(rule) }
+    }
+
+    /// Round after round, two in the time after which a message is pushed again for the first time.
+    pub async fn run(mut self) {
+        let mut rounds = interval(self.again.rule().after / 2);
+        rounds.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            rounds.tick().await;
+            if let Err(error) = self.round().await {
+                tracing::warn!(error = %error, "it was not found out what is to be pushed again");
+            }
+        }
+    }
+
+    /// One round. How many messages were pushed again.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store gave no answer; whoever was not reached is in the next round.
+    pub async fn round(&mut self) -> Result<usize, StoreError> {
+        let (mut asked, mut count) = (Vec::with_capacity(LISTENERS), 0);
+        for part in 0..self.hub.parts() {
+            for listener in self.hub.listening(part) {
+                if !listener.is_idle {
+                    self.again.meet(listener.listening);
+                    continue;
+                }
+                asked.push(listener.listening);
+                if asked.len() == LISTENERS {
+                    count += self.push_due(std::mem::take(&mut asked)).await?;
+                }
+            }
+        }
+        count += self.push_due(asked).await?;
+        self.again.end_round();
+        if count > 0 {
+            tracing::debug!(deliveries = count, "pushed again");
+        }
+        Ok(count)
+    }
+
+    async fn push_due(&mut self, listening: Vec<Listening>) -> Result<usize, StoreError> {
+        if listening.is_empty() {
+            return Ok(0);
+        }
+        let mut count = 0;
+        for due in self.deliveries.due(&mut self.again, listening).await? {
+            count += self.push(&due).await?;
+        }
+        Ok(count)
+    }
+
+    async fn push(&mut self, due: &Due) -> Result<usize, StoreError> {
+        let (to, mut count) = (due.listening, 0);
+        for message in self.deliveries.new_messages(due).await? {
+            match self.hub.push_again(&to, &message) {
+                Pushed::OnItsWay => {
+                    self.again.pushed(to.stay, message.sequence, due.at);
+                    count += 1;
+                }
+                Pushed::Perhaps => {
+                    self.again.left(to.stay, message.sequence);
+                    count += 1;
+                }
+                Pushed::TooLarge => self.again.left(to.stay, message.sequence),
+                Pushed::Taken => {}
+                Pushed::NotNow => break,
+            }
+        }
+        Ok(count)
+    }
+}

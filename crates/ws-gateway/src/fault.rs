@@ -1,0 +1,33 @@
+//! For tests: an event bus that loses messages on purpose, between the commit and the sockets.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use domain::event::DomainEvent;
+use domain::ports::EventPublisher;
+
+/// Loses one of so many `message_created`, beginning with the first; everything else gets through.
+pub struct LosesMessages {
+    to: Arc<dyn EventPublisher>,
+    one_of: u64,
+    count: AtomicU64,
+}
+
+impl LosesMessages {
+    /// Loses one of `one_of` on the way to `to`: all of them for 1.
+    pub fn new(to: Arc<dyn EventPublisher>, one_of: u64) -> Self {
+        Self { to, one_of: one_of.max(1), count: AtomicU64::new(0) }
+    }
+}
+
+impl EventPublisher for LosesMessages {
+    fn publish(&self, event: DomainEvent) {
+        if matches!(event, DomainEvent::MessageCreated { .. }) {
+            let number = self.count.fetch_add(1, Ordering::Relaxed);
+            if number.is_multiple_of(self.one_of) {
+                return;
+            }
+        }
+        self.to.publish(event);
+    }
+}

@@ -1,0 +1,188 @@
+//! Whatever is accepted for an agent that listens reaches it, though events get lost between the
+//! commit and the socket, and the server is stopped or killed between the push and its record.
+#![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+use std::time::Duration;
+
+use e2e::cast::Cast;
+use e2e::{Api, Server, Socket, isolated, program};
+use serde_json::{Value, json};
+use tokio::time::{sleep, timeout};
+
+/// How long all of a test's messages may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Says how it went, also when the test passes and its output is not shown.
+fn say(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// Where the agent's delivery of each message of the room stands; null is new.
+async fn states(human: &Api, agent: &Api, room: &str) -> BTreeMap<String, Value> {
+    let state = |message: &Value| message["metadata"]["delivery_status"][&agent.id]["status"].clone();
+    let id = |message: &Value| message["id"].as_str().unwrap().to_owned();
+    human.history(room).await.iter().map(|message| (id(message), state(message))).collect()
+}
+
+/// Reads what is pushed to an agent until all of `wanted` came; how often each did.
+async fn receive(mut socket: Socket, topic: String, wanted: usize) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    while counts.len() < wanted {
+        let message = socket.event("1", &topic, "message_created").await;
+        *counts.entry(message["id"].as_str().unwrap().to_owned()).or_default() += 1;
+    }
+    counts
+}
+
+async fn nothing_stays_undelivered(lose_one_of: &str) {
+    let settings = [("PARLANCE_FAULT_LOSE_MESSAGES", lose_one_of), ("PARLANCE_PUSH_AGAIN_AFTER_MS", "200")];
+    let server = Server::start_with(&settings).await;
+    let cast = Cast::on(&server).await;
+    let topic = format!("chat_room:{}", cast.r1);
+    let mut sockets = Vec::new();
+    for agent in [&cast.a1, &cast.a2] {
+        let mut socket = Socket::of(&server, agent).await;
+        socket.join("1", &topic).await;
+        sockets.push(socket);
+    }
+    // Each of three writers in its own time; what one agent says is for the other.
+    let (number, one, both) = (25, [&cast.a2.id], [&cast.a1.id, &cast.a2.id]);
+    let write = async |who: &Api, to: &[&String]| {
+        let to = to.iter().map(|id| id.as_str()).collect::<Vec<_>>();
+        let mut sent = Vec::new();
+        for index in 0..number {
+            sent.push(who.sent(&cast.r1, &format!("message {index}"), &to).await);
+        }
+        sent
+    };
+    let [first, second] = <[Socket; 2]>::try_from(sockets).ok().unwrap();
+    let received = async {
+        tokio::join!(receive(first, topic.clone(), 2 * number), receive(second, topic.clone(), 3 * number))
+    };
+    let all = async {
+        tokio::join!(write(&cast.u1, &both), write(&cast.u1, &both), write(&cast.a1, &one), received)
+    };
+    let (mine, more, agents, (first, second)) = timeout(PATIENCE, all).await.expect("all of it arrives");
+
+    let for_both = mine.into_iter().chain(more).collect::<BTreeSet<_>>();
+    assert_eq!(first.keys().cloned().collect::<BTreeSet<_>>(), for_both);
+    let for_second = for_both.into_iter().chain(agents).collect::<BTreeSet<_>>();
+    assert_eq!(second.keys().cloned().collect::<BTreeSet<_>>(), for_second);
+    for (agent, received) in [(&cast.a1, &first), (&cast.a2, &second)] {
+        let delivered = async {
+            loop {
+                let states = states(&cast.u1, agent, &cast.r1).await;
+                if received.keys().all(|id| states[id] == "delivered") {
+                    break;
+                }
+                sleep(Duration::from_millis(20)).await;
+            }
+        };
+        timeout(PATIENCE, delivered).await.expect("what was taken is written down");
+    }
+    let pushes = first.values().chain(second.values()).sum::<usize>();
+    say(&format!("lost one of {lose_one_of}: {} deliveries, {pushes} pushes", first.len() + second.len()));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_message_arrives_though_every_event_is_lost() {
+    nothing_stays_undelivered("1").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_message_arrives_though_every_third_event_is_lost() {
+    nothing_stays_undelivered("3").await;
+}
+
+/// What was lost before the agent listened is its own to ask for.
+#[tokio::test]
+async fn what_is_older_than_the_join_waits_for_next() {
+    let settings = [("PARLANCE_FAULT_LOSE_MESSAGES", "1"), ("PARLANCE_PUSH_AGAIN_AFTER_MS", "100")];
+    let server = Server::start_with(&settings).await;
+    let cast = Cast::on(&server).await;
+    let topic = format!("chat_room:{}", cast.r1);
+    let older = cast.u1.sent(&cast.r1, "older", &[&cast.a1.id]).await;
+    let mut socket = Socket::of(&server, &cast.a1).await;
+    socket.join("1", &topic).await;
+    let newer = cast.u1.sent(&cast.r1, "newer", &[&cast.a1.id]).await;
+    assert_eq!(socket.event("1", &topic, "message_created").await["id"], json!(newer));
+    // Three times as long as a message has to wait for its next push.
+    socket.silent().await;
+    assert_eq!(cast.a1.next(&cast.r1).await, Some(older));
+}
+
+/// Killed between the push and its record: the delivery may be new as before, and `/next` has it.
+#[tokio::test]
+async fn killed_between_the_push_and_its_record_the_message_waits_for_next() {
+    let mut server = Server::start().await;
+    let cast = Cast::on(&server).await;
+    let topic = format!("chat_room:{}", cast.r1);
+    let (mut sent, mut still_new) = (Vec::new(), 0);
+    for number in 0..5 {
+        let mut socket = Socket::of(&server, &cast.a1).await;
+        socket.join("1", &topic).await;
+        let id = cast.u1.sent(&cast.r1, &format!("message {number}"), &[&cast.a1.id]).await;
+        assert_eq!(socket.event("1", &topic, "message_created").await["id"], json!(id));
+        server.crash().await;
+        sent.push(id.clone());
+        match &states(&cast.u1, &cast.a1, &cast.r1).await[&id] {
+            Value::Null => still_new += 1,
+            state => assert_eq!(state, "delivered"),
+        }
+        // It was written before this join, so it is not pushed again.
+        let mut socket = Socket::of(&server, &cast.a1).await;
+        socket.join("1", &topic).await;
+        socket.alive().await;
+        assert_eq!(cast.a1.next(&cast.r1).await.as_ref(), sent.first());
+    }
+    say(&format!("kills between push and record: {still_new} of {}", sent.len()));
+    for id in &sent {
+        assert_eq!(cast.a1.next(&cast.r1).await.as_ref(), Some(id));
+        for step in ["processing", "processed"] {
+            assert_eq!(cast.a1.step(&cast.r1, id, step).await.status, 200, "{step}");
+        }
+    }
+    assert_eq!(cast.a1.next(&cast.r1).await, None);
+}
+
+#[tokio::test]
+async fn a_stop_in_order_writes_down_what_was_taken() {
+    let mut server = Server::start().await;
+    let cast = Cast::on(&server).await;
+    let topic = format!("chat_room:{}", cast.r1);
+    let mut socket = Socket::of(&server, &cast.a1).await;
+    socket.join("1", &topic).await;
+    let id = cast.u1.sent(&cast.r1, "the last one", &[&cast.a1.id]).await;
+    socket.event("1", &topic, "message_created").await;
+    server.terminate().await;
+    server.run().await;
+    assert_eq!(states(&cast.u1, &cast.a1, &cast.r1).await[&id], "delivered");
+}
+
+/// The switch that loses messages is not offered, not kept in a file, and not overlooked.
+#[tokio::test]
+async fn losing_messages_on_purpose_is_said_aloud() {
+    let server = Server::start_with(&[("PARLANCE_FAULT_LOSE_MESSAGES", "2")]).await;
+    assert!(server.logged().contains("FOR TESTS ONLY"), "{}", server.logged());
+    assert!(!Server::start().await.logged().contains("FOR TESTS ONLY"));
+    // Ended by itself, with success or without; what it said.
+    let run = |arguments: &[&str]| {
+        let output = isolated("timeout").arg("20").arg(program()).args(arguments).output().unwrap();
+        assert_ne!(output.status.code(), Some(124), "it serves: {arguments:?}");
+        let said = [output.stdout, output.stderr].concat();
+        (output.status.success(), String::from_utf8(said).unwrap())
+    };
+    let (shown, help) = run(&["serve", "--help"]);
+    assert!(shown && help.contains("push-again-after-ms") && !help.contains("lose-messages"), "{help}");
+    for refused in [["serve", "--fault-lose-messages=0"], ["serve", "--push-again-after-ms=99"]] {
+        let (well, said) = run(&refused);
+        assert!(!well && said.contains("must be at least"), "{said}");
+    }
+    let place = tempfile::TempDir::new().unwrap();
+    let file = place.path().join("parlance.toml");
+    std::fs::write(&file, "fault_lose_messages = 2").unwrap();
+    let (well, said) = run(&["serve", "--config", file.to_str().unwrap()]);
+    assert!(!well && said.contains("fault_lose_messages"), "{said}");
+}
