@@ -123,6 +123,22 @@ pub(crate) fn presence_changed(who: ParticipantId, online: bool) -> Payload {
 }
 
 #[derive(Serialize)]
+struct AgentConnectionContent {
+    id: Shown<AgentId>,
+    chat_room_id: Shown<ChatId>,
+    connected: bool,
+    connection_status: &'static str,
+}
+
+/// The same of an external agent, as older clients know it.
+pub(crate) fn agent_connection(chat: ChatId, agent: AgentId, connected: bool) -> Payload {
+    let (event, connection_status) =
+        if connected { ("agent_connected", "connected") } else { ("agent_disconnected", "disconnected") };
+    let (id, chat_room_id) = (Shown(agent), Shown(chat));
+    payload(event, &AgentConnectionContent { id, chat_room_id, connected, connection_status })
+}
+
+#[derive(Serialize)]
 struct PresentContent {
     participant_presence: Vec<PresenceContent>,
 }

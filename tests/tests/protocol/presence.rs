@@ -36,6 +36,7 @@ async fn the_socket_and_the_lists_agree_on_who_is_there() {
     let came = human.event("1", &people, CHANGED).await;
     assert_eq!(came["online"], true);
     assert_eq!(listed(&cast.u1, &cast.r1, &cast.a1).await, came);
+    human.event("1", &people, "agent_connected").await;
     agent.send_message(Message::Close(None)).await.unwrap();
     assert!(matches!(agent.closed().await, Closed::Code(_)));
     let went = human.event("1", &people, CHANGED).await;

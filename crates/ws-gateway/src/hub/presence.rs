@@ -87,7 +87,12 @@ impl Hub {
     fn tell_presence(&self, who: ParticipantId, online: bool) {
         let rooms = self.watch().rooms_of(who);
         for chat in rooms {
-            self.tell(Topic::RoomParticipants(chat), || payload::presence_changed(who, online));
+            let topic = Topic::RoomParticipants(chat);
+            self.tell(topic, || payload::presence_changed(who, online));
+            // Older programs of humans know it of agents alone, under these names.
+            if let Some(agent) = who.agent() {
+                self.tell_users(topic, || payload::agent_connection(chat, agent, online));
+            }
         }
     }
 

@@ -9,11 +9,23 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
+use crate::client::Client;
 use crate::harness::Bench;
 
 fn row(who: ParticipantId, online: bool) -> Value {
     let status = who.agent().map(|_| if online { "connected" } else { "disconnected" });
     json!({"id": who.to_string(), "type": who.kind().as_str(), "online": online, "connection_status": status})
+}
+
+/// A human hears this next, under both its names.
+async fn expect_change(human: &mut Client, topic: &str, who: ParticipantId, online: bool) {
+    assert_eq!(human.event("1", topic, "participant_presence_changed").await, row(who, online));
+    let (event, word) =
+        if online { ("agent_connected", "connected") } else { ("agent_disconnected", "disconnected") };
+    let room = topic.split_once(':').unwrap().1;
+    let expected =
+        json!({"id": who.to_string(), "chat_room_id": room, "connected": online, "connection_status": word});
+    assert_eq!(human.event("1", topic, event).await, expected);
 }
 
 #[actix_web::test]
@@ -26,7 +38,7 @@ async fn those_in_the_room_hear_who_connects_and_goes() {
     assert_eq!(snapshot, json!([row(user, true), row(one, false), row(two, false)]));
 
     let mut socket = bench.socket(&bench.one.key).await;
-    assert_eq!(ann.event("1", &topic, "participant_presence_changed").await, row(one, true));
+    expect_change(&mut ann, &topic, one, true).await;
     // Whoever is in no room with her is none of her business.
     let stranger = bench.socket(&bench.three.key).await;
     bench.until_open(3).await;
@@ -34,7 +46,7 @@ async fn those_in_the_room_hear_who_connects_and_goes() {
     // A good-bye counts at once, whatever its code.
     let frame = CloseFrame { code: CloseCode::Away, reason: "".into() };
     socket.send(Message::Close(Some(frame))).await;
-    assert_eq!(ann.event("1", &topic, "participant_presence_changed").await, row(one, false));
+    expect_change(&mut ann, &topic, one, false).await;
     drop(stranger);
     bench.end().await;
 }
@@ -58,7 +70,7 @@ async fn a_broken_connection_is_told_after_ten_seconds() {
     bench.until_open(1).await;
     bench.world.clock.advance(Duration::from_secs(10));
     bench.hub.expire_presence();
-    assert_eq!(ann.event("1", &topic, "participant_presence_changed").await, row(one, false));
+    expect_change(&mut ann, &topic, one, false).await;
     bench.end().await;
 }
 
@@ -76,7 +88,22 @@ async fn whoever_comes_into_a_room_comes_with_it() {
         assert_eq!((&added["id"], &added["online"]), (&json!(agent.id.to_string()), &json!(online)));
     }
     let _two = bench.socket(&bench.two.key).await;
-    let changed = ann.event("1", &topic, "participant_presence_changed").await;
-    assert_eq!(changed, row(ParticipantId::Agent(bench.two.id), true));
+    expect_change(&mut ann, &topic, ParticipantId::Agent(bench.two.id), true).await;
+    bench.end().await;
+}
+
+/// Agents hear of each other, and of humans, under the one name.
+#[actix_web::test]
+async fn agents_hear_who_is_there_too() {
+    let bench = Bench::new().await;
+    let topic = bench.people_topic();
+    let mut one = bench.socket(&bench.one.key).await;
+    one.join("1", &topic).await;
+    let _two = bench.socket(&bench.two.key).await;
+    let _ann = bench.socket(&bench.ann.key).await;
+    for who in [ParticipantId::Agent(bench.two.id), ParticipantId::User(bench.ann.id)] {
+        assert_eq!(one.event("1", &topic, "participant_presence_changed").await, row(who, true));
+    }
+    one.nothing_came().await;
     bench.end().await;
 }

@@ -137,7 +137,7 @@ async fn indicators_are_for_humans_and_begin_with_a_snapshot() {
 }
 
 #[actix_web::test]
-async fn topics_without_events_are_joined_by_their_owner_only() {
+async fn topics_of_ones_own_are_joined_by_their_owner_only() {
     let bench = Bench::new().await;
     let (mut ann, mut one) = (bench.socket(&bench.ann.key).await, bench.socket(&bench.one.key).await);
     for pattern in ["user_contacts", "user_agents", "tasks"] {
