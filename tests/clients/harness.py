@@ -35,6 +35,9 @@ PATIENT = {
     "MAX_MESSAGE_RETRIES": "10",
 }
 
+# For tests in which the agent is to be woken by its socket and by nothing else.
+NEVER_ASKS = {"IDLE_RESYNC_SECONDS": "86400", "IDLE_RESYNC_MAX_SECONDS": "86400"}
+
 # A socket that lived for less than five seconds counts as flapping: the client then
 # waits 2, 10, 60 and more seconds before it connects again, and gives up for good after
 # ten such sockets in a minute. No setting changes this, so sockets live longer here.
@@ -145,6 +148,12 @@ class Server(Process):
         self.assert_running()
         status = self.send_and_reap(signal.SIGTERM, within=30)
         assert status == 0, f"the server ended with status {status} when asked to stop"
+
+    def restart_with(self, **settings):
+        """Ends the server and starts it with these settings beside its own."""
+        self.stop()
+        self.environment = self.environment | settings
+        self.start()
 
     def create_user(self):
         command = [self.binary, "user", "create", "--handle", "ann"]

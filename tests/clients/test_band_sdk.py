@@ -1,6 +1,7 @@
 """The Python client band-sdk 6.0.1, unchanged, against a server that comes and goes."""
 
-from harness import PATIENT, wait_for
+import pytest
+from harness import NEVER_ASKS, PATIENT, wait_for
 
 
 def test_answers_what_came_before_and_after_it_started(world):
@@ -132,4 +133,33 @@ def test_graceful_restarts_at_random_moments(world, restarts, chance, note):
     outcomes = [room.wait_until_settled(agent, within=120) for room in rooms]
     note(f"answered once each: {sum(len(outcome.statuses) for outcome in outcomes)}")
     for outcome in outcomes:
+        outcome.assert_each_answered_once()
+
+
+@pytest.mark.parametrize("one_of", [1, 2])
+def test_events_lost_between_commit_and_socket(world, one_of):
+    """All events of new messages, or every second, never reach a socket; the agent does not ask.
+
+    What is lost is pushed again, so every message is answered, and only once.
+    """
+    world.server.restart_with(
+        PARLANCE_FAULT_LOSE_MESSAGES=str(one_of), PARLANCE_PUSH_AGAIN_AFTER_MS="500"
+    )
+    credentials = world.human.register_agent("Echo")
+    rooms = [world.human.open_room(credentials.agent_id) for _ in range(2)]
+    agent = world.agent(credentials, settings=NEVER_ASKS)
+    agent.start()
+    for room in rooms:
+        # Drained with /next, or pushed again: from here on the agent listens.
+        room.say()
+        wait_for("the first message is answered", lambda: not room.outcome().open())
+    for _ in range(6):
+        for room in rooms:
+            room.say()
+
+    for room in rooms:
+        room.wait_until_settled(agent, within=60)
+        # One more, so that a second answer to the last one would have come.
+        outcome = room.wait_until_settled(agent, within=60)
+        assert len(outcome.statuses) == 9
         outcome.assert_each_answered_once()
