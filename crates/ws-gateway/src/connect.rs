@@ -50,16 +50,16 @@ pub(crate) async fn connect(
     let on_conflict = parameters.on_conflict().map_err(told)?;
     let (claim, inbox) = context.hub.claim(caller, on_conflict).map_err(|why| told(refused(why)))?;
 
-    let outbox = Outbox::new(claim.budget.clone(), claim.receipts());
     let machine = Connection::new(parameters.version, caller, context.hub.config().max_topics);
+    let outbox = Outbox::new(machine, inbox, claim.receipts());
     let response = response.map_body(|_, handshake| BodyStream::new(outbox.body(handshake)));
     let inbound = inbound
         .max_frame_size(MAX_INBOUND_BYTES)
         .aggregate_continuations()
         .max_continuation_size(MAX_INBOUND_BYTES);
     let context = SocketContext::clone(&context);
-    let socket = Socket { context, claim, machine, outbox, version: parameters.version };
-    actix_web::rt::spawn(socket.run(inbound, inbox));
+    let socket = Socket { context, claim, caller, outbox, version: parameters.version };
+    actix_web::rt::spawn(socket.run(inbound));
     Ok(response.map_into_boxed_body())
 }
 

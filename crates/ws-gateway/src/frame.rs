@@ -98,33 +98,46 @@ pub fn write(
     payload: &str,
 ) -> String {
     let mut out = String::with_capacity(payload.len() + topic.len() + event.len() + 48);
+    write_into(&mut out, version, join_ref, reference, topic, event, payload);
+    out
+}
+
+/// Writes a frame behind what `out` holds.
+pub fn write_into(
+    out: &mut String,
+    version: Version,
+    join_ref: Option<&str>,
+    reference: Option<&str>,
+    topic: &str,
+    event: &str,
+    payload: &str,
+) {
     match version {
         Version::V2 => {
             out.push('[');
-            push_optional(&mut out, join_ref);
+            push_optional(out, join_ref);
             out.push(',');
-            push_optional(&mut out, reference);
+            push_optional(out, reference);
             out.push(',');
-            push_text(&mut out, topic);
+            push_text(out, topic);
             out.push(',');
-            push_text(&mut out, event);
+            push_text(out, event);
             out.push(',');
             out.push_str(payload);
             out.push(']');
         }
         Version::V1 => {
             out.push_str("{\"topic\":");
-            push_text(&mut out, topic);
+            push_text(out, topic);
             out.push_str(",\"event\":");
-            push_text(&mut out, event);
+            push_text(out, event);
             out.push_str(",\"payload\":");
             out.push_str(payload);
             out.push_str(",\"ref\":");
-            push_optional(&mut out, reference);
+            push_optional(out, reference);
             out.push('}');
         }
     }
-    out
 }
 
 fn push_optional(out: &mut String, text: Option<&str>) {

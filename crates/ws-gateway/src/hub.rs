@@ -21,9 +21,8 @@ use domain::chat::Participant;
 use domain::id::{AgentId, ChatId, ParticipantId};
 use domain::message::Message;
 use domain::ports::Clock;
-use tokio::sync::mpsc::UnboundedReceiver;
 
-use crate::inbox::{Inbox, Payload, Ticket, Told};
+use crate::inbox::{Inbox, Payload, Reader, Ticket, Told};
 use crate::payload;
 use crate::taken::Taken;
 use crate::topic::Topic;
@@ -117,9 +116,6 @@ impl Stay {
     }
 }
 
-/// Where an event is to be put.
-type Ear = (Ticket, Inbox);
-
 /// How long a newcomer may take from being authenticated to its claim, at the very most.
 const LONGEST_ADMISSION: Duration = Duration::from_secs(10 * 60);
 
@@ -153,7 +149,7 @@ impl Hub {
     pub fn shut_down(&self) {
         let sockets = self.sockets();
         self.stopping.store(true, Ordering::SeqCst);
-        sockets.inboxes.values().for_each(|inbox| inbox.tell(Told::Stop));
+        sockets.inboxes.values().for_each(|inbox| inbox.order(Told::Stop));
     }
 
     /// Makes the caller's newcomer a live socket. Of an agent there is one at a time: the older
@@ -162,7 +158,7 @@ impl Hub {
         self: &Arc<Self>,
         caller: Caller,
         on_conflict: OnConflict,
-    ) -> Result<(Claim, UnboundedReceiver<Told>), ClaimRefused> {
+    ) -> Result<(Claim, Reader), ClaimRefused> {
         let id = self.number();
         let mut sockets = self.sockets();
         if self.stopping.load(Ordering::SeqCst) {
@@ -188,13 +184,13 @@ impl Hub {
                 self.arrives(&mut sockets, caller.participant());
                 let older = sockets.agents.insert(agent.agent, id);
                 if let Some(older) = older.and_then(|older| sockets.inboxes.get(&older)) {
-                    older.tell(Told::Superseded { payload: Arc::new(payload::supersede(agent.agent, id)) });
+                    older.order(Told::Superseded { payload: Arc::new(payload::supersede(agent.agent, id)) });
                 }
             }
         }
-        let (inbox, receiver, budget) = Inbox::new(self.config.queue_bytes);
+        let (inbox, reader) = Inbox::new(self.config.queue_bytes);
         sockets.inboxes.insert(id, inbox.clone());
-        Ok((Claim { hub: self.clone(), caller, id, inbox, budget }, receiver))
+        Ok((Claim { hub: self.clone(), caller, id, inbox }, reader))
     }
 
     fn number(&self) -> u64 {
@@ -214,21 +210,33 @@ impl Hub {
         self.shards[index].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The listeners of a topic that `chosen` picks.
-    fn listeners(&self, topic: Topic, chosen: impl Fn(&Listener) -> bool) -> Vec<Ear> {
-        self.shard(topic).get(&topic).map_or_else(Vec::new, |listeners| {
-            let chosen = listeners.values().filter(|listener| chosen(listener));
-            chosen.map(|listener| (listener.ticket, listener.inbox.clone())).collect()
-        })
+    /// Tells those on a topic whom `chosen` picks; the payload is made only if there is somebody, and
+    /// may turn out to be for nobody.
+    fn tell_chosen(
+        &self,
+        topic: Topic,
+        chosen: impl Fn(&Listener) -> bool,
+        make: impl FnOnce() -> Option<Payload>,
+    ) {
+        let shard = self.shard(topic);
+        let listeners = shard.get(&topic).into_iter().flat_map(HashMap::values);
+        let mut listeners = listeners.filter(|listener| chosen(listener)).peekable();
+        if listeners.peek().is_none() {
+            return;
+        }
+        let Some(payload) = make().map(Arc::new) else { return };
+        for listener in listeners {
+            listener.inbox.event(topic, listener.ticket, &payload);
+        }
     }
 
-    /// Tells everybody on a topic; the payload is made only if there is somebody.
+    /// Tells everybody on a topic.
     fn tell(&self, topic: Topic, make: impl FnOnce() -> Payload) {
-        push(topic, &self.listeners(topic, |_| true), make);
+        self.tell_chosen(topic, |_| true, || Some(make()));
     }
 
     fn tell_users(&self, topic: Topic, make: impl FnOnce() -> Payload) {
-        push(topic, &self.listeners(topic, |listener| listener.who.user().is_some()), make);
+        self.tell_chosen(topic, |listener| listener.who.user().is_some(), || Some(make()));
     }
 
     fn message_created(&self, message: &Message, recipients: &[AgentId]) {
@@ -236,16 +244,12 @@ impl Hub {
         self.tell_users(topic, || payload::message_for_user("message_created", message));
         // Nothing has happened to any delivery yet, so every recipient sees the same.
         let Some(reader) = recipients.first() else { return };
-        let agents = self.listeners(topic, |listener| {
-            listener.who.agent().is_some_and(|agent| recipients.contains(&agent))
+        let addressed =
+            |listener: &Listener| listener.who.agent().is_some_and(|agent| recipients.contains(&agent));
+        self.tell_chosen(topic, addressed, || {
+            let payload = payload::message_for_agent(message, *reader);
+            (payload.json.len() < payload::MAX_AGENT_BYTES).then_some(payload)
         });
-        if agents.is_empty() {
-            return;
-        }
-        let payload = payload::message_for_agent(message, *reader);
-        if payload.json.len() < payload::MAX_AGENT_BYTES {
-            push(topic, &agents, || payload);
-        }
     }
 
     /// Ends the socket of an agent that is no more, and of one that is just about to connect.
@@ -254,7 +258,7 @@ impl Hub {
         sockets.ended.retain(|_, at| at.elapsed() < LONGEST_ADMISSION);
         sockets.ended.insert(agent, Instant::now());
         if let Some(inbox) = sockets.agents.get(&agent).and_then(|socket| sockets.inboxes.get(socket)) {
-            inbox.tell(Told::Revoked);
+            inbox.order(Told::Revoked);
         }
     }
 
@@ -266,7 +270,7 @@ impl Hub {
             listeners.retain(|_, listener| {
                 let stays = !chosen(listener);
                 if !stays {
-                    listener.inbox.tell(Told::End { topic, ticket: listener.ticket });
+                    listener.inbox.order(Told::End { topic, ticket: listener.ticket });
                 }
                 stays
             });
@@ -282,16 +286,6 @@ impl Hub {
                 self.watch().forget(chat);
             }
         }
-    }
-}
-
-fn push(topic: Topic, listeners: &[Ear], make: impl FnOnce() -> Payload) {
-    if listeners.is_empty() {
-        return;
-    }
-    let payload = Arc::new(make());
-    for (ticket, inbox) in listeners {
-        inbox.event(topic, *ticket, payload.clone());
     }
 }
 

@@ -3,12 +3,18 @@
 //! Publishers put events in without waiting. Everything that is on its way to the client, here
 //! or in the outbox, is counted against one limit; over it, nothing more is taken and the socket
 //! is told to end.
+//!
+//! Two wait for it, on one thread: the connection, which takes events and writes them out, and the
+//! socket's task, which alone carries out *orders*, what is not an event. Neither passes over what
+//! came before.
 
-use std::sync::Arc;
+use std::collections::VecDeque;
+use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
 
 use domain::id::MessageId;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::topic::Topic;
 
@@ -31,11 +37,19 @@ pub(crate) struct Payload {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Ticket(pub u64);
 
+/// An event of a topic, for one stay on it.
+#[derive(Clone, Debug)]
+pub(crate) struct Event {
+    pub(crate) topic: Topic,
+    pub(crate) ticket: Ticket,
+    pub(crate) payload: Arc<Payload>,
+}
+
 /// What a socket is told.
 #[derive(Debug)]
 pub(crate) enum Told {
     /// An event of a topic.
-    Event { topic: Topic, ticket: Ticket, payload: Arc<Payload> },
+    Event(Event),
     /// The stay on a topic is over.
     End { topic: Topic, ticket: Ticket },
     /// A newer socket of the same agent has taken over.
@@ -57,8 +71,8 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    pub(crate) fn new(limit: usize) -> Arc<Self> {
-        Arc::new(Self { queued: AtomicUsize::new(0), limit, exceeded: AtomicBool::new(false) })
+    fn new(limit: usize) -> Self {
+        Self { queued: AtomicUsize::new(0), limit, exceeded: AtomicBool::new(false) }
     }
 
     /// Counts `bytes` more; `false` when that is over the limit, from then on for ever. Where
@@ -77,51 +91,195 @@ impl Budget {
     }
 }
 
+#[derive(Debug)]
+struct Mailbox {
+    budget: Budget,
+    waiting: Mutex<Waiting>,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    told: VecDeque<Told>,
+    /// An order came that the task has not heard of.
+    orders: bool,
+    /// Nobody reads any more.
+    closed: bool,
+    connection: Option<Waker>,
+    task: Option<Waker>,
+}
+
+impl Mailbox {
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// The publishers' end.
 #[derive(Clone, Debug)]
-pub(crate) struct Inbox {
-    sender: UnboundedSender<Told>,
-    budget: Arc<Budget>,
-}
+pub(crate) struct Inbox(Arc<Mailbox>);
 
 impl Inbox {
     /// An inbox, and the socket's end of it.
-    pub(crate) fn new(limit: usize) -> (Self, UnboundedReceiver<Told>, Arc<Budget>) {
-        let (sender, receiver) = unbounded_channel();
-        let budget = Budget::new(limit);
-        (Self { sender, budget: budget.clone() }, receiver, budget)
+    pub(crate) fn new(limit: usize) -> (Self, Reader) {
+        let mailbox = Arc::new(Mailbox { budget: Budget::new(limit), waiting: Mutex::default() });
+        (Self(mailbox.clone()), Reader { mailbox, heard: VecDeque::new() })
     }
 
     /// Puts an event in, if there is room; the first one without room ends the socket.
-    pub(crate) fn event(&self, topic: Topic, ticket: Ticket, payload: Arc<Payload>) {
-        let before = self.budget.exceeded.load(Ordering::Relaxed);
-        if self.budget.take(cost(&payload)) {
-            self.tell(Told::Event { topic, ticket, payload });
+    pub(crate) fn event(&self, topic: Topic, ticket: Ticket, payload: &Arc<Payload>) {
+        let budget = &self.0.budget;
+        let before = budget.exceeded.load(Ordering::Relaxed);
+        if budget.take(cost(payload)) {
+            let event = Event { topic, ticket, payload: payload.clone() };
+            let waker = {
+                let mut waiting = self.0.waiting();
+                if waiting.closed {
+                    return;
+                }
+                waiting.told.push_back(Told::Event(event));
+                waiting.connection.take()
+            };
+            if let Some(waker) = waker {
+                waker.wake();
+            }
         } else if !before {
-            self.tell(Told::Overflow);
+            self.order(Told::Overflow);
         }
     }
 
     /// Whether nothing is on its way to the client.
     pub(crate) fn is_idle(&self) -> bool {
-        self.budget.queued.load(Ordering::Relaxed) == 0
+        self.0.budget.queued.load(Ordering::Relaxed) == 0
     }
 
     /// Puts an event in that may as well come later, unless that would take more than half of what
     /// may wait. Whether it is in.
     pub(crate) fn offer(&self, topic: Topic, ticket: Ticket, payload: Payload) -> bool {
-        let queued = self.budget.queued.load(Ordering::Relaxed);
-        let fits = queued == 0 || queued + cost(&payload) <= self.budget.limit / 2;
+        let budget = &self.0.budget;
+        let queued = budget.queued.load(Ordering::Relaxed);
+        let fits = queued == 0 || queued + cost(&payload) <= budget.limit / 2;
         if fits {
-            self.event(topic, ticket, Arc::new(payload));
+            self.event(topic, ticket, &Arc::new(payload));
         }
         fits
     }
 
-    /// Puts in what must arrive and is small.
-    pub(crate) fn tell(&self, told: Told) {
-        // A socket that has ended hears nothing, and needs to hear nothing.
-        let _ = self.sender.send(told);
+    /// Puts in an order, which must arrive and is small.
+    pub(crate) fn order(&self, told: Told) {
+        let wakers = {
+            let mut waiting = self.0.waiting();
+            if waiting.closed {
+                return;
+            }
+            waiting.told.push_back(told);
+            waiting.orders = true;
+            [waiting.task.take(), waiting.connection.take()]
+        };
+        wakers.into_iter().flatten().for_each(Waker::wake);
+    }
+}
+
+/// The socket's end.
+#[derive(Debug)]
+pub(crate) struct Reader {
+    mailbox: Arc<Mailbox>,
+    /// Taken out together, to be gone through one by one.
+    heard: VecDeque<Told>,
+}
+
+/// How many the list of what was heard holds on to.
+const KEPT_CAPACITY: usize = 16;
+
+impl Reader {
+    /// What is on its way to the client.
+    pub(crate) fn budget(&self) -> &Budget {
+        &self.mailbox.budget
+    }
+
+    /// What comes next, if anything is there.
+    pub(crate) fn next(&mut self) -> Option<Told> {
+        if self.heard.is_empty() {
+            self.fetch();
+        }
+        self.heard.pop_front()
+    }
+
+    /// What comes next, if that is an event. It counts as gone.
+    pub(crate) fn next_event(&mut self) -> Option<Event> {
+        if self.heard.is_empty() {
+            self.fetch();
+        }
+        match self.heard.pop_front()? {
+            Told::Event(event) => {
+                self.budget().give_back(cost(&event.payload));
+                Some(event)
+            }
+            order => {
+                self.heard.push_front(order);
+                None
+            }
+        }
+    }
+
+    fn fetch(&mut self) {
+        if self.heard.capacity() > KEPT_CAPACITY {
+            self.heard = VecDeque::new();
+        }
+        std::mem::swap(&mut self.heard, &mut self.mailbox.waiting().told);
+    }
+
+    /// Has the connection woken when something comes; `true` when something has come meanwhile.
+    pub(crate) fn wake_connection_later(&self, context: &Context<'_>) -> bool {
+        let mut waiting = self.mailbox.waiting();
+        keep(&mut waiting.connection, context);
+        self.heard.is_empty() && !waiting.told.is_empty()
+    }
+
+    /// Wakes the connection: there is something for it elsewhere.
+    pub(crate) fn wake_connection(&self) {
+        let waker = self.mailbox.waiting().connection.take();
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    /// The publishers' end, for as long as an order is waited for.
+    pub(crate) fn orders(&self) -> Orders {
+        Orders(self.mailbox.clone())
+    }
+}
+
+impl Drop for Reader {
+    /// What is told from now on is for nobody.
+    fn drop(&mut self) {
+        let mut waiting = self.mailbox.waiting();
+        waiting.closed = true;
+        waiting.told = VecDeque::new();
+    }
+}
+
+/// Tells the task when there are orders.
+pub(crate) struct Orders(Arc<Mailbox>);
+
+impl Orders {
+    /// Waits for an order that came since the last time.
+    pub(crate) async fn came(&self) {
+        poll_fn(|context| {
+            let mut waiting = self.0.waiting();
+            if std::mem::take(&mut waiting.orders) {
+                return Poll::Ready(());
+            }
+            keep(&mut waiting.task, context);
+            Poll::Pending
+        })
+        .await;
+    }
+}
+
+/// Keeps the waker, if it is another one.
+fn keep(waker: &mut Option<Waker>, context: &Context<'_>) {
+    if !waker.as_ref().is_some_and(|waker| waker.will_wake(context.waker())) {
+        *waker = Some(context.waker().clone());
     }
 }
 
@@ -131,35 +289,4 @@ pub(crate) fn cost(payload: &Payload) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_budget_is_for_what_waits() {
-        let budget = Budget::new(100);
-        assert!(budget.take(1_000), "nothing waited before it");
-        budget.give_back(1_000);
-        assert!(budget.take(60) && budget.take(40));
-        assert!(!budget.take(1));
-        budget.give_back(101);
-        assert!(!budget.take(1), "once over the limit is over it for ever");
-    }
-
-    #[test]
-    fn what_may_come_later_takes_half_of_what_may_wait() {
-        let topic = Topic::ChatRoom(domain::id::ChatId::new(uuid::Uuid::from_u128(1)));
-        let (inbox, mut receiver, budget) = Inbox::new(4_000);
-        let offer = |bytes: usize| {
-            let payload = Payload { event: "x", json: "x".repeat(bytes - OVERHEAD_BYTES), brings: None };
-            inbox.offer(topic, Ticket(1), payload)
-        };
-        assert!(inbox.is_idle());
-        assert!(offer(1_500) && !inbox.is_idle());
-        assert!(!offer(501), "more than half would wait");
-        assert!(offer(500) && !offer(300));
-        budget.give_back(2_000);
-        assert!(inbox.is_idle() && offer(5_000), "nothing waits, so anything may");
-        let told = std::iter::from_fn(|| receiver.try_recv().ok()).collect::<Vec<_>>();
-        assert!(matches!(told[..], [Told::Event { .. }, Told::Event { .. }, Told::Event { .. }]), "{told:?}");
-    }
-}
+mod tests;

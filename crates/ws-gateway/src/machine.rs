@@ -179,13 +179,28 @@ impl Connection {
     /// An event of a topic: pushed with this connection's own join reference, or dropped when
     /// the stay it was meant for is over.
     pub fn on_event(&self, topic: Topic, ticket: Ticket, event: &str, payload: &str) -> Option<String> {
-        let joined = self.joined.get(&topic).filter(|joined| joined.ticket == ticket)?;
-        self.push(joined, event, payload)
+        let mut text = String::with_capacity(payload.len() + 128);
+        self.write_event(&mut text, topic, ticket, event, payload).then_some(text)
+    }
+
+    /// The same, into a text that is used again and again; `false` when there is nothing to push.
+    pub fn write_event(
+        &self,
+        out: &mut String,
+        topic: Topic,
+        ticket: Ticket,
+        event: &str,
+        payload: &str,
+    ) -> bool {
+        let joined = self.joined.get(&topic).filter(|joined| joined.ticket == ticket);
+        joined.is_some_and(|joined| self.push(out, joined, event, payload))
     }
 
     /// An event for whoever has joined the topic, whenever that was.
     pub fn on_notice(&self, topic: Topic, event: &str, payload: &str) -> Option<String> {
-        self.joined.get(&topic).and_then(|joined| self.push(joined, event, payload))
+        let joined = self.joined.get(&topic)?;
+        let mut text = String::new();
+        self.push(&mut text, joined, event, payload).then_some(text)
     }
 
     /// The server ends a stay on a topic.
@@ -200,11 +215,12 @@ impl Connection {
         self.joined.iter().map(|(topic, joined)| (*topic, joined.ticket))
     }
 
-    /// Nothing when the whole frame is more than an agent's client would take.
-    fn push(&self, joined: &Joined, event: &str, payload: &str) -> Option<String> {
-        let text = frame::write(self.version, joined.join_ref.as_deref(), None, &joined.text, event, payload);
-        let takes = matches!(self.caller, Caller::User(_)) || text.len() < MAX_AGENT_BYTES;
-        takes.then_some(text)
+    /// `false` when the whole frame is more than an agent's client would take.
+    fn push(&self, out: &mut String, joined: &Joined, event: &str, payload: &str) -> bool {
+        out.clear();
+        let join_ref = joined.join_ref.as_deref();
+        frame::write_into(out, self.version, join_ref, None, &joined.text, event, payload);
+        matches!(self.caller, Caller::User(_)) || out.len() < MAX_AGENT_BYTES
     }
 
     fn close_frame(&self, joined: &Joined) -> Action {

@@ -1,15 +1,16 @@
-//! The bounded queue to one client: the body of the upgraded response.
+//! What goes to one client: the body of the upgraded response.
 //!
-//! The connection takes from it as fast as the client reads, so what stays here is what the
-//! client has not read, and a message that left is one that the connection took. Bytes are counted against the socket's [`Budget`] until the connection
-//! has taken them.
+//! The connection takes from it as fast as the client reads: answers, which the socket's task has
+//! queued here, and events, straight from the inbox, so that an event costs one waking and one
+//! writing. What was queued came before what is still in the inbox. What stays in either is what the
+//! client has not read, and a message that left is one that the connection took. Bytes are counted
+//! against the socket's [`Budget`](crate::inbox::Budget) until the connection has taken them.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 
 use actix_http::ws::{CloseCode, CloseReason, OpCode, Parser};
 use actix_web::Error;
@@ -18,7 +19,8 @@ use bytes::{Bytes, BytesMut};
 use domain::id::MessageId;
 use futures_core::Stream;
 
-use crate::inbox::Budget;
+use crate::inbox::{Event, Orders, Reader, Told};
+use crate::machine::Connection;
 use crate::taken::Receipts;
 
 /// As much as is handed to the connection at once, about.
@@ -38,12 +40,14 @@ enum Item {
 }
 
 struct Queue {
+    machine: Connection,
+    inbox: Reader,
+    /// The inbox is left alone: the task is about to say how what comes is to be taken.
+    held: bool,
     items: VecDeque<Item>,
     /// Set once: the last frame, after which the body ends.
     close: Option<CloseReason>,
     ended: bool,
-    waker: Option<Waker>,
-    budget: Arc<Budget>,
     /// Who hears which messages the connection took.
     receipts: Option<Receipts>,
 }
@@ -59,11 +63,48 @@ pub(crate) struct OutboxBody {
     _handshake: BoxBody,
 }
 
+thread_local! {
+    /// Where an event becomes a frame before it is copied to the connection.
+    static FRAME: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
 impl Outbox {
-    pub(crate) fn new(budget: Arc<Budget>, receipts: Option<Receipts>) -> Self {
-        let queue =
-            Queue { items: VecDeque::new(), close: None, ended: false, waker: None, budget, receipts };
+    pub(crate) fn new(machine: Connection, inbox: Reader, receipts: Option<Receipts>) -> Self {
+        let items = VecDeque::new();
+        let queue = Queue { machine, inbox, held: false, items, close: None, ended: false, receipts };
         Self(Rc::new(RefCell::new(queue)))
+    }
+
+    /// Asks the machine.
+    pub(crate) fn machine<R>(&self, ask: impl FnOnce(&mut Connection) -> R) -> R {
+        ask(&mut self.0.borrow_mut().machine)
+    }
+
+    /// The next thing that the socket is told.
+    pub(crate) fn told(&self) -> Option<Told> {
+        self.0.borrow_mut().inbox.next()
+    }
+
+    /// So many bytes of what was told wait no longer.
+    pub(crate) fn forget(&self, bytes: usize) {
+        self.0.borrow().inbox.budget().give_back(bytes);
+    }
+
+    /// Tells when there are orders.
+    pub(crate) fn orders(&self) -> Orders {
+        self.0.borrow().inbox.orders()
+    }
+
+    /// Leaves in the inbox what comes, until [`Self::resume`].
+    pub(crate) fn hold(&self) {
+        self.0.borrow_mut().held = true;
+    }
+
+    /// Goes on with what came.
+    pub(crate) fn resume(&self) {
+        let mut queue = self.0.borrow_mut();
+        queue.held = false;
+        queue.inbox.wake_connection();
     }
 
     /// The body of the response; `handshake` is the one that it replaces.
@@ -92,14 +133,14 @@ impl Outbox {
         if queue.close.is_none() {
             queue.close = Some(CloseReason { code, description: Some(description.to_owned()) });
         }
-        queue.wake();
+        queue.inbox.wake_connection();
     }
 
     /// The last frame, instead of everything that has queued.
     pub(crate) fn cut(&self, code: CloseCode, description: &str) {
         let mut queue = self.0.borrow_mut();
         let freed = queue.items.drain(..).map(|item| item.cost()).sum();
-        queue.budget.give_back(freed);
+        queue.inbox.budget().give_back(freed);
         drop(queue);
         self.close(code, description);
     }
@@ -109,9 +150,9 @@ impl Outbox {
         if queue.close.is_some() {
             return true;
         }
-        let fits = queue.budget.take(item.cost());
+        let fits = queue.inbox.budget().take(item.cost());
         queue.items.push_back(item);
-        queue.wake();
+        queue.inbox.wake_connection();
         fits
     }
 }
@@ -147,21 +188,20 @@ impl Item {
 }
 
 impl Queue {
-    fn wake(&mut self) {
-        if let Some(waker) = self.waker.take() {
-            waker.wake();
-        }
-    }
-
     /// The next bytes for the connection; `None` when there are none now.
     fn take(&mut self) -> Option<Bytes> {
         let mut out = BytesMut::new();
         while out.len() < CHUNK_BYTES {
-            let Some(item) = self.items.pop_front() else { break };
-            self.budget.give_back(item.cost());
-            item.write(&mut out);
-            if let (Item::Message(_, message), Some(receipts)) = (&item, &self.receipts) {
-                receipts.took(*message);
+            if let Some(item) = self.items.pop_front() {
+                self.inbox.budget().give_back(item.cost());
+                item.write(&mut out);
+                if let Item::Message(_, message) = item {
+                    self.took(message);
+                }
+            } else if let Some(event) = self.next_event() {
+                self.write_event(&event, &mut out);
+            } else {
+                break;
             }
         }
         if self.items.is_empty() && !self.ended && self.close.is_some() {
@@ -170,6 +210,32 @@ impl Queue {
         }
         if out.is_empty() { None } else { Some(out.freeze()) }
     }
+
+    /// The next event, unless the task has to do something first.
+    fn next_event(&mut self) -> Option<Event> {
+        if self.held || self.close.is_some() { None } else { self.inbox.next_event() }
+    }
+
+    fn write_event(&self, Event { topic, ticket, payload }: &Event, out: &mut BytesMut) {
+        FRAME.with_borrow_mut(|text| {
+            if !self.machine.write_event(text, *topic, *ticket, payload.event, &payload.json) {
+                return;
+            }
+            Parser::write_message(out, text.as_bytes(), OpCode::Text, true, false);
+            if text.capacity() > CHUNK_BYTES {
+                *text = String::new();
+            }
+            if let Some(message) = payload.brings {
+                self.took(message);
+            }
+        });
+    }
+
+    fn took(&self, message: MessageId) {
+        if let Some(receipts) = &self.receipts {
+            receipts.took(message);
+        }
+    }
 }
 
 impl Stream for OutboxBody {
@@ -177,14 +243,18 @@ impl Stream for OutboxBody {
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let mut queue = self.queue.borrow_mut();
-        if let Some(bytes) = queue.take() {
-            return Poll::Ready(Some(Ok(bytes)));
+        loop {
+            if let Some(bytes) = queue.take() {
+                return Poll::Ready(Some(Ok(bytes)));
+            }
+            if queue.ended {
+                return Poll::Ready(None);
+            }
+            let more = queue.inbox.wake_connection_later(context);
+            if !more || queue.held || queue.close.is_some() {
+                return Poll::Pending;
+            }
         }
-        if queue.ended {
-            return Poll::Ready(None);
-        }
-        queue.waker = Some(context.waker().clone());
-        Poll::Pending
     }
 }
 

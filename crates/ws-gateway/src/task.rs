@@ -1,5 +1,5 @@
-//! The only loop that owns a socket: carries texts and events to the machine, and what the
-//! machine wants to the client.
+//! The only loop that owns a socket: carries texts and orders to the machine, and what the
+//! machine wants to the client. Events go to the client by themselves ([`crate::outbox`]).
 
 use std::io::ErrorKind;
 use std::time::Duration;
@@ -7,16 +7,16 @@ use std::time::Duration;
 use actix_http::ws::{CloseCode, ProtocolError};
 use actix_web::error::PayloadError;
 use actix_ws::{AggregatedMessage, AggregatedMessageStream};
+use domain::caller::Caller;
 use domain::chat::{Entrance, ReadChatError};
 use futures_util::StreamExt;
-use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep_until};
 
 use crate::SocketContext;
 use crate::frame::Version;
 use crate::hub::{Claim, Departure};
-use crate::inbox::{Ticket, Told, cost};
-use crate::machine::{Action, Connection, PendingJoin, Verdict};
+use crate::inbox::{Event, Ticket, Told, cost};
+use crate::machine::{Action, PendingJoin, Verdict};
 use crate::outbox::Outbox;
 use crate::payload;
 use crate::topic::Topic;
@@ -25,7 +25,7 @@ use crate::topic::Topic;
 pub(crate) struct Socket {
     pub(crate) context: SocketContext,
     pub(crate) claim: Claim,
-    pub(crate) machine: Connection,
+    pub(crate) caller: Caller,
     pub(crate) outbox: Outbox,
     pub(crate) version: Version,
 }
@@ -39,19 +39,15 @@ enum Flow {
 
 impl Socket {
     /// Runs until the client goes, is silent for too long, or has to go.
-    pub(crate) async fn run(
-        mut self,
-        mut inbound: AggregatedMessageStream,
-        mut inbox: UnboundedReceiver<Told>,
-    ) {
+    pub(crate) async fn run(mut self, mut inbound: AggregatedMessageStream) {
+        let orders = self.outbox.orders();
         let idle = self.context.hub.config().idle_timeout;
         let mut silent_until = deadline(idle);
         loop {
             let flow = tokio::select! {
-                // What was published before a frame is handled was told before it is answered;
-                // and who has just been heard is not silent, however long the last frame took.
+                // Who has just been heard is not silent, however long the last frame took.
                 biased;
-                Some(told) = inbox.recv() => self.on_told(told),
+                () = orders.came() => self.hear(),
                 message = inbound.next() => {
                     silent_until = deadline(idle);
                     match message {
@@ -68,7 +64,21 @@ impl Socket {
         }
     }
 
+    /// Carries out all that the socket was told until now.
+    fn hear(&mut self) -> Flow {
+        while let Some(told) = self.outbox.told() {
+            if self.on_told(told) == Flow::Ends {
+                return Flow::Ends;
+            }
+        }
+        Flow::Goes
+    }
+
     async fn on_message(&mut self, message: AggregatedMessage) -> Flow {
+        // What was published before a frame is handled was told before it is answered.
+        if self.hear() == Flow::Ends {
+            return Flow::Ends;
+        }
         match message {
             AggregatedMessage::Text(text) => self.on_text(&text).await,
             AggregatedMessage::Ping(bytes) => self.unless_full(self.outbox.pong(bytes)),
@@ -83,7 +93,7 @@ impl Socket {
     }
 
     async fn on_text(&mut self, text: &str) -> Flow {
-        for action in self.machine.on_text(text) {
+        for action in self.outbox.machine(|machine| machine.on_text(text)) {
             let flow = match action {
                 Action::Authorize(join) => self.join(join).await,
                 action => self.carry_out(action),
@@ -97,6 +107,13 @@ impl Socket {
 
     /// Listens first and asks then: what happens in between waits in the inbox, behind the answer.
     async fn join(&mut self, join: PendingJoin) -> Flow {
+        self.outbox.hold();
+        let flow = self.join_held(join).await;
+        self.outbox.resume();
+        flow
+    }
+
+    async fn join_held(&mut self, join: PendingJoin) -> Flow {
         let topic = join.topic;
         let ticket = self.claim.subscribe(topic);
         let verdict = match self.admit(&join, ticket).await {
@@ -106,7 +123,7 @@ impl Socket {
                 Verdict::Refused(reason)
             }
         };
-        for action in self.machine.authorized(join, verdict) {
+        for action in self.outbox.machine(|machine| machine.authorized(join, verdict)) {
             if self.carry_out(action) == Flow::Ends {
                 return Flow::Ends;
             }
@@ -124,7 +141,7 @@ impl Socket {
     /// How the caller stands to the room of a topic that is one's.
     async fn enter(&self, join: &PendingJoin) -> Result<Entrance, &'static str> {
         let Some(room) = join.room else { return Ok(Entrance::default()) };
-        self.context.chats.enter(self.machine.caller(), room).await.map_err(why_refused)
+        self.context.chats.enter(self.caller, room).await.map_err(why_refused)
     }
 
     /// What the answer to a join holds.
@@ -134,7 +151,7 @@ impl Socket {
                 Ok(payload::working_agents(chat, self.context.activity.working_in(chat)))
             }
             Topic::RoomParticipants(chat) => {
-                let ask = async || self.context.chats.roster(self.machine.caller(), chat).await;
+                let ask = async || self.context.chats.roster(self.caller, chat).await;
                 let people = self.claim.people(chat, ask).await.map_err(why_refused)?;
                 Ok(payload::participant_presence(&people))
             }
@@ -160,26 +177,17 @@ impl Socket {
 
     fn on_told(&mut self, told: Told) -> Flow {
         match told {
-            Told::Event { topic, ticket, payload } => {
-                // From the inbox's account to the outbox's.
-                self.claim.budget.give_back(cost(&payload));
-                let text = self.machine.on_event(topic, ticket, payload.event, &payload.json);
-                let queued = text.map(|text| match payload.brings {
-                    Some(message) => self.outbox.message(text, message),
-                    None => self.outbox.text(text),
-                });
-                queued.map_or(Flow::Goes, |fits| self.unless_full(fits))
-            }
+            Told::Event(event) => self.on_event(&event),
             Told::End { topic, ticket } => {
-                let action = self.machine.on_end(topic, ticket);
+                let action = self.outbox.machine(|machine| machine.on_end(topic, ticket));
                 action.map_or(Flow::Goes, |action| self.carry_out(action))
             }
             Told::Superseded { payload } => {
-                if let Some(agent) = self.machine.caller().participant().agent() {
+                if let Some(agent) = self.caller.participant().agent() {
                     let topic = Topic::AgentControl(agent);
-                    if let Some(text) = self.machine.on_notice(topic, payload.event, &payload.json) {
-                        self.outbox.text(text);
-                    }
+                    let notice =
+                        self.outbox.machine(|machine| machine.on_notice(topic, payload.event, &payload.json));
+                    notice.map(|text| self.outbox.text(text));
                 }
                 self.end(CloseCode::Away, "another connection of this agent has taken over")
             }
@@ -187,6 +195,19 @@ impl Socket {
             Told::Stop => self.end(CloseCode::Restart, "the server stops"),
             Told::Overflow => self.unless_full(false),
         }
+    }
+
+    /// An event that came before an order or a frame.
+    fn on_event(&self, Event { topic, ticket, payload }: &Event) -> Flow {
+        // From the inbox's account to the outbox's.
+        self.outbox.forget(cost(payload));
+        let text =
+            self.outbox.machine(|machine| machine.on_event(*topic, *ticket, payload.event, &payload.json));
+        let queued = text.map(|text| match payload.brings {
+            Some(message) => self.outbox.message(text, message),
+            None => self.outbox.text(text),
+        });
+        queued.map_or(Flow::Goes, |fits| self.unless_full(fits))
     }
 
     fn on_broken(&self, error: &ProtocolError) -> Flow {
@@ -212,7 +233,7 @@ impl Socket {
         if fits {
             return Flow::Goes;
         }
-        tracing::info!(participant = %self.machine.caller().participant(), "a socket was too slow to read");
+        tracing::info!(participant = %self.caller.participant(), "a socket was too slow to read");
         self.outbox.cut(CloseCode::Again, "too slow to read");
         Flow::Ends
     }
@@ -226,7 +247,7 @@ impl Socket {
 impl Drop for Socket {
     /// However the loop ends, nothing of the socket stays in the hub.
     fn drop(&mut self) {
-        for (topic, ticket) in self.machine.topics() {
+        for (topic, ticket) in self.outbox.machine(|machine| machine.topics().collect::<Vec<_>>()) {
             self.claim.unsubscribe(topic, ticket);
         }
     }

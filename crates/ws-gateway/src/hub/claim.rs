@@ -6,7 +6,7 @@ use domain::caller::Caller;
 use domain::chat::Entrance;
 
 use super::{Departure, Hub, Listener, SocketId, Stay};
-use crate::inbox::{Budget, Inbox, Ticket, Told};
+use crate::inbox::{Inbox, Ticket, Told};
 use crate::topic::Topic;
 
 /// What a newcomer wants done with a socket that its agent already has.
@@ -38,7 +38,6 @@ pub(crate) struct Claim {
     pub(super) caller: Caller,
     pub(super) id: SocketId,
     pub(super) inbox: Inbox,
-    pub(crate) budget: Arc<Budget>,
 }
 
 impl Claim {
@@ -73,7 +72,7 @@ impl Claim {
         let agents = agents.collect::<Vec<_>>();
         if agents.is_empty() {
             listeners.remove(&self.id);
-            self.inbox.tell(Told::End { topic, ticket });
+            self.inbox.order(Told::End { topic, ticket });
         } else {
             listener.stay = Stay::Observer { agents };
         }

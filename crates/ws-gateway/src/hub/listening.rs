@@ -1,7 +1,8 @@
 //! Who listens to a room's messages as an agent, and pushing to them once more.
 
+use std::collections::HashMap;
+
 use domain::delivery::{DeliveryKey, Listening};
-use domain::id::AgentId;
 use domain::message::Message;
 
 use super::{Hub, Stay};
@@ -64,11 +65,10 @@ impl Hub {
             return Pushed::TooLarge;
         }
         let topic = Topic::ChatRoom(to.chat);
-        let is_it = |who: Option<AgentId>| who == Some(to.agent);
-        let found =
-            self.listeners(topic, |listener| listener.ticket.0 == to.stay && is_it(listener.who.agent()));
-        match found.first() {
-            Some((ticket, inbox)) if inbox.offer(topic, *ticket, payload) => {
+        let shard = self.shard(topic);
+        let mut listeners = shard.get(&topic).into_iter().flat_map(HashMap::values);
+        match listeners.find(|one| one.ticket.0 == to.stay && one.who.agent() == Some(to.agent)) {
+            Some(listener) if listener.inbox.offer(topic, listener.ticket, payload) => {
                 let surely = bytes + payload::MAX_FRAME_BYTES < payload::MAX_AGENT_BYTES;
                 if surely { Pushed::OnItsWay } else { Pushed::Perhaps }
             }

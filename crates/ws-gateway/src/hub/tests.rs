@@ -80,11 +80,11 @@ pub(super) fn participant(id: ParticipantId) -> Participant {
 }
 
 /// The names of what was told, with a `!` for the end of a stay.
-fn told(receiver: &mut UnboundedReceiver<Told>) -> Vec<String> {
+fn told(receiver: &mut Reader) -> Vec<String> {
     let mut all = Vec::new();
-    while let Ok(told) = receiver.try_recv() {
+    while let Some(told) = receiver.next() {
         all.push(match told {
-            Told::Event { payload, .. } => payload.event.to_owned(),
+            Told::Event(event) => event.payload.event.to_owned(),
             Told::End { .. } => "!end".to_owned(),
             Told::Superseded { .. } => "!superseded".to_owned(),
             Told::Revoked => "!revoked".to_owned(),
@@ -95,7 +95,7 @@ fn told(receiver: &mut UnboundedReceiver<Told>) -> Vec<String> {
     all
 }
 
-pub(super) fn open(hub: &Arc<Hub>, caller: Caller) -> (Claim, UnboundedReceiver<Told>) {
+pub(super) fn open(hub: &Arc<Hub>, caller: Caller) -> (Claim, Reader) {
     hub.claim(caller, OnConflict::Supersede).map_err(|refused| format!("{refused:?}")).unwrap()
 }
 
@@ -279,7 +279,7 @@ fn stopping_ends_all_and_takes_no_more() {
 async fn a_socket_that_is_dropped_leaves_nothing_behind() {
     let hub = hub();
     let world = testkit::World::with_publisher(clock(), hub.clone());
-    let (claim, _inbox) = open(&hub, user(100));
+    let (claim, inbox) = open(&hub, user(100));
     let mut machine = Connection::new(Version::V2, user(100), 10);
     for topic in [Topic::UserRooms(UserId::new(Uuid::from_u128(100))), Topic::ChatRoom(ROOM)] {
         let name = match topic {
@@ -291,7 +291,7 @@ async fn a_socket_that_is_dropped_leaves_nothing_behind() {
         let verdict = Verdict::Granted { response: "{}".to_owned(), ticket: claim.subscribe(topic) };
         machine.authorized(join, verdict);
     }
-    let outbox = Outbox::new(claim.budget.clone(), None);
+    let outbox = Outbox::new(machine, inbox, None);
     let context = SocketContext {
         hub: hub.clone(),
         accounts: world.accounts.clone(),
@@ -301,6 +301,6 @@ async fn a_socket_that_is_dropped_leaves_nothing_behind() {
     };
     let listening = || hub.shards.iter().map(|shard| shard.lock().unwrap().len()).sum::<usize>();
     assert_eq!((listening(), hub.socket_count()), (2, 1));
-    drop(Socket { context, claim, machine, outbox, version: Version::V2 });
+    drop(Socket { context, claim, caller: user(100), outbox, version: Version::V2 });
     assert_eq!((listening(), hub.socket_count()), (0, 0));
 }

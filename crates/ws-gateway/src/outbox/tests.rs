@@ -1,21 +1,51 @@
 //! What goes out, in which order, and what it counts while it waits.
 
+use std::sync::Arc;
 use std::task::Waker;
 
 use actix_web::body::BoxBody;
+use domain::caller::{AgentCaller, Caller};
 use domain::delivery::DeliveryKey;
-use domain::id::AgentId;
+use domain::id::{AgentId, OrganizationId, UserId};
 use uuid::Uuid;
 
+use crate::frame::Version;
+use crate::inbox::{Inbox, Payload, Ticket};
+use crate::machine::{Action, Verdict};
 use crate::taken::Taken;
+use crate::topic::Topic;
 
 use super::*;
 
-fn queue(limit: usize) -> (Outbox, OutboxBody, Arc<Budget>) {
-    let budget = Budget::new(limit);
-    let outbox = Outbox::new(budget.clone(), None);
+const BOT: AgentId = AgentId::new(Uuid::from_u128(1));
+const ROOMS: Topic = Topic::AgentRooms(BOT);
+const STAY: Ticket = Ticket(7);
+
+fn queue(limit: usize) -> (Outbox, OutboxBody, Inbox) {
+    queue_of(limit, None)
+}
+
+/// A queue to an agent that has joined [`ROOMS`].
+fn queue_of(limit: usize, receipts: Option<Receipts>) -> (Outbox, OutboxBody, Inbox) {
+    let (owner, organization) = (UserId::new(Uuid::from_u128(2)), OrganizationId::new(Uuid::nil()));
+    let caller = Caller::Agent(AgentCaller { agent: BOT, owner, organization });
+    let mut machine = Connection::new(Version::V2, caller, 10);
+    let join = format!(r#"["1","1","agent_rooms:{BOT}","phx_join",{{}}]"#);
+    let Some(Action::Authorize(join)) = machine.on_text(&join).pop() else { panic!("{join}") };
+    machine.authorized(join, Verdict::Granted { response: "{}".to_owned(), ticket: STAY });
+    let (inbox, reader) = Inbox::new(limit);
+    let outbox = Outbox::new(machine, reader, receipts);
     let body = outbox.body(BoxBody::new(()));
-    (outbox, body, budget)
+    (outbox, body, inbox)
+}
+
+fn event(json: &str, brings: Option<MessageId>) -> Arc<Payload> {
+    Arc::new(Payload { event: "e", json: json.to_owned(), brings })
+}
+
+/// What an event with this content is to the client.
+fn frame(json: &str) -> String {
+    format!(r#"["1",null,"agent_rooms:{BOT}","e",{json}]"#)
 }
 
 /// Everything that is there now; `None` in the end when nothing will follow.
@@ -67,13 +97,13 @@ fn empty_frames_are_not_for_nothing() {
 
 #[test]
 fn a_cut_drops_what_waits_and_closes() {
-    let (outbox, mut body, budget) = queue(2000);
+    let (outbox, mut body, _inbox) = queue(2000);
     for _ in 0..3 {
         outbox.text("x".repeat(300));
     }
     outbox.cut(CloseCode::Again, "");
     assert_eq!(drain(&mut body), [Some(Bytes::from_static(b"\x88\x02\x03\xf5")), None]);
-    assert!(budget.take(1_000_000), "nothing is left in the account");
+    assert!(outbox.0.borrow().inbox.budget().take(1_000_000), "nothing is left in the account");
 }
 
 #[test]
@@ -94,26 +124,78 @@ fn much_is_handed_over_in_pieces() {
     assert!(pieces.len() > 5 && pieces.iter().flatten().all(|piece| piece.len() < CHUNK_BYTES + 31_000));
 }
 
+/// The texts that are there now.
+fn texts(body: &mut OutboxBody) -> Vec<String> {
+    let bytes = drain(body).into_iter().flatten().flatten().collect::<Vec<_>>();
+    let (mut bytes, mut all) = (bytes.as_slice(), Vec::new());
+    while let [0x81, short @ 0..126, rest @ ..] = bytes {
+        let (text, rest) = rest.split_at(usize::from(*short));
+        all.push(String::from_utf8(text.to_vec()).unwrap());
+        bytes = rest;
+    }
+    assert!(bytes.is_empty(), "{bytes:?}");
+    all
+}
+
+#[test]
+fn events_go_out_behind_the_answers_and_wait_for_a_join() {
+    let (outbox, mut body, inbox) = queue(10_000);
+    inbox.event(ROOMS, STAY, &event("1", None));
+    inbox.event(ROOMS, Ticket(6), &event("\"another stay\"", None));
+    assert!(outbox.text(text("an answer")));
+    assert_eq!(texts(&mut body), [text("an answer"), frame("1")]);
+    outbox.hold();
+    inbox.event(ROOMS, STAY, &event("2", None));
+    assert_eq!(texts(&mut body), Vec::<String>::new());
+    assert!(outbox.text(text("the join's")));
+    outbox.resume();
+    assert_eq!(texts(&mut body), [text("the join's"), frame("2")]);
+}
+
+#[test]
+fn what_comes_behind_an_order_waits_for_the_task() {
+    let (outbox, mut body, inbox) = queue(10_000);
+    inbox.event(ROOMS, STAY, &event("1", None));
+    inbox.order(Told::End { topic: ROOMS, ticket: STAY });
+    inbox.event(ROOMS, STAY, &event("2", None));
+    assert_eq!(texts(&mut body), [frame("1")]);
+    assert!(matches!(outbox.told(), Some(Told::End { .. })));
+    assert_eq!(texts(&mut body), [frame("2")]);
+    outbox.close(CloseCode::Restart, "");
+    inbox.event(ROOMS, STAY, &event("3", None));
+    assert_eq!(drain(&mut body), [Some(Bytes::from_static(b"\x88\x02\x03\xf4")), None]);
+}
+
+/// What has gone out does not count, however it went.
+#[test]
+fn events_count_while_they_wait() {
+    let (_outbox, mut body, inbox) = queue(1_000);
+    for _ in 0..10 {
+        inbox.event(ROOMS, STAY, &event("1", None));
+        inbox.event(ROOMS, STAY, &event("2", None));
+        assert_eq!(texts(&mut body), [frame("1"), frame("2")]);
+    }
+}
+
 /// Not what was queued is delivered, but what the connection took.
 #[test]
 fn a_message_is_taken_when_it_has_left_the_queue() {
-    let (taken, agent) = (Arc::<Taken>::default(), AgentId::new(Uuid::from_u128(1)));
-    let budget = Budget::new(1_000_000);
-    let outbox = Outbox::new(budget, Some(Receipts::new(agent, taken.clone())));
-    let mut body = outbox.body(BoxBody::new(()));
-    let messages = [1, 2, 3].map(|number| MessageId::new(Uuid::from_u128(number)));
-    let held = || messages.map(|message| taken.holds(DeliveryKey { message, agent }));
+    let taken = Arc::<Taken>::default();
+    let (outbox, mut body, inbox) = queue_of(1_000_000, Some(Receipts::new(BOT, taken.clone())));
+    let messages = [1, 2, 3, 4].map(|number| MessageId::new(Uuid::from_u128(number)));
+    let held = || messages.map(|message| taken.holds(DeliveryKey { message, agent: BOT }));
     // More than is handed over at once.
     assert!(outbox.text(text("a reply")) && outbox.message("x".repeat(CHUNK_BYTES), messages[0]));
     assert!(outbox.message(text("waits"), messages[1]));
-    assert_eq!(held(), [false, false, false]);
+    inbox.event(ROOMS, STAY, &event("{}", Some(messages[2])));
+    assert_eq!(held(), [false; 4]);
     let mut context = Context::from_waker(Waker::noop());
     assert!(Pin::new(&mut body).poll_next(&mut context).is_ready());
-    assert_eq!(held(), [true, false, false]);
+    assert_eq!(held(), [true, false, false, false]);
     assert!(Pin::new(&mut body).poll_next(&mut context).is_ready());
-    assert_eq!(held(), [true, true, false]);
-    assert!(outbox.message(text("is cut off"), messages[2]));
+    assert_eq!(held(), [true, true, true, false]);
+    assert!(outbox.message(text("is cut off"), messages[3]));
     outbox.cut(CloseCode::Again, "");
     drain(&mut body);
-    assert_eq!(held(), [true, true, false]);
+    assert_eq!(held(), [true, true, true, false]);
 }

@@ -7,12 +7,12 @@ use domain::event::DomainEvent;
 use domain::ports::EventPublisher;
 use serde_json::{Value, json};
 use testkit::{FixedClock, NOON};
-use tokio::sync::mpsc::UnboundedReceiver;
 use uuid::Uuid;
 
 use super::super::tests::{ROOM, agent, agent_id, open, participant, user};
 use super::super::{HubConfig, Told};
 use super::*;
+use crate::inbox::{Event, Reader};
 
 const NO_ROSTER: Result<Roster, ()> = Err(());
 
@@ -37,10 +37,10 @@ async fn listen(claim: &Claim) -> Value {
 }
 
 /// Whether those came or went of whom was told.
-fn heard(receiver: &mut UnboundedReceiver<Told>) -> Vec<(String, bool)> {
+fn heard(receiver: &mut Reader) -> Vec<(String, bool)> {
     let mut all = Vec::new();
-    while let Ok(told) = receiver.try_recv() {
-        let Told::Event { payload, .. } = told else { continue };
+    while let Some(told) = receiver.next() {
+        let Told::Event(Event { payload, .. }) = told else { continue };
         if payload.event == "participant_presence_changed" {
             let content = serde_json::from_str::<Value>(&payload.json).unwrap();
             all.push((content["id"].as_str().unwrap().to_owned(), content["online"].as_bool().unwrap()));

@@ -1,0 +1,121 @@
+//! What waits, who is woken for it, and what it counts.
+
+use std::task::Wake;
+
+use domain::id::ChatId;
+use uuid::Uuid;
+
+use super::*;
+
+const TOPIC: Topic = Topic::ChatRoom(ChatId::new(Uuid::nil()));
+
+fn payload(size: usize) -> Arc<Payload> {
+    Arc::new(Payload { event: "message_created", json: "x".repeat(size), brings: None })
+}
+
+/// Counts how often it is woken.
+#[derive(Default)]
+struct Woken(AtomicUsize);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Woken {
+    fn times(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+#[test]
+fn a_budget_is_for_what_waits() {
+    let budget = Budget::new(100);
+    assert!(budget.take(1_000), "nothing waited before it");
+    budget.give_back(1_000);
+    assert!(budget.take(60) && budget.take(40));
+    assert!(!budget.take(1));
+    budget.give_back(101);
+    assert!(!budget.take(1), "once over the limit is over it for ever");
+}
+
+#[test]
+fn what_may_come_later_takes_half_of_what_may_wait() {
+    let (inbox, mut reader) = Inbox::new(4_000);
+    let offer = |bytes: usize| {
+        let payload = Payload { event: "x", json: "x".repeat(bytes - OVERHEAD_BYTES), brings: None };
+        inbox.offer(TOPIC, Ticket(1), payload)
+    };
+    assert!(inbox.is_idle());
+    assert!(offer(1_500) && !inbox.is_idle());
+    assert!(!offer(501), "more than half would wait");
+    assert!(offer(500) && !offer(300));
+    assert!(reader.next_event().is_some() && reader.next_event().is_some());
+    assert!(inbox.is_idle() && offer(5_000), "nothing waits, so anything may");
+    assert!(reader.next_event().is_some() && reader.next_event().is_none());
+}
+
+#[test]
+fn the_connection_stops_before_an_order() {
+    let (inbox, mut reader) = Inbox::new(100_000);
+    let ticket = Ticket(1);
+    inbox.event(TOPIC, ticket, &payload(1));
+    inbox.order(Told::End { topic: TOPIC, ticket });
+    inbox.event(TOPIC, ticket, &payload(2));
+    assert!(reader.next_event().is_some() && reader.next_event().is_none());
+    assert!(reader.next_event().is_none(), "it stays where it is");
+    assert!(matches!(reader.next(), Some(Told::End { .. })));
+    assert!(matches!(reader.next_event(), Some(event) if event.payload.json.len() == 2));
+    assert!(reader.next().is_none());
+}
+
+#[test]
+fn events_wake_the_connection_and_orders_wake_both() {
+    let (inbox, mut reader) = Inbox::new(100_000);
+    let (connection, task) = (Arc::new(Woken::default()), Arc::new(Woken::default()));
+    let (waker, task_waker) = (connection.clone().into(), task.clone().into());
+    let (of_connection, mut of_task) = (Context::from_waker(&waker), Context::from_waker(&task_waker));
+    let orders = reader.orders();
+    let mut came = Box::pin(orders.came());
+    assert!(!reader.wake_connection_later(&of_connection) && came.as_mut().poll(&mut of_task).is_pending());
+
+    inbox.event(TOPIC, Ticket(1), &payload(1));
+    inbox.event(TOPIC, Ticket(1), &payload(1));
+    assert_eq!((connection.times(), task.times()), (1, 0), "once until it looks again");
+    assert!(reader.wake_connection_later(&of_connection), "something is there already");
+    assert!(came.as_mut().poll(&mut of_task).is_pending());
+    while reader.next_event().is_some() {}
+
+    assert!(!reader.wake_connection_later(&of_connection));
+    inbox.order(Told::Stop);
+    assert_eq!((connection.times(), task.times()), (2, 1));
+    assert!(came.as_mut().poll(&mut of_task).is_ready());
+    assert!(Box::pin(orders.came()).as_mut().poll(&mut of_task).is_pending(), "each is told of once");
+}
+
+#[test]
+fn what_nobody_reads_is_not_kept() {
+    let (inbox, reader) = Inbox::new(100_000);
+    let payload = payload(1);
+    inbox.event(TOPIC, Ticket(1), &payload);
+    drop(reader);
+    inbox.event(TOPIC, Ticket(1), &payload);
+    inbox.order(Told::Stop);
+    assert_eq!(Arc::strong_count(&payload), 1);
+}
+
+#[test]
+fn a_long_list_is_not_held_on_to() {
+    let (inbox, mut reader) = Inbox::new(10_000_000);
+    for _ in 0..3 {
+        for _ in 0..1_000 {
+            inbox.event(TOPIC, Ticket(1), &payload(1));
+        }
+        while reader.next().is_some() {}
+    }
+    assert!(reader.next().is_none() && reader.next().is_none());
+    assert!(
+        reader.heard.capacity() <= KEPT_CAPACITY && reader.mailbox.waiting().told.capacity() <= KEPT_CAPACITY
+    );
+}
