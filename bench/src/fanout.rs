@@ -27,6 +27,7 @@ pub(crate) async fn run() {
     let wishes = (0..SOCKETS).map(|_| scene::wish(&server, &ann.key, vec![topic.clone()])).collect();
     let mut here = Flock::open(wishes, Keep::First).await;
     let voice = Voice::new(&server, "me", &ann, &chat, &[]);
+    let elsewhere = Voice::new(&server, "me", &ann, &ann.create_chat().await, &[]);
     let content = "x".repeat(CONTENT_BYTES);
     voice.say(&content).await;
     let (_, frame) = here.next().await;
@@ -36,25 +37,47 @@ pub(crate) async fn run() {
     let say = reqwest::Client::new();
     let url = format!("http://{}/say", bare.address);
 
-    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    let (mut ours, mut theirs, mut storing) = (Vec::new(), Vec::new(), Vec::new());
     for round in 0..=ROUNDS {
         let spent = spent(server.pid(), &here, || voice.say(&content)).await;
+        let stored = spent_on_storing(server.pid(), &elsewhere, &content).await;
         let bare_spent = spent_by_bare(&bare, &there, &say, &url, frame.as_str()).await;
         // The first round is for warming up.
         if round > 0 {
             ours.push(spent);
+            storing.push(stored);
             theirs.push(bare_spent);
         }
     }
-    let mut ratios = ours.iter().zip(&theirs).map(|(ours, theirs)| ours / theirs).collect::<Vec<_>>();
+    let ratio = |without: bool| {
+        let all = ours.iter().zip(&storing).zip(&theirs);
+        let ratios =
+            all.map(|((ours, storing), theirs)| (ours - if without { *storing } else { 0.0 }) / theirs);
+        median(&mut ratios.collect::<Vec<_>>())
+    };
+    let (with, without) = (ratio(false), ratio(true));
     println!(
         "fan-out: {SOCKETS} sockets, frames of {} bytes, {ROUNDS} rounds of {MESSAGES} messages, medians: \
-         {:.2} us of CPU per delivered frame (with storing the messages), bare {:.2} us, ratio {:.2} (target 1.2)",
+         {:.2} us of CPU per delivered frame, of which {:.2} us are its share of taking and storing the message; \
+         bare {:.2} us, ratio {with:.2} (target 1.2), {without:.2} without storing",
         frame.len(),
         median(&mut ours),
+        median(&mut storing),
         median(&mut theirs),
-        median(&mut ratios),
     );
+}
+
+/// The share that one frame has of sending a round's messages where nobody listens.
+async fn spent_on_storing(pid: u32, voice: &Voice, content: &str) -> f64 {
+    until_idle(pid).await;
+    let before = cpu(pid);
+    for _ in 0..MESSAGES {
+        voice.say(content).await;
+    }
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    #[expect(clippy::cast_precision_loss, reason = "far below the limit")]
+    let frames = (MESSAGES * SOCKETS as u64) as f64;
+    micros(cpu(pid).abs_diff(before)) / frames
 }
 
 async fn spent_by_bare(bare: &Bare, flock: &Flock, client: &reqwest::Client, url: &str, frame: &str) -> f64 {
