@@ -88,6 +88,29 @@ async fn a_new_user_gets_an_answer_from_an_agent() {
 }
 
 #[tokio::test]
+async fn what_was_edited_and_deleted_is_so_after_a_crash() {
+    let mut server = Server::start().await;
+    let cast = Cast::on(&server).await;
+    let (ann, bot, chat) = (&cast.u1, &cast.a1, &cast.r1);
+    let gone = ann.sent(chat, "never mind", &[&bot.id]).await;
+    let kept = ann.sent(chat, "first", &[&bot.id]).await;
+    bot.step(chat, &gone, "processing").await.data();
+    let edit = json!({"content": "second"});
+    ann.call(Method::PATCH, &format!("/chats/{chat}/messages/{kept}"), Some(edit)).await.data();
+    ann.delete(&format!("/chats/{chat}/messages/{gone}")).await.data();
+    server.crash().await;
+    let history = ann.history(chat).await;
+    assert_eq!((history.len(), &history[0]["id"]), (1, &json!(kept)));
+    assert_eq!(history[0]["content"], format!("@[[{}]] second", bot.id));
+    assert_eq!(bot.next(chat).await.as_ref(), Some(&kept));
+    assert_eq!(bot.step(chat, &gone, "processed").await.status, 404);
+    bot.step(chat, &kept, "processing").await.data();
+    bot.step(chat, &kept, "processed").await.data();
+    assert_eq!(bot.next(chat).await, None);
+    ann.sent(chat, "goes on", &[&bot.id]).await;
+}
+
+#[tokio::test]
 async fn an_agent_goes_on_after_a_crash_of_the_server() {
     let mut server = Server::start().await;
     let cast = Cast::on(&server).await;

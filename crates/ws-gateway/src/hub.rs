@@ -11,7 +11,7 @@ mod publish;
 mod watch;
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -35,7 +35,7 @@ pub(crate) use listening::Pushed;
 pub(crate) use presence::Departure;
 pub(crate) use watch::Person;
 
-/// Over how many locks the topics are spread.
+/// Over how many locks the topics are spread, and those who come and go.
 const SHARDS: usize = 32;
 
 /// Bounds of a socket.
@@ -71,6 +71,7 @@ pub struct Hub {
     hasher: RandomState,
     shards: Vec<Mutex<HashMap<Topic, Listeners>>>,
     sockets: Mutex<Sockets>,
+    turns: Vec<Mutex<()>>,
     watch: Mutex<Watch>,
     clock: Arc<dyn Clock>,
     numbers: AtomicU64,
@@ -127,6 +128,7 @@ impl Hub {
             hasher: RandomState::new(),
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             sockets: Mutex::default(),
+            turns: (0..SHARDS).map(|_| Mutex::default()).collect(),
             watch: Mutex::default(),
             clock,
             numbers: AtomicU64::new(1),
@@ -159,19 +161,21 @@ impl Hub {
         caller: Caller,
         on_conflict: OnConflict,
     ) -> Result<(Claim, Reader), ClaimRefused> {
-        let id = self.number();
+        let (id, who) = (self.number(), caller.participant());
+        let turn = self.turn(who);
         let mut sockets = self.sockets();
         if self.stopping.load(Ordering::SeqCst) {
             return Err(ClaimRefused::Stopping);
         }
-        match caller {
+        let is_news = match caller {
             Caller::User(user) => {
                 let open = sockets.users.get(&user.user).copied().unwrap_or_default();
                 if open >= self.config.max_sockets_per_user {
                     return Err(ClaimRefused::TooMany);
                 }
-                self.arrives(&mut sockets, caller.participant());
+                let is_news = sockets.arrive(who);
                 sockets.users.insert(user.user, open + 1);
+                is_news
             }
             Caller::Agent(agent) => {
                 // It may have ended since it was authenticated; then nobody would end this socket.
@@ -181,15 +185,21 @@ impl Hub {
                 if on_conflict == OnConflict::Reject && sockets.agents.contains_key(&agent.agent) {
                     return Err(ClaimRefused::Conflict);
                 }
-                self.arrives(&mut sockets, caller.participant());
+                let is_news = sockets.arrive(who);
                 let older = sockets.agents.insert(agent.agent, id);
                 if let Some(older) = older.and_then(|older| sockets.inboxes.get(&older)) {
                     older.order(Told::Superseded { payload: Arc::new(payload::supersede(agent.agent, id)) });
                 }
+                is_news
             }
-        }
+        };
         let (inbox, reader) = Inbox::new(self.config.queue_bytes);
         sockets.inboxes.insert(id, inbox.clone());
+        drop(sockets);
+        if is_news {
+            self.tell_presence(who, true);
+        }
+        drop(turn);
         Ok((Claim { hub: self.clone(), caller, id, inbox }, reader))
     }
 
@@ -202,8 +212,12 @@ impl Hub {
     }
 
     fn shard(&self, topic: Topic) -> MutexGuard<'_, HashMap<Topic, Listeners>> {
-        let hash = self.hasher.hash_one(topic);
-        self.shard_at(usize::try_from(hash % self.shards.len() as u64).unwrap_or(0))
+        self.shard_at(self.place_of(topic))
+    }
+
+    /// Which of the locks something is under.
+    fn place_of(&self, thing: impl Hash) -> usize {
+        usize::try_from(self.hasher.hash_one(thing) % SHARDS as u64).unwrap_or(0)
     }
 
     fn shard_at(&self, index: usize) -> MutexGuard<'_, HashMap<Topic, Listeners>> {

@@ -91,6 +91,8 @@ impl Claim {
 
     /// Gives the place up, so that a newcomer finds it free.
     pub(crate) fn release(&self, departure: Departure) {
+        let who = self.caller.participant();
+        let turn = self.hub.turn(who);
         let mut sockets = self.hub.sockets();
         if sockets.inboxes.remove(&self.id).is_none() {
             return;
@@ -108,9 +110,12 @@ impl Claim {
                 open == 1
             }
         };
-        if last {
-            self.hub.departs(&mut sockets, self.caller.participant(), departure);
+        let is_news = last && sockets.depart(who, departure, self.hub.clock.now());
+        drop(sockets);
+        if is_news {
+            self.hub.tell_presence(who, false);
         }
+        drop(turn);
     }
 }
 

@@ -46,45 +46,55 @@ impl Sockets {
             ParticipantId::Agent(agent) => self.agents.contains_key(&agent),
         }
     }
+
+    /// Somebody is about to get a socket. Whether that is news.
+    pub(super) fn arrive(&mut self, who: ParticipantId) -> bool {
+        !self.has_one(who) && self.lingering.remove(&who).is_none()
+    }
+
+    /// Somebody's last socket has gone. Whether that is news already.
+    pub(super) fn depart(&mut self, who: ParticipantId, departure: Departure, now: Timestamp) -> bool {
+        let ended = who.agent().is_some_and(|agent| self.ended.contains_key(&agent));
+        let lingers = departure == Departure::Dropped && !ended;
+        if lingers {
+            self.lingering.insert(who, now.plus(GRACE));
+        }
+        !lingers
+    }
+
+    fn is_overdue(&self, who: ParticipantId, now: Timestamp) -> bool {
+        self.lingering.get(&who).is_some_and(|until| *until <= now)
+    }
 }
 
 impl Hub {
-    /// Somebody is about to get a socket. Changes are told while the sockets are locked, so that
-    /// listeners hear them in their order.
-    pub(super) fn arrives(&self, sockets: &mut Sockets, who: ParticipantId) {
-        if !sockets.has_one(who) && sockets.lingering.remove(&who).is_none() {
-            self.tell_presence(who, true);
-        }
-    }
-
-    /// Somebody's last socket has gone.
-    pub(super) fn departs(&self, sockets: &mut Sockets, who: ParticipantId, departure: Departure) {
-        let ended = who.agent().is_some_and(|agent| sockets.ended.contains_key(&agent));
-        if departure == Departure::Dropped && !ended {
-            sockets.lingering.insert(who, self.clock.now().plus(GRACE));
-        } else {
-            self.tell_presence(who, false);
-        }
+    /// Held while somebody comes or goes and until that was told, so that listeners hear it in its
+    /// order; others come and go meanwhile.
+    pub(super) fn turn(&self, who: ParticipantId) -> MutexGuard<'_, ()> {
+        self.turns[self.place_of(who)].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Tells of those who lost their connection and did not come back; to be called about once a second.
     pub fn expire_presence(&self) {
         let now = self.clock.now();
-        let mut sockets = self.sockets();
-        let mut gone = Vec::new();
-        sockets.lingering.retain(|who, until| {
-            let stays = *until > now;
-            if !stays {
-                gone.push(*who);
+        let sockets = self.sockets();
+        let overdue = sockets.lingering.keys().copied().filter(|who| sockets.is_overdue(*who, now));
+        let overdue = overdue.collect::<Vec<_>>();
+        drop(sockets);
+        for who in overdue {
+            let turn = self.turn(who);
+            let mut sockets = self.sockets();
+            // It may have come back meanwhile.
+            let gone = sockets.is_overdue(who, now) && sockets.lingering.remove(&who).is_some();
+            drop(sockets);
+            if gone {
+                self.tell_presence(who, false);
             }
-            stays
-        });
-        for who in gone {
-            self.tell_presence(who, false);
+            drop(turn);
         }
     }
 
-    fn tell_presence(&self, who: ParticipantId, online: bool) {
+    pub(super) fn tell_presence(&self, who: ParticipantId, online: bool) {
         let rooms = self.watch().rooms_of(who);
         for chat in rooms {
             let topic = Topic::RoomParticipants(chat);

@@ -190,3 +190,25 @@ async fn the_store_is_asked_once() {
     assert_eq!(one.people(ROOM, async || NO_ROSTER).await, Err(()));
     assert_eq!(one.people(ROOM, ask).await.unwrap().len(), 3);
 }
+
+/// Whatever order they come in, who listens ends up with what is so.
+#[test]
+fn what_was_told_last_is_so() {
+    let (hub, _) = hub();
+    let (human, mut inbox) = open(&hub, user(100));
+    human.subscribe(Topic::RoomParticipants(ROOM));
+    let asking = hub.watch().asking(ROOM).unwrap();
+    hub.watch().load(ROOM, &asking, roster().participants.iter().map(Person::of).collect());
+    let threads = (0..4).map(|_| {
+        let hub = hub.clone();
+        std::thread::spawn(move || {
+            for _ in 0..200 {
+                open(&hub, agent(1)).0.release(Departure::Closed);
+            }
+        })
+    });
+    threads.collect::<Vec<_>>().into_iter().for_each(|thread| thread.join().unwrap());
+    let told = heard(&mut inbox);
+    assert!(told.windows(2).all(|two| two[0].1 != two[1].1), "there and away take turns");
+    assert_eq!((told.first(), told.last()), (Some(&bot(true)), Some(&bot(false))));
+}
