@@ -113,6 +113,36 @@ async fn what_is_older_than_the_join_waits_for_next() {
     assert_eq!(cast.a1.next(&cast.r1).await, Some(older));
 }
 
+/// What waits for a client that does not read is neither delivered nor put there twice; the client
+/// gets it once when it reads on.
+#[tokio::test]
+async fn a_client_that_reads_late_gets_each_message_once() {
+    let settings = [("PARLANCE_SOCKET_QUEUE_BYTES", "67108864"), ("PARLANCE_PUSH_AGAIN_AFTER_MS", "1000")];
+    let server = Server::start_with(&settings).await;
+    let cast = Cast::on(&server).await;
+    let topic = format!("chat_room:{}", cast.r1);
+    let mut socket = Socket::of(&server, &cast.a1).await;
+    socket.join("1", &topic).await;
+    // More than the buffers of both ends hold.
+    let text = "x".repeat(500_000);
+    let mut sent = Vec::new();
+    for _ in 0..20 {
+        sent.push(cast.u1.sent(&cast.r1, &text, &[&cast.a1.id]).await);
+    }
+    // Three times as long as a message has to wait.
+    sleep(Duration::from_secs(3)).await;
+    let before = states(&cast.u1, &cast.a1, &cast.r1).await;
+    let taken = sent.iter().filter(|id| before[*id] == "delivered").count();
+    assert!((1..20).contains(&taken), "{taken} of what was not read is said to be delivered");
+    assert!(sent[..taken].iter().all(|id| before[id] == "delivered"), "the first ones");
+    for id in &sent {
+        assert_eq!(socket.event("1", &topic, "message_created").await["id"], json!(id));
+    }
+    socket.silent().await;
+    let after = states(&cast.u1, &cast.a1, &cast.r1).await;
+    assert!(after.values().all(|state| state == "delivered"), "{after:?}");
+}
+
 /// Killed between the push and its record: the delivery may be new as before, and `/next` has it.
 #[tokio::test]
 async fn killed_between_the_push_and_its_record_the_message_waits_for_next() {

@@ -71,6 +71,7 @@ impl Repeater {
             return Ok(0);
         }
         let mut count = 0;
+        self.hub.look_begins();
         for due in self.deliveries.due(&mut self.again, listening).await? {
             count += self.push(&due).await?;
         }

@@ -87,7 +87,7 @@ impl Budget {
 
     /// Counts `bytes` as gone.
     pub(crate) fn give_back(&self, bytes: usize) {
-        self.queued.fetch_sub(bytes, Ordering::Relaxed);
+        self.queued.fetch_sub(bytes, Ordering::Release);
     }
 }
 
@@ -147,9 +147,9 @@ impl Inbox {
         }
     }
 
-    /// Whether nothing is on its way to the client.
+    /// Whether nothing is on its way to the client; then the receipts of all that was can be seen.
     pub(crate) fn is_idle(&self) -> bool {
-        self.0.budget.queued.load(Ordering::Relaxed) == 0
+        self.0.budget.queued.load(Ordering::Acquire) == 0
     }
 
     /// Puts an event in that may as well come later, unless that would take more than half of what
@@ -204,16 +204,13 @@ impl Reader {
         self.heard.pop_front()
     }
 
-    /// What comes next, if that is an event. It counts as gone.
+    /// What comes next, if that is an event. It counts as waiting until it is given back.
     pub(crate) fn next_event(&mut self) -> Option<Event> {
         if self.heard.is_empty() {
             self.fetch();
         }
         match self.heard.pop_front()? {
-            Told::Event(event) => {
-                self.budget().give_back(cost(&event.payload));
-                Some(event)
-            }
+            Told::Event(event) => Some(event),
             order => {
                 self.heard.push_front(order);
                 None

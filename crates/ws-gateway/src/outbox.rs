@@ -19,7 +19,7 @@ use bytes::{Bytes, BytesMut};
 use domain::id::MessageId;
 use futures_core::Stream;
 
-use crate::inbox::{Event, Orders, Reader, Told};
+use crate::inbox::{Event, Orders, Reader, Told, cost};
 use crate::machine::Connection;
 use crate::taken::Receipts;
 
@@ -192,14 +192,17 @@ impl Queue {
     fn take(&mut self) -> Option<Bytes> {
         let mut out = BytesMut::new();
         while out.len() < CHUNK_BYTES {
+            // What was written counts as gone last: whoever finds that nothing waits finds the receipts
+            // of all that did.
             if let Some(item) = self.items.pop_front() {
-                self.inbox.budget().give_back(item.cost());
                 item.write(&mut out);
-                if let Item::Message(_, message) = item {
-                    self.took(message);
+                if let Item::Message(text, message) = &item {
+                    self.took(*message, text.len());
                 }
+                self.inbox.budget().give_back(item.cost());
             } else if let Some(event) = self.next_event() {
                 self.write_event(&event, &mut out);
+                self.inbox.budget().give_back(cost(&event.payload));
             } else {
                 break;
             }
@@ -222,18 +225,18 @@ impl Queue {
                 return;
             }
             Parser::write_message(out, text.as_bytes(), OpCode::Text, true, false);
+            if let Some(message) = payload.brings {
+                self.took(message, text.len());
+            }
             if text.capacity() > CHUNK_BYTES {
                 *text = String::new();
-            }
-            if let Some(message) = payload.brings {
-                self.took(message);
             }
         });
     }
 
-    fn took(&self, message: MessageId) {
+    fn took(&self, message: MessageId, frame_bytes: usize) {
         if let Some(receipts) = &self.receipts {
-            receipts.took(message);
+            receipts.took(message, frame_bytes);
         }
     }
 }

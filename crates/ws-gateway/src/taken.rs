@@ -4,7 +4,7 @@
 //! so that no request and no socket waits for that. What waits is bounded: if the store cannot
 //! keep up, the rest is not noted, and these messages are pushed once more.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -19,6 +19,9 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 /// The most deliveries of a batch. They are one change of the store, which others wait for.
 const BATCH: usize = 256;
+
+/// The most bytes of a batch's frames, but for one frame: its messages are read when humans are told.
+const BATCH_BYTES: usize = 4 * 1024 * 1024;
 
 /// The most that may wait, about two megabytes.
 const MAX_WAITING: usize = 20_000;
@@ -38,7 +41,10 @@ pub(crate) struct Taken {
 
 #[derive(Default)]
 struct Waiting {
-    keys: BTreeSet<DeliveryKey>,
+    /// Each with the bytes of its frame.
+    keys: BTreeMap<DeliveryKey, usize>,
+    /// What was written since the last look at the store began, which may not have seen it.
+    written: BTreeSet<DeliveryKey>,
     /// How many there was no room for since the last look.
     passed_over: usize,
     /// Nothing will come any more.
@@ -47,13 +53,13 @@ struct Waiting {
 
 impl Taken {
     /// Notes a delivery; never waits.
-    fn note(&self, key: DeliveryKey) {
+    fn note(&self, key: DeliveryKey, frame_bytes: usize) {
         let mut waiting = self.waiting();
         if waiting.keys.len() >= MAX_WAITING {
             waiting.passed_over += 1;
             return;
         }
-        waiting.keys.insert(key);
+        waiting.keys.insert(key, frame_bytes);
         match waiting.keys.len() {
             1 => self.some.notify_one(),
             BATCH => self.enough.notify_one(),
@@ -61,9 +67,16 @@ impl Taken {
         }
     }
 
-    /// Whether the delivery was taken and is not written down yet.
+    /// The store is about to be looked at.
+    pub(crate) fn look_begins(&self) {
+        self.waiting().written.clear();
+    }
+
+    /// Whether the delivery was taken, though the look at the store that began last may say that it
+    /// is new.
     pub(crate) fn holds(&self, key: DeliveryKey) -> bool {
-        self.waiting().keys.contains(&key)
+        let waiting = self.waiting();
+        waiting.keys.contains_key(&key) || waiting.written.contains(&key)
     }
 
     /// Lets [`Self::run`] write what is there and end.
@@ -103,6 +116,9 @@ impl Taken {
             for key in &batch {
                 waiting.keys.remove(key);
             }
+            if waiting.written.len() < MAX_WAITING {
+                waiting.written.extend(batch);
+            }
         }
     }
 
@@ -113,7 +129,13 @@ impl Taken {
         if passed_over > 0 {
             tracing::warn!(deliveries = passed_over, "more was taken than could be written down");
         }
-        waiting.keys.iter().take(BATCH).copied().collect()
+        let mut bytes = 0;
+        let fits = |(_, frame_bytes): &(&DeliveryKey, &usize)| {
+            let before = bytes;
+            bytes += **frame_bytes;
+            before < BATCH_BYTES
+        };
+        waiting.keys.iter().take(BATCH).take_while(fits).map(|(key, _)| *key).collect()
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
@@ -133,9 +155,9 @@ impl Receipts {
         Self { agent, taken }
     }
 
-    /// The frame that holds the message has left the queue.
-    pub(crate) fn took(&self, message: MessageId) {
-        self.taken.note(DeliveryKey { message, agent: self.agent });
+    /// The frame of so many bytes that holds the message has left the queue.
+    pub(crate) fn took(&self, message: MessageId, frame_bytes: usize) {
+        self.taken.note(DeliveryKey { message, agent: self.agent }, frame_bytes);
     }
 }
 
@@ -153,14 +175,26 @@ mod tests {
     fn what_waits_is_bounded_and_noted_once() {
         let taken = Taken::default();
         for number in 0..MAX_WAITING + 10 {
-            taken.note(key(number));
-            taken.note(key(number / 2));
+            taken.note(key(number), 100);
+            taken.note(key(number / 2), 100);
         }
         let kept = taken.waiting().keys.len();
         assert_eq!(kept, MAX_WAITING);
         assert!(taken.holds(key(MAX_WAITING - 1)) && !taken.holds(key(MAX_WAITING)));
         assert_eq!(taken.batch(), (0..BATCH).map(key).collect::<Vec<_>>(), "the oldest first");
         assert_eq!(taken.waiting().keys.len(), MAX_WAITING, "until they are written they wait");
+    }
+
+    #[test]
+    fn a_batch_of_large_messages_is_small() {
+        let taken = Taken::default();
+        for number in 0..BATCH {
+            taken.note(key(number), 1_000_000);
+        }
+        assert_eq!(taken.batch().len(), 5, "the one that reaches the bound is the last");
+        let taken = Taken::default();
+        taken.note(key(1), 2 * BATCH_BYTES);
+        assert_eq!(taken.batch(), [key(1)], "however large it is, it is written");
     }
 
     #[tokio::test]
@@ -173,13 +207,17 @@ mod tests {
         let receipts = Receipts::new(bot.id, taken.clone());
         for number in 0..BATCH + 5 {
             let to = [domain::id::ParticipantId::Agent(bot.id)];
-            receipts.took(world.send(ann.caller, chat, &format!("message {number}"), &to).await.id);
+            receipts.took(world.send(ann.caller, chat, &format!("message {number}"), &to).await.id, 100);
         }
         world.publisher.take();
         // The end does not wait for the pause, and what is there is written before it.
         taken.end();
+        let first = taken.batch()[0];
         timeout(PAUSE * 200, taken.run(&world.deliveries)).await.unwrap();
         assert_eq!(taken.batch(), []);
+        assert!(taken.holds(first), "who looked before that may take it for new");
+        taken.look_begins();
+        assert!(!taken.holds(first));
         assert_eq!(world.publisher.take().len(), BATCH + 5);
     }
 
@@ -187,7 +225,7 @@ mod tests {
     async fn what_the_store_does_not_take_goes_on_waiting() {
         let world = testkit::World::new();
         let taken = Taken::default();
-        taken.note(key(1));
+        taken.note(key(1), 100);
         (world.stores.close)();
         assert!(taken.write(&world.deliveries).await.is_err());
         assert!(taken.holds(key(1)));

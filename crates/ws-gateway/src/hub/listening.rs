@@ -54,6 +54,12 @@ impl Hub {
         all
     }
 
+    /// The store is about to be asked what is new for some who are [idle](Listener::is_idle): what
+    /// they have taken is remembered until the next look.
+    pub(crate) fn look_begins(&self) {
+        self.taken.look_begins();
+    }
+
     /// Pushes a message to a listener once more.
     pub(crate) fn push_again(&self, to: &Listening, message: &Message) -> Pushed {
         if self.taken.holds(DeliveryKey { message: message.id, agent: to.agent }) {

@@ -144,7 +144,7 @@ fn whoever_listens_as_an_agent_is_listed_and_can_be_pushed_to_again() {
     assert_eq!(hub.push_again(&listening, &message(45, &borderline)), Pushed::NotNow, "enough waits");
     assert_eq!(told(&mut inbox), ["message_created", "message_created"]);
     assert_eq!(told(&mut human_inbox), Vec::<String>::new());
-    claim.receipts().unwrap().took(message(46, "").id);
+    claim.receipts().unwrap().took(message(46, "").id, 100);
     assert_eq!(hub.push_again(&listening, &message(46, "again")), Pushed::Taken);
     claim.unsubscribe(topic, ticket);
     claim.settle(topic, claim.subscribe(topic), &entrance);
