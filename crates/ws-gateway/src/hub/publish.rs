@@ -1,9 +1,10 @@
 //! Which topics and which sockets each event goes to (`websocket` 4).
 
 use domain::account::Agent;
+use domain::chat::Participant;
 use domain::contact::{ContactOf, ContactRequest};
 use domain::event::DomainEvent;
-use domain::id::ParticipantId;
+use domain::id::{ChatId, ParticipantId};
 use domain::ports::{EventPublisher, Presence};
 
 use super::{Hub, Person};
@@ -34,16 +35,10 @@ impl EventPublisher for Hub {
                 self.tell(rooms_of(from), || payload::room_removed(&chat, removed_at));
             }
             DomainEvent::ParticipantAdded { chat_id, participant } => {
-                self.joined(chat_id, &participant);
-                self.watch().came(chat_id, Person::of(&participant));
-                let online = || self.is_there(participant.id, participant.is_external);
-                let make = || payload::participant_added(&participant, online());
-                self.tell(Topic::RoomParticipants(chat_id), make);
+                self.participant_added(chat_id, &participant);
             }
             DomainEvent::ParticipantRemoved { chat_id, participant } => {
-                self.tell(Topic::RoomParticipants(chat_id), || payload::participant_removed(&participant));
-                self.left(chat_id, participant.id);
-                self.watch().left(chat_id, participant.id);
+                self.participant_removed(chat_id, &participant);
             }
             DomainEvent::RoomDeleted { chat_id } => {
                 self.tell(Topic::RoomParticipants(chat_id), || payload::room_deleted(chat_id));
@@ -79,6 +74,19 @@ impl EventPublisher for Hub {
 }
 
 impl Hub {
+    fn participant_added(&self, chat: ChatId, participant: &Participant) {
+        self.joined(chat, participant);
+        self.watch().came(chat, Person::of(participant));
+        let online = || self.is_there(participant.id, participant.is_external);
+        self.tell(Topic::RoomParticipants(chat), || payload::participant_added(participant, online()));
+    }
+
+    fn participant_removed(&self, chat: ChatId, participant: &Participant) {
+        self.tell(Topic::RoomParticipants(chat), || payload::participant_removed(participant));
+        self.left(chat, participant.id);
+        self.watch().left(chat, participant.id);
+    }
+
     fn agent_changed(&self, event: &'static str, agent: &Agent) {
         self.tell(Topic::UserAgents(agent.owner), || payload::agent(event, agent));
     }
