@@ -200,7 +200,7 @@ async fn an_agents_reads_run_along_indexes() {
     let taken = DeliveryKey { message: second.unwrap().rows[0].id, agent: bot.id };
     heard.statements.lock().unwrap().clear();
     let now = Timestamp::from_micros(NOON);
-    store.mark_delivered(vec![taken], now, Announce::nothing()).await.unwrap();
+    store.mark_delivered(vec![taken], now, Box::new(|_| true), Announce::nothing()).await.unwrap();
     heard.expect("mark delivered", &["PRIMARY KEY", "sqlite_autoindex_messages_1"]);
 }
 

@@ -2,7 +2,7 @@
 
 use crate::account::{ApiKey, KeyDigest, KeyKind, TokenClaims};
 use crate::event::DomainEvent;
-use crate::id::ParticipantId;
+use crate::id::{ChatId, ParticipantId};
 use crate::time::Timestamp;
 use uuid::Uuid;
 
@@ -42,6 +42,12 @@ pub trait EventPublisher: Send + Sync {
     /// Hands the event to whoever listens. Never blocks and never fails: what a socket does not
     /// get, its client finds in the store.
     fn publish(&self, event: DomainEvent);
+
+    /// Whether what is told to the humans of a room only would be heard right now. Whoever cannot
+    /// know says yes; a no saves making an event that has no other use.
+    fn is_heard(&self, _chat: ChatId) -> bool {
+        true
+    }
 }
 
 /// Who is connected right now. Comes from live, authenticated sockets only, never from requests.

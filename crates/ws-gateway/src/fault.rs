@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use domain::event::DomainEvent;
+use domain::id::ChatId;
 use domain::ports::EventPublisher;
 
 /// Loses one of so many `message_created`, beginning with the first; everything else gets through.
@@ -29,5 +30,9 @@ impl EventPublisher for LosesMessages {
             }
         }
         self.to.publish(event);
+    }
+
+    fn is_heard(&self, chat: ChatId) -> bool {
+        self.to.is_heard(chat)
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
-use domain::delivery::{DeliveryKey, DeliveryStatus};
+use domain::delivery::{DeliveryKey, DeliveryStatus, Heard};
 use domain::message::Message;
 use domain::time::Timestamp;
 
@@ -13,35 +13,41 @@ use crate::message::load::{MessageRow, Records, messages_on};
 use crate::row;
 use crate::schema::{deliveries, messages};
 
-/// The messages that changed, in the order of their rooms.
+/// Of the messages that changed those that are heard of, in the order of their rooms; `None` when
+/// nothing changed.
 pub(super) fn mark_delivered_on(
     connection: &mut SqliteConnection,
     taken: Vec<DeliveryKey>,
     now: Timestamp,
-) -> Result<Vec<Message>, Fault> {
-    let mut changed = BTreeSet::new();
+    heard: Heard,
+) -> Result<Option<Vec<Message>>, Fault> {
+    let (mut any, mut told) = (false, BTreeSet::new());
     for key in taken {
         let message = row::bytes(key.message.uuid());
         let new = deliveries::table
             .find((&message, row::bytes(key.agent.uuid())))
             .filter(deliveries::status.eq(DeliveryStatus::New.as_str()));
-        let marked = diesel::update(new)
+        let chat = diesel::update(new)
             .set((
                 deliveries::status.eq(DeliveryStatus::Delivered.as_str()),
                 deliveries::delivered_at.eq(now.micros()),
             ))
-            .execute(connection)?;
-        if marked > 0 {
-            changed.insert(message);
+            .returning(deliveries::chat_id)
+            .get_result::<Vec<u8>>(connection)
+            .optional()?;
+        let Some(chat) = chat else { continue };
+        any = true;
+        if heard(row::chat_id(&chat)?) {
+            told.insert(message);
         }
     }
-    if changed.is_empty() {
-        return Ok(Vec::new());
+    if told.is_empty() {
+        return Ok(any.then(Vec::new));
     }
     let rows = messages::table
-        .filter(messages::id.eq_any(changed))
+        .filter(messages::id.eq_any(told))
         .order((messages::chat_id, messages::sequence))
         .select(MessageRow::as_select())
         .load(connection)?;
-    messages_on(connection, rows, Records::All)
+    messages_on(connection, rows, Records::All).map(Some)
 }

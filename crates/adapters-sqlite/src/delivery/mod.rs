@@ -8,8 +8,8 @@ mod still_new;
 use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
 use domain::delivery::{
-    AdvanceDelivery, AdvanceRefused, Advanced, DeliveryFilter, DeliveryKey, DeliveryRepository, Listening,
-    NextMessage, Order, StillNew,
+    AdvanceDelivery, AdvanceRefused, Advanced, DeliveryFilter, DeliveryKey, DeliveryRepository, Heard,
+    Listening, NextMessage, Order, StillNew,
 };
 use domain::id::{AgentId, ChatId};
 use domain::message::Message;
@@ -49,14 +49,19 @@ impl DeliveryRepository for SqliteStore {
         &self,
         taken: Vec<DeliveryKey>,
         now: Timestamp,
+        heard: Heard,
         announce: Announce<Vec<Message>>,
     ) -> Result<(), StoreError> {
         let work = move |connection: &mut SqliteConnection| {
-            let changed = mark_delivered::mark_delivered_on(connection, taken, now)?;
-            Ok(if changed.is_empty() { Err(()) } else { Ok(changed) })
+            // Nothing to change is nothing to commit.
+            Ok(mark_delivered::mark_delivered_on(connection, taken, now, heard)?.ok_or(()))
         };
-        // Nothing to change is nothing to commit.
-        let _ = self.change(work, |changed| announce.tell(changed)).await?;
+        let tell = |messages: &Vec<Message>| {
+            if !messages.is_empty() {
+                announce.tell(messages);
+            }
+        };
+        let _ = self.change(work, tell).await?;
         Ok(())
     }
 

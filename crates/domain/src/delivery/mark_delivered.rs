@@ -10,12 +10,13 @@ impl DeliveryService {
     /// Makes what was taken *delivered*, as far as it is still new; the humans in the rooms hear of
     /// it. Saying the same again changes nothing.
     pub async fn mark_delivered(&self, taken: Vec<DeliveryKey>) -> Result<(), StoreError> {
-        let events = self.events.clone();
+        let (events, listeners) = (self.events.clone(), self.events.clone());
+        let heard = Box::new(move |chat| listeners.is_heard(chat));
         let announce = Announce::new(move |changed: &Vec<Message>| {
             for message in changed {
                 events.publish(DomainEvent::MessageUpdated { message: message.clone() });
             }
         });
-        self.deliveries.mark_delivered(taken, self.clock.now(), announce).await
+        self.deliveries.mark_delivered(taken, self.clock.now(), heard, announce).await
     }
 }

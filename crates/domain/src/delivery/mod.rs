@@ -22,7 +22,7 @@ pub use advance::{AdvanceError, StepResult};
 pub use again::{AgainRule, Listening, PushAgain, StillNew};
 pub use port::{
     AdvanceDelivery, AdvanceRefused, Advanced, DeliveryFilter, DeliveryKey, DeliveryRepository, DeliveryStep,
-    NextMessage,
+    Heard, NextMessage,
 };
 pub use push_again::Due;
 pub use read::ReadDeliveriesError;

@@ -91,6 +91,9 @@ pub struct DeliveryKey {
     pub agent: AgentId,
 }
 
+/// Says of which rooms somebody wants to hear; called within the write, so it must not block.
+pub type Heard = Box<dyn Fn(ChatId) -> bool + Send>;
+
 /// Deliveries and their attempts.
 ///
 /// Lists and `next` hold texts of others that mention the agent, by the room's sequence; the
@@ -124,12 +127,13 @@ pub trait DeliveryRepository: Send + Sync {
     /// All others stay as they are, and what there is no record of is passed over. Nothing else
     /// changes, the agent's membership included.
     ///
-    /// Announced are the messages that changed, each once with all its deliveries; nothing when
-    /// there are none.
+    /// Announced are the messages that changed, each once with all its deliveries, of the rooms
+    /// that `heard` names; nothing when there are none.
     async fn mark_delivered(
         &self,
         taken: Vec<DeliveryKey>,
         now: Timestamp,
+        heard: Heard,
         announce: Announce<Vec<Message>>,
     ) -> Result<(), StoreError>;
 

@@ -171,7 +171,12 @@ async fn marked(world: &World, taken: &[DeliveryKey]) -> Vec<Message> {
     let listening = told.clone();
     let announce =
         Announce::new(move |changed: &Vec<Message>| listening.lock().unwrap().extend(changed.clone()));
-    world.stores.deliveries.mark_delivered(taken.to_vec(), world.clock.now(), announce).await.unwrap();
+    world
+        .stores
+        .deliveries
+        .mark_delivered(taken.to_vec(), world.clock.now(), Box::new(|_| true), announce)
+        .await
+        .unwrap();
     std::mem::take(&mut *told.lock().unwrap())
 }
 
@@ -249,6 +254,40 @@ pub async fn marks_are_told_once_a_message_and_may_name_nothing(world: World) {
     assert_eq!(told[1].deliveries.len(), 1, "no record is made for who was not addressed");
     let never = Announce::new(|_: &Vec<Message>| panic!("nothing was announced"));
     let none = vec![key(nothing, &bot), key(second, &other)];
-    world.stores.deliveries.mark_delivered(none, world.clock.now(), never).await.unwrap();
-    world.stores.deliveries.mark_delivered(Vec::new(), world.clock.now(), Announce::nothing()).await.unwrap();
+    world.stores.deliveries.mark_delivered(none, world.clock.now(), Box::new(|_| true), never).await.unwrap();
+    let none = Vec::new();
+    world
+        .stores
+        .deliveries
+        .mark_delivered(none, world.clock.now(), Box::new(|_| true), Announce::nothing())
+        .await
+        .unwrap();
+}
+
+/// Every change is kept, and told where somebody wants to hear of it.
+pub async fn marks_are_told_of_rooms_that_are_heard(world: World) {
+    let (ann, bot, loud) = ann_and_bot(&world).await;
+    let quiet = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let to = [ParticipantId::Agent(bot.id)];
+    let mut taken = Vec::new();
+    for chat in [quiet, loud, quiet] {
+        let message = world.send(ann.caller, chat, "hello", &to).await.id;
+        taken.push(DeliveryKey { message, agent: bot.id });
+    }
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let listening = told.clone();
+    let announce =
+        Announce::new(move |changed: &Vec<Message>| listening.lock().unwrap().extend(changed.clone()));
+    let (deliveries, now) = (&world.stores.deliveries, world.clock.now());
+    let heard = move |chat| chat == loud;
+    deliveries.mark_delivered(taken.clone(), now, Box::new(heard), announce).await.unwrap();
+    let told = told.lock().unwrap().iter().map(|message| message.id).collect::<Vec<_>>();
+    assert_eq!(told, [taken[1].message]);
+    for chat in [quiet, loud] {
+        let waits = world.deliveries.next(bot.caller, chat).await.unwrap().unwrap();
+        assert_eq!(waits.deliveries[0].status, DeliveryStatus::Delivered);
+    }
+    let message = world.send(ann.caller, quiet, "hello", &to).await.id;
+    let (taken, never) = (vec![DeliveryKey { message, agent: bot.id }], |_: &Vec<Message>| panic!("told"));
+    deliveries.mark_delivered(taken, now, Box::new(heard), Announce::new(never)).await.unwrap();
 }

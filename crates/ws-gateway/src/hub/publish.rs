@@ -7,7 +7,7 @@ use domain::event::DomainEvent;
 use domain::id::{ChatId, ParticipantId};
 use domain::ports::{EventPublisher, Presence};
 
-use super::{Hub, Person};
+use super::{Hub, Listener, Person};
 use crate::payload;
 use crate::topic::Topic;
 
@@ -70,6 +70,12 @@ impl EventPublisher for Hub {
                 self.tell_users(Topic::RoomActivity(chat_id), || payload::activity(chat_id, activity));
             }
         }
+    }
+
+    fn is_heard(&self, chat: ChatId) -> bool {
+        let topic = Topic::ChatRoom(chat);
+        let is_human = |listener: &Listener| listener.who.user().is_some();
+        self.shard(topic).get(&topic).is_some_and(|listeners| listeners.values().any(is_human))
     }
 }
 

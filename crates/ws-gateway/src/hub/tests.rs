@@ -128,8 +128,10 @@ fn whoever_listens_as_an_agent_is_listed_and_can_be_pushed_to_again() {
     let listed = || (0..hub.parts()).flat_map(|part| hub.listening(part)).collect::<Vec<_>>();
     let ticket = claim.subscribe(topic);
     asked.subscribe(topic);
+    assert!(!hub.is_heard(ROOM), "no human listens");
     human.settle(topic, human.subscribe(topic), &entrance);
     claim.settle(Topic::RoomParticipants(ROOM), claim.subscribe(Topic::RoomParticipants(ROOM)), &entrance);
+    assert!(hub.is_heard(ROOM) && !hub.is_heard(ChatId::new(Uuid::from_u128(77))));
     assert!(listed().is_empty(), "it is not known yet who may listen");
     claim.settle(topic, ticket, &entrance);
     let listening = Listening { stay: ticket.0, agent: agent_id(1), chat: ROOM, since: 41 };
