@@ -27,6 +27,17 @@ pub(crate) async fn agents(server: &Server, owner: &Api, count: usize) -> Vec<Ap
     stream::iter(made).buffered(AT_ONCE).collect().await
 }
 
+/// Each asks once who it is, over a few connections, so that the store has had to do with all of them.
+pub(crate) async fn show(server: &Server, agents: &[Api]) {
+    let url = format!("http://{}/api/v1/agent/me", server.address());
+    let (client, url) = (&reqwest::Client::new(), &url);
+    let asked = agents.iter().map(|agent| async move {
+        let answer = client.get(url).header("x-api-key", &agent.key).send().await.unwrap();
+        assert_eq!(answer.status(), 200);
+    });
+    stream::iter(asked).buffer_unordered(AT_ONCE).collect::<()>().await;
+}
+
 /// A room with its owner and these.
 pub(crate) async fn room(owner: &Api, agents: &[Api]) -> String {
     let chat = owner.create_chat().await;
