@@ -5,6 +5,7 @@
 
 mod claim;
 mod delivered;
+mod listeners;
 mod listening;
 mod presence;
 mod publish;
@@ -26,6 +27,7 @@ use crate::inbox::{Inbox, Payload, Reader, Ticket, Told};
 use crate::payload;
 use crate::taken::Taken;
 use crate::topic::Topic;
+use listeners::Listeners;
 
 use presence::Sockets;
 use watch::Watch;
@@ -78,9 +80,6 @@ pub struct Hub {
     taken: Arc<Taken>,
     stopping: AtomicBool,
 }
-
-/// Who listens to one topic.
-type Listeners = HashMap<SocketId, Listener>;
 
 struct Listener {
     who: ParticipantId,
@@ -233,7 +232,7 @@ impl Hub {
         make: impl FnOnce() -> Option<Payload>,
     ) {
         let shard = self.shard(topic);
-        let listeners = shard.get(&topic).into_iter().flat_map(HashMap::values);
+        let listeners = shard.get(&topic).into_iter().flat_map(Listeners::values);
         let mut listeners = listeners.filter(|listener| chosen(listener)).peekable();
         if listeners.peek().is_none() {
             return;
@@ -281,7 +280,7 @@ impl Hub {
         for topic in Topic::of_room(chat) {
             let mut shard = self.shard(topic);
             let Some(listeners) = shard.get_mut(&topic) else { continue };
-            listeners.retain(|_, listener| {
+            listeners.retain(|listener| {
                 let stays = !chosen(listener);
                 if !stays {
                     listener.inbox.order(Told::End { topic, ticket: listener.ticket });
@@ -294,7 +293,7 @@ impl Hub {
 
     /// Forgets a topic to which nobody listens any more.
     fn vacate(&self, shard: &mut HashMap<Topic, Listeners>, topic: Topic) {
-        if shard.get(&topic).is_some_and(HashMap::is_empty) {
+        if shard.get(&topic).is_some_and(Listeners::is_empty) {
             shard.remove(&topic);
             if let Topic::RoomParticipants(chat) = topic {
                 self.watch().forget(chat);
@@ -310,7 +309,7 @@ impl Hub {
         let came = participant.id.agent();
         for topic in Topic::of_room(chat) {
             let mut shard = self.shard(topic);
-            for listener in shard.get_mut(&topic).into_iter().flat_map(HashMap::values_mut) {
+            for listener in shard.get_mut(&topic).into_iter().flat_map(Listeners::values_mut) {
                 let owns = listener.who.user().is_some() && listener.who.user() == participant.owner;
                 match (&mut listener.stay, came) {
                     (Stay::Observer { agents }, Some(agent)) if owns => agents.push(agent),

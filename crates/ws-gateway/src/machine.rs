@@ -61,9 +61,9 @@ pub enum Verdict {
 /// A topic that was joined.
 #[derive(Clone, Debug)]
 struct Joined {
-    join_ref: Option<String>,
+    join_ref: Option<Box<str>>,
     /// The topic as the client wrote it.
-    text: String,
+    text: Box<str>,
     ticket: Ticket,
 }
 
@@ -137,7 +137,8 @@ impl Connection {
             }
         };
         let mut actions = vec![answer("ok", &response)];
-        let joined = Joined { join_ref, text, ticket };
+        let joined =
+            Joined { join_ref: join_ref.map(String::into_boxed_str), text: text.into_boxed_str(), ticket };
         if let Some(before) = self.joined.insert(topic, joined) {
             actions.push(self.close_frame(&before));
         }
@@ -242,7 +243,7 @@ impl Connection {
 
 /// Whether a frame belongs to an earlier join; one without a reference belongs to the live one.
 fn is_stale(frame: &Frame, joined: &Joined) -> bool {
-    frame.join_ref.is_some() && frame.join_ref != joined.join_ref
+    frame.join_ref.is_some() && frame.join_ref.as_deref() != joined.join_ref.as_deref()
 }
 
 fn reply_payload(status: &str, response: &str) -> String {

@@ -207,6 +207,10 @@ impl Queue {
                 break;
             }
         }
+        if self.items.is_empty() {
+            // Most sockets are silent most of the time.
+            self.items = VecDeque::new();
+        }
         if self.items.is_empty() && !self.ended && self.close.is_some() {
             Parser::write_close(&mut out, self.close.clone(), false);
             self.ended = true;

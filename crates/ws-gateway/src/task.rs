@@ -31,35 +31,46 @@ pub(crate) struct Socket {
 }
 
 /// Whether the socket goes on.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(PartialEq, Eq)]
 enum Flow {
     Goes,
+    /// When this join has been decided.
+    Joins(Box<PendingJoin>),
     Ends,
 }
 
 impl Socket {
     /// Runs until the client goes, is silent for too long, or has to go.
-    pub(crate) async fn run(mut self, mut inbound: AggregatedMessageStream) {
-        let orders = self.outbox.orders();
-        let idle = self.context.hub.config().idle_timeout;
-        let mut silent_until = deadline(idle);
-        loop {
-            let flow = tokio::select! {
-                // Who has just been heard is not silent, however long the last frame took.
-                biased;
-                () = orders.came() => self.hear(),
-                message = inbound.next() => {
-                    silent_until = deadline(idle);
-                    match message {
-                        Some(Ok(message)) => self.on_message(message).await,
-                        Some(Err(error)) => self.on_broken(&error),
-                        None => self.end(CloseCode::Away, ""),
+    // Not an `async fn`, whose future would hold its arguments twice.
+    #[expect(clippy::manual_async_fn, reason = "there are ten thousand of these")]
+    pub(crate) fn run(mut self, mut inbound: AggregatedMessageStream) -> impl Future<Output = ()> {
+        async move {
+            let orders = self.outbox.orders();
+            let idle = self.context.hub.config().idle_timeout;
+            let mut silent_until = deadline(idle);
+            loop {
+                let flow = tokio::select! {
+                    // Who has just been heard is not silent, however long the last frame took.
+                    biased;
+                    () = orders.came() => self.hear(),
+                    message = inbound.next() => {
+                        silent_until = deadline(idle);
+                        match message {
+                            Some(Ok(message)) => self.on_message(message),
+                            Some(Err(error)) => self.on_broken(&error),
+                            None => self.end(CloseCode::Away, ""),
+                        }
                     }
+                    () = sleep_until(silent_until) => self.end(CloseCode::Protocol, "nothing was heard for too long"),
+                };
+                let flow = match flow {
+                    // Kept apart, so that a socket needs no room for a join while it makes none.
+                    Flow::Joins(join) => Box::pin(self.join(*join)).await,
+                    flow => flow,
+                };
+                if flow == Flow::Ends {
+                    break;
                 }
-                () = sleep_until(silent_until) => self.end(CloseCode::Protocol, "nothing was heard for too long"),
-            };
-            if flow == Flow::Ends {
-                break;
             }
         }
     }
@@ -74,13 +85,13 @@ impl Socket {
         Flow::Goes
     }
 
-    async fn on_message(&mut self, message: AggregatedMessage) -> Flow {
+    fn on_message(&mut self, message: AggregatedMessage) -> Flow {
         // What was published before a frame is handled was told before it is answered.
         if self.hear() == Flow::Ends {
             return Flow::Ends;
         }
         match message {
-            AggregatedMessage::Text(text) => self.on_text(&text).await,
+            AggregatedMessage::Text(text) => self.on_text(&text),
             AggregatedMessage::Ping(bytes) => self.unless_full(self.outbox.pong(bytes)),
             AggregatedMessage::Pong(_) => Flow::Goes,
             AggregatedMessage::Binary(_) => self.end(CloseCode::Unsupported, "frames are text"),
@@ -92,13 +103,10 @@ impl Socket {
         }
     }
 
-    async fn on_text(&mut self, text: &str) -> Flow {
+    fn on_text(&mut self, text: &str) -> Flow {
         for action in self.outbox.machine(|machine| machine.on_text(text)) {
-            let flow = match action {
-                Action::Authorize(join) => self.join(join).await,
-                action => self.carry_out(action),
-            };
-            if flow == Flow::Ends {
+            let flow = self.carry_out(action);
+            if flow != Flow::Goes {
                 return flow;
             }
         }
@@ -170,8 +178,8 @@ impl Socket {
                 self.end(CloseCode::Error, "not a frame of version 1; was vsn=2.0.0 meant?")
             }
             Action::Unreadable => self.end(CloseCode::Unsupported, "not a frame"),
-            // Only a text from the client leads to it, and there it is carried out.
-            Action::Authorize(_) => Flow::Goes,
+            // It is the last that a text leads to.
+            Action::Authorize(join) => Flow::Joins(Box::new(join)),
         }
     }
 

@@ -62,7 +62,7 @@ impl Claim {
         let Entrance { standing, last_sequence } = entrance;
         let mut shard = self.hub.shard(topic);
         let Some(listeners) = shard.get_mut(&topic) else { return };
-        let Some(listener) = listeners.get_mut(&self.id).filter(|one| one.ticket == ticket) else { return };
+        let Some(listener) = listeners.get_mut(self.id).filter(|one| one.ticket == ticket) else { return };
         let Stay::Asked { gone } = &listener.stay else { return };
         if !standing.observes() {
             listener.stay = Stay::Own { since: *last_sequence };
@@ -71,7 +71,7 @@ impl Claim {
         let agents = standing.agents.iter().map(|(agent, _)| *agent).filter(|agent| !gone.contains(agent));
         let agents = agents.collect::<Vec<_>>();
         if agents.is_empty() {
-            listeners.remove(&self.id);
+            listeners.remove(self.id);
             self.inbox.order(Told::End { topic, ticket });
         } else {
             listener.stay = Stay::Observer { agents };
@@ -83,8 +83,8 @@ impl Claim {
     pub(crate) fn unsubscribe(&self, topic: Topic, ticket: Ticket) {
         let mut shard = self.hub.shard(topic);
         let Some(listeners) = shard.get_mut(&topic) else { return };
-        if listeners.get(&self.id).is_some_and(|listener| listener.ticket == ticket) {
-            listeners.remove(&self.id);
+        if listeners.get_mut(self.id).is_some_and(|listener| listener.ticket == ticket) {
+            listeners.remove(self.id);
         }
         self.hub.vacate(&mut shard, topic);
     }

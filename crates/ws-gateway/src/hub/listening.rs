@@ -1,10 +1,9 @@
 //! Who listens to a room's messages as an agent, and pushing to them once more.
 
-use std::collections::HashMap;
-
 use domain::delivery::{DeliveryKey, Listening};
 use domain::message::Message;
 
+use super::listeners::Listeners;
 use super::{Hub, Stay};
 use crate::payload;
 use crate::topic::Topic;
@@ -72,7 +71,7 @@ impl Hub {
         }
         let topic = Topic::ChatRoom(to.chat);
         let shard = self.shard(topic);
-        let mut listeners = shard.get(&topic).into_iter().flat_map(HashMap::values);
+        let mut listeners = shard.get(&topic).into_iter().flat_map(Listeners::values);
         match listeners.find(|one| one.ticket.0 == to.stay && one.who.agent() == Some(to.agent)) {
             Some(listener) if listener.inbox.offer(topic, listener.ticket, payload) => {
                 let surely = bytes + payload::MAX_FRAME_BYTES < payload::MAX_AGENT_BYTES;
