@@ -19,7 +19,11 @@ const DESCRIPTION: &str = "A self-hosted server where agents and humans share ch
 described in the project's documents. A body may be wrapped in its object's name or flat. Ids are UUIDs, \
 instants are UTC. Every failure has the same envelope.";
 
-/// The whole document.
+/// The document as it is served, which a test holds against [`document`]: to make it at every start
+/// takes time, and memory that is not given back.
+const KEPT: &str = include_str!("../../../docs/openapi/openapi.json");
+
+/// The whole document, made from what is mounted.
 pub fn document() -> Value {
     let mut interfaces = http_human::interfaces();
     interfaces.extend(http_agent::interfaces());
@@ -29,11 +33,7 @@ pub fn document() -> Value {
 
 /// Mounts the document and the page.
 pub(crate) fn configure(config: &mut web::ServiceConfig) {
-    let text = document().to_string();
-    let serve = move || {
-        let text = text.clone();
-        async move { HttpResponse::Ok().content_type("application/json").body(text) }
-    };
+    let serve = async || HttpResponse::Ok().content_type("application/json").body(KEPT);
     let policy = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
                   frame-ancestors 'none'";
     let headers = DefaultHeaders::new().add((CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy)));
@@ -48,9 +48,6 @@ pub(crate) fn configure(config: &mut web::ServiceConfig) {
 mod tests {
     use super::*;
 
-    /// Where the document is kept for readers of the repository.
-    const KEPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi/openapi.json");
-
     fn operations(document: &Value) -> Vec<(String, &Value)> {
         let paths = document["paths"].as_object().unwrap();
         let all = paths.iter().flat_map(|(path, item)| {
@@ -63,7 +60,7 @@ mod tests {
     /// `parlance openapi > docs/openapi/openapi.json` brings it up to date.
     #[test]
     fn the_document_that_is_kept_is_the_one_that_is_served() {
-        let kept: Value = serde_json::from_str(&std::fs::read_to_string(KEPT).unwrap()).unwrap();
+        let kept: Value = serde_json::from_str(KEPT).unwrap();
         assert_eq!(kept, document(), "docs/openapi/openapi.json is out of date: run `just openapi`");
     }
 
