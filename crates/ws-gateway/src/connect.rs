@@ -57,8 +57,7 @@ pub(crate) async fn connect(
         .max_frame_size(MAX_INBOUND_BYTES)
         .aggregate_continuations()
         .max_continuation_size(MAX_INBOUND_BYTES);
-    let context = SocketContext::clone(&context);
-    let socket = Socket { context, claim, caller, outbox, version: parameters.version };
+    let socket = Socket { context, claim, outbox, version: parameters.version };
     actix_web::rt::spawn(socket.run(inbound));
     Ok(response.map_into_boxed_body())
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use actix_http::ws::{CloseCode, ProtocolError};
 use actix_web::error::PayloadError;
+use actix_web::web::Data;
 use actix_ws::{AggregatedMessage, AggregatedMessageStream};
-use domain::caller::Caller;
 use domain::chat::{Entrance, ReadChatError};
 use futures_util::StreamExt;
 use tokio::time::{Instant, sleep_until};
@@ -23,9 +23,8 @@ use crate::topic::Topic;
 
 /// A socket, from its handshake to its end.
 pub(crate) struct Socket {
-    pub(crate) context: SocketContext,
+    pub(crate) context: Data<SocketContext>,
     pub(crate) claim: Claim,
-    pub(crate) caller: Caller,
     pub(crate) outbox: Outbox,
     pub(crate) version: Version,
 }
@@ -149,7 +148,7 @@ impl Socket {
     /// How the caller stands to the room of a topic that is one's.
     async fn enter(&self, join: &PendingJoin) -> Result<Entrance, &'static str> {
         let Some(room) = join.room else { return Ok(Entrance::default()) };
-        self.context.chats.enter(self.caller, room).await.map_err(why_refused)
+        self.context.chats.enter(self.claim.caller, room).await.map_err(why_refused)
     }
 
     /// What the answer to a join holds.
@@ -159,7 +158,7 @@ impl Socket {
                 Ok(payload::working_agents(chat, self.context.activity.working_in(chat)))
             }
             Topic::RoomParticipants(chat) => {
-                let ask = async || self.context.chats.roster(self.caller, chat).await;
+                let ask = async || self.context.chats.roster(self.claim.caller, chat).await;
                 let people = self.claim.people(chat, ask).await.map_err(why_refused)?;
                 Ok(payload::participant_presence(&people))
             }
@@ -191,7 +190,7 @@ impl Socket {
                 action.map_or(Flow::Goes, |action| self.carry_out(action))
             }
             Told::Superseded { payload } => {
-                if let Some(agent) = self.caller.participant().agent() {
+                if let Some(agent) = self.claim.caller.participant().agent() {
                     let topic = Topic::AgentControl(agent);
                     let notice =
                         self.outbox.machine(|machine| machine.on_notice(topic, payload.event, &payload.json));
@@ -241,7 +240,7 @@ impl Socket {
         if fits {
             return Flow::Goes;
         }
-        tracing::info!(participant = %self.caller.participant(), "a socket was too slow to read");
+        tracing::info!(participant = %self.claim.caller.participant(), "a socket was too slow to read");
         self.outbox.cut(CloseCode::Again, "too slow to read");
         Flow::Ends
     }

@@ -35,7 +35,8 @@ pub(crate) enum ClaimRefused {
 /// The right to be a live socket; given up when it is dropped.
 pub(crate) struct Claim {
     pub(super) hub: Arc<Hub>,
-    pub(super) caller: Caller,
+    /// Whose socket it is.
+    pub(crate) caller: Caller,
     pub(super) id: SocketId,
     pub(super) inbox: Inbox,
 }

@@ -1,6 +1,7 @@
 //! Who is told what, in which order; and one socket per agent.
 
 use super::*;
+use actix_web::web::Data;
 use domain::activity::AgentActivity;
 use domain::caller::{AgentCaller, UserCaller};
 use domain::chat::{Entrance, Participant, ParticipantStatus, Role};
@@ -303,6 +304,6 @@ async fn a_socket_that_is_dropped_leaves_nothing_behind() {
     };
     let listening = || hub.shards.iter().map(|shard| shard.lock().unwrap().len()).sum::<usize>();
     assert_eq!((listening(), hub.socket_count()), (2, 1));
-    drop(Socket { context, claim, caller: user(100), outbox, version: Version::V2 });
+    drop(Socket { context: Data::new(context), claim, outbox, version: Version::V2 });
     assert_eq!((listening(), hub.socket_count()), (0, 0));
 }
