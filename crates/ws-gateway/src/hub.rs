@@ -9,6 +9,7 @@ mod listeners;
 mod listening;
 mod presence;
 mod publish;
+mod stay;
 mod watch;
 
 use std::collections::HashMap;
@@ -30,6 +31,7 @@ use crate::topic::Topic;
 use listeners::Listeners;
 
 use presence::Sockets;
+use stay::{Change, Stay};
 use watch::Watch;
 
 pub(crate) use claim::{Claim, ClaimRefused, OnConflict};
@@ -86,34 +88,6 @@ struct Listener {
     ticket: Ticket,
     inbox: Inbox,
     stay: Stay,
-}
-
-/// As what somebody listens to a room.
-#[derive(Debug)]
-enum Stay {
-    /// The store is being asked; these agents left the room since.
-    Asked { gone: Vec<AgentId> },
-    /// As a participant, since the message of the room at this place; or the topic is none of a room.
-    Own { since: i64 },
-    /// As the owner of these agents, for as long as one of them is in the room.
-    Observer { agents: Vec<AgentId> },
-}
-
-impl Stay {
-    /// An agent has left the room. Whether the stay ends with it.
-    fn ends_without(&mut self, agent: AgentId) -> bool {
-        match self {
-            Self::Asked { gone } => {
-                gone.push(agent);
-                false
-            }
-            Self::Own { .. } => false,
-            Self::Observer { agents } => {
-                agents.retain(|own| *own != agent);
-                agents.is_empty()
-            }
-        }
-    }
 }
 
 /// How long a newcomer may take from being authenticated to its claim, at the very most.
@@ -311,13 +285,12 @@ impl Hub {
             let mut shard = self.shard(topic);
             for listener in shard.get_mut(&topic).into_iter().flat_map(Listeners::values_mut) {
                 let owns = listener.who.user().is_some() && listener.who.user() == participant.owner;
-                match (&mut listener.stay, came) {
-                    (Stay::Observer { agents }, Some(agent)) if owns => agents.push(agent),
-                    (stay @ Stay::Observer { .. }, None) if listener.who == participant.id => {
-                        *stay = Stay::Own { since: 0 };
-                    }
-                    _ => {}
-                }
+                let change = match came {
+                    Some(agent) if owns => Change::Came(agent),
+                    None if listener.who == participant.id => Change::TakesPart,
+                    _ => continue,
+                };
+                listener.stay.follow(change);
             }
         }
     }
@@ -325,8 +298,10 @@ impl Hub {
     /// Somebody left: nobody listens as them any longer, nor through them alone.
     fn left(&self, chat: ChatId, who: ParticipantId) {
         self.end(chat, |listener| {
-            let through = who.agent().is_some_and(|agent| listener.stay.ends_without(agent));
-            listener.who == who || through
+            if let Some(agent) = who.agent() {
+                listener.stay.follow(Change::Left(agent));
+            }
+            listener.who == who || listener.stay.is_over()
         });
     }
 }

@@ -46,8 +46,8 @@ impl Claim {
     /// stay ends with the new one.
     pub(crate) fn subscribe(&self, topic: Topic) -> Ticket {
         let ticket = Ticket(self.hub.number());
-        let stay = Stay::Asked { gone: Vec::new() };
-        let listener = Listener { who: self.caller.participant(), ticket, inbox: self.inbox.clone(), stay };
+        let (who, inbox, stay) = (self.caller.participant(), self.inbox.clone(), Stay::asked());
+        let listener = Listener { who, ticket, inbox, stay };
         let mut shard = self.hub.shard(topic);
         let listeners = shard.entry(topic).or_default();
         if let (true, Topic::RoomParticipants(chat)) = (listeners.is_empty(), topic) {
@@ -60,24 +60,15 @@ impl Claim {
     /// The store has told how the caller stands to the topic's room, and how far it is written. The
     /// stay ends at once if that no longer holds.
     pub(crate) fn settle(&self, topic: Topic, ticket: Ticket, entrance: &Entrance) {
-        let Entrance { standing, last_sequence } = entrance;
         let mut shard = self.hub.shard(topic);
         let Some(listeners) = shard.get_mut(&topic) else { return };
         let Some(listener) = listeners.get_mut(self.id).filter(|one| one.ticket == ticket) else { return };
-        let Stay::Asked { gone } = &listener.stay else { return };
-        if !standing.observes() {
-            listener.stay = Stay::Own { since: *last_sequence };
-            return;
-        }
-        let agents = standing.agents.iter().map(|(agent, _)| *agent).filter(|agent| !gone.contains(agent));
-        let agents = agents.collect::<Vec<_>>();
-        if agents.is_empty() {
+        listener.stay.settle(entrance);
+        if listener.stay.is_over() {
             listeners.remove(self.id);
             self.inbox.order(Told::End { topic, ticket });
-        } else {
-            listener.stay = Stay::Observer { agents };
+            self.hub.vacate(&mut shard, topic);
         }
-        self.hub.vacate(&mut shard, topic);
     }
 
     /// No more events of this stay on the topic come in.

@@ -4,7 +4,7 @@ use super::*;
 use actix_web::web::Data;
 use domain::activity::AgentActivity;
 use domain::caller::{AgentCaller, UserCaller};
-use domain::chat::{Entrance, Participant, ParticipantStatus, Role};
+use domain::chat::{Entrance, Participant, ParticipantStatus, Role, Standing};
 use domain::delivery::Listening;
 use domain::event::DomainEvent;
 use domain::id::{MessageId, OrganizationId, UserId};
@@ -182,6 +182,43 @@ fn a_removed_participant_hears_of_it_and_then_nothing() {
     hub.publish(DomainEvent::MessageUpdated { message: message(1, "hi") });
     assert_eq!(told(&mut human_inbox), ["room_deleted", "!end", "!end"]);
     assert_eq!(told(&mut removed_inbox), Vec::<String>::new());
+}
+
+/// Of the owner of agents 1 and 2, whose join is answered as if agent 1 alone were there.
+#[test]
+fn who_comes_and_goes_during_a_join_counts() {
+    let topic = Topic::ChatRoom(ROOM);
+    let came = |who: Caller| {
+        let owner = who.participant().agent().map(|_| UserId::new(Uuid::from_u128(100)));
+        let participant = Participant { owner, ..participant(who.participant()) };
+        DomainEvent::ParticipantAdded { chat_id: ROOM, participant }
+    };
+    let left = |who: Caller| DomainEvent::ParticipantRemoved {
+        chat_id: ROOM,
+        participant: participant(who.participant()),
+    };
+    let (one, two, ann) = (agent(1), agent(2), user(100));
+    for (meanwhile, afterwards, stays) in [
+        (vec![], vec![left(one)], false),
+        (vec![came(two)], vec![left(one)], true),
+        (vec![came(two)], vec![left(one), left(two)], false),
+        (vec![came(two), left(one)], vec![], true),
+        (vec![left(one), came(one)], vec![], true),
+        (vec![left(one), came(one), left(one)], vec![], false),
+        (vec![came(ann)], vec![left(one)], true),
+        (vec![came(ann), left(one)], vec![left(ann)], false),
+    ] {
+        let case = format!("{meanwhile:?}, then {afterwards:?}");
+        let hub = hub();
+        let (claim, mut inbox) = open(&hub, ann);
+        let ticket = claim.subscribe(topic);
+        meanwhile.into_iter().for_each(|event| hub.publish(event));
+        let standing = Standing { own: None, agents: vec![(agent_id(1), Role::Member)] };
+        claim.settle(topic, ticket, &Entrance { standing, ..Entrance::default() });
+        afterwards.into_iter().for_each(|event| hub.publish(event));
+        assert_eq!(hub.is_heard(ROOM), stays, "{case}");
+        assert_eq!(told(&mut inbox).is_empty(), stays, "{case}");
+    }
 }
 
 #[test]
