@@ -42,7 +42,9 @@ impl Stay {
         } else {
             Self::Own { since: *last_sequence }
         };
-        changes.into_iter().for_each(|change| self.follow(change));
+        for change in changes {
+            self.follow(change);
+        }
     }
 
     /// Something has changed.

@@ -20,14 +20,14 @@ use crate::machine::{Action, Connection, Verdict};
 use crate::outbox::Outbox;
 use crate::task::Socket;
 
-pub(super) const ROOM: ChatId = ChatId::new(Uuid::from_u128(1));
+pub(crate) const ROOM: ChatId = ChatId::new(Uuid::from_u128(1));
 const HOUSE: OrganizationId = OrganizationId::new(Uuid::from_u128(2));
 
 fn clock() -> Arc<FixedClock> {
     Arc::new(FixedClock::at(Timestamp::from_micros(NOON)))
 }
 
-fn hub() -> Arc<Hub> {
+pub(crate) fn hub() -> Arc<Hub> {
     hub_with(HubConfig::default())
 }
 
@@ -39,16 +39,16 @@ pub(super) fn user(number: u128) -> Caller {
     Caller::User(UserCaller { user: UserId::new(Uuid::from_u128(number)), organization: HOUSE })
 }
 
-pub(super) fn agent_id(number: u128) -> AgentId {
+pub(crate) fn agent_id(number: u128) -> AgentId {
     AgentId::new(Uuid::from_u128(number))
 }
 
-pub(super) fn agent(number: u128) -> Caller {
+pub(crate) fn agent(number: u128) -> Caller {
     let owner = UserId::new(Uuid::from_u128(100));
     Caller::Agent(AgentCaller { agent: agent_id(number), owner, organization: HOUSE })
 }
 
-fn message(sequence: i64, content: &str) -> Message {
+pub(crate) fn message(sequence: i64, content: &str) -> Message {
     let at = Timestamp::from_micros(0);
     Message {
         id: MessageId::new(Uuid::from_u128(1000 + u128::from(sequence.unsigned_abs()))),
@@ -96,7 +96,7 @@ fn told(receiver: &mut Reader) -> Vec<String> {
     all
 }
 
-pub(super) fn open(hub: &Arc<Hub>, caller: Caller) -> (Claim, Reader) {
+pub(crate) fn open(hub: &Arc<Hub>, caller: Caller) -> (Claim, Reader) {
     hub.claim(caller, OnConflict::Supersede).map_err(|refused| format!("{refused:?}")).unwrap()
 }
 
@@ -208,16 +208,20 @@ fn who_comes_and_goes_during_a_join_counts() {
         (vec![came(ann)], vec![left(one)], true),
         (vec![came(ann), left(one)], vec![left(ann)], false),
     ] {
-        let case = format!("{meanwhile:?}, then {afterwards:?}");
+        let shown = format!("{meanwhile:?}, then {afterwards:?}");
         let hub = hub();
         let (claim, mut inbox) = open(&hub, ann);
         let ticket = claim.subscribe(topic);
-        meanwhile.into_iter().for_each(|event| hub.publish(event));
+        for event in meanwhile {
+            hub.publish(event);
+        }
         let standing = Standing { own: None, agents: vec![(agent_id(1), Role::Member)] };
         claim.settle(topic, ticket, &Entrance { standing, ..Entrance::default() });
-        afterwards.into_iter().for_each(|event| hub.publish(event));
-        assert_eq!(hub.is_heard(ROOM), stays, "{case}");
-        assert_eq!(told(&mut inbox).is_empty(), stays, "{case}");
+        for event in afterwards {
+            hub.publish(event);
+        }
+        assert_eq!(hub.is_heard(ROOM), stays, "{shown}");
+        assert_eq!(told(&mut inbox).is_empty(), stays, "{shown}");
     }
 }
 
