@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use domain::delivery::{AgainRule, DeliveryService, Due, Listening, PushAgain};
-use domain::store::StoreError;
+use domain::message::Message;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::hub::{Hub, Pushed};
@@ -34,17 +34,13 @@ impl Repeater {
         rounds.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             rounds.tick().await;
-            if let Err(error) = self.round().await {
-                tracing::warn!(error = %error, "it was not found out what is to be pushed again");
-            }
+            self.round().await;
         }
     }
 
-    /// One round. How many messages were pushed again.
-    ///
-    /// # Errors
-    /// [`StoreError`] when the store gave no answer; whoever was not reached is in the next round.
-    pub async fn round(&mut self) -> Result<usize, StoreError> {
+    /// One round. How many messages were pushed again. Whomever the store gave no answer for is in
+    /// the next one, and keeps nobody else waiting.
+    pub async fn round(&mut self) -> usize {
         let (mut asked, mut count) = (Vec::with_capacity(LISTENERS), 0);
         for part in 0..self.hub.parts() {
             for listener in self.hub.listening(part) {
@@ -54,34 +50,47 @@ impl Repeater {
                 }
                 asked.push(listener.listening);
                 if asked.len() == LISTENERS {
-                    count += self.push_due(std::mem::take(&mut asked)).await?;
+                    count += self.push_due(std::mem::take(&mut asked)).await;
                 }
             }
         }
-        count += self.push_due(asked).await?;
+        count += self.push_due(asked).await;
         self.again.end_round();
         if count > 0 {
             tracing::debug!(deliveries = count, "pushed again");
         }
-        Ok(count)
+        count
     }
 
-    async fn push_due(&mut self, listening: Vec<Listening>) -> Result<usize, StoreError> {
+    async fn push_due(&mut self, listening: Vec<Listening>) -> usize {
         if listening.is_empty() {
-            return Ok(0);
+            return 0;
         }
-        let mut count = 0;
         self.hub.look_begins();
-        for due in self.deliveries.due(&mut self.again, listening).await? {
-            count += self.push(&due).await?;
+        let all = match self.deliveries.due(&mut self.again, listening).await {
+            Ok(all) => all,
+            Err(error) => {
+                tracing::warn!(error = ?error, "it was not found out what is to be pushed again");
+                return 0;
+            }
+        };
+        let mut count = 0;
+        for due in all {
+            match self.deliveries.new_messages(&due).await {
+                Ok(messages) => count += self.push(&due, &messages),
+                Err(error) => {
+                    let participant = due.listening.agent;
+                    tracing::warn!(%participant, error = ?error, "what is due was not pushed again");
+                }
+            }
         }
-        Ok(count)
+        count
     }
 
-    async fn push(&mut self, due: &Due) -> Result<usize, StoreError> {
+    fn push(&mut self, due: &Due, messages: &[Message]) -> usize {
         let (to, mut count) = (due.listening, 0);
-        for message in self.deliveries.new_messages(due).await? {
-            match self.hub.push_again(&to, &message) {
+        for message in messages {
+            match self.hub.push_again(&to, message) {
                 Pushed::OnItsWay => {
                     self.again.pushed(to.stay, message.sequence, due.at);
                     count += 1;
@@ -95,6 +104,9 @@ impl Repeater {
                 Pushed::NotNow => break,
             }
         }
-        Ok(count)
+        count
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -307,4 +307,4 @@ impl Hub {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -44,7 +44,7 @@ impl Bench {
     /// A round so much later: how many messages it pushed.
     async fn later(&self, repeater: &mut Repeater, by: Duration) -> usize {
         self.world.clock.advance(by);
-        repeater.round().await.unwrap()
+        repeater.round().await
     }
 }
 
@@ -200,16 +200,5 @@ async fn what_is_too_large_for_an_agent_is_not_pushed_again() {
     one.nothing_came().await;
     let waits = bench.world.deliveries.next(bench.one.caller, bench.room).await.unwrap().unwrap();
     assert_eq!((waits.sequence, waits.deliveries[0].status), (1, DeliveryStatus::New));
-    bench.end().await;
-}
-
-#[actix_web::test]
-async fn a_store_that_does_not_answer_is_asked_again() {
-    let (bench, mut repeater) = Bench::losing(Lost::All).await;
-    let mut one = bench.socket(&bench.one.key).await;
-    assert_eq!(repeater.round().await.unwrap(), 0, "nobody listens, nobody is asked");
-    one.join("1", &bench.chat_topic()).await;
-    (bench.world.stores.close)();
-    assert!(repeater.round().await.is_err());
     bench.end().await;
 }

@@ -1,0 +1,111 @@
+//! A store that fails for some keeps the others waiting for nothing.
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use domain::chat::Entrance;
+use domain::delivery::{
+    AdvanceDelivery, AdvanceRefused, Advanced, DeliveryFilter, DeliveryKey, DeliveryRepository, Heard,
+    NextMessage, StillNew,
+};
+use domain::id::{AgentId, ChatId};
+use domain::page::{Order, Page, PageRequest};
+use domain::store::{Announce, StoreError};
+use domain::time::Timestamp;
+use testkit::World;
+
+use super::*;
+use crate::hub::tests::{ROOM, agent, agent_id, hub, message, open};
+use crate::topic::Topic;
+
+/// Of every listener one message is new; these agents' rows cannot be read.
+#[derive(Default)]
+struct Damaged {
+    /// Nor is it found out what is new for whoever is asked about together with this one.
+    listener: Mutex<Option<AgentId>>,
+    message: Mutex<Option<AgentId>>,
+}
+
+fn broken<T>() -> Result<T, StoreError> {
+    Err(StoreError::Broken("a row that cannot be".into()))
+}
+
+#[async_trait]
+impl DeliveryRepository for Damaged {
+    async fn next(&self, _: AgentId, _: ChatId) -> Result<Option<NextMessage>, StoreError> {
+        broken()
+    }
+
+    async fn list(
+        &self,
+        _: AgentId,
+        _: ChatId,
+        _: DeliveryFilter,
+        _: Order,
+        _: PageRequest,
+    ) -> Result<Option<Page<Message>>, StoreError> {
+        broken()
+    }
+
+    async fn advance(
+        &self,
+        _: AdvanceDelivery,
+        _: Announce<Advanced>,
+    ) -> Result<Result<Advanced, AdvanceRefused>, StoreError> {
+        broken()
+    }
+
+    async fn mark_delivered(
+        &self,
+        _: Vec<DeliveryKey>,
+        _: Timestamp,
+        _: Heard,
+        _: Announce<Vec<Message>>,
+    ) -> Result<(), StoreError> {
+        broken()
+    }
+
+    async fn still_new(
+        &self,
+        listening: Vec<Listening>,
+        _: u32,
+    ) -> Result<Vec<(usize, StillNew)>, StoreError> {
+        let bad = *self.listener.lock().unwrap();
+        if listening.iter().any(|one| Some(one.agent) == bad) {
+            return broken();
+        }
+        let new = StillNew { sequence: 1, written_at: Timestamp::from_micros(0) };
+        Ok((0..listening.len()).map(|place| (place, new)).collect())
+    }
+
+    async fn new_messages(&self, of: AgentId, _: ChatId, _: Vec<i64>) -> Result<Vec<Message>, StoreError> {
+        if Some(of) == *self.message.lock().unwrap() { broken() } else { Ok(vec![message(1, "again")]) }
+    }
+}
+
+#[tokio::test]
+async fn a_failing_read_keeps_nobody_else_waiting() {
+    let (world, hub, store) = (World::new(), hub(), Arc::new(Damaged::default()));
+    let deliveries = DeliveryService::new(
+        store.clone(),
+        world.stores.chats.clone(),
+        world.publisher.clone(),
+        world.clock.clone(),
+    );
+    let rule = AgainRule::after(Duration::from_secs(5));
+    let mut repeater = Repeater::new(hub.clone(), Arc::new(deliveries), rule);
+    let mut sockets = (0..LISTENERS + 3).map(|number| open(&hub, agent(number as u128))).collect::<Vec<_>>();
+    for (claim, _) in &sockets {
+        let topic = Topic::ChatRoom(ROOM);
+        claim.settle(topic, claim.subscribe(topic), &Entrance::default());
+    }
+    *store.listener.lock().unwrap() = Some(agent_id(7));
+    *store.message.lock().unwrap() = Some(agent_id(LISTENERS as u128));
+    assert_eq!(repeater.round().await, 2, "all that were asked about apart, but for the damaged one");
+    *store.listener.lock().unwrap() = None;
+    assert_eq!(repeater.round().await, LISTENERS, "they come now, and who had theirs is not due yet");
+    *store.message.lock().unwrap() = None;
+    assert_eq!(repeater.round().await, 1);
+    assert!(sockets.iter_mut().all(|(_, inbox)| inbox.next().is_some() && inbox.next().is_none()));
+}
