@@ -202,6 +202,8 @@ async fn an_agents_reads_run_along_indexes() {
     let now = Timestamp::from_micros(NOON);
     store.mark_delivered(vec![taken], now, Box::new(|_| true), Announce::nothing()).await.unwrap();
     heard.expect("mark delivered", &["PRIMARY KEY", "sqlite_autoindex_messages_1"]);
+    store.tell_delivered(vec![taken.message], Box::new(|_| true), Announce::nothing()).await.unwrap();
+    heard.expect("tell what was delivered", &["sqlite_autoindex_messages_1"]);
 }
 
 #[tokio::test]

@@ -2,22 +2,24 @@
 //! they tell the world, and when.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use domain::account::{AuthenticateError, IssueToken, IssueTokenError, UserHandle};
 use domain::caller::Caller;
 use domain::chat::{AddParticipantError, AddRefused, ParticipantStatus, ReadChatError, Role};
-use domain::delivery::{AdvanceError, DeliveryStatus, DeliveryStep, FailureText};
+use domain::delivery::{AdvanceError, DeliveryKey, DeliveryStatus, DeliveryStep, FailureText};
 use domain::event::DomainEvent;
-use domain::id::{MessageId, ParticipantId};
+use domain::id::{ChatId, MessageId, ParticipantId};
 use domain::message::{
     EventContent, EventMetadata, HistoryFilter, MentionError, MessageContent, MessageKind, PostEvent,
     PostEventError, SendMessage, SendMessageError,
 };
 use domain::page::{PageRequest, Slice};
-use domain::ports::Clock;
+use domain::ports::{Clock, EventPublisher};
 use domain::time::Timestamp;
-use testkit::{NOON, TestAgent, TestUser, World};
+use testkit::{FixedClock, NOON, RecordingPublisher, TestAgent, TestUser, World};
 
 const FIRST: PageRequest = PageRequest { slice: Slice::After { after: None, limit: 10 }, count: false };
 
@@ -285,4 +287,36 @@ async fn work_on_a_message_elsewhere_is_not_found() {
         let outcome = world.deliveries.advance(bot.caller, here, message, DeliveryStep::Begin).await;
         assert!(matches!(outcome, Err(AdvanceError::NotFound)), "{outcome:?}");
     }
+}
+
+/// Publishes to nobody for as long as it is asked for the first time.
+#[derive(Default)]
+struct Latecomer {
+    asked: AtomicBool,
+    told: RecordingPublisher,
+}
+
+impl EventPublisher for Latecomer {
+    fn publish(&self, event: DomainEvent) {
+        self.told.publish(event);
+    }
+
+    fn is_heard(&self, _: ChatId) -> bool {
+        self.asked.swap(true, Ordering::SeqCst)
+    }
+}
+
+/// A human who joins between the change and its commit has read the message as it was before.
+#[tokio::test]
+async fn who_joins_while_deliveries_are_marked_hears_of_them() {
+    let events = Arc::new(Latecomer::default());
+    let clock = Arc::new(FixedClock::at(Timestamp::from_micros(NOON)));
+    let world = World::with_publisher(clock, events.clone());
+    let ann = world.user("ann").await;
+    let bot = world.agent(&ann, "Bot").await;
+    let chat = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let message = world.send(ann.caller, chat, "work", &[ParticipantId::Agent(bot.id)]).await.id;
+    events.told.take();
+    world.deliveries.mark_delivered(vec![DeliveryKey { message, agent: bot.id }]).await.unwrap();
+    assert_eq!(events.told.take().iter().map(name).collect::<Vec<_>>(), ["message updated: Delivered"]);
 }

@@ -77,7 +77,7 @@ macro_rules! contract_tests {
             work_on_what_is_not_addressed_is_never_offered, only_the_newest_attempts_are_shown,
             readers_see_the_records_that_are_theirs, steps_are_refused_where_there_is_nothing_to_close,
             what_a_socket_took_is_delivered_if_it_is_new, marks_are_told_once_a_message_and_may_name_nothing,
-            marks_are_told_of_rooms_that_are_heard,
+            marks_are_told_of_rooms_that_are_heard, what_was_delivered_can_be_told_later,
         }
         $crate::contract_tests! { @area $make, again:
             what_is_new_is_found_for_those_who_listen, only_what_is_new_is_found,

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::delivery::{DeliveryKey, DeliveryStatus, Heard};
+use domain::id::MessageId;
 use domain::message::Message;
 use domain::time::Timestamp;
 
@@ -44,10 +45,34 @@ pub(super) fn mark_delivered_on(
     if told.is_empty() {
         return Ok(any.then(Vec::new));
     }
+    told_on(connection, told).map(Some)
+}
+
+/// Of these messages those that are heard of, in the order of their rooms.
+pub(super) fn heard_on(
+    connection: &mut SqliteConnection,
+    of: &[MessageId],
+    heard: Heard,
+) -> Result<Vec<Message>, Fault> {
+    let ids = of.iter().map(|message| row::bytes(message.uuid()));
+    let rooms = messages::table
+        .filter(messages::id.eq_any(ids))
+        .select((messages::id, messages::chat_id))
+        .load::<(Vec<u8>, Vec<u8>)>(connection)?;
+    let mut told = BTreeSet::new();
+    for (message, chat) in rooms {
+        if heard(row::chat_id(&chat)?) {
+            told.insert(message);
+        }
+    }
+    told_on(connection, told)
+}
+
+fn told_on(connection: &mut SqliteConnection, told: BTreeSet<Vec<u8>>) -> Result<Vec<Message>, Fault> {
     let rows = messages::table
         .filter(messages::id.eq_any(told))
         .order((messages::chat_id, messages::sequence))
         .select(MessageRow::as_select())
         .load(connection)?;
-    messages_on(connection, rows, Records::All).map(Some)
+    messages_on(connection, rows, Records::All)
 }

@@ -11,7 +11,7 @@ use domain::delivery::{
     AdvanceDelivery, AdvanceRefused, Advanced, DeliveryFilter, DeliveryKey, DeliveryRepository, Heard,
     Listening, NextMessage, Order, StillNew,
 };
-use domain::id::{AgentId, ChatId};
+use domain::id::{AgentId, ChatId, MessageId};
 use domain::message::Message;
 use domain::page::{Page, PageRequest};
 use domain::store::{Announce, StoreError};
@@ -56,12 +56,21 @@ impl DeliveryRepository for SqliteStore {
             // Nothing to change is nothing to commit.
             Ok(mark_delivered::mark_delivered_on(connection, taken, now, heard)?.ok_or(()))
         };
-        let tell = |messages: &Vec<Message>| {
-            if !messages.is_empty() {
-                announce.tell(messages);
-            }
+        let _ = self.change(work, |told| tell_some(told, announce)).await?;
+        Ok(())
+    }
+
+    async fn tell_delivered(
+        &self,
+        messages: Vec<MessageId>,
+        heard: Heard,
+        announce: Announce<Vec<Message>>,
+    ) -> Result<(), StoreError> {
+        // It reads among the changes, so that nothing that comes after it is told before it.
+        let work = move |connection: &mut SqliteConnection| {
+            Ok(Ok::<_, ()>(mark_delivered::heard_on(connection, &messages, heard)?))
         };
-        let _ = self.change(work, tell).await?;
+        let _ = self.change(work, |told| tell_some(told, announce)).await?;
         Ok(())
     }
 
@@ -80,5 +89,12 @@ impl DeliveryRepository for SqliteStore {
         places: Vec<i64>,
     ) -> Result<Vec<Message>, StoreError> {
         self.read(move |connection| still_new::new_messages_on(connection, agent, chat, &places)).await
+    }
+}
+
+/// No messages are nothing to tell.
+fn tell_some(messages: &Vec<Message>, announce: Announce<Vec<Message>>) {
+    if !messages.is_empty() {
+        announce.tell(messages);
     }
 }

@@ -1,5 +1,8 @@
 //! Writing down what sockets of agents took.
 
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
 use super::port::DeliveryKey;
 use super::service::DeliveryService;
 use crate::event::DomainEvent;
@@ -10,13 +13,34 @@ impl DeliveryService {
     /// Makes what was taken *delivered*, as far as it is still new; the humans in the rooms hear of
     /// it. Saying the same again changes nothing.
     pub async fn mark_delivered(&self, taken: Vec<DeliveryKey>) -> Result<(), StoreError> {
-        let (events, listeners) = (self.events.clone(), self.events.clone());
-        let heard = Box::new(move |chat| listeners.is_heard(chat));
-        let announce = Announce::new(move |changed: &Vec<Message>| {
+        let messages = taken.iter().map(|key| key.message).collect::<BTreeSet<_>>();
+        let unheard = Arc::new(Mutex::new(BTreeSet::new()));
+        let (listeners, quiet) = (self.events.clone(), unheard.clone());
+        let heard = Box::new(move |chat| {
+            let heard = listeners.is_heard(chat);
+            if !heard {
+                quiet.lock().unwrap_or_else(PoisonError::into_inner).insert(chat);
+            }
+            heard
+        });
+        self.deliveries.mark_delivered(taken, self.clock.now(), heard, self.updates()).await?;
+        // Who began to listen before the commit may have read what was before it.
+        let mut missed = std::mem::take(&mut *unheard.lock().unwrap_or_else(PoisonError::into_inner));
+        missed.retain(|chat| self.events.is_heard(*chat));
+        if missed.is_empty() {
+            return Ok(());
+        }
+        let heard = Box::new(move |chat| missed.contains(&chat));
+        self.deliveries.tell_delivered(messages.into_iter().collect(), heard, self.updates()).await
+    }
+
+    /// Tells the humans how messages stand now.
+    fn updates(&self) -> Announce<Vec<Message>> {
+        let events = self.events.clone();
+        Announce::new(move |changed: &Vec<Message>| {
             for message in changed {
                 events.publish(DomainEvent::MessageUpdated { message: message.clone() });
             }
-        });
-        self.deliveries.mark_delivered(taken, self.clock.now(), heard, announce).await
+        })
     }
 }

@@ -137,6 +137,16 @@ pub trait DeliveryRepository: Send + Sync {
         announce: Announce<Vec<Message>>,
     ) -> Result<(), StoreError>;
 
+    /// Announces those of `messages` that are in the rooms that `heard` names, as
+    /// [`Self::mark_delivered`] would, as they are now and in the order of the commits. Changes
+    /// nothing.
+    async fn tell_delivered(
+        &self,
+        messages: Vec<MessageId>,
+        heard: Heard,
+        announce: Announce<Vec<Message>>,
+    ) -> Result<(), StoreError>;
+
     /// Of each of `listening` the deliveries that are still new, of messages behind its `since`:
     /// the oldest, at most `limit`, in their order; each with the listener's place in `listening`,
     /// in the order of these. Costs by the number of listeners and of what is found, whatever else

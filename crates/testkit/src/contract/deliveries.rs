@@ -291,3 +291,25 @@ pub async fn marks_are_told_of_rooms_that_are_heard(world: World) {
     let (taken, never) = (vec![DeliveryKey { message, agent: bot.id }], |_: &Vec<Message>| panic!("told"));
     deliveries.mark_delivered(taken, now, Box::new(heard), Announce::new(never)).await.unwrap();
 }
+
+/// Told as they are now, in their order, and nothing where there is nothing to tell.
+pub async fn what_was_delivered_can_be_told_later(world: World) {
+    let (ann, bot, loud) = ann_and_bot(&world).await;
+    let quiet = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let to = [ParticipantId::Agent(bot.id)];
+    let mut sent = vec![MessageId::new(uuid::Uuid::from_u128(7))];
+    for chat in [loud, quiet, loud] {
+        sent.insert(0, world.send(ann.caller, chat, "hello", &to).await.id);
+    }
+    let key = DeliveryKey { message: sent[0], agent: bot.id };
+    marked(&world, &[key]).await;
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let listening = told.clone();
+    let announce = Announce::new(move |all: &Vec<Message>| listening.lock().unwrap().extend(all.clone()));
+    let deliveries = &world.stores.deliveries;
+    deliveries.tell_delivered(sent.clone(), Box::new(move |chat| chat == loud), announce).await.unwrap();
+    let told = told.lock().unwrap().iter().map(|m| (m.id, m.deliveries[0].status)).collect::<Vec<_>>();
+    assert_eq!(told, [(sent[2], DeliveryStatus::New), (sent[0], DeliveryStatus::Delivered)]);
+    let never = Announce::new(|_: &Vec<Message>| panic!("nothing was told"));
+    deliveries.tell_delivered(sent, Box::new(|_| false), never).await.unwrap();
+}

@@ -9,7 +9,7 @@ use domain::delivery::{
     AdvanceDelivery, AdvanceRefused, Advanced, DeliveryFilter, DeliveryKey, DeliveryRepository, Heard,
     NextMessage, StillNew,
 };
-use domain::id::{AgentId, ChatId};
+use domain::id::{AgentId, ChatId, MessageId};
 use domain::page::{Order, Page, PageRequest};
 use domain::store::{Announce, StoreError};
 use domain::time::Timestamp;
@@ -60,6 +60,15 @@ impl DeliveryRepository for Damaged {
         &self,
         _: Vec<DeliveryKey>,
         _: Timestamp,
+        _: Heard,
+        _: Announce<Vec<Message>>,
+    ) -> Result<(), StoreError> {
+        broken()
+    }
+
+    async fn tell_delivered(
+        &self,
+        _: Vec<MessageId>,
         _: Heard,
         _: Announce<Vec<Message>>,
     ) -> Result<(), StoreError> {
