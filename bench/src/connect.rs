@@ -31,7 +31,7 @@ pub(crate) async fn run(sockets: usize) {
     let second = Flock::open(second, Keep::First).await;
     let connected = half_connected + started.elapsed();
     until_idle(server.pid()).await;
-    let ours = each(resident(server.pid()) - half, sockets - sockets / 2);
+    let ours = each(resident(server.pid()).saturating_sub(half), sockets - sockets / 2);
 
     let stopped = server.terminate().await;
     let told = first.until_ended().await + second.until_ended().await;
@@ -44,7 +44,7 @@ pub(crate) async fn run(sockets: usize) {
     let half = resident(bare.pid());
     let _second = Flock::open(wishes(), Keep::First).await;
     until_idle(bare.pid()).await;
-    let theirs = each(resident(bare.pid()) - half, sockets / 2);
+    let theirs = each(resident(bare.pid()).saturating_sub(half), sockets / 2);
 
     println!(
         "connect: {sockets} agents connected, authenticated and joined two topics each, rooms of {ROOM}: \

@@ -48,11 +48,12 @@ pub(crate) async fn connect(
         None => error,
     };
     let on_conflict = parameters.on_conflict().map_err(told)?;
-    let (claim, inbox) = context.hub.claim(caller, on_conflict).map_err(|why| told(refused(why)))?;
+    let (mut claim, inbox) = context.hub.claim(caller, on_conflict).map_err(|why| told(refused(why)))?;
 
     let machine = Connection::new(parameters.version, caller, context.hub.config().max_topics);
     let outbox = Outbox::new(machine, inbox, claim.receipts());
-    let response = response.map_body(|_, handshake| BodyStream::new(outbox.body(handshake)));
+    let seat = claim.seat.take();
+    let response = response.map_body(|_, handshake| BodyStream::new(outbox.body(handshake, seat)));
     let inbound = inbound
         .max_frame_size(MAX_INBOUND_BYTES)
         .aggregate_continuations()
@@ -242,7 +243,7 @@ fn refused(refused: ClaimRefused) -> ApiError {
             ApiError::new(ErrorCode::ConnectionConflict, "The agent is connected already")
         }
         ClaimRefused::TooMany => {
-            ApiError::new(ErrorCode::TooManyRequests, "The user has too many connections")
+            ApiError::new(ErrorCode::TooManyRequests, "There are too many connections of this caller")
                 .with_retry_after(RETRY_SECONDS)
         }
         ClaimRefused::Stopping => ApiError::new(ErrorCode::TrackingFailed, "The server stops, connect again")

@@ -98,33 +98,43 @@ pub fn write(
     payload: &str,
 ) -> String {
     let mut out = String::with_capacity(payload.len() + topic.len() + event.len() + 48);
-    write_into(&mut out, version, join_ref, reference, topic, event, payload);
+    match version {
+        Version::V2 => {
+            out.push('[');
+            push_optional(&mut out, join_ref);
+            out.push(',');
+            push_optional(&mut out, reference);
+            out.push(',');
+            push_text(&mut out, topic);
+            out.push(',');
+            push_text(&mut out, event);
+            out.push(',');
+            out.push_str(payload);
+            out.push(']');
+        }
+        Version::V1 => {
+            write_head(&mut out, version, join_ref, topic, event);
+            out.push_str(payload);
+            out.push_str(",\"ref\":");
+            push_optional(&mut out, reference);
+            out.push('}');
+        }
+    }
     out
 }
 
-/// Writes a frame behind what `out` holds.
-pub fn write_into(
-    out: &mut String,
-    version: Version,
-    join_ref: Option<&str>,
-    reference: Option<&str>,
-    topic: &str,
-    event: &str,
-    payload: &str,
-) {
+/// Writes, behind what `out` holds, what stands before the payload of a frame that answers nothing.
+/// [`tail`] stands behind it.
+pub fn write_head(out: &mut String, version: Version, join_ref: Option<&str>, topic: &str, event: &str) {
     match version {
         Version::V2 => {
             out.push('[');
             push_optional(out, join_ref);
-            out.push(',');
-            push_optional(out, reference);
-            out.push(',');
+            out.push_str(",null,");
             push_text(out, topic);
             out.push(',');
             push_text(out, event);
             out.push(',');
-            out.push_str(payload);
-            out.push(']');
         }
         Version::V1 => {
             out.push_str("{\"topic\":");
@@ -132,11 +142,15 @@ pub fn write_into(
             out.push_str(",\"event\":");
             push_text(out, event);
             out.push_str(",\"payload\":");
-            out.push_str(payload);
-            out.push_str(",\"ref\":");
-            push_optional(out, reference);
-            out.push('}');
         }
+    }
+}
+
+/// What stands behind the payload of a frame that answers nothing.
+pub fn tail(version: Version) -> &'static str {
+    match version {
+        Version::V2 => "]",
+        Version::V1 => ",\"ref\":null}",
     }
 }
 

@@ -9,6 +9,7 @@ mod listeners;
 mod listening;
 mod presence;
 mod publish;
+mod seats;
 mod stay;
 mod watch;
 
@@ -29,14 +30,15 @@ use crate::payload;
 use crate::taken::Taken;
 use crate::topic::Topic;
 use listeners::Listeners;
-
 use presence::Sockets;
+use seats::Seats;
 use stay::{Change, Stay};
 use watch::Watch;
 
 pub(crate) use claim::{Claim, ClaimRefused, OnConflict};
 pub(crate) use listening::Pushed;
 pub(crate) use presence::Departure;
+pub(crate) use seats::Seat;
 pub(crate) use watch::Person;
 
 /// Over how many locks the topics are spread, and those who come and go.
@@ -51,8 +53,9 @@ pub struct HubConfig {
     pub queue_bytes: usize,
     /// How many topics one socket may join.
     pub max_topics: usize,
-    /// How many sockets one user may have; an agent has one.
-    pub max_sockets_per_user: usize,
+    /// How many connections one caller may have, also ended ones that are not gone yet. Of an agent one
+    /// is live.
+    pub max_sockets_per_caller: usize,
 }
 
 impl Default for HubConfig {
@@ -61,7 +64,7 @@ impl Default for HubConfig {
             idle_timeout: Duration::from_secs(60),
             queue_bytes: 4 * 1024 * 1024,
             max_topics: 10_000,
-            max_sockets_per_user: 1_000,
+            max_sockets_per_caller: 1_000,
         }
     }
 }
@@ -75,6 +78,7 @@ pub struct Hub {
     hasher: RandomState,
     shards: Vec<Mutex<HashMap<Topic, Listeners>>>,
     sockets: Mutex<Sockets>,
+    seats: Mutex<Seats>,
     turns: Vec<Mutex<()>>,
     watch: Mutex<Watch>,
     clock: Arc<dyn Clock>,
@@ -101,6 +105,7 @@ impl Hub {
             hasher: RandomState::new(),
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             sockets: Mutex::default(),
+            seats: Mutex::default(),
             turns: (0..SHARDS).map(|_| Mutex::default()).collect(),
             watch: Mutex::default(),
             clock,
@@ -135,6 +140,7 @@ impl Hub {
         on_conflict: OnConflict,
     ) -> Result<(Claim, Reader), ClaimRefused> {
         let (id, who) = (self.number(), caller.participant());
+        let seat = Some(self.seat(who)?);
         let turn = self.turn(who);
         let mut sockets = self.sockets();
         if self.stopping.load(Ordering::SeqCst) {
@@ -143,9 +149,6 @@ impl Hub {
         let is_news = match caller {
             Caller::User(user) => {
                 let open = sockets.users.get(&user.user).copied().unwrap_or_default();
-                if open >= self.config.max_sockets_per_user {
-                    return Err(ClaimRefused::TooMany);
-                }
                 let is_news = sockets.arrive(who);
                 sockets.users.insert(user.user, open + 1);
                 is_news
@@ -173,7 +176,7 @@ impl Hub {
             self.tell_presence(who, true);
         }
         drop(turn);
-        Ok((Claim { hub: self.clone(), caller, id, inbox }, reader))
+        Ok((Claim { hub: self.clone(), caller, id, inbox, seat }, reader))
     }
 
     fn number(&self) -> u64 {

@@ -85,6 +85,11 @@ impl Budget {
         !self.exceeded.load(Ordering::Relaxed)
     }
 
+    /// The most that may wait.
+    pub(crate) fn limit(&self) -> usize {
+        self.limit
+    }
+
     /// Counts `bytes` as gone.
     pub(crate) fn give_back(&self, bytes: usize) {
         self.queued.fetch_sub(bytes, Ordering::Release);
@@ -218,6 +223,26 @@ impl Reader {
         }
     }
 
+    /// What comes next, if it came before the stay `ticket` on a topic had its first event.
+    pub(crate) fn next_before(&mut self, ticket: Ticket) -> Option<Told> {
+        match self.next()? {
+            Told::Event(event) if event.ticket == ticket => {
+                self.heard.push_front(Told::Event(event));
+                None
+            }
+            told => Some(told),
+        }
+    }
+
+    /// Forgets what came, and what comes from now on.
+    pub(crate) fn shut(&mut self) {
+        self.heard = VecDeque::new();
+        let mut waiting = self.mailbox.waiting();
+        waiting.closed = true;
+        waiting.told = VecDeque::new();
+        waiting.task = None;
+    }
+
     fn fetch(&mut self) {
         if self.heard.capacity() > KEPT_CAPACITY {
             self.heard = VecDeque::new();
@@ -247,11 +272,8 @@ impl Reader {
 }
 
 impl Drop for Reader {
-    /// What is told from now on is for nobody.
     fn drop(&mut self) {
-        let mut waiting = self.mailbox.waiting();
-        waiting.closed = true;
-        waiting.told = VecDeque::new();
+        self.shut();
     }
 }
 

@@ -4,8 +4,9 @@
 //! - [`machine`]: the protocol of one connection; pure;
 //! - [`connect`](self): who may open a socket, decided before the upgrade;
 //! - [`inbound`](self): the bytes of a client, bounded before they are parsed;
-//! - [`task`](self): the only loop that owns a socket;
-//! - [`outbox`](self): the bounded queue to one client;
+//! - [`task`](self): the loop that hears a client and carries out orders;
+//! - [`inbox`](self): what waits for one socket, bounded;
+//! - [`outbox`](self): what goes to its client, as the connection takes it;
 //! - [`taken`](self): what agents took out of it, until it is written down;
 //! - [`hub`](self): who joined what, and the publisher of events;
 //! - [`again`](self): pushing once more what no socket took;

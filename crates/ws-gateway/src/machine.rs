@@ -180,28 +180,37 @@ impl Connection {
     /// An event of a topic: pushed with this connection's own join reference, or dropped when
     /// the stay it was meant for is over.
     pub fn on_event(&self, topic: Topic, ticket: Ticket, event: &str, payload: &str) -> Option<String> {
-        let mut text = String::with_capacity(payload.len() + 128);
-        self.write_event(&mut text, topic, ticket, event, payload).then_some(text)
+        let mut text = String::new();
+        self.write_head(&mut text, topic, ticket, event, payload.len()).then(|| {
+            text.push_str(payload);
+            text.push_str(self.tail());
+            text
+        })
     }
 
-    /// The same, into a text that is used again and again; `false` when there is nothing to push.
-    pub fn write_event(
+    /// The same without the payload, which many share: what stands before it is written to `out`, and
+    /// [`Self::tail`] stands behind it. `false` when there is nothing to push.
+    pub fn write_head(
         &self,
         out: &mut String,
         topic: Topic,
         ticket: Ticket,
         event: &str,
-        payload: &str,
+        payload_bytes: usize,
     ) -> bool {
         let joined = self.joined.get(&topic).filter(|joined| joined.ticket == ticket);
-        joined.is_some_and(|joined| self.push(out, joined, event, payload))
+        joined.is_some_and(|joined| self.push(out, joined, event, payload_bytes))
+    }
+
+    /// What stands behind the payload of an event.
+    pub fn tail(&self) -> &'static str {
+        frame::tail(self.version)
     }
 
     /// An event for whoever has joined the topic, whenever that was.
     pub fn on_notice(&self, topic: Topic, event: &str, payload: &str) -> Option<String> {
-        let joined = self.joined.get(&topic)?;
-        let mut text = String::new();
-        self.push(&mut text, joined, event, payload).then_some(text)
+        let ticket = self.joined.get(&topic)?.ticket;
+        self.on_event(topic, ticket, event, payload)
     }
 
     /// The server ends a stay on a topic.
@@ -217,11 +226,11 @@ impl Connection {
     }
 
     /// `false` when the whole frame is more than an agent's client would take.
-    fn push(&self, out: &mut String, joined: &Joined, event: &str, payload: &str) -> bool {
-        out.clear();
-        let join_ref = joined.join_ref.as_deref();
-        frame::write_into(out, self.version, join_ref, None, &joined.text, event, payload);
-        matches!(self.caller, Caller::User(_)) || out.len() < MAX_AGENT_BYTES
+    fn push(&self, out: &mut String, joined: &Joined, event: &str, payload_bytes: usize) -> bool {
+        let before = out.len();
+        frame::write_head(out, self.version, joined.join_ref.as_deref(), &joined.text, event);
+        let bytes = out.len() - before + payload_bytes + self.tail().len();
+        matches!(self.caller, Caller::User(_)) || bytes < MAX_AGENT_BYTES
     }
 
     fn close_frame(&self, joined: &Joined) -> Action {

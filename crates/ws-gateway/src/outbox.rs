@@ -10,6 +10,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use actix_http::ws::{CloseCode, CloseReason, OpCode, Parser};
@@ -19,7 +20,8 @@ use bytes::{Bytes, BytesMut};
 use domain::id::MessageId;
 use futures_core::Stream;
 
-use crate::inbox::{Event, Orders, Reader, Told, cost};
+use crate::hub::Seat;
+use crate::inbox::{Event, Orders, Payload, Reader, Ticket, Told, cost};
 use crate::machine::Connection;
 use crate::taken::Receipts;
 
@@ -32,11 +34,19 @@ const CONTROL_BYTES: usize = 125;
 /// What a frame costs beside its content, about: an empty one is not for nothing.
 const OVERHEAD_BYTES: usize = 64;
 
+/// Of what may wait, this part may be answers to the client itself. Events are shared by all who get
+/// them, answers are not.
+const OWN_SHARE: usize = 4;
+
 enum Item {
     Text(String),
-    /// A text that brings a message to an agent.
-    Message(String, MessageId),
     Pong(Bytes),
+    /// An event that came before what is queued behind it. What stands before its content is this
+    /// socket's; the content is not copied before the connection takes it.
+    Event {
+        head: String,
+        payload: Arc<Payload>,
+    },
 }
 
 struct Queue {
@@ -45,6 +55,11 @@ struct Queue {
     /// The inbox is left alone: the task is about to say how what comes is to be taken.
     held: bool,
     items: VecDeque<Item>,
+    /// Bytes of the items that are not shared with other sockets.
+    own: usize,
+    /// Bytes that the connection has taken and may not have written yet: it comes back for more when
+    /// they are nearly gone.
+    handed: usize,
     /// Set once: the last frame, after which the body ends.
     close: Option<CloseReason>,
     ended: bool,
@@ -61,6 +76,8 @@ pub(crate) struct OutboxBody {
     /// The body that the handshake made. It is never read, but its end tells the inbound stream
     /// that the connection is gone.
     _handshake: BoxBody,
+    /// The connection counts for as long as this lives.
+    _seat: Option<Seat>,
 }
 
 thread_local! {
@@ -71,7 +88,9 @@ thread_local! {
 impl Outbox {
     pub(crate) fn new(machine: Connection, inbox: Reader, receipts: Option<Receipts>) -> Self {
         let items = VecDeque::new();
-        let queue = Queue { machine, inbox, held: false, items, close: None, ended: false, receipts };
+        let (own, handed) = (0, 0);
+        let queue =
+            Queue { machine, inbox, held: false, items, own, handed, close: None, ended: false, receipts };
         Self(Rc::new(RefCell::new(queue)))
     }
 
@@ -85,9 +104,9 @@ impl Outbox {
         self.0.borrow_mut().inbox.next()
     }
 
-    /// So many bytes of what was told wait no longer.
-    pub(crate) fn forget(&self, bytes: usize) {
-        self.0.borrow().inbox.budget().give_back(bytes);
+    /// The same, if it came before the stay `ticket` on a topic had its first event.
+    pub(crate) fn told_before(&self, ticket: Ticket) -> Option<Told> {
+        self.0.borrow_mut().inbox.next_before(ticket)
     }
 
     /// Tells when there are orders.
@@ -108,8 +127,8 @@ impl Outbox {
     }
 
     /// The body of the response; `handshake` is the one that it replaces.
-    pub(crate) fn body(&self, handshake: BoxBody) -> OutboxBody {
-        OutboxBody { queue: self.0.clone(), _handshake: handshake }
+    pub(crate) fn body(&self, handshake: BoxBody, seat: Option<Seat>) -> OutboxBody {
+        OutboxBody { queue: self.0.clone(), _handshake: handshake, _seat: seat }
     }
 
     /// Queues a text; `false` when that is more than may wait.
@@ -117,32 +136,48 @@ impl Outbox {
         self.push(Item::Text(text))
     }
 
-    /// Queues a text that brings a message to an agent; `false` when that is more than may wait.
-    pub(crate) fn message(&self, text: String, message: MessageId) -> bool {
-        self.push(Item::Message(text, message))
-    }
-
     /// Queues a Pong; `false` when that is more than may wait.
     pub(crate) fn pong(&self, bytes: Bytes) -> bool {
         self.push(Item::Pong(bytes))
     }
 
-    /// The last frame: what has queued before it still goes out.
+    /// Queues an event that was told before something else; it goes on counting as it did in the inbox.
+    pub(crate) fn event(&self, Event { topic, ticket, payload }: Event) {
+        let mut queue = self.0.borrow_mut();
+        let mut head = String::new();
+        if queue.close.is_none()
+            && queue.machine.write_head(&mut head, topic, ticket, payload.event, payload.json.len())
+        {
+            queue.items.push_back(Item::Event { head, payload });
+            queue.inbox.wake_connection();
+        } else {
+            queue.inbox.budget().give_back(cost(&payload));
+        }
+    }
+
+    /// The last frame: what has queued before it still goes out, what is in the inbox does not.
     pub(crate) fn close(&self, code: CloseCode, description: &str) {
         let mut queue = self.0.borrow_mut();
         if queue.close.is_none() {
             queue.close = Some(CloseReason { code, description: Some(description.to_owned()) });
         }
+        queue.inbox.shut();
         queue.inbox.wake_connection();
     }
 
     /// The last frame, instead of everything that has queued.
     pub(crate) fn cut(&self, code: CloseCode, description: &str) {
-        let mut queue = self.0.borrow_mut();
-        let freed = queue.items.drain(..).map(|item| item.cost()).sum();
-        queue.inbox.budget().give_back(freed);
-        drop(queue);
+        self.0.borrow_mut().clear();
         self.close(code, description);
+    }
+
+    /// Drops what has queued if that is more than is taken at once: whoever has not read it so far is
+    /// not to have it any more.
+    pub(crate) fn drop_backlog(&self) {
+        let mut queue = self.0.borrow_mut();
+        if queue.items.iter().map(Item::cost).sum::<usize>() > CHUNK_BYTES {
+            queue.clear();
+        }
     }
 
     fn push(&self, item: Item) -> bool {
@@ -150,10 +185,12 @@ impl Outbox {
         if queue.close.is_some() {
             return true;
         }
-        let fits = queue.inbox.budget().take(item.cost());
+        let (bytes, limit) = (item.cost(), queue.inbox.budget().limit());
+        let fits = queue.inbox.budget().take(bytes);
+        queue.own += bytes;
         queue.items.push_back(item);
         queue.inbox.wake_connection();
-        fits
+        fits && queue.own <= (limit / OWN_SHARE).max(bytes)
     }
 }
 
@@ -167,42 +204,35 @@ impl Drop for Outbox {
 impl Item {
     /// What it counts while it waits.
     fn cost(&self) -> usize {
-        let content = match self {
-            Self::Text(text) | Self::Message(text, _) => text.len(),
-            Self::Pong(bytes) => bytes.len(),
-        };
-        content + OVERHEAD_BYTES
-    }
-
-    fn write(&self, out: &mut BytesMut) {
         match self {
-            Self::Text(text) | Self::Message(text, _) => {
-                Parser::write_message(out, text.as_bytes(), OpCode::Text, true, false);
-            }
-            Self::Pong(bytes) => {
-                let short = &bytes[..bytes.len().min(CONTROL_BYTES)];
-                Parser::write_message(out, short, OpCode::Pong, true, false);
-            }
+            Self::Text(text) => text.len() + OVERHEAD_BYTES,
+            Self::Pong(bytes) => bytes.len() + OVERHEAD_BYTES,
+            Self::Event { payload, .. } => cost(payload),
         }
     }
 }
 
 impl Queue {
+    /// Forgets what has queued.
+    fn clear(&mut self) {
+        let freed = self.items.drain(..).map(|item| item.cost()).sum();
+        self.inbox.budget().give_back(freed);
+        self.own = 0;
+    }
+
     /// The next bytes for the connection; `None` when there are none now.
     fn take(&mut self) -> Option<Bytes> {
+        // Counts as gone now, and not when it was handed over: whoever finds that nothing waits finds
+        // the receipts of all that did.
+        self.inbox.budget().give_back(std::mem::take(&mut self.handed));
         let mut out = BytesMut::new();
         while out.len() < CHUNK_BYTES {
-            // What was written counts as gone last: whoever finds that nothing waits finds the receipts
-            // of all that did.
             if let Some(item) = self.items.pop_front() {
-                item.write(&mut out);
-                if let Item::Message(text, message) = &item {
-                    self.took(*message, text.len());
-                }
-                self.inbox.budget().give_back(item.cost());
+                self.handed += item.cost();
+                self.write(item, &mut out);
             } else if let Some(event) = self.next_event() {
+                self.handed += cost(&event.payload);
                 self.write_event(&event, &mut out);
-                self.inbox.budget().give_back(cost(&event.payload));
             } else {
                 break;
             }
@@ -218,16 +248,44 @@ impl Queue {
         if out.is_empty() { None } else { Some(out.freeze()) }
     }
 
+    fn write(&mut self, item: Item, out: &mut BytesMut) {
+        match item {
+            Item::Text(text) => {
+                self.own -= text.len() + OVERHEAD_BYTES;
+                Parser::write_message(out, text.as_bytes(), OpCode::Text, true, false);
+            }
+            Item::Pong(bytes) => {
+                self.own -= bytes.len() + OVERHEAD_BYTES;
+                let short = &bytes[..bytes.len().min(CONTROL_BYTES)];
+                Parser::write_message(out, short, OpCode::Pong, true, false);
+            }
+            Item::Event { head, payload } => self.write_push(&payload, out, |text| {
+                text.push_str(&head);
+                true
+            }),
+        }
+    }
+
     /// The next event, unless the task has to do something first.
     fn next_event(&mut self) -> Option<Event> {
         if self.held || self.close.is_some() { None } else { self.inbox.next_event() }
     }
 
     fn write_event(&self, Event { topic, ticket, payload }: &Event, out: &mut BytesMut) {
+        self.write_push(payload, out, |text| {
+            self.machine.write_head(text, *topic, *ticket, payload.event, payload.json.len())
+        });
+    }
+
+    /// Writes what `head` begins, unless that says that there is nothing to push.
+    fn write_push(&self, payload: &Payload, out: &mut BytesMut, head: impl FnOnce(&mut String) -> bool) {
         FRAME.with_borrow_mut(|text| {
-            if !self.machine.write_event(text, *topic, *ticket, payload.event, &payload.json) {
+            text.clear();
+            if !head(text) {
                 return;
             }
+            text.push_str(&payload.json);
+            text.push_str(self.machine.tail());
             Parser::write_message(out, text.as_bytes(), OpCode::Text, true, false);
             if let Some(message) = payload.brings {
                 self.took(message, text.len());

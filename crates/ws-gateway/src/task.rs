@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep_until};
 use crate::SocketContext;
 use crate::frame::Version;
 use crate::hub::{Claim, Departure};
-use crate::inbox::{Event, Ticket, Told, cost};
+use crate::inbox::{Ticket, Told};
 use crate::machine::{Action, PendingJoin, Verdict};
 use crate::outbox::Outbox;
 use crate::payload;
@@ -97,7 +97,7 @@ impl Socket {
             AggregatedMessage::Close(reason) => {
                 // Freed first: whoever sees the answer may connect again at once.
                 self.claim.release(Departure::Closed);
-                self.end(reason.map_or(CloseCode::Normal, |reason| reason.code), "")
+                self.end(reason.map_or(CloseCode::Normal, |reason| answer_to(reason.code)), "")
             }
         }
     }
@@ -123,6 +123,12 @@ impl Socket {
     async fn join_held(&mut self, join: PendingJoin) -> Flow {
         let topic = join.topic;
         let ticket = self.claim.subscribe(topic);
+        // What still came for an earlier stay on the topic is behind the last look at the inbox.
+        while let Some(told) = self.outbox.told_before(ticket) {
+            if self.on_told(told) == Flow::Ends {
+                return Flow::Ends;
+            }
+        }
         let verdict = match self.admit(&join, ticket).await {
             Ok(response) => Verdict::Granted { response, ticket },
             Err(reason) => {
@@ -184,12 +190,16 @@ impl Socket {
 
     fn on_told(&mut self, told: Told) -> Flow {
         match told {
-            Told::Event(event) => self.on_event(&event),
+            Told::Event(event) => {
+                self.outbox.event(event);
+                Flow::Goes
+            }
             Told::End { topic, ticket } => {
                 let action = self.outbox.machine(|machine| machine.on_end(topic, ticket));
                 action.map_or(Flow::Goes, |action| self.carry_out(action))
             }
             Told::Superseded { payload } => {
+                self.outbox.drop_backlog();
                 if let Some(agent) = self.claim.caller.participant().agent() {
                     let topic = Topic::AgentControl(agent);
                     let notice =
@@ -198,23 +208,13 @@ impl Socket {
                 }
                 self.end(CloseCode::Away, "another connection of this agent has taken over")
             }
-            Told::Revoked => self.end(CloseCode::Policy, "the credential is no longer valid"),
+            Told::Revoked => {
+                self.outbox.drop_backlog();
+                self.end(CloseCode::Policy, "the credential is no longer valid")
+            }
             Told::Stop => self.end(CloseCode::Restart, "the server stops"),
             Told::Overflow => self.unless_full(false),
         }
-    }
-
-    /// An event that came before an order or a frame.
-    fn on_event(&self, Event { topic, ticket, payload }: &Event) -> Flow {
-        // From the inbox's account to the outbox's.
-        self.outbox.forget(cost(payload));
-        let text =
-            self.outbox.machine(|machine| machine.on_event(*topic, *ticket, payload.event, &payload.json));
-        let queued = text.map(|text| match payload.brings {
-            Some(message) => self.outbox.message(text, message),
-            None => self.outbox.text(text),
-        });
-        queued.map_or(Flow::Goes, |fits| self.unless_full(fits))
     }
 
     fn on_broken(&self, error: &ProtocolError) -> Flow {
@@ -272,4 +272,12 @@ fn why_refused(error: ReadChatError) -> &'static str {
 
 fn deadline(idle: Duration) -> Instant {
     Instant::now() + idle
+}
+
+/// The code that answers a client's Close: its own, if that may be sent at all (RFC 6455, 7.4).
+fn answer_to(code: CloseCode) -> CloseCode {
+    match u16::from(code) {
+        1000..=1003 | 1007..=1014 | 3000..=4999 => code,
+        _ => CloseCode::Protocol,
+    }
 }

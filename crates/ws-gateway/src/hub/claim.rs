@@ -5,6 +5,7 @@ use std::sync::Arc;
 use domain::caller::Caller;
 use domain::chat::Entrance;
 
+use super::seats::Seat;
 use super::{Departure, Hub, Listener, SocketId, Stay};
 use crate::inbox::{Inbox, Ticket, Told};
 use crate::topic::Topic;
@@ -26,7 +27,7 @@ pub(crate) enum ClaimRefused {
     Ended,
     /// The agent has one.
     Conflict,
-    /// The user has too many.
+    /// The caller has too many.
     TooMany,
     /// The server stops.
     Stopping,
@@ -39,6 +40,8 @@ pub(crate) struct Claim {
     pub(crate) caller: Caller,
     pub(super) id: SocketId,
     pub(super) inbox: Inbox,
+    /// Counts the connection; for whoever lives as long as that.
+    pub(crate) seat: Option<Seat>,
 }
 
 impl Claim {

@@ -285,13 +285,28 @@ fn an_older_socket_that_ends_late_does_not_free_the_place() {
 
 #[test]
 fn users_have_many_sockets_up_to_a_bound() {
-    let hub = hub_with(HubConfig { max_sockets_per_user: 2, ..HubConfig::default() });
+    let hub = hub_with(HubConfig { max_sockets_per_caller: 2, ..HubConfig::default() });
     let (first, _) = open(&hub, user(1));
     let (_second, _inbox) = open(&hub, user(1));
     assert_eq!(hub.claim(user(1), OnConflict::Supersede).map(|_| ()), Err(ClaimRefused::TooMany));
     assert!(hub.claim(user(2), OnConflict::Supersede).is_ok());
     drop(first);
     assert!(hub.claim(user(1), OnConflict::Supersede).is_ok());
+}
+
+/// A connection counts until it is gone, though its socket has come to its end.
+#[test]
+fn connections_count_for_as_long_as_they_live() {
+    for caller in [user(1), agent(1)] {
+        let hub = hub_with(HubConfig { max_sockets_per_caller: 2, ..HubConfig::default() });
+        let seats = (0..2).map(|_| open(&hub, caller).0.seat.take()).collect::<Vec<_>>();
+        assert_eq!(hub.socket_count(), 0);
+        assert_eq!(hub.claim(caller, OnConflict::Supersede).map(|_| ()), Err(ClaimRefused::TooMany));
+        assert!(hub.claim(user(2), OnConflict::Supersede).is_ok());
+        drop(seats);
+        assert!(hub.claim(caller, OnConflict::Supersede).is_ok());
+        assert!(hub.seats.lock().unwrap().is_empty());
+    }
 }
 
 #[test]

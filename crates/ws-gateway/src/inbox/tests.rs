@@ -75,6 +75,19 @@ fn the_connection_stops_before_an_order() {
 }
 
 #[test]
+fn what_came_before_a_stay_can_be_told_apart() {
+    let (inbox, mut reader) = Inbox::new(100_000);
+    inbox.event(TOPIC, Ticket(1), &payload(1));
+    inbox.order(Told::End { topic: TOPIC, ticket: Ticket(1) });
+    inbox.event(TOPIC, Ticket(2), &payload(2));
+    inbox.event(TOPIC, Ticket(1), &payload(3));
+    assert!(matches!(reader.next_before(Ticket(2)), Some(Told::Event(_))));
+    assert!(matches!(reader.next_before(Ticket(2)), Some(Told::End { .. })));
+    assert!(reader.next_before(Ticket(2)).is_none() && reader.next_before(Ticket(2)).is_none());
+    assert!(matches!(reader.next_event(), Some(event) if event.ticket == Ticket(2)));
+}
+
+#[test]
 fn events_wake_the_connection_and_orders_wake_both() {
     let (inbox, mut reader) = Inbox::new(100_000);
     let (connection, task) = (Arc::new(Woken::default()), Arc::new(Woken::default()));

@@ -35,7 +35,7 @@ fn queue_of(limit: usize, receipts: Option<Receipts>) -> (Outbox, OutboxBody, In
     machine.authorized(join, Verdict::Granted { response: "{}".to_owned(), ticket: STAY });
     let (inbox, reader) = Inbox::new(limit);
     let outbox = Outbox::new(machine, reader, receipts);
-    let body = outbox.body(BoxBody::new(()));
+    let body = outbox.body(BoxBody::new(()), None);
     (outbox, body, inbox)
 }
 
@@ -177,6 +177,89 @@ fn events_count_while_they_wait() {
     }
 }
 
+/// Moves an event to the queue, as the task does before it answers something.
+fn queue_event(outbox: &Outbox, inbox: &Inbox, payload: &Arc<Payload>) {
+    inbox.event(ROOMS, STAY, payload);
+    let Some(Told::Event(event)) = outbox.told() else { panic!("an event") };
+    outbox.event(event);
+}
+
+/// However many sockets have it queued, and whatever their clients do, a content is there once.
+#[test]
+fn a_content_is_shared_until_the_connection_takes_it() {
+    let (outbox, mut body, inbox) = queue(1_000_000);
+    let payload = event(r#""hello""#, None);
+    queue_event(&outbox, &inbox, &payload);
+    assert!(outbox.text(text("an answer")));
+    inbox.event(ROOMS, STAY, &payload);
+    assert_eq!(Arc::strong_count(&payload), 3);
+    assert_eq!(texts(&mut body), [frame(r#""hello""#), text("an answer"), frame(r#""hello""#)]);
+    assert_eq!(Arc::strong_count(&payload), 1);
+    assert!(inbox.is_idle());
+}
+
+/// A connection that is not asked for more has not got rid of what it was handed.
+#[test]
+fn what_was_handed_over_counts_until_more_is_wanted() {
+    let (_outbox, mut body, inbox) = queue(1_000);
+    inbox.event(ROOMS, STAY, &event("1", None));
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(Pin::new(&mut body).poll_next(&mut context).is_ready());
+    assert!(!inbox.is_idle());
+    assert!(Pin::new(&mut body).poll_next(&mut context).is_pending());
+    assert!(inbox.is_idle());
+}
+
+/// Of a socket that has come to its end nothing is kept but what still goes out.
+#[test]
+fn the_end_forgets_what_is_in_the_inbox() {
+    for cut in [true, false] {
+        let (outbox, mut body, inbox) = queue(1_000_000);
+        let payload = event("1", None);
+        queue_event(&outbox, &inbox, &payload);
+        inbox.event(ROOMS, STAY, &payload);
+        if cut {
+            outbox.cut(CloseCode::Again, "");
+        } else {
+            outbox.close(CloseCode::Restart, "");
+        }
+        inbox.event(ROOMS, STAY, &payload);
+        assert_eq!(Arc::strong_count(&payload), if cut { 1 } else { 2 });
+        drain(&mut body);
+        assert_eq!(Arc::strong_count(&payload), 1);
+    }
+}
+
+#[test]
+fn answers_take_a_part_of_what_may_wait() {
+    let (outbox, mut body, inbox) = queue(40_000);
+    let answers = || (0..1_000).take_while(|_| outbox.text("x".repeat(36))).count();
+    assert_eq!(answers(), 100);
+    let (outbox, mut other, _inbox) = queue(40_000);
+    for _ in 0..10 {
+        assert!(outbox.text("x".repeat(5_000)));
+        drain(&mut other);
+    }
+    assert!(outbox.text("x".repeat(30_000)), "one answer may be as long as it is");
+    drop(inbox);
+    drain(&mut body);
+}
+
+#[test]
+fn a_backlog_is_dropped_and_little_is_not() {
+    let (outbox, mut body, inbox) = queue(10_000_000);
+    queue_event(&outbox, &inbox, &event("1", None));
+    outbox.drop_backlog();
+    assert!(outbox.text("x".repeat(100)));
+    assert_eq!(texts(&mut body), [frame("1"), "x".repeat(100)]);
+    let large = format!("\"{}\"", "x".repeat(CHUNK_BYTES));
+    queue_event(&outbox, &inbox, &event(&large, None));
+    outbox.drop_backlog();
+    assert!(outbox.text(text("the last")));
+    assert_eq!(texts(&mut body), ["the last"]);
+    assert!(inbox.is_idle());
+}
+
 /// Not what was queued is delivered, but what the connection took.
 #[test]
 fn a_message_is_taken_when_it_has_left_the_queue() {
@@ -185,8 +268,10 @@ fn a_message_is_taken_when_it_has_left_the_queue() {
     let messages = [1, 2, 3, 4].map(|number| MessageId::new(Uuid::from_u128(number)));
     let held = || messages.map(|message| taken.holds(DeliveryKey { message, agent: BOT }));
     // More than is handed over at once.
-    assert!(outbox.text(text("a reply")) && outbox.message("x".repeat(CHUNK_BYTES), messages[0]));
-    assert!(outbox.message(text("waits"), messages[1]));
+    let large = format!("\"{}\"", "x".repeat(CHUNK_BYTES));
+    assert!(outbox.text(text("a reply")));
+    queue_event(&outbox, &inbox, &event(&large, Some(messages[0])));
+    queue_event(&outbox, &inbox, &event("{}", Some(messages[1])));
     inbox.event(ROOMS, STAY, &event("{}", Some(messages[2])));
     assert_eq!(held(), [false; 4]);
     let mut context = Context::from_waker(Waker::noop());
@@ -194,7 +279,7 @@ fn a_message_is_taken_when_it_has_left_the_queue() {
     assert_eq!(held(), [true, false, false, false]);
     assert!(Pin::new(&mut body).poll_next(&mut context).is_ready());
     assert_eq!(held(), [true, true, true, false]);
-    assert!(outbox.message(text("is cut off"), messages[3]));
+    queue_event(&outbox, &inbox, &event("{}", Some(messages[3])));
     outbox.cut(CloseCode::Again, "");
     drain(&mut body);
     assert_eq!(held(), [true, true, true, false]);

@@ -252,7 +252,7 @@ async fn who_has_closed_is_no_longer_in_the_way() {
 
 #[actix_web::test]
 async fn a_user_has_no_more_sockets_than_allowed() {
-    let bench = Bench::with(HubConfig { max_sockets_per_user: 1, ..HubConfig::default() }).await;
+    let bench = Bench::with(HubConfig { max_sockets_per_caller: 1, ..HubConfig::default() }).await;
     let only = bench.socket(&bench.ann.key).await;
     let headers = [("x-api-key", bench.ann.key.as_str())];
     let Refusal { status, head, body } = Raw::refusal(bench.address, "vsn=2.0.0", &headers).await;

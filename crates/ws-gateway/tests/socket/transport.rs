@@ -110,7 +110,15 @@ async fn the_largest_message_is_read_whole_in_parts_and_in_pieces() {
 #[actix_web::test]
 async fn a_close_is_answered_in_kind() {
     let bench = Bench::new().await;
-    for (payload, code) in [(&[][..], 1000), (&[0x03, 0xe9], 1001), (&[0x0f, 0xa0, b'b', b'y', b'e'], 4000)] {
+    for (payload, code) in [
+        (&[][..], 1000),
+        (&[0x03, 0xe9], 1001),
+        (&[0x0f, 0xa0, b'b', b'y', b'e'], 4000),
+        // No Close may carry 999, 1005 or 5000.
+        (&[0x03, 0xe7], 1002),
+        (&[0x03, 0xed], 1002),
+        (&[0x13, 0x88], 1002),
+    ] {
         let mut raw = Raw::open(bench.address, &bench.ann.key).await;
         raw.write(CLOSE, payload).await;
         assert_eq!(raw.closed().await, code);
