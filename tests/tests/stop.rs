@@ -1,0 +1,182 @@
+//! A stop in order under load: sockets are told to come back, no accepted message is lost, and
+//! whoever does not read holds nothing up.
+#![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use e2e::{Api, Closed, Server, Socket};
+use reqwest::Method;
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep};
+use tokio_tungstenite::tungstenite::Message;
+
+/// How long a stop may take.
+const STOP: Duration = Duration::from_secs(5);
+
+/// What ends the talk.
+const LAST: &str = "the last one";
+
+/// A human, four agents, and a room of all of them.
+async fn cast(server: &Server) -> (Api, Vec<Api>, String) {
+    let human = server.user("ann");
+    let room = human.create_chat().await;
+    let mut agents = Vec::new();
+    for number in 0..4 {
+        let agent = human.register(server, &format!("Agent {number}")).await;
+        assert_eq!(human.add(&room, &agent.id).await.status, 201);
+        agents.push(agent);
+    }
+    (human, agents, room)
+}
+
+/// Writes to all of `mentions` until told to stop: what was accepted, and when it was asked for.
+fn writer(api: Api, room: &str, mentions: &[String], stop: Arc<AtomicBool>) -> JoinHandle<Vec<Accepted>> {
+    let path = format!("/chats/{room}/messages");
+    let mentions = mentions.iter().map(|id| json!({ "id": id })).collect::<Value>();
+    tokio::spawn(async move {
+        let mut accepted = Vec::new();
+        while !stop.load(Ordering::SeqCst) {
+            let asked = Instant::now();
+            let body = json!({ "message": { "content": "work", "mentions": mentions } });
+            match api.try_call(Method::POST, &path, Some(body)).await {
+                Ok(answer) if answer.status == 201 => {
+                    accepted.push(Accepted { id: id_of(&answer.body["data"]), asked });
+                }
+                Ok(answer) => assert_eq!(answer.status, 503, "{answer:?}"),
+                // The server is down; it comes back on the same port.
+                Err(_) => {}
+            }
+            sleep(Duration::from_millis(5)).await;
+        }
+        accepted
+    })
+}
+
+struct Accepted {
+    id: String,
+    asked: Instant,
+}
+
+fn id_of(message: &Value) -> String {
+    message["id"].as_str().unwrap().to_owned()
+}
+
+/// Reads what is pushed, and works through it, until the last message comes or the socket ends.
+fn reader(mut socket: Socket, api: Api, room: &str) -> JoinHandle<(BTreeSet<String>, Option<Closed>)> {
+    let messages = format!("/chats/{room}/messages");
+    tokio::spawn(async move {
+        let mut pushed = BTreeSet::new();
+        loop {
+            let frame = match socket.receive().await {
+                Ok(Message::Text(text)) => serde_json::from_str::<Value>(&text).unwrap(),
+                Ok(other) => panic!("a text was expected: {other:?}"),
+                Err(closed) => return (pushed, Some(closed)),
+            };
+            assert_eq!(frame[3], "message_created", "{frame}");
+            let id = id_of(&frame[4]);
+            for step in ["processing", "processed"] {
+                // Without an answer the message is found with `/next`.
+                let _ = api.try_call(Method::POST, &format!("{messages}/{id}/{step}"), None).await;
+            }
+            pushed.insert(id);
+            if frame[4]["content"].as_str().unwrap().ends_with(LAST) {
+                return (pushed, None);
+            }
+        }
+    })
+}
+
+async fn listen(server: &Server, agents: &[Api], room: &str) -> Vec<Socket> {
+    let mut sockets = Vec::new();
+    for agent in agents {
+        let mut socket = Socket::of(server, agent).await;
+        socket.join("1", &format!("chat_room:{room}")).await;
+        sockets.push(socket);
+    }
+    sockets
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stop_under_load_loses_nothing() {
+    let mut server = Server::start_with(&[("PARLANCE_RATE_LIMITS", "false")]).await;
+    let (human, agents, room) = cast(&server).await;
+    let stop = Arc::new(AtomicBool::new(false));
+    let everybody = agents.iter().map(|agent| agent.id.clone()).collect::<Vec<_>>();
+    let read = |sockets: Vec<Socket>| {
+        let pairs = sockets.into_iter().zip(&agents);
+        pairs.map(|(socket, agent)| reader(socket, agent.clone(), &room)).collect::<Vec<_>>()
+    };
+    let before = read(listen(&server, &agents, &room).await);
+    let writers = [(); 3].map(|()| writer(human.clone(), &room, &everybody, stop.clone()));
+    sleep(Duration::from_millis(700)).await;
+    let took = server.terminate().await;
+    assert!(took < STOP, "{took:?}");
+    let mut pushed = Vec::new();
+    for reader in before {
+        let (ids, closed) = reader.await.unwrap();
+        assert_eq!(closed, Some(Closed::Code(1012)));
+        assert!(!ids.is_empty(), "there was load before the stop");
+        pushed.push(ids);
+    }
+    server.run().await;
+    let after = read(listen(&server, &agents, &room).await);
+    let back = Instant::now();
+    sleep(Duration::from_millis(700)).await;
+    stop.store(true, Ordering::SeqCst);
+    let mut accepted = Vec::new();
+    for writer in writers {
+        accepted.extend(writer.await.unwrap());
+    }
+    let to = everybody.iter().map(String::as_str).collect::<Vec<_>>();
+    let last = human.sent(&room, LAST, &to).await;
+    for ((reader, agent), before) in after.into_iter().zip(&agents).zip(pushed) {
+        let (ids, closed) = reader.await.unwrap();
+        assert_eq!(closed, None);
+        let mut later = accepted.iter().filter(|message| message.asked > back).peekable();
+        assert!(later.peek().is_some() && ids.contains(&last), "there was load afterwards");
+        assert!(later.all(|message| ids.contains(&message.id)), "to who listens everything is pushed");
+        let mut found = before.into_iter().chain(ids).collect::<BTreeSet<_>>();
+        while let Some(id) = agent.next(&room).await {
+            for step in ["processing", "processed"] {
+                assert_eq!(agent.step(&room, &id, step).await.status, 200, "{step}");
+            }
+            found.insert(id);
+        }
+        let missing = accepted.iter().filter(|message| !found.contains(&message.id)).count();
+        assert_eq!(missing, 0, "of {} messages", accepted.len());
+    }
+}
+
+/// More waits for these than the buffers of both ends hold.
+#[tokio::test]
+async fn a_stop_does_not_wait_for_those_who_do_not_read() {
+    let settings = [("PARLANCE_RATE_LIMITS", "false"), ("PARLANCE_SOCKET_QUEUE_BYTES", "67108864")];
+    let mut server = Server::start_with(&settings).await;
+    let (human, agents, room) = cast(&server).await;
+    let stuck = listen(&server, &agents, &room).await;
+    let everybody = agents.iter().map(|agent| agent.id.as_str()).collect::<Vec<_>>();
+    let mut reading = listen(&server, std::slice::from_ref(&human), &room).await;
+    let reading = tokio::spawn(async move { reading.remove(0).closed().await });
+    let text = "x".repeat(500_000);
+    for _ in 0..30 {
+        human.sent(&room, &text, &everybody).await;
+    }
+    let took = server.terminate().await;
+    assert!(took < STOP, "{took:?}");
+    assert_eq!(reading.await.unwrap(), Closed::Code(1012), "who reads is told");
+    for mut socket in stuck {
+        let mut whole = 0;
+        while socket.receive().await.is_ok() {
+            whole += 1;
+        }
+        assert!(whole < 30, "it did not read, and something waited for it");
+    }
+    server.run().await;
+    for agent in &agents {
+        assert!(agent.next(&room).await.is_some(), "what it did not take is there");
+    }
+}
