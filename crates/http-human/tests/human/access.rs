@@ -162,6 +162,16 @@ async fn unknown_parameters_are_refused() {
         assert_eq!(answer.refusal(), (422, "validation_error", vec!["/color"]), "{path}");
         assert_eq!(answer.body["error"]["details"]["/color"], json!(["Unexpected field: color"]));
     }
+    // Nor does any operation with a body know one.
+    let message = format!("/chats/{chat}/messages/{chat}?color=red");
+    for (method, path) in [
+        (Method::POST, "/chats?color=red"),
+        (Method::PATCH, message.as_str()),
+        (Method::DELETE, message.as_str()),
+    ] {
+        let answer = api.call(&api.ann.key, method.clone(), path, &json!({})).await;
+        assert_eq!(answer.refusal(), (422, "validation_error", vec!["/color"]), "{method} {path}");
+    }
 }
 
 /// Nothing of the cause is told, and trying again is right.
