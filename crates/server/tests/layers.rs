@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
 /// Which of our crates each of our crates may use.
-const ALLOWED: [(&str, &[&str]); 9] = [
+const ALLOWED: [(&str, &[&str]); 10] = [
     ("domain", &[]),
     ("adapters-sqlite", &["domain"]),
     ("http-wire", &["domain"]),
@@ -15,6 +15,7 @@ const ALLOWED: [(&str, &[&str]); 9] = [
     ("server", &["domain", "adapters-sqlite", "http-wire", "http-agent", "http-human", "ws-gateway"]),
     ("testkit", &["domain", "adapters-sqlite"]),
     ("e2e", &["server", "testkit"]),
+    ("bench", &["e2e"]),
 ];
 
 /// The other crates that the domain may use.
