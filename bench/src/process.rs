@@ -1,11 +1,10 @@
 //! Processes that are measured: started, and what the kernel says of them.
 
 use std::fs;
-use std::net::TcpListener;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-use e2e::Server;
+use e2e::{Server, free_port};
 use tokio::time::sleep;
 
 /// Every rate limit off: a benchmark is one client that does what thousands would.
@@ -28,7 +27,7 @@ pub(crate) struct Bare {
 
 impl Bare {
     pub(crate) async fn start() -> Self {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = free_port();
         let program = std::env::current_exe().unwrap();
         let child = Command::new(program).args(["bare", &port.to_string()]).spawn().unwrap();
         let address = format!("127.0.0.1:{port}");

@@ -1,8 +1,7 @@
 //! Who takes part: users, agents and rooms on the server that is measured.
 
-use e2e::{Api, Server};
+use e2e::{Api, Server, message};
 use futures_util::{StreamExt, stream};
-use serde_json::json;
 
 use crate::flock::Wish;
 
@@ -75,8 +74,8 @@ impl Voice {
 
     /// Sends a text, which must be accepted.
     pub(crate) async fn say(&self, content: &str) {
-        let mentions = self.mentions.iter().map(|id| json!({ "id": id })).collect::<Vec<_>>();
-        let body = json!({ "message": { "content": content, "mentions": mentions } });
+        let mentions = self.mentions.iter().map(String::as_str).collect::<Vec<_>>();
+        let body = message(content, &mentions);
         let answer = self.client.post(&self.url).header("x-api-key", &self.key).json(&body).send().await;
         let answer = answer.unwrap();
         assert_eq!(answer.status(), 201, "{:?}", answer.text().await);

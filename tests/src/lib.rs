@@ -10,8 +10,8 @@ mod rest;
 mod server;
 mod socket;
 
-pub use rest::{Answer, Api};
-pub use server::{Server, isolated, program};
+pub use rest::{Answer, Api, message};
+pub use server::{Server, free_port, isolated, program};
 pub use socket::{Closed, Socket, reply};
 
 /// A room with its people, as the protocol cases want it.

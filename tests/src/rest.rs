@@ -187,7 +187,7 @@ impl Api {
 }
 
 /// The body of a text.
-pub(crate) fn message(text: &str, mentions: &[&str]) -> Value {
+pub fn message(text: &str, mentions: &[&str]) -> Value {
     let mentions = mentions.iter().map(|id| json!({ "id": id })).collect::<Vec<_>>();
     json!({ "message": { "content": text, "mentions": mentions } })
 }

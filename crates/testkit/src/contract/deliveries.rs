@@ -21,6 +21,12 @@ fn failed() -> DeliveryStep {
     DeliveryStep::Fail(FailureText::new("it did not work".to_owned()).unwrap())
 }
 
+/// What an agent may have done with a message: nothing, begun, finished it, failed.
+fn histories() -> [Vec<DeliveryStep>; 4] {
+    let begin = || DeliveryStep::Begin;
+    [vec![], vec![begin()], vec![begin(), DeliveryStep::Succeed], vec![begin(), failed()]]
+}
+
 async fn take(world: &World, agent: &TestAgent, chat: ChatId, message: MessageId, steps: &[DeliveryStep]) {
     for step in steps {
         world.deliveries.advance(agent.caller, chat, message, step.clone()).await.unwrap();
@@ -51,15 +57,9 @@ pub async fn attempts_are_numbered_without_gaps_under_many_workers(world: World)
 /// The table of filters, in both orders, by cursor and by page.
 pub async fn states_choose_what_is_listed(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
-    let steps: [&[DeliveryStep]; 4] = [
-        &[],
-        &[DeliveryStep::Begin],
-        &[DeliveryStep::Begin, DeliveryStep::Succeed],
-        &[DeliveryStep::Begin, failed()],
-    ];
-    for steps in steps {
+    for steps in histories() {
         let message = world.send(ann.caller, chat, "work", &[ParticipantId::Agent(bot.id)]).await.id;
-        take(&world, &bot, chat, message, steps).await;
+        take(&world, &bot, chat, message, &steps).await;
     }
     let listed = async |filter, order, page| {
         let page = world.deliveries.list(bot.caller, chat, filter, order, page).await.unwrap();
@@ -183,16 +183,10 @@ async fn marked(world: &World, taken: &[DeliveryKey]) -> Vec<Message> {
 /// Only what is new becomes delivered, as the state machine says, and only once.
 pub async fn what_a_socket_took_is_delivered_if_it_is_new(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
-    let steps: [&[DeliveryStep]; 4] = [
-        &[],
-        &[DeliveryStep::Begin],
-        &[DeliveryStep::Begin, DeliveryStep::Succeed],
-        &[DeliveryStep::Begin, failed()],
-    ];
     let mut taken = Vec::new();
-    for steps in steps {
+    for steps in histories() {
         let message = world.send(ann.caller, chat, "work", &[ParticipantId::Agent(bot.id)]).await.id;
-        take(&world, &bot, chat, message, steps).await;
+        take(&world, &bot, chat, message, &steps).await;
         taken.push(DeliveryKey { message, agent: bot.id });
     }
     let records = async || {
