@@ -2,11 +2,13 @@
 //! publisher that remembers, and [`World`], every service on a store in memory.
 //!
 //! [`contract`] is what every store must keep, written once; [`document`] what every answer must be.
+//! [`postgres`] finds or starts the database server for tests of the production store.
 #![expect(clippy::unwrap_used, reason = "this crate is for tests, where a panic is the failure")]
 
 pub mod contract;
 pub mod document;
 mod fakes;
+pub mod postgres;
 mod world;
 
 pub use fakes::{FixedClock, FixedMint, FixedPresence, PlainTokens, RecordingPublisher, SequentialIds};

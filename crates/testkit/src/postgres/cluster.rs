@@ -1,0 +1,188 @@
+//! A private, throw-away PostgreSQL: made when needed, gone with the process.
+
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio_postgres::Config;
+
+use super::server::{Access, Server};
+use super::supervisor::Supervisor;
+use super::{administration, programs, random};
+
+/// Below the ports that systems hand out by themselves, so that nobody takes it while the server is down.
+const PORTS: std::ops::Range<u64> = 20_000..30_000;
+
+/// The role of the tests: it owns its databases and may do nothing else.
+const ROLE: &str = "parlance";
+
+/// Nothing here has to outlive a power cut (`fsync`); a stop without warning it does outlive.
+const SETTINGS: &str = "\
+listen_addresses = '127.0.0.1'
+fsync = off
+synchronous_commit = on
+shared_buffers = 64MB
+max_connections = 200
+max_wal_size = 256MB
+jit = off
+";
+
+/// How a cluster's TCP port is guarded. The Unix socket is never.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tls {
+    /// The server speaks no TLS.
+    #[default]
+    Off,
+    /// With TLS and without.
+    Offered,
+    /// Who comes without TLS is refused.
+    Required,
+}
+
+/// What a cluster of one's own is to be like.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    tls: Tls,
+    settings: String,
+}
+
+impl Options {
+    /// With TLS, on a self-signed certificate for `localhost` (not for `127.0.0.1`).
+    pub fn tls(self, tls: Tls) -> Self {
+        Self { tls, ..self }
+    }
+
+    /// With another value of a setting of `postgresql.conf`.
+    pub fn setting(mut self, name: &str, value: &str) -> Self {
+        self.settings.push_str(&setting(name, value));
+        self
+    }
+}
+
+fn setting(name: &str, value: &str) -> String {
+    format!("{name} = '{}'\n", value.replace('\'', "''"))
+}
+
+/// A cluster of one's own: for tests that stop the database, or need it with other settings.
+///
+/// It stops and is removed when this and all databases on it are dropped.
+pub struct Cluster {
+    supervisor: Arc<Mutex<Supervisor>>,
+    server: Arc<Server>,
+    port: u16,
+    certificate: Option<String>,
+}
+
+impl Cluster {
+    /// Makes and starts a cluster from the newest PostgreSQL that is installed.
+    ///
+    /// # Panics
+    /// When none is installed (the text says what to install) or it does not start.
+    pub fn own(options: Options) -> Self {
+        let mut supervisor = Supervisor::start(&programs::newest());
+        supervisor.create();
+        supervisor.append("postgresql.conf", SETTINGS);
+        let directory = supervisor.directory().display().to_string();
+        supervisor.append("postgresql.conf", &setting("unix_socket_directories", &directory));
+        supervisor.append("postgresql.conf", &options.settings);
+        let certificate = (options.tls != Tls::Off).then(|| give_certificate(&mut supervisor, options.tls));
+        let port = start_on_a_free_port(&mut supervisor);
+
+        let mut administrator = Config::new();
+        administrator.host_path(&directory).port(port).user("postgres").dbname("postgres");
+        administration::execute(&administrator, &[format!("CREATE ROLE {ROLE} LOGIN")])
+            .expect("a new cluster takes a role");
+        let host = if certificate.is_some() { "localhost" } else { "127.0.0.1" };
+        let supervisor = Arc::new(Mutex::new(supervisor));
+        let server = Arc::new(Server::new(Access {
+            administrator,
+            owner: Some(ROLE),
+            url: (format!("postgres://{ROLE}@{host}:{port}"), String::new()),
+            prefix: "test".to_owned(),
+            kept: Some(Arc::clone(&supervisor)),
+        }));
+        Self { supervisor, server, port, certificate }
+    }
+
+    /// Where databases are made.
+    pub fn server(&self) -> &Arc<Server> {
+        &self.server
+    }
+
+    /// The TCP port, on 127.0.0.1; the same after a restart.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The certificate that clients have to trust, as PEM; there is one if TLS is on.
+    pub fn certificate(&self) -> Option<&str> {
+        self.certificate.as_deref()
+    }
+
+    /// The directory of all its files, the Unix socket's too.
+    pub fn directory(&self) -> PathBuf {
+        self.supervisor().directory().to_owned()
+    }
+
+    /// Stops the server as a crash would: connections break, nothing is tidied up. It may be stopped already.
+    pub fn stop_immediately(&self) {
+        self.supervisor().stop_server();
+    }
+
+    /// Starts the stopped server; when this returns it takes connections, on the same port.
+    pub fn start(&self) {
+        self.supervisor()
+            .start_server()
+            .unwrap_or_else(|log| panic!("PostgreSQL does not start again:\n{log}"));
+    }
+
+    /// A crash, and the start after it.
+    pub fn restart_immediately(&self) {
+        self.stop_immediately();
+        self.start();
+    }
+
+    fn supervisor(&self) -> MutexGuard<'_, Supervisor> {
+        self.supervisor.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn start_on_a_free_port(supervisor: &mut Supervisor) -> u16 {
+    let mut log = String::new();
+    for _ in 0..10 {
+        let port = free_port();
+        supervisor.append("postgresql.conf", &setting("port", &port.to_string()));
+        match supervisor.start_server() {
+            Ok(()) => return port,
+            Err(told) => log = told,
+        }
+        // Another test may have been quicker; any other fault will not go away.
+        if !log.contains("could not bind") {
+            break;
+        }
+    }
+    panic!("PostgreSQL did not start:\n{log}");
+}
+
+fn free_port() -> u16 {
+    loop {
+        let port = PORTS.start + random() % (PORTS.end - PORTS.start);
+        let port = u16::try_from(port).expect("the range is one of ports");
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
+}
+
+fn give_certificate(supervisor: &mut Supervisor, tls: Tls) -> String {
+    let made =
+        rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate can be made");
+    let certificate = made.cert.pem();
+    supervisor.append("server.crt", &certificate);
+    supervisor.append("server.key", &made.signing_key.serialize_pem());
+    supervisor.append("postgresql.conf", &setting("ssl", "on"));
+    if tls == Tls::Required {
+        supervisor.replace("pg_hba.conf", "local all all trust\nhostssl all all 127.0.0.1/32 trust");
+    }
+    certificate
+}

@@ -1,0 +1,124 @@
+//! Databases on a server: new ones, and clones of a template.
+
+use std::future::Future;
+use std::sync::{Arc, Mutex};
+
+use tokio_postgres::Config;
+
+use super::supervisor::Supervisor;
+use super::{administration, random};
+
+/// How a server is reached.
+pub(super) struct Access {
+    /// A connection that may make databases.
+    pub(super) administrator: Config,
+    /// Who owns the databases, if not who makes them.
+    pub(super) owner: Option<&'static str>,
+    /// What stands before `/` and the database's name in a URL, and what after it.
+    pub(super) url: (String, String),
+    /// What names of databases begin with.
+    pub(super) prefix: String,
+    /// The cluster stays up for as long as somebody has a database on it.
+    #[expect(dead_code, reason = "it is there to be dropped")]
+    pub(super) kept: Option<Arc<Mutex<Supervisor>>>,
+}
+
+/// A PostgreSQL server on which tests make databases.
+pub struct Server {
+    access: Access,
+}
+
+impl Server {
+    pub(super) fn new(access: Access) -> Self {
+        Self { access }
+    }
+
+    /// A new, empty database.
+    pub fn database(self: &Arc<Self>) -> Database {
+        // template0: nobody can be connected to it, and nobody has put anything into it.
+        self.create("template0")
+    }
+
+    /// A database in which `migrate` has been at work, to be cloned; `migrate` is given its URL.
+    ///
+    /// Whatever connections are still open afterwards are closed by the server.
+    pub async fn template<F: Future<Output = ()>>(
+        self: &Arc<Self>,
+        migrate: impl FnOnce(String) -> F,
+    ) -> Template {
+        let database = self.database();
+        migrate(database.url()).await;
+        let name = &database.name;
+        // PostgreSQL clones only what nobody is connected to, so nobody may be, from here on.
+        self.execute(&[
+            format!("ALTER DATABASE {name} ALLOW_CONNECTIONS false"),
+            format!(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}' \
+                 AND backend_type = 'client backend'"
+            ),
+        ]);
+        Template { database }
+    }
+
+    /// A new database with all that is in the template.
+    pub fn clone_of(self: &Arc<Self>, template: &Template) -> Database {
+        assert!(Arc::ptr_eq(self, &template.database.server), "the template is on another server");
+        self.create(&template.database.name)
+    }
+
+    fn create(self: &Arc<Self>, template: &str) -> Database {
+        let name = format!("{}_{:016x}", self.access.prefix, random());
+        let owner = self.access.owner.map(|role| format!(" OWNER {role}")).unwrap_or_default();
+        self.execute(&[format!("CREATE DATABASE {name} TEMPLATE {template}{owner}")]);
+        Database { server: Arc::clone(self), name }
+    }
+
+    fn execute(&self, statements: &[String]) {
+        administration::execute(&self.access.administrator, statements)
+            .unwrap_or_else(|error| panic!("PostgreSQL: {}: {error}", statements.join("; ")));
+    }
+}
+
+/// A database of one test. It is dropped with this handle, whoever is still connected.
+pub struct Database {
+    server: Arc<Server>,
+    name: String,
+}
+
+impl Database {
+    /// Where it is, as `postgres://…`.
+    pub fn url(&self) -> String {
+        let (before, after) = &self.server.access.url;
+        format!("{before}/{}{after}", self.name)
+    }
+
+    /// Its name on its server.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The server it is on.
+    pub fn server(&self) -> &Arc<Server> {
+        &self.server
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        // A cluster that a test has stopped cannot be asked any more, and takes the database with it.
+        let statement = format!("DROP DATABASE {} WITH (FORCE)", self.name);
+        administration::execute(&self.server.access.administrator, &[statement]).ok();
+    }
+}
+
+/// A migrated database that is there to be cloned; dropped with this handle.
+pub struct Template {
+    database: Database,
+}
+
+impl Template {
+    /// A new database with all that is in this one.
+    pub fn database(&self) -> Database {
+        self.database.server.clone_of(self)
+    }
+}

@@ -1,0 +1,56 @@
+# Keeps one throw-away cluster for the process that holds the other end of standard input.
+#
+#   sh supervisor.sh <PostgreSQL's programs> <where the directory is made>
+#
+# First line out: the directory. Then each line in is a command; its output is followed by "= <status>".
+# When the other end of standard input closes, however its process came to its end, the server is stopped
+# and the directory removed.
+set -u
+umask 077
+programs=$1
+# Only the end of the input ends this; a test process that is gone must not end it while it writes.
+trap '' HUP INT TERM PIPE
+directory=$(mktemp -d "$2/parlance-pg.XXXXXX") || exit 1
+data=$directory/data
+log=$directory/log
+exec 2>"$log"
+
+control() {
+    "$programs/pg_ctl" "$@" -D "$data" -s </dev/null >>"$log" 2>&1
+}
+
+running() {
+    [ -s "$data/postmaster.pid" ] && kill -0 "$(head -n 1 "$data/postmaster.pid")"
+}
+
+stop() {
+    if running; then control stop -m immediate -w -t 30; fi
+}
+
+obey() {
+    case $1 in
+        create)
+            "$programs/initdb" -D "$data" -U postgres -A trust -E UTF8 --locale=C --no-sync \
+                </dev/null >>"$log" 2>&1 ;;
+        write) printf '%s\n' "$3" >>"$data/$2" ;;
+        empty) : >"$data/$2" ;;
+        start) control start -l "$log" -w -t 60 ;;
+        stop) stop ;;
+        log) tail -n 30 "$log" ;;
+        *) false ;;
+    esac
+}
+
+echo "$directory"
+while read -r verb file text; do
+    obey "$verb" "$file" "$text"
+    echo "= $?"
+done
+
+stop
+if running; then kill -9 "$(head -n 1 "$data/postmaster.pid")"; fi
+# A process of the server that is just ending may still write.
+for _ in 1 2 3 4 5; do
+    rm -rf "$directory" && break
+    sleep 1
+done
