@@ -17,6 +17,7 @@ const PORTS: std::ops::Range<u64> = 20_000..30_000;
 const ROLE: &str = "parlance";
 
 /// Nothing here has to outlive a power cut (`fsync`); a stop without warning it does outlive.
+/// What processes share lies in the directory, is removed with it, and no container's limit applies to it.
 const SETTINGS: &str = "\
 listen_addresses = '127.0.0.1'
 fsync = off
@@ -25,6 +26,7 @@ shared_buffers = 64MB
 max_connections = 200
 max_wal_size = 256MB
 jit = off
+dynamic_shared_memory_type = mmap
 ";
 
 /// How a cluster's TCP port is guarded. The Unix socket is never.

@@ -20,7 +20,7 @@ control() {
 }
 
 running() {
-    [ -s "$data/postmaster.pid" ] && kill -0 "$(head -n 1 "$data/postmaster.pid")"
+    [ -s "$data/postmaster.pid" ] && read -r process <"$data/postmaster.pid" && kill -0 "$process"
 }
 
 stop() {
@@ -47,8 +47,9 @@ while read -r verb file text; do
     echo "= $?"
 done
 
-stop
-if running; then kill -9 "$(head -n 1 "$data/postmaster.pid")"; fi
+# A killed server leaves shared memory behind, so that is the last resort.
+for _ in 1 2 3; do stop && break; done
+if running; then kill -9 "$process"; fi
 # A process of the server that is just ending may still write.
 for _ in 1 2 3 4 5; do
     rm -rf "$directory" && break
