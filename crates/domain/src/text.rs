@@ -21,6 +21,9 @@ pub enum TextFault {
     /// A line break or another control character where one line is meant.
     #[error("must not contain control characters")]
     ControlCharacter,
+    /// The character U+0000, which not every store can keep.
+    #[error("must not contain the NUL character")]
+    Nul,
     /// Not of the form that is meant, which the text tells.
     #[error("{expected}")]
     Malformed {
@@ -44,13 +47,21 @@ pub fn single_line(text: &str, max_chars: usize) -> Result<String, TextFault> {
     Ok(trimmed.to_owned())
 }
 
-/// Checks that `text` is not blank and has at most `max_chars` characters; it is kept as it is.
+/// Checks that `text` is not blank, can be stored and has at most `max_chars` characters; it is kept as it is.
 pub fn bounded(text: String, max_chars: usize) -> Result<String, TextFault> {
-    if text.trim().is_empty() {
-        return Err(TextFault::Blank);
-    }
+    storable(&text)?;
     if text.chars().count() > max_chars {
         return Err(TextFault::TooManyChars { max: max_chars });
     }
     Ok(text)
+}
+
+/// Checks that `text` is not blank and holds no NUL.
+pub fn storable(text: &str) -> Result<(), TextFault> {
+    if text.trim().is_empty() { Err(TextFault::Blank) } else { without_nul(text) }
+}
+
+/// Checks that `text` holds no NUL.
+pub fn without_nul(text: &str) -> Result<(), TextFault> {
+    if text.contains('\0') { Err(TextFault::Nul) } else { Ok(()) }
 }

@@ -34,8 +34,7 @@ impl AgentDescription {
 
     /// Trims and checks.
     pub fn new(text: &str) -> Result<Self, TextFault> {
-        let description = bounded(text.trim().to_owned(), Self::MAX_CHARS)?;
-        if description.contains('\0') { Err(TextFault::ControlCharacter) } else { Ok(Self(description)) }
+        bounded(text.trim().to_owned(), Self::MAX_CHARS).map(Self)
     }
 
     /// The description.
@@ -67,8 +66,7 @@ pub struct AgentBio(String);
 impl AgentBio {
     /// Trims and checks.
     pub fn new(text: &str) -> Result<Self, TextFault> {
-        let bio = bounded(text.trim().to_owned(), 2_000)?;
-        if bio.contains('\0') { Err(TextFault::ControlCharacter) } else { Ok(Self(bio)) }
+        bounded(text.trim().to_owned(), 2_000).map(Self)
     }
 
     /// The presentation.

@@ -92,7 +92,7 @@ pub struct DeliveryKey {
 }
 
 /// Says of which rooms somebody wants to hear; called within the write, so it must not block.
-pub type Heard = Box<dyn Fn(ChatId) -> bool + Send>;
+pub type Heard = Box<dyn Fn(ChatId) -> bool + Send + Sync>;
 
 /// Deliveries and their attempts.
 ///

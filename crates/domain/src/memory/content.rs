@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::text::{TextFault, bounded};
+use crate::text::{TextFault, bounded, without_nul};
 
 /// What is remembered: 1 to 16,384 characters, kept as written.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -14,7 +14,7 @@ impl MemoryContent {
 
     /// Checks a text.
     pub fn new(text: String) -> Result<Self, TextFault> {
-        without_nul(bounded(text, Self::MAX_CHARS)?).map(Self)
+        bounded(text, Self::MAX_CHARS).map(Self)
     }
 
     /// The text.
@@ -36,7 +36,8 @@ impl MemoryThought {
         if text.chars().count() > Self::MAX_CHARS {
             return Err(TextFault::TooManyChars { max: Self::MAX_CHARS });
         }
-        without_nul(text).map(Self)
+        without_nul(&text)?;
+        Ok(Self(text))
     }
 
     /// The text.
@@ -93,10 +94,6 @@ pub fn fold(text: &str) -> String {
     text.to_lowercase()
 }
 
-fn without_nul(text: String) -> Result<String, TextFault> {
-    if text.contains('\0') { Err(TextFault::ControlCharacter) } else { Ok(text) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,7 +104,7 @@ mod tests {
         assert!(MemoryContent::new("ä".repeat(16_384)).is_ok());
         assert!(MemoryContent::new("ä".repeat(16_385)).is_err());
         assert_eq!(MemoryContent::new(" \n".to_owned()), Err(TextFault::Blank));
-        assert_eq!(MemoryContent::new("a\0b".to_owned()), Err(TextFault::ControlCharacter));
+        assert_eq!(MemoryContent::new("a\0b".to_owned()), Err(TextFault::Nul));
         assert!(MemoryThought::new(String::new()).is_ok());
         assert!(MemoryThought::new("x".repeat(16_385)).is_err());
         let members = |bytes: usize| json!({"k": "x".repeat(bytes)}).as_object().unwrap().clone();

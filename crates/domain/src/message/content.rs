@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::mention::{Mention, MentionKind};
-use crate::text::{TextFault, bounded};
+use crate::text::{TextFault, bounded, storable};
 
 /// A text message as somebody wrote it: not blank, at most 524,288 bytes.
 ///
@@ -18,9 +18,7 @@ impl MessageContent {
 
     /// Checks; the text is kept as it is.
     pub fn new(text: String) -> Result<Self, TextFault> {
-        if text.trim().is_empty() {
-            return Err(TextFault::Blank);
-        }
+        storable(&text)?;
         if text.len() > Self::MAX_BYTES {
             return Err(TextFault::TooManyBytes { max: Self::MAX_BYTES });
         }

@@ -137,7 +137,7 @@ pub async fn what_is_read_is_what_was_written(world: World) {
     assert_eq!(world.deliveries.next(bot.caller, chat).await.unwrap(), Some(written.clone()));
 
     world.clock.advance(Duration::from_micros(1));
-    let fault = FailureText::new("it's \0 broken".to_owned()).unwrap();
+    let fault = FailureText::new("it's \u{1} broken".to_owned()).unwrap();
     for step in [DeliveryStep::Begin, DeliveryStep::Begin, DeliveryStep::Fail(fault)] {
         let now = world.clock.now();
         let command = AdvanceDelivery { agent: bot.id, chat, message: written.id, step, now };

@@ -111,6 +111,7 @@ fn numbers_go_on_from_the_newest_attempt_even_if_older_ones_are_not_loaded() {
 #[test]
 fn failure_texts() {
     assert_eq!(FailureText::new(" \n".to_owned()), Err(TextFault::Blank));
+    assert_eq!(FailureText::new("a\0".to_owned()), Err(TextFault::Nul));
     assert!(FailureText::new("x".repeat(FailureText::MAX_CHARS)).is_ok());
     let too_long = FailureText::new("x".repeat(FailureText::MAX_CHARS + 1));
     assert_eq!(too_long, Err(TextFault::TooManyChars { max: FailureText::MAX_CHARS }));

@@ -32,6 +32,9 @@ fn stored(text: &str, mentions: &[Mention]) -> String {
 fn acceptable_texts() {
     for blank in ["", "  ", "\n\t ", "\u{a0}\u{2003}\u{3000}"] {
         assert_eq!(MessageContent::new(blank.to_owned()), Err(TextFault::Blank), "{blank:?}");
+        let nul = format!("a{blank}\0");
+        assert_eq!(MessageContent::new(nul.clone()), Err(TextFault::Nul), "{nul:?}");
+        assert_eq!(EventContent::new(nul).unwrap_err(), TextFault::Nul);
     }
     for zero_width in ["\u{200b}", "\u{200c}\u{200d}", "\u{2060}", "\u{feff}"] {
         assert_eq!(content(zero_width).as_str(), zero_width);
