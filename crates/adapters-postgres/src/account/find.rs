@@ -1,0 +1,102 @@
+//! Looking up keys, users and agents.
+
+use diesel::dsl::{exists, select};
+use diesel::prelude::*;
+use diesel::sql_types::{Bool, Bytea, Nullable, Uuid as SqlUuid};
+use diesel_async::RunQueryDsl;
+use domain::account::{Agent, KeyDigest, StoredKey, User, UserHandle, UserStanding};
+use domain::caller::{AgentCaller, Caller, UserCaller};
+use domain::id::{AgentId, OrganizationId, ParticipantId, UserId};
+use domain::plan::Permits;
+use uuid::Uuid;
+
+use super::row::{AgentRow, UserRow};
+use crate::error::Fault;
+use crate::run::Db;
+use crate::schema::{agents, organizations, plans, users};
+use crate::statement::statement;
+
+/// A key, and whom it stands for, a user or an agent with its owner: digest, agent, user, organization,
+/// then what the plan allows.
+type KeyTypes = (Bytea, Nullable<SqlUuid>, SqlUuid, SqlUuid, Bool, Bool);
+type KeyColumns = (Vec<u8>, Option<Uuid>, Uuid, Uuid, bool, bool);
+
+/// The key of a deleted agent has no user to it, and is not found.
+const FIND_KEY: &str = "SELECT api_key.digest, agent.id, account.id, account.organization_id, \
+     coalesce(plan.human_interface, TRUE), coalesce(plan.memories, TRUE) \
+     FROM api_keys AS api_key \
+     LEFT JOIN agents AS agent ON agent.id = api_key.agent_id AND agent.deleted_at IS NULL \
+     JOIN users AS account ON account.id = coalesce(api_key.user_id, agent.owner_id) \
+     JOIN organizations AS organization ON organization.id = account.organization_id \
+     LEFT JOIN plans AS plan ON plan.name = organization.plan \
+     WHERE api_key.digest = ? AND api_key.revoked_at IS NULL";
+
+pub(super) async fn key_on(mut db: &Db, digest: KeyDigest) -> Result<Option<StoredKey>, Fault> {
+    let found = statement::<KeyTypes>(FIND_KEY)
+        .bind::<Bytea, _>(digest.bytes().to_vec())
+        .get_result::<KeyColumns>(&mut db)
+        .await
+        .optional()?;
+    let Some((stored, agent, user, organization, human_interface, memories)) = found else {
+        return Ok(None);
+    };
+    let stored =
+        <[u8; 32]>::try_from(stored).map_err(|_| Fault::Row("a digest of another length".to_owned()))?;
+    let (user, organization) = (UserId::new(user), OrganizationId::new(organization));
+    let holder = match agent.map(AgentId::new) {
+        None => Caller::User(UserCaller { user, organization }),
+        Some(agent) => Caller::Agent(AgentCaller { agent, owner: user, organization }),
+    };
+    let permits = Permits { human_interface, memories };
+    Ok(Some(StoredKey { digest: KeyDigest::new(stored), holder, permits }))
+}
+
+pub(super) async fn standing_on(mut db: &Db, user: UserId) -> Result<Option<UserStanding>, Fault> {
+    let found = users::table
+        .inner_join(organizations::table.on(organizations::id.eq(users::organization_id)))
+        .left_join(plans::table.on(plans::name.eq(organizations::plan)))
+        .filter(users::id.eq(user.uuid()))
+        .select((users::organization_id, (plans::human_interface, plans::memories).nullable()))
+        .first::<(Uuid, Option<(bool, bool)>)>(&mut db)
+        .await
+        .optional()?;
+    let Some((organization, plan)) = found else { return Ok(None) };
+    let permits =
+        plan.map_or(Permits::ALL, |(human_interface, memories)| Permits { human_interface, memories });
+    Ok(Some(UserStanding { organization: OrganizationId::new(organization), permits }))
+}
+
+pub(super) async fn user_on(mut db: &Db, id: UserId) -> Result<Option<User>, Fault> {
+    let found = users::table.find(id.uuid()).select(UserRow::as_select()).first(&mut db).await.optional()?;
+    found.map(UserRow::into_user).transpose()
+}
+
+pub(super) async fn user_of_handle_on(mut db: &Db, handle: &UserHandle) -> Result<Option<User>, Fault> {
+    let found = users::table
+        .filter(users::handle.eq(handle.as_str()))
+        .select(UserRow::as_select())
+        .first(&mut db)
+        .await
+        .optional()?;
+    found.map(UserRow::into_user).transpose()
+}
+
+/// Whether `who` is an agent that is not there any more. Its key may have been good when the
+/// request came in, so a write that no membership guards asks once more, and holds the agent
+/// meanwhile ([`agent_stays_on`](crate::lock::agent_stays_on)).
+pub(crate) async fn is_gone_on(mut db: &Db, who: ParticipantId) -> Result<bool, Fault> {
+    let ParticipantId::Agent(agent) = who else { return Ok(false) };
+    let present = agents::table.find(agent.uuid()).filter(agents::deleted_at.is_null());
+    Ok(!select(exists(present)).get_result::<bool>(&mut db).await?)
+}
+
+pub(super) async fn agent_on(mut db: &Db, id: AgentId) -> Result<Option<Agent>, Fault> {
+    let found = agents::table
+        .find(id.uuid())
+        .filter(agents::deleted_at.is_null())
+        .select(AgentRow::as_select())
+        .first(&mut db)
+        .await
+        .optional()?;
+    found.map(AgentRow::into_agent).transpose()
+}

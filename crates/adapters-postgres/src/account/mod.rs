@@ -1,0 +1,122 @@
+//! The store of accounts.
+
+mod create_user;
+mod delete_agent;
+pub(crate) mod find;
+mod list_agents;
+mod register_agent;
+pub(crate) mod row;
+mod update;
+
+use async_trait::async_trait;
+use domain::account::{
+    AccountRepository, Agent, AgentListing, CreateUserRefused, DeleteAgent, DeleteAgentRefused, DeletedAgent,
+    KeyDigest, MarkAgent, NewAgent, NewUser, RegisterRefused, StoredKey, UpdateAgent, UpdateAgentRefused,
+    UpdateUser, User, UserHandle, UserStanding,
+};
+use domain::id::{AgentId, UserId};
+use domain::page::{Page, PageRequest};
+use domain::store::{Announce, StoreError};
+use futures_util::FutureExt;
+
+use crate::PostgresStore;
+use crate::run::Never;
+
+#[async_trait]
+impl AccountRepository for PostgresStore {
+    async fn create_user(&self, new: NewUser) -> Result<Result<User, CreateUserRefused>, StoreError> {
+        self.change(new, |db, new| create_user::create_user_on(db, new).boxed(), |_| ()).await
+    }
+
+    async fn create_first_user(&self, new: NewUser) -> Result<Option<User>, StoreError> {
+        let created = self.change(new, |db, new| create_user::create_first_user_on(db, new).boxed(), |_| ());
+        Ok(created.await?.ok())
+    }
+
+    async fn register_agent(
+        &self,
+        new: NewAgent,
+        announce: Announce<Agent>,
+    ) -> Result<Result<Agent, RegisterRefused>, StoreError> {
+        let tell = |agent: &Agent| announce.tell(agent);
+        self.change(new, |db, new| register_agent::register_agent_on(db, new).boxed(), tell).await
+    }
+
+    async fn update_agent(
+        &self,
+        command: UpdateAgent,
+        announce: Announce<Agent>,
+    ) -> Result<Result<Agent, UpdateAgentRefused>, StoreError> {
+        let tell = |agent: &Agent| announce.tell(agent);
+        self.change(command, |db, command| update::update_agent_on(db, command).boxed(), tell).await
+    }
+
+    async fn mark_agent(
+        &self,
+        command: MarkAgent,
+        announce: Announce<Agent>,
+    ) -> Result<Option<Agent>, StoreError> {
+        let tell = |agent: &Agent| announce.tell(agent);
+        let marked = self.change(command, |db, command| update::mark_agent_on(db, command).boxed(), tell);
+        Ok(marked.await?.ok())
+    }
+
+    async fn delete_agent(
+        &self,
+        command: DeleteAgent,
+        announce: Announce<DeletedAgent>,
+    ) -> Result<Result<DeletedAgent, DeleteAgentRefused>, StoreError> {
+        let tell = |deleted: &DeletedAgent| announce.tell(deleted);
+        self.change(command, |db, command| delete_agent::delete_agent_on(db, command).boxed(), tell).await
+    }
+
+    async fn erase_work(&self, limit: u32) -> Result<bool, StoreError> {
+        let done = self.change(limit, |db, limit| delete_agent::erase_work_on(db, *limit).boxed(), |_| ());
+        done.await?.map_err(|never: Never| match never {})
+    }
+
+    async fn update_user(&self, command: UpdateUser) -> Result<Option<User>, StoreError> {
+        let changed = self.change(command, |db, command| update::update_user_on(db, command).boxed(), |_| ());
+        Ok(changed.await?.ok())
+    }
+
+    async fn find_key(&self, digest: KeyDigest) -> Result<Option<StoredKey>, StoreError> {
+        self.ask(digest, |db, digest| find::key_on(db, *digest).boxed()).await
+    }
+
+    async fn find_standing(&self, user: UserId) -> Result<Option<UserStanding>, StoreError> {
+        self.ask(user, |db, user| find::standing_on(db, *user).boxed()).await
+    }
+
+    async fn find_user(&self, id: UserId) -> Result<Option<User>, StoreError> {
+        self.ask(id, |db, id| find::user_on(db, *id).boxed()).await
+    }
+
+    async fn find_user_by_handle(&self, handle: &UserHandle) -> Result<Option<User>, StoreError> {
+        self.ask(handle.clone(), |db, handle| find::user_of_handle_on(db, handle).boxed()).await
+    }
+
+    async fn find_agent(&self, id: AgentId) -> Result<Option<Agent>, StoreError> {
+        self.ask(id, |db, id| find::agent_on(db, *id).boxed()).await
+    }
+
+    async fn list_agents(
+        &self,
+        owner: UserId,
+        listing: AgentListing,
+        page: PageRequest,
+    ) -> Result<Page<Agent>, StoreError> {
+        let given = (owner, listing, page);
+        if given.2.count {
+            self.read(given, |db, (owner, listing, page)| {
+                list_agents::agents_on(db, *owner, listing, page).boxed()
+            })
+            .await
+        } else {
+            self.ask(given, |db, (owner, listing, page)| {
+                list_agents::agents_on(db, *owner, listing, page).boxed()
+            })
+            .await
+        }
+    }
+}

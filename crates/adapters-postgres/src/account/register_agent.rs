@@ -1,0 +1,97 @@
+//! Storing an agent and its key, if it has one.
+
+use std::collections::HashMap;
+
+use diesel::dsl::{exists, select};
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use domain::account::{Agent, AgentHandle, NewAgent, NewRun, RegisterRefused, UserHandle};
+use domain::id::OrganizationId;
+use uuid::Uuid;
+
+use super::row::AgentRow;
+use crate::error::Fault;
+use crate::lock;
+use crate::plan::quota;
+use crate::row::At;
+use crate::run::Db;
+use crate::schema::{agents, api_keys, users};
+
+pub(super) async fn register_agent_on(
+    mut db: &Db,
+    new: &NewAgent,
+) -> Result<Result<Agent, RegisterRefused>, Fault> {
+    // Neither of the two ever changes.
+    let found = users::table
+        .find(new.owner.uuid())
+        .select((users::handle, users::organization_id))
+        .first::<(String, Uuid)>(&mut db)
+        .await
+        .optional()?;
+    let Some((owner_handle, organization)) = found else { return Ok(Err(RegisterRefused::OwnerGone)) };
+    let organization = OrganizationId::new(organization);
+    quota::hold_for_agents_on(db, organization).await?;
+    // Names and handles are given out to one agent of the owner after the other.
+    lock::users_on(db, &[new.owner]).await?;
+    let same_name = agents::table
+        .filter(agents::owner_id.eq(new.owner.uuid()))
+        .filter(agents::name.eq(new.name.as_str()))
+        .filter(agents::deleted_at.is_null());
+    if select(exists(same_name)).get_result(&mut db).await? {
+        return Ok(Err(RegisterRefused::NameTaken));
+    }
+    if let Err(reached) = quota::agents_on(db, organization).await? {
+        return Ok(Err(RegisterRefused::Limit(reached)));
+    }
+    let handle = free_handle_on(db, new, &UserHandle::from_stored(owner_handle)).await?;
+    insert_on(db, new, &handle).await.map(Ok)
+}
+
+async fn insert_on(mut db: &Db, new: &NewAgent, handle: &AgentHandle) -> Result<Agent, Fault> {
+    let agent = AgentRow {
+        id: new.id.uuid(),
+        owner_id: new.owner.uuid(),
+        name: new.name.as_str().to_owned(),
+        handle: handle.as_str().to_owned(),
+        description: new.description.as_ref().map_or_else(String::new, |text| text.as_str().to_owned()),
+        kind: new.run.kind().as_str().to_owned(),
+        model_type: new.model_type.as_ref().map(|model| model.as_str().to_owned()),
+        bio: None,
+        tags: "[]".to_owned(),
+        listed_in_directory: false,
+        registry_access: true,
+        shared_with_organization: false,
+        is_global: false,
+        created_at: At(new.now),
+        updated_at: At(new.now),
+    };
+    diesel::insert_into(agents::table).values(&agent).execute(&mut db).await?;
+    if let NewRun::External(key) = &new.run {
+        diesel::insert_into(api_keys::table)
+            .values((
+                api_keys::id.eq(key.id.uuid()),
+                api_keys::digest.eq(key.digest.bytes().as_slice()),
+                api_keys::agent_id.eq(agent.id),
+                api_keys::created_at.eq(At(new.now)),
+            ))
+            .execute(&mut db)
+            .await?;
+    }
+    agent.into_agent()
+}
+
+/// The handle made from the slug that none of the owner's agents has or had.
+async fn free_handle_on(mut db: &Db, new: &NewAgent, owner: &UserHandle) -> Result<AgentHandle, Fault> {
+    // The search cannot wait for an answer, so it begins anew with each that it has lacked; they are few.
+    let mut taken = HashMap::new();
+    loop {
+        let lacking = match new.slug.find_free(|slug| taken.get(slug).copied().ok_or_else(|| slug.clone())) {
+            Ok(free) => return Ok(AgentHandle::new(owner, &free)),
+            Err(lacking) => lacking,
+        };
+        let handle = AgentHandle::new(owner, &lacking);
+        let same_handle = agents::table.filter(agents::handle.eq(handle.as_str()));
+        let answer = select(exists(same_handle)).get_result::<bool>(&mut db).await?;
+        taken.insert(lacking, answer);
+    }
+}

@@ -1,0 +1,95 @@
+//! Users and agents as rows.
+
+use diesel::prelude::*;
+use domain::account::{Agent, AgentHandle, AgentKind, PersonName, User, UserHandle, UserRole};
+use domain::id::{AgentId, OrganizationId, UserId};
+use uuid::Uuid;
+
+use crate::error::Fault;
+use crate::row::{self, At};
+use crate::schema::{agents, users};
+
+#[derive(Queryable, Selectable, Insertable)]
+#[diesel(table_name = users)]
+pub(crate) struct UserRow {
+    pub(crate) id: Uuid,
+    pub(crate) organization_id: Uuid,
+    pub(crate) handle: String,
+    pub(crate) email: String,
+    pub(crate) first_name: String,
+    pub(crate) last_name: String,
+    pub(crate) created_at: At,
+    pub(crate) updated_at: At,
+    pub(crate) role: String,
+}
+
+impl UserRow {
+    pub(crate) fn of(user: &User) -> Self {
+        Self {
+            id: user.id.uuid(),
+            organization_id: user.organization.uuid(),
+            handle: user.handle.as_str().to_owned(),
+            email: user.email.clone(),
+            first_name: user.name.first.clone(),
+            last_name: user.name.last.clone(),
+            created_at: At(user.created_at),
+            updated_at: At(user.updated_at),
+            role: user.role.as_str().to_owned(),
+        }
+    }
+
+    pub(crate) fn into_user(self) -> Result<User, Fault> {
+        Ok(User {
+            id: UserId::new(self.id),
+            organization: OrganizationId::new(self.organization_id),
+            handle: UserHandle::from_stored(self.handle),
+            email: self.email,
+            name: PersonName { first: self.first_name, last: self.last_name },
+            role: row::word(&self.role, UserRole::parse)?,
+            created_at: self.created_at.0,
+            updated_at: self.updated_at.0,
+        })
+    }
+}
+
+#[derive(Queryable, Selectable, Insertable, AsChangeset)]
+#[diesel(table_name = agents, treat_none_as_null = true)]
+pub(crate) struct AgentRow {
+    pub(crate) id: Uuid,
+    pub(crate) owner_id: Uuid,
+    pub(crate) name: String,
+    pub(crate) handle: String,
+    pub(crate) description: String,
+    pub(crate) kind: String,
+    pub(crate) model_type: Option<String>,
+    pub(crate) bio: Option<String>,
+    pub(crate) tags: String,
+    pub(crate) listed_in_directory: bool,
+    pub(crate) registry_access: bool,
+    pub(crate) shared_with_organization: bool,
+    pub(crate) is_global: bool,
+    pub(crate) created_at: At,
+    pub(crate) updated_at: At,
+}
+
+impl AgentRow {
+    pub(crate) fn into_agent(self) -> Result<Agent, Fault> {
+        Ok(Agent {
+            id: AgentId::new(self.id),
+            owner: UserId::new(self.owner_id),
+            name: self.name,
+            handle: AgentHandle::from_stored(self.handle),
+            description: self.description,
+            kind: row::word(&self.kind, AgentKind::parse)?,
+            model_type: self.model_type,
+            bio: self.bio,
+            tags: row::json(&self.tags)?,
+            listed_in_directory: self.listed_in_directory,
+            registry_access: self.registry_access,
+            shared_with_organization: self.shared_with_organization,
+            is_global: self.is_global,
+            created_at: self.created_at.0,
+            updated_at: self.updated_at.0,
+        })
+    }
+}

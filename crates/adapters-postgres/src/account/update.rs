@@ -1,0 +1,137 @@
+//! Changing agents and users.
+
+use diesel::dsl::{exists, select};
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use domain::account::{
+    Agent, AgentChanges, AgentTag, MarkAgent, PersonNamePart, UpdateAgent, UpdateAgentRefused, UpdateUser,
+    User,
+};
+use domain::id::{AgentId, UserId};
+use domain::time::Timestamp;
+
+use super::row::{AgentRow, UserRow};
+use crate::error::Fault;
+use crate::lock;
+use crate::row::{self, At};
+use crate::run::Db;
+use crate::schema::{agents, users};
+
+/// Nobody is there to be changed.
+pub(super) struct Unknown;
+
+pub(super) async fn update_agent_on(
+    mut db: &Db,
+    command: &UpdateAgent,
+) -> Result<Result<Agent, UpdateAgentRefused>, Fault> {
+    if command.changes.name.is_some() {
+        // Names are given out to one agent of the owner after the other.
+        lock::users_on(db, &[command.owner]).await?;
+    }
+    let Some(mut agent) = owned_on(db, command.agent, command.owner).await? else {
+        return Ok(Err(UpdateAgentRefused::NotFound));
+    };
+    if let Some(name) = &command.changes.name {
+        let same_name = agents::table
+            .filter(agents::owner_id.eq(agent.owner_id))
+            .filter(agents::name.eq(name.as_str()))
+            .filter(agents::deleted_at.is_null())
+            .filter(agents::id.ne(agent.id));
+        if select(exists(same_name)).get_result(&mut db).await? {
+            return Ok(Err(UpdateAgentRefused::NameTaken));
+        }
+    }
+    apply(&mut agent, &command.changes)?;
+    save_on(db, agent, command.now).await.map(Ok)
+}
+
+/// The agent, if it is one of the owner's; held.
+pub(super) async fn owned_on(mut db: &Db, agent: AgentId, owner: UserId) -> Result<Option<AgentRow>, Fault> {
+    let found = agents::table
+        .find(agent.uuid())
+        .filter(agents::owner_id.eq(owner.uuid()))
+        .filter(agents::deleted_at.is_null())
+        .select(AgentRow::as_select())
+        .for_no_key_update()
+        .first(&mut db)
+        .await;
+    Ok(found.optional()?)
+}
+
+fn apply(agent: &mut AgentRow, changes: &AgentChanges) -> Result<(), Fault> {
+    if let Some(name) = &changes.name {
+        name.as_str().clone_into(&mut agent.name);
+    }
+    if let Some(description) = &changes.description {
+        description.as_str().clone_into(&mut agent.description);
+    }
+    if let Some(model_type) = &changes.model_type {
+        agent.model_type = model_type.as_ref().map(|model| model.as_str().to_owned());
+    }
+    if let Some(bio) = &changes.bio {
+        agent.bio = bio.as_ref().map(|bio| bio.as_str().to_owned());
+    }
+    if let Some(tags) = &changes.tags {
+        agent.tags = row::to_json(&tags.iter().map(AgentTag::as_str).collect::<Vec<_>>())?;
+    }
+    let flags = [
+        (&mut agent.listed_in_directory, changes.listed_in_directory),
+        (&mut agent.registry_access, changes.registry_access),
+        (&mut agent.shared_with_organization, changes.shared_with_organization),
+    ];
+    set(flags);
+    Ok(())
+}
+
+fn set<const N: usize>(flags: [(&mut bool, Option<bool>); N]) {
+    for (flag, wanted) in flags {
+        *flag = wanted.unwrap_or(*flag);
+    }
+}
+
+pub(super) async fn mark_agent_on(mut db: &Db, command: &MarkAgent) -> Result<Result<Agent, Unknown>, Fault> {
+    if !row::can_be_stored(&command.handle) {
+        return Ok(Err(Unknown));
+    }
+    let found = agents::table
+        .filter(agents::handle.eq(&command.handle))
+        .filter(agents::deleted_at.is_null())
+        .select(AgentRow::as_select())
+        .for_no_key_update()
+        .first(&mut db)
+        .await
+        .optional()?;
+    let Some(mut agent) = found else { return Ok(Err(Unknown)) };
+    set([
+        (&mut agent.is_global, command.marks.is_global),
+        (&mut agent.shared_with_organization, command.marks.shared_with_organization),
+        (&mut agent.listed_in_directory, command.marks.listed_in_directory),
+    ]);
+    save_on(db, agent, command.now).await.map(Ok)
+}
+
+async fn save_on(mut db: &Db, mut agent: AgentRow, now: Timestamp) -> Result<Agent, Fault> {
+    agent.updated_at = At(now);
+    diesel::update(agents::table.find(agent.id)).set(&agent).execute(&mut db).await?;
+    agent.into_agent()
+}
+
+pub(super) async fn update_user_on(
+    mut db: &Db,
+    command: &UpdateUser,
+) -> Result<Result<User, Unknown>, Fault> {
+    let first = command.changes.first_name.clone().map(PersonNamePart::into_string);
+    let last = command.changes.last_name.clone();
+    let last = last.map(|last| last.map(PersonNamePart::into_string).unwrap_or_default());
+    let changed = diesel::update(users::table.find(command.user.uuid()))
+        .set((
+            first.map(|first| users::first_name.eq(first)),
+            last.map(|last| users::last_name.eq(last)),
+            users::updated_at.eq(At(command.now)),
+        ))
+        .returning(UserRow::as_returning())
+        .get_result(&mut db)
+        .await
+        .optional()?;
+    changed.map(UserRow::into_user).transpose().map(|user| user.ok_or(Unknown))
+}

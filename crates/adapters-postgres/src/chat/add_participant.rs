@@ -1,0 +1,102 @@
+//! Storing somebody who is added.
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use domain::chat::membership::{Candidate, decide_add};
+use domain::chat::{AddParticipant, AddRefused, AddedParticipant, Chat, ParticipantStatus, Role};
+use domain::id::{AgentId, ChatId, ParticipantId};
+use domain::time::Timestamp;
+use futures_util::future::{try_join, try_join3};
+use uuid::Uuid;
+
+use super::row::{locked_chat_on, participants_on};
+use super::touch_on;
+use crate::error::Fault;
+use crate::lock;
+use crate::peer::ties_on;
+use crate::plan::quota;
+use crate::row::{self, At};
+use crate::run::Db;
+use crate::schema::participants;
+
+pub(super) async fn add_participant_on(
+    db: &Db,
+    command: &AddParticipant,
+) -> Result<Result<AddedParticipant, AddRefused>, Fault> {
+    // If it is an agent's.
+    lock::agent_stays_on(db, AgentId::new(command.candidate)).await?;
+    let Some(chat) = locked_chat_on(db, command.chat).await? else {
+        return Ok(Err(AddRefused::ChatNotFound));
+    };
+    let caller = command.by.participant().uuid();
+    let (roles, ties, quota) = try_join3(
+        roles_on(db, chat.id, [caller, command.candidate]),
+        ties_on(db, command.by, command.candidate),
+        quota::participants_on(db, chat.id),
+    )
+    .await?;
+    let role_of = |who: Uuid| roles.iter().find(|(id, _)| *id == who).map(|(_, role)| *role);
+    let is_participant = role_of(command.candidate).is_some();
+    let candidate = ties.map(|(id, ties)| Candidate { id, ties, is_participant });
+    if let Err(refused) = decide_add(command.by, role_of(caller), candidate.as_ref(), command.role) {
+        return Ok(Err(refused));
+    }
+    let Some(candidate) = candidate else { return Ok(Err(AddRefused::ChatNotFound)) };
+    if let Err(reached) = quota {
+        return Ok(Err(AddRefused::Limit(reached)));
+    }
+    let enters = enter_on(db, &chat, &candidate, command.role, command.now);
+    try_join(enters, touch_on(db, chat.id, command.now)).await?;
+
+    let added = participants_on(db, chat.id, Some(candidate.id.uuid())).await?.pop();
+    let participant = added.ok_or_else(|| Fault::Row("an added participant that is not there".to_owned()))?;
+    let chat = Chat { updated_at: command.now, ..chat };
+    Ok(Ok(AddedParticipant { chat, participant }))
+}
+
+/// Roles of those who are in the room.
+async fn roles_on(mut db: &Db, chat: ChatId, who: [Uuid; 2]) -> Result<Vec<(Uuid, Role)>, Fault> {
+    let roles = participants::table
+        .filter(participants::chat_id.eq(chat.uuid()))
+        .filter(participants::participant_id.eq_any(who))
+        .filter(participants::left_at.is_null())
+        .select((participants::participant_id, participants::role))
+        .load::<(Uuid, String)>(&mut db)
+        .await?;
+    roles.into_iter().map(|(id, role)| Ok((id, row::word(&role, Role::parse)?))).collect()
+}
+
+/// Makes somebody a participant, for the first time or again.
+async fn enter_on(
+    mut db: &Db,
+    chat: &Chat,
+    candidate: &Candidate,
+    role: Role,
+    now: Timestamp,
+) -> Result<(), Fault> {
+    let account = match candidate.id {
+        ParticipantId::User(user) => Some(user),
+        ParticipantId::Agent(_) => candidate.ties.owner,
+    };
+    let account = account.ok_or_else(|| Fault::Row("an agent without an owner".to_owned()))?;
+    let membership = (
+        participants::role.eq(role.as_str()),
+        participants::status.eq(ParticipantStatus::on_adding(candidate.id).as_str()),
+        participants::joined_at.eq(At(now)),
+    );
+    diesel::insert_into(participants::table)
+        .values((
+            participants::chat_id.eq(chat.id.uuid()),
+            participants::participant_id.eq(candidate.id.uuid()),
+            participants::kind.eq(candidate.id.kind().as_str()),
+            participants::chat_created_at.eq(At(chat.created_at)),
+            participants::account_id.eq(account.uuid()),
+            membership,
+        ))
+        .on_conflict((participants::chat_id, participants::participant_id))
+        .do_update()
+        .set((membership, participants::left_at.eq(None::<At>)))
+        .execute(&mut db)
+        .await?;
+    Ok(())
+}

@@ -1,0 +1,102 @@
+//! Storing a room with its creator.
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use domain::chat::{Chat, CreateRefused, NewChat, ParticipantStatus, Role};
+use domain::id::{OrganizationId, ParticipantId};
+use domain::idempotency::Verdict;
+use futures_util::future::try_join;
+use uuid::Uuid;
+
+use crate::error::Fault;
+use crate::first_answer;
+use crate::plan::quota;
+use crate::row::At;
+use crate::run::Db;
+use crate::schema::{agents, chats, participants, users};
+
+pub(super) async fn create_on(db: &Db, new: &NewChat) -> Result<Result<Chat, CreateRefused>, Fault> {
+    let ((account, organization), verdict) = try_join(account_on(db, new.creator), judge_on(db, new)).await?;
+    quota::hold_for_chats_on(db, OrganizationId::new(organization)).await?;
+    let quota = quota::chats_on(db, OrganizationId::new(organization));
+    let (stays, quota) = try_join(stays_on(db, new.creator), quota).await?;
+    if !stays {
+        return Ok(Err(CreateRefused::CreatorGone));
+    }
+    match verdict {
+        Verdict::First => {}
+        Verdict::Repeated(first) => return Ok(Err(CreateRefused::Repeated(first))),
+        Verdict::KeyReused => return Ok(Err(CreateRefused::KeyReused)),
+    }
+    if let Err(reached) = quota {
+        return Ok(Err(CreateRefused::Limit(reached)));
+    }
+    let chat = new.clone().into_chat();
+    try_join(insert_on(db, &chat, organization), enter_on(db, &chat, new.creator, account)).await?;
+    Ok(Ok(chat))
+}
+
+/// Remembers that the request made the room, should it be the first under its key.
+async fn judge_on(db: &Db, new: &NewChat) -> Result<Verdict, Fault> {
+    match &new.claim {
+        Some(claim) => first_answer::remember_on(db, claim, new.id.uuid(), new.now).await,
+        None => Ok(Verdict::First),
+    }
+}
+
+/// The user who answers for somebody, and whose room it will be: that user's organization.
+async fn account_on(mut db: &Db, who: ParticipantId) -> Result<(Uuid, Uuid), Fault> {
+    Ok(match who {
+        ParticipantId::User(user) => {
+            let account = users::table.find(user.uuid());
+            account.select((users::id, users::organization_id)).first(&mut db).await?
+        }
+        ParticipantId::Agent(agent) => {
+            let account = agents::table.inner_join(users::table).filter(agents::id.eq(agent.uuid()));
+            account.select((users::id, users::organization_id)).first(&mut db).await?
+        }
+    })
+}
+
+/// Whether `who` is not an agent that is gone; from now on it stays.
+async fn stays_on(mut db: &Db, who: ParticipantId) -> Result<bool, Fault> {
+    let ParticipantId::Agent(agent) = who else { return Ok(true) };
+    let present = agents::table.find(agent.uuid()).filter(agents::deleted_at.is_null());
+    let present = present.select(agents::id).for_share().load::<Uuid>(&mut db).await?;
+    Ok(!present.is_empty())
+}
+
+async fn insert_on(mut db: &Db, chat: &Chat, organization: Uuid) -> Result<(), Fault> {
+    diesel::insert_into(chats::table)
+        .values((
+            chats::id.eq(chat.id.uuid()),
+            chats::title.eq(&chat.title),
+            chats::task_id.eq(chat.task_id),
+            chats::kind.eq(chat.kind.as_str()),
+            chats::status.eq(chat.status.as_str()),
+            chats::organization_id.eq(organization),
+            chats::last_sequence.eq(0),
+            chats::created_at.eq(At(chat.created_at)),
+            chats::updated_at.eq(At(chat.updated_at)),
+        ))
+        .execute(&mut db)
+        .await?;
+    Ok(())
+}
+
+async fn enter_on(mut db: &Db, chat: &Chat, creator: ParticipantId, account: Uuid) -> Result<(), Fault> {
+    diesel::insert_into(participants::table)
+        .values((
+            participants::chat_id.eq(chat.id.uuid()),
+            participants::participant_id.eq(creator.uuid()),
+            participants::kind.eq(creator.kind().as_str()),
+            participants::role.eq(Role::Owner.as_str()),
+            participants::status.eq(ParticipantStatus::Active.as_str()),
+            participants::chat_created_at.eq(At(chat.created_at)),
+            participants::joined_at.eq(At(chat.created_at)),
+            participants::account_id.eq(account),
+        ))
+        .execute(&mut db)
+        .await?;
+    Ok(())
+}

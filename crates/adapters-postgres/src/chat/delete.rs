@@ -1,0 +1,51 @@
+//! Storing that a room is deleted.
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use domain::chat::{DeleteChat, DeleteRefused, DeletedChat};
+use domain::id::{ChatId, ParticipantId};
+use domain::time::Timestamp;
+use futures_util::future::try_join;
+use uuid::Uuid;
+
+use super::row::{locked_chat_on, standing_on};
+use crate::error::Fault;
+use crate::row::{self, At};
+use crate::run::Db;
+use crate::schema::{chats, participants};
+
+pub(super) async fn delete_on(
+    db: &Db,
+    command: &DeleteChat,
+) -> Result<Result<DeletedChat, DeleteRefused>, Fault> {
+    let Some(chat) = locked_chat_on(db, command.chat).await? else {
+        return Ok(Err(DeleteRefused::ChatNotFound));
+    };
+    if let Err(refused) = standing_on(db, command.by.participant(), chat.id).await?.decide_delete() {
+        return Ok(Err(refused));
+    }
+    let empties = empty_on(db, chat.id, command.now);
+    let (participants, ()) = try_join(empties, mark_on(db, chat.id, command.now)).await?;
+    Ok(Ok(DeletedChat { chat, participants, deleted_at: command.now }))
+}
+
+/// Nobody is in a deleted room, so that no list has to pass over it. Gives those who were, oldest first.
+async fn empty_on(mut db: &Db, chat: ChatId, now: Timestamp) -> Result<Vec<ParticipantId>, Fault> {
+    let mut present = diesel::update(participants::table)
+        .filter(participants::chat_id.eq(chat.uuid()))
+        .filter(participants::left_at.is_null())
+        .set(participants::left_at.eq(At(now)))
+        .returning((participants::joined_at, participants::participant_id, participants::kind))
+        .get_results::<(At, Uuid, String)>(&mut db)
+        .await?;
+    present.sort_unstable();
+    present.iter().map(|(_, id, kind)| row::participant_id(kind, *id)).collect()
+}
+
+async fn mark_on(mut db: &Db, chat: ChatId, now: Timestamp) -> Result<(), Fault> {
+    diesel::update(chats::table.find(chat.uuid()))
+        .set(chats::deleted_at.eq(At(now)))
+        .execute(&mut db)
+        .await?;
+    Ok(())
+}

@@ -1,0 +1,155 @@
+//! What lists of rooms show beside the records: each part for all rooms of a page in a fixed
+//! number of statements.
+
+use std::collections::HashMap;
+
+use diesel::prelude::*;
+use diesel::sql_types::{Array, BigInt, Bool, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel_async::RunQueryDsl;
+use domain::chat::{ChatDetails, RoomAgent, RosterHead, SHOWN_PARTICIPANTS, Standing, WorkStatus};
+use domain::id::{ChatId, ParticipantId, UserId};
+use futures_util::future::try_join;
+use uuid::Uuid;
+
+use super::row::{ParticipantRow, StandingRow};
+use crate::error::Fault;
+use crate::row::At;
+use crate::run::Db;
+use crate::schema::participants;
+use crate::statement::statement;
+
+/// The agents of rooms, and whether they are at work.
+pub(crate) async fn details_on(db: &Db, rooms: &[ChatId]) -> Result<HashMap<ChatId, ChatDetails>, Fault> {
+    let (works, heads) = try_join(works_on(db, rooms), heads_on(db, rooms, true)).await?;
+    let mut details = HashMap::with_capacity(rooms.len());
+    for (chat, work) in works {
+        details.insert(chat, ChatDetails { agents: Vec::new(), work });
+    }
+    for (chat, head) in heads {
+        let agents = head.participants.into_iter().filter_map(|participant| {
+            let id = participant.id.agent()?;
+            Some(RoomAgent { id, name: participant.name, handle: participant.handle })
+        });
+        details.entry(chat).or_default().agents = agents.collect();
+    }
+    Ok(details)
+}
+
+pub(super) fn uuids(rooms: &[ChatId]) -> Vec<Uuid> {
+    rooms.iter().map(|chat| chat.uuid()).collect()
+}
+
+/// From each agent of a room to its deliveries there, one step along the index for either
+/// question, however many deliveries there are.
+const WORKS: &str = "SELECT room.id, \
+     EXISTS (SELECT 1 FROM participants JOIN deliveries \
+         ON deliveries.agent_id = participants.participant_id AND deliveries.chat_id = participants.chat_id \
+         AND deliveries.status = 'processing' \
+         WHERE participants.chat_id = room.id AND participants.kind = 'Agent' \
+         AND participants.left_at IS NULL), \
+     EXISTS (SELECT 1 FROM participants JOIN deliveries \
+         ON deliveries.agent_id = participants.participant_id AND deliveries.chat_id = participants.chat_id \
+         AND deliveries.status = 'failed' \
+         WHERE participants.chat_id = room.id AND participants.kind = 'Agent' \
+         AND participants.left_at IS NULL) \
+     FROM unnest(?) AS room (id)";
+
+async fn works_on(mut db: &Db, rooms: &[ChatId]) -> Result<Vec<(ChatId, WorkStatus)>, Fault> {
+    let rows = statement::<(SqlUuid, Bool, Bool)>(WORKS)
+        .bind::<Array<SqlUuid>, _>(uuids(rooms))
+        .load::<(Uuid, bool, bool)>(&mut db)
+        .await?;
+    let work = |(room, working, failed)| (ChatId::new(room), WorkStatus::of(working, failed));
+    Ok(rows.into_iter().map(work).collect())
+}
+
+type SqlUser = (Nullable<Text>, Nullable<Text>, Nullable<Text>);
+type SqlAgent = (Nullable<Text>, Nullable<Text>, Nullable<Text>, Nullable<Text>);
+type SqlHead = (SqlUuid, BigInt, SqlUuid, Text, Text, Text, Timestamptz, SqlUuid, SqlUser, SqlAgent);
+
+#[derive(Queryable)]
+struct HeadRow {
+    chat_id: Uuid,
+    number: i64,
+    participant_id: Uuid,
+    kind: String,
+    role: String,
+    status: String,
+    joined_at: At,
+    account_id: Uuid,
+    user: (Option<String>, Option<String>, Option<String>),
+    agent: (Option<String>, Option<String>, Option<String>, Option<String>),
+}
+
+impl HeadRow {
+    fn into_participant_row(self) -> ParticipantRow {
+        let (user_handle, first, last) = self.user;
+        let (agent_handle, name, description, kind) = self.agent;
+        let user = user_handle.zip(first).zip(last);
+        let agent = agent_handle.zip(name).zip(description).zip(kind);
+        ParticipantRow {
+            participant_id: self.participant_id,
+            kind: self.kind,
+            role: self.role,
+            status: self.status,
+            joined_at: self.joined_at,
+            account_id: self.account_id,
+            user: user.map(|((handle, first), last)| (handle, first, last)),
+            agent: agent.map(|(((handle, name), description), kind)| (handle, name, description, kind)),
+        }
+    }
+}
+
+/// The first participants of rooms by id, with their number; only agents, if wanted.
+pub(super) async fn heads_on(
+    mut db: &Db,
+    rooms: &[ChatId],
+    only_agents: bool,
+) -> Result<HashMap<ChatId, RosterHead>, Fault> {
+    let only = if only_agents { "AND kind = 'Agent' " } else { "" };
+    let rows = statement::<SqlHead>(format!(
+        "SELECT head.chat_id, head.number, head.participant_id, head.kind, head.role, head.status, \
+         head.joined_at, head.account_id, users.handle, users.first_name, users.last_name, \
+         agents.handle, agents.name, agents.description, agents.kind \
+         FROM (SELECT chat_id, participant_id, kind, role, status, joined_at, account_id, \
+               row_number() OVER (PARTITION BY chat_id ORDER BY participant_id) AS place, \
+               count(*) OVER (PARTITION BY chat_id) AS number \
+               FROM participants WHERE chat_id = ANY(?) AND left_at IS NULL {only}) AS head \
+         LEFT JOIN users ON head.kind = 'User' AND users.id = head.participant_id \
+         LEFT JOIN agents ON head.kind = 'Agent' AND agents.id = head.participant_id \
+         WHERE head.place <= {SHOWN_PARTICIPANTS}"
+    ));
+    let rows = rows.bind::<Array<SqlUuid>, _>(uuids(rooms)).load::<HeadRow>(&mut db).await?;
+    let mut heads: HashMap<ChatId, RosterHead> = HashMap::with_capacity(rooms.len());
+    for found in rows {
+        let head = heads.entry(ChatId::new(found.chat_id)).or_default();
+        head.count = found.number.cast_unsigned();
+        head.participants.push(found.into_participant_row().into_participant()?);
+    }
+    for head in heads.values_mut() {
+        head.participants.sort_by_key(|participant| participant.id.uuid());
+    }
+    Ok(heads)
+}
+
+/// How a human stands to rooms.
+pub(super) async fn standings_on(
+    mut db: &Db,
+    viewer: UserId,
+    rooms: &[ChatId],
+) -> Result<HashMap<ChatId, Standing>, Fault> {
+    let rows = participants::table
+        .filter(participants::chat_id.eq_any(uuids(rooms)))
+        .filter(participants::account_id.eq(viewer.uuid()))
+        .filter(participants::left_at.is_null())
+        .order((participants::chat_id, participants::participant_id))
+        .select(StandingRow::as_select())
+        .load(&mut db)
+        .await?;
+    let mut standings: HashMap<ChatId, Standing> = HashMap::with_capacity(rooms.len());
+    for found in rows {
+        let standing = standings.entry(ChatId::new(found.chat_id)).or_default();
+        found.add_to(ParticipantId::User(viewer), standing)?;
+    }
+    Ok(standings)
+}

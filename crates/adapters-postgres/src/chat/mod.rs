@@ -1,0 +1,158 @@
+//! The store of rooms and participants.
+
+mod add_participant;
+mod create;
+mod delete;
+pub(crate) mod details;
+mod list;
+mod newest;
+mod read;
+mod remove_participant;
+pub(crate) mod rename;
+pub(crate) mod row;
+
+use async_trait::async_trait;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use domain::chat::{
+    AddParticipant, AddRefused, AddedParticipant, Chat, ChatListing, ChatRepository, CreateRefused,
+    DeleteChat, DeleteRefused, DeletedChat, Entrance, FoundChat, ListedChat, NewChat, ParticipantStatus,
+    RemoveParticipant, RemoveRefused, RemovedParticipant, RenameChat, RenameRefused, RenamedChat, Roster,
+};
+use domain::id::{AgentId, ChatId, ParticipantId, UserId};
+use domain::page::{Page, PageRequest};
+use domain::store::{Announce, StoreError};
+use domain::time::Timestamp;
+use futures_util::FutureExt;
+
+use crate::PostgresStore;
+use crate::error::Fault;
+use crate::row::At;
+use crate::run::Db;
+use crate::schema::{chats, participants};
+
+#[async_trait]
+impl ChatRepository for PostgresStore {
+    async fn create(
+        &self,
+        new: NewChat,
+        announce: Announce<Chat>,
+    ) -> Result<Result<Chat, CreateRefused>, StoreError> {
+        self.change(new, |db, new| create::create_on(db, new).boxed(), |chat| announce.tell(chat)).await
+    }
+
+    async fn find(&self, viewer: ParticipantId, chat: ChatId) -> Result<Option<Chat>, StoreError> {
+        self.ask((viewer, chat), |db, (viewer, chat)| read::find_on(db, *viewer, *chat).boxed()).await
+    }
+
+    async fn find_with_details(
+        &self,
+        viewer: UserId,
+        chat: ChatId,
+        count_messages: bool,
+    ) -> Result<Option<FoundChat>, StoreError> {
+        let given = (viewer, chat, count_messages);
+        self.read(given, |db, (viewer, chat, count)| {
+            read::find_with_details_on(db, *viewer, *chat, *count).boxed()
+        })
+        .await
+    }
+
+    async fn list(
+        &self,
+        viewer: ParticipantId,
+        listing: ChatListing,
+        page: PageRequest,
+    ) -> Result<Page<ListedChat>, StoreError> {
+        let given = (viewer, listing, page);
+        self.read(given, |db, (viewer, listing, page)| list::list_on(db, *viewer, *listing, page).boxed())
+            .await
+    }
+
+    async fn entrance(&self, viewer: ParticipantId, chat: ChatId) -> Result<Entrance, StoreError> {
+        self.ask((viewer, chat), |db, (viewer, chat)| read::entrance_on(db, *viewer, *chat).boxed()).await
+    }
+
+    async fn membership(
+        &self,
+        who: ParticipantId,
+        chat: ChatId,
+    ) -> Result<Option<ParticipantStatus>, StoreError> {
+        let found = self.ask((who, chat), |db, (who, chat)| row::membership_on(db, *who, *chat).boxed());
+        Ok(found.await?.map(|(_, status)| status))
+    }
+
+    async fn roster(&self, viewer: ParticipantId, chat: ChatId) -> Result<Option<Roster>, StoreError> {
+        self.ask((viewer, chat), |db, (viewer, chat)| read::roster_on(db, *viewer, *chat).boxed()).await
+    }
+
+    async fn add_participant(
+        &self,
+        command: AddParticipant,
+        announce: Announce<AddedParticipant>,
+    ) -> Result<Result<AddedParticipant, AddRefused>, StoreError> {
+        self.change(
+            command,
+            |db, command| add_participant::add_participant_on(db, command).boxed(),
+            |added| announce.tell(added),
+        )
+        .await
+    }
+
+    async fn remove_participant(
+        &self,
+        command: RemoveParticipant,
+        announce: Announce<RemovedParticipant>,
+    ) -> Result<Result<RemovedParticipant, RemoveRefused>, StoreError> {
+        self.change(
+            command,
+            |db, command| remove_participant::remove_participant_on(db, command).boxed(),
+            |removed| announce.tell(removed),
+        )
+        .await
+    }
+
+    async fn rename(
+        &self,
+        command: RenameChat,
+        announce: Announce<RenamedChat>,
+    ) -> Result<Result<RenamedChat, RenameRefused>, StoreError> {
+        let tell = |renamed: &RenamedChat| announce.tell(renamed);
+        self.change(command, |db, command| rename::rename_on(db, command).boxed(), tell).await
+    }
+
+    async fn delete(
+        &self,
+        command: DeleteChat,
+        announce: Announce<DeletedChat>,
+    ) -> Result<Result<DeletedChat, DeleteRefused>, StoreError> {
+        let tell = |deleted: &DeletedChat| announce.tell(deleted);
+        self.change(command, |db, command| delete::delete_on(db, command).boxed(), tell).await
+    }
+
+    async fn activate(&self, agent: AgentId, chat: ChatId) -> Result<(), StoreError> {
+        // One statement that may be done twice, and of which nobody is told.
+        let who = ParticipantId::Agent(agent);
+        self.ask((who, chat), |db, (who, chat)| activate_on(db, *who, *chat).boxed()).await
+    }
+}
+
+/// Makes an inactive membership active.
+pub(crate) async fn activate_on(mut db: &Db, who: ParticipantId, chat: ChatId) -> Result<(), Fault> {
+    diesel::update(participants::table.find((chat.uuid(), who.uuid())))
+        .filter(participants::status.eq("inactive"))
+        .filter(participants::left_at.is_null())
+        .set(participants::status.eq("active"))
+        .execute(&mut db)
+        .await?;
+    Ok(())
+}
+
+/// Notes that a room was changed.
+async fn touch_on(mut db: &Db, chat: ChatId, now: Timestamp) -> Result<(), Fault> {
+    diesel::update(chats::table.find(chat.uuid()))
+        .set(chats::updated_at.eq(At(now)))
+        .execute(&mut db)
+        .await?;
+    Ok(())
+}

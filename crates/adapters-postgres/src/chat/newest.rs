@@ -1,0 +1,62 @@
+//! The newest messages of rooms, for lists of them.
+
+use std::collections::HashMap;
+
+use diesel::prelude::*;
+use diesel::sql_types::{Array, BigInt, Uuid as SqlUuid};
+use diesel_async::RunQueryDsl;
+use domain::delivery::SHOWN_ATTEMPTS;
+use domain::id::ChatId;
+use domain::message::Message;
+use uuid::Uuid;
+
+use super::details::uuids;
+use crate::error::Fault;
+use crate::message::load::{ATTEMPT_BYTES, MessageRow, RECORD_BYTES, Records, messages_on};
+use crate::run::Db;
+use crate::schema::messages;
+use crate::statement::statement;
+
+/// A message that has not been read.
+#[derive(Clone, Copy)]
+pub(super) struct Newest {
+    id: Uuid,
+    /// About how many bytes it holds, with what became of it.
+    pub(super) weight: usize,
+}
+
+/// The newest message of each room: one step along the index. Lengths stand at the head of a row, so no
+/// content is read for it.
+pub(super) async fn newest_weights_on(
+    mut db: &Db,
+    rooms: &[ChatId],
+) -> Result<HashMap<ChatId, Newest>, Fault> {
+    let rows = statement::<(SqlUuid, SqlUuid, BigInt)>(format!(
+        "SELECT newest.chat_id, newest.id, CAST(octet_length(newest.content) \
+         + octet_length(newest.mentions) + coalesce(octet_length(newest.metadata), 0) \
+         + coalesce((SELECT sum({RECORD_BYTES} + least(current_attempt, {SHOWN_ATTEMPTS}) * {ATTEMPT_BYTES}) \
+                     FROM deliveries WHERE deliveries.message_id = newest.id), 0) AS bigint) \
+         FROM unnest(?) AS room (id) CROSS JOIN LATERAL (\
+             SELECT * FROM messages WHERE messages.chat_id = room.id ORDER BY sequence DESC LIMIT 1) AS newest"
+    ));
+    let rows = rows.bind::<Array<SqlUuid>, _>(uuids(rooms)).load::<(Uuid, Uuid, i64)>(&mut db).await?;
+    let newest = |(chat, id, weight)| {
+        (ChatId::new(chat), Newest { id, weight: usize::try_from(weight).unwrap_or(usize::MAX) })
+    };
+    Ok(rows.into_iter().map(newest).collect())
+}
+
+/// These messages by room, with everybody's delivery records.
+pub(super) async fn newest_on(
+    mut db: &Db,
+    newest: impl IntoIterator<Item = Newest>,
+) -> Result<HashMap<ChatId, Message>, Fault> {
+    let ids = newest.into_iter().map(|message| message.id).collect::<Vec<_>>();
+    let rows = messages::table
+        .filter(messages::id.eq_any(ids))
+        .select(MessageRow::as_select())
+        .load(&mut db)
+        .await?;
+    let newest = messages_on(db, rows, Records::All).await?;
+    Ok(newest.into_iter().map(|message| (message.chat_id, message)).collect())
+}

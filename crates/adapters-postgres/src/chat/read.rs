@@ -1,0 +1,86 @@
+//! Reading one room, and rosters.
+
+use diesel::dsl::count_star;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use domain::chat::{Chat, Entrance, FoundChat, Membership, Participant, Roster, Standing};
+use domain::id::{ChatId, ParticipantId, UserId};
+use domain::message::MessageKind;
+use futures_util::future::try_join;
+
+use super::details::details_on;
+use super::row::{participants_on, sight_on};
+use crate::error::Fault;
+use crate::row;
+use crate::run::Db;
+use crate::schema::messages;
+
+pub(super) async fn find_on(db: &Db, viewer: ParticipantId, chat: ChatId) -> Result<Option<Chat>, Fault> {
+    let sight = sight_on(db, viewer, chat).await?;
+    let seen = sight.seen.filter(|_| sight.standing.may_read());
+    seen.map(|(chat, _)| chat.into_chat()).transpose()
+}
+
+pub(super) async fn entrance_on(db: &Db, viewer: ParticipantId, chat: ChatId) -> Result<Entrance, Fault> {
+    let sight = sight_on(db, viewer, chat).await?;
+    Ok(match sight.seen {
+        Some((_, last_sequence)) if sight.standing.may_read() => {
+            Entrance { standing: sight.standing, last_sequence }
+        }
+        _ => Entrance::default(),
+    })
+}
+
+pub(super) async fn find_with_details_on(
+    db: &Db,
+    viewer: UserId,
+    id: ChatId,
+    count_messages: bool,
+) -> Result<Option<FoundChat>, Fault> {
+    let Some(chat) = find_on(db, ParticipantId::User(viewer), id).await? else { return Ok(None) };
+    let room = [id];
+    let (mut details, message_counts) =
+        try_join(details_on(db, &room), counts_on(db, id, count_messages)).await?;
+    let details = details.remove(&id).unwrap_or_default();
+    Ok(Some(FoundChat { chat, details, message_counts }))
+}
+
+/// Along the index of the kinds, without looking at any message.
+async fn counts_on(
+    mut db: &Db,
+    chat: ChatId,
+    wanted: bool,
+) -> Result<Option<Vec<(MessageKind, u64)>>, Fault> {
+    if !wanted {
+        return Ok(None);
+    }
+    let counts = messages::table
+        .filter(messages::chat_id.eq(chat.uuid()))
+        .group_by(messages::kind)
+        .order(messages::kind)
+        .select((messages::kind, count_star()))
+        .load::<(String, i64)>(&mut db)
+        .await?;
+    let count =
+        |(kind, count): (String, i64)| Ok((row::word(&kind, MessageKind::parse)?, count.cast_unsigned()));
+    counts.into_iter().map(count).collect::<Result<_, Fault>>().map(Some)
+}
+
+/// One statement; who is in the room says who may read it. Nobody is in a deleted one.
+pub(super) async fn roster_on(db: &Db, viewer: ParticipantId, chat: ChatId) -> Result<Option<Roster>, Fault> {
+    let participants = participants_on(db, chat, None).await?;
+    let may_read = standing_among(viewer, &participants).may_read();
+    Ok(may_read.then_some(Roster { chat, participants }))
+}
+
+/// How somebody stands to a room with these participants.
+fn standing_among(viewer: ParticipantId, participants: &[Participant]) -> Standing {
+    let own = participants.iter().find(|participant| participant.id == viewer);
+    let own = own.map(|Participant { role, status, .. }| Membership { role: *role, status: *status });
+    let of_viewer = |participant: &&Participant| {
+        participant.owner.is_some_and(|user| viewer == ParticipantId::User(user))
+    };
+    let agents = participants.iter().filter(of_viewer);
+    let agents = agents.filter_map(|participant| Some((participant.id.agent()?, participant.role)));
+    Standing { own, agents: agents.collect() }
+}

@@ -1,0 +1,60 @@
+//! Storing that somebody is removed or leaves.
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use domain::chat::membership::decide_remove;
+use domain::chat::{Chat, RemoveParticipant, RemoveRefused, RemovedParticipant, Role};
+use domain::id::ChatId;
+use domain::time::Timestamp;
+use futures_util::future::{try_join, try_join3};
+use uuid::Uuid;
+
+use super::row::{locked_chat_on, membership_on, participants_on};
+use super::touch_on;
+use crate::error::Fault;
+use crate::row::At;
+use crate::run::Db;
+use crate::schema::participants;
+
+pub(super) async fn remove_participant_on(
+    db: &Db,
+    command: &RemoveParticipant,
+) -> Result<Result<RemovedParticipant, RemoveRefused>, Fault> {
+    let Some(chat) = locked_chat_on(db, command.chat).await? else {
+        return Ok(Err(RemoveRefused::ChatNotFound));
+    };
+    let (caller, mut target, owners) = try_join3(
+        membership_on(db, command.by.participant(), chat.id),
+        participants_on(db, chat.id, Some(command.target)),
+        owners_on(db, chat.id),
+    )
+    .await?;
+    let Some((caller_role, _)) = caller else { return Ok(Err(RemoveRefused::ChatNotFound)) };
+    let Some(target) = target.pop() else { return Ok(Err(RemoveRefused::ParticipantNotFound)) };
+    if let Err(refused) = decide_remove(command.by, Some(caller_role), target.id, Some(target.role), owners) {
+        return Ok(Err(refused));
+    }
+    let leaves = leave_on(db, chat.id, command.target, command.now);
+    try_join(leaves, touch_on(db, chat.id, command.now)).await?;
+    Ok(Ok(RemovedParticipant { chat: Chat { updated_at: command.now, ..chat }, participant: target }))
+}
+
+/// How many owners the room has.
+async fn owners_on(mut db: &Db, chat: ChatId) -> Result<usize, Fault> {
+    let owners = participants::table
+        .filter(participants::chat_id.eq(chat.uuid()))
+        .filter(participants::role.eq(Role::Owner.as_str()))
+        .filter(participants::left_at.is_null())
+        .count()
+        .get_result::<i64>(&mut db)
+        .await?;
+    Ok(usize::try_from(owners).unwrap_or(usize::MAX))
+}
+
+async fn leave_on(mut db: &Db, chat: ChatId, who: Uuid, now: Timestamp) -> Result<(), Fault> {
+    diesel::update(participants::table.find((chat.uuid(), who)))
+        .set(participants::left_at.eq(At(now)))
+        .execute(&mut db)
+        .await?;
+    Ok(())
+}

@@ -1,0 +1,56 @@
+//! Storing that a room has another title.
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use domain::chat::{Chat, RenameChat, RenameRefused, RenamedChat};
+use domain::id::{ChatId, UserId};
+use futures_util::future::try_join;
+use uuid::Uuid;
+
+use super::details::details_on;
+use super::row::{locked_chat_on, standing_on};
+use crate::error::Fault;
+use crate::row::At;
+use crate::run::Db;
+use crate::schema::{chats, participants};
+
+pub(super) async fn rename_on(
+    mut db: &Db,
+    command: &RenameChat,
+) -> Result<Result<RenamedChat, RenameRefused>, Fault> {
+    let Some(chat) = locked_chat_on(db, command.chat).await? else {
+        return Ok(Err(RenameRefused::ChatNotFound));
+    };
+    let standing = standing_on(db, command.by.participant(), command.chat).await?;
+    if let Err(refused) = standing.decide_rename() {
+        return Ok(Err(refused));
+    }
+    let title = command.title.as_str();
+    diesel::update(chats::table.find(command.chat.uuid()))
+        .set((chats::title.eq(title), chats::updated_at.eq(At(command.now))))
+        .execute(&mut db)
+        .await?;
+    let chat = Chat { title: Some(title.to_owned()), updated_at: command.now, ..chat };
+    renamed_on(db, chat).await.map(Ok)
+}
+
+/// A room that has just got this title, as its humans see it.
+pub(crate) async fn renamed_on(db: &Db, chat: Chat) -> Result<RenamedChat, Fault> {
+    let room = [chat.id];
+    let (users, mut details) = try_join(users_on(db, chat.id), details_on(db, &room)).await?;
+    let details = details.remove(&chat.id).unwrap_or_default();
+    Ok(RenamedChat { chat, details, users })
+}
+
+/// The humans in a room, by id.
+async fn users_on(mut db: &Db, chat: ChatId) -> Result<Vec<UserId>, Fault> {
+    let users = participants::table
+        .filter(participants::chat_id.eq(chat.uuid()))
+        .filter(participants::kind.eq("User"))
+        .filter(participants::left_at.is_null())
+        .order(participants::participant_id)
+        .select(participants::participant_id)
+        .load::<Uuid>(&mut db)
+        .await?;
+    Ok(users.into_iter().map(UserId::new).collect())
+}

@@ -1,0 +1,233 @@
+//! Rooms and memberships as rows.
+
+use diesel::prelude::*;
+use diesel::sql_types::{Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel_async::RunQueryDsl;
+use domain::chat::{Chat, ChatKind, ChatStatus, Membership, Participant, ParticipantStatus, Role, Standing};
+use domain::id::{ChatId, ParticipantId, ParticipantKind, UserId};
+use uuid::Uuid;
+
+use crate::error::Fault;
+use crate::row::{self, At};
+use crate::run::Db;
+use crate::schema::{agents, chats, participants, users};
+
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = chats)]
+pub(crate) struct ChatRow {
+    id: Uuid,
+    title: Option<String>,
+    task_id: Option<Uuid>,
+    kind: String,
+    status: String,
+    created_at: At,
+    updated_at: At,
+    last_message_at: Option<At>,
+}
+
+/// The columns of [`ChatRow`], and their types.
+pub(super) const CHAT_COLUMNS: &str = "chats.id, chats.title, chats.task_id, chats.kind, chats.status, \
+     chats.created_at, chats.updated_at, chats.last_message_at";
+pub(super) type SqlChat =
+    (SqlUuid, Nullable<Text>, Nullable<SqlUuid>, Text, Text, Timestamptz, Timestamptz, Nullable<Timestamptz>);
+
+impl ChatRow {
+    pub(crate) fn into_chat(self) -> Result<Chat, Fault> {
+        Ok(Chat {
+            id: ChatId::new(self.id),
+            title: self.title,
+            task_id: self.task_id,
+            kind: row::word(&self.kind, ChatKind::parse)?,
+            status: row::word(&self.status, ChatStatus::parse)?,
+            created_at: self.created_at.0,
+            updated_at: self.updated_at.0,
+            last_message_at: self.last_message_at.map(|at| at.0),
+        })
+    }
+}
+
+/// A room that is not deleted.
+pub(crate) async fn chat_on(mut db: &Db, chat: ChatId) -> Result<Option<Chat>, Fault> {
+    let found = chats::table
+        .find(chat.uuid())
+        .filter(chats::deleted_at.is_null())
+        .select(ChatRow::as_select())
+        .first(&mut db)
+        .await
+        .optional()?;
+    found.map(ChatRow::into_chat).transpose()
+}
+
+/// A room that is not deleted, as it is once it is locked like [`crate::lock::chat_on`] does it.
+pub(crate) async fn locked_chat_on(mut db: &Db, chat: ChatId) -> Result<Option<Chat>, Fault> {
+    let found = chats::table
+        .find(chat.uuid())
+        .filter(chats::deleted_at.is_null())
+        .select(ChatRow::as_select())
+        .for_no_key_update()
+        .first(&mut db)
+        .await
+        .optional()?;
+    found.map(ChatRow::into_chat).transpose()
+}
+
+/// Role and status of somebody who is in a room that is not deleted.
+pub(crate) async fn membership_on(
+    mut db: &Db,
+    who: ParticipantId,
+    chat: ChatId,
+) -> Result<Option<(Role, ParticipantStatus)>, Fault> {
+    let found = participants::table
+        .inner_join(chats::table)
+        .filter(participants::chat_id.eq(chat.uuid()))
+        .filter(participants::participant_id.eq(who.uuid()))
+        .filter(participants::left_at.is_null())
+        .filter(chats::deleted_at.is_null())
+        .select((participants::role, participants::status))
+        .first::<(String, String)>(&mut db)
+        .await
+        .optional()?;
+    let Some((role, status)) = found else { return Ok(None) };
+    Ok(Some((row::word(&role, Role::parse)?, row::word(&status, ParticipantStatus::parse)?)))
+}
+
+/// How somebody stands to a room that is not deleted.
+pub(crate) async fn standing_on(db: &Db, viewer: ParticipantId, chat: ChatId) -> Result<Standing, Fault> {
+    Ok(sight_on(db, viewer, chat).await?.standing)
+}
+
+/// What somebody has to do with a room.
+#[derive(Default)]
+pub(super) struct Sight {
+    pub(super) standing: Standing,
+    /// The room and its last place, if the viewer stands to it in any way.
+    pub(super) seen: Option<(ChatRow, i64)>,
+}
+
+/// How somebody stands to a room that is not deleted, with the room: one statement for both.
+pub(super) async fn sight_on(mut db: &Db, viewer: ParticipantId, chat: ChatId) -> Result<Sight, Fault> {
+    let rows = participants::table
+        .inner_join(chats::table)
+        .filter(participants::chat_id.eq(chat.uuid()))
+        .filter(participants::left_at.is_null())
+        .filter(chats::deleted_at.is_null())
+        .order(participants::participant_id)
+        .select((StandingRow::as_select(), ChatRow::as_select(), chats::last_sequence));
+    let rows = match viewer {
+        ParticipantId::User(user) => {
+            rows.filter(participants::account_id.eq(user.uuid())).load(&mut db).await?
+        }
+        ParticipantId::Agent(agent) => {
+            rows.filter(participants::participant_id.eq(agent.uuid())).load(&mut db).await?
+        }
+    };
+    let mut sight = Sight::default();
+    for (membership, chat, last_sequence) in rows {
+        membership.add_to(viewer, &mut sight.standing)?;
+        sight.seen = Some((chat, last_sequence));
+    }
+    Ok(sight)
+}
+
+/// A membership of a viewer, or of a user's own agent.
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = participants)]
+pub(crate) struct StandingRow {
+    pub(crate) chat_id: Uuid,
+    participant_id: Uuid,
+    kind: String,
+    role: String,
+    status: String,
+}
+
+impl StandingRow {
+    pub(crate) fn add_to(self, viewer: ParticipantId, standing: &mut Standing) -> Result<(), Fault> {
+        let role = row::word(&self.role, Role::parse)?;
+        match row::participant_id(&self.kind, self.participant_id)? {
+            who if who == viewer => {
+                let status = row::word(&self.status, ParticipantStatus::parse)?;
+                standing.own = Some(Membership { role, status });
+            }
+            ParticipantId::Agent(agent) => standing.agents.push((agent, role)),
+            ParticipantId::User(_) => {}
+        }
+        Ok(())
+    }
+}
+
+#[derive(Queryable)]
+pub(crate) struct ParticipantRow {
+    pub(crate) participant_id: Uuid,
+    pub(crate) kind: String,
+    pub(crate) role: String,
+    pub(crate) status: String,
+    pub(crate) joined_at: At,
+    pub(crate) account_id: Uuid,
+    /// Handle, first name, last name.
+    pub(crate) user: Option<(String, String, String)>,
+    /// Handle, name, description, kind.
+    pub(crate) agent: Option<(String, String, String, String)>,
+}
+
+impl ParticipantRow {
+    pub(crate) fn into_participant(self) -> Result<Participant, Fault> {
+        let id = row::participant_id(&self.kind, self.participant_id)?;
+        let (name, handle, description, is_external) = match (id.kind(), self.user, self.agent) {
+            (ParticipantKind::User, Some((handle, first, last)), _) => {
+                (domain::account::PersonName { first, last }.full(), handle, None, None)
+            }
+            (ParticipantKind::Agent, _, Some((handle, name, description, kind))) => {
+                (name, handle, Some(description), Some(kind == "external"))
+            }
+            _ => return Err(Fault::Row(format!("the participant {id} without an account"))),
+        };
+        let owner = match id {
+            ParticipantId::User(_) => None,
+            ParticipantId::Agent(_) => Some(UserId::new(self.account_id)),
+        };
+        Ok(Participant {
+            id,
+            name,
+            handle,
+            description,
+            is_external,
+            owner,
+            role: row::word(&self.role, Role::parse)?,
+            status: row::word(&self.status, ParticipantStatus::parse)?,
+            joined_at: self.joined_at.0,
+        })
+    }
+}
+
+/// Everybody in a room, or only `who`; oldest first.
+pub(crate) async fn participants_on(
+    mut db: &Db,
+    chat: ChatId,
+    who: Option<Uuid>,
+) -> Result<Vec<Participant>, Fault> {
+    let present = participants::table
+        .left_join(
+            users::table.on(participants::kind.eq("User").and(users::id.eq(participants::participant_id))),
+        )
+        .left_join(
+            agents::table.on(participants::kind.eq("Agent").and(agents::id.eq(participants::participant_id))),
+        )
+        .filter(participants::chat_id.eq(chat.uuid()))
+        .filter(participants::left_at.is_null())
+        .order((participants::joined_at, participants::participant_id))
+        .select((
+            participants::participant_id,
+            participants::kind,
+            participants::role,
+            participants::status,
+            participants::joined_at,
+            participants::account_id,
+            (users::handle, users::first_name, users::last_name).nullable(),
+            (agents::handle, agents::name, agents::description, agents::kind).nullable(),
+        ));
+    let rows: Vec<ParticipantRow> = match who {
+        None => present.load(&mut db).await?,
+        Some(who) => present.filter(participants::participant_id.eq(who)).load(&mut db).await?,
+    };
+    rows.into_iter().map(ParticipantRow::into_participant).collect()
+}

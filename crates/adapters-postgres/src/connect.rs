@@ -1,0 +1,85 @@
+//! Making a connection.
+
+use std::time::Duration;
+
+use diesel::{ConnectionError, ConnectionResult};
+use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
+use tokio_postgres::config::SslMode;
+use tokio_postgres::{Config, NoTls};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use crate::tls::TlsOptions;
+
+/// How long the database may take to answer a new connection, when the URL says nothing.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long a link may be silent before it is probed, and what is sent may stay without an answer.
+const SILENCE: Duration = Duration::from_secs(15);
+
+/// How connections are made.
+pub(crate) struct Connect {
+    config: Config,
+    /// `None` where nothing is to be encrypted.
+    tls: Option<MakeRustlsConnect>,
+    statement_timeout: Duration,
+}
+
+impl Connect {
+    /// As the URL says; a fault never repeats it, as it may hold a password.
+    pub(crate) fn to(url: &str, statement_timeout: Duration) -> Result<Self, String> {
+        let (tls, url) = TlsOptions::take_from(url)?;
+        let mut config = url.parse::<Config>().map_err(|_| "it cannot be read".to_owned())?;
+        config.ssl_mode(tls.ssl_mode());
+        if config.get_application_name().is_none() {
+            config.application_name("parlance");
+        }
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(CONNECT_TIMEOUT);
+        }
+        config.keepalives_idle(SILENCE);
+        if config.get_tcp_user_timeout().is_none() {
+            config.tcp_user_timeout(SILENCE);
+        }
+        let tls = if tls.ssl_mode() == SslMode::Disable { None } else { Some(tls.connector()?) };
+        Ok(Self { config, tls, statement_timeout })
+    }
+
+    /// A connection for the work of the store.
+    pub(crate) async fn connection(&self) -> ConnectionResult<AsyncPgConnection> {
+        let mut connection = self.bare().await?;
+        let limits = format!(
+            "SET statement_timeout = {}; SET idle_in_transaction_session_timeout = {}",
+            self.statement_timeout.as_millis(),
+            2 * self.statement_timeout.as_millis(),
+        );
+        connection.batch_execute(&limits).await.map_err(ConnectionError::CouldntSetupConfiguration)?;
+        Ok(connection)
+    }
+
+    /// A connection whose statements may take as long as they want.
+    pub(crate) async fn bare(&self) -> ConnectionResult<AsyncPgConnection> {
+        if let Some(tls) = &self.tls {
+            let connected = self.config.connect(tls.clone()).await;
+            let (client, connection) = connected.map_err(|error| told(&error))?;
+            return AsyncPgConnection::try_from_client_and_connection(client, connection).await;
+        }
+        let (client, connection) = self.config.connect(NoTls).await.map_err(|error| told(&error))?;
+        AsyncPgConnection::try_from_client_and_connection(client, connection).await
+    }
+
+    /// Where the database is, without secrets.
+    pub(crate) fn place(&self) -> String {
+        let name = self.config.get_dbname().unwrap_or("its default database");
+        format!("the PostgreSQL database '{name}'")
+    }
+}
+
+/// The driver's text leaves out what the server said.
+fn told(error: &tokio_postgres::Error) -> ConnectionError {
+    let text = match error.as_db_error() {
+        Some(said) => said.message().to_owned(),
+        None => std::error::Error::source(error)
+            .map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}")),
+    };
+    ConnectionError::BadConnection(text)
+}

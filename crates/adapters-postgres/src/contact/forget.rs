@@ -1,0 +1,63 @@
+//! Ending every contact and every pending request of an agent that is deleted.
+
+use diesel::prelude::*;
+use diesel::sql_types::{Text, Uuid as SqlUuid};
+use diesel_async::RunQueryDsl;
+use domain::contact::{Parted, RequestStatus};
+use domain::id::{AgentId, ContactId, ParticipantId};
+use domain::time::Timestamp;
+use futures_util::future::try_join;
+use uuid::Uuid;
+
+use super::row::{RequestRow, is_pending, people_of_on};
+use crate::error::Fault;
+use crate::row::{self, At};
+use crate::run::Db;
+use crate::schema::contact_requests;
+use crate::statement::statement;
+
+/// Deletes an agent's records and those that others have of it; gives the latter.
+const CONTACTS: &str = "WITH own AS (DELETE FROM contacts WHERE owner_id = ? RETURNING contact_id) \
+     DELETE FROM contacts USING own WHERE contacts.owner_id = own.contact_id AND contacts.contact_id = ? \
+     RETURNING contacts.id, contacts.owner_kind, contacts.owner_id";
+
+/// The caller has locked the agent, as has whoever else changes its contacts or makes or answers its
+/// requests.
+pub(crate) async fn forget_on(db: &Db, agent: AgentId, now: Timestamp) -> Result<Parted, Fault> {
+    let (contacts, requests) = try_join(contacts_on(db, agent), requests_on(db, agent, now)).await?;
+    let people = people_of_on(db, &requests).await?;
+    // None of them is pending any more, so none can be over age.
+    let requests =
+        requests.iter().map(|request| request.to_request(&people, now)).collect::<Result<Vec<_>, _>>()?;
+    Ok(Parted { contacts, requests })
+}
+
+async fn contacts_on(mut db: &Db, agent: AgentId) -> Result<Vec<(ParticipantId, ContactId)>, Fault> {
+    let others = statement::<(SqlUuid, Text, SqlUuid)>(CONTACTS)
+        .bind::<SqlUuid, _>(agent.uuid())
+        .bind::<SqlUuid, _>(agent.uuid())
+        .load::<(Uuid, String, Uuid)>(&mut db)
+        .await?;
+    let side = |(id, kind, owner): (Uuid, String, Uuid)| {
+        Ok((row::participant_id(&kind, owner)?, ContactId::new(id)))
+    };
+    others.into_iter().map(side).collect()
+}
+
+/// Cancels what the agent sent and what it received, and gives it: the sent ones first, each oldest first.
+async fn requests_on(mut db: &Db, agent: AgentId, now: Timestamp) -> Result<Vec<RequestRow>, Fault> {
+    let id = agent.uuid();
+    let concerned = contact_requests::requester_id.eq(id).or(contact_requests::recipient_id.eq(id));
+    let mut requests = diesel::update(contact_requests::table)
+        .filter(is_pending())
+        .filter(concerned)
+        .set((
+            contact_requests::status.eq(RequestStatus::Cancelled.as_str()),
+            contact_requests::responded_at.eq(At(now)),
+        ))
+        .returning(RequestRow::as_returning())
+        .get_results(&mut db)
+        .await?;
+    requests.sort_by_key(|request| (request.requester_id != id, request.created_at, request.id));
+    Ok(requests)
+}

@@ -1,0 +1,130 @@
+//! The store of contacts and contact requests.
+//!
+//! Whoever makes, answers or ends something between two holds both of them, so that the two are alone with
+//! what they have in common. Only what is over age expires without that, row by row.
+
+mod answer;
+mod expire;
+mod forget;
+mod read;
+mod remove;
+mod row;
+mod send;
+
+use async_trait::async_trait;
+use domain::caller::Caller;
+use domain::contact::{
+    AnswerRefused, AnswerRequest, Answered, Contact, ContactRepository, ContactRequest, Handle, NewRequest,
+    NoSuchContact, RemoveContact, RemovedContact, Resolved, SendRefused, SentFilter, SentRequest,
+};
+use domain::id::{ParticipantId, UserId};
+use domain::page::{Page, PageRequest};
+use domain::store::{Announce, StoreError};
+use domain::time::Timestamp;
+use futures_util::FutureExt;
+
+use crate::PostgresStore;
+use crate::run::Never;
+pub(crate) use forget::forget_on;
+use read::Chosen;
+
+#[async_trait]
+impl ContactRepository for PostgresStore {
+    async fn send(
+        &self,
+        new: NewRequest,
+        announce: Announce<SentRequest>,
+    ) -> Result<Result<SentRequest, SendRefused>, StoreError> {
+        self.change(new, |db, new| send::send_on(db, new).boxed(), |sent| announce.tell(sent)).await
+    }
+
+    async fn answer(
+        &self,
+        command: AnswerRequest,
+        announce: Announce<Answered>,
+    ) -> Result<Result<Answered, AnswerRefused>, StoreError> {
+        let tell = |answered: &Answered| announce.tell(answered);
+        self.change(command, |db, command| answer::answer_on(db, command).boxed(), tell).await
+    }
+
+    async fn remove(
+        &self,
+        command: RemoveContact,
+        announce: Announce<RemovedContact>,
+    ) -> Result<Result<RemovedContact, NoSuchContact>, StoreError> {
+        let tell = |removed: &RemovedContact| announce.tell(removed);
+        self.change(command, |db, command| remove::remove_on(db, command).boxed(), tell).await
+    }
+
+    async fn expire(
+        &self,
+        expired_until: Timestamp,
+        limit: u32,
+        announce: Announce<Vec<ContactRequest>>,
+    ) -> Result<Vec<ContactRequest>, StoreError> {
+        let expired = self.change(
+            (expired_until, limit),
+            |db, (until, limit)| async { Ok(Ok(expire::expire_on(db, *until, *limit).await?)) }.boxed(),
+            |expired| announce.tell(expired),
+        );
+        expired.await?.map_err(|never: Never| match never {})
+    }
+
+    async fn list_contacts(
+        &self,
+        owner: ParticipantId,
+        page: PageRequest,
+    ) -> Result<Page<Contact>, StoreError> {
+        self.read((owner, page), |db, (owner, page)| read::contacts_on(db, *owner, page).boxed()).await
+    }
+
+    async fn list_received(
+        &self,
+        recipient: ParticipantId,
+        expired_until: Timestamp,
+        page: PageRequest,
+    ) -> Result<Page<ContactRequest>, StoreError> {
+        self.requests(Chosen::ReceivedBy(recipient), expired_until, page).await
+    }
+
+    async fn list_received_by_all_of(
+        &self,
+        user: UserId,
+        expired_until: Timestamp,
+        page: PageRequest,
+    ) -> Result<Page<ContactRequest>, StoreError> {
+        self.requests(Chosen::ReceivedByAllOf(user), expired_until, page).await
+    }
+
+    async fn list_sent(
+        &self,
+        requester: ParticipantId,
+        filter: SentFilter,
+        expired_until: Timestamp,
+        page: PageRequest,
+    ) -> Result<Page<ContactRequest>, StoreError> {
+        self.requests(Chosen::SentBy(requester, filter), expired_until, page).await
+    }
+
+    async fn resolve(&self, viewer: Caller, handle: Handle) -> Result<Option<Resolved>, StoreError> {
+        self.read((viewer, handle), |db, (viewer, handle)| read::resolve_on(db, *viewer, handle).boxed())
+            .await
+    }
+
+    async fn are_contacts(&self, one: ParticipantId, other: ParticipantId) -> Result<bool, StoreError> {
+        self.ask((one, other), |db, (one, other)| read::are_contacts_on(db, *one, *other).boxed()).await
+    }
+}
+
+impl PostgresStore {
+    async fn requests(
+        &self,
+        chosen: Chosen,
+        expired_until: Timestamp,
+        page: PageRequest,
+    ) -> Result<Page<ContactRequest>, StoreError> {
+        let given = (chosen, expired_until, page);
+        self.read(given, |db, (chosen, until, page)| read::requests_on(db, *chosen, *until, page).boxed())
+            .await
+    }
+}

@@ -1,0 +1,184 @@
+//! Reading contacts, requests and whoever has a handle.
+
+use diesel::dsl::{count_star, exists, select};
+use diesel::pg::Pg;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use domain::caller::Caller;
+use domain::contact::{Acquaintance, Contact, ContactRequest, Handle, RequestStatus, Resolved, SentFilter};
+use domain::id::{ParticipantId, UserId};
+use domain::page::{Page, PageRequest, Position};
+use domain::time::Timestamp;
+use futures_util::future::try_join;
+
+use super::row::{ContactRow, RequestRow, people_of_on, people_on, person_with_on};
+use crate::error::Fault;
+use crate::row::At;
+use crate::run::Db;
+use crate::schema::{contact_requests, contacts};
+
+/// Whether the two are contacts: each side has its record, so one is enough to see.
+pub(super) async fn are_contacts_on(
+    mut db: &Db,
+    one: ParticipantId,
+    other: ParticipantId,
+) -> Result<bool, Fault> {
+    let record = contacts::table
+        .filter(contacts::owner_id.eq(one.uuid()))
+        .filter(contacts::contact_id.eq(other.uuid()));
+    Ok(select(exists(record)).get_result(&mut db).await?)
+}
+
+pub(super) async fn resolve_on(db: &Db, viewer: Caller, handle: &Handle) -> Result<Option<Resolved>, Fault> {
+    let Some(person) = person_with_on(db, handle).await? else { return Ok(None) };
+    let who = person.profile.id;
+    let is_contact = are_contacts_on(db, viewer.participant(), who).await?;
+    let acquaintance = Acquaintance::between(viewer, who, person.user, is_contact);
+    Ok(Some(Resolved { profile: person.profile, acquaintance }))
+}
+
+pub(super) async fn contacts_on(
+    db: &Db,
+    owner: ParticipantId,
+    page: &PageRequest,
+) -> Result<Page<Contact>, Fault> {
+    let (total, rows) =
+        try_join(count_contacts_on(db, owner, page.count), records_on(db, owner, page)).await?;
+    let people = people_on(db, rows.iter().map(|row| row.contact_id)).await?;
+    let rows = rows.iter().map(|row| row.to_contact(&people)).collect::<Result<Vec<_>, _>>()?;
+    Ok(Page::from_overfetch(rows, page, total, |contact| {
+        Position::at(contact.created_at.micros(), contact.id.uuid())
+    }))
+}
+
+async fn count_contacts_on(mut db: &Db, owner: ParticipantId, wanted: bool) -> Result<Option<u64>, Fault> {
+    if !wanted {
+        return Ok(None);
+    }
+    let own = contacts::table.filter(contacts::owner_id.eq(owner.uuid()));
+    let total = own.select(count_star()).first::<i64>(&mut db).await?;
+    Ok(Some(total.cast_unsigned()))
+}
+
+/// The records of a page and one more.
+async fn records_on(mut db: &Db, owner: ParticipantId, page: &PageRequest) -> Result<Vec<ContactRow>, Fault> {
+    let mut rows = contacts::table
+        .filter(contacts::owner_id.eq(owner.uuid()))
+        .select(ContactRow::as_select())
+        .into_boxed();
+    if let Some(Position { key, id, .. }) = page.slice.after() {
+        let key = At(Timestamp::from_micros(key));
+        // The first condition says nothing new; it lets the index begin at the right place.
+        rows = rows.filter(contacts::created_at.le(key));
+        let older = contacts::created_at.lt(key);
+        rows = rows.filter(older.or(contacts::created_at.eq(key).and(contacts::id.lt(id))));
+    }
+    let rows = rows
+        .order((contacts::created_at.desc(), contacts::id.desc()))
+        .limit(i64::from(page.slice.limit()) + 1)
+        .offset(page.slice.offset())
+        .load(&mut db)
+        .await?;
+    Ok(rows)
+}
+
+/// Which requests are listed.
+#[derive(Clone, Copy)]
+pub(super) enum Chosen {
+    /// The pending ones to one user or agent.
+    ReceivedBy(ParticipantId),
+    /// The pending ones to a user and to the user's agents.
+    ReceivedByAllOf(UserId),
+    /// Those of one requester.
+    SentBy(ParticipantId, SentFilter),
+}
+
+type Requests = contact_requests::BoxedQuery<'static, Pg>;
+
+fn chosen_requests(chosen: Chosen, expired_until: Timestamp) -> Requests {
+    let limit = At(expired_until);
+    let pending = |requests: Requests| {
+        requests
+            .filter(contact_requests::status.eq(RequestStatus::Pending.as_str()))
+            .filter(contact_requests::created_at.gt(limit))
+    };
+    let all = contact_requests::table.into_boxed();
+    match chosen {
+        Chosen::ReceivedBy(recipient) => {
+            pending(all.filter(contact_requests::recipient_id.eq(recipient.uuid())))
+        }
+        Chosen::ReceivedByAllOf(user) => {
+            pending(all.filter(contact_requests::recipient_user_id.eq(user.uuid())))
+        }
+        Chosen::SentBy(requester, filter) => {
+            let sent = all.filter(contact_requests::requester_id.eq(requester.uuid()));
+            match filter {
+                SentFilter::All => sent,
+                // Some are written down as expired, some are not yet.
+                SentFilter::Only(RequestStatus::Expired) => {
+                    let late = contact_requests::status
+                        .eq(RequestStatus::Pending.as_str())
+                        .and(contact_requests::created_at.le(limit));
+                    sent.filter(contact_requests::status.eq(RequestStatus::Expired.as_str()).or(late))
+                }
+                SentFilter::Only(RequestStatus::Pending) => pending(sent),
+                SentFilter::Only(status) => sent.filter(contact_requests::status.eq(status.as_str())),
+            }
+        }
+    }
+}
+
+pub(super) async fn requests_on(
+    db: &Db,
+    chosen: Chosen,
+    expired_until: Timestamp,
+    page: &PageRequest,
+) -> Result<Page<ContactRequest>, Fault> {
+    let counted = count_requests_on(db, chosen, expired_until, page.count);
+    let (total, rows) = try_join(counted, rows_on(db, chosen, expired_until, page)).await?;
+    let people = people_of_on(db, &rows).await?;
+    let rows =
+        rows.iter().map(|row| row.to_request(&people, expired_until)).collect::<Result<Vec<_>, _>>()?;
+    Ok(Page::from_overfetch(rows, page, total, |request| {
+        Position::at(request.created_at.micros(), request.id.uuid())
+    }))
+}
+
+async fn count_requests_on(
+    mut db: &Db,
+    chosen: Chosen,
+    expired_until: Timestamp,
+    wanted: bool,
+) -> Result<Option<u64>, Fault> {
+    if !wanted {
+        return Ok(None);
+    }
+    let all = chosen_requests(chosen, expired_until);
+    let total = all.select(count_star()).first::<i64>(&mut db).await?;
+    Ok(Some(total.cast_unsigned()))
+}
+
+/// The requests of a page and one more.
+async fn rows_on(
+    mut db: &Db,
+    chosen: Chosen,
+    expired_until: Timestamp,
+    page: &PageRequest,
+) -> Result<Vec<RequestRow>, Fault> {
+    let mut rows = chosen_requests(chosen, expired_until);
+    if let Some(Position { key, id, .. }) = page.slice.after() {
+        let key = At(Timestamp::from_micros(key));
+        // As with contacts.
+        rows = rows.filter(contact_requests::created_at.le(key));
+        let same_time = contact_requests::created_at.eq(key).and(contact_requests::id.lt(id));
+        rows = rows.filter(contact_requests::created_at.lt(key).or(same_time));
+    }
+    let rows = rows
+        .order((contact_requests::created_at.desc(), contact_requests::id.desc()))
+        .limit(i64::from(page.slice.limit()) + 1)
+        .offset(page.slice.offset())
+        .select(RequestRow::as_select())
+        .load(&mut db)
+        .await?;
+    Ok(rows)
+}

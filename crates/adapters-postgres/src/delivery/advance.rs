@@ -1,0 +1,130 @@
+//! Storing one step of an agent's work.
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use domain::delivery::{AdvanceDelivery, AdvanceRefused, Advanced, Attempt, Delivery, DeliveryStep};
+use domain::id::ParticipantId;
+use futures_util::future::{join3, try_join3};
+
+use crate::chat::activate_on;
+use crate::chat::row::membership_on;
+use crate::error::Fault;
+use crate::message::load::{AttemptRow, DeliveryRow, message_on};
+use crate::row::At;
+use crate::run::Db;
+use crate::schema::{attempts, deliveries, messages};
+
+pub(super) async fn advance_on(
+    db: &Db,
+    command: &AdvanceDelivery,
+) -> Result<Result<Advanced, AdvanceRefused>, Fault> {
+    let agent = ParticipantId::Agent(command.agent);
+    // The later ones see what is committed when the first has its lock.
+    let (place, membership, before) =
+        join3(place_on(db, command), membership_on(db, agent, command.chat), record_on(db, command)).await;
+    let (Some(place), Some(_)) = (place?, membership?) else { return Ok(Err(AdvanceRefused::NotFound)) };
+    let before = before?.unwrap_or_else(|| Delivery::new(command.agent, false));
+    let known = before.attempts.clone();
+    let after = match &command.step {
+        DeliveryStep::Begin => Ok(before.begin_attempt(command.now)),
+        DeliveryStep::Succeed => before.succeed(command.now),
+        DeliveryStep::Fail(error) => before.fail(error, command.now),
+    };
+    let Ok(after) = after else { return Ok(Err(AdvanceRefused::NoActiveAttempt)) };
+    let changed = after.attempts.iter().filter(|attempt| !known.contains(attempt)).collect::<Vec<_>>();
+    try_join3(
+        activate_on(db, agent, command.chat),
+        save_on(db, command, place, &after),
+        save_attempts_on(db, command, &changed),
+    )
+    .await?;
+    let message = message_on(db, command.chat, command.message).await?;
+    let message = message.ok_or_else(|| Fault::Row("a message that went within one change".to_owned()))?;
+    Ok(Ok(Advanced { message, delivery: after }))
+}
+
+/// The message's place in its room. The message is locked, for all who work on it: what is told of one
+/// step shows every step that was told before.
+async fn place_on(mut db: &Db, command: &AdvanceDelivery) -> Result<Option<i64>, Fault> {
+    Ok(messages::table
+        .find(command.message.uuid())
+        .filter(messages::chat_id.eq(command.chat.uuid()))
+        .select(messages::sequence)
+        .for_no_key_update()
+        .first(&mut db)
+        .await
+        .optional()?)
+}
+
+/// The record with its newest attempt only, which is all that a step looks at.
+async fn record_on(mut db: &Db, command: &AdvanceDelivery) -> Result<Option<Delivery>, Fault> {
+    let newest = deliveries::current_attempt.eq(attempts::number);
+    let found = deliveries::table
+        .left_join(
+            attempts::table.on(attempts::message_id
+                .eq(deliveries::message_id)
+                .and(attempts::agent_id.eq(deliveries::agent_id))
+                .and(newest)),
+        )
+        .filter(deliveries::message_id.eq(command.message.uuid()))
+        .filter(deliveries::agent_id.eq(command.agent.uuid()))
+        .select((DeliveryRow::as_select(), Option::<AttemptRow>::as_select()))
+        .first::<(DeliveryRow, Option<AttemptRow>)>(&mut db)
+        .await
+        .optional()?;
+    let Some((record, newest)) = found else { return Ok(None) };
+    let newest = newest.map(AttemptRow::into_attempt).transpose()?;
+    record.into_delivery(newest.into_iter().collect()).map(Some)
+}
+
+async fn save_on(mut db: &Db, command: &AdvanceDelivery, place: i64, after: &Delivery) -> Result<(), Fault> {
+    let state = (
+        deliveries::status.eq(after.status.as_str()),
+        deliveries::current_attempt.eq(number(after.current_attempt())?),
+        deliveries::delivered_at.eq(after.delivered_at.map(At)),
+        deliveries::processed_at.eq(after.processed_at.map(At)),
+    );
+    diesel::insert_into(deliveries::table)
+        .values((
+            deliveries::message_id.eq(command.message.uuid()),
+            deliveries::agent_id.eq(command.agent.uuid()),
+            deliveries::chat_id.eq(command.chat.uuid()),
+            deliveries::sequence.eq(place),
+            deliveries::addressed.eq(after.addressed),
+            state,
+        ))
+        .on_conflict((deliveries::message_id, deliveries::agent_id))
+        .do_update()
+        .set(state)
+        .execute(&mut db)
+        .await?;
+    Ok(())
+}
+
+async fn save_attempts_on(mut db: &Db, command: &AdvanceDelivery, changed: &[&Attempt]) -> Result<(), Fault> {
+    for attempt in changed {
+        let state = (
+            attempts::status.eq(attempt.status.as_str()),
+            attempts::completed_at.eq(attempt.completed_at.map(At)),
+            attempts::error.eq(attempt.error.as_deref()),
+        );
+        diesel::insert_into(attempts::table)
+            .values((
+                attempts::message_id.eq(command.message.uuid()),
+                attempts::agent_id.eq(command.agent.uuid()),
+                attempts::number.eq(number(attempt.number.0)?),
+                attempts::started_at.eq(At(attempt.started_at)),
+                state,
+            ))
+            .on_conflict((attempts::message_id, attempts::agent_id, attempts::number))
+            .do_update()
+            .set(state)
+            .execute(&mut db)
+            .await?;
+    }
+    Ok(())
+}
+
+fn number(attempt: u32) -> Result<i32, Fault> {
+    i32::try_from(attempt).map_err(|_| Fault::Row(format!("the attempt {attempt}")))
+}

@@ -1,0 +1,88 @@
+//! Writing down what sockets of agents took.
+
+use std::collections::BTreeSet;
+
+use diesel::prelude::*;
+use diesel::sql_types::{Array, Text, Timestamptz, Uuid as SqlUuid};
+use diesel_async::RunQueryDsl;
+use domain::delivery::{DeliveryKey, DeliveryStatus, Heard};
+use domain::id::{ChatId, MessageId};
+use domain::message::Message;
+use domain::time::Timestamp;
+use uuid::Uuid;
+
+use crate::error::Fault;
+use crate::message::load::{MessageRow, Records, messages_on};
+use crate::row::At;
+use crate::run::Db;
+use crate::schema::messages;
+use crate::statement::statement;
+
+const MARK: &str = "UPDATE deliveries SET status = ?, delivered_at = ? \
+     FROM unnest(?, ?) AS taken (message_id, agent_id) \
+     WHERE deliveries.message_id = taken.message_id AND deliveries.agent_id = taken.agent_id \
+     AND deliveries.status = 'new' RETURNING deliveries.message_id";
+
+/// Of the messages that changed those that are heard of, in the order of their rooms; `None` when
+/// nothing changed.
+pub(super) async fn mark_delivered_on(
+    mut db: &Db,
+    taken: &[DeliveryKey],
+    now: Timestamp,
+    heard: &Heard,
+) -> Result<Option<Vec<Message>>, Fault> {
+    let heard = locked_on(db, taken.iter().map(|key| key.message), heard).await?;
+    let marked = statement::<SqlUuid>(MARK)
+        .bind::<Text, _>(DeliveryStatus::Delivered.as_str())
+        .bind::<Timestamptz, _>(At(now))
+        .bind::<Array<SqlUuid>, _>(taken.iter().map(|key| key.message.uuid()).collect::<Vec<_>>())
+        .bind::<Array<SqlUuid>, _>(taken.iter().map(|key| key.agent.uuid()).collect::<Vec<_>>())
+        .load::<Uuid>(&mut db)
+        .await?;
+    if marked.is_empty() {
+        return Ok(None);
+    }
+    told_on(db, marked.into_iter().filter(|message| heard.contains(message)).collect()).await.map(Some)
+}
+
+/// Of these messages those that are heard of, in the order of their rooms.
+pub(super) async fn heard_on(db: &Db, of: &[MessageId], heard: &Heard) -> Result<Vec<Message>, Fault> {
+    let told = locked_on(db, of.iter().copied(), heard).await?;
+    told_on(db, told).await
+}
+
+/// Those of the messages that are heard of. They are locked, so that what is told of them shows all
+/// that was told before.
+async fn locked_on(
+    mut db: &Db,
+    of: impl Iterator<Item = MessageId>,
+    heard: &Heard,
+) -> Result<BTreeSet<Uuid>, Fault> {
+    let rooms = messages::table
+        .filter(messages::id.eq_any(of.map(MessageId::uuid).collect::<Vec<_>>()))
+        .select((messages::id, messages::chat_id))
+        .load::<(Uuid, Uuid)>(&mut db)
+        .await?;
+    let heard = rooms.into_iter().filter(|(_, chat)| heard(ChatId::new(*chat)));
+    let heard = heard.map(|(message, _)| message).collect::<Vec<_>>();
+    if heard.is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    let locked =
+        statement::<SqlUuid>("SELECT id FROM messages WHERE id = ANY(?) ORDER BY id FOR NO KEY UPDATE");
+    let locked = locked.bind::<Array<SqlUuid>, _>(heard).load::<Uuid>(&mut db).await?;
+    Ok(locked.into_iter().collect())
+}
+
+async fn told_on(mut db: &Db, told: BTreeSet<Uuid>) -> Result<Vec<Message>, Fault> {
+    if told.is_empty() {
+        return Ok(Vec::new());
+    }
+    let rows = messages::table
+        .filter(messages::id.eq_any(told))
+        .order((messages::chat_id, messages::sequence))
+        .select(MessageRow::as_select())
+        .load(&mut db)
+        .await?;
+    messages_on(db, rows, Records::All).await
+}

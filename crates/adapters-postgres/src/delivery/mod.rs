@@ -1,0 +1,119 @@
+//! The store of deliveries and attempts.
+
+mod advance;
+mod mark_delivered;
+mod read;
+mod still_new;
+
+use async_trait::async_trait;
+use domain::delivery::{
+    AdvanceDelivery, AdvanceRefused, Advanced, DeliveryFilter, DeliveryKey, DeliveryRepository, Heard,
+    Listening, NextMessage, Order, StillNew,
+};
+use domain::id::{AgentId, ChatId, MessageId};
+use domain::message::Message;
+use domain::page::{Page, PageRequest};
+use domain::store::{Announce, StoreError};
+use domain::time::Timestamp;
+use futures_util::FutureExt;
+
+use crate::PostgresStore;
+
+#[async_trait]
+impl DeliveryRepository for PostgresStore {
+    async fn next(&self, agent: AgentId, chat: ChatId) -> Result<Option<NextMessage>, StoreError> {
+        self.read((agent, chat), |db, (agent, chat)| read::next_on(db, *agent, *chat).boxed()).await
+    }
+
+    async fn list(
+        &self,
+        agent: AgentId,
+        chat: ChatId,
+        filter: DeliveryFilter,
+        order: Order,
+        page: PageRequest,
+    ) -> Result<Option<Page<Message>>, StoreError> {
+        let given = (agent, chat, filter, order, page);
+        self.read(given, |db, (agent, chat, filter, order, page)| {
+            read::list_on(db, *agent, *chat, *filter, *order, page).boxed()
+        })
+        .await
+    }
+
+    async fn advance(
+        &self,
+        command: AdvanceDelivery,
+        announce: Announce<Advanced>,
+    ) -> Result<Result<Advanced, AdvanceRefused>, StoreError> {
+        let tell = |advanced: &Advanced| announce.tell(advanced);
+        self.change(command, |db, command| advance::advance_on(db, command).boxed(), tell).await
+    }
+
+    async fn mark_delivered(
+        &self,
+        taken: Vec<DeliveryKey>,
+        now: Timestamp,
+        heard: Heard,
+        announce: Announce<Vec<Message>>,
+    ) -> Result<(), StoreError> {
+        let tell = |told: &Vec<Message>| tell_some(told, announce);
+        let given = (taken, now, heard);
+        let marked = self.change(
+            given,
+            |db, (taken, now, heard)| {
+                // Nothing to change is nothing to commit.
+                let marked = mark_delivered::mark_delivered_on(db, taken, *now, heard);
+                marked.map(|told| told.map(|told| told.ok_or(()))).boxed()
+            },
+            tell,
+        );
+        marked.await.map(|_| ())
+    }
+
+    async fn tell_delivered(
+        &self,
+        messages: Vec<MessageId>,
+        heard: Heard,
+        announce: Announce<Vec<Message>>,
+    ) -> Result<(), StoreError> {
+        let tell = |told: &Vec<Message>| tell_some(told, announce);
+        // It reads among the changes, so that nothing that comes after it is told before it.
+        let read = self.change(
+            (messages, heard),
+            |db, (messages, heard)| {
+                mark_delivered::heard_on(db, messages, heard).map(|told| told.map(Ok::<_, ()>)).boxed()
+            },
+            tell,
+        );
+        read.await.map(|_| ())
+    }
+
+    async fn still_new(
+        &self,
+        listening: Vec<Listening>,
+        limit: u32,
+    ) -> Result<Vec<(usize, StillNew)>, StoreError> {
+        let given = (listening, limit);
+        self.ask(given, |db, (listening, limit)| still_new::still_new_on(db, listening, *limit).boxed()).await
+    }
+
+    async fn new_messages(
+        &self,
+        agent: AgentId,
+        chat: ChatId,
+        places: Vec<i64>,
+    ) -> Result<Vec<Message>, StoreError> {
+        let given = (agent, chat, places);
+        self.read(given, |db, (agent, chat, places)| {
+            still_new::new_messages_on(db, *agent, *chat, places).boxed()
+        })
+        .await
+    }
+}
+
+/// No messages are nothing to tell.
+fn tell_some(messages: &Vec<Message>, announce: Announce<Vec<Message>>) {
+    if !messages.is_empty() {
+        announce.tell(messages);
+    }
+}

@@ -1,0 +1,151 @@
+//! The store of first answers: which request of a sender made what.
+//!
+//! Of requests that come at once under one key one is the first: it writes the key, and the others wait at
+//! that row until it is kept or rolled back. Where the key belongs to a room the room's lock comes before it.
+
+use async_trait::async_trait;
+use diesel::dsl;
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Timestamptz};
+use diesel_async::RunQueryDsl;
+use domain::id::{ChatId, MessageId};
+use domain::idempotency::{Claim, Fingerprint, FirstAnswer, FirstAnswerRepository, Verdict};
+use domain::message::{DeletedText, Earlier, Message};
+use domain::store::StoreError;
+use domain::time::Timestamp;
+use futures_util::FutureExt;
+use uuid::Uuid;
+
+use crate::PostgresStore;
+use crate::error::Fault;
+use crate::message::load;
+use crate::row::At;
+use crate::run::{Db, Never};
+use crate::schema::first_answers;
+use crate::statement::statement;
+
+#[async_trait]
+impl FirstAnswerRepository for PostgresStore {
+    async fn forget(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
+        let forgotten = self.change(
+            (before, limit),
+            |db, (before, limit)| async { Ok::<_, Fault>(Ok(forget_on(db, *before, *limit).await?)) }.boxed(),
+            |_| (),
+        );
+        forgotten.await?.map_err(|never: Never| match never {})
+    }
+}
+
+/// What stands in `place_id`: nil where there is no room yet.
+fn place(claim: &Claim) -> Uuid {
+    claim.place.map_or(Uuid::nil(), ChatId::uuid)
+}
+
+type Row<'a> = dsl::Find<first_answers::table, (Uuid, &'a str, Uuid, &'a str)>;
+
+/// The row of the claim's key.
+fn row_of(claim: &Claim) -> Row<'_> {
+    let key = (claim.sender.uuid(), claim.operation.as_str(), place(claim), claim.once.key.as_str());
+    first_answers::table.find(key)
+}
+
+type Answer = (first_answers::fingerprint, first_answers::record_id, first_answers::answered_at);
+const ANSWER: Answer = (first_answers::fingerprint, first_answers::record_id, first_answers::answered_at);
+
+fn first_answer((fingerprint, record, At(at)): (Vec<u8>, Uuid, At)) -> Result<FirstAnswer, Fault> {
+    let fingerprint = <[u8; 32]>::try_from(fingerprint)
+        .map_err(|_| Fault::Row("a fingerprint of another length".to_owned()))?;
+    Ok(FirstAnswer { fingerprint: Fingerprint::new(fingerprint), record, at })
+}
+
+/// What is remembered of requests under the claim's key. Another request may become the first at the same
+/// time; who changes something asks [`remember_on`].
+pub(crate) async fn judge_on(mut db: &Db, claim: &Claim, now: Timestamp) -> Result<Verdict, Fault> {
+    let found = row_of(claim).select(ANSWER).first(&mut db).await.optional()?;
+    Ok(claim.once.judge(found.map(first_answer).transpose()?, now))
+}
+
+/// Remembers that the claim's request made `record` if it is the first under its key; if not, nothing is
+/// changed. The record is to be made in the same change, after this.
+pub(crate) async fn remember_on(
+    mut db: &Db,
+    claim: &Claim,
+    record: Uuid,
+    now: Timestamp,
+) -> Result<Verdict, Fault> {
+    let answer = (
+        first_answers::fingerprint.eq(claim.once.fingerprint.bytes().as_slice()),
+        first_answers::record_id.eq(record),
+        first_answers::answered_at.eq(At(now)),
+    );
+    loop {
+        // It waits for a request under the same key that is under way.
+        let written = diesel::insert_into(first_answers::table)
+            .values((
+                first_answers::sender_id.eq(claim.sender.uuid()),
+                first_answers::operation.eq(claim.operation.as_str()),
+                first_answers::place_id.eq(place(claim)),
+                first_answers::key.eq(claim.once.key.as_str()),
+                answer,
+            ))
+            .on_conflict_do_nothing()
+            .execute(&mut db)
+            .await?;
+        if written > 0 {
+            return Ok(Verdict::First);
+        }
+        let found = row_of(claim).select(ANSWER).for_update().first(&mut db).await.optional()?;
+        // It was forgotten between the two statements.
+        let Some(found) = found else { continue };
+        let verdict = claim.once.judge(Some(first_answer(found)?), now);
+        if verdict == Verdict::First {
+            let none = first_answers::deleted_mentions.eq(None::<String>);
+            diesel::update(row_of(claim)).set((answer, none)).execute(&mut db).await?;
+        }
+        return Ok(verdict);
+    }
+}
+
+/// What is remembered of requests for a message under the claim's key; exact under the lock of its room.
+pub(crate) async fn earlier_on(mut db: &Db, claim: &Claim, now: Timestamp) -> Result<Earlier, Fault> {
+    let first = match judge_on(db, claim, now).await? {
+        Verdict::First => return Ok(Earlier::Nothing),
+        Verdict::KeyReused => return Ok(Earlier::AnotherRequest),
+        Verdict::Repeated(first) => first,
+    };
+    let chat = claim.place.ok_or_else(|| Fault::Row("a first answer without a room".to_owned()))?;
+    let id = MessageId::new(first.record);
+    if let Some(message) = load::message_on(db, chat, id).await? {
+        return Ok(Earlier::Message(Box::new(message)));
+    }
+    let mentions =
+        row_of(claim).select(first_answers::deleted_mentions).first::<Option<String>>(&mut db).await?;
+    let mentions = mentions.as_deref().map(load::stored_mentions).transpose()?.unwrap_or_default();
+    Ok(Earlier::Deleted(DeletedText { id, mentions }))
+}
+
+/// Keeps what the answer to a request was taken from that made this message, which is deleted now.
+pub(crate) async fn keep_on(mut db: &Db, message: &Message) -> Result<(), Fault> {
+    let made = first_answers::table.filter(first_answers::record_id.eq(message.id.uuid()));
+    let mentions = load::mentions_column(&message.mentions)?;
+    diesel::update(made).set(first_answers::deleted_mentions.eq(mentions)).execute(&mut db).await?;
+    Ok(())
+}
+
+/// The index gives the oldest first. What somebody else is at work on is left for the next time: it may be
+/// written anew.
+const FORGET: &str = "WITH old AS MATERIALIZED \
+     (SELECT sender_id, operation, place_id, key FROM first_answers WHERE answered_at <= ? \
+      ORDER BY answered_at LIMIT ? FOR UPDATE SKIP LOCKED) \
+     DELETE FROM first_answers USING old WHERE first_answers.sender_id = old.sender_id \
+     AND first_answers.operation = old.operation AND first_answers.place_id = old.place_id \
+     AND first_answers.key = old.key";
+
+async fn forget_on(mut db: &Db, before: Timestamp, limit: u32) -> Result<u64, Fault> {
+    let forgotten = statement::<BigInt>(FORGET)
+        .bind::<Timestamptz, _>(At(before))
+        .bind::<BigInt, _>(i64::from(limit))
+        .execute(&mut db)
+        .await?;
+    Ok(u64::try_from(forgotten).unwrap_or(u64::MAX))
+}

@@ -1,0 +1,81 @@
+//! The production store: the domain's ports on PostgreSQL.
+//!
+//! Any number of server processes may work on one database. What a change stands on it locks, so that it
+//! is decided as if changes came one after the other ([`run`](self)).
+
+mod account;
+mod chat;
+mod connect;
+mod contact;
+mod delivery;
+mod error;
+mod first_answer;
+mod lock;
+mod memory;
+mod message;
+mod open;
+mod order;
+mod peer;
+mod plan;
+mod pool;
+mod row;
+mod run;
+mod schema;
+mod secret;
+mod statement;
+mod tls;
+
+use std::sync::Arc;
+
+use diesel_async::RunQueryDsl;
+use domain::store::StoreError;
+use futures_util::FutureExt;
+use tokio::runtime::Handle;
+
+pub use open::{OpenError, PostgresConfig};
+
+use crate::error::Fault;
+use crate::message::append::Appender;
+use crate::order::Order;
+use crate::pool::Pool;
+
+/// A store on PostgreSQL; implements every repository of the domain.
+pub struct PostgresStore {
+    pool: Pool,
+    order: Arc<Order>,
+    appender: Appender,
+    /// Where connections live and the work is done.
+    runtime: Handle,
+}
+
+impl PostgresStore {
+    /// Opens the store and brings its schema up to date. The runtime that this is called in has to live
+    /// as long as the store.
+    ///
+    /// # Errors
+    /// [`OpenError`] says what is wrong with the URL or the database.
+    pub async fn open(config: &PostgresConfig) -> Result<Self, OpenError> {
+        let connect = Arc::new(open::connector(config)?);
+        open::migrate(&connect).await?;
+        let pool = Pool::new(connect, config.connections, config.acquire_timeout);
+        let order = Arc::<Order>::default();
+        let appender = Appender::start(pool.clone(), order.clone());
+        Ok(Self { pool, order, appender, runtime: Handle::current() })
+    }
+
+    /// Whether the store answers: something is really read.
+    pub async fn ping(&self) -> Result<(), StoreError> {
+        self.ask((), |db, ()| ping_on(db).boxed()).await
+    }
+
+    /// Gives out no more connections: later calls are answered as unavailable.
+    pub fn close(&self) {
+        self.pool.close();
+    }
+}
+
+async fn ping_on(mut db: &run::Db) -> Result<(), Fault> {
+    let any = diesel::QueryDsl::select(schema::users::table, schema::users::id);
+    diesel::select(diesel::dsl::exists(any)).get_result::<bool>(&mut db).await?;
+    Ok(())
+}

@@ -1,0 +1,78 @@
+//! Locks on rows, held to the end of the transaction. In which order they are taken stands in
+//! [`run`](crate::run).
+
+use diesel::sql_types::{Array, BigInt, Uuid as SqlUuid};
+use diesel_async::RunQueryDsl;
+use domain::id::{AgentId, ChatId, MemoryId, MessageId, ParticipantId, UserId};
+use uuid::Uuid;
+
+use crate::error::Fault;
+use crate::run::Db;
+use crate::statement::statement;
+
+/// Held while names are given out that are unique in the whole store; any number that nobody else uses.
+const NAMES: i64 = 0x7061_726c_6e61_6d65;
+
+/// Handles and e-mail addresses of users, names of organizations and plans.
+pub(crate) async fn names_on(mut db: &Db) -> Result<(), Fault> {
+    statement::<BigInt>("SELECT pg_advisory_xact_lock(?)").bind::<BigInt, _>(NAMES).execute(&mut db).await?;
+    Ok(())
+}
+
+pub(crate) async fn users_on(db: &Db, users: &[UserId]) -> Result<(), Fault> {
+    let ids = users.iter().map(|user| user.uuid()).collect();
+    rows_on(db, "SELECT id FROM users WHERE id = ANY(?) ORDER BY id FOR NO KEY UPDATE", ids).await
+}
+
+pub(crate) async fn agents_on(db: &Db, agents: &[AgentId]) -> Result<(), Fault> {
+    let ids = agents.iter().map(|agent| agent.uuid()).collect();
+    rows_on(db, "SELECT id FROM agents WHERE id = ANY(?) ORDER BY id FOR NO KEY UPDATE", ids).await
+}
+
+/// Users and agents.
+pub(crate) async fn parties_on(db: &Db, parties: &[ParticipantId]) -> Result<(), Fault> {
+    let (mut users, mut agents) = (Vec::new(), Vec::new());
+    for party in parties {
+        match party {
+            ParticipantId::User(user) => users.push(*user),
+            ParticipantId::Agent(agent) => agents.push(*agent),
+        }
+    }
+    users_on(db, &users).await?;
+    agents_on(db, &agents).await
+}
+
+/// Keeps an agent from being changed or deleted; others may do the same meanwhile.
+pub(crate) async fn agent_stays_on(db: &Db, agent: AgentId) -> Result<(), Fault> {
+    rows_on(db, "SELECT id FROM agents WHERE id = ANY(?) FOR SHARE", vec![agent.uuid()]).await
+}
+
+/// All rooms that an agent is in; it must be held before, so that there cannot be more of them.
+pub(crate) async fn rooms_of_on(mut db: &Db, agent: AgentId) -> Result<(), Fault> {
+    let text = "SELECT id FROM chats WHERE id IN (\
+         SELECT chat_id FROM participants WHERE participant_id = ? AND left_at IS NULL) \
+         ORDER BY id FOR NO KEY UPDATE";
+    statement::<()>(text).bind::<SqlUuid, _>(agent.uuid()).execute(&mut db).await?;
+    Ok(())
+}
+
+/// A room with all that is in it: who changes participants, texts or the room itself holds this.
+pub(crate) async fn chat_on(db: &Db, chat: ChatId) -> Result<(), Fault> {
+    rows_on(db, "SELECT id FROM chats WHERE id = ANY(?) FOR NO KEY UPDATE", vec![chat.uuid()]).await
+}
+
+/// A message with the records of its deliveries: who changes or deletes it holds this.
+pub(crate) async fn message_on(db: &Db, message: MessageId) -> Result<(), Fault> {
+    rows_on(db, "SELECT id FROM messages WHERE id = ANY(?) FOR UPDATE", vec![message.uuid()]).await
+}
+
+pub(crate) async fn memory_on(db: &Db, memory: MemoryId) -> Result<(), Fault> {
+    rows_on(db, "SELECT id FROM memories WHERE id = ANY(?) FOR NO KEY UPDATE", vec![memory.uuid()]).await
+}
+
+async fn rows_on(mut db: &Db, text: &'static str, ids: Vec<Uuid>) -> Result<(), Fault> {
+    if !ids.is_empty() {
+        statement::<SqlUuid>(text).bind::<Array<SqlUuid>, _>(ids).execute(&mut db).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,45 @@
+//! Moving a memory through its life, and deleting it.
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use domain::memory::{ChangeMemory, ChangeRefused, Memory, Refused};
+
+use super::read::viewed_on;
+use crate::error::Fault;
+use crate::lock;
+use crate::row::At;
+use crate::run::Db;
+use crate::schema::memories;
+
+pub(super) async fn change_on(
+    mut db: &Db,
+    command: &ChangeMemory,
+) -> Result<Result<Memory, ChangeRefused>, Fault> {
+    lock::memory_on(db, command.memory).await?;
+    let Some(viewed) = viewed_on(db, command.caller, command.memory).await? else {
+        return Ok(Err(ChangeRefused::NotFound));
+    };
+    let mut memory = viewed.memory;
+    match viewed.reader.may_change(memory.scope) {
+        Ok(()) => {}
+        Err(Refused::NotFound) => return Ok(Err(ChangeRefused::NotFound)),
+        Err(Refused::Forbidden) => return Ok(Err(ChangeRefused::Forbidden)),
+    }
+    let status = match command.step {
+        None => "deleted",
+        Some(step) => match memory.status.moved(step) {
+            Ok(same) if same == memory.status => return Ok(Ok(memory)),
+            Ok(status) => {
+                memory.status = status;
+                status.as_str()
+            }
+            Err(unmovable) => return Ok(Err(ChangeRefused::Unmovable(unmovable))),
+        },
+    };
+    memory.updated_at = command.now;
+    diesel::update(memories::table.find(memory.id.uuid()))
+        .set((memories::status.eq(status), memories::updated_at.eq(At(command.now))))
+        .execute(&mut db)
+        .await?;
+    Ok(Ok(memory))
+}

@@ -1,0 +1,274 @@
+//! Reading memories: one of them, and lists.
+//!
+//! A list runs along the index of what narrows it most: a subject, a source, or the organization,
+//! and within it along each wanted state. The indexes hold all that a memory is judged by, so those
+//! that are passed over, and those that are only counted, cost a step on the index. Only a search
+//! reads texts: those of the memories that all the other conditions leave.
+
+use std::pin::pin;
+
+use diesel::prelude::*;
+use diesel::sql_types::{Array, BigInt, Bool, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel_async::RunQueryDsl;
+use domain::caller::{AgentCaller, Caller, UserCaller};
+use domain::id::{MemoryId, ParticipantId};
+use domain::memory::{
+    AgentListing, HumanListing, HumanScope, Memory, MemoryFilter, MemoryKind, MemoryOwners, MemoryScope,
+    MemorySegment, MemoryStatus, MemorySystem, Reader, StatusFilter, Viewed,
+};
+use domain::page::{PAGE_BYTES, Page, PageRequest, Position, fitting};
+use domain::time::Timestamp;
+use futures_util::TryStreamExt;
+use futures_util::future::try_join;
+use uuid::Uuid;
+
+use super::row::{COLUMNS, MemoryRow, MemoryTypes, NAMES};
+use crate::chat::row::standing_on;
+use crate::error::Fault;
+use crate::row::At;
+use crate::run::Db;
+use crate::statement::{Statement, statement};
+
+/// Whether the caller shares a room with the memory's subject or source; for a single memory.
+const SHARES_ROOM: &str = "EXISTS (SELECT 1 FROM participants AS mine \
+    JOIN participants AS theirs ON theirs.chat_id = mine.chat_id AND theirs.left_at IS NULL \
+    WHERE mine.participant_id = ? AND mine.left_at IS NULL \
+    AND theirs.participant_id IN (memory.subject_id, memory.source_id))";
+
+/// The same for lists: who is in a room with the caller is found once, not for every memory. The caller
+/// stands in it twice.
+const IS_OF_ROOM_MATES: &str = "(memory.subject_id IN (SELECT theirs.participant_id \
+    FROM participants AS mine JOIN participants AS theirs ON theirs.chat_id = mine.chat_id \
+    WHERE mine.participant_id = ? AND mine.left_at IS NULL AND theirs.left_at IS NULL) \
+    OR memory.source_id IN (SELECT theirs.participant_id \
+    FROM participants AS mine JOIN participants AS theirs ON theirs.chat_id = mine.chat_id \
+    WHERE mine.participant_id = ? AND mine.left_at IS NULL AND theirs.left_at IS NULL))";
+
+/// Whether it is stored by an agent of the caller; for lists.
+const IS_OF_OWN_AGENT: &str =
+    "memory.source_id IN (SELECT id FROM agents WHERE owner_id = ? AND deleted_at IS NULL)";
+
+/// Whether it is about, or stored by, somebody in a room; the room stands in it twice.
+const IS_OF_ROOM: &str = "(memory.subject_id IN (SELECT participant_id FROM participants WHERE chat_id = ? AND left_at IS NULL) \
+    OR memory.source_id IN (SELECT participant_id FROM participants WHERE chat_id = ? AND left_at IS NULL))";
+
+/// Whether the caller owns the memory's source.
+const OWNS_SOURCE: &str =
+    "EXISTS (SELECT 1 FROM agents WHERE id = memory.source_id AND owner_id = ? AND deleted_at IS NULL)";
+
+/// A memory that is not deleted.
+pub(super) async fn memory_on(mut db: &Db, id: MemoryId) -> Result<Option<Memory>, Fault> {
+    let found = statement::<MemoryTypes>(format!(
+        "SELECT {COLUMNS} FROM memories AS memory {NAMES} WHERE memory.id = ? AND memory.status <> 'deleted'"
+    ));
+    let found = found.bind::<SqlUuid, _>(id.uuid()).get_result::<MemoryRow>(&mut db).await.optional()?;
+    found.map(MemoryRow::into_memory).transpose()
+}
+
+pub(super) async fn viewed_on(db: &Db, caller: Caller, id: MemoryId) -> Result<Option<Viewed>, Fault> {
+    let (memory, reader) = try_join(memory_on(db, id), reader_on(db, caller, id)).await?;
+    Ok(memory.zip(reader).map(|(memory, reader)| Viewed { memory, reader }))
+}
+
+/// How the caller stands to a memory.
+async fn reader_on(mut db: &Db, caller: Caller, id: MemoryId) -> Result<Option<Reader>, Fault> {
+    let is_source = match caller {
+        Caller::Agent(_) => "coalesce(memory.source_id = ?, FALSE)",
+        Caller::User(_) => OWNS_SOURCE,
+    };
+    let standing = statement::<(Bool, Bool, Bool, Bool)>(format!(
+        "SELECT memory.organization_id = ?, {is_source}, coalesce(memory.subject_id = ?, FALSE), {SHARES_ROOM} \
+         FROM memories AS memory WHERE memory.id = ?"
+    ));
+    let who = caller.participant().uuid();
+    let standing = standing
+        .bind::<SqlUuid, _>(caller.organization().uuid())
+        .bind::<SqlUuid, _>(who)
+        .bind::<SqlUuid, _>(who)
+        .bind::<SqlUuid, _>(who)
+        .bind::<SqlUuid, _>(id.uuid())
+        .get_result(&mut db)
+        .await
+        .optional()?;
+    Ok(standing.map(|(same_organization, is_source, is_subject, shares_room)| Reader {
+        caller,
+        same_organization,
+        is_source,
+        is_subject,
+        shares_room,
+    }))
+}
+
+pub(super) async fn for_agent_on(
+    db: &Db,
+    caller: AgentCaller,
+    listing: &AgentListing,
+    page: &PageRequest,
+) -> Result<Page<Memory>, Fault> {
+    let own = || vec![Value::Id(caller.agent.uuid())];
+    let mut wanted = Wanted::new(caller.into(), &listing.filter);
+    wanted.must("(memory.scope <> 'agent' OR memory.source_id = ?)", own());
+    match listing.owners {
+        MemoryOwners::Anybody => {}
+        MemoryOwners::Own => wanted.must("memory.source_id = ?", own()),
+        MemoryOwners::Organization => wanted.must("memory.scope = 'organization'", vec![]),
+    }
+    if let Some(subject) = listing.subject {
+        wanted.must("memory.subject_id = ?", vec![Value::Id(subject)]);
+    }
+    wanted.may_be("scope", listing.scope.map(MemoryScope::as_str));
+    wanted.page_on(db, page).await
+}
+
+pub(super) async fn for_human_on(
+    db: &Db,
+    caller: UserCaller,
+    listing: &HumanListing,
+    page: &PageRequest,
+) -> Result<Option<Page<Memory>>, Fault> {
+    if let Some(room) = listing.room
+        && standing_on(db, ParticipantId::User(caller.user), room).await?.own.is_none()
+    {
+        return Ok(None);
+    }
+    let me = |times: usize| (0..times).map(|_| Value::Id(caller.user.uuid())).collect::<Vec<_>>();
+    let mut wanted = Wanted::new(caller.into(), &listing.filter);
+    // What a human may read, as [`Reader::may_read`] has it, or a part of that.
+    match listing.scope {
+        HumanScope::AboutMe => wanted.must("memory.subject_id = ?", me(1)),
+        HumanScope::Organization => wanted.must("memory.scope = 'organization'", vec![]),
+        HumanScope::Room => {
+            wanted.must("memory.scope <> 'agent'", vec![]);
+            wanted.must(IS_OF_ROOM_MATES, me(2));
+        }
+        HumanScope::All => {
+            let any = format!(
+                "(memory.scope = 'organization' OR memory.subject_id = ? OR {IS_OF_OWN_AGENT} \
+                 OR (memory.scope <> 'agent' AND {IS_OF_ROOM_MATES}))"
+            );
+            wanted.must(&any, me(4));
+        }
+    }
+    if let Some(room) = listing.room {
+        wanted.must(IS_OF_ROOM, vec![Value::Id(room.uuid()), Value::Id(room.uuid())]);
+    }
+    if let Some(source) = listing.source {
+        wanted.must("memory.source_id = ?", vec![Value::Id(source.uuid())]);
+    }
+    wanted.page_on(db, page).await.map(Some)
+}
+
+/// What a condition compares with.
+enum Value {
+    Id(Uuid),
+    Word(Option<&'static str>),
+    Text(String),
+}
+
+/// A list: in which states, its other conditions, and their values one after the other.
+struct Wanted {
+    states: Vec<&'static str>,
+    conditions: Vec<String>,
+    values: Vec<Value>,
+}
+
+impl Wanted {
+    fn new(caller: Caller, filter: &MemoryFilter) -> Self {
+        let MemoryFilter { system, kind, segment, query, status } = filter;
+        let states = match status {
+            StatusFilter::Only(status) => vec![status.as_str()],
+            StatusFilter::All => MemoryStatus::ALL.map(MemoryStatus::as_str).to_vec(),
+        };
+        let mut wanted = Self { states, conditions: Vec::new(), values: Vec::new() };
+        // The words of the indexes' own condition, else they could not be used.
+        wanted.must("memory.status <> 'deleted'", vec![]);
+        wanted.must("memory.organization_id = ?", vec![Value::Id(caller.organization().uuid())]);
+        wanted.may_be("system", system.map(MemorySystem::as_str));
+        wanted.may_be("kind", kind.map(MemoryKind::as_str));
+        wanted.may_be("segment", segment.map(MemorySegment::as_str));
+        match query.as_ref().map(|query| query.as_str().to_owned()) {
+            // No text holds it, and PostgreSQL knows no such value.
+            Some(query) if query.contains('\0') => wanted.must("FALSE", vec![]),
+            Some(query) => wanted.must("strpos(memory.folded, ?) > 0", vec![Value::Text(query)]),
+            None => {}
+        }
+        wanted
+    }
+
+    /// Every `?` in the condition is one of the values.
+    fn must(&mut self, condition: &str, values: Vec<Value>) {
+        self.conditions.push(condition.to_owned());
+        self.values.extend(values);
+    }
+
+    /// The column holds the word, if there is one. One condition for both, so that there are fewer
+    /// statements to prepare.
+    fn may_be(&mut self, column: &str, word: Option<&'static str>) {
+        self.must(&format!("coalesce(memory.{column} = ?, TRUE)"), vec![Value::Word(word)]);
+    }
+
+    async fn page_on(self, db: &Db, page: &PageRequest) -> Result<Page<Memory>, Fault> {
+        let total = async { if page.count { self.count_on(db).await.map(Some) } else { Ok(None) } };
+        let (total, mut rows) = try_join(total, self.rows_on(db, page)).await?;
+        let found = rows.len();
+        rows.truncate(page.slice.limit() as usize);
+        rows.truncate(fitting(PAGE_BYTES, rows.iter().map(MemoryRow::weight)));
+        let more = rows.len() < found;
+        let rows = rows.into_iter().map(MemoryRow::into_memory).collect::<Result<Vec<_>, _>>()?;
+        Ok(Page::part(rows, more, total, |memory| Position::at(memory.created_at.micros(), memory.id.uuid())))
+    }
+
+    async fn count_on(&self, mut db: &Db) -> Result<u64, Fault> {
+        let counted = statement::<BigInt>(format!(
+            "SELECT count(*) FROM memories AS memory WHERE memory.status = ANY(?) AND {}",
+            self.conditions.join(" AND "),
+        ));
+        Ok(self.bound(counted).get_result::<i64>(&mut db).await?.cast_unsigned())
+    }
+
+    /// The rows of a page and one more: of each state in the order of the index, merged.
+    async fn rows_on(&self, mut db: &Db, page: &PageRequest) -> Result<Vec<MemoryRow>, Fault> {
+        let listed = statement::<MemoryTypes>(format!(
+            "SELECT {COLUMNS} FROM (SELECT place.id, place.created_at \
+               FROM unnest(?) AS wanted (status) CROSS JOIN LATERAL \
+               (SELECT memory.id, memory.created_at FROM memories AS memory \
+                WHERE memory.status = wanted.status AND {} AND (memory.created_at, memory.id) < (?, ?) \
+                ORDER BY memory.created_at DESC, memory.id DESC LIMIT ?) AS place \
+               ORDER BY place.created_at DESC, place.id DESC LIMIT ? OFFSET ?) AS place \
+             JOIN memories AS memory ON memory.id = place.id {NAMES} \
+             ORDER BY place.created_at DESC, place.id DESC",
+            self.conditions.join(" AND "),
+        ));
+        let after = page.slice.after().unwrap_or(Position::at(i64::MAX, Uuid::max()));
+        let (limit, offset) = (i64::from(page.slice.limit()) + 1, page.slice.offset());
+        let listed = self
+            .bound(listed)
+            .bind::<Timestamptz, _>(At(Timestamp::from_micros(after.key)))
+            .bind::<SqlUuid, _>(after.id)
+            .bind::<BigInt, _>(limit.saturating_add(offset))
+            .bind::<BigInt, _>(limit)
+            .bind::<BigInt, _>(offset);
+        let mut listed = pin!(listed.load_stream::<MemoryRow>(&mut db).await?);
+        let mut rows = Vec::new();
+        // One by one, so that no more is in memory than the page may hold, and one memory.
+        let mut bytes = 0;
+        while let Some(row) = listed.try_next().await? {
+            bytes += row.weight();
+            rows.push(row);
+            if bytes > PAGE_BYTES && rows.len() > 1 {
+                break;
+            }
+        }
+        Ok(rows)
+    }
+
+    /// With the states and the values of the conditions.
+    fn bound<'s, Row>(&'s self, statement: Statement<'s, Row>) -> Statement<'s, Row> {
+        let statement = statement.bind::<Array<Text>, _>(self.states.as_slice());
+        self.values.iter().fold(statement, |statement, value| match value {
+            Value::Id(id) => statement.bind::<SqlUuid, _>(*id),
+            Value::Word(word) => statement.bind::<Nullable<Text>, _>(*word),
+            Value::Text(text) => statement.bind::<Text, _>(text.as_str()),
+        })
+    }
+}

@@ -1,0 +1,185 @@
+//! Many who send at once share a commit.
+//!
+//! One task writes. It takes what has queued while it wrote the batch before, whatever the room, and
+//! writes that in one transaction: the first never waits for others, and a room's row is written once a
+//! batch. The answers are those that the same requests would get one after the other.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use domain::message::{AppendRefused, Appended, NewMessage};
+use domain::store::{Announce, StoreError};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::oneshot;
+
+use super::batch::{Outcome, decide_on, write_on};
+use crate::PostgresStore;
+use crate::error::{Fault, Remedy, closed};
+use crate::order::Order;
+use crate::pool::Pool;
+use crate::run::{Tries, execute, settle};
+
+/// The most messages in one transaction.
+const MAX_BATCH: usize = 256;
+
+/// No more messages are taken once they hold so many bytes of text.
+const MAX_BATCH_BYTES: usize = 4 * 1024 * 1024;
+
+/// A message on its way, and where the answer goes.
+type Job = (NewMessage, Reply);
+
+struct Reply {
+    announce: Announce<Appended>,
+    answer: oneshot::Sender<Result<Outcome, StoreError>>,
+}
+
+/// Messages that are written together; each has its reply at the same place.
+#[derive(Default)]
+struct Batch {
+    news: Vec<NewMessage>,
+    replies: Vec<Reply>,
+    bytes: usize,
+}
+
+/// The queue in front of the writing task, which ends with it.
+#[derive(Clone)]
+pub(crate) struct Appender(UnboundedSender<Job>);
+
+impl Appender {
+    /// Starts the task in the runtime that this is called in.
+    pub(crate) fn start(pool: Pool, order: Arc<Order>) -> Self {
+        let (sender, jobs) = unbounded_channel();
+        tokio::spawn(Writer { pool, order }.run(jobs));
+        Self(sender)
+    }
+
+    /// Stores a message, see [`domain::message::MessageRepository::append`].
+    pub(crate) async fn append(
+        &self,
+        new: NewMessage,
+        announce: Announce<Appended>,
+    ) -> Result<Result<Appended, AppendRefused>, StoreError> {
+        let (answer, wait) = oneshot::channel();
+        self.0.send((new, Reply { announce, answer })).map_err(|_| closed())?;
+        wait.await.unwrap_or_else(|_| Err(closed()))
+    }
+}
+
+struct Writer {
+    pool: Pool,
+    order: Arc<Order>,
+}
+
+impl Writer {
+    async fn run(self, mut jobs: UnboundedReceiver<Job>) {
+        while let Some(first) = jobs.recv().await {
+            let mut batch = Batch::of(first);
+            while batch.has_room()
+                && let Ok(job) = jobs.try_recv()
+            {
+                batch.push(job);
+            }
+            self.write(batch).await;
+        }
+    }
+
+    /// Writes and answers all of them.
+    async fn write(&self, mut batch: Batch) {
+        match self.commit(&mut batch).await {
+            Ok(()) => {}
+            // One of them is to blame; the others are not to suffer for it.
+            Err(fault) if fault.remedy() == Remedy::None && batch.news.len() > 1 => {
+                for job in batch.news.into_iter().zip(batch.replies) {
+                    let mut alone = Batch::of(job);
+                    if let Err(fault) = self.commit(&mut alone).await {
+                        alone.fail(&fault);
+                    }
+                }
+            }
+            Err(fault) => batch.fail(&fault),
+        }
+    }
+
+    /// Writes, tells and answers all of them, or none.
+    fn commit<'w>(&'w self, batch: &'w mut Batch) -> BoxFuture<'w, Result<(), Fault>> {
+        let commit = async move {
+            let mut tries = Tries::default();
+            loop {
+                match self.commit_once(batch).await {
+                    Err(fault) if tries.again_after(&fault).await => {}
+                    done => return done,
+                }
+            }
+        };
+        commit.boxed()
+    }
+
+    async fn commit_once(&self, batch: &mut Batch) -> Result<(), Fault> {
+        let lease = self.pool.lease().await?;
+        let mut decided = decide_on(lease.db(), &batch.news).await?;
+        if decided.outcomes.iter().all(Result::is_err) {
+            execute(lease.db(), "ROLLBACK").await?;
+            lease.give_back();
+            tell(std::mem::take(&mut batch.replies), decided.outcomes);
+            return Ok(());
+        }
+        // All rooms are locked: who else writes in one of them comes after this.
+        let turn = self.order.turn();
+        let committed = write_on(lease.db(), &batch.news, &mut decided).await?;
+        settle(&self.pool, lease, &decided.transaction, committed).await?;
+        let (replies, outcomes) = (std::mem::take(&mut batch.replies), decided.outcomes);
+        turn.tell((), move |()| tell(replies, outcomes)).await;
+        Ok(())
+    }
+}
+
+impl Batch {
+    fn of(job: Job) -> Self {
+        let mut batch = Self::default();
+        batch.push(job);
+        batch
+    }
+
+    fn push(&mut self, (new, reply): Job) {
+        self.bytes += new.content.len();
+        self.news.push(new);
+        self.replies.push(reply);
+    }
+
+    fn has_room(&self) -> bool {
+        self.news.len() < MAX_BATCH && self.bytes < MAX_BATCH_BYTES
+    }
+
+    fn fail(self, fault: &Fault) {
+        tracing::warn!(fault = ?fault, messages = self.news.len(), "messages were not written");
+        for reply in self.replies {
+            let _ = reply.answer.send(Err(fault.told()));
+        }
+    }
+}
+
+/// Tells of what was kept, in the order of the rooms, and answers.
+fn tell(replies: Vec<Reply>, outcomes: Vec<Outcome>) {
+    for (reply, outcome) in replies.into_iter().zip(outcomes) {
+        if let Ok(appended) = &outcome
+            && catch_unwind(AssertUnwindSafe(|| reply.announce.tell(appended))).is_err()
+        {
+            tracing::error!("telling of a message panicked");
+        }
+        // Nobody waits when the caller has gone; the message is kept all the same.
+        let _ = reply.answer.send(Ok(outcome));
+    }
+}
+
+impl PostgresStore {
+    /// Stores a message with whatever else is on its way.
+    pub(super) async fn append_message(
+        &self,
+        new: NewMessage,
+        announce: Announce<Appended>,
+    ) -> Result<Result<Appended, AppendRefused>, StoreError> {
+        self.appender.append(new, announce).await
+    }
+}

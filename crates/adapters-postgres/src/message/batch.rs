@@ -1,0 +1,364 @@
+//! A batch of messages: what it stands on is read, decided message by message, and written at once.
+
+use std::collections::{BTreeSet, HashMap};
+
+use diesel::sql_types::{Array, BigInt, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel_async::RunQueryDsl;
+use domain::chat::ChatTitle;
+use domain::delivery::{Delivery, DeliveryStatus};
+use domain::id::ChatId;
+use domain::idempotency::{Claim, FirstAnswer, Verdict};
+use domain::message::{AppendRefused, Appended, Earlier, Message, NewMessage};
+use domain::plan::{Resource, check};
+use domain::time::Timestamp;
+use futures_util::future::{join3, join4};
+use uuid::Uuid;
+
+use super::load::mentions_column;
+use crate::chat::rename::renamed_on;
+use crate::chat::row::chat_on;
+use crate::error::Fault;
+use crate::first_answer;
+use crate::plan::quota::limit_of;
+use crate::row::{self, At};
+use crate::run::{Db, execute};
+use crate::statement::statement;
+
+/// What becomes of one message.
+pub(super) type Outcome = Result<Appended, AppendRefused>;
+
+/// What becomes of a batch.
+pub(super) struct Decided {
+    /// Of each message, in their order.
+    pub(super) outcomes: Vec<Outcome>,
+    /// The rooms that are locked, as they will be.
+    rooms: HashMap<Uuid, Room>,
+    /// Who becomes active, in which room.
+    activated: BTreeSet<(Uuid, Uuid)>,
+    /// The number of the transaction.
+    pub(super) transaction: String,
+}
+
+/// A room, as far as the next message in it stands on it.
+struct Room {
+    title: Option<String>,
+    last_sequence: i64,
+    /// How many messages there are.
+    messages: i64,
+    newest: Option<Timestamp>,
+    /// The plan's name, and how many messages it allows.
+    plan: Option<(String, Option<i64>)>,
+    /// Whether something was written.
+    written: bool,
+    /// Which message gave it its title.
+    titled_by: Option<usize>,
+}
+
+/// Who is in which room, and the status of their membership.
+type Members = HashMap<(Uuid, Uuid), String>;
+
+/// Rooms that are deleted are not found. The rooms are locked in the order of their ids.
+const ROOMS: &str = "SELECT chats.id, chats.title, chats.last_sequence, chats.deleted_messages, \
+     chats.last_message_at, plans.name, plans.messages, pg_current_xact_id()::text \
+     FROM chats LEFT JOIN organizations ON organizations.id = chats.organization_id \
+     LEFT JOIN plans ON plans.name = organizations.plan \
+     WHERE chats.id = ANY(?) AND chats.deleted_at IS NULL ORDER BY chats.id FOR NO KEY UPDATE OF chats";
+
+const MEMBERS: &str = "SELECT participants.chat_id, participants.participant_id, participants.status \
+     FROM unnest(?, ?) AS wanted (chat_id, participant_id) \
+     JOIN participants ON participants.chat_id = wanted.chat_id \
+     AND participants.participant_id = wanted.participant_id AND participants.left_at IS NULL";
+
+/// Begins a transaction, locks the rooms and decides; nothing is written yet.
+pub(super) async fn decide_on(db: &Db, news: &[NewMessage]) -> Result<Decided, Fault> {
+    // The second statement begins, and sees what is committed, once the first has its locks.
+    let (begun, rooms, members) = join3(execute(db, "BEGIN"), rooms_on(db, news), members_on(db, news)).await;
+    begun?;
+    let ((rooms, transaction), members) = (rooms?, members?);
+    let mut decided =
+        Decided { outcomes: Vec::with_capacity(news.len()), rooms, activated: BTreeSet::new(), transaction };
+    let mut claimed = HashMap::new();
+    for (place, new) in news.iter().enumerate() {
+        let outcome = match earlier_on(db, &claimed, &decided.outcomes, new).await? {
+            Earlier::Nothing => decided.decide(place, new, &members),
+            Earlier::Message(first) => Err(AppendRefused::Repeated(first)),
+            Earlier::Deleted(first) => Err(AppendRefused::RepeatedDeleted(first)),
+            Earlier::AnotherRequest => Err(AppendRefused::KeyReused),
+        };
+        if let (Ok(_), Some(claim)) = (&outcome, &new.claim) {
+            claimed.insert(key(claim), (place, new));
+        }
+        decided.outcomes.push(outcome);
+    }
+    Ok(decided)
+}
+
+/// What makes two claims of a batch the same.
+type Key<'n> = (Uuid, &'static str, Option<Uuid>, &'n str);
+
+fn key(claim: &Claim) -> Key<'_> {
+    let place = claim.place.map(ChatId::uuid);
+    (claim.sender.uuid(), claim.operation.as_str(), place, claim.once.key.as_str())
+}
+
+/// What is remembered of the message's claim, from before or from this batch.
+async fn earlier_on(
+    db: &Db,
+    claimed: &HashMap<Key<'_>, (usize, &NewMessage)>,
+    outcomes: &[Outcome],
+    new: &NewMessage,
+) -> Result<Earlier, Fault> {
+    let Some(claim) = &new.claim else { return Ok(Earlier::Nothing) };
+    let Some((place, first)) = claimed.get(&key(claim)) else {
+        return first_answer::earlier_on(db, claim, new.now).await;
+    };
+    let (Some(Ok(appended)), Some(first_claim)) = (outcomes.get(*place), &first.claim) else {
+        return Ok(Earlier::Nothing);
+    };
+    let remembered =
+        FirstAnswer { fingerprint: first_claim.once.fingerprint, record: first.id.uuid(), at: first.now };
+    Ok(match claim.once.judge(Some(remembered), new.now) {
+        Verdict::First => Earlier::Nothing,
+        Verdict::Repeated(_) => Earlier::Message(Box::new(appended.message.clone())),
+        Verdict::KeyReused => Earlier::AnotherRequest,
+    })
+}
+
+async fn rooms_on(mut db: &Db, news: &[NewMessage]) -> Result<(HashMap<Uuid, Room>, String), Fault> {
+    type Row = (Uuid, Option<String>, i64, i64, Option<At>, Option<String>, Option<i64>, String);
+    let ids = news.iter().map(|new| new.chat.uuid()).collect::<BTreeSet<_>>();
+    let rows = statement::<(
+        SqlUuid,
+        Nullable<Text>,
+        BigInt,
+        BigInt,
+        Nullable<Timestamptz>,
+        Nullable<Text>,
+        Nullable<BigInt>,
+        Text,
+    )>(ROOMS)
+    .bind::<Array<SqlUuid>, _>(ids.into_iter().collect::<Vec<_>>())
+    .load::<Row>(&mut db)
+    .await?;
+    let (mut rooms, mut transaction) = (HashMap::with_capacity(rows.len()), String::new());
+    for (id, title, last_sequence, deleted, newest, plan, limit, number) in rows {
+        transaction = number;
+        rooms.insert(
+            id,
+            Room {
+                title,
+                last_sequence,
+                messages: last_sequence - deleted,
+                newest: newest.map(|at| at.0),
+                plan: plan.map(|name| (name, limit)),
+                written: false,
+                titled_by: None,
+            },
+        );
+    }
+    Ok((rooms, transaction))
+}
+
+async fn members_on(mut db: &Db, news: &[NewMessage]) -> Result<Members, Fault> {
+    let mut wanted = BTreeSet::new();
+    for new in news {
+        wanted.insert((new.chat.uuid(), new.sender.uuid()));
+        wanted.extend(new.mentions.iter().map(|mention| (new.chat.uuid(), mention.id.uuid())));
+    }
+    let (chats, who) = wanted.into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
+    let rows = statement::<(SqlUuid, SqlUuid, Text)>(MEMBERS)
+        .bind::<Array<SqlUuid>, _>(chats)
+        .bind::<Array<SqlUuid>, _>(who)
+        .load::<(Uuid, Uuid, String)>(&mut db)
+        .await?;
+    Ok(rows.into_iter().map(|(chat, who, status)| ((chat, who), status)).collect())
+}
+
+impl Decided {
+    /// Decides one message, after all before it.
+    fn decide(&mut self, place: usize, new: &NewMessage, members: &Members) -> Outcome {
+        let chat = new.chat.uuid();
+        let sender = (chat, new.sender.uuid());
+        let (Some(room), Some(status)) = (self.rooms.get_mut(&chat), members.get(&sender)) else {
+            return Err(AppendRefused::NotParticipant);
+        };
+        if let Some((plan, limit)) = &room.plan {
+            let (limit, current) = (limit.map(limit_of), room.messages.cast_unsigned());
+            check(Resource::Messages, limit, current, plan, Some(new.chat)).map_err(AppendRefused::Limit)?;
+        }
+        let left = |mention: &domain::message::Mention| !members.contains_key(&(chat, mention.id.uuid()));
+        if let Some(index) = new.mentions.iter().position(left) {
+            return Err(AppendRefused::MentionLeft { index });
+        }
+        if status == "inactive" {
+            self.activated.insert(sender);
+        }
+        if room.title.is_none()
+            && let Some(title) = &new.title_if_untitled
+        {
+            room.title = Some(ChatTitle::clone(title).into_string());
+            room.titled_by = Some(place);
+        }
+        // Times follow the sequence, so that whoever asks for what came since a message misses nothing.
+        let after = |newest: Timestamp| Timestamp::from_micros(newest.micros() + 1);
+        let at = room.newest.map_or(new.now, |newest| new.now.max(after(newest)));
+        room.newest = Some(at);
+        room.last_sequence += 1;
+        room.messages += 1;
+        room.written = true;
+        Ok(Appended { message: message(new, room.last_sequence, at), titled: None })
+    }
+}
+
+/// The message at its place, with a delivery for every agent that is addressed.
+fn message(new: &NewMessage, sequence: i64, at: Timestamp) -> Message {
+    let mut message = Message {
+        id: new.id,
+        chat_id: new.chat,
+        sequence,
+        kind: new.kind,
+        content: new.content.clone(),
+        sender: new.sender,
+        sender_name: new.sender_name.clone(),
+        mentions: new.mentions.clone(),
+        metadata: new.metadata.clone(),
+        created_at: at,
+        updated_at: at,
+        deliveries: Vec::new(),
+    };
+    let mut deliveries =
+        message.addressed_agents().into_iter().map(|agent| Delivery::new(agent, true)).collect::<Vec<_>>();
+    deliveries.sort_by_key(|delivery| delivery.agent);
+    message.deliveries = deliveries;
+    message
+}
+
+/// Writes what was decided and commits. The outer fault is one before the commit was sent.
+pub(super) async fn write_on(
+    db: &Db,
+    news: &[NewMessage],
+    decided: &mut Decided,
+) -> Result<Result<(), Fault>, Fault> {
+    for (new, outcome) in news.iter().zip(&decided.outcomes) {
+        if let (Ok(_), Some(claim)) = (outcome, &new.claim) {
+            first_answer::remember_on(db, claim, new.id.uuid(), new.now).await?;
+        }
+    }
+    activate_on(db, &decided.activated).await?;
+    let kept = decided.outcomes.iter().flatten().map(|appended| &appended.message).collect::<Vec<_>>();
+    let titled =
+        decided.rooms.iter().filter_map(|(id, room)| Some((*id, room.titled_by?))).collect::<Vec<_>>();
+    let messages = insert_messages_on(db, &kept);
+    let deliveries = insert_deliveries_on(db, &kept);
+    let rooms = update_rooms_on(db, &decided.rooms);
+    if titled.is_empty() {
+        // When one of them fails the commit is a rollback.
+        let (messages, deliveries, rooms, committed) =
+            join4(messages, deliveries, rooms, execute(db, "COMMIT")).await;
+        return Ok(messages.and(deliveries).and(rooms).and(committed));
+    }
+    let (messages, deliveries, rooms) = join3(messages, deliveries, rooms).await;
+    messages.and(deliveries).and(rooms)?;
+    for (_, place) in titled {
+        if let Some(Ok(appended)) = decided.outcomes.get_mut(place) {
+            let chat = chat_on(db, appended.message.chat_id).await?;
+            let chat = chat.ok_or_else(|| Fault::Row("a room that went within one change".to_owned()))?;
+            appended.titled = Some(renamed_on(db, chat).await?);
+        }
+    }
+    Ok(execute(db, "COMMIT").await)
+}
+
+const INSERT_MESSAGES: &str = "INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, \
+     sender_kind, sender_name, mentions, metadata, created_at, updated_at) \
+     SELECT *, created_at FROM unnest(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
+     AS new (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, \
+     created_at)";
+
+async fn insert_messages_on(mut db: &Db, messages: &[&Message]) -> Result<(), Fault> {
+    let mentions =
+        messages.iter().map(|new| mentions_column(&new.mentions)).collect::<Result<Vec<_>, _>>()?;
+    let metadata = messages
+        .iter()
+        .map(|new| new.metadata.as_ref().map(row::to_json).transpose())
+        .collect::<Result<Vec<_>, _>>()?;
+    let all = messages.iter();
+    statement::<()>(INSERT_MESSAGES)
+        .bind::<Array<SqlUuid>, _>(all.clone().map(|new| new.id.uuid()).collect::<Vec<_>>())
+        .bind::<Array<SqlUuid>, _>(all.clone().map(|new| new.chat_id.uuid()).collect::<Vec<_>>())
+        .bind::<Array<BigInt>, _>(all.clone().map(|new| new.sequence).collect::<Vec<_>>())
+        .bind::<Array<Text>, _>(all.clone().map(|new| new.kind.as_str()).collect::<Vec<_>>())
+        .bind::<Array<Text>, _>(all.clone().map(|new| new.content.as_str()).collect::<Vec<_>>())
+        .bind::<Array<SqlUuid>, _>(all.clone().map(|new| new.sender.uuid()).collect::<Vec<_>>())
+        .bind::<Array<Text>, _>(all.clone().map(|new| new.sender.kind().as_str()).collect::<Vec<_>>())
+        .bind::<Array<Text>, _>(all.clone().map(|new| new.sender_name.as_str()).collect::<Vec<_>>())
+        .bind::<Array<Text>, _>(mentions)
+        .bind::<Array<Nullable<Text>>, _>(metadata)
+        .bind::<Array<Timestamptz>, _>(all.map(|new| At(new.created_at)).collect::<Vec<_>>())
+        .execute(&mut db)
+        .await?;
+    Ok(())
+}
+
+const INSERT_DELIVERIES: &str = "INSERT INTO deliveries (message_id, agent_id, chat_id, sequence, addressed, \
+     status, current_attempt) SELECT message_id, agent_id, chat_id, sequence, TRUE, ?, 0 \
+     FROM unnest(?, ?, ?, ?) AS new (message_id, agent_id, chat_id, sequence)";
+
+async fn insert_deliveries_on(mut db: &Db, messages: &[&Message]) -> Result<(), Fault> {
+    let (mut ids, mut agents, mut chats, mut places) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for message in messages {
+        for delivery in &message.deliveries {
+            ids.push(message.id.uuid());
+            agents.push(delivery.agent.uuid());
+            chats.push(message.chat_id.uuid());
+            places.push(message.sequence);
+        }
+    }
+    if ids.is_empty() {
+        return Ok(());
+    }
+    statement::<()>(INSERT_DELIVERIES)
+        .bind::<Text, _>(DeliveryStatus::New.as_str())
+        .bind::<Array<SqlUuid>, _>(ids)
+        .bind::<Array<SqlUuid>, _>(agents)
+        .bind::<Array<SqlUuid>, _>(chats)
+        .bind::<Array<BigInt>, _>(places)
+        .execute(&mut db)
+        .await?;
+    Ok(())
+}
+
+const UPDATE_ROOMS: &str = "UPDATE chats SET last_sequence = new.last_sequence, title = new.title, \
+     updated_at = new.at, last_message_at = new.at \
+     FROM unnest(?, ?, ?, ?) AS new (id, last_sequence, title, at) WHERE chats.id = new.id";
+
+async fn update_rooms_on(mut db: &Db, rooms: &HashMap<Uuid, Room>) -> Result<(), Fault> {
+    let all = rooms.iter().filter(|(_, room)| room.written);
+    statement::<()>(UPDATE_ROOMS)
+        .bind::<Array<SqlUuid>, _>(all.clone().map(|(id, _)| *id).collect::<Vec<_>>())
+        .bind::<Array<BigInt>, _>(all.clone().map(|(_, room)| room.last_sequence).collect::<Vec<_>>())
+        .bind::<Array<Nullable<Text>>, _>(
+            all.clone().map(|(_, room)| room.title.as_deref()).collect::<Vec<_>>(),
+        )
+        .bind::<Array<Nullable<Timestamptz>>, _>(all.map(|(_, room)| room.newest.map(At)).collect::<Vec<_>>())
+        .execute(&mut db)
+        .await?;
+    Ok(())
+}
+
+const ACTIVATE: &str = "UPDATE participants SET status = 'active' FROM unnest(?, ?) AS shown (chat_id, who) \
+     WHERE participants.chat_id = shown.chat_id AND participants.participant_id = shown.who \
+     AND participants.status = 'inactive' AND participants.left_at IS NULL";
+
+async fn activate_on(mut db: &Db, who: &BTreeSet<(Uuid, Uuid)>) -> Result<(), Fault> {
+    if who.is_empty() {
+        return Ok(());
+    }
+    let (chats, who) = who.iter().copied().unzip::<_, _, Vec<_>, Vec<_>>();
+    statement::<()>(ACTIVATE)
+        .bind::<Array<SqlUuid>, _>(chats)
+        .bind::<Array<SqlUuid>, _>(who)
+        .execute(&mut db)
+        .await?;
+    Ok(())
+}

@@ -1,0 +1,69 @@
+//! Editing and deleting texts.
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use domain::id::{ChatId, MessageId, ParticipantId, UserId};
+use domain::message::{ChangeRefused, DeleteMessage, EditMessage, Message};
+
+use super::load::message_on;
+use crate::chat::row::membership_on;
+use crate::error::Fault;
+use crate::row::At;
+use crate::run::Db;
+use crate::schema::{attempts, chats, deliveries, messages};
+use crate::{first_answer, lock};
+
+pub(super) async fn edit_on(
+    mut db: &Db,
+    command: &EditMessage,
+) -> Result<Result<Message, ChangeRefused>, Fault> {
+    let EditMessage { chat, message, by, content, now } = command;
+    let message = match changeable_on(db, *chat, *message, *by).await? {
+        Ok(message) => message.edited(content, *now),
+        Err(refused) => return Ok(Err(refused)),
+    };
+    diesel::update(messages::table.find(message.id.uuid()))
+        .set((messages::content.eq(&message.content), messages::updated_at.eq(At(message.updated_at))))
+        .execute(&mut db)
+        .await?;
+    Ok(Ok(message))
+}
+
+pub(super) async fn delete_on(
+    mut db: &Db,
+    command: &DeleteMessage,
+) -> Result<Result<Message, ChangeRefused>, Fault> {
+    let message = match changeable_on(db, command.chat, command.message, command.by).await? {
+        Ok(message) => message,
+        Err(refused) => return Ok(Err(refused)),
+    };
+    first_answer::keep_on(db, &message).await?;
+    let id = message.id.uuid();
+    // One after the other: each sees what was written before it could lock.
+    diesel::delete(messages::table.find(id)).execute(&mut db).await?;
+    diesel::delete(deliveries::table.filter(deliveries::message_id.eq(id))).execute(&mut db).await?;
+    diesel::delete(attempts::table.filter(attempts::message_id.eq(id))).execute(&mut db).await?;
+    diesel::update(chats::table.find(message.chat_id.uuid()))
+        .set(chats::deleted_messages.eq(chats::deleted_messages + 1))
+        .execute(&mut db)
+        .await?;
+    Ok(Ok(message))
+}
+
+/// A message that `by` may change. Room and message are locked: nobody writes to its records meanwhile.
+async fn changeable_on(
+    db: &Db,
+    chat: ChatId,
+    message: MessageId,
+    by: UserId,
+) -> Result<Result<Message, ChangeRefused>, Fault> {
+    lock::chat_on(db, chat).await?;
+    if membership_on(db, ParticipantId::User(by), chat).await?.is_none() {
+        return Ok(Err(ChangeRefused::ChatNotFound));
+    }
+    lock::message_on(db, message).await?;
+    let Some(message) = message_on(db, chat, message).await? else {
+        return Ok(Err(ChangeRefused::MessageNotFound));
+    };
+    Ok(message.decide_change(by).map(|()| message))
+}

@@ -1,0 +1,72 @@
+//! What one agent may know of a room, oldest first.
+//!
+//! Two lists, each along its own index: what the agent sent, and what was addressed to it. They
+//! have nothing in common, because nobody addresses itself; merged by sequence they are one.
+
+use diesel::sql_types::{BigInt, Uuid as SqlUuid};
+use diesel_async::RunQueryDsl;
+use domain::id::{AgentId, ChatId, ParticipantId};
+use domain::message::Message;
+use domain::page::{Order, PAGE_BYTES, Page, PageRequest};
+use futures_util::future::try_join3;
+
+use super::load::{Records, part_on, position};
+use crate::chat::row::membership_on;
+use crate::error::Fault;
+use crate::run::Db;
+use crate::statement::statement;
+
+/// Both lists merged, each read in the order of its index, so that only what is passed over and
+/// what is wanted is read. Room, agent and the place to begin behind, twice; limit, offset.
+const PLACES: &str = "SELECT sequence FROM messages \
+     WHERE chat_id = ? AND sender_id = ? AND sequence > ? \
+     UNION ALL \
+     SELECT sequence FROM deliveries \
+     WHERE chat_id = ? AND agent_id = ? AND sequence > ? AND addressed \
+     ORDER BY sequence LIMIT ? OFFSET ?";
+
+/// Room and agent, twice.
+const TOTAL: &str = "SELECT (SELECT count(*) FROM messages WHERE chat_id = ? AND sender_id = ?) \
+     + (SELECT count(*) FROM deliveries WHERE chat_id = ? AND agent_id = ? AND addressed)";
+
+pub(super) async fn context_on(
+    db: &Db,
+    agent: AgentId,
+    chat: ChatId,
+    page: &PageRequest,
+) -> Result<Option<Page<Message>>, Fault> {
+    let total = async { if page.count { total_on(db, agent, chat).await.map(Some) } else { Ok(None) } };
+    let membership = membership_on(db, ParticipantId::Agent(agent), chat);
+    // Strangers are few, so what they ask for is looked for meanwhile.
+    let (membership, total, mut places) =
+        try_join3(membership, total, places_on(db, agent, chat, page)).await?;
+    if membership.is_none() {
+        return Ok(None);
+    }
+    let limit = page.slice.limit() as usize;
+    let more = places.len() > limit;
+    places.truncate(limit);
+    let (rows, cut) = part_on(db, chat, &places, Order::Ascending, Records::Of(agent), PAGE_BYTES).await?;
+    Ok(Some(Page::part(rows, more || cut, total, position)))
+}
+
+/// The places of a page's messages in the room, and one more.
+async fn places_on(mut db: &Db, agent: AgentId, chat: ChatId, page: &PageRequest) -> Result<Vec<i64>, Fault> {
+    let behind = page.slice.after().map_or(0, |after| after.key);
+    let mut places = statement::<BigInt>(PLACES);
+    for _ in ["messages", "deliveries"] {
+        places =
+            places.bind::<SqlUuid, _>(chat.uuid()).bind::<SqlUuid, _>(agent.uuid()).bind::<BigInt, _>(behind);
+    }
+    let limit = i64::from(page.slice.limit()) + 1;
+    let places = places.bind::<BigInt, _>(limit).bind::<BigInt, _>(page.slice.offset());
+    Ok(places.load(&mut db).await?)
+}
+
+async fn total_on(mut db: &Db, agent: AgentId, chat: ChatId) -> Result<u64, Fault> {
+    let mut total = statement::<BigInt>(TOTAL);
+    for _ in ["messages", "deliveries"] {
+        total = total.bind::<SqlUuid, _>(chat.uuid()).bind::<SqlUuid, _>(agent.uuid());
+    }
+    Ok(total.get_result::<i64>(&mut db).await?.cast_unsigned())
+}

@@ -1,0 +1,87 @@
+//! All of a room, newest first.
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use domain::id::{ChatId, ParticipantId};
+use domain::message::{HistoryFilter, Kinds, Message};
+use domain::page::{Order, PAGE_BYTES, Page, PageRequest, Position};
+use domain::time::Timestamp;
+use futures_util::future::try_join;
+use uuid::Uuid;
+
+use super::load::{Records, part_on};
+use super::places::{Between, count_on, places_on};
+use crate::chat::row::standing_on;
+use crate::error::Fault;
+use crate::row::At;
+use crate::run::Db;
+use crate::schema::{chats, messages};
+
+pub(super) async fn history_on(
+    db: &Db,
+    viewer: ParticipantId,
+    chat: ChatId,
+    filter: HistoryFilter,
+    page: &PageRequest,
+) -> Result<Option<Page<Message>>, Fault> {
+    // A position carries the place behind which the list ends, so that who goes on need not say
+    // again since when.
+    let (floor, ceiling) = match page.slice.after() {
+        Some(Position { key, id, .. }) => (i64::try_from(id.as_u128()).unwrap_or(i64::MAX), key),
+        None => (0, i64::MAX),
+    };
+    let floor = async {
+        match filter.since {
+            Some(since) => Ok::<_, Fault>(floor.max(floor_on(db, chat, since).await?)),
+            None => Ok(floor),
+        }
+    };
+    let found = async {
+        let floor = floor.await?;
+        let total = async {
+            let total = if page.count { Some(total_on(db, chat, filter.kinds, floor).await?) } else { None };
+            Ok::<_, Fault>(total)
+        };
+        let span = (i64::from(page.slice.limit()) + 1, page.slice.offset());
+        let part = Between(floor, ceiling);
+        let places = places_on(db, chat, filter.kinds, part, Order::Descending, span);
+        let (total, places) = try_join(total, places).await?;
+        Ok((floor, total, places))
+    };
+    // Those who may not read are few, so what they ask for is looked for meanwhile.
+    let (standing, (floor, total, mut places)) = try_join(standing_on(db, viewer, chat), found).await?;
+    if !standing.may_read() {
+        return Ok(None);
+    }
+    let limit = page.slice.limit() as usize;
+    let more = places.len() > limit;
+    places.truncate(limit);
+    let (rows, cut) = part_on(db, chat, &places, Order::Descending, Records::All, PAGE_BYTES).await?;
+    let end = Uuid::from_u128(u128::from(floor.cast_unsigned()));
+    Ok(Some(Page::part(rows, more || cut, total, |message| Position::at(message.sequence, end))))
+}
+
+/// The last place that was taken at `since` or before: times follow the room's order.
+async fn floor_on(mut db: &Db, chat: ChatId, since: Timestamp) -> Result<i64, Fault> {
+    let first_after = messages::table
+        .filter(messages::chat_id.eq(chat.uuid()))
+        .filter(messages::created_at.gt(At(since)))
+        .order((messages::created_at, messages::sequence))
+        .select(messages::sequence)
+        .first::<i64>(&mut db)
+        .await
+        .optional()?;
+    Ok(first_after.map_or(i64::MAX, |place| place - 1))
+}
+
+/// The room knows how many messages it has, so only a part of them has to be counted.
+async fn total_on(mut db: &Db, chat: ChatId, kinds: Kinds, floor: i64) -> Result<u64, Fault> {
+    if kinds != Kinds::ALL || floor > 0 {
+        return count_on(db, chat, kinds, Between(floor, i64::MAX)).await;
+    }
+    let room = chats::table.find(chat.uuid());
+    let number =
+        room.select(chats::last_sequence - chats::deleted_messages).first::<i64>(&mut db).await.optional()?;
+    // Who asks may ask for a room that is not there.
+    Ok(number.unwrap_or(0).cast_unsigned())
+}

@@ -1,0 +1,429 @@
+//! Messages out of their rows, each with its deliveries: one round trip for a whole page, and another for
+//! what was tried on it.
+
+use std::collections::{HashMap, HashSet};
+
+use diesel::dsl::sql;
+use diesel::prelude::*;
+use diesel::sql_types::{Array, BigInt, Binary, Integer, Nullable, Uuid as SqlUuid};
+use diesel_async::RunQueryDsl;
+use domain::delivery::{
+    Attempt, AttemptNumber, AttemptStatus, Delivery, DeliveryStatus, SHOWN_ATTEMPTS, SHOWN_ERROR_BYTES,
+};
+use domain::id::{AgentId, ChatId, MessageId, ParticipantKind, parse_uuid};
+use domain::message::{Mention, MentionKind, Message, MessageKind};
+use domain::page::{Order, Position, fitting};
+use futures_util::future::{try_join, try_join3};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::error::Fault;
+use crate::row::{self, At};
+use crate::run::Db;
+use crate::schema::{attempts, deliveries, messages};
+use crate::statement::statement;
+
+/// A row of `messages`.
+#[derive(Queryable, Selectable, Insertable)]
+#[diesel(table_name = messages)]
+pub(crate) struct MessageRow {
+    pub(crate) id: Uuid,
+    pub(crate) chat_id: Uuid,
+    pub(crate) sequence: i64,
+    pub(crate) kind: String,
+    pub(crate) content: String,
+    pub(crate) sender_id: Uuid,
+    pub(crate) sender_kind: String,
+    pub(crate) sender_name: String,
+    pub(crate) mentions: String,
+    pub(crate) metadata: Option<String>,
+    pub(crate) created_at: At,
+    pub(crate) updated_at: At,
+}
+
+/// Whose delivery records are wanted.
+#[derive(Clone, Copy)]
+pub(crate) enum Records {
+    /// Everybody's.
+    All,
+    /// One agent's own.
+    Of(AgentId),
+}
+
+/// Where a message stands in every list.
+pub(crate) fn position(message: &Message) -> Position {
+    Position::at(message.sequence, Uuid::nil())
+}
+
+/// Bytes of a message, of a delivery record and of a shown attempt in an answer, content aside;
+/// attempts are shown twice, with their errors.
+const MESSAGE_BYTES: usize = 500;
+pub(crate) const RECORD_BYTES: usize = 200;
+pub(crate) const ATTEMPT_BYTES: usize = 2 * (160 + SHOWN_ERROR_BYTES);
+
+/// The messages of a room at these places, in the order of `places`, which is the room's own or
+/// its reverse. Messages at the end that would weigh more than `budget` are not read; tells
+/// whether there were any.
+pub(crate) async fn part_on(
+    db: &Db,
+    chat: ChatId,
+    places: &[i64],
+    order: Order,
+    records: Records,
+    budget: usize,
+) -> Result<(Vec<Message>, bool), Fault> {
+    if places.is_empty() {
+        return Ok((Vec::new(), false));
+    }
+    let rows = rows_at_on(db, chat, places, order, budget);
+    let (mut rows, mut found) = try_join(rows, records_at_on(db, chat, places, records)).await?;
+    let weigh = |row: &MessageRow| {
+        let records = found.get(&row.id).into_iter().flatten().map(DeliveryRow::weight).sum::<usize>();
+        row.weight() + records
+    };
+    rows.truncate(fitting(budget, rows.iter().map(weigh)));
+    let kept = rows.iter().map(|row| row.id).collect::<HashSet<_>>();
+    found.retain(|id, _| kept.contains(id));
+    let cut = rows.len() < places.len();
+    let worked_on = found.iter().filter(|(_, records)| records.iter().any(|r| r.current_attempt > 0));
+    let worked_on = worked_on.map(|(id, _)| *id).collect::<Vec<_>>();
+    let tries = if worked_on.is_empty() { Tries::new() } else { tries_on(db, worked_on, records).await? };
+    Ok((assembled(rows, found, tries)?, cut))
+}
+
+/// The messages of `rows`, in their order.
+pub(crate) async fn messages_on(
+    db: &Db,
+    rows: Vec<MessageRow>,
+    records: Records,
+) -> Result<Vec<Message>, Fault> {
+    if rows.is_empty() {
+        return Ok(Vec::new());
+    }
+    let ids = rows.iter().map(|row| row.id).collect::<Vec<_>>();
+    let found = records_on(db, ids.clone(), records);
+    let (found, tries) = try_join(found, tries_on(db, ids, records)).await?;
+    assembled(rows, found, tries)
+}
+
+/// One message of a room by id, with everybody's records.
+pub(crate) async fn message_on(db: &Db, chat: ChatId, message: MessageId) -> Result<Option<Message>, Fault> {
+    let id = || vec![message.uuid()];
+    let (records, tries) = (records_on(db, id(), Records::All), tries_on(db, id(), Records::All));
+    let (row, records, tries) = try_join3(row_on(db, chat, message), records, tries).await?;
+    Ok(assembled(row, records, tries)?.pop())
+}
+
+async fn row_on(mut db: &Db, chat: ChatId, message: MessageId) -> Result<Vec<MessageRow>, Fault> {
+    let wanted = messages::table.find(message.uuid()).filter(messages::chat_id.eq(chat.uuid()));
+    Ok(wanted.select(MessageRow::as_select()).load(&mut db).await?)
+}
+
+/// The rows of a part. None is read that has more than `budget` before it: the weights are those of
+/// [`MessageRow::weight`], but for what JSON adds to the content, so that no row is missed.
+async fn rows_at_on(
+    mut db: &Db,
+    chat: ChatId,
+    places: &[i64],
+    order: Order,
+    budget: usize,
+) -> Result<Vec<MessageRow>, Fault> {
+    let direction = match order {
+        Order::Ascending => "ASC",
+        Order::Descending => "DESC",
+    };
+    let rows = statement::<messages::SqlType>(format!(
+        "SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, \
+         metadata, created_at, updated_at \
+         FROM (SELECT messages.*, sum(? + octet_length(content) + 2 * octet_length(mentions) \
+               + coalesce(octet_length(metadata), 0)) \
+               OVER (ORDER BY sequence {direction} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before \
+               FROM messages WHERE chat_id = ? AND sequence = ANY(?)) AS part \
+         WHERE coalesce(before, 0) <= ? ORDER BY sequence {direction}"
+    ));
+    let rows = rows
+        .bind::<Integer, _>(i32::try_from(MESSAGE_BYTES).unwrap_or(0))
+        .bind::<SqlUuid, _>(chat.uuid())
+        .bind::<Array<BigInt>, _>(places)
+        .bind::<BigInt, _>(i64::try_from(budget).unwrap_or(i64::MAX));
+    Ok(rows.load(&mut db).await?)
+}
+
+impl MessageRow {
+    /// About how many bytes of an answer it takes. Mentions show handles twice.
+    fn weight(&self) -> usize {
+        let metadata = self.metadata.as_ref().map_or(0, String::len);
+        MESSAGE_BYTES + row::json_bytes(&self.content) + 2 * self.mentions.len() + metadata
+    }
+
+    pub(crate) fn into_message(self, deliveries: Vec<Delivery>) -> Result<Message, Fault> {
+        Ok(Message {
+            id: MessageId::new(self.id),
+            chat_id: ChatId::new(self.chat_id),
+            sequence: self.sequence,
+            kind: row::word(&self.kind, MessageKind::parse)?,
+            content: self.content,
+            sender: row::participant_id(&self.sender_kind, self.sender_id)?,
+            sender_name: self.sender_name,
+            mentions: stored_mentions(&self.mentions)?,
+            metadata: self.metadata.as_deref().map(row::json).transpose()?,
+            created_at: self.created_at.0,
+            updated_at: self.updated_at.0,
+            deliveries,
+        })
+    }
+}
+
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = deliveries)]
+pub(crate) struct DeliveryRow {
+    message_id: Uuid,
+    agent_id: Uuid,
+    addressed: bool,
+    status: String,
+    current_attempt: i32,
+    delivered_at: Option<At>,
+    processed_at: Option<At>,
+}
+
+/// An attempt with its whole error.
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = attempts)]
+pub(crate) struct AttemptRow {
+    #[diesel(embed)]
+    head: AttemptHead,
+    error: Option<String>,
+}
+
+impl DeliveryRow {
+    /// About how many bytes of an answer it takes.
+    fn weight(&self) -> usize {
+        let shown = u32::try_from(self.current_attempt).unwrap_or(0).min(SHOWN_ATTEMPTS);
+        RECORD_BYTES + shown as usize * ATTEMPT_BYTES
+    }
+
+    pub(crate) fn into_delivery(self, attempts: Vec<Attempt>) -> Result<Delivery, Fault> {
+        Ok(Delivery {
+            agent: AgentId::new(self.agent_id),
+            addressed: self.addressed,
+            status: row::word(&self.status, DeliveryStatus::parse)?,
+            delivered_at: self.delivered_at.map(|at| at.0),
+            processed_at: self.processed_at.map(|at| at.0),
+            attempts,
+        })
+    }
+}
+
+impl AttemptHead {
+    fn into_attempt(self, error: Option<String>) -> Result<Attempt, Fault> {
+        let number =
+            u32::try_from(self.number).map_err(|_| Fault::Row(format!("the attempt {}", self.number)))?;
+        Ok(Attempt {
+            number: AttemptNumber(number),
+            status: row::word(&self.status, AttemptStatus::parse)?,
+            started_at: self.started_at.0,
+            completed_at: self.completed_at.map(|at| at.0),
+            error,
+        })
+    }
+}
+
+impl AttemptRow {
+    /// With the whole error.
+    pub(crate) fn into_attempt(self) -> Result<Attempt, Fault> {
+        self.head.into_attempt(self.error)
+    }
+}
+
+/// Delivery records by message id.
+type RecordRows = HashMap<Uuid, Vec<DeliveryRow>>;
+
+/// The delivery records of messages.
+async fn records_on(mut db: &Db, messages: Vec<Uuid>, wanted: Records) -> Result<RecordRows, Fault> {
+    let mut records = deliveries::table
+        .filter(deliveries::message_id.eq_any(messages))
+        .select(DeliveryRow::as_select())
+        .into_boxed();
+    if let Records::Of(agent) = wanted {
+        records = records.filter(deliveries::agent_id.eq(agent.uuid()));
+    }
+    Ok(by_message(records.order(deliveries::agent_id).load(&mut db).await?))
+}
+
+/// The delivery records of the messages of a room at these places, so that their ids need not be known.
+async fn records_at_on(
+    mut db: &Db,
+    chat: ChatId,
+    places: &[i64],
+    wanted: Records,
+) -> Result<RecordRows, Fault> {
+    let mut records = deliveries::table
+        .inner_join(messages::table.on(messages::id.eq(deliveries::message_id)))
+        .filter(messages::chat_id.eq(chat.uuid()))
+        .filter(messages::sequence.eq_any(places))
+        .select(DeliveryRow::as_select())
+        .into_boxed();
+    if let Records::Of(agent) = wanted {
+        records = records.filter(deliveries::agent_id.eq(agent.uuid()));
+    }
+    Ok(by_message(records.order(deliveries::agent_id).load(&mut db).await?))
+}
+
+fn by_message(records: Vec<DeliveryRow>) -> RecordRows {
+    let mut by_message = RecordRows::new();
+    for record in records {
+        by_message.entry(record.message_id).or_default().push(record);
+    }
+    by_message
+}
+
+/// The first bytes of an attempt's error, and one more than are shown.
+#[derive(Queryable)]
+struct ShownAttemptRow {
+    attempt: AttemptHead,
+    error: Option<Vec<u8>>,
+}
+
+/// An attempt without its error.
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = attempts)]
+pub(crate) struct AttemptHead {
+    message_id: Uuid,
+    agent_id: Uuid,
+    number: i32,
+    status: String,
+    started_at: At,
+    completed_at: Option<At>,
+}
+
+/// Attempts by message and agent, the oldest first.
+type Tries = HashMap<(Uuid, Uuid), Vec<Attempt>>;
+
+/// The newest attempts of each of the messages' records.
+async fn tries_on(mut db: &Db, messages: Vec<Uuid>, wanted: Records) -> Result<Tries, Fault> {
+    let shown = i32::try_from(SHOWN_ATTEMPTS).unwrap_or(i32::MAX);
+    let error = format!("substring(convert_to(attempts.error, 'UTF8') FROM 1 FOR {})", SHOWN_ERROR_BYTES + 1);
+    let mut found = attempts::table
+        .inner_join(deliveries::table.on(
+            deliveries::message_id.eq(attempts::message_id).and(deliveries::agent_id.eq(attempts::agent_id)),
+        ))
+        .filter(attempts::message_id.eq_any(messages))
+        .filter(attempts::number.gt(deliveries::current_attempt - shown))
+        .select((AttemptHead::as_select(), sql::<Nullable<Binary>>(&error)))
+        .into_boxed();
+    if let Records::Of(agent) = wanted {
+        found = found.filter(attempts::agent_id.eq(agent.uuid()));
+    }
+    let mut tries = Tries::new();
+    let found = found.order(attempts::number).load::<ShownAttemptRow>(&mut db).await?;
+    for ShownAttemptRow { attempt, error } in found {
+        let key = (attempt.message_id, attempt.agent_id);
+        tries.entry(key).or_default().push(attempt.into_attempt(error.map(shown_error))?);
+    }
+    Ok(tries)
+}
+
+/// The messages of `rows` with their records, and these with their attempts.
+fn assembled(
+    rows: Vec<MessageRow>,
+    mut records: RecordRows,
+    mut tries: Tries,
+) -> Result<Vec<Message>, Fault> {
+    let with_records = |row: MessageRow| {
+        let records = records.remove(&row.id).unwrap_or_default().into_iter().map(|record| {
+            let key = (record.message_id, record.agent_id);
+            record.into_delivery(tries.remove(&key).unwrap_or_default())
+        });
+        let records = records.collect::<Result<Vec<_>, _>>()?;
+        row.into_message(records)
+    };
+    rows.into_iter().map(with_records).collect()
+}
+
+/// An error as it is shown: whole, or cut between two characters.
+fn shown_error(mut bytes: Vec<u8>) -> String {
+    let cut = bytes.len() > SHOWN_ERROR_BYTES;
+    bytes.truncate(SHOWN_ERROR_BYTES);
+    let mut text = match String::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => {
+            let whole = error.utf8_error().valid_up_to();
+            String::from_utf8_lossy(&error.as_bytes()[..whole]).into_owned()
+        }
+    };
+    if cut {
+        text.push('…');
+    }
+    text
+}
+
+/// A mention as it is kept in the column `mentions`.
+#[derive(Serialize, Deserialize)]
+struct StoredMention {
+    id: String,
+    of: String,
+    handle: String,
+    name: String,
+    kind: String,
+}
+
+pub(crate) fn mentions_column(mentions: &[Mention]) -> Result<String, Fault> {
+    let stored = mentions.iter().map(|mention| StoredMention {
+        id: mention.id.to_string(),
+        of: mention.id.kind().as_str().to_owned(),
+        handle: mention.handle.clone(),
+        name: mention.name.clone(),
+        kind: mention.kind.as_str().to_owned(),
+    });
+    row::to_json(&stored.collect::<Vec<_>>())
+}
+
+pub(crate) fn stored_mentions(column: &str) -> Result<Vec<Mention>, Fault> {
+    let stored = row::json::<Vec<StoredMention>>(column)?.into_iter().map(|stored| {
+        Ok(Mention {
+            id: row::word(&stored.of, ParticipantKind::parse)?.with_uuid(row::word(&stored.id, parse_uuid)?),
+            handle: stored.handle,
+            name: stored.name,
+            kind: row::word(&stored.kind, MentionKind::parse)?,
+        })
+    });
+    stored.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_weighs_by_the_attempts_that_are_shown() {
+        let record = |current_attempt| DeliveryRow {
+            message_id: Uuid::nil(),
+            agent_id: Uuid::nil(),
+            addressed: true,
+            status: "new".to_owned(),
+            current_attempt,
+            delivered_at: None,
+            processed_at: None,
+        };
+        assert_eq!(record(0).weight(), RECORD_BYTES);
+        assert_eq!(record(3).weight(), RECORD_BYTES + 3 * ATTEMPT_BYTES);
+        assert_eq!(record(1_000_000).weight(), RECORD_BYTES + 50 * ATTEMPT_BYTES);
+    }
+
+    #[test]
+    fn errors_are_cut_between_characters() {
+        let shown = |text: &str| {
+            let bytes = text.as_bytes();
+            shown_error(bytes[..bytes.len().min(SHOWN_ERROR_BYTES + 1)].to_vec())
+        };
+        assert_eq!(shown("short"), "short");
+        let full = "x".repeat(SHOWN_ERROR_BYTES);
+        assert_eq!(shown(&full), full);
+        assert_eq!(shown(&format!("{full}y")), format!("{full}…"));
+        let emoji = "\u{1F600}".repeat(SHOWN_ERROR_BYTES);
+        assert_eq!(
+            shown(&format!("a{emoji}")),
+            format!("a{}…", "\u{1F600}".repeat((SHOWN_ERROR_BYTES - 1) / 4))
+        );
+    }
+}

@@ -1,0 +1,104 @@
+//! The store of messages.
+
+pub(crate) mod append;
+mod batch;
+mod change;
+mod context;
+mod history;
+pub(crate) mod load;
+mod places;
+mod surroundings;
+
+use async_trait::async_trait;
+use domain::id::{AgentId, ChatId, ParticipantId};
+use domain::idempotency::Claim;
+use domain::message::{
+    Anchor, AppendRefused, Appended, ChangeRefused, DeleteMessage, Earlier, EditMessage, HistoryFilter,
+    Kinds, Message, MessageRepository, NewMessage, Surroundings, SurroundingsRefused,
+};
+use domain::page::{Page, PageRequest};
+use domain::store::{Announce, StoreError};
+use domain::time::Timestamp;
+use futures_util::FutureExt;
+
+use crate::{PostgresStore, first_answer};
+
+#[async_trait]
+impl MessageRepository for PostgresStore {
+    async fn append(
+        &self,
+        new: NewMessage,
+        announce: Announce<Appended>,
+    ) -> Result<Result<Appended, AppendRefused>, StoreError> {
+        self.append_message(new, announce).await
+    }
+
+    async fn edit(
+        &self,
+        command: EditMessage,
+        announce: Announce<Message>,
+    ) -> Result<Result<Message, ChangeRefused>, StoreError> {
+        self.change(
+            command,
+            |db, command| change::edit_on(db, command).boxed(),
+            move |edited| announce.tell(edited),
+        )
+        .await
+    }
+
+    async fn delete(
+        &self,
+        command: DeleteMessage,
+        announce: Announce<Message>,
+    ) -> Result<Result<Message, ChangeRefused>, StoreError> {
+        self.change(
+            command,
+            |db, command| change::delete_on(db, command).boxed(),
+            move |deleted| announce.tell(deleted),
+        )
+        .await
+    }
+
+    async fn find_earlier(&self, claim: Claim, now: Timestamp) -> Result<Earlier, StoreError> {
+        self.read((claim, now), |db, (claim, now)| first_answer::earlier_on(db, claim, *now).boxed()).await
+    }
+
+    async fn history(
+        &self,
+        viewer: ParticipantId,
+        chat: ChatId,
+        filter: HistoryFilter,
+        page: PageRequest,
+    ) -> Result<Option<Page<Message>>, StoreError> {
+        let given = (viewer, chat, filter, page);
+        self.read(given, |db, (viewer, chat, filter, page)| {
+            history::history_on(db, *viewer, *chat, *filter, page).boxed()
+        })
+        .await
+    }
+
+    async fn surroundings(
+        &self,
+        viewer: ParticipantId,
+        chat: ChatId,
+        anchor: Anchor,
+        kinds: Kinds,
+        limit: u32,
+    ) -> Result<Result<Surroundings, SurroundingsRefused>, StoreError> {
+        let given = (viewer, chat, anchor, kinds, limit);
+        self.read(given, |db, &(viewer, chat, anchor, kinds, limit)| {
+            surroundings::surroundings_on(db, viewer, chat, anchor, kinds, limit).boxed()
+        })
+        .await
+    }
+
+    async fn context(
+        &self,
+        agent: AgentId,
+        chat: ChatId,
+        page: PageRequest,
+    ) -> Result<Option<Page<Message>>, StoreError> {
+        let given = (agent, chat, page);
+        self.read(given, |db, (agent, chat, page)| context::context_on(db, *agent, *chat, page).boxed()).await
+    }
+}

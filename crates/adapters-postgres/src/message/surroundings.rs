@@ -1,0 +1,121 @@
+//! What lies before, after or around a message.
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use domain::id::{ChatId, MessageId, ParticipantId};
+use domain::message::filter::share;
+use domain::message::{Anchor, Kinds, Message, Surroundings, SurroundingsRefused};
+use domain::page::{Order, PAGE_BYTES};
+use futures_util::future::try_join;
+
+use super::load::{Records, part_on};
+use super::places::{Between, places_on};
+use crate::chat::row::standing_on;
+use crate::error::Fault;
+use crate::run::Db;
+use crate::schema::messages;
+
+pub(super) async fn surroundings_on(
+    db: &Db,
+    viewer: ParticipantId,
+    chat: ChatId,
+    anchor: Anchor,
+    kinds: Kinds,
+    limit: u32,
+) -> Result<Result<Surroundings, SurroundingsRefused>, Fault> {
+    let (standing, place) =
+        try_join(standing_on(db, viewer, chat), place_on(db, chat, anchor.message())).await?;
+    if !standing.may_read() {
+        return Ok(Err(SurroundingsRefused::ChatNotFound));
+    }
+    let Some(place) = place else { return Ok(Err(SurroundingsRefused::MessageNotFound)) };
+    let room = Room { chat, kinds };
+    let limit = limit as usize;
+    Ok(Ok(match anchor {
+        Anchor::After(_) => {
+            let older = room.places_on(db, Side::Before(place + 1), 1);
+            let ((rows, has_newer), older) =
+                try_join(room.read_on(db, Side::After(place), limit), older).await?;
+            Surroundings { rows, has_older: !older.is_empty(), has_newer }
+        }
+        Anchor::Before(_) => {
+            let newer = room.places_on(db, Side::After(place - 1), 1);
+            let ((rows, has_older), newer) =
+                try_join(room.read_on(db, Side::Before(place), limit), newer).await?;
+            Surroundings { rows, has_older, has_newer: !newer.is_empty() }
+        }
+        Anchor::Around(_) => room.around_on(db, place, limit).await?,
+    }))
+}
+
+/// Where the message stands in the room.
+async fn place_on(mut db: &Db, chat: ChatId, message: MessageId) -> Result<Option<i64>, Fault> {
+    let place = messages::table.find(message.uuid()).filter(messages::chat_id.eq(chat.uuid()));
+    Ok(place.select(messages::sequence).first(&mut db).await.optional()?)
+}
+
+/// How many bytes of content either side of a message may hold.
+const SIDE_BYTES: usize = PAGE_BYTES / 2;
+
+#[derive(Clone, Copy)]
+struct Room {
+    chat: ChatId,
+    kinds: Kinds,
+}
+
+/// One side of a place.
+#[derive(Clone, Copy)]
+enum Side {
+    Before(i64),
+    After(i64),
+}
+
+impl Side {
+    const fn order(self) -> Order {
+        match self {
+            Self::Before(_) => Order::Descending,
+            Self::After(_) => Order::Ascending,
+        }
+    }
+}
+
+impl Room {
+    /// The nearest places on one side, nearest first.
+    async fn places_on(self, db: &Db, side: Side, limit: usize) -> Result<Vec<i64>, Fault> {
+        let part = match side {
+            Side::Before(place) => Between(0, place),
+            Side::After(place) => Between(place, i64::MAX),
+        };
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        places_on(db, self.chat, self.kinds, part, side.order(), (limit, 0)).await
+    }
+
+    /// The nearest messages on one side, and whether there are more of them.
+    async fn read_on(self, db: &Db, side: Side, limit: usize) -> Result<(Vec<Message>, bool), Fault> {
+        let mut places = self.places_on(db, side, limit + 1).await?;
+        let more = places.len() > limit;
+        places.truncate(limit);
+        let (rows, cut) = part_on(db, self.chat, &places, side.order(), Records::All, PAGE_BYTES).await?;
+        Ok((rows, more || cut))
+    }
+
+    /// The message at `place` with both its sides, newest first.
+    async fn around_on(self, db: &Db, place: i64, limit: usize) -> Result<Surroundings, Fault> {
+        let older = self.places_on(db, Side::Before(place), limit);
+        let (older, newer) = try_join(older, self.places_on(db, Side::After(place), limit)).await?;
+        let (older_shown, newer_shown) = share(limit - 1, older.len(), newer.len());
+        let mut down = vec![place];
+        down.extend(&older[..older_shown]);
+        let up = &newer[..newer_shown];
+        let above = part_on(db, self.chat, up, Order::Ascending, Records::All, SIDE_BYTES);
+        let below = part_on(db, self.chat, &down, Order::Descending, Records::All, SIDE_BYTES);
+        let ((mut rows, cut_newer), (below, cut_older)) = try_join(above, below).await?;
+        rows.reverse();
+        rows.extend(below);
+        Ok(Surroundings {
+            rows,
+            has_older: cut_older || older_shown < older.len(),
+            has_newer: cut_newer || newer_shown < newer.len(),
+        })
+    }
+}

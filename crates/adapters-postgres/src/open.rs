@@ -1,0 +1,124 @@
+//! Opening a store: its place, and its schema.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use diesel::migration::{MigrationConnection, MigrationSource};
+use diesel::{Connection, ConnectionError, RunQueryDsl};
+use diesel_async::AsyncPgConnection;
+use diesel_async::async_connection_wrapper::AsyncConnectionWrapper;
+use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
+
+use crate::connect::Connect;
+
+/// The schema, step by step; part of the program.
+pub(crate) const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../../migrations/postgres");
+
+/// Held by the one process that changes the schema; any number that nobody else uses.
+const LOCK: i64 = 0x7061_726c_616e_6365;
+
+/// How a store on PostgreSQL is used.
+#[derive(Clone, PartialEq, Eq)]
+pub struct PostgresConfig {
+    /// `postgres://user:password@host:port/database?sslmode=…`; never printed.
+    pub url: String,
+    /// The most connections at once.
+    pub connections: usize,
+    /// How long a request waits for one of them.
+    pub acquire_timeout: Duration,
+    /// How long a statement may take.
+    pub statement_timeout: Duration,
+}
+
+impl PostgresConfig {
+    /// The usual bounds for a store at this URL.
+    pub fn at(url: &str) -> Self {
+        Self {
+            url: url.to_owned(),
+            connections: 16,
+            acquire_timeout: Duration::from_secs(5),
+            statement_timeout: Duration::from_secs(15),
+        }
+    }
+}
+
+impl fmt::Debug for PostgresConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PostgresConfig")
+    }
+}
+
+/// Why a store could not be opened. No text holds a password.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The URL is not one of a PostgreSQL database.
+    #[error("the database's URL is wrong: {0}")]
+    Url(String),
+    /// There is no connection to the database.
+    #[error("cannot connect to {place}")]
+    Connect {
+        /// Which store.
+        place: String,
+        /// Why.
+        #[source]
+        cause: ConnectionError,
+    },
+    /// The schema could not be brought up to date; it is as it was.
+    #[error("cannot bring {place} up to date")]
+    Migrate {
+        /// Which store.
+        place: String,
+        /// Why.
+        #[source]
+        cause: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// A newer version of the program has written it.
+    #[error("{place} was written by a newer version of this program (schema step {step}); use that version")]
+    Newer {
+        /// Which store.
+        place: String,
+        /// The step that this version does not know.
+        step: String,
+    },
+}
+
+/// How connections to the store are made. The database is not asked yet.
+pub(crate) fn connector(config: &PostgresConfig) -> Result<Connect, OpenError> {
+    Connect::to(&config.url, config.statement_timeout).map_err(OpenError::Url)
+}
+
+/// Takes the steps that are missing, all or none; of several processes that start at once one takes them
+/// and the others wait.
+pub(crate) async fn migrate(connect: &Arc<Connect>) -> Result<(), OpenError> {
+    let place = connect.place();
+    let connection =
+        connect.bare().await.map_err(|cause| OpenError::Connect { place: place.clone(), cause })?;
+    let fault = |cause| OpenError::Migrate { place: place.clone(), cause };
+    let steps = tokio::task::spawn_blocking(move || take_steps(connection)).await;
+    let unknown = steps.map_err(|panicked| fault(Box::new(panicked)))?.map_err(fault)?;
+    match unknown {
+        None => Ok(()),
+        Some(step) => Err(OpenError::Newer { place, step }),
+    }
+}
+
+type Fault = Box<dyn std::error::Error + Send + Sync>;
+
+/// Gives the first step that this version does not know, in which case nothing is done.
+fn take_steps(connection: AsyncPgConnection) -> Result<Option<String>, Fault> {
+    let known = MigrationSource::<diesel::pg::Pg>::migrations(&MIGRATIONS)?;
+    let known = known.iter().map(|step| step.name().version().to_string()).collect::<Vec<_>>();
+    let mut connection = AsyncConnectionWrapper::<AsyncPgConnection>::from(connection);
+    connection.transaction(|connection| {
+        let lock = diesel::sql_query("SELECT pg_advisory_xact_lock($1)");
+        lock.bind::<diesel::sql_types::BigInt, _>(LOCK).execute(connection)?;
+        connection.setup()?;
+        let applied = connection.applied_migrations()?;
+        let unknown = applied.iter().map(ToString::to_string).find(|step| !known.contains(step));
+        if unknown.is_none() {
+            connection.run_pending_migrations(MIGRATIONS)?;
+        }
+        Ok(unknown)
+    })
+}

@@ -1,0 +1,222 @@
+//! Listing peers: one statement over all that can make somebody one.
+//!
+//! The network of a caller is small beside the store: every arm of the union runs along an index
+//! that holds just that part, so a list costs in proportion to the network.
+
+use diesel::prelude::*;
+use diesel::sql_types::{Array, BigInt, Bool, Integer, Nullable, Text, Uuid as SqlUuid};
+use diesel_async::RunQueryDsl;
+use domain::account::PersonName;
+use domain::caller::Caller;
+use domain::id::{ChatId, ParticipantKind};
+use domain::page::{Page, PageRequest, Position};
+use domain::peer::{ListPeers, Peer, PeerSource};
+use futures_util::future::try_join;
+use uuid::Uuid;
+
+use crate::chat::row::membership_on;
+use crate::error::Fault;
+use crate::row;
+use crate::run::Db;
+use crate::statement::{Statement, statement};
+
+/// The registry of an agent: its owner, its siblings, what colleagues of its owner share, and
+/// the global agents. The values are its owner, its owner, the agent.
+const REGISTRY_OF_AGENT: &str = "\
+    SELECT id, 'User' AS kind, 0 AS place FROM users WHERE id = ? \
+    UNION ALL \
+    SELECT id, 'Agent', 0 FROM agents WHERE owner_id = ? AND deleted_at IS NULL \
+    AND (SELECT registry_access FROM agents WHERE id = ?)";
+
+/// The registry of a human: the own agents, the colleagues, what they share, the global agents. The
+/// values are the organization and the human.
+const REGISTRY_OF_USER: &str = "\
+    SELECT id, 'User' AS kind, 0 AS place FROM users WHERE organization_id = ? \
+    UNION ALL \
+    SELECT id, 'Agent', 0 FROM agents WHERE owner_id = ? AND deleted_at IS NULL";
+
+/// What both have in common, and the contacts. The values are the organization, who answers for the
+/// caller, the caller.
+const EVERYBODYS: &str = "\
+    SELECT agents.id, 'Agent', 0 FROM users JOIN agents \
+    ON agents.owner_id = users.id AND agents.shared_with_organization AND agents.deleted_at IS NULL \
+    WHERE users.organization_id = ? AND agents.owner_id <> ? \
+    UNION ALL \
+    SELECT id, 'Agent', 0 FROM agents WHERE is_global AND deleted_at IS NULL \
+    UNION ALL \
+    SELECT contact_id, contact_kind, 1 FROM contacts WHERE owner_id = ?";
+
+/// Columns of a listed peer; `found` has id, kind and place. The value is the caller.
+const COLUMNS: &str = "found.id, found.kind, found.place, \
+    agent.name, coalesce(agent.handle, account.handle), account.first_name, account.last_name, \
+    agent.description, agent.kind, agent.listed_in_directory, agent.is_global, agent.tags, \
+    EXISTS (SELECT 1 FROM contacts WHERE owner_id = ? AND contact_id = found.id)";
+
+const ACCOUNTS: &str = "\
+    LEFT JOIN agents AS agent ON agent.id = found.id AND agent.deleted_at IS NULL \
+    LEFT JOIN users AS account ON account.id = found.id";
+
+const ORDER: &str = "ORDER BY found.place, coalesce(agent.created_at, account.created_at), found.id";
+
+/// As [`COLUMNS`] has them.
+type PeerTypes = (
+    SqlUuid,
+    Text,
+    Integer,
+    Nullable<Text>,
+    Text,
+    Nullable<Text>,
+    Nullable<Text>,
+    Nullable<Text>,
+    Nullable<Text>,
+    Nullable<Bool>,
+    Nullable<Bool>,
+    Nullable<Text>,
+    Bool,
+);
+
+#[derive(Queryable)]
+struct PeerRow {
+    id: Uuid,
+    kind: String,
+    place: i32,
+    name: Option<String>,
+    handle: String,
+    first_name: Option<String>,
+    last_name: Option<String>,
+    description: Option<String>,
+    runs: Option<String>,
+    listed: Option<bool>,
+    is_global: Option<bool>,
+    tags: Option<String>,
+    is_contact: bool,
+}
+
+impl PeerRow {
+    fn into_peer(self) -> Result<Peer, Fault> {
+        let id = row::participant_id(&self.kind, self.id)?;
+        let name = match (self.name, self.first_name, self.last_name) {
+            (Some(name), ..) => name,
+            (None, Some(first), Some(last)) => PersonName { first, last }.full(),
+            _ => return Err(Fault::Row(format!("the peer {id} without an account"))),
+        };
+        Ok(Peer {
+            id,
+            name,
+            handle: self.handle,
+            description: self.description,
+            is_external: self.runs.map(|runs| runs == "external"),
+            listed_in_directory: self.listed,
+            is_global: self.is_global.unwrap_or(false),
+            tags: self.tags.map_or_else(|| Ok(Vec::new()), |tags| row::json(&tags))?,
+            source: if self.place == 0 { PeerSource::Registry } else { PeerSource::Contact },
+            is_contact: self.is_contact,
+        })
+    }
+}
+
+/// Which peers.
+#[derive(Clone, Copy)]
+enum Wanted {
+    Peers(ListPeers),
+    Directory,
+}
+
+pub(super) async fn peers_on(
+    db: &Db,
+    caller: Caller,
+    wanted: ListPeers,
+    page: &PageRequest,
+) -> Result<Option<Page<Peer>>, Fault> {
+    if let Some(chat) = wanted.not_in_chat
+        && membership_on(db, caller.participant(), chat).await?.is_none()
+    {
+        return Ok(None);
+    }
+    page_on(db, caller, Wanted::Peers(wanted), page).await.map(Some)
+}
+
+pub(super) async fn directory_on(db: &Db, caller: Caller, page: &PageRequest) -> Result<Page<Peer>, Fault> {
+    page_on(db, caller, Wanted::Directory, page).await
+}
+
+impl Wanted {
+    /// What stands behind `FROM`.
+    fn text(self, caller: Caller) -> String {
+        let registry = match (self, caller) {
+            (Self::Directory, _) => {
+                return format!(
+                    "(SELECT id, 'Agent' AS kind, 0 AS place FROM agents \
+                     WHERE listed_in_directory AND deleted_at IS NULL) AS found {ACCOUNTS}"
+                );
+            }
+            (Self::Peers(_), Caller::Agent(_)) => REGISTRY_OF_AGENT,
+            (Self::Peers(_), Caller::User(_)) => REGISTRY_OF_USER,
+        };
+        // Nobody is in a room that is null.
+        format!(
+            "(SELECT id, kind, min(place) AS place FROM ({registry} UNION ALL {EVERYBODYS}) AS known \
+             WHERE id <> ? GROUP BY id, kind) AS found {ACCOUNTS} \
+             WHERE coalesce(agent.id, account.id) IS NOT NULL AND found.kind = ANY(?) \
+             AND NOT EXISTS (SELECT 1 FROM participants \
+             WHERE chat_id = ? AND participant_id = found.id AND left_at IS NULL)"
+        )
+    }
+
+    /// Its values.
+    fn bind<Row>(self, statement: Statement<Row>, caller: Caller) -> Statement<Row> {
+        let Self::Peers(wanted) = self else { return statement };
+        let id = caller.participant().uuid();
+        let accountable = caller.accountable_user().uuid();
+        let organization = caller.organization().uuid();
+        let statement = match caller {
+            Caller::Agent(_) => statement
+                .bind::<SqlUuid, _>(accountable)
+                .bind::<SqlUuid, _>(accountable)
+                .bind::<SqlUuid, _>(id),
+            Caller::User(_) => statement.bind::<SqlUuid, _>(organization).bind::<SqlUuid, _>(accountable),
+        };
+        let kinds = match wanted.kind {
+            None => vec![ParticipantKind::User.as_str(), ParticipantKind::Agent.as_str()],
+            Some(kind) => vec![kind.as_str()],
+        };
+        statement
+            .bind::<SqlUuid, _>(organization)
+            .bind::<SqlUuid, _>(accountable)
+            .bind::<SqlUuid, _>(id)
+            .bind::<SqlUuid, _>(id)
+            .bind::<Array<Text>, _>(kinds)
+            .bind::<Nullable<SqlUuid>, _>(wanted.not_in_chat.map(ChatId::uuid))
+    }
+}
+
+/// One numbered page, counted if asked for.
+async fn page_on(db: &Db, caller: Caller, wanted: Wanted, page: &PageRequest) -> Result<Page<Peer>, Fault> {
+    let total = async { if page.count { count_on(db, caller, wanted).await.map(Some) } else { Ok(None) } };
+    let (total, rows) = try_join(total, rows_on(db, caller, wanted, page)).await?;
+    let rows = rows.into_iter().map(PeerRow::into_peer).collect::<Result<Vec<_>, _>>()?;
+    // Nobody goes on from here by position: the pages are numbered.
+    Ok(Page::from_overfetch(rows, page, total, |peer| Position::at(0, peer.id.uuid())))
+}
+
+async fn count_on(mut db: &Db, caller: Caller, wanted: Wanted) -> Result<u64, Fault> {
+    let counting = statement::<BigInt>(format!("SELECT count(*) FROM {}", wanted.text(caller)));
+    let counted = wanted.bind(counting, caller).get_result::<i64>(&mut db).await?;
+    Ok(counted.cast_unsigned())
+}
+
+async fn rows_on(
+    mut db: &Db,
+    caller: Caller,
+    wanted: Wanted,
+    page: &PageRequest,
+) -> Result<Vec<PeerRow>, Fault> {
+    let found = wanted.text(caller);
+    let listing = statement::<PeerTypes>(format!("SELECT {COLUMNS} FROM {found} {ORDER} LIMIT ? OFFSET ?"))
+        .bind::<SqlUuid, _>(caller.participant().uuid());
+    let listing = wanted
+        .bind(listing, caller)
+        .bind::<BigInt, _>(i64::from(page.slice.limit()) + 1)
+        .bind::<BigInt, _>(page.slice.offset());
+    Ok(listing.load(&mut db).await?)
+}

@@ -1,0 +1,43 @@
+//! The store of peers.
+
+mod list;
+mod ties;
+
+use async_trait::async_trait;
+use domain::caller::Caller;
+use domain::page::{Page, PageRequest};
+use domain::peer::{ListPeers, Peer, PeerRepository};
+use domain::store::StoreError;
+use futures_util::FutureExt;
+
+pub(crate) use ties::ties_on;
+
+use crate::PostgresStore;
+
+#[async_trait]
+impl PeerRepository for PostgresStore {
+    async fn peers(
+        &self,
+        caller: Caller,
+        wanted: ListPeers,
+        page: PageRequest,
+    ) -> Result<Option<Page<Peer>>, StoreError> {
+        let given = (caller, wanted, page);
+        if given.1.not_in_chat.is_none() && !given.2.count {
+            self.ask(given, |db, (caller, wanted, page)| list::peers_on(db, *caller, *wanted, page).boxed())
+                .await
+        } else {
+            self.read(given, |db, (caller, wanted, page)| list::peers_on(db, *caller, *wanted, page).boxed())
+                .await
+        }
+    }
+
+    async fn directory(&self, caller: Caller, page: PageRequest) -> Result<Page<Peer>, StoreError> {
+        let given = (caller, page);
+        if given.1.count {
+            self.read(given, |db, (caller, page)| list::directory_on(db, *caller, page).boxed()).await
+        } else {
+            self.ask(given, |db, (caller, page)| list::directory_on(db, *caller, page).boxed()).await
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! What lies between a caller and one user or agent.
+
+use diesel::prelude::*;
+use diesel::sql_types::{Bool, Nullable, Text, Uuid as SqlUuid};
+use diesel_async::RunQueryDsl;
+use domain::caller::Caller;
+use domain::id::{OrganizationId, ParticipantId, ParticipantKind, UserId};
+use domain::peer::Ties;
+use uuid::Uuid;
+
+use crate::error::Fault;
+use crate::row;
+use crate::run::Db;
+use crate::statement::statement;
+
+/// Kind, owner, organization, then whether the other one is global, shared, a contact, and whether the caller
+/// sees its siblings.
+type TiesTypes = (Text, Nullable<SqlUuid>, SqlUuid, Bool, Bool, Bool, Bool);
+type TiesColumns = (String, Option<Uuid>, Uuid, bool, bool, bool, bool);
+
+/// The values are the caller, the other one, the caller, the other one, the other one.
+const TIES: &str = "SELECT other.kind, other.owner_id, other.organization_id, other.is_global, other.is_shared, \
+     EXISTS (SELECT 1 FROM contacts WHERE owner_id = ? AND contact_id = ?), \
+     coalesce((SELECT registry_access FROM agents WHERE id = ?), TRUE) \
+     FROM (SELECT 'Agent' AS kind, agents.owner_id, users.organization_id, \
+             agents.is_global, agents.shared_with_organization AS is_shared \
+           FROM agents JOIN users ON users.id = agents.owner_id \
+           WHERE agents.id = ? AND agents.deleted_at IS NULL \
+           UNION ALL \
+           SELECT 'User', NULL, organization_id, FALSE, FALSE FROM users WHERE id = ?) AS other";
+
+/// Who has the id `other`, and what lies between them and the caller; `None` if nobody has it.
+pub(crate) async fn ties_on(
+    mut db: &Db,
+    caller: Caller,
+    other: Uuid,
+) -> Result<Option<(ParticipantId, Ties)>, Fault> {
+    let caller = caller.participant().uuid();
+    let found = statement::<TiesTypes>(TIES)
+        .bind::<SqlUuid, _>(caller)
+        .bind::<SqlUuid, _>(other)
+        .bind::<SqlUuid, _>(caller)
+        .bind::<SqlUuid, _>(other)
+        .bind::<SqlUuid, _>(other)
+        .get_result::<TiesColumns>(&mut db)
+        .await
+        .optional()?;
+    let Some((kind, owner, organization, is_global, is_shared, is_contact, sees_siblings)) = found else {
+        return Ok(None);
+    };
+    let who = row::word(&kind, ParticipantKind::parse)?.with_uuid(other);
+    let ties = Ties {
+        owner: owner.map(UserId::new),
+        organization: OrganizationId::new(organization),
+        is_global,
+        is_shared,
+        is_contact,
+        sees_siblings,
+    };
+    Ok(Some((who, ties)))
+}

@@ -1,0 +1,109 @@
+//! Writing plans, and who has which.
+
+use std::collections::HashSet;
+
+use diesel::dsl::{exists, select};
+use diesel::prelude::*;
+use diesel::sql_types::{Array, Text, Uuid as SqlUuid};
+use diesel_async::RunQueryDsl;
+use domain::plan::{AssignPlan, AssignRefused, Organization, Plan, PlanName, WhichOrganization};
+use uuid::Uuid;
+
+use super::list::{PlanRow, organization_on};
+use crate::error::Fault;
+use crate::lock;
+use crate::row;
+use crate::run::{Db, Never};
+use crate::schema::{organizations, plans, users};
+use crate::statement::statement;
+
+const DELETE_UNUSED: &str = "DELETE FROM plans WHERE name <> ALL(?) \
+     AND NOT EXISTS (SELECT 1 FROM organizations WHERE organizations.plan = plans.name)";
+
+pub(super) async fn configure_on(
+    mut db: &Db,
+    configured: &[Plan],
+) -> Result<Result<Vec<PlanName>, Never>, Fault> {
+    lock::names_on(db).await?;
+    let names = configured.iter().map(|plan| plan.name.as_str().to_owned()).collect::<Vec<_>>();
+    statement::<()>(DELETE_UNUSED).bind::<Array<Text>, _>(names.clone()).execute(&mut db).await?;
+    for plan in configured {
+        let row = PlanRow::of(plan);
+        diesel::insert_into(plans::table)
+            .values(&row)
+            .on_conflict(plans::name)
+            .do_update()
+            .set(&row)
+            .execute(&mut db)
+            .await?;
+    }
+    let left = plans::table.filter(plans::name.ne_all(names)).order(plans::name).select(plans::name);
+    Ok(Ok(left.load::<String>(&mut db).await?.into_iter().map(PlanName::from_stored).collect()))
+}
+
+pub(super) async fn assign_on(
+    mut db: &Db,
+    command: &AssignPlan,
+) -> Result<Result<Organization, AssignRefused>, Fault> {
+    lock::names_on(db).await?;
+    let found = match &command.organization {
+        WhichOrganization::Named(name) => organization_named_on(db, name).await?,
+        WhichOrganization::OfUser(handle) => organization_of_on(db, handle).await?,
+    };
+    let Some(id) = found else { return Ok(Err(AssignRefused::NoSuchOrganization)) };
+    if !plan_exists_on(db, &command.plan).await? {
+        return Ok(Err(AssignRefused::NoSuchPlan));
+    }
+    diesel::update(organizations::table.find(id))
+        .set(organizations::plan.eq(command.plan.as_str()))
+        .execute(&mut db)
+        .await?;
+    let organization = organization_on(db, id).await?;
+    organization.map(Ok).ok_or_else(|| Fault::Row("an organization that went within one change".to_owned()))
+}
+
+/// The id of the organization of the user of this handle.
+async fn organization_of_on(mut db: &Db, handle: &str) -> Result<Option<Uuid>, Fault> {
+    if !row::can_be_stored(handle) {
+        return Ok(None);
+    }
+    let found = users::table.filter(users::handle.eq(handle)).select(users::organization_id);
+    Ok(found.first(&mut db).await.optional()?)
+}
+
+/// Without its collation a value would be folded as the locale of the database has it.
+const NAMED: &str = "SELECT id FROM organizations WHERE lower(name) = lower(? COLLATE \"C\")";
+
+/// The id of the organization of this name, in any case.
+pub(crate) async fn organization_named_on(mut db: &Db, name: &str) -> Result<Option<Uuid>, Fault> {
+    if !row::can_be_stored(name) {
+        return Ok(None);
+    }
+    let found = statement::<SqlUuid>(NAMED).bind::<Text, _>(name.to_owned()).get_result(&mut db).await;
+    Ok(found.optional()?)
+}
+
+pub(crate) async fn plan_exists_on(mut db: &Db, plan: &PlanName) -> Result<bool, Fault> {
+    Ok(select(exists(plans::table.find(plan.as_str()))).get_result(&mut db).await?)
+}
+
+/// The names that begin with this text and a dash, which stands just before the dot.
+const NUMBERED: &str = "SELECT name FROM organizations \
+     WHERE lower(name) >= lower(? COLLATE \"C\") || '-' AND lower(name) < lower(? COLLATE \"C\") || '.'";
+
+/// A name that no organization has: this one, or with a number.
+pub(crate) async fn free_name_on(mut db: &Db, wished: &str) -> Result<String, Fault> {
+    if organization_named_on(db, wished).await?.is_none() {
+        return Ok(wished.to_owned());
+    }
+    let taken = statement::<Text>(NUMBERED)
+        .bind::<Text, _>(wished.to_owned())
+        .bind::<Text, _>(wished.to_owned())
+        .load::<String>(&mut db)
+        .await?;
+    let taken = taken.into_iter().map(|name| name.to_lowercase()).collect::<HashSet<_>>();
+    // One number more than there are names: one of them is free.
+    let mut numbered = (2..taken.len() + 3).map(|number| format!("{wished}-{number}"));
+    let free = numbered.find(|name| !taken.contains(&name.to_lowercase()));
+    free.ok_or_else(|| Fault::Row("no name is free".to_owned()))
+}

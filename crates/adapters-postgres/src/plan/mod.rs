@@ -1,0 +1,33 @@
+//! The store of plans and organizations, and the quotas inside other writes.
+
+pub(crate) mod assign;
+mod list;
+pub(crate) mod quota;
+
+use async_trait::async_trait;
+use domain::plan::{AssignPlan, AssignRefused, Organization, Plan, PlanInUse, PlanName, PlanRepository};
+use domain::store::StoreError;
+use futures_util::FutureExt;
+
+use crate::PostgresStore;
+use crate::run::Never;
+
+#[async_trait]
+impl PlanRepository for PostgresStore {
+    async fn configure(&self, plans: Vec<Plan>) -> Result<Vec<PlanName>, StoreError> {
+        let done = self.change(plans, |db, plans| assign::configure_on(db, plans).boxed(), |_| ());
+        done.await?.map_err(|never: Never| match never {})
+    }
+
+    async fn plans(&self) -> Result<Vec<PlanInUse>, StoreError> {
+        self.read((), |db, ()| list::plans_on(db).boxed()).await
+    }
+
+    async fn organizations(&self) -> Result<Vec<Organization>, StoreError> {
+        self.ask((), |db, ()| list::organizations_on(db).boxed()).await
+    }
+
+    async fn assign(&self, command: AssignPlan) -> Result<Result<Organization, AssignRefused>, StoreError> {
+        self.change(command, |db, command| assign::assign_on(db, command).boxed(), |_| ()).await
+    }
+}

@@ -1,0 +1,103 @@
+//! Counting, inside the write that would exceed a quota. Nothing is counted where nothing is limited.
+//!
+//! Whoever counts what an organization or a room has holds it, so that nobody else adds to it meanwhile.
+
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Nullable, Text, Uuid as SqlUuid};
+use diesel_async::RunQueryDsl;
+use domain::id::{ChatId, OrganizationId};
+use domain::plan::{LimitReached, Resource, check};
+use uuid::Uuid;
+
+use crate::error::Fault;
+use crate::run::Db;
+use crate::statement::statement;
+
+/// Name of a plan, one of its limits, and how many there are; the count means nothing where the limit is null.
+type UseTypes = (Text, Nullable<BigInt>, BigInt);
+type UseColumns = (String, Option<i64>, i64);
+
+/// What an organization has; the value is it.
+const AGENTS: &str = "SELECT plan.name, plan.agents, CASE WHEN plan.agents IS NULL THEN 0 ELSE (\
+         SELECT count(*) FROM users AS member \
+         JOIN agents AS agent ON agent.owner_id = member.id AND agent.deleted_at IS NULL \
+         WHERE member.organization_id = organization.id) END \
+     FROM organizations AS organization JOIN plans AS plan ON plan.name = organization.plan \
+     WHERE organization.id = ?";
+const CHATS: &str = "SELECT plan.name, plan.chats, CASE WHEN plan.chats IS NULL THEN 0 ELSE (\
+         SELECT count(*) FROM chats AS chat WHERE chat.organization_id = organization.id \
+         AND chat.deleted_at IS NULL AND chat.status = 'active') END \
+     FROM organizations AS organization JOIN plans AS plan ON plan.name = organization.plan \
+     WHERE organization.id = ?";
+
+/// What a room has; the value is it. What it has of messages is read with its lock ([`crate::message`]).
+const PARTICIPANTS: &str = "SELECT plan.name, plan.participants, CASE WHEN plan.participants IS NULL THEN 0 \
+         ELSE (SELECT count(*) FROM participants AS present \
+         WHERE present.chat_id = chat.id AND present.left_at IS NULL) END \
+     FROM chats AS chat JOIN organizations AS organization ON organization.id = chat.organization_id \
+     JOIN plans AS plan ON plan.name = organization.plan WHERE chat.id = ?";
+
+/// Holds the organization if its plan limits it.
+const HOLD_FOR_AGENTS: &str = "SELECT organization.id FROM organizations AS organization \
+     JOIN plans AS plan ON plan.name = organization.plan \
+     WHERE organization.id = ? AND plan.agents IS NOT NULL FOR NO KEY UPDATE OF organization";
+const HOLD_FOR_CHATS: &str = "SELECT organization.id FROM organizations AS organization \
+     JOIN plans AS plan ON plan.name = organization.plan \
+     WHERE organization.id = ? AND plan.chats IS NOT NULL FOR NO KEY UPDATE OF organization";
+
+/// To be called before any other lock, by whoever asks [`agents_on`] later.
+pub(crate) async fn hold_for_agents_on(db: &Db, organization: OrganizationId) -> Result<(), Fault> {
+    hold_on(db, HOLD_FOR_AGENTS, organization).await
+}
+
+/// To be called before any other lock, by whoever asks [`chats_on`] later.
+pub(crate) async fn hold_for_chats_on(db: &Db, organization: OrganizationId) -> Result<(), Fault> {
+    hold_on(db, HOLD_FOR_CHATS, organization).await
+}
+
+async fn hold_on(mut db: &Db, text: &'static str, organization: OrganizationId) -> Result<(), Fault> {
+    statement::<()>(text).bind::<SqlUuid, _>(organization.uuid()).execute(&mut db).await?;
+    Ok(())
+}
+
+/// Whether the organization may have one more agent; [`hold_for_agents_on`] comes before it.
+pub(crate) async fn agents_on(
+    db: &Db,
+    organization: OrganizationId,
+) -> Result<Result<(), LimitReached>, Fault> {
+    check_on(db, AGENTS, organization.uuid(), Resource::Agents, None).await
+}
+
+/// Whether the organization may have one more room; [`hold_for_chats_on`] comes before it.
+pub(crate) async fn chats_on(
+    db: &Db,
+    organization: OrganizationId,
+) -> Result<Result<(), LimitReached>, Fault> {
+    check_on(db, CHATS, organization.uuid(), Resource::Chats, None).await
+}
+
+/// Whether the room may have one more participant.
+pub(crate) async fn participants_on(db: &Db, chat: ChatId) -> Result<Result<(), LimitReached>, Fault> {
+    check_on(db, PARTICIPANTS, chat.uuid(), Resource::Participants, Some(chat)).await
+}
+
+async fn check_on(
+    mut db: &Db,
+    text: &'static str,
+    of: Uuid,
+    resource: Resource,
+    chat: Option<ChatId>,
+) -> Result<Result<(), LimitReached>, Fault> {
+    let found = statement::<UseTypes>(text)
+        .bind::<SqlUuid, _>(of)
+        .get_result::<UseColumns>(&mut db)
+        .await
+        .optional()?;
+    let Some((plan, Some(limit), current)) = found else { return Ok(Ok(())) };
+    Ok(check(resource, Some(limit_of(limit)), current.cast_unsigned(), &plan, chat))
+}
+
+/// A limit as it stands in a column.
+pub(crate) fn limit_of(column: i64) -> u32 {
+    u32::try_from(column).unwrap_or(if column < 0 { 0 } else { u32::MAX })
+}

@@ -1,0 +1,79 @@
+//! The connections of a store.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use deadpool::managed::{Object, Timeouts};
+use diesel_async::AsyncPgConnection;
+use diesel_async::pooled_connection::{AsyncDieselConnectionManager, ManagerConfig, RecyclingMethod};
+use futures_util::FutureExt;
+
+use crate::connect::Connect;
+use crate::error::Fault;
+
+type Manager = AsyncDieselConnectionManager<AsyncPgConnection>;
+
+/// Connections, made when they are first needed.
+#[derive(Clone)]
+pub(crate) struct Pool {
+    connections: deadpool::managed::Pool<Manager>,
+    patience: Duration,
+}
+
+impl Pool {
+    /// At most `size` connections; who waits for one longer than `wait` is told that there is none.
+    pub(crate) fn new(connect: Arc<Connect>, size: usize, wait: Duration) -> Self {
+        let mut config = ManagerConfig::default();
+        // A connection that has died is not given out; one that dies later is met by trying again.
+        config.recycling_method = RecyclingMethod::Fast;
+        config.custom_setup = Box::new(move |_| {
+            let connect = connect.clone();
+            async move { connect.connection().await }.boxed()
+        });
+        let timeouts = Timeouts { wait: Some(wait), create: Some(wait), recycle: Some(wait) };
+        let pool = deadpool::managed::Pool::builder(Manager::new_with_config("", config))
+            .max_size(size)
+            .timeouts(timeouts)
+            .runtime(deadpool::Runtime::Tokio1)
+            .build();
+        let connections = pool.expect("the only fault of a pool is a time-out without a runtime");
+        Self { connections, patience: wait }
+    }
+
+    /// How long a request waits for the database before it is told that there is none.
+    pub(crate) const fn patience(&self) -> Duration {
+        self.patience
+    }
+
+    /// A connection of one's own.
+    pub(crate) async fn lease(&self) -> Result<Lease, Fault> {
+        let object = self.connections.get().await.map_err(|error| Fault::NoConnection(Box::new(error)))?;
+        Ok(Lease(Some(object)))
+    }
+
+    /// Gives out no more connections.
+    pub(crate) fn close(&self) {
+        self.connections.close();
+    }
+}
+
+/// A connection for a while. Unless it is given back it is closed: it may be in the middle of something.
+pub(crate) struct Lease(Option<Object<Manager>>);
+
+impl Lease {
+    pub(crate) fn db(&self) -> &AsyncPgConnection {
+        self.0.as_deref().expect("it is held until it is given back")
+    }
+
+    pub(crate) fn give_back(mut self) {
+        self.0.take();
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        if let Some(object) = self.0.take() {
+            drop(Object::take(object));
+        }
+    }
+}

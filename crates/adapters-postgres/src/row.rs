@@ -1,0 +1,89 @@
+//! Between columns and values: times, ids, words.
+
+use std::io::Write;
+
+use diesel::deserialize::{self, FromSql, FromSqlRow};
+use diesel::expression::AsExpression;
+use diesel::pg::{Pg, PgValue};
+use diesel::serialize::{self, IsNull, Output, ToSql};
+use diesel::sql_types::{BigInt, Timestamptz};
+use domain::id::{ParticipantId, ParticipantKind};
+use domain::time::Timestamp;
+use uuid::Uuid;
+
+use crate::error::Fault;
+
+/// Where PostgreSQL's time begins (2000-01-01), in microseconds since 1970.
+const EPOCH: i64 = 946_684_800_000_000;
+
+/// The earliest time that PostgreSQL knows, in microseconds since its own beginning; before it is only its
+/// infinity.
+const EARLIEST: i64 = -211_813_488_000_000_000;
+
+/// An instant as it stands in a column.
+#[derive(AsExpression, FromSqlRow, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[diesel(sql_type = Timestamptz)]
+pub(crate) struct At(pub(crate) Timestamp);
+
+impl ToSql<Timestamptz, Pg> for At {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Pg>) -> serialize::Result {
+        let since = self.0.micros().saturating_sub(EPOCH);
+        let since = if since < EARLIEST { i64::MIN } else { since };
+        out.write_all(&since.to_be_bytes())?;
+        Ok(IsNull::No)
+    }
+}
+
+impl FromSql<Timestamptz, Pg> for At {
+    fn from_sql(value: PgValue<'_>) -> deserialize::Result<Self> {
+        let since = <i64 as FromSql<BigInt, Pg>>::from_sql(value)?;
+        Ok(Self(Timestamp::from_micros(since.saturating_add(EPOCH))))
+    }
+}
+
+pub(crate) fn participant_id(kind: &str, id: Uuid) -> Result<ParticipantId, Fault> {
+    Ok(word(kind, ParticipantKind::parse)?.with_uuid(id))
+}
+
+/// A word of the domain.
+pub(crate) fn word<T>(column: &str, parse: impl FnOnce(&str) -> Option<T>) -> Result<T, Fault> {
+    parse(column).ok_or_else(|| Fault::Row(format!("the word '{column}'")))
+}
+
+/// JSON in a column.
+pub(crate) fn json<T: serde::de::DeserializeOwned>(column: &str) -> Result<T, Fault> {
+    serde_json::from_str(column).map_err(|error| Fault::Row(format!("a column's JSON: {error}")))
+}
+
+/// A value as JSON for a column.
+pub(crate) fn to_json<T: serde::Serialize>(value: &T) -> Result<String, Fault> {
+    serde_json::to_string(value).map_err(|error| Fault::Row(format!("a value that is no JSON: {error}")))
+}
+
+/// Whether a text can be in a column at all; one that cannot is found nowhere.
+pub(crate) fn can_be_stored(text: &str) -> bool {
+    !text.contains('\0')
+}
+
+/// How long a text is as JSON, where a control character takes six bytes.
+pub(crate) fn json_bytes(text: &str) -> usize {
+    let more = |byte: u8| match byte {
+        b'"' | b'\\' => 1,
+        0..0x20 => 5,
+        _ => 0,
+    };
+    text.len() + text.bytes().map(more).sum::<usize>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_weigh_what_they_take_as_json() {
+        for text in ["", "plain", "ä\u{1F600}", "\"quoted\" \\ back", "\u{1}\u{1f}"] {
+            assert_eq!(json_bytes(text) + 2, serde_json::to_string(text).unwrap().len(), "{text:?}");
+        }
+        assert!(json_bytes("a\nb\tc") >= serde_json::to_string("a\nb\tc").unwrap().len() - 2);
+    }
+}

@@ -1,0 +1,248 @@
+//! How work is done on the database: asked in one statement, read on one snapshot, or changed in one
+//! transaction.
+//!
+//! The work runs in tasks of the store's own runtime, so that whoever stops waiting for an answer leaves
+//! no connection in the middle of something, and a committed change is always told of. Another change that
+//! is in the way, or a connection that has died, is met by doing the work again, a few times; what has
+//! become of a commit whose answer was lost is asked first.
+//!
+//! Transactions read what is committed when each of their statements begins. So a change first locks the
+//! rows that its decision stands on, in the order organization, user, agent, room, and by id among
+//! rows of a kind; from then on it is alone with them.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use diesel::sql_types::{Nullable, Text};
+use diesel_async::{AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
+use domain::store::StoreError;
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, join};
+
+use crate::PostgresStore;
+use crate::error::{Fault, Remedy, closed};
+use crate::order::{Order, Turn};
+use crate::pool::{Lease, Pool};
+use crate::statement::statement;
+
+/// A connection; shared, so that statements may follow each other without waiting for answers.
+pub(crate) type Db = AsyncPgConnection;
+
+/// Work on a connection.
+pub(crate) type Work<'c, T> = BoxFuture<'c, Result<T, Fault>>;
+
+/// Why a change that is never refused was refused.
+pub(crate) type Never = Infallible;
+
+/// How often the fate of a transaction is asked for.
+const ASKING: Duration = Duration::from_millis(100);
+
+/// How often work is tried.
+const TRIES: u32 = 6;
+
+/// How long the second try waits; each one after it waits twice as long as the one before.
+const PAUSE: Duration = Duration::from_millis(3);
+
+impl PostgresStore {
+    /// Asks one statement.
+    pub(crate) async fn ask<G, T, W>(&self, given: G, work: W) -> Result<T, StoreError>
+    where
+        G: Send + Sync + 'static,
+        T: Send + 'static,
+        W: for<'c> Fn(&'c Db, &'c G) -> Work<'c, T> + Send + Sync + 'static,
+    {
+        let pool = self.pool.clone();
+        let asking = async move {
+            let mut tries = Tries::default();
+            loop {
+                match ask_once(&pool, &given, &work).await {
+                    Err(fault) if tries.again_after(&fault).await => {}
+                    done => return done,
+                }
+            }
+        };
+        self.in_task(asking).await?.map_err(StoreError::from)
+    }
+
+    /// Reads with several statements on one snapshot.
+    pub(crate) async fn read<G, T, W>(&self, given: G, work: W) -> Result<T, StoreError>
+    where
+        G: Send + Sync + 'static,
+        T: Send + 'static,
+        W: for<'c> Fn(&'c Db, &'c G) -> Work<'c, T> + Send + Sync + 'static,
+    {
+        let pool = self.pool.clone();
+        let reading = async move {
+            let mut tries = Tries::default();
+            loop {
+                match read_once(&pool, &given, &work).await {
+                    Err(fault) if tries.again_after(&fault).await => {}
+                    done => return done,
+                }
+            }
+        };
+        self.in_task(reading).await?.map_err(StoreError::from)
+    }
+
+    /// Changes something, whole or not at all, and tells of it after the commit. What `work` gives with
+    /// `Ok` is kept; with `Err` it is rolled back and only answered.
+    pub(crate) async fn change<G, T, R, W>(
+        &self,
+        given: G,
+        work: W,
+        tell: impl FnOnce(&T) + Send + 'static,
+    ) -> Result<Result<T, R>, StoreError>
+    where
+        G: Send + Sync + 'static,
+        T: Send + 'static,
+        R: Send + 'static,
+        W: for<'c> Fn(&'c Db, &'c G) -> Work<'c, Result<T, R>> + Send + Sync + 'static,
+    {
+        let (pool, order) = (self.pool.clone(), self.order.clone());
+        let changing = async move {
+            let mut tries = Tries::default();
+            loop {
+                match change_once(&pool, &order, &given, &work).await {
+                    Err(fault) if tries.again_after(&fault).await => {}
+                    Err(fault) => return Err(fault),
+                    Ok(Err(refused)) => return Ok(Err(refused)),
+                    Ok(Ok((turn, outcome))) => return Ok(Ok(turn.tell(outcome, tell).await)),
+                }
+            }
+        };
+        self.in_task(changing).await?.map_err(|fault: Fault| fault.into())
+    }
+
+    /// Runs it to its end in the store's runtime, whether or not somebody still waits.
+    pub(crate) async fn in_task<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        match self.runtime.spawn(work).await {
+            Ok(done) => Ok(done),
+            Err(error) if error.is_panic() => Err(StoreError::Broken("work on the store panicked".into())),
+            Err(_) => Err(closed()),
+        }
+    }
+}
+
+/// One or several statements in SQL without values.
+pub(crate) async fn execute(mut db: &Db, text: &'static str) -> Result<(), Fault> {
+    Ok(db.batch_execute(text).await?)
+}
+
+async fn ask_once<G, T, W>(pool: &Pool, given: &G, work: &W) -> Result<T, Fault>
+where
+    W: for<'c> Fn(&'c Db, &'c G) -> Work<'c, T>,
+{
+    let lease = pool.lease().await?;
+    let answer = work(lease.db(), given).await?;
+    lease.give_back();
+    Ok(answer)
+}
+
+async fn read_once<G, T, W>(pool: &Pool, given: &G, work: &W) -> Result<T, Fault>
+where
+    W: for<'c> Fn(&'c Db, &'c G) -> Work<'c, T>,
+{
+    let lease = pool.lease().await?;
+    let db = lease.db();
+    // Nothing is written, so the first statement need not wait for the answer to this.
+    let begun = execute(db, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+    let (begun, answer) = join(begun, work(db, given)).await;
+    begun?;
+    let answer = answer?;
+    execute(db, "COMMIT").await?;
+    lease.give_back();
+    Ok(answer)
+}
+
+async fn change_once<G, T, R, W>(
+    pool: &Pool,
+    order: &Arc<Order>,
+    given: &G,
+    work: &W,
+) -> Result<Result<(Turn, T), R>, Fault>
+where
+    W: for<'c> Fn(&'c Db, &'c G) -> Work<'c, Result<T, R>>,
+{
+    let lease = pool.lease().await?;
+    let (begun, transaction) = join(execute(lease.db(), "BEGIN"), transaction_on(lease.db())).await;
+    begun?;
+    let transaction = transaction?;
+    let rest = match work(lease.db(), given).await {
+        Ok(Ok(done)) => {
+            let turn = order.turn();
+            let committed = execute(lease.db(), "COMMIT").await;
+            settle(pool, lease, &transaction, committed).await?;
+            return Ok(Ok((turn, done)));
+        }
+        Ok(Err(refused)) => Ok(Err(refused)),
+        Err(fault) => Err(fault),
+    };
+    // What cannot be rolled back ends with its connection.
+    if execute(lease.db(), "ROLLBACK").await.is_ok() {
+        lease.give_back();
+    }
+    rest
+}
+
+/// The number of the open transaction.
+async fn transaction_on(mut db: &Db) -> Result<String, Fault> {
+    Ok(statement::<Text>("SELECT pg_current_xact_id()::text").get_result(&mut db).await?)
+}
+
+/// What has become of a transaction whose COMMIT was sent. If its answer was lost with the connection the
+/// database is asked, as long as a request may wait; with `Err` nothing was kept, but for
+/// [`Fault::Uncertain`].
+pub(crate) async fn settle(
+    pool: &Pool,
+    lease: Lease,
+    transaction: &str,
+    committed: Result<(), Fault>,
+) -> Result<(), Fault> {
+    let fault = match committed {
+        Ok(()) => {
+            lease.give_back();
+            return Ok(());
+        }
+        Err(fault) => fault,
+    };
+    drop(lease);
+    if !fault.is_lost_connection() {
+        return Err(fault);
+    }
+    for _ in 0..pool.patience().as_millis() / ASKING.as_millis() {
+        match ask_once(pool, &transaction.to_owned(), &|db, transaction| fate_on(db, transaction).boxed())
+            .await
+        {
+            Ok(Some(fate)) if fate == "committed" => return Ok(()),
+            Ok(Some(fate)) if fate == "aborted" => return Err(fault),
+            _ => tokio::time::sleep(ASKING).await,
+        }
+    }
+    Err(Fault::Uncertain)
+}
+
+async fn fate_on(mut db: &Db, transaction: &str) -> Result<Option<String>, Fault> {
+    let fate = statement::<Nullable<Text>>("SELECT pg_xact_status(?::xid8)");
+    Ok(fate.bind::<Text, _>(transaction.to_owned()).get_result(&mut db).await?)
+}
+
+/// How often something was tried.
+#[derive(Default)]
+pub(crate) struct Tries(u32);
+
+impl Tries {
+    /// Whether to try again after this fault; waits a little if so.
+    pub(crate) async fn again_after(&mut self, fault: &Fault) -> bool {
+        self.0 += 1;
+        if self.0 >= TRIES || fault.remedy() != Remedy::Again {
+            return false;
+        }
+        tokio::time::sleep(PAUSE * 2_u32.pow(self.0 - 1)).await;
+        true
+    }
+}

@@ -1,0 +1,33 @@
+//! The store of secrets.
+
+use async_trait::async_trait;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use domain::secret::{Secret, SecretRepository};
+use domain::store::StoreError;
+use futures_util::FutureExt;
+
+use crate::PostgresStore;
+use crate::error::Fault;
+use crate::run::{Db, Never};
+use crate::schema::secrets;
+
+#[async_trait]
+impl SecretRepository for PostgresStore {
+    async fn secret(&self, name: &'static str, fresh: Secret) -> Result<Secret, StoreError> {
+        let kept = self.change((name, fresh), |db, (name, fresh)| secret_on(db, name, fresh).boxed(), |_| ());
+        kept.await?.map_err(|never: Never| match never {})
+    }
+}
+
+async fn secret_on(mut db: &Db, name: &str, fresh: &Secret) -> Result<Result<Secret, Never>, Fault> {
+    diesel::insert_into(secrets::table)
+        .values((secrets::name.eq(name), secrets::secret.eq(fresh.0.as_slice())))
+        .on_conflict_do_nothing()
+        .execute(&mut db)
+        .await?;
+    // The next statement sees what another process has committed meanwhile.
+    let kept: Vec<u8> = secrets::table.find(name).select(secrets::secret).first(&mut db).await?;
+    let kept = kept.try_into().map(Secret);
+    kept.map(Ok).map_err(|_| Fault::Row(format!("the secret {name} has another length")))
+}
