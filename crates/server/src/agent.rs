@@ -8,6 +8,7 @@ use serde_json::json;
 use crate::cli::SetAgentArguments;
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::store;
 use crate::wiring;
 
 /// Says who may find an agent.
@@ -19,9 +20,9 @@ pub(crate) async fn set(config: &Config, arguments: SetAgentArguments) -> Result
         listed_in_directory: arguments.listed,
     };
     let handle = normalize_handle(&arguments.handle);
-    let store = wiring::open_store(config)?;
-    let marked = wiring::accounts(store.clone()).mark_agent(&handle, marks).await;
-    store.close();
+    let opened = store::open(config).await?;
+    let marked = wiring::accounts(opened.clone()).mark_agent(&handle, marks).await;
+    opened.close();
     let marked = marked.map_err(|cause| Failure::new("the agent was not changed", cause))?;
     let agent = marked.ok_or_else(|| Failure::plain(format!("there is no agent '{handle}'")))?;
     let text = if arguments.json { as_json(&agent) } else { as_text(&agent) };

@@ -8,7 +8,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use adapters_sqlite::Location;
+use adapters_postgres::PostgresConfig;
 use clap::{Args, ValueEnum};
 use domain::plan::{Plan, PlanName};
 use http_wire::limit::RateLimitConfig;
@@ -17,6 +17,7 @@ use serde::Deserialize;
 use crate::failure::Failure;
 use crate::plans::{self, PlanSettings};
 use crate::rates::RateSettings;
+use crate::store::StoreAt;
 
 /// The file that is read when no other is named; it need not exist.
 const DEFAULT_FILE: &str = "parlance.toml";
@@ -34,11 +35,25 @@ pub struct Settings {
     #[arg(long, env = "PARLANCE_LISTEN", global = true, value_name = "ADDRESS:PORT")]
     pub listen: Option<String>,
 
-    /// Where the data is: sqlite:PATH or `sqlite::memory:` [default: a file in the data directory].
+    /// Where the data is: sqlite:PATH, `sqlite::memory:` or <postgres://USER:PASSWORD@HOST/DATABASE>
+    /// [default: a file in the data directory].
     #[arg(long, env = "PARLANCE_DATABASE_URL", global = true, value_name = "URL", hide_env_values = true)]
     pub database_url: Option<String>,
 
-    /// Directory of the embedded store [default: data].
+    /// The most connections to PostgreSQL at once [default: 16].
+    #[arg(long, env = "PARLANCE_DATABASE_CONNECTIONS", global = true, value_name = "NUMBER")]
+    pub database_connections: Option<usize>,
+
+    /// How long a request waits for PostgreSQL before it is told that the store is unavailable, in
+    /// milliseconds [default: 5000].
+    #[arg(long, env = "PARLANCE_DATABASE_WAIT_MS", global = true, value_name = "MS")]
+    pub database_wait_ms: Option<u64>,
+
+    /// How long PostgreSQL may work on one statement, in milliseconds [default: 15000].
+    #[arg(long, env = "PARLANCE_DATABASE_STATEMENT_MS", global = true, value_name = "MS")]
+    pub database_statement_ms: Option<u64>,
+
+    /// Directory of the embedded store, and of the keys that sign tokens [default: data].
     #[arg(long, env = "PARLANCE_DATA_DIR", global = true, value_name = "DIRECTORY")]
     pub data_dir: Option<PathBuf>,
 
@@ -104,7 +119,9 @@ pub struct Config {
     /// Address and port to listen on.
     pub listen: String,
     /// Where the data is.
-    pub store: Location,
+    pub store: StoreAt,
+    /// Directory of what is no row: the embedded store, and the keys that sign tokens.
+    pub data_dir: PathBuf,
     /// What is logged.
     pub log: String,
     /// How log lines look.
@@ -140,11 +157,20 @@ impl Config {
     /// Refuses a store in memory, for commands: only its own server would see what they do.
     pub(crate) fn refuse_memory(&self) -> Result<(), Failure> {
         match self.store {
-            Location::Memory => {
+            StoreAt::Memory => {
                 Err(Failure::plain("a store in memory is seen by its own server only; name a file"))
             }
-            Location::File(_) => Ok(()),
+            StoreAt::File(_) | StoreAt::Postgres(_) => Ok(()),
         }
+    }
+
+    /// What the keys that sign tokens stand beside when the store is no file.
+    pub(crate) fn key_place(&self) -> Result<PathBuf, Failure> {
+        let directory = &self.data_dir;
+        std::fs::create_dir_all(directory).map_err(|cause| {
+            Failure::new(format_args!("cannot use the data directory {}", directory.display()), cause)
+        })?;
+        Ok(directory.join("parlance.db"))
     }
 
     /// Checks all settings and reports every fault at once.
@@ -152,12 +178,15 @@ impl Config {
         let mut faults = Vec::new();
         let data_dir = settings.data_dir.unwrap_or_else(|| PathBuf::from("data"));
         let store = match settings.database_url.as_deref() {
-            None => Location::File(data_dir.join("parlance.db")),
+            None => StoreAt::File(data_dir.join("parlance.db")),
             Some(url) => parse_database_url(url).unwrap_or_else(|fault| {
                 faults.push(fault);
-                Location::Memory
+                StoreAt::Memory
             }),
         };
+        let bounds =
+            (settings.database_connections, settings.database_wait_ms, settings.database_statement_ms);
+        let store = with_bounds(store, bounds, &mut faults);
         let listen = settings.listen.unwrap_or_else(|| "127.0.0.1:4000".to_owned());
         if listen.rsplit_once(':').is_none_or(|(host, port)| host.is_empty() || port.parse::<u16>().is_err())
         {
@@ -190,6 +219,7 @@ impl Config {
         Ok(Self {
             listen,
             store,
+            data_dir,
             log,
             log_format: settings.log_format.unwrap_or_default(),
             socket_idle_timeout: Duration::from_millis(idle_ms),
@@ -212,6 +242,9 @@ impl Settings {
             listen: self.listen.or(lower.listen),
             database_url: self.database_url.or(lower.database_url),
             data_dir: self.data_dir.or(lower.data_dir),
+            database_connections: self.database_connections.or(lower.database_connections),
+            database_wait_ms: self.database_wait_ms.or(lower.database_wait_ms),
+            database_statement_ms: self.database_statement_ms.or(lower.database_statement_ms),
             log: self.log.or(lower.log),
             log_format: self.log_format.or(lower.log_format),
             socket_idle_timeout_ms: self.socket_idle_timeout_ms.or(lower.socket_idle_timeout_ms),
@@ -247,17 +280,44 @@ fn one_line(cause: &toml::de::Error) -> String {
     if place.contains(&message) { message } else { format!("{place}: {message}") }
 }
 
-fn parse_database_url(url: &str) -> Result<Location, String> {
+/// The bounds of the work on PostgreSQL: connections, milliseconds of waiting and of a statement.
+fn with_bounds(
+    store: StoreAt,
+    (connections, wait, statement): (Option<usize>, Option<u64>, Option<u64>),
+    faults: &mut Vec<String>,
+) -> StoreAt {
+    if connections == Some(0) || connections.is_some_and(|number| number > 10_000) {
+        faults.push("database_connections: must be 1 to 10000".to_owned());
+    }
+    if wait == Some(0) {
+        faults.push("database_wait_ms: must be more than 0".to_owned());
+    }
+    if statement.is_some_and(|time| time == 0 || time > 3_600_000) {
+        faults.push("database_statement_ms: must be 1 to 3600000".to_owned());
+    }
+    match store {
+        StoreAt::Postgres(usual) => StoreAt::Postgres(PostgresConfig {
+            connections: connections.unwrap_or(usual.connections),
+            acquire_timeout: wait.map_or(usual.acquire_timeout, Duration::from_millis),
+            statement_timeout: statement.map_or(usual.statement_timeout, Duration::from_millis),
+            ..usual
+        }),
+        embedded => embedded,
+    }
+}
+
+fn parse_database_url(url: &str) -> Result<StoreAt, String> {
     match url.split_once(':') {
-        Some(("sqlite", ":memory:")) => Ok(Location::Memory),
+        Some(("postgres" | "postgresql", _)) => Ok(StoreAt::Postgres(PostgresConfig::at(url))),
+        Some(("sqlite", ":memory:")) => Ok(StoreAt::Memory),
         Some(("sqlite", path)) if !path.is_empty() => {
-            Ok(Location::File(PathBuf::from(path.strip_prefix("//").unwrap_or(path))))
+            Ok(StoreAt::File(PathBuf::from(path.strip_prefix("//").unwrap_or(path))))
         }
         // The rest of the URL may hold a password and is not repeated.
         Some((scheme, _)) if scheme != "sqlite" => {
-            Err(format!("database_url: there is no store for '{scheme}:' in this version, only sqlite:PATH"))
+            Err(format!("database_url: there is no store for '{scheme}:', only sqlite:PATH and postgres://…"))
         }
-        _ => Err("database_url: must be sqlite:PATH or sqlite::memory:".to_owned()),
+        _ => Err("database_url: must be sqlite:PATH, sqlite::memory: or postgres://…".to_owned()),
     }
 }
 
@@ -275,7 +335,7 @@ mod tests {
         let merged = given.over(file("listen = '127.0.0.1:2'\ndata_dir = '/srv/p'\nlog_format = 'json'"));
         let config = Config::from_settings(merged).unwrap();
         assert_eq!(config.listen, "127.0.0.1:1");
-        assert!(matches!(config.store, Location::File(path) if path == Path::new("/srv/p/parlance.db")));
+        assert!(matches!(config.store, StoreAt::File(path) if path == Path::new("/srv/p/parlance.db")));
         assert_eq!(config.log_format, LogFormat::Json);
         assert_eq!(config.socket_idle_timeout, Duration::from_secs(60));
     }
@@ -283,9 +343,9 @@ mod tests {
     #[test]
     fn every_fault_is_reported_at_once() {
         let settings =
-            file("listen = 'nowhere'\ndatabase_url = 'postgres://u:secret@h/d'\nsocket_queue_bytes = 1");
+            file("listen = 'nowhere'\ndatabase_url = 'mysql://u:secret@h/d'\nsocket_queue_bytes = 1");
         let failure = Config::from_settings(settings).unwrap_err().to_string();
-        for part in ["listen", "database_url", "'postgres:'", "socket_queue_bytes"] {
+        for part in ["listen", "database_url", "'mysql:'", "socket_queue_bytes"] {
             assert!(failure.contains(part), "{failure}");
         }
         assert!(!failure.contains("secret"));
@@ -310,16 +370,16 @@ mod tests {
 
     #[test]
     fn database_urls() {
-        assert!(matches!(parse_database_url("sqlite::memory:"), Ok(Location::Memory)));
+        assert!(matches!(parse_database_url("sqlite::memory:"), Ok(StoreAt::Memory)));
         for (url, path) in
             [("sqlite:a/b.db", "a/b.db"), ("sqlite:/a.db", "/a.db"), ("sqlite:///a.db", "/a.db")]
         {
-            assert!(
-                matches!(parse_database_url(url), Ok(Location::File(p)) if p == Path::new(path)),
-                "{url}"
-            );
+            assert!(matches!(parse_database_url(url), Ok(StoreAt::File(p)) if p == Path::new(path)), "{url}");
         }
-        for url in ["sqlite:", "sqlite", "postgres://h/d", ""] {
+        for url in ["postgres://u@h/d", "postgresql:///d?host=/run"] {
+            assert!(matches!(parse_database_url(url), Ok(StoreAt::Postgres(at)) if at.url == url), "{url}");
+        }
+        for url in ["sqlite:", "sqlite", "mysql://h/d", ""] {
             assert!(parse_database_url(url).is_err(), "{url}");
         }
     }

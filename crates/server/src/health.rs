@@ -4,19 +4,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use actix_web::{HttpResponse, web};
-use adapters_sqlite::SqliteStore;
 use http_wire::error::{ApiError, ErrorCode};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::store::Store;
+
 /// What `/ready` looks at.
 pub(crate) struct Readiness {
-    pub(crate) store: Arc<SqliteStore>,
+    pub(crate) store: Arc<dyn Store>,
     draining: AtomicBool,
 }
 
 impl Readiness {
-    pub(crate) fn new(store: Arc<SqliteStore>) -> Self {
+    pub(crate) fn new(store: Arc<dyn Store>) -> Self {
         Self { store, draining: AtomicBool::new(false) }
     }
 

@@ -17,6 +17,7 @@ pub mod plans;
 mod ports;
 pub mod rates;
 mod serve;
+pub mod store;
 mod system;
 mod telemetry;
 mod token;

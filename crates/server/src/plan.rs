@@ -9,14 +9,15 @@ use serde_json::{Value, json};
 use crate::cli::{ListArguments, SetPlanArguments};
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::store;
 use crate::wiring;
 
 /// Prints all plans.
 pub(crate) async fn list(config: &Config, arguments: ListArguments) -> Result<(), Failure> {
     config.refuse_memory()?;
-    let store = wiring::open_store(config)?;
-    let plans = wiring::plans(store.clone()).list().await;
-    store.close();
+    let opened = store::open(config).await?;
+    let plans = wiring::plans(opened.clone()).list().await;
+    opened.close();
     let plans = plans.map_err(|cause| Failure::new("cannot read the plans", cause))?;
     if arguments.json {
         return print(&json!({ "plans": plans.iter().map(plan_as_json).collect::<Vec<_>>() }).to_string());
@@ -27,9 +28,9 @@ pub(crate) async fn list(config: &Config, arguments: ListArguments) -> Result<()
 /// Prints all organizations.
 pub(crate) async fn organizations(config: &Config, arguments: ListArguments) -> Result<(), Failure> {
     config.refuse_memory()?;
-    let store = wiring::open_store(config)?;
-    let found = wiring::plans(store.clone()).organizations().await;
-    store.close();
+    let opened = store::open(config).await?;
+    let found = wiring::plans(opened.clone()).organizations().await;
+    opened.close();
     let found = found.map_err(|cause| Failure::new("cannot read the organizations", cause))?;
     if arguments.json {
         let rows = found.iter().map(organization_as_json).collect::<Vec<_>>();
@@ -48,9 +49,9 @@ pub(crate) async fn set(config: &Config, arguments: SetPlanArguments) -> Result<
         (Some(name), _) => WhichOrganization::Named(name.trim().to_owned()),
         (None, handle) => WhichOrganization::OfUser(normalize_handle(&handle.unwrap_or_default())),
     };
-    let store = wiring::open_store(config)?;
-    let done = wiring::plans(store.clone()).assign(AssignPlan { organization, plan }).await;
-    store.close();
+    let opened = store::open(config).await?;
+    let done = wiring::plans(opened.clone()).assign(AssignPlan { organization, plan }).await;
+    opened.close();
     match done.map_err(|cause| Failure::new("the plan was not changed", cause))? {
         Ok(changed) if arguments.json => {
             print(&json!({ "organization": organization_as_json(&changed) }).to_string())

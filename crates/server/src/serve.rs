@@ -7,7 +7,6 @@ use std::time::Duration;
 use actix_web::dev::ServerHandle;
 use actix_web::rt::net::TcpStream;
 use actix_web::{App, HttpServer, web};
-use adapters_sqlite::{Location, SqliteStore};
 use domain::account::AccountService;
 use domain::activity::ActivityService;
 use domain::contact::ContactService;
@@ -26,6 +25,7 @@ use crate::failure::Failure;
 use crate::health::Readiness;
 use crate::lock::StoreLock;
 use crate::ports::SystemClock;
+use crate::store::{self, Store, StoreAt};
 use crate::system;
 use crate::telemetry;
 use crate::welcome;
@@ -44,10 +44,10 @@ const STUCK_PEER: Duration = Duration::from_secs(30);
 pub(crate) async fn serve(config: Config) -> Result<(), Failure> {
     telemetry::start(&config);
     let _lock = match &config.store {
-        Location::File(path) => Some(StoreLock::take(path)?),
-        Location::Memory => None,
+        StoreAt::File(path) => Some(StoreLock::take(path)?),
+        StoreAt::Memory | StoreAt::Postgres(_) => None,
     };
-    let store = wiring::open_store(&config)?;
+    let store = store::open(&config).await?;
     take_up_plans(&config, &store).await?;
     let wiring = Wiring::new(&config, store).await?;
     let outcome = run(&config, &wiring).await;
@@ -56,7 +56,7 @@ pub(crate) async fn serve(config: Config) -> Result<(), Failure> {
 }
 
 /// Makes the configured plans those of the store.
-async fn take_up_plans(config: &Config, store: &Arc<SqliteStore>) -> Result<(), Failure> {
+async fn take_up_plans(config: &Config, store: &Arc<dyn Store>) -> Result<(), Failure> {
     let left = wiring::plans(store.clone()).configure(config.plans.clone()).await;
     let left = left.map_err(|cause| Failure::new("cannot take up the plans", cause))?;
     for plan in left {
@@ -182,7 +182,7 @@ async fn keep_deliveries(wiring: Wiring) {
 
 /// Forgets the answers that need not be remembered any more, once a minute, in batches so small
 /// that no other write waits for long.
-async fn forget_answers(store: Arc<SqliteStore>) {
+async fn forget_answers(store: Arc<dyn Store>) {
     const BATCH: u32 = 200;
     let mut ticks = tokio::time::interval(Duration::from_secs(60));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -3,30 +3,28 @@
 use std::io::Write;
 use std::time::Duration;
 
-use adapters_sqlite::Location;
 use domain::account::{IssueToken, IssuedToken, UserHandle};
 use serde_json::json;
 
 use crate::cli::{IssueTokenArguments, RotateKeysArguments};
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::store::{self, StoreAt};
 use crate::token_keys;
 use crate::wiring;
 
 /// Makes a token for a user and prints it.
 pub(crate) async fn issue(config: &Config, arguments: IssueTokenArguments) -> Result<(), Failure> {
-    if matches!(config.store, Location::Memory) {
-        return Err(Failure::plain("a store in memory is seen by its own server only; name a file"));
-    }
+    config.refuse_memory()?;
     let handle = UserHandle::new(&arguments.user);
     let command = IssueToken {
         user: handle.map_err(|fault| Failure::plain(format!("--user: {fault}")))?,
         lifetime: Duration::from_secs(arguments.ttl),
     };
     let tokens = wiring::token_mint(config)?;
-    let store = wiring::open_store(config)?;
-    let issued = wiring::tokens(store.clone(), tokens).issue(command).await;
-    store.close();
+    let opened = store::open(config).await?;
+    let issued = wiring::tokens(opened.clone(), tokens).issue(command).await;
+    opened.close();
     let issued = issued.map_err(|cause| Failure::new("no token was made", cause))?;
     let text = if arguments.json { as_json(&issued) } else { issued.token };
     let mut out = std::io::stdout().lock();
@@ -36,8 +34,9 @@ pub(crate) async fn issue(config: &Config, arguments: IssueTokenArguments) -> Re
 /// Puts a new key in the place of the one that signs.
 pub(crate) fn rotate_keys(config: &Config, arguments: &RotateKeysArguments) -> Result<(), Failure> {
     match &config.store {
-        Location::File(store) => token_keys::rotate(store, arguments.forget),
-        Location::Memory => Err(Failure::plain("a store in memory has keys of its own; name a file")),
+        StoreAt::File(store) => token_keys::rotate(store, arguments.forget),
+        StoreAt::Postgres(_) => token_keys::rotate(&config.key_place()?, arguments.forget),
+        StoreAt::Memory => Err(Failure::plain("a store in memory has keys of its own; name a file")),
     }
 }
 

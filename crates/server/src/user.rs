@@ -10,6 +10,7 @@ use serde_json::json;
 use crate::cli::CreateUserArguments;
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::store;
 use crate::wiring;
 
 /// Creates a user and prints its key.
@@ -30,9 +31,9 @@ pub(crate) async fn create(config: &Config, arguments: CreateUserArguments) -> R
             Some(name) => PlanName::new(name).map_err(|fault| wrong("plan", fault))?,
         },
     };
-    let store = wiring::open_store(config)?;
-    let created = wiring::accounts(store.clone()).create_user(command).await;
-    store.close();
+    let opened = store::open(config).await?;
+    let created = wiring::accounts(opened.clone()).create_user(command).await;
+    opened.close();
     let created = created.map_err(|cause| Failure::new("the user was not created", cause))?;
     let text = if arguments.json { as_json(&created) } else { as_text(&created) };
     let mut out = std::io::stdout().lock();

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use adapters_sqlite::{Location, SqliteStore};
 use domain::account::{AccountService, TokenService};
 use domain::activity::ActivityService;
 use domain::chat::ChatService;
@@ -13,7 +12,7 @@ use domain::message::MessageService;
 use domain::peer::PeerService;
 use domain::plan::PlanService;
 use domain::ports::{Clock, EventPublisher, IdGenerator, KeyMint, TokenMint};
-use domain::secret::{Secret, SecretRepository};
+use domain::secret::Secret;
 use http_wire::cursor::CursorSeal;
 use http_wire::limit::RateLimits;
 use ws_gateway::fault::LosesMessages;
@@ -22,12 +21,13 @@ use ws_gateway::{Hub, HubConfig};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::ports::{NobodyListens, RandomIds, RandomKeys, SystemClock, random};
+use crate::store::{Store, StoreAt};
 use crate::token_keys::{self, KeyFile};
 
 /// Everything that a running server needs, built once.
 #[derive(Clone)]
 pub(crate) struct Wiring {
-    pub(crate) store: Arc<SqliteStore>,
+    pub(crate) store: Arc<dyn Store>,
     pub(crate) hub: Arc<Hub>,
     pub(crate) accounts: Arc<AccountService>,
     pub(crate) tokens: Arc<TokenService>,
@@ -42,15 +42,8 @@ pub(crate) struct Wiring {
     pub(crate) contacts: Arc<ContactService>,
 }
 
-/// Opens the store; its schema is brought up to date.
-pub(crate) fn open_store(config: &Config) -> Result<Arc<SqliteStore>, Failure> {
-    let store =
-        SqliteStore::open(&config.store).map_err(|cause| Failure::new("cannot open the store", cause))?;
-    Ok(Arc::new(store))
-}
-
 /// The account use cases alone, for commands.
-pub(crate) fn accounts(store: Arc<SqliteStore>) -> AccountService {
+pub(crate) fn accounts(store: Arc<dyn Store>) -> AccountService {
     let (events, clock) = (Arc::new(NobodyListens), Arc::new(SystemClock));
     AccountService::new(store, events, clock, Arc::new(RandomIds), Arc::new(RandomKeys))
 }
@@ -58,23 +51,24 @@ pub(crate) fn accounts(store: Arc<SqliteStore>) -> AccountService {
 /// What signs tokens: the keys beside the store, or for a store in memory keys as short-lived.
 pub(crate) fn token_mint(config: &Config) -> Result<Arc<dyn TokenMint>, Failure> {
     Ok(match &config.store {
-        Location::File(path) => Arc::new(KeyFile::beside(path)?),
-        Location::Memory => Arc::new(token_keys::ephemeral()),
+        StoreAt::Memory => Arc::new(token_keys::ephemeral()),
+        StoreAt::File(path) => Arc::new(KeyFile::beside(path)?),
+        StoreAt::Postgres(_) => Arc::new(KeyFile::beside(&config.key_place()?)?),
     })
 }
 
 /// The use cases on tokens alone, for commands.
-pub(crate) fn tokens(store: Arc<SqliteStore>, mint: Arc<dyn TokenMint>) -> TokenService {
+pub(crate) fn tokens(store: Arc<dyn Store>, mint: Arc<dyn TokenMint>) -> TokenService {
     TokenService::new(store, Arc::new(SystemClock), mint)
 }
 
 /// The use cases on plans.
-pub(crate) fn plans(store: Arc<SqliteStore>) -> PlanService {
+pub(crate) fn plans(store: Arc<dyn Store>) -> PlanService {
     PlanService::new(store)
 }
 
 /// What cursors are sealed with: a secret of the store, made when it is first needed.
-async fn cursor_seal(store: &SqliteStore) -> Result<CursorSeal, Failure> {
+async fn cursor_seal(store: &dyn Store) -> Result<CursorSeal, Failure> {
     let secret = store.secret("cursors", Secret(random())).await;
     let secret = secret.map_err(|cause| Failure::new("cannot read the secret of cursors", cause))?;
     Ok(CursorSeal::new(secret))
@@ -89,7 +83,7 @@ fn events(config: &Config, hub: &Arc<Hub>) -> Arc<dyn EventPublisher> {
 
 impl Wiring {
     /// Builds every service on `store`.
-    pub(crate) async fn new(config: &Config, store: Arc<SqliteStore>) -> Result<Self, Failure> {
+    pub(crate) async fn new(config: &Config, store: Arc<dyn Store>) -> Result<Self, Failure> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let ids: Arc<dyn IdGenerator> = Arc::new(RandomIds);
         let keys: Arc<dyn KeyMint> = Arc::new(RandomKeys);
@@ -102,7 +96,7 @@ impl Wiring {
         let events = events(config, &hub);
         Ok(Self {
             limits: Arc::new(RateLimits::new(config.rates.clone(), clock.clone())),
-            cursors: cursor_seal(&store).await?,
+            cursors: cursor_seal(&*store).await?,
             tokens: Arc::new(tokens(store.clone(), token_mint(config)?)),
             contacts: Arc::new(
                 ContactService::new(store.clone(), hub.clone(), events.clone(), clock.clone(), ids.clone())

@@ -1,0 +1,94 @@
+//! The store that the configuration names, whichever it is.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use adapters_postgres::{PostgresConfig, PostgresStore};
+use adapters_sqlite::{Location, SqliteStore};
+use async_trait::async_trait;
+use domain::account::AccountRepository;
+use domain::chat::ChatRepository;
+use domain::contact::ContactRepository;
+use domain::delivery::DeliveryRepository;
+use domain::idempotency::FirstAnswerRepository;
+use domain::memory::MemoryRepository;
+use domain::message::MessageRepository;
+use domain::peer::PeerRepository;
+use domain::plan::PlanRepository;
+use domain::secret::SecretRepository;
+use domain::store::StoreError;
+
+use crate::config::Config;
+use crate::failure::Failure;
+
+/// Where the data is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum StoreAt {
+    /// In this file of SQLite.
+    File(PathBuf),
+    /// In memory, and gone with the process.
+    Memory,
+    /// In a database of PostgreSQL.
+    Postgres(PostgresConfig),
+}
+
+/// Every port of a store, and what else is done with one as a whole.
+#[async_trait]
+pub(crate) trait Store:
+    AccountRepository
+    + ChatRepository
+    + ContactRepository
+    + DeliveryRepository
+    + FirstAnswerRepository
+    + MemoryRepository
+    + MessageRepository
+    + PeerRepository
+    + PlanRepository
+    + SecretRepository
+{
+    /// Whether it answers: something is really read.
+    async fn ping(&self) -> Result<(), StoreError>;
+
+    /// Ends it; later calls are answered as unavailable.
+    fn close(&self);
+}
+
+#[async_trait]
+impl Store for SqliteStore {
+    async fn ping(&self) -> Result<(), StoreError> {
+        Self::ping(self).await
+    }
+
+    fn close(&self) {
+        Self::close(self);
+    }
+}
+
+#[async_trait]
+impl Store for PostgresStore {
+    async fn ping(&self) -> Result<(), StoreError> {
+        Self::ping(self).await
+    }
+
+    fn close(&self) {
+        Self::close(self);
+    }
+}
+
+/// Opens the store; its schema is brought up to date.
+pub(crate) async fn open(config: &Config) -> Result<Arc<dyn Store>, Failure> {
+    let embedded = |location: &Location| -> Result<Arc<dyn Store>, Failure> {
+        match SqliteStore::open(location) {
+            Ok(store) => Ok(Arc::new(store)),
+            Err(cause) => Err(Failure::new("cannot open the store", cause)),
+        }
+    };
+    match &config.store {
+        StoreAt::File(path) => embedded(&Location::File(path.clone())),
+        StoreAt::Memory => embedded(&Location::Memory),
+        StoreAt::Postgres(database) => match PostgresStore::open(database).await {
+            Ok(store) => Ok(Arc::new(store)),
+            Err(cause) => Err(Failure::new("cannot open the store", cause)),
+        },
+    }
+}
