@@ -11,7 +11,7 @@ mod server;
 mod socket;
 
 pub use rest::{Answer, Api, message};
-pub use server::{Server, free_port, isolated, program};
+pub use server::{Server, free_port, isolated, on_postgres, program};
 pub use socket::{Closed, Socket, reply};
 
 /// A room with its people, as the protocol cases want it.

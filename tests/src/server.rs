@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
+use testkit::postgres::{Database, server as postgres};
 
 use crate::rest::Api;
 
@@ -44,6 +45,15 @@ pub fn program() -> &'static Path {
     })
 }
 
+/// Whether servers store what they are told in PostgreSQL: `PARLANCE_TEST_STORE=postgres`.
+pub fn on_postgres() -> bool {
+    std::env::var_os("PARLANCE_TEST_STORE").is_some_and(|store| match store.to_str() {
+        Some("postgres") => true,
+        Some("sqlite") => false,
+        other => panic!("PARLANCE_TEST_STORE is sqlite or postgres, not {other:?}"),
+    })
+}
+
 /// A command line of the program that sees none of the settings of whoever runs the tests.
 pub fn isolated(launcher: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(launcher);
@@ -63,6 +73,8 @@ pub struct Server {
     settings: Vec<(String, String)>,
     child: Option<Child>,
     outputs: TempDir,
+    /// Where its data is, if not in the data directory; it goes after the process.
+    database: Option<Database>,
 }
 
 enum Data {
@@ -71,22 +83,24 @@ enum Data {
 }
 
 impl Server {
-    /// Starts on an empty data directory.
+    /// Starts on an empty store: a data directory, or with [`on_postgres`] a database.
     pub async fn start() -> Self {
         Self::start_with(&[]).await
     }
 
-    /// Starts on an empty data directory with these variables.
+    /// Starts on an empty store with these variables.
     pub async fn start_with(settings: &[(&str, &str)]) -> Self {
-        Self::launch(Data::Own(TempDir::new().unwrap()), settings).await
+        let names_store = settings.iter().any(|(name, _)| *name == "PARLANCE_DATABASE_URL");
+        let database = (on_postgres() && !names_store).then(|| postgres().database());
+        Self::launch(Data::Own(TempDir::new().unwrap()), database, settings).await
     }
 
-    /// Starts on this data directory.
+    /// Starts on the embedded store in this data directory.
     pub async fn start_on(data: &Path, settings: &[(&str, &str)]) -> Self {
-        Self::launch(Data::Given(data.to_owned()), settings).await
+        Self::launch(Data::Given(data.to_owned()), None, settings).await
     }
 
-    async fn launch(data: Data, settings: &[(&str, &str)]) -> Self {
+    async fn launch(data: Data, database: Option<Database>, settings: &[(&str, &str)]) -> Self {
         let mut server = Self {
             data,
             port: free_port(),
@@ -96,6 +110,7 @@ impl Server {
                 .collect(),
             child: None,
             outputs: TempDir::new().unwrap(),
+            database,
         };
         server.run().await;
         server
@@ -145,6 +160,7 @@ impl Server {
         command
             .env("PARLANCE_LISTEN", self.address())
             .env("PARLANCE_DATA_DIR", self.data())
+            .envs(self.database.iter().map(|database| ("PARLANCE_DATABASE_URL", database.url())))
             .envs(self.settings.iter().map(|(name, value)| (name, value)))
             .current_dir(self.data());
         command
