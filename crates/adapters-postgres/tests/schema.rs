@@ -1,0 +1,119 @@
+//! The tables: as the code says they are, and made with no right but that to make them.
+#![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
+
+#[expect(dead_code, reason = "no test here needs all ports")]
+mod common;
+
+use std::sync::Arc;
+
+use adapters_postgres::{PostgresConfig, PostgresStore};
+use testkit::postgres::{Cluster, Options};
+use testkit::{Stores, World};
+use tokio_postgres::{Client, Config, NoTls};
+
+/// A connection beside the store's.
+async fn connect(config: &Config) -> Client {
+    let (client, connection) = config.connect(NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client
+}
+
+async fn lines(client: &Client, sql: &str) -> Vec<String> {
+    let rows = client.query(sql, &[]).await.unwrap();
+    rows.iter().map(|row| row.get::<_, String>(0)).collect()
+}
+
+/// `table.column type`, with `?` behind it if it may be null.
+fn coded() -> Vec<String> {
+    let (mut table, mut coded) = (String::new(), Vec::new());
+    for line in include_str!("../src/schema.rs").lines().map(str::trim) {
+        if let Some((name, rust)) = line.split_once(" -> ").filter(|(name, _)| !name.contains('(')) {
+            let rust = rust.trim_end_matches(',');
+            let optional = rust.strip_prefix("Nullable<").and_then(|rust| rust.strip_suffix('>'));
+            let sql = match optional.unwrap_or(rust) {
+                "Uuid" => "uuid",
+                "Text" => "text",
+                "BigInt" => "bigint",
+                "Integer" => "integer",
+                "Bool" => "boolean",
+                "Bytea" => "bytea",
+                "Timestamptz" => "timestamp with time zone",
+                other => panic!("{table}.{name} is {other}"),
+            };
+            coded.push(format!("{table}.{name} {sql}{}", if optional.is_some() { "?" } else { "" }));
+        } else if let Some((name, _)) = line.split_once(" (").filter(|_| line.ends_with(") {")) {
+            name.clone_into(&mut table);
+        }
+    }
+    coded
+}
+
+/// `schema.rs` is written by hand; here it is read as text and compared with the tables, each column at its
+/// place.
+#[tokio::test]
+async fn the_schema_in_code_is_that_of_the_tables() {
+    let database = common::database().await;
+    let client = connect(&database.url().parse().unwrap()).await;
+    let columns = "SELECT c.relname || '.' || a.attname || ' ' || format_type(a.atttypid, a.atttypmod) \
+         || CASE WHEN a.attnotnull THEN '' ELSE '?' END FROM pg_attribute a \
+         JOIN pg_class c ON c.oid = a.attrelid WHERE c.relkind IN ('r', 'p') \
+         AND c.relnamespace = current_schema()::regnamespace AND c.relname NOT LIKE '%diesel%' \
+         AND a.attnum > 0 AND NOT a.attisdropped ORDER BY c.oid, a.attnum";
+    let (mut live, mut coded) = (lines(&client, columns).await, coded());
+    assert!(live.len() > 100, "{live:?}");
+    // Tables may stand in any order, columns may not.
+    let table = |line: &String| line.split('.').next().unwrap().to_owned();
+    live.sort_by_key(table);
+    coded.sort_by_key(table);
+    assert_eq!(coded, live);
+}
+
+/// Neither lists nor searches may depend on the locale that the database was made with.
+#[tokio::test]
+async fn every_text_is_compared_byte_by_byte() {
+    let database = common::database().await;
+    let client = connect(&database.url().parse().unwrap()).await;
+    let others = "SELECT c.relname || '.' || a.attname FROM pg_attribute a \
+         JOIN pg_class c ON c.oid = a.attrelid WHERE c.relkind IN ('r', 'p', 'i') \
+         AND c.relnamespace = current_schema()::regnamespace AND c.relname NOT LIKE '%diesel%' \
+         AND a.attnum > 0 AND a.attcollation <> 0 AND a.attcollation <> '\"C\"'::regcollation";
+    assert_eq!(lines(&client, others).await, Vec::<String>::new());
+    assert_eq!(lines(&client, "SELECT extname::text FROM pg_extension").await, ["plpgsql"]);
+}
+
+/// A role that owns one schema, which is not `public`, and may do nothing else.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_schema_of_ones_own_is_all_that_is_needed() {
+    let cluster = Cluster::own(Options::default());
+    let database = cluster.server().database();
+    let mut administrator = Config::new();
+    administrator.host_path(cluster.directory()).port(cluster.port()).user("postgres");
+    administrator.dbname(database.name());
+    let client = connect(&administrator).await;
+    let prepare = "CREATE ROLE guest LOGIN; CREATE SCHEMA rooms AUTHORIZATION guest; \
+         REVOKE ALL ON SCHEMA public FROM PUBLIC";
+    client.batch_execute(prepare).await.unwrap();
+    let revoke = format!("REVOKE ALL ON DATABASE {} FROM PUBLIC; ", database.name());
+    client.batch_execute(&revoke).await.unwrap();
+    let grant = format!("GRANT CONNECT ON DATABASE {} TO guest", database.name());
+    client.batch_execute(&grant).await.unwrap();
+
+    let port = cluster.port();
+    let name = database.name();
+    let url = format!("postgres://guest@127.0.0.1:{port}/{name}?options=-csearch_path%3Drooms");
+    // The second finds what the first has made.
+    for round in 0..2 {
+        let store = Arc::new(PostgresStore::open(&PostgresConfig::at(&url)).await.unwrap());
+        let world = World::on(Stores::of(&store, PostgresStore::close));
+        if round == 0 {
+            let ann = world.user("ann").await;
+            let chat = world.chat(ann.caller, &[]).await;
+            world.send(ann.caller, chat, "hello", &[]).await;
+        }
+        store.ping().await.unwrap();
+    }
+    let made = "SELECT DISTINCT schemaname::text FROM pg_tables \
+         WHERE schemaname NOT IN ('pg_catalog', 'information_schema')";
+    assert_eq!(lines(&client, made).await, ["rooms"]);
+    assert_eq!(lines(&client, "SELECT content FROM rooms.messages").await, ["hello"]);
+}
