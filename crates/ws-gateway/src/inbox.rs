@@ -223,14 +223,16 @@ impl Reader {
         }
     }
 
-    /// What comes next, if it came before the stay `ticket` on a topic had its first event.
-    pub(crate) fn next_before(&mut self, ticket: Ticket) -> Option<Told> {
-        match self.next()? {
-            Told::Event(event) if event.ticket == ticket => {
-                self.heard.push_front(Told::Event(event));
+    /// What comes next, if it came before the first that the stay `ticket` on a topic was told: an
+    /// event, or its end.
+    pub(crate) fn next_before(&mut self, stay: Ticket) -> Option<Told> {
+        let told = self.next()?;
+        match &told {
+            Told::Event(Event { ticket, .. }) | Told::End { ticket, .. } if *ticket == stay => {
+                self.heard.push_front(told);
                 None
             }
-            told => Some(told),
+            _ => Some(told),
         }
     }
 

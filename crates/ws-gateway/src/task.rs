@@ -121,11 +121,18 @@ impl Socket {
     }
 
     async fn join_held(&mut self, join: PendingJoin) -> Flow {
+        let ticket = self.claim.subscribe(join.topic);
+        self.decide(join, ticket).await
+    }
+
+    /// Decides about a join, for which the socket listens since `ticket`.
+    async fn decide(&mut self, join: PendingJoin, ticket: Ticket) -> Flow {
         let topic = join.topic;
-        let ticket = self.claim.subscribe(topic);
         // What still came for an earlier stay on the topic is behind the last look at the inbox.
         while let Some(told) = self.outbox.told_before(ticket) {
             if self.on_told(told) == Flow::Ends {
+                // The machine never hears of this stay, so that nobody else would end it.
+                self.claim.unsubscribe(topic, ticket);
                 return Flow::Ends;
             }
         }
@@ -281,3 +288,6 @@ fn answer_to(code: CloseCode) -> CloseCode {
         _ => CloseCode::Protocol,
     }
 }
+
+#[cfg(test)]
+mod tests;

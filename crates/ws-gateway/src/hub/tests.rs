@@ -23,6 +23,21 @@ use crate::task::Socket;
 pub(crate) const ROOM: ChatId = ChatId::new(Uuid::from_u128(1));
 const HOUSE: OrganizationId = OrganizationId::new(Uuid::from_u128(2));
 
+impl Hub {
+    /// How many stays on topics there are.
+    pub(crate) fn listener_count(&self) -> usize {
+        let count = |index| self.shard_at(index).values().map(|one| one.values().count()).sum::<usize>();
+        (0..SHARDS).map(count).sum()
+    }
+}
+
+impl Claim {
+    /// Where orders for this socket go.
+    pub(crate) fn inbox(&self) -> &Inbox {
+        &self.inbox
+    }
+}
+
 fn clock() -> Arc<FixedClock> {
     Arc::new(FixedClock::at(Timestamp::from_micros(NOON)))
 }
@@ -66,7 +81,7 @@ pub(crate) fn message(sequence: i64, content: &str) -> Message {
     }
 }
 
-pub(super) fn participant(id: ParticipantId) -> Participant {
+pub(crate) fn participant(id: ParticipantId) -> Participant {
     Participant {
         id,
         name: "Bot".to_owned(),
@@ -358,8 +373,7 @@ async fn a_socket_that_is_dropped_leaves_nothing_behind() {
         chats: world.chats.clone(),
         activity: world.activity.clone(),
     };
-    let listening = || hub.shards.iter().map(|shard| shard.lock().unwrap().len()).sum::<usize>();
-    assert_eq!((listening(), hub.socket_count()), (2, 1));
+    assert_eq!((hub.listener_count(), hub.socket_count()), (2, 1));
     drop(Socket { context: Data::new(context), claim, outbox, version: Version::V2 });
-    assert_eq!((listening(), hub.socket_count()), (0, 0));
+    assert_eq!((hub.listener_count(), hub.socket_count()), (0, 0));
 }

@@ -87,6 +87,20 @@ fn what_came_before_a_stay_can_be_told_apart() {
     assert!(matches!(reader.next_event(), Some(event) if event.ticket == Ticket(2)));
 }
 
+/// Whoever decides about a join knows nothing of the stay yet, and would take its end for that of
+/// another.
+#[test]
+fn the_end_of_a_stay_waits_until_it_has_begun() {
+    let (inbox, mut reader) = Inbox::new(100_000);
+    inbox.event(TOPIC, Ticket(1), &payload(1));
+    inbox.order(Told::End { topic: TOPIC, ticket: Ticket(2) });
+    inbox.order(Told::Stop);
+    assert!(matches!(reader.next_before(Ticket(2)), Some(Told::Event(_))));
+    assert!(reader.next_before(Ticket(2)).is_none());
+    assert!(matches!(reader.next(), Some(Told::End { ticket: Ticket(2), .. })));
+    assert!(matches!(reader.next(), Some(Told::Stop)));
+}
+
 #[test]
 fn events_wake_the_connection_and_orders_wake_both() {
     let (inbox, mut reader) = Inbox::new(100_000);

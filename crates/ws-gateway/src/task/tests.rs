@@ -1,0 +1,79 @@
+//! Orders that come at the worst moment: a join has just begun to listen.
+
+use std::sync::Arc;
+
+use domain::caller::Caller;
+use domain::event::DomainEvent;
+use domain::id::{ChatId, ParticipantId};
+use domain::ports::EventPublisher;
+use domain::time::Timestamp;
+use testkit::{FixedClock, NOON, TestAgent, World};
+
+use super::*;
+use crate::hub::tests::{open, participant};
+use crate::hub::{Hub, HubConfig};
+use crate::inbox::{Inbox, Payload};
+use crate::machine::Connection;
+
+/// A socket of the agent, which is in the room, and its join of the room's messages.
+struct Scene {
+    hub: Arc<Hub>,
+    bot: TestAgent,
+    room: ChatId,
+    socket: Socket,
+    inbox: Inbox,
+    join: PendingJoin,
+}
+
+impl Scene {
+    async fn new() -> Self {
+        let clock = Arc::new(FixedClock::at(Timestamp::from_micros(NOON)));
+        let hub = Hub::new(HubConfig::default(), clock.clone());
+        let world = World::with_publisher(clock, hub.clone());
+        let ann = world.user("ann").await;
+        let bot = world.agent(&ann, "Bot").await;
+        let room = world.chat(ann.caller, &[bot.id.uuid()]).await;
+        let (claim, reader) = open(&hub, Caller::Agent(bot.caller));
+        let mut machine = Connection::new(Version::V2, Caller::Agent(bot.caller), 10);
+        let join = format!(r#"["1","1","chat_room:{room}","phx_join",{{}}]"#);
+        let Some(Action::Authorize(join)) = machine.on_text(&join).pop() else { panic!("{join}") };
+        let context = Data::new(SocketContext {
+            hub: hub.clone(),
+            accounts: world.accounts.clone(),
+            tokens: world.tokens.clone(),
+            chats: world.chats.clone(),
+            activity: world.activity.clone(),
+        });
+        let inbox = claim.inbox().clone();
+        let socket =
+            Socket { context, claim, outbox: Outbox::new(machine, reader, None), version: Version::V2 };
+        Self { hub, bot, room, socket, inbox, join }
+    }
+}
+
+#[actix_web::test]
+async fn an_order_to_end_leaves_no_listener_behind() {
+    let payload = || Arc::new(Payload { event: "supersede", json: "{}".to_owned(), brings: None });
+    for order in [Told::Superseded { payload: payload() }, Told::Revoked, Told::Stop, Told::Overflow] {
+        let Scene { hub, mut socket, inbox, join, .. } = Scene::new().await;
+        let (shown, ticket) = (format!("{order:?}"), socket.claim.subscribe(join.topic));
+        inbox.order(order);
+        assert!(socket.decide(join, ticket).await == Flow::Ends, "{shown}");
+        drop(socket);
+        assert_eq!(hub.listener_count(), 0, "{shown}");
+    }
+}
+
+/// Removed and taken in again, both before the store is asked: the join is granted, but nobody listens
+/// for it any more. The client is told, and can join once more.
+#[actix_web::test]
+async fn a_stay_that_ended_before_the_store_was_asked_is_closed_behind_its_answer() {
+    let Scene { hub, bot, room, mut socket, join, .. } = Scene::new().await;
+    let ticket = socket.claim.subscribe(join.topic);
+    let participant = participant(ParticipantId::Agent(bot.id));
+    hub.publish(DomainEvent::ParticipantRemoved { chat_id: room, participant });
+    assert!(socket.decide(join, ticket).await == Flow::Goes);
+    assert!(socket.hear() == Flow::Goes);
+    assert_eq!(hub.listener_count(), 0);
+    assert_eq!(socket.outbox.machine(|machine| machine.topics().count()), 0, "joined, and deaf");
+}
