@@ -3,6 +3,8 @@
 //! The parser refuses a frame that is too large only once all of it has arrived, and keeps what
 //! came until then: a head that announces a terabyte would be believed for as long as bytes
 //! follow. Here the head alone decides, so that no more than one permitted frame is ever kept.
+//! And the parser makes messages of all that it can read before anyone handles the first, and joins
+//! as many fragments as come: here it reads a little at a time, and few fragments.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -18,6 +20,19 @@ const MAX_HEAD_BYTES: usize = 10;
 /// The bytes of the mask that every frame of a client has.
 const MASK_BYTES: u64 = 4;
 
+/// About as much as is handed out each time the reader is woken: messages of a burst are handled before
+/// more of it is read, and other sockets have their turn in between.
+const WAKE_BYTES: usize = 4 * 1024;
+
+/// The most fragments of one message. Each costs some dozens of bytes, whatever is in it.
+const MAX_FRAGMENTS: u32 = 64;
+
+/// The bit of the first byte that says that a message ends here.
+const FINAL_BIT: u8 = 0x80;
+
+/// The bit of the first byte that control frames have, which may stand between fragments.
+const CONTROL_BIT: u8 = 0x08;
+
 /// The bits of the first byte that no extension was agreed on for.
 const RESERVED_BITS: u8 = 0x70;
 
@@ -29,6 +44,7 @@ const LENGTH_BITS: u8 = 0x7f;
 pub(crate) enum Fault {
     TooLarge,
     ReservedBits,
+    TooManyFragments,
 }
 
 /// A stream of frames, and how far it has come.
@@ -40,11 +56,13 @@ pub(crate) struct Heads {
     known: usize,
     /// How many bytes there are until the next head.
     left: u64,
+    /// How many fragments there have been of a message that has not ended.
+    fragments: u32,
 }
 
 impl Heads {
     pub(crate) fn new(limit: usize) -> Self {
-        Self { limit: limit as u64, head: [0; MAX_HEAD_BYTES], known: 0, left: 0 }
+        Self { limit: limit as u64, head: [0; MAX_HEAD_BYTES], known: 0, left: 0, fragments: 0 }
     }
 
     /// Goes on by `bytes`; fails at the first head that is not allowed.
@@ -64,10 +82,26 @@ impl Heads {
                 if length > self.limit {
                     return Err(Fault::TooLarge);
                 }
+                self.count_fragment()?;
                 self.left = length + MASK_BYTES;
                 self.known = 0;
             }
         }
+    }
+
+    fn count_fragment(&mut self) -> Result<(), Fault> {
+        let first = self.head[0];
+        if first & CONTROL_BIT != 0 {
+            return Ok(());
+        }
+        self.fragments += 1;
+        if self.fragments > MAX_FRAGMENTS {
+            return Err(Fault::TooManyFragments);
+        }
+        if first & FINAL_BIT != 0 {
+            self.fragments = 0;
+        }
+        Ok(())
     }
 
     /// The announced length, once the head says it.
@@ -84,34 +118,52 @@ impl Heads {
     }
 }
 
-/// A client's bytes up to the first frame that is not allowed.
+/// A client's bytes up to the first frame that is not allowed, a little at a time.
 struct Guarded {
     payload: Payload,
     heads: Heads,
+    /// What was read and not handed out.
+    rest: Bytes,
+    /// How much was handed out since the reader was last kept waiting.
+    given: usize,
 }
 
 /// Lets through what comes in frames of up to `limit` bytes. What does not ends the stream:
 /// [`PayloadError::Overflow`] when it is too large, [`PayloadError::EncodingCorrupted`] when it
-/// uses an extension.
+/// uses an extension, [`PayloadError::UnknownLength`] when a message has too many fragments.
 pub(crate) fn guard(payload: Payload, limit: usize) -> Payload {
-    Payload::Stream { payload: Box::pin(Guarded { payload, heads: Heads::new(limit) }) }
+    let guarded = Guarded { payload, heads: Heads::new(limit), rest: Bytes::new(), given: 0 };
+    Payload::Stream { payload: Box::pin(guarded) }
 }
 
 impl Stream for Guarded {
     type Item = Result<Bytes, PayloadError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let polled = Pin::new(&mut self.payload).poll_next(context);
-        polled.map(|next| {
-            next.map(|read| {
-                let bytes = read?;
-                self.heads.check(&bytes).map_err(|fault| match fault {
-                    Fault::TooLarge => PayloadError::Overflow,
-                    Fault::ReservedBits => PayloadError::EncodingCorrupted,
-                })?;
-                Ok(bytes)
-            })
-        })
+        if self.given >= WAKE_BYTES {
+            self.given = 0;
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        if self.rest.is_empty() {
+            match Pin::new(&mut self.payload).poll_next(context) {
+                Poll::Ready(Some(Ok(read))) => self.rest = read,
+                Poll::Ready(end) => return Poll::Ready(end),
+                Poll::Pending => {
+                    self.given = 0;
+                    return Poll::Pending;
+                }
+            }
+        }
+        let most = self.rest.len().min(WAKE_BYTES - self.given);
+        let bytes = self.rest.split_to(most);
+        self.given += most;
+        self.heads.check(&bytes).map_err(|fault| match fault {
+            Fault::TooLarge => PayloadError::Overflow,
+            Fault::ReservedBits => PayloadError::EncodingCorrupted,
+            Fault::TooManyFragments => PayloadError::UnknownLength,
+        })?;
+        Poll::Ready(Some(Ok(bytes)))
     }
 }
 
@@ -167,5 +219,61 @@ mod tests {
         for bit in [0x40, 0x20, 0x10] {
             assert_eq!(Heads::new(100).check(&[0x81 | bit, 0x80]), Err(Fault::ReservedBits));
         }
+    }
+
+    #[test]
+    fn a_message_has_a_bounded_number_of_fragments() {
+        // Of a fragmented text: its beginning, what goes on with one byte, its end; and a Ping.
+        let [begin, go_on, end, ping] = [[0x01, 0x80], [0x00, 0x81], [0x80, 0x80], [0x89, 0x80]];
+        let frame =
+            |head: [u8; 2]| [head.as_slice(), &[0; 4], &vec![0; usize::from(head[1] & 0x7f)]].concat();
+        let mut heads = Heads::new(100);
+        for _ in 0..3 {
+            let most = vec![frame(go_on); 62].concat();
+            let pings = vec![frame(ping); 100].concat();
+            let message = [frame(begin), most, pings, frame(end), frame([0x81, 0x80])].concat();
+            assert_eq!(heads.check(&message), Ok(()));
+        }
+        let more = [frame(begin), vec![frame(go_on); 64].concat()].concat();
+        assert_eq!(heads.check(&more), Err(Fault::TooManyFragments));
+    }
+
+    /// Counts how often it is woken.
+    #[derive(Default)]
+    struct Woken(std::sync::atomic::AtomicUsize);
+
+    impl std::task::Wake for Woken {
+        fn wake(self: std::sync::Arc<Self>) {
+            self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn a_burst_is_handed_out_a_little_at_a_time() {
+        let burst = vec![frame(0); 20_000].concat();
+        let all = Bytes::from(burst.clone());
+        let mut guarded = guard(Payload::from(all), 100);
+        let woken = std::sync::Arc::new(Woken::default());
+        let waker = woken.clone().into();
+        let mut context = Context::from_waker(&waker);
+        let (mut read, mut at_once, mut waits) = (Vec::new(), 0, 0);
+        loop {
+            match Pin::new(&mut guarded).poll_next(&mut context) {
+                Poll::Ready(Some(bytes)) => {
+                    let bytes = bytes.unwrap();
+                    at_once += bytes.len();
+                    read.extend(bytes);
+                    assert!(at_once <= WAKE_BYTES, "{at_once}");
+                }
+                Poll::Ready(None) => break,
+                Poll::Pending => {
+                    waits += 1;
+                    at_once = 0;
+                    assert_eq!(woken.0.load(std::sync::atomic::Ordering::Relaxed), waits, "it goes on");
+                }
+            }
+        }
+        assert!(read == burst, "nothing is lost");
+        assert_eq!(waits, burst.len() / WAKE_BYTES);
     }
 }

@@ -232,6 +232,7 @@ impl Socket {
             }
             ProtocolError::Io(error) => match error.get_ref().and_then(|inner| inner.downcast_ref()) {
                 Some(PayloadError::Overflow) => (CloseCode::Size, "the frame is too large"),
+                Some(PayloadError::UnknownLength) => (CloseCode::Size, "the message has too many fragments"),
                 Some(PayloadError::EncodingCorrupted) => (CloseCode::Protocol, "no extension was agreed on"),
                 // The connection broke; hardly anybody reads this.
                 Some(_) => (CloseCode::Away, ""),

@@ -36,7 +36,8 @@ async fn a_broken_connection_ends_alone_and_with_its_code() {
     let mut witness = bench.socket(&bench.ann.key).await;
     let large = vec![b'x'; 40 * 1024];
     let over = heartbeat(64 * 1024 + 1).into_bytes();
-    let cases: [Case; 12] = [
+    let fragments = [vec![(TEXT_BEGINS, &b""[..])], vec![(CONTINUES, &b"x"[..]); 64]].concat();
+    let cases: [Case; 13] = [
         ("garbage", vec![(TEXT, b"hello")], 1003),
         ("an object", vec![(TEXT, b"{}")], 1003),
         ("binary", vec![(BINARY, b"\0\x01")], 1003),
@@ -44,6 +45,7 @@ async fn a_broken_connection_ends_alone_and_with_its_code() {
         ("not UTF-8 in parts", vec![(TEXT_BEGINS, b"\xff"), (ENDS, b"\xfe")], 1007),
         ("too large", vec![(TEXT, &over)], 1009),
         ("too large in parts", vec![(TEXT_BEGINS, &large), (ENDS, &large)], 1009),
+        ("too many parts", fragments, 1009),
         ("a part of nothing", vec![(CONTINUES, b"x")], 1002),
         ("reserved bits", vec![(TEXT | 0x40, b"x")], 1002),
         ("an unknown kind", vec![(0x83, b"x")], 1002),
