@@ -40,25 +40,25 @@ pub(super) fn uuids(rooms: &[ChatId]) -> Vec<Uuid> {
 }
 
 /// From each agent of a room to its deliveries there, one step along the index for either
-/// question, however many deliveries there are.
-const WORKS: &str = "SELECT room.id, \
-     EXISTS (SELECT 1 FROM participants JOIN deliveries \
-         ON deliveries.agent_id = participants.participant_id AND deliveries.chat_id = participants.chat_id \
-         AND deliveries.status = 'processing' \
-         WHERE participants.chat_id = room.id AND participants.kind = 'Agent' \
-         AND participants.left_at IS NULL), \
-     EXISTS (SELECT 1 FROM participants JOIN deliveries \
-         ON deliveries.agent_id = participants.participant_id AND deliveries.chat_id = participants.chat_id \
-         AND deliveries.status = 'failed' \
-         WHERE participants.chat_id = room.id AND participants.kind = 'Agent' \
-         AND participants.left_at IS NULL) \
-     FROM unnest(?) AS room (id)";
-
+/// question, however many deliveries there are. The limits keep PostgreSQL from looking at all that
+/// agents work on anywhere.
 async fn works_on(mut db: &Db, rooms: &[ChatId]) -> Result<Vec<(ChatId, WorkStatus)>, Fault> {
-    let rows = statement::<(SqlUuid, Bool, Bool)>(WORKS)
-        .bind::<Array<SqlUuid>, _>(uuids(rooms))
-        .load::<(Uuid, bool, bool)>(&mut db)
-        .await?;
+    let any = |status: &str| {
+        format!(
+            "(SELECT TRUE AS yes FROM participants CROSS JOIN LATERAL (\
+                 SELECT FROM deliveries WHERE deliveries.agent_id = participants.participant_id \
+                 AND deliveries.chat_id = participants.chat_id AND deliveries.status = '{status}' LIMIT 1) AS work \
+              WHERE participants.chat_id = room.id AND participants.kind = 'Agent' \
+              AND participants.left_at IS NULL LIMIT 1)"
+        )
+    };
+    let rows = statement::<(SqlUuid, Bool, Bool)>(format!(
+        "SELECT room.id, working.yes IS NOT NULL, failed.yes IS NOT NULL FROM unnest(?) AS room (id) \
+         LEFT JOIN LATERAL {} AS working ON TRUE LEFT JOIN LATERAL {} AS failed ON TRUE",
+        any("processing"),
+        any("failed"),
+    ));
+    let rows = rows.bind::<Array<SqlUuid>, _>(uuids(rooms)).load::<(Uuid, bool, bool)>(&mut db).await?;
     let work = |(room, working, failed)| (ChatId::new(room), WorkStatus::of(working, failed));
     Ok(rows.into_iter().map(work).collect())
 }
