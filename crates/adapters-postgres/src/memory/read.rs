@@ -227,15 +227,18 @@ impl Wanted {
     }
 
     /// The rows of a page and one more: of each state in the order of the index, merged.
+    /// Which they are is found first; then each is read by its id, and not by going through all of them,
+    /// which a plan for any number of rows would do.
     async fn rows_on(&self, mut db: &Db, page: &PageRequest) -> Result<Vec<MemoryRow>, Fault> {
         let listed = statement::<MemoryTypes>(format!(
-            "SELECT {COLUMNS} FROM (SELECT place.id, place.created_at \
+            "SELECT shown.* FROM (SELECT place.id, place.created_at \
                FROM unnest(?) AS wanted (status) CROSS JOIN LATERAL \
                (SELECT memory.id, memory.created_at FROM memories AS memory \
                 WHERE memory.status = wanted.status AND {} AND (memory.created_at, memory.id) < (?, ?) \
                 ORDER BY memory.created_at DESC, memory.id DESC LIMIT ?) AS place \
                ORDER BY place.created_at DESC, place.id DESC LIMIT ? OFFSET ?) AS place \
-             JOIN memories AS memory ON memory.id = place.id {NAMES} \
+             CROSS JOIN LATERAL (SELECT {COLUMNS} FROM memories AS memory {NAMES} \
+               WHERE memory.id = place.id OFFSET 0) AS shown \
              ORDER BY place.created_at DESC, place.id DESC",
             self.conditions.join(" AND "),
         ));

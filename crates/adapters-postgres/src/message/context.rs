@@ -17,12 +17,12 @@ use crate::run::Db;
 use crate::statement::statement;
 
 /// Both lists merged, each read in the order of its index, so that only what is passed over and
-/// what is wanted is read. Room, agent and the place to begin behind, twice; limit, offset.
-const PLACES: &str = "SELECT sequence FROM messages \
-     WHERE chat_id = ? AND sender_id = ? AND sequence > ? \
+/// what is wanted is read. Room, agent, the place to begin behind and how many, twice; limit, offset.
+const PLACES: &str = "(SELECT sequence FROM messages \
+       WHERE chat_id = ? AND sender_id = ? AND sequence > ? ORDER BY sequence LIMIT ?) \
      UNION ALL \
-     SELECT sequence FROM deliveries \
-     WHERE chat_id = ? AND agent_id = ? AND sequence > ? AND addressed \
+     (SELECT sequence FROM deliveries \
+       WHERE chat_id = ? AND agent_id = ? AND sequence > ? AND addressed ORDER BY sequence LIMIT ?) \
      ORDER BY sequence LIMIT ? OFFSET ?";
 
 /// Room and agent, twice.
@@ -53,13 +53,16 @@ pub(super) async fn context_on(
 /// The places of a page's messages in the room, and one more.
 async fn places_on(mut db: &Db, agent: AgentId, chat: ChatId, page: &PageRequest) -> Result<Vec<i64>, Fault> {
     let behind = page.slice.after().map_or(0, |after| after.key);
+    let (limit, offset) = (i64::from(page.slice.limit()) + 1, page.slice.offset());
     let mut places = statement::<BigInt>(PLACES);
     for _ in ["messages", "deliveries"] {
-        places =
-            places.bind::<SqlUuid, _>(chat.uuid()).bind::<SqlUuid, _>(agent.uuid()).bind::<BigInt, _>(behind);
+        places = places
+            .bind::<SqlUuid, _>(chat.uuid())
+            .bind::<SqlUuid, _>(agent.uuid())
+            .bind::<BigInt, _>(behind)
+            .bind::<BigInt, _>(limit.saturating_add(offset));
     }
-    let limit = i64::from(page.slice.limit()) + 1;
-    let places = places.bind::<BigInt, _>(limit).bind::<BigInt, _>(page.slice.offset());
+    let places = places.bind::<BigInt, _>(limit).bind::<BigInt, _>(offset);
     Ok(places.load(&mut db).await?)
 }
 
