@@ -224,4 +224,8 @@ pub async fn organizations_are_named_once(world: World) {
     world.plans.assign(command).await.unwrap().unwrap();
     let permits = world.accounts.authenticate(&ben.key).await.unwrap().permits;
     assert!(!permits.human_interface && !permits.memories);
+    // Case is that of ASCII letters, whatever the locale of the store.
+    let one = world.colleague("carl", "ÄRZTE").await.caller.organization;
+    assert_eq!(world.colleague("dora", "Ärzte").await.caller.organization, one);
+    assert_ne!(world.colleague("erik", "ärzte").await.caller.organization, one);
 }

@@ -30,7 +30,9 @@ stop() {
 obey() {
     case $1 in
         create)
-            "$programs/initdb" -D "$data" -U postgres -A trust -E UTF8 --locale=C --no-sync \
+            # As in most databases, other letters than those of ASCII have a case too.
+            if locale -a 2>/dev/null | grep -qixE 'c\.utf-?8'; then locale=C.UTF-8; else locale=C; fi
+            "$programs/initdb" -D "$data" -U postgres -A trust -E UTF8 --locale="$locale" --no-sync \
                 </dev/null >>"$log" 2>&1 ;;
         write) printf '%s\n' "$3" >>"$data/$2" ;;
         empty) : >"$data/$2" ;;
