@@ -306,6 +306,42 @@ async fn joins_by_the_thousand_cost_little() {
     }
 }
 
+/// One user joins and leaves a room on hundreds of sockets, without end. The store is asked for each,
+/// but others have their answers all the same.
+#[tokio::test]
+async fn a_flood_of_joins_keeps_nobody_waiting() {
+    let server = Server::start_with(&[("PARLANCE_RATE_LIMITS", "false")]).await;
+    let cast = Cast::on(&server).await;
+    let mut witness = Witness::on(&server, &cast).await;
+    let topic = format!("chat_room:{}", cast.u2.create_chat().await);
+    let [join, leave] =
+        ["phx_join", "phx_leave"].map(|event| json!(["1", "1", topic, event, {}]).to_string());
+    let mut flooding = join_all((0..300).map(|_| Socket::of(&server, &cast.u2))).await;
+    let flood = async |socket: &mut Socket| loop {
+        for text in [&join, &leave] {
+            socket.send_raw(text).await;
+        }
+        // Two answers, and the end of the stay.
+        for _ in 0..3 {
+            socket.frame().await;
+        }
+    };
+    let others = async {
+        let people = format!("room_participants:{}", cast.r1);
+        for round in 0..20 {
+            let mut human = Socket::of(&server, &cast.u1).await;
+            human.join_people("p", &people).await;
+            witness.is_well(&cast).await;
+            assert!(cast.a1.next(&cast.r1).await.is_some(), "{round}");
+        }
+    };
+    tokio::select! {
+        _ = join_all(flooding.iter_mut().map(flood)) => panic!("the flood does not end"),
+        answered = timeout(Duration::from_secs(60), others) => answered.expect("answers in time"),
+    }
+    costs_little(&server);
+}
+
 #[tokio::test]
 async fn a_client_that_does_not_read_is_cut_off() {
     let server = Server::start_with(&[("PARLANCE_SOCKET_QUEUE_BYTES", "262144")]).await;

@@ -140,7 +140,7 @@ impl Hub {
         on_conflict: OnConflict,
     ) -> Result<(Claim, Reader), ClaimRefused> {
         let (id, who) = (self.number(), caller.participant());
-        let seat = Some(self.seat(who)?);
+        let seat = self.seat(who)?;
         let turn = self.turn(who);
         let mut sockets = self.sockets();
         if self.stopping.load(Ordering::SeqCst) {
@@ -176,7 +176,8 @@ impl Hub {
             self.tell_presence(who, true);
         }
         drop(turn);
-        Ok((Claim { hub: self.clone(), caller, id, inbox, seat }, reader))
+        let shares = seat.shares();
+        Ok((Claim { hub: self.clone(), caller, id, inbox, shares, seat: Some(seat) }, reader))
     }
 
     fn number(&self) -> u64 {

@@ -76,7 +76,8 @@ pub(crate) struct OutboxBody {
     /// The body that the handshake made. It is never read, but its end tells the inbound stream
     /// that the connection is gone.
     _handshake: BoxBody,
-    /// The connection counts for as long as this lives.
+    /// The connection counts for as long as this lives: until the client has taken what was on its way
+    /// but for what the connection buffers, or is given up on.
     _seat: Option<Seat>,
 }
 

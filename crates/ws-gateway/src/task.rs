@@ -2,6 +2,7 @@
 //! machine wants to the client. Events go to the client by themselves ([`crate::outbox`]).
 
 use std::io::ErrorKind;
+use std::pin::pin;
 use std::time::Duration;
 
 use actix_http::ws::{CloseCode, ProtocolError};
@@ -15,7 +16,7 @@ use tokio::time::{Instant, sleep_until};
 use crate::SocketContext;
 use crate::frame::Version;
 use crate::hub::{Claim, Departure};
-use crate::inbox::{Ticket, Told};
+use crate::inbox::{Orders, Ticket, Told};
 use crate::machine::{Action, PendingJoin, Verdict};
 use crate::outbox::Outbox;
 use crate::payload;
@@ -64,7 +65,7 @@ impl Socket {
                 };
                 let flow = match flow {
                     // Kept apart, so that a socket needs no room for a join while it makes none.
-                    Flow::Joins(join) => Box::pin(self.join(*join)).await,
+                    Flow::Joins(join) => Box::pin(self.join(&orders, *join)).await,
                     flow => flow,
                 };
                 if flow == Flow::Ends {
@@ -113,7 +114,17 @@ impl Socket {
     }
 
     /// Listens first and asks then: what happens in between waits in the inbox, behind the answer.
-    async fn join(&mut self, join: PendingJoin) -> Flow {
+    async fn join(&mut self, orders: &Orders, join: PendingJoin) -> Flow {
+        let mut turn = pin!(self.claim.join_turn());
+        let _turn = loop {
+            tokio::select! {
+                biased;
+                turn = &mut turn => break turn,
+                () = orders.came() => if self.hear() == Flow::Ends {
+                    return Flow::Ends;
+                },
+            }
+        };
         self.outbox.hold();
         let flow = self.join_held(join).await;
         self.outbox.resume();

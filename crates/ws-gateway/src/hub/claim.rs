@@ -5,7 +5,7 @@ use std::sync::Arc;
 use domain::caller::Caller;
 use domain::chat::Entrance;
 
-use super::seats::Seat;
+use super::seats::{Seat, Shares};
 use super::{Departure, Hub, Listener, SocketId, Stay};
 use crate::inbox::{Inbox, Ticket, Told};
 use crate::topic::Topic;
@@ -40,7 +40,8 @@ pub(crate) struct Claim {
     pub(crate) caller: Caller,
     pub(super) id: SocketId,
     pub(super) inbox: Inbox,
-    /// Counts the connection; for whoever lives as long as that.
+    pub(super) shares: Arc<Shares>,
+    /// Counts the connection; for whoever lives until nothing is on its way to it any more.
     pub(crate) seat: Option<Seat>,
 }
 

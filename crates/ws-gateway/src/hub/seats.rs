@@ -1,34 +1,55 @@
-//! How many connections each caller has.
+//! What the connections of one caller share: how many there may be, and how often they ask the store.
 //!
-//! A socket that was ended gives its place up at once, but its connection stays until its client has
-//! taken what was on its way, or is given up on. Those count as well, or they could be collected.
+//! A socket that was ended gives its place up at once, but what was on its way stays until its client
+//! has taken it, or is given up on. Such connections count as well, or they could be collected.
 
 use std::collections::HashMap;
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, MutexGuard, PoisonError, Weak};
 
 use domain::id::ParticipantId;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::{ClaimRefused, Hub};
+use super::{Claim, ClaimRefused, Hub};
 
-/// Connections by caller.
-pub(super) type Seats = HashMap<ParticipantId, usize>;
+/// How many joins of one caller are decided at once, on all its sockets. Each asks the store, whose
+/// queue is for everybody.
+const JOINS_AT_ONCE: usize = 8;
 
-/// One connection; given up when it is dropped.
-pub(crate) struct Seat {
+/// What callers share, by caller.
+pub(super) type Seats = HashMap<ParticipantId, Weak<Shares>>;
+
+/// What the connections of one caller share.
+pub(super) struct Shares {
     hub: Arc<Hub>,
     who: ParticipantId,
+    connections: AtomicUsize,
+    joins: Arc<Semaphore>,
 }
+
+/// One connection; given up when it is dropped.
+pub(crate) struct Seat(Arc<Shares>);
 
 impl Hub {
     /// Counts one more connection, if the caller may have one.
     pub(super) fn seat(self: &Arc<Self>, who: ParticipantId) -> Result<Seat, ClaimRefused> {
-        let mut seats = self.seats();
-        let taken = seats.entry(who).or_default();
-        if *taken >= self.config.max_sockets_per_caller {
-            return Err(ClaimRefused::TooMany);
+        let (shares, most) = (self.shares(who), self.config.max_sockets_per_caller);
+        let one_more = |taken| (taken < most).then_some(taken + 1);
+        match shares.connections.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more) {
+            Ok(_) => Ok(Seat(shares)),
+            Err(_) => Err(ClaimRefused::TooMany),
         }
-        *taken += 1;
-        Ok(Seat { hub: self.clone(), who })
+    }
+
+    fn shares(self: &Arc<Self>, who: ParticipantId) -> Arc<Shares> {
+        let mut seats = self.seats();
+        if let Some(shares) = seats.get(&who).and_then(Weak::upgrade) {
+            return shares;
+        }
+        let joins = Arc::new(Semaphore::new(JOINS_AT_ONCE));
+        let shares = Arc::new(Shares { hub: self.clone(), who, connections: AtomicUsize::new(0), joins });
+        seats.insert(who, Arc::downgrade(&shares));
+        shares
     }
 
     fn seats(&self) -> MutexGuard<'_, Seats> {
@@ -36,14 +57,33 @@ impl Hub {
     }
 }
 
+impl Seat {
+    pub(super) fn shares(&self) -> Arc<Shares> {
+        self.0.clone()
+    }
+}
+
+impl Claim {
+    /// Waits until one more join of the caller may ask the store.
+    pub(crate) fn join_turn(&self) -> impl Future<Output = Option<OwnedSemaphorePermit>> + use<> {
+        let turn = self.shares.joins.clone().acquire_owned();
+        // Nobody closes it.
+        async { turn.await.ok() }
+    }
+}
+
 impl Drop for Seat {
     fn drop(&mut self) {
+        self.0.connections.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Shares {
+    /// Unless somebody of the caller has come meanwhile, who did not find these.
+    fn drop(&mut self) {
         let mut seats = self.hub.seats();
-        match seats.get_mut(&self.who) {
-            Some(taken) if *taken > 1 => *taken -= 1,
-            _ => {
-                seats.remove(&self.who);
-            }
+        if seats.get(&self.who).is_some_and(|shares| shares.strong_count() == 0) {
+            seats.remove(&self.who);
         }
     }
 }

@@ -45,6 +45,11 @@ impl Gate {
         timeout(PATIENCE, self.looked_up.acquire()).await.unwrap().unwrap().forget();
     }
 
+    /// How many memberships more have been looked up.
+    pub(crate) fn looked_up(&self) -> usize {
+        self.looked_up.available_permits()
+    }
+
     /// Lets one answer through.
     pub(crate) fn pass(&self) {
         self.passes.add_permits(1);

@@ -125,3 +125,54 @@ async fn a_store_without_an_answer_costs_one_join() {
     one.join("2", &format!("agent_rooms:{}", bench.one.id)).await;
     bench.end().await;
 }
+
+/// However many sockets somebody has: the store's queue is for everybody.
+#[actix_web::test]
+async fn of_one_caller_eight_joins_are_decided_at_once() {
+    let (bench, gate) = gated().await;
+    let topic = bench.chat_topic();
+    let mut sockets = Vec::new();
+    for _ in 0..12 {
+        let mut socket = bench.socket(&bench.ann.key).await;
+        socket.ask("1", &topic).await;
+        sockets.push(socket);
+    }
+    for _ in 0..8 {
+        gate.until_looked_up().await;
+    }
+    let mut one = bench.socket(&bench.one.key).await;
+    one.ask("1", &topic).await;
+    gate.until_looked_up().await;
+    one.silent().await;
+    assert_eq!(gate.looked_up(), 0, "the others wait for their turn");
+    for _ in 0..13 {
+        gate.pass();
+    }
+    one.answer("1", &topic, "ok", json!({})).await;
+    for mut socket in sockets {
+        socket.answer("1", &topic, "ok", json!({})).await;
+    }
+    bench.end().await;
+}
+
+#[actix_web::test]
+async fn who_waits_for_a_turn_hears_of_the_end() {
+    let (bench, gate) = gated().await;
+    let topic = bench.chat_topic();
+    let mut sockets = Vec::new();
+    for _ in 0..9 {
+        let mut socket = bench.socket(&bench.ann.key).await;
+        socket.ask("1", &topic).await;
+        sockets.push(socket);
+    }
+    for _ in 0..8 {
+        gate.until_looked_up().await;
+    }
+    bench.hub.shut_down();
+    bench.until_open(8).await;
+    for _ in 0..8 {
+        gate.pass();
+    }
+    bench.until_open(0).await;
+    bench.end().await;
+}
