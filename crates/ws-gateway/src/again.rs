@@ -109,4 +109,4 @@ impl Repeater {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

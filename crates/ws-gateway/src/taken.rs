@@ -104,21 +104,46 @@ impl Taken {
         }
     }
 
-    /// Writes all that waits. What the store does not take goes on waiting.
+    /// Writes all that waits. What the store does not take now goes on waiting; what it cannot take is
+    /// given up, so that nothing waits behind it.
     pub(crate) async fn write(&self, deliveries: &DeliveryService) -> Result<(), StoreError> {
         loop {
             let batch = self.batch();
             if batch.is_empty() {
                 return Ok(());
             }
-            deliveries.mark_delivered(batch.clone()).await?;
-            let mut waiting = self.waiting();
-            for key in &batch {
-                waiting.keys.remove(key);
+            match deliveries.mark_delivered(batch.clone()).await {
+                Err(StoreError::Broken(_)) => self.write_one_by_one(deliveries, batch).await?,
+                written => written.map(|()| self.done(batch))?,
             }
-            if waiting.written.len() < MAX_WAITING {
-                waiting.written.extend(batch);
+        }
+    }
+
+    async fn write_one_by_one(
+        &self,
+        deliveries: &DeliveryService,
+        batch: Vec<DeliveryKey>,
+    ) -> Result<(), StoreError> {
+        for key in batch {
+            match deliveries.mark_delivered(vec![key]).await {
+                Err(error @ StoreError::Broken(_)) => {
+                    let (message, agent) = (key.message, key.agent);
+                    tracing::warn!(%message, participant = %agent, error = ?error, "a delivery cannot be written down");
+                }
+                written => written?,
             }
+            self.done(vec![key]);
+        }
+        Ok(())
+    }
+
+    fn done(&self, batch: Vec<DeliveryKey>) {
+        let mut waiting = self.waiting();
+        for key in &batch {
+            waiting.keys.remove(key);
+        }
+        if waiting.written.len() < MAX_WAITING {
+            waiting.written.extend(batch);
         }
     }
 
@@ -165,6 +190,8 @@ impl Receipts {
 mod tests {
     use super::*;
     use uuid::Uuid;
+
+    use crate::again::tests::Damaged;
 
     fn key(number: usize) -> DeliveryKey {
         let message = MessageId::new(Uuid::from_u128(number as u128));
@@ -219,6 +246,21 @@ mod tests {
         taken.look_begins();
         assert!(!taken.holds(first));
         assert_eq!(world.publisher.take().len(), BATCH + 5);
+    }
+
+    #[tokio::test]
+    async fn what_the_store_cannot_take_keeps_nothing_else_waiting() {
+        let (world, store) = (testkit::World::new(), Arc::new(Damaged::default()));
+        let deliveries = store.service(&world);
+        let taken = Taken::default();
+        for number in 0..BATCH + 2 {
+            taken.note(key(number), 100);
+        }
+        *store.delivery.lock().unwrap() = Some(key(3).message);
+        taken.write(&deliveries).await.unwrap();
+        assert_eq!(taken.batch(), []);
+        let others = (0..BATCH + 2).filter(|number| *number != 3).map(key).collect::<Vec<_>>();
+        assert_eq!(*store.marked.lock().unwrap(), others);
     }
 
     #[tokio::test]

@@ -19,12 +19,23 @@ use super::*;
 use crate::hub::tests::{ROOM, agent, agent_id, hub, message, open};
 use crate::topic::Topic;
 
-/// Of every listener one message is new; these agents' rows cannot be read.
+/// Of every listener one message is new; these agents' rows cannot be read, nor this message's written.
 #[derive(Default)]
-struct Damaged {
+pub(crate) struct Damaged {
     /// Nor is it found out what is new for whoever is asked about together with this one.
     listener: Mutex<Option<AgentId>>,
     message: Mutex<Option<AgentId>>,
+    pub(crate) delivery: Mutex<Option<MessageId>>,
+    /// What was marked.
+    pub(crate) marked: Mutex<Vec<DeliveryKey>>,
+}
+
+impl Damaged {
+    /// The service on this store.
+    pub(crate) fn service(self: &Arc<Self>, world: &World) -> DeliveryService {
+        let (events, clock) = (world.publisher.clone(), world.clock.clone());
+        DeliveryService::new(self.clone(), world.stores.chats.clone(), events, clock)
+    }
 }
 
 fn broken<T>() -> Result<T, StoreError> {
@@ -58,12 +69,17 @@ impl DeliveryRepository for Damaged {
 
     async fn mark_delivered(
         &self,
-        _: Vec<DeliveryKey>,
+        taken: Vec<DeliveryKey>,
         _: Timestamp,
         _: Heard,
         _: Announce<Vec<Message>>,
     ) -> Result<(), StoreError> {
-        broken()
+        let bad = *self.delivery.lock().unwrap();
+        if taken.iter().any(|key| Some(key.message) == bad) {
+            return broken();
+        }
+        self.marked.lock().unwrap().extend(taken);
+        Ok(())
     }
 
     async fn tell_delivered(
@@ -96,12 +112,7 @@ impl DeliveryRepository for Damaged {
 #[tokio::test]
 async fn a_failing_read_keeps_nobody_else_waiting() {
     let (world, hub, store) = (World::new(), hub(), Arc::new(Damaged::default()));
-    let deliveries = DeliveryService::new(
-        store.clone(),
-        world.stores.chats.clone(),
-        world.publisher.clone(),
-        world.clock.clone(),
-    );
+    let deliveries = store.service(&world);
     let rule = AgainRule::after(Duration::from_secs(5));
     let mut repeater = Repeater::new(hub.clone(), Arc::new(deliveries), rule);
     let mut sockets = (0..LISTENERS + 3).map(|number| open(&hub, agent(number as u128))).collect::<Vec<_>>();
