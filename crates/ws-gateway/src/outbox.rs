@@ -246,7 +246,12 @@ impl Queue {
             Parser::write_close(&mut out, self.close.clone(), false);
             self.ended = true;
         }
-        if out.is_empty() { None } else { Some(out.freeze()) }
+        if out.is_empty() {
+            // What turned out not to be for this client was not handed over either.
+            self.inbox.budget().give_back(std::mem::take(&mut self.handed));
+            return None;
+        }
+        Some(out.freeze())
     }
 
     fn write(&mut self, item: Item, out: &mut BytesMut) {

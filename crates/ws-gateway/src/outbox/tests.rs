@@ -12,6 +12,7 @@ use uuid::Uuid;
 use crate::frame::Version;
 use crate::inbox::{Inbox, Payload, Ticket};
 use crate::machine::{Action, Verdict};
+use crate::payload::MAX_AGENT_BYTES;
 use crate::taken::Taken;
 use crate::topic::Topic;
 
@@ -207,6 +208,15 @@ fn what_was_handed_over_counts_until_more_is_wanted() {
     assert!(Pin::new(&mut body).poll_next(&mut context).is_ready());
     assert!(!inbox.is_idle());
     assert!(Pin::new(&mut body).poll_next(&mut context).is_pending());
+    assert!(inbox.is_idle());
+}
+
+/// A frame that is too large for an agent is written nowhere, and does not stand in the way of others.
+#[test]
+fn what_was_not_handed_over_does_not_count() {
+    let (_outbox, mut body, inbox) = queue(10_000_000);
+    inbox.event(ROOMS, STAY, &event(&"x".repeat(MAX_AGENT_BYTES), None));
+    assert_eq!(drain(&mut body), []);
     assert!(inbox.is_idle());
 }
 
