@@ -12,6 +12,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use actix_http::ws::{CloseCode, CloseReason, OpCode, Parser};
 use actix_web::Error;
@@ -19,6 +20,7 @@ use actix_web::body::BoxBody;
 use bytes::{Bytes, BytesMut};
 use domain::id::MessageId;
 use futures_core::Stream;
+use tokio::time::sleep;
 
 use crate::hub::Seat;
 use crate::inbox::{Event, Orders, Payload, Reader, Ticket, Told, cost};
@@ -37,6 +39,9 @@ const OVERHEAD_BYTES: usize = 64;
 /// Of what may wait, this part may be answers to the client itself. Events are shared by all who get
 /// them, answers are not.
 const OWN_SHARE: usize = 4;
+
+/// For how long an ended socket keeps what was on its way, about.
+pub(crate) const LINGER: Duration = Duration::from_secs(10);
 
 enum Item {
     Text(String),
@@ -76,8 +81,8 @@ pub(crate) struct OutboxBody {
     /// The body that the handshake made. It is never read, but its end tells the inbound stream
     /// that the connection is gone.
     _handshake: BoxBody,
-    /// The connection counts for as long as this lives: until the client has taken what was on its way
-    /// but for what the connection buffers, or is given up on.
+    /// Counts for as long as this body lives, which is until the connection has taken its end. What that
+    /// buffers then, it may keep for longer.
     _seat: Option<Seat>,
 }
 
@@ -179,6 +184,21 @@ impl Outbox {
         if queue.items.iter().map(Item::cost).sum::<usize>() > CHUNK_BYTES {
             queue.clear();
         }
+    }
+
+    /// Of a socket that has come to its end: forgets after `time` what its client has not taken by then.
+    /// A client that takes it in drops would keep it for as long as it likes.
+    pub(crate) fn forget_after(&self, time: Duration) {
+        if self.0.borrow().items.is_empty() {
+            return;
+        }
+        let queue = Rc::downgrade(&self.0);
+        actix_web::rt::spawn(async move {
+            sleep(time).await;
+            if let Some(queue) = queue.upgrade() {
+                queue.borrow_mut().clear();
+            }
+        });
     }
 
     fn push(&self, item: Item) -> bool {

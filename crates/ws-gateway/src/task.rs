@@ -18,7 +18,7 @@ use crate::frame::Version;
 use crate::hub::{Claim, Departure};
 use crate::inbox::{Orders, Ticket, Told};
 use crate::machine::{Action, PendingJoin, Verdict};
-use crate::outbox::Outbox;
+use crate::outbox::{LINGER, Outbox};
 use crate::payload;
 use crate::topic::Topic;
 
@@ -72,6 +72,7 @@ impl Socket {
                     break;
                 }
             }
+            self.outbox.forget_after(LINGER);
         }
     }
 

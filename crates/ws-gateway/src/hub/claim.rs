@@ -41,7 +41,7 @@ pub(crate) struct Claim {
     pub(super) id: SocketId,
     pub(super) inbox: Inbox,
     pub(super) shares: Arc<Shares>,
-    /// Counts the connection; for whoever lives until nothing is on its way to it any more.
+    /// Counts the connection; for the body of its response.
     pub(crate) seat: Option<Seat>,
 }
 

@@ -1,7 +1,9 @@
 //! What the connections of one caller share: how many there may be, and how often they ask the store.
 //!
-//! A socket that was ended gives its place up at once, but what was on its way stays until its client
-//! has taken it, or is given up on. Such connections count as well, or they could be collected.
+//! A socket that was ended gives its place up at once, but what was on its way stays for some seconds,
+//! until its client has taken it. So what counts is the body of the connection, which is there until it
+//! has been taken to its end, or ended sockets could be collected. What the connection buffers, some dozens
+//! of KiB, is not counted.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -27,7 +29,7 @@ pub(super) struct Shares {
     joins: Arc<Semaphore>,
 }
 
-/// One connection; given up when it is dropped.
+/// One connection, for as long as anything goes out of it; given up when it is dropped.
 pub(crate) struct Seat(Arc<Shares>);
 
 impl Hub {

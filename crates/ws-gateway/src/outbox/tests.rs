@@ -240,6 +240,26 @@ fn the_end_forgets_what_is_in_the_inbox() {
     }
 }
 
+/// Whoever takes in drops what was on its way has some seconds for it.
+#[actix_web::test]
+async fn what_an_ended_socket_keeps_it_does_not_keep_for_ever() {
+    let (outbox, mut body, inbox) = queue(1_000_000);
+    let large = event(&format!("\"{}\"", "x".repeat(CHUNK_BYTES)), None);
+    for _ in 0..3 {
+        queue_event(&outbox, &inbox, &large);
+    }
+    outbox.close(CloseCode::Restart, "");
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(Pin::new(&mut body).poll_next(&mut context).is_ready());
+    outbox.forget_after(Duration::from_millis(5));
+    drop(outbox);
+    assert_eq!(Arc::strong_count(&large), 3, "it has not been long");
+    while Arc::strong_count(&large) > 1 {
+        sleep(Duration::from_millis(1)).await;
+    }
+    assert_eq!(drain(&mut body), [Some(Bytes::from_static(b"\x88\x02\x03\xf4")), None]);
+}
+
 #[test]
 fn answers_take_a_part_of_what_may_wait() {
     let (outbox, mut body, inbox) = queue(40_000);
