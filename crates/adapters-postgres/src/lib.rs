@@ -4,6 +4,7 @@
 //! is decided as if changes came one after the other ([`run`](self)).
 
 mod account;
+mod archive;
 mod chat;
 mod connect;
 mod contact;
@@ -28,12 +29,13 @@ mod tls;
 use std::sync::Arc;
 
 use diesel_async::RunQueryDsl;
-use domain::store::StoreError;
+use domain::store::{SchemaSteps, StoreError};
 use futures_util::FutureExt;
 use tokio::runtime::Handle;
 
 pub use open::{OpenError, PostgresConfig};
 
+use crate::connect::Connect;
 use crate::error::Fault;
 use crate::message::append::Appender;
 use crate::order::Order;
@@ -42,6 +44,8 @@ use crate::pool::Pool;
 /// A store on PostgreSQL; implements every repository of the domain.
 pub struct PostgresStore {
     pool: Pool,
+    connect: Arc<Connect>,
+    steps: SchemaSteps,
     order: Arc<Order>,
     appender: Appender,
     /// Where connections live and the work is done.
@@ -56,11 +60,16 @@ impl PostgresStore {
     /// [`OpenError`] says what is wrong with the URL or the database.
     pub async fn open(config: &PostgresConfig) -> Result<Self, OpenError> {
         let connect = Arc::new(open::connector(config)?);
-        open::migrate(&connect).await?;
-        let pool = Pool::new(connect, config.connections, config.acquire_timeout);
+        let steps = open::migrate(&connect).await?;
+        let pool = Pool::new(connect.clone(), config.connections, config.acquire_timeout);
         let order = Arc::<Order>::default();
         let appender = Appender::start(pool.clone(), order.clone());
-        Ok(Self { pool, order, appender, runtime: Handle::current() })
+        Ok(Self { pool, connect, steps, order, appender, runtime: Handle::current() })
+    }
+
+    /// The steps of the schema, and which of them were taken when this was opened.
+    pub fn steps(&self) -> &SchemaSteps {
+        &self.steps
     }
 
     /// Whether the store answers: something is really read.

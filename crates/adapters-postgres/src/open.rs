@@ -9,6 +9,7 @@ use diesel::{Connection, ConnectionError, RunQueryDsl};
 use diesel_async::AsyncPgConnection;
 use diesel_async::async_connection_wrapper::AsyncConnectionWrapper;
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
+use domain::store::SchemaSteps;
 
 use crate::connect::Connect;
 
@@ -90,23 +91,20 @@ pub(crate) fn connector(config: &PostgresConfig) -> Result<Connect, OpenError> {
 
 /// Takes the steps that are missing, all or none; of several processes that start at once one takes them
 /// and the others wait.
-pub(crate) async fn migrate(connect: &Arc<Connect>) -> Result<(), OpenError> {
+pub(crate) async fn migrate(connect: &Arc<Connect>) -> Result<SchemaSteps, OpenError> {
     let place = connect.place();
     let connection =
         connect.bare().await.map_err(|cause| OpenError::Connect { place: place.clone(), cause })?;
     let fault = |cause| OpenError::Migrate { place: place.clone(), cause };
     let steps = tokio::task::spawn_blocking(move || take_steps(connection)).await;
-    let unknown = steps.map_err(|panicked| fault(Box::new(panicked)))?.map_err(fault)?;
-    match unknown {
-        None => Ok(()),
-        Some(step) => Err(OpenError::Newer { place, step }),
-    }
+    let steps = steps.map_err(|panicked| fault(Box::new(panicked)))?.map_err(fault)?;
+    steps.map_err(|step| OpenError::Newer { place, step })
 }
 
 type Fault = Box<dyn std::error::Error + Send + Sync>;
 
-/// Gives the first step that this version does not know, in which case nothing is done.
-fn take_steps(connection: AsyncPgConnection) -> Result<Option<String>, Fault> {
+/// Refuses with the first step that this version does not know, in which case nothing is done.
+fn take_steps(connection: AsyncPgConnection) -> Result<Result<SchemaSteps, String>, Fault> {
     let known = MigrationSource::<diesel::pg::Pg>::migrations(&MIGRATIONS)?;
     let known = known.iter().map(|step| step.name().version().to_string()).collect::<Vec<_>>();
     let mut connection = AsyncConnectionWrapper::<AsyncPgConnection>::from(connection);
@@ -114,11 +112,14 @@ fn take_steps(connection: AsyncPgConnection) -> Result<Option<String>, Fault> {
         let lock = diesel::sql_query("SELECT pg_advisory_xact_lock($1)");
         lock.bind::<diesel::sql_types::BigInt, _>(LOCK).execute(connection)?;
         connection.setup()?;
-        let applied = connection.applied_migrations()?;
-        let unknown = applied.iter().map(ToString::to_string).find(|step| !known.contains(step));
-        if unknown.is_none() {
-            connection.run_pending_migrations(MIGRATIONS)?;
+        let mut all = connection.applied_migrations()?.iter().map(ToString::to_string).collect::<Vec<_>>();
+        if let Some(unknown) = all.iter().find(|step| !known.contains(step)) {
+            return Ok(Err(unknown.clone()));
         }
-        Ok(unknown)
+        let taken = connection.run_pending_migrations(MIGRATIONS)?;
+        let taken = taken.iter().map(ToString::to_string).collect::<Vec<_>>();
+        all.extend(taken.iter().cloned());
+        all.sort();
+        Ok(Ok(SchemaSteps { all, taken }))
     })
 }

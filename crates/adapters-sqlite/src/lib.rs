@@ -5,6 +5,7 @@
 //! as well.
 
 mod account;
+mod archive;
 mod chat;
 mod contact;
 mod delivery;
@@ -27,18 +28,21 @@ use std::convert::Infallible;
 
 use diesel::sqlite::SqliteConnection;
 use diesel::{QueryDsl, RunQueryDsl};
-use domain::store::StoreError;
+use domain::store::{SchemaSteps, StoreError};
 
 pub use open::{Location, OpenError};
 
 use crate::error::Fault;
-use crate::reader::Readers;
+use crate::reader::{Connect, Readers};
 use crate::writer::Writer;
 
 /// A store on SQLite; implements every repository of the domain.
 pub struct SqliteStore {
     writer: Writer,
     readers: Option<Readers>,
+    /// Makes one more connection that reads, unless the store is in memory.
+    connect: Option<Connect>,
+    steps: SchemaSteps,
 }
 
 impl SqliteStore {
@@ -48,12 +52,20 @@ impl SqliteStore {
     /// [`OpenError`] says which file or directory cannot be used, and why.
     pub fn open(location: &Location) -> Result<Self, OpenError> {
         let connections = open::connect(location)?;
-        let readers = match connections.readers {
-            none if none.is_empty() => None,
-            some => Some(Readers::start(some, &connections.reader).map_err(OpenError::Thread)?),
+        let (readers, connect) = match connections.readers {
+            none if none.is_empty() => (None, None),
+            some => {
+                let readers = Readers::start(some, &connections.reader).map_err(OpenError::Thread)?;
+                (Some(readers), Some(connections.reader))
+            }
         };
         let writer = Writer::start(connections.writer).map_err(OpenError::Thread)?;
-        Ok(Self { writer, readers })
+        Ok(Self { writer, readers, connect, steps: connections.steps })
+    }
+
+    /// The steps of the schema, and which of them were taken when this was opened.
+    pub fn steps(&self) -> &SchemaSteps {
+        &self.steps
     }
 
     /// Whether the store answers: something is really read.

@@ -16,6 +16,7 @@ use diesel::connection::SimpleConnection;
 use diesel::sqlite::SqliteConnection;
 use diesel::{Connection, ConnectionError};
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
+use domain::store::SchemaSteps;
 
 use crate::error::is_locked;
 use crate::reader::Connect;
@@ -103,6 +104,8 @@ pub(crate) struct Connections {
     pub(crate) readers: Vec<SqliteConnection>,
     /// Makes one more of them.
     pub(crate) reader: Connect,
+    /// The schema's steps.
+    pub(crate) steps: SchemaSteps,
 }
 
 /// Opens the connections and brings the schema up to date.
@@ -112,9 +115,9 @@ pub(crate) fn connect(location: &Location) -> Result<Connections, OpenError> {
             let place = "the store in memory";
             let mut writer = establish(":memory:", place)?;
             prepare(&mut writer, place, "")?;
-            migrate(&mut writer, place)?;
+            let steps = migrate(&mut writer, place)?;
             let reader: Connect = Arc::new(|| Err("a store in memory has one connection".to_owned()));
-            Ok(Connections { writer, readers: Vec::new(), reader })
+            Ok(Connections { writer, readers: Vec::new(), reader, steps })
         }
         Location::File(path) => {
             make_file(path)?;
@@ -123,13 +126,13 @@ pub(crate) fn connect(location: &Location) -> Result<Connections, OpenError> {
             let mut writer = establish(&url, &place)?;
             prepare(&mut writer, &place, "PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864;")?;
             write_ahead(&mut writer, &place)?;
-            migrate(&mut writer, &place)?;
+            let steps = migrate(&mut writer, &place)?;
             let mut readers = Vec::with_capacity(READERS);
             for _ in 0..READERS {
                 readers.push(reader(&url, &place)?);
             }
             let again = move || reader(&url, &place).map_err(|error| error.to_string());
-            Ok(Connections { writer, readers, reader: Arc::new(again) })
+            Ok(Connections { writer, readers, reader: Arc::new(again), steps })
         }
     }
 }
@@ -200,7 +203,7 @@ fn make_file(path: &Path) -> Result<(), OpenError> {
 }
 
 /// Takes the steps that are missing, all or none, while no other process can write.
-fn migrate(connection: &mut SqliteConnection, place: &str) -> Result<(), OpenError> {
+fn migrate(connection: &mut SqliteConnection, place: &str) -> Result<SchemaSteps, OpenError> {
     let fault = |cause| OpenError::Migrate { place: place.to_owned(), cause };
     let known =
         <EmbeddedMigrations as diesel::migration::MigrationSource<diesel::sqlite::Sqlite>>::migrations(
@@ -208,18 +211,18 @@ fn migrate(connection: &mut SqliteConnection, place: &str) -> Result<(), OpenErr
         )
         .map_err(fault)?;
     let known = known.iter().map(|step| step.name().version().to_string()).collect::<Vec<_>>();
-    let unknown = connection.immediate_transaction(|connection| {
-        let applied = connection.applied_migrations()?;
-        let unknown = applied.iter().map(ToString::to_string).find(|step| !known.contains(step));
-        if unknown.is_none() {
-            connection.run_pending_migrations(MIGRATIONS)?;
+    let steps = connection.immediate_transaction(|connection| {
+        let mut all = connection.applied_migrations()?.iter().map(ToString::to_string).collect::<Vec<_>>();
+        if let Some(unknown) = all.iter().find(|step| !known.contains(step)) {
+            return Ok(Err(unknown.clone()));
         }
-        Ok::<_, Box<dyn std::error::Error + Send + Sync>>(unknown)
+        let taken = connection.run_pending_migrations(MIGRATIONS)?;
+        let taken = taken.iter().map(ToString::to_string).collect::<Vec<_>>();
+        all.extend(taken.iter().cloned());
+        all.sort();
+        Ok::<_, Box<dyn std::error::Error + Send + Sync>>(Ok(SchemaSteps { all, taken }))
     });
-    match unknown.map_err(fault)? {
-        Some(step) => Err(OpenError::Newer { place: place.to_owned(), step }),
-        None => Ok(()),
-    }
+    steps.map_err(fault)?.map_err(|step| OpenError::Newer { place: place.to_owned(), step })
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@
 //! - [`idempotency`]: requests that are sent twice and count once;
 //! - [`activity`]: the short-lived "is working" indicator.
 //!
-//! Beside them stands [`secret`], what the servers on one store share.
+//! Beside them stand [`secret`], what the servers on one store share, and [`archive`], a store as a whole.
 //!
 //! Each area has its rules as pure functions, its use cases (`<verb>.rs`) and one port trait
 //! (`port.rs`) behind which a store stands. Time, ids, secrets and the event bus are ports too.
@@ -24,6 +24,7 @@
 
 pub mod account;
 pub mod activity;
+pub mod archive;
 pub mod caller;
 pub mod chat;
 pub mod contact;

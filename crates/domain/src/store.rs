@@ -27,6 +27,15 @@ impl fmt::Debug for StoreError {
     }
 }
 
+/// The steps of a store's schema.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct SchemaSteps {
+    /// All that were ever taken, in order.
+    pub all: Vec<String>,
+    /// Those that were taken when the store was opened.
+    pub taken: Vec<String>,
+}
+
 /// What is to be told to the world once a change is committed.
 ///
 /// The store calls it exactly once for a committed change, after the commit, before the port

@@ -7,6 +7,7 @@ pub mod accounts;
 pub mod again;
 pub mod agents;
 pub mod answers;
+pub mod archives;
 pub mod changes;
 pub mod chats;
 pub mod contacts;
@@ -44,6 +45,10 @@ macro_rules! contract_tests {
             exactly_as_many_agents_as_the_plan_allows, exactly_as_many_rooms_as_the_plan_allows,
             exactly_as_many_participants_as_the_plan_allows, exactly_as_many_messages_as_the_plan_allows,
             plans_are_taken_up_and_kept_while_in_use, organizations_are_named_once,
+        }
+        $crate::contract_tests! { @area $make, archives:
+            what_is_moved_is_the_same_elsewhere, what_comes_from_elsewhere_is_the_same_here,
+            a_snapshot_stays_as_it_was, rows_are_never_changed,
         }
         $crate::contract_tests! { @area $make, secrets:
             a_secret_stays_as_it_was_first,

@@ -7,9 +7,11 @@
 
 pub mod contract;
 pub mod document;
+mod estate;
 mod fakes;
 pub mod postgres;
 mod world;
 
+pub use estate::Estate;
 pub use fakes::{FixedClock, FixedMint, FixedPresence, PlainTokens, RecordingPublisher, SequentialIds};
 pub use world::{NOON, Stores, TestAgent, TestUser, World};

@@ -8,6 +8,7 @@ use domain::account::{
     MAX_TOKEN_LIFETIME, Membership, RegisterAgent, TokenService, UserHandle, parse_email, parse_person_name,
 };
 use domain::activity::ActivityService;
+use domain::archive::ArchiveRepository;
 use domain::caller::{AgentCaller, Caller, UserCaller};
 use domain::chat::{AddParticipantCommand, ChatRepository, ChatService, CreateChat, Role};
 use domain::contact::{ContactRepository, ContactRequest, ContactService, Handle, SendRequest};
@@ -88,6 +89,8 @@ pub struct Stores {
     pub plans: Arc<dyn PlanRepository>,
     /// What servers on the same store share.
     pub secrets: Arc<dyn SecretRepository>,
+    /// All of it as one thing.
+    pub archive: Arc<dyn ArchiveRepository>,
     /// Closes the store, so that it answers as unavailable from then on.
     pub close: Arc<dyn Fn() + Send + Sync>,
 }
@@ -106,6 +109,7 @@ impl Stores {
             + FirstAnswerRepository
             + SecretRepository
             + ContactRepository
+            + ArchiveRepository
             + 'static,
     {
         let closing = store.clone();
@@ -120,6 +124,7 @@ impl Stores {
             secrets: store.clone(),
             answers: store.clone(),
             contacts: store.clone(),
+            archive: store.clone(),
             close: Arc::new(move || close(&closing)),
         }
     }

@@ -1,0 +1,44 @@
+//! The store as a whole, for moving it elsewhere.
+//!
+//! The statements are made from the domain's list of tables: names from there, types in [`cell`].
+
+mod cell;
+mod read;
+mod snapshot;
+mod write;
+
+use async_trait::async_trait;
+use domain::archive::{ArchiveRepository, Column, Row, Snapshot, Table, WriteRefused, Written};
+use domain::store::StoreError;
+use futures_util::FutureExt;
+
+use crate::PostgresStore;
+
+#[async_trait]
+impl ArchiveRepository for PostgresStore {
+    async fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
+        let connect = self.connect.clone();
+        let begun = self.in_task(async move { snapshot::begin(&connect).await }).await?;
+        Ok(Box::new(begun?))
+    }
+
+    async fn write(
+        &self,
+        table: &'static Table,
+        rows: Vec<Row>,
+    ) -> Result<Result<Written, WriteRefused>, StoreError> {
+        let given = (table, write::without_nul(rows));
+        self.change(given, |db, (table, rows)| write::write_on(db, table, rows).boxed(), |_| ()).await
+    }
+}
+
+/// The names of columns, for a statement; some of them are words of SQL.
+fn names(columns: &[Column]) -> String {
+    let names = columns.iter().map(|column| format!("\"{}\"", column.name));
+    names.collect::<Vec<_>>().join(", ")
+}
+
+/// Places for so many values.
+fn places(number: usize) -> String {
+    vec!["?"; number].join(", ")
+}

@@ -1,0 +1,45 @@
+//! The store as a whole, for moving it elsewhere.
+//!
+//! The statements are made from the domain's list of tables: names from there, types in [`cell`].
+
+mod cell;
+mod read;
+mod snapshot;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use async_trait::async_trait;
+use domain::archive::{ArchiveRepository, Row, Snapshot, Table, WriteRefused, Written};
+use domain::store::StoreError;
+
+use crate::SqliteStore;
+
+#[async_trait]
+impl ArchiveRepository for SqliteStore {
+    async fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
+        match &self.connect {
+            Some(connect) => Ok(Box::new(snapshot::OfFile::begin(connect.clone()).await?)),
+            None => Ok(Box::new(self.read(snapshot::OfMemory::of).await?)),
+        }
+    }
+
+    async fn write(
+        &self,
+        table: &'static Table,
+        rows: Vec<Row>,
+    ) -> Result<Result<Written, WriteRefused>, StoreError> {
+        self.change(move |connection| write::write_on(connection, table, &rows), |_| ()).await
+    }
+}
+
+/// The names of columns, for a statement; some of them are words of SQL.
+fn names<'c>(columns: impl IntoIterator<Item = &'c domain::archive::Column>) -> String {
+    let names = columns.into_iter().map(|column| format!("\"{}\"", column.name));
+    names.collect::<Vec<_>>().join(", ")
+}
+
+/// Places for so many values, in brackets.
+fn places(number: usize) -> String {
+    format!("({})", vec!["?"; number].join(", "))
+}

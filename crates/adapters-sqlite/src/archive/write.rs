@@ -1,0 +1,71 @@
+//! Writing rows, those that are not there yet.
+
+use diesel::prelude::*;
+use diesel::result::{DatabaseErrorKind, Error};
+use diesel::sqlite::SqliteConnection;
+use domain::archive::{Row, Table, WriteRefused, Written};
+
+use super::cell::bind;
+use super::read::row_on;
+use super::{names, places};
+use crate::error::Fault;
+
+/// How many rows go into one statement.
+const AT_ONCE: usize = 64;
+
+pub(super) fn write_on(
+    connection: &mut SqliteConnection,
+    table: &'static Table,
+    rows: &[Row],
+) -> Result<Result<Written, WriteRefused>, Fault> {
+    let mut written = Written::default();
+    for rows in rows.chunks(AT_ONCE) {
+        let new = match insert_on(connection, table, rows) {
+            Ok(new) => new,
+            Err(error) => return breaks(table, error).map(Err),
+        };
+        written.new += new;
+        if new == rows.len() {
+            continue;
+        }
+        for row in rows {
+            let key = table.key_of(row);
+            if row_on(connection, table, key)?.as_ref() != Some(row) {
+                return Ok(Err(WriteRefused::Differs { table: table.name, key: key.to_vec() }));
+            }
+        }
+    }
+    Ok(Ok(written))
+}
+
+/// Gives how many were not there.
+fn insert_on(connection: &mut SqliteConnection, table: &Table, rows: &[Row]) -> QueryResult<usize> {
+    let text = format!(
+        "INSERT INTO \"{}\" ({}) VALUES {} ON CONFLICT ({}) DO NOTHING",
+        table.name,
+        names(table.columns),
+        vec![places(table.columns.len()); rows.len()].join(", "),
+        names(table.key_columns())
+    );
+    let mut query = diesel::sql_query(text).into_boxed();
+    for row in rows {
+        for (column, value) in table.columns.iter().zip(row) {
+            query = bind(query, column.kind, value);
+        }
+    }
+    query.execute(connection)
+}
+
+/// The rule of the schema that a row broke.
+fn breaks(table: &Table, error: Error) -> Result<WriteRefused, Fault> {
+    match error {
+        Error::DatabaseError(
+            DatabaseErrorKind::UniqueViolation
+            | DatabaseErrorKind::ForeignKeyViolation
+            | DatabaseErrorKind::NotNullViolation
+            | DatabaseErrorKind::CheckViolation,
+            said,
+        ) => Ok(WriteRefused::Breaks { table: table.name, rule: said.message().to_owned() }),
+        other => Err(other.into()),
+    }
+}

@@ -1,0 +1,127 @@
+//! A store as a whole: all of it is shown, and what is shown is held again by another store.
+
+use domain::archive::{ArchiveRepository, Row, Snapshot, TABLES, Table, Value, WriteRefused, Written};
+use domain::ports::Clock;
+
+use crate::{Estate, Stores, World};
+
+/// All rows of every table, read so many at once.
+pub async fn all_rows(archive: &dyn ArchiveRepository, at_once: usize) -> Vec<(&'static Table, Vec<Row>)> {
+    rows_in(&mut *archive.snapshot().await.unwrap(), at_once).await
+}
+
+async fn rows_in(snapshot: &mut dyn Snapshot, at_once: usize) -> Vec<(&'static Table, Vec<Row>)> {
+    let mut all = Vec::new();
+    for table in &TABLES {
+        let mut rows: Vec<Row> = Vec::new();
+        loop {
+            let after = rows.last().map(|row| table.key_of(row).to_vec());
+            let page = snapshot.rows(table, after.as_deref(), at_once).await.unwrap();
+            assert!(page.len() <= at_once);
+            if page.is_empty() {
+                break;
+            }
+            rows.extend(page);
+        }
+        assert_eq!(snapshot.count(table).await.unwrap(), rows.len() as u64, "{}", table.name);
+        all.push((table, rows));
+    }
+    all
+}
+
+/// Writes all rows; gives how many were new.
+async fn move_into(archive: &dyn ArchiveRepository, all: &[(&'static Table, Vec<Row>)]) -> usize {
+    let mut new = 0;
+    for (table, rows) in all {
+        let written = archive.write(table, rows.clone()).await.unwrap().unwrap();
+        assert_eq!(written.replaced, 0);
+        new += written.new;
+    }
+    new
+}
+
+/// There and back: rows and what people read of them are the same in a store of another kind.
+pub async fn what_is_moved_is_the_same_elsewhere(world: World) {
+    let estate = Estate::in_world(&world).await;
+    let all = all_rows(&*world.stores.archive, 1000).await;
+    for (table, rows) in &all {
+        assert!(!rows.is_empty(), "nothing of {} is made, so nothing is shown of it", table.name);
+        for (place, column) in table.columns.iter().enumerate() {
+            let emptied = rows.iter().any(|row| row[place] == Value::Null);
+            assert!(column.is_optional || !emptied, "{}.{}", table.name, column.name);
+        }
+    }
+    assert_eq!(all_rows(&*world.stores.archive, 2).await, all, "however many are read at once");
+
+    let elsewhere = World::on(Stores::in_memory());
+    elsewhere.clock.set(world.clock.now());
+    move_into(&*elsewhere.stores.archive, &all).await;
+    assert_eq!(all_rows(&*elsewhere.stores.archive, 1000).await, all);
+    assert_eq!(estate.seen_in(&elsewhere).await, estate.seen_in(&world).await);
+}
+
+/// What a store of another kind held is held here, and may be written again.
+pub async fn what_comes_from_elsewhere_is_the_same_here(world: World) {
+    let elsewhere = World::on(Stores::in_memory());
+    let estate = Estate::in_world(&elsewhere).await;
+    let all = all_rows(&*elsewhere.stores.archive, 1000).await;
+    let number = all.iter().map(|(_, rows)| rows.len()).sum::<usize>();
+    // The one plan that every store has is there already.
+    assert_eq!(move_into(&*world.stores.archive, &all).await, number - 1);
+    assert_eq!(move_into(&*world.stores.archive, &all).await, 0);
+    assert_eq!(all_rows(&*world.stores.archive, 3).await, all);
+    world.clock.set(elsewhere.clock.now());
+    assert_eq!(estate.seen_in(&world).await, estate.seen_in(&elsewhere).await);
+}
+
+/// A snapshot sees nothing of what is written after it was taken, and hinders nobody.
+pub async fn a_snapshot_stays_as_it_was(world: World) {
+    let ann = world.user("ann").await;
+    let chat = world.chat(ann.caller, &[]).await;
+    world.send(ann.caller, chat, "before", &[]).await;
+    let before = all_rows(&*world.stores.archive, 1000).await;
+    let mut snapshot = world.stores.archive.snapshot().await.unwrap();
+    world.send(ann.caller, chat, "after", &[]).await;
+    world.user("ben").await;
+    assert_eq!(rows_in(&mut *snapshot, 1).await, before);
+    drop(snapshot);
+    assert_ne!(all_rows(&*world.stores.archive, 1000).await, before);
+}
+
+/// What is there with other content is refused by its key, what does not fit by its rule, and nothing stays.
+pub async fn rows_are_never_changed(world: World) {
+    let ann = world.user("ann").await;
+    let ben = world.user("ben").await;
+    let archive = world.stores.archive.clone();
+    let users = Table::named("users").unwrap();
+    let place = |name: &str| users.columns.iter().position(|column| column.name == name).unwrap();
+    let all = all_rows(&*archive, 1000).await;
+    let rows = all.iter().find(|(table, _)| table.name == "users").map(|(_, rows)| rows.clone()).unwrap();
+    let of = |id| rows.iter().find(|row| row[0] == Value::Id(id)).unwrap().clone();
+    let with = |mut row: Row, name: &str, value: Value| {
+        row[place(name)] = value;
+        row
+    };
+    let fresh = |name: &str| {
+        let id = uuid::Uuid::from_u128(name.bytes().map(u128::from).sum());
+        let row = with(of(ann.id.uuid()), "id", Value::Id(id));
+        let row = with(row, "email", Value::Text(format!("{name}@example.org")));
+        with(row, "handle", Value::Text(name.to_owned()))
+    };
+    let changed = with(of(ben.id.uuid()), "first_name", Value::Text("Eve".to_owned()));
+    let refused = archive.write(users, vec![fresh("cai"), of(ann.id.uuid()), changed]).await.unwrap();
+    let key = vec![Value::Id(ben.id.uuid())];
+    assert_eq!(refused, Err(WriteRefused::Differs { table: "users", key }));
+
+    let taken = with(fresh("cai"), "email", Value::Text("ANN@example.org".to_owned()));
+    let nowhere = with(fresh("cai"), "organization_id", Value::Id(uuid::Uuid::from_u128(2)));
+    for row in [taken, nowhere] {
+        let refused = archive.write(users, vec![of(ben.id.uuid()), fresh("dan"), row]).await.unwrap();
+        assert!(matches!(refused, Err(WriteRefused::Breaks { table: "users", .. })), "{refused:?}");
+    }
+    assert_eq!(all_rows(&*archive, 1000).await, all);
+
+    let written = archive.write(users, vec![of(ann.id.uuid()), fresh("cai")]).await.unwrap();
+    assert_eq!(written, Ok(Written { new: 1, replaced: 0 }));
+    assert_eq!(archive.write(users, Vec::new()).await.unwrap(), Ok(Written::default()));
+}

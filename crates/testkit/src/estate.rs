@@ -1,0 +1,259 @@
+//! A world in which everything that a store can hold was made, and all that its people see of it.
+
+use std::fmt::Debug;
+use std::time::Duration;
+
+use domain::account::{
+    AgentBio, AgentChanges, AgentListing, AgentName, AgentTag, CreatePlatformAgent, ModelType,
+};
+use domain::chat::{ChatListing, ChatTitle, CreateChat};
+use domain::contact::{
+    Handle, RequestAction, RequestMessage, SendRequest, SentFilter, WhichContact, WhichRequest,
+};
+use domain::delivery::{DeliveryFilter, DeliveryKey, DeliveryStep, FailureText, Order};
+use domain::id::{ChatId, ParticipantId};
+use domain::idempotency::{Fingerprint, IdempotencyKey, Once};
+use domain::memory::{
+    AgentListing as MemoriesOfAgent, HumanListing, MemoryContent, MemoryMetadata, MemoryScope, MemoryStep,
+    MemoryThought, StoreMemory,
+};
+use domain::message::{
+    EventContent, EventMetadata, HistoryFilter, MentionKind, MessageContent, MessageKind, PostEvent,
+    RequestedMention, SendMessage,
+};
+use domain::page::{PageRequest, Slice};
+use domain::peer::ListPeers;
+use domain::plan::{Plan, PlanName};
+use domain::secret::Secret;
+use serde_json::json;
+
+use crate::{TestAgent, TestUser, World};
+
+const ALL: PageRequest = PageRequest { slice: Slice::Numbered { number: 1, size: 100 }, count: true };
+
+/// Who and what was made.
+pub struct Estate {
+    users: Vec<TestUser>,
+    agents: Vec<TestAgent>,
+    chats: Vec<ChatId>,
+}
+
+impl Estate {
+    /// Makes all of it in an empty world.
+    pub async fn in_world(world: &World) -> Self {
+        let plan = Plan { name: PlanName::new("small").unwrap(), chats: Some(40), ..Plan::enterprise() };
+        let (ann, ben) = (world.user("ann").await, world.user_with_plan("ben", plan).await);
+        let users = vec![ann.clone(), ben.clone(), world.colleague("cai", "ann").await];
+        let mut agents = Vec::new();
+        for (owner, name) in [(&ann, "One"), (&ann, "Two"), (&ben, "Three"), (&ann, "Gone")] {
+            agents.push(world.agent(owner, name).await);
+        }
+        let mut estate = Self { users, agents, chats: Vec::new() };
+        estate.describe_agents(world).await;
+        estate.talk(world).await;
+        estate.work(world).await;
+        estate.take_back(world).await;
+        estate.make_contacts(world).await;
+        estate.remember(world).await;
+        estate.answer_once(world).await;
+        world.accounts.delete_agent(ann.caller, estate.agents[3].id, true).await.unwrap();
+        world.stores.secrets.secret("cursors", Secret([255; 32])).await.unwrap();
+        estate
+    }
+
+    async fn describe_agents(&self, world: &World) {
+        world.clock.advance(Duration::from_micros(1));
+        let changes = AgentChanges {
+            model_type: Some(Some(ModelType::new("large").unwrap())),
+            bio: Some(Some(AgentBio::new("Born\nin a \"test\"").unwrap())),
+            tags: Some(vec![AgentTag::new("ünïcode").unwrap()]),
+            listed_in_directory: Some(true),
+            ..AgentChanges::default()
+        };
+        world.accounts.update_agent(self.users[0].caller, self.agents[0].id, changes).await.unwrap();
+        world.make_global(&self.agents[2]).await;
+        let name = AgentName::new("Platform").unwrap();
+        let platform = CreatePlatformAgent { name, description: None, model_type: None };
+        world.accounts.create_platform_agent(self.users[0].caller, platform).await.unwrap();
+    }
+
+    async fn talk(&mut self, world: &World) {
+        let (ann, cai) = (&self.users[0], &self.users[2]);
+        let everybody = self.agents.iter().map(|agent| agent.id.uuid()).chain([cai.id.uuid()]);
+        let chat = world.chat(ann.caller, &everybody.collect::<Vec<_>>()).await;
+        let to = self.agents.iter().map(|agent| ParticipantId::Agent(agent.id)).collect::<Vec<_>>();
+        for text in ["plain", "\u{1F600} \u{1} \u{FFFD} \\ \"quoted\"\r\n", "{\"t\":\"users\"}", "{\"end\":"]
+        {
+            world.clock.advance(Duration::from_micros(1_000_001));
+            world.send(ann.caller, chat, text, &to).await;
+        }
+        let event = PostEvent {
+            kind: MessageKind::Thought,
+            content: EventContent::new("hm".to_owned()).unwrap(),
+            metadata: EventMetadata::new(json!({"deep": [1.5, null, "\0"]}).as_object().unwrap().clone())
+                .unwrap(),
+        };
+        world.messages.post_event(self.agents[0].caller, chat, event).await.unwrap();
+        let titled = CreateChat { title: ChatTitle::given(Some("Plan")).unwrap(), ..CreateChat::default() };
+        let left = world.chats.create(self.agents[1].caller, titled).await.unwrap().id;
+        let deleted = world.chat(ann.caller, &[self.agents[0].id.uuid()]).await;
+        world.chats.remove_participant(ann.caller, chat, cai.id.uuid()).await.unwrap();
+        world.chats.delete(ann.caller, deleted).await.unwrap();
+        self.chats = vec![chat, left, deleted];
+    }
+
+    /// Deliveries in every state, with attempts.
+    async fn work(&self, world: &World) {
+        let fail = DeliveryStep::Fail(FailureText::new("it \u{1} broke".to_owned()).unwrap());
+        let chat = self.chats[0];
+        let messages = world.messages.history(self.users[0].caller, chat, texts(), ALL).await.unwrap().rows;
+        let steps = [
+            vec![],
+            vec![DeliveryStep::Begin],
+            vec![DeliveryStep::Begin, fail.clone(), DeliveryStep::Begin, DeliveryStep::Succeed],
+            vec![DeliveryStep::Begin, fail],
+        ];
+        for (message, steps) in messages.iter().zip(steps) {
+            for agent in &self.agents[..2] {
+                for step in steps.clone() {
+                    world.clock.advance(Duration::from_millis(7));
+                    world.deliveries.advance(agent.caller, chat, message.id, step).await.unwrap();
+                }
+            }
+        }
+        let taken = DeliveryKey { message: messages[0].id, agent: self.agents[2].id };
+        world.deliveries.mark_delivered(vec![taken]).await.unwrap();
+    }
+
+    async fn take_back(&self, world: &World) {
+        let (ann, chat) = (&self.users[0], self.chats[0]);
+        let to = [ParticipantId::Agent(self.agents[0].id)];
+        let edited = world.send(ann.caller, chat, "as it was", &to).await.id;
+        let deleted = world.send(ann.caller, chat, "nothing of this stays", &to).await.id;
+        let content = MessageContent::new("as it is".to_owned()).unwrap();
+        world.messages.edit(ann.caller, chat, edited, content).await.unwrap();
+        world.messages.delete(ann.caller, chat, deleted).await.unwrap();
+    }
+
+    /// Requests in every state, and contacts.
+    async fn make_contacts(&self, world: &World) {
+        let [ann, ben, cai] = &self.users[..] else { panic!("three users") };
+        let refused = world.ask(ann.caller, &cai.handle).await;
+        let refuse = RequestAction::Reject;
+        world.contacts.answer(cai.caller, WhichRequest::Id(refused.id), refuse).await.unwrap();
+        let withdrawn = world.ask(ann.caller, &self.agents[2].handle).await;
+        let withdraw = RequestAction::Cancel;
+        world.contacts.answer(ann.caller, WhichRequest::Id(withdrawn.id), withdraw).await.unwrap();
+        world.connect((ann.caller, &ann.handle), (ben.caller, &ben.handle)).await;
+        world.connect((cai.caller, &cai.handle), (ben.caller, &ben.handle)).await;
+        let handle = Handle::new(&ben.handle).unwrap();
+        world.contacts.remove(cai.caller, WhichContact::With(handle)).await.unwrap();
+        let message = RequestMessage::given(Some("may I?".to_owned())).unwrap();
+        let command = SendRequest { to: Handle::new(&ben.handle).unwrap(), message };
+        world.contacts.send(self.agents[0].caller, command).await.unwrap();
+    }
+
+    async fn remember(&self, world: &World) {
+        let store = async |text: &str, scope, subject| {
+            let command = StoreMemory {
+                content: MemoryContent::new(text.to_owned()).unwrap(),
+                system: None,
+                kind: None,
+                segment: None,
+                scope,
+                subject,
+                thought: MemoryThought::new("because".to_owned()).unwrap(),
+                metadata: MemoryMetadata::default(),
+            };
+            world.memories.store(self.agents[0].caller, command).await.unwrap().id
+        };
+        let ann = &self.users[0];
+        let about = Some(ann.id.uuid());
+        store("for all", Some(MemoryScope::Organization), None).await;
+        let archived = store("ÄPFEL", None, about).await;
+        world.memories.change(ann.caller, archived, MemoryStep::Archive).await.unwrap();
+        let deleted = store("to be forgotten", None, about).await;
+        world.memories.delete(ann.caller, deleted).await.unwrap();
+    }
+
+    /// Requests under keys: a room, an event, a text that stays and one that goes.
+    async fn answer_once(&self, world: &World) {
+        let (ann, chat) = (&self.users[0], self.chats[0]);
+        let once = |key: &str| {
+            Some(Once { key: IdempotencyKey::new(key).unwrap(), fingerprint: Fingerprint::new([200; 32]) })
+        };
+        world.chats.create_once(ann.caller, CreateChat::default(), once("room")).await.unwrap();
+        let mention = RequestedMention {
+            id: Some(ParticipantId::Agent(self.agents[1].id).to_string()),
+            handle: None,
+            kind: Some(MentionKind::Mention),
+        };
+        for key in ["stays", "goes"] {
+            let content = MessageContent::new("only once".to_owned()).unwrap();
+            let command = SendMessage { content, mentions: vec![mention.clone()] };
+            let sent = world.messages.send_once(ann.caller, chat, command, once(key)).await.unwrap();
+            if key == "goes" {
+                world.messages.delete(ann.caller, chat, sent.id).await.unwrap();
+            }
+        }
+    }
+
+    /// All that they can read, a line each.
+    pub async fn seen_in(&self, world: &World) -> Vec<String> {
+        let mut seen = Vec::new();
+        for user in &self.users {
+            self.seen_by_user(world, user, &mut seen).await;
+        }
+        for agent in &self.agents {
+            self.seen_by_agent(world, agent, &mut seen).await;
+        }
+        note(&mut seen, world.plans.list().await);
+        note(&mut seen, world.plans.organizations().await);
+        note(&mut seen, world.stores.secrets.secret("cursors", Secret([0; 32])).await.map(|secret| secret.0));
+        seen
+    }
+
+    async fn seen_by_user(&self, world: &World, user: &TestUser, seen: &mut Vec<String>) {
+        let caller = user.caller;
+        note(seen, world.accounts.authenticate(&user.key).await);
+        note(seen, world.accounts.profile(caller).await);
+        note(seen, world.accounts.list_agents(caller, AgentListing::default(), ALL).await);
+        note(seen, world.chats.list_rooms(caller, ChatListing::default(), ALL).await);
+        for chat in &self.chats {
+            note(seen, world.chats.find_with_details(caller, *chat, true).await);
+            note(seen, world.chats.roster(caller, *chat).await);
+            note(seen, world.messages.history(caller, *chat, HistoryFilter::default(), ALL).await);
+        }
+        note(seen, world.peers.list(caller, ListPeers::default(), ALL).await);
+        note(seen, world.contacts.list(caller, ALL).await);
+        note(seen, world.contacts.received_by_user(caller, ALL).await);
+        note(seen, world.contacts.sent(caller, SentFilter::All, ALL).await);
+        note(seen, world.memories.list_for_human(caller, HumanListing::default(), ALL).await);
+    }
+
+    async fn seen_by_agent(&self, world: &World, agent: &TestAgent, seen: &mut Vec<String>) {
+        let caller = agent.caller;
+        note(seen, world.accounts.authenticate(&agent.key).await);
+        note(seen, world.accounts.agent_record(caller).await);
+        note(seen, world.chats.list(caller, ALL).await);
+        for chat in &self.chats {
+            note(seen, world.messages.context(caller, *chat, ALL).await);
+            note(seen, world.deliveries.next(caller, *chat).await);
+            let filter = DeliveryFilter::All;
+            note(seen, world.deliveries.list(caller, *chat, filter, Order::Ascending, ALL).await);
+        }
+        note(seen, world.peers.list(caller, ListPeers::default(), ALL).await);
+        note(seen, world.peers.directory(caller, ALL).await);
+        note(seen, world.contacts.list(caller, ALL).await);
+        note(seen, world.contacts.received_by_agent(caller, ALL).await);
+        note(seen, world.memories.list_for_agent(caller, MemoriesOfAgent::default(), ALL).await);
+    }
+}
+
+fn texts() -> HistoryFilter {
+    HistoryFilter { kinds: domain::message::Kinds::of(&[MessageKind::Text]), since: None }
+}
+
+fn note<T: Debug, E: Debug>(seen: &mut Vec<String>, read: Result<T, E>) {
+    seen.push(format!("{read:?}"));
+}
