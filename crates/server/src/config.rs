@@ -13,6 +13,7 @@ use clap::{Args, ValueEnum};
 use domain::plan::{Plan, PlanName};
 use http_wire::limit::RateLimitConfig;
 use serde::Deserialize;
+use ws_gateway::HubConfig;
 
 use crate::failure::Failure;
 use crate::plans::{self, PlanSettings};
@@ -69,7 +70,7 @@ pub struct Settings {
     #[arg(long, env = "PARLANCE_SOCKET_IDLE_TIMEOUT_MS", global = true, value_name = "MS")]
     pub socket_idle_timeout_ms: Option<u64>,
 
-    /// A socket whose client lets more bytes than this wait is closed [default: 4194304].
+    /// A socket whose client lets more bytes than this wait is closed [default: 10485760].
     #[arg(long, env = "PARLANCE_SOCKET_QUEUE_BYTES", global = true, value_name = "BYTES")]
     pub socket_queue_bytes: Option<usize>,
 
@@ -196,7 +197,7 @@ impl Config {
         if idle_ms == 0 {
             faults.push("socket_idle_timeout_ms: must be more than 0".to_owned());
         }
-        let socket_queue_bytes = settings.socket_queue_bytes.unwrap_or(4 * 1024 * 1024);
+        let socket_queue_bytes = settings.socket_queue_bytes.unwrap_or(HubConfig::default().queue_bytes);
         if socket_queue_bytes < 64 * 1024 {
             faults.push("socket_queue_bytes: must be at least 65536".to_owned());
         }

@@ -49,7 +49,8 @@ const SHARDS: usize = 32;
 pub struct HubConfig {
     /// A socket from which nothing arrives for so long is closed.
     pub idle_timeout: Duration,
-    /// How many bytes may wait for one client.
+    /// How many bytes may wait for one client. It should be enough for three of the largest message: one
+    /// that the client is reading, one that waits, and one that comes.
     pub queue_bytes: usize,
     /// How many topics one socket may join.
     pub max_topics: usize,
@@ -62,7 +63,7 @@ impl Default for HubConfig {
     fn default() -> Self {
         Self {
             idle_timeout: Duration::from_secs(60),
-            queue_bytes: 4 * 1024 * 1024,
+            queue_bytes: 10 * 1024 * 1024,
             max_topics: 10_000,
             max_sockets_per_caller: 1_000,
         }

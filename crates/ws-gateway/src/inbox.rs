@@ -21,6 +21,9 @@ use crate::topic::Topic;
 /// What one event costs beside its payload, about.
 const OVERHEAD_BYTES: usize = 256;
 
+/// Among how many that wait an older state of a message is looked for.
+pub(crate) const SEARCHED: usize = 256;
+
 /// An event as it is pushed, shared by all sockets that get it.
 #[derive(Debug)]
 pub(crate) struct Payload {
@@ -30,6 +33,15 @@ pub(crate) struct Payload {
     pub(crate) json: String,
     /// The message that it brings to agents.
     pub(crate) brings: Option<MessageId>,
+    /// The message whose complete state it is: a newer one makes it superfluous.
+    pub(crate) updates: Option<MessageId>,
+}
+
+impl Payload {
+    /// An event without more to it.
+    pub(crate) fn new(event: &'static str, json: String) -> Self {
+        Self { event, json, brings: None, updates: None }
+    }
 }
 
 /// Names one stay of a socket on a topic, so that what was meant for an earlier stay does not
@@ -113,6 +125,21 @@ struct Waiting {
     task: Option<Waker>,
 }
 
+impl Waiting {
+    /// Takes out what waits of a message's state.
+    fn take_older(&mut self, stay: Ticket, message: MessageId) -> Option<Event> {
+        let is_older = |told: &Told| {
+            let Told::Event(Event { ticket, payload, .. }) = told else { return false };
+            *ticket == stay && payload.updates == Some(message)
+        };
+        let place = self.told.iter().rev().take(SEARCHED).position(is_older)?;
+        match self.told.remove(self.told.len() - 1 - place)? {
+            Told::Event(event) => Some(event),
+            _ => None,
+        }
+    }
+}
+
 impl Mailbox {
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
@@ -130,9 +157,14 @@ impl Inbox {
         (Self(mailbox.clone()), Reader { mailbox, heard: VecDeque::new() })
     }
 
-    /// Puts an event in, if there is room; the first one without room ends the socket.
+    /// Puts an event in, if there is room; the first one without room ends the socket. The state of a
+    /// message takes the place of an older one that still waits, behind all that came before it.
     pub(crate) fn event(&self, topic: Topic, ticket: Ticket, payload: &Arc<Payload>) {
         let budget = &self.0.budget;
+        if let Some(older) = payload.updates.and_then(|message| self.0.waiting().take_older(ticket, message))
+        {
+            budget.give_back(cost(&older.payload));
+        }
         let before = budget.exceeded.load(Ordering::Relaxed);
         if budget.take(cost(payload)) {
             let event = Event { topic, ticket, payload: payload.clone() };

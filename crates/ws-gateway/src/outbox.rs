@@ -23,7 +23,7 @@ use futures_core::Stream;
 use tokio::time::sleep;
 
 use crate::hub::Seat;
-use crate::inbox::{Event, Orders, Payload, Reader, Ticket, Told, cost};
+use crate::inbox::{Event, Orders, Payload, Reader, SEARCHED, Ticket, Told, cost};
 use crate::machine::Connection;
 use crate::taken::Receipts;
 
@@ -154,6 +154,9 @@ impl Outbox {
         if queue.close.is_none()
             && queue.machine.write_head(&mut head, topic, ticket, payload.event, payload.json.len())
         {
+            if let Some(message) = payload.updates {
+                queue.drop_older(&head, message);
+            }
             queue.items.push_back(Item::Event { head, payload });
             queue.inbox.wake_connection();
         } else {
@@ -239,6 +242,18 @@ impl Queue {
         let freed = self.items.drain(..).map(|item| item.cost()).sum();
         self.inbox.budget().give_back(freed);
         self.own = 0;
+    }
+
+    /// Drops an older state of the message with the same head: on the same stay.
+    fn drop_older(&mut self, of: &str, message: MessageId) {
+        let is_older = |item: &Item| match item {
+            Item::Event { head, payload } => payload.updates == Some(message) && head == of,
+            Item::Text(_) | Item::Pong(_) => false,
+        };
+        let Some(place) = self.items.iter().rev().take(SEARCHED).position(is_older) else { return };
+        if let Some(older) = self.items.remove(self.items.len() - 1 - place) {
+            self.inbox.budget().give_back(older.cost());
+        }
     }
 
     /// The next bytes for the connection; `None` when there are none now.

@@ -31,11 +31,15 @@ const MAX_WORKING: usize = 32;
 fn payload(event: &'static str, content: &impl Serialize) -> Payload {
     // Views hold text and numbers only, which always become JSON.
     let json = serde_json::to_string(content).unwrap_or_else(|_| "{}".to_owned());
-    Payload { event, json, brings: None }
+    Payload::new(event, json)
 }
 
 pub(crate) fn message_for_user(event: &'static str, message: &Message) -> Payload {
     payload(event, &MessageView::for_user(message))
+}
+
+pub(crate) fn message_updated(message: &Message) -> Payload {
+    Payload { updates: Some(message.id), ..message_for_user("message_updated", message) }
 }
 
 pub(crate) fn message_for_agent(message: &Message, reader: AgentId) -> Payload {
@@ -334,7 +338,13 @@ pub(crate) fn supersede(agent: AgentId, number: u64) -> Payload {
 
 #[cfg(test)]
 mod tests {
+    use domain::delivery::Delivery;
+    use domain::message::{Mention, MentionKind, MessageContent};
+
     use super::*;
+    use crate::hub::HubConfig;
+    use crate::hub::tests::{agent_id, message};
+    use crate::inbox::cost;
 
     #[test]
     fn long_titles_are_cut_between_characters() {
@@ -343,5 +353,18 @@ mod tests {
         }
         assert_eq!(short_title(&"計".repeat(120)), format!("{}…", "計".repeat(84)));
         assert_eq!(short_title(&"\u{1f600}".repeat(120)), format!("{}…", "\u{1f600}".repeat(63)));
+    }
+
+    /// One that a client is reading, one that waits, and one that comes.
+    #[test]
+    fn the_usual_queue_holds_three_of_the_largest_message() {
+        let mut message = message(1, &"\u{1}".repeat(MessageContent::MAX_BYTES));
+        for number in 0..100 {
+            let (id, name) = (ParticipantId::Agent(agent_id(number)), "\u{1f600}".repeat(100));
+            message.mentions.push(Mention { id, handle: "h".repeat(200), name, kind: MentionKind::Mention });
+            message.deliveries.push(Delivery::new(agent_id(number), true));
+        }
+        let bytes = cost(&message_updated(&message)) + MAX_FRAME_BYTES;
+        assert!(bytes > 3_000_000 && 3 * bytes <= HubConfig::default().queue_bytes, "{bytes}");
     }
 }

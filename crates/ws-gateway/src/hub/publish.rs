@@ -18,8 +18,7 @@ impl EventPublisher for Hub {
                 self.message_created(&message, &recipients);
             }
             DomainEvent::MessageUpdated { message } => {
-                let make = || payload::message_for_user("message_updated", &message);
-                self.tell_users(Topic::ChatRoom(message.chat_id), make);
+                self.tell_users(Topic::ChatRoom(message.chat_id), || payload::message_updated(&message));
             }
             DomainEvent::MessageDeleted { chat_id, id } => {
                 self.tell_users(Topic::ChatRoom(chat_id), || payload::message_deleted(chat_id, id));

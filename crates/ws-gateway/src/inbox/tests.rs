@@ -2,7 +2,7 @@
 
 use std::task::Wake;
 
-use domain::id::ChatId;
+use domain::id::{ChatId, MessageId};
 use uuid::Uuid;
 
 use super::*;
@@ -10,7 +10,7 @@ use super::*;
 const TOPIC: Topic = Topic::ChatRoom(ChatId::new(Uuid::nil()));
 
 fn payload(size: usize) -> Arc<Payload> {
-    Arc::new(Payload { event: "message_created", json: "x".repeat(size), brings: None })
+    Arc::new(Payload::new("message_created", "x".repeat(size)))
 }
 
 /// Counts how often it is woken.
@@ -44,7 +44,7 @@ fn a_budget_is_for_what_waits() {
 fn what_may_come_later_takes_half_of_what_may_wait() {
     let (inbox, mut reader) = Inbox::new(4_000);
     let offer = |bytes: usize| {
-        let payload = Payload { event: "x", json: "x".repeat(bytes - OVERHEAD_BYTES), brings: None };
+        let payload = Payload::new("x", "x".repeat(bytes - OVERHEAD_BYTES));
         inbox.offer(TOPIC, Ticket(1), payload)
     };
     assert!(inbox.is_idle());
@@ -72,6 +72,30 @@ fn the_connection_stops_before_an_order() {
     assert!(matches!(reader.next(), Some(Told::End { .. })));
     assert!(matches!(reader.next_event(), Some(event) if event.payload.json.len() == 2));
     assert!(reader.next().is_none());
+}
+
+#[test]
+fn the_last_state_of_a_message_takes_the_place_of_older_ones() {
+    let (inbox, mut reader) = Inbox::new(6 * OVERHEAD_BYTES);
+    let state = |message: u128, json: &str| {
+        let updates = Some(MessageId::new(Uuid::from_u128(message)));
+        Arc::new(Payload { updates, ..Payload::new("message_updated", json.to_owned()) })
+    };
+    for (ticket, message, json) in
+        [(1, 1, "a"), (1, 2, "b"), (2, 1, "c"), (1, 1, "d"), (1, 1, "e"), (1, 2, "f")]
+    {
+        inbox.event(TOPIC, Ticket(ticket), &state(message, json));
+        if json == "d" {
+            inbox.event(TOPIC, Ticket(1), &payload(1));
+        }
+    }
+    let mut left = Vec::new();
+    while let Some(event) = reader.next_event() {
+        reader.budget().give_back(cost(&event.payload));
+        left.push(event.payload.json.clone());
+    }
+    assert_eq!(left, ["c", "x", "e", "f"], "each behind all that came before it");
+    assert!(inbox.is_idle() && reader.next().is_none(), "no room was missing");
 }
 
 #[test]

@@ -41,7 +41,7 @@ fn queue_of(limit: usize, receipts: Option<Receipts>) -> (Outbox, OutboxBody, In
 }
 
 fn event(json: &str, brings: Option<MessageId>) -> Arc<Payload> {
-    Arc::new(Payload { event: "e", json: json.to_owned(), brings })
+    Arc::new(Payload { brings, ..Payload::new("e", json.to_owned()) })
 }
 
 /// What an event with this content is to the client.
@@ -196,6 +196,36 @@ fn a_content_is_shared_until_the_connection_takes_it() {
     assert_eq!(Arc::strong_count(&payload), 3);
     assert_eq!(texts(&mut body), [frame(r#""hello""#), text("an answer"), frame(r#""hello""#)]);
     assert_eq!(Arc::strong_count(&payload), 1);
+    assert!(inbox.is_idle());
+}
+
+/// Ten agents that work on one large text do not cut off a human whose link is slow: of the text's
+/// state no more waits than the last, wherever that is.
+#[test]
+fn of_a_state_only_the_last_waits() {
+    let size = 500_000;
+    let (outbox, mut body, inbox) = queue(3 * (size + 1_000));
+    let state = |number: usize| {
+        let json = format!("\"{number}{}\"", "x".repeat(size));
+        Arc::new(Payload { updates: Some(MessageId::new(Uuid::nil())), ..Payload::new("e", json) })
+    };
+    inbox.event(ROOMS, STAY, &state(0));
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(Pin::new(&mut body).poll_next(&mut context).is_ready(), "the client takes its time to read it");
+    for number in 1..10 {
+        inbox.event(ROOMS, STAY, &state(number));
+        if number % 3 == 0 {
+            // The client says something.
+            while let Some(told) = outbox.told() {
+                let Told::Event(event) = told else { panic!("{told:?}") };
+                outbox.event(event);
+            }
+            assert!(outbox.text(text("an answer")));
+        }
+    }
+    let sent = drain(&mut body).into_iter().flatten().flatten().collect::<Vec<_>>();
+    let sent = String::from_utf8_lossy(&sent);
+    assert!(sent.contains("\"9x") && sent.len() < size + 1_000, "{}", sent.len());
     assert!(inbox.is_idle());
 }
 
