@@ -74,6 +74,10 @@ pub struct Settings {
     #[arg(long, env = "PARLANCE_SOCKET_QUEUE_BYTES", global = true, value_name = "BYTES")]
     pub socket_queue_bytes: Option<usize>,
 
+    /// So many connections one user or agent may have to the socket [default: 1000].
+    #[arg(long, env = "PARLANCE_MAX_SOCKETS_PER_CALLER", global = true, value_name = "NUMBER")]
+    pub max_sockets_per_caller: Option<usize>,
+
     /// What no socket of an agent has taken is pushed again after so long, in milliseconds
     /// [default: 5000].
     #[arg(long, env = "PARLANCE_PUSH_AGAIN_AFTER_MS", global = true, value_name = "MS")]
@@ -131,6 +135,8 @@ pub struct Config {
     pub socket_idle_timeout: Duration,
     /// How many bytes may wait for one socket.
     pub socket_queue_bytes: usize,
+    /// How many connections one caller may have.
+    pub max_sockets_per_caller: usize,
     /// After how long a message that no socket has taken is pushed again.
     pub push_again_after: Duration,
     /// One of how many new messages is lost on purpose, if that is wanted.
@@ -201,6 +207,11 @@ impl Config {
         if socket_queue_bytes < 64 * 1024 {
             faults.push("socket_queue_bytes: must be at least 65536".to_owned());
         }
+        let max_sockets_per_caller =
+            settings.max_sockets_per_caller.unwrap_or(HubConfig::default().max_sockets_per_caller);
+        if max_sockets_per_caller == 0 {
+            faults.push("max_sockets_per_caller: must be at least 1".to_owned());
+        }
         let push_again_ms = settings.push_again_after_ms.unwrap_or(5_000);
         if push_again_ms < 100 {
             faults.push("push_again_after_ms: must be at least 100".to_owned());
@@ -225,6 +236,7 @@ impl Config {
             log_format: settings.log_format.unwrap_or_default(),
             socket_idle_timeout: Duration::from_millis(idle_ms),
             socket_queue_bytes,
+            max_sockets_per_caller,
             push_again_after: Duration::from_millis(push_again_ms),
             lose_messages: settings.fault_lose_messages,
             contact_request_days: settings.contact_request_days.unwrap_or(30),
@@ -250,6 +262,7 @@ impl Settings {
             log_format: self.log_format.or(lower.log_format),
             socket_idle_timeout_ms: self.socket_idle_timeout_ms.or(lower.socket_idle_timeout_ms),
             socket_queue_bytes: self.socket_queue_bytes.or(lower.socket_queue_bytes),
+            max_sockets_per_caller: self.max_sockets_per_caller.or(lower.max_sockets_per_caller),
             push_again_after_ms: self.push_again_after_ms.or(lower.push_again_after_ms),
             fault_lose_messages: self.fault_lose_messages,
             contact_request_days: self.contact_request_days.or(lower.contact_request_days),
@@ -343,10 +356,11 @@ mod tests {
 
     #[test]
     fn every_fault_is_reported_at_once() {
-        let settings =
-            file("listen = 'nowhere'\ndatabase_url = 'mysql://u:secret@h/d'\nsocket_queue_bytes = 1");
+        let settings = file(
+            "listen = 'nowhere'\ndatabase_url = 'mysql://u:secret@h/d'\nsocket_queue_bytes = 1\nmax_sockets_per_caller = 0",
+        );
         let failure = Config::from_settings(settings).unwrap_err().to_string();
-        for part in ["listen", "database_url", "'mysql:'", "socket_queue_bytes"] {
+        for part in ["listen", "database_url", "'mysql:'", "socket_queue_bytes", "max_sockets_per_caller"] {
             assert!(failure.contains(part), "{failure}");
         }
         assert!(!failure.contains("secret"));

@@ -90,6 +90,7 @@ impl Wiring {
         let bounds = HubConfig {
             idle_timeout: config.socket_idle_timeout,
             queue_bytes: config.socket_queue_bytes,
+            max_sockets_per_caller: config.max_sockets_per_caller,
             ..HubConfig::default()
         };
         let hub = Hub::new(bounds, clock.clone());

@@ -31,7 +31,7 @@ use crate::taken::Taken;
 use crate::topic::Topic;
 use listeners::Listeners;
 use presence::Sockets;
-use seats::Seats;
+use seats::{Place, Seats};
 use stay::{Change, Stay};
 use watch::Watch;
 
@@ -54,6 +54,8 @@ pub struct HubConfig {
     pub queue_bytes: usize,
     /// How many topics one socket may join.
     pub max_topics: usize,
+    /// How many topics all sockets of one caller may join, about.
+    pub max_topics_per_caller: usize,
     /// How many connections one caller may have, also ended ones that are not gone yet. Of an agent one
     /// is live.
     pub max_sockets_per_caller: usize,
@@ -65,6 +67,7 @@ impl Default for HubConfig {
             idle_timeout: Duration::from_secs(60),
             queue_bytes: 10 * 1024 * 1024,
             max_topics: 10_000,
+            max_topics_per_caller: 50_000,
             max_sockets_per_caller: 1_000,
         }
     }
@@ -93,6 +96,7 @@ struct Listener {
     ticket: Ticket,
     inbox: Inbox,
     stay: Stay,
+    _place: Place,
 }
 
 /// How long a newcomer may take from being authenticated to its claim, at the very most.

@@ -97,11 +97,6 @@ impl Budget {
         !self.exceeded.load(Ordering::Relaxed)
     }
 
-    /// The most that may wait.
-    pub(crate) fn limit(&self) -> usize {
-        self.limit
-    }
-
     /// Counts `bytes` as gone.
     pub(crate) fn give_back(&self, bytes: usize) {
         self.queued.fetch_sub(bytes, Ordering::Release);

@@ -14,6 +14,9 @@ use crate::inbox::Ticket;
 use crate::payload::MAX_AGENT_BYTES;
 use crate::topic::{Access, Named, Topic};
 
+/// Why a join is refused that would be one topic too many.
+pub(crate) const TOO_MANY_TOPICS: &str = "too many channels joined";
+
 /// An empty answer.
 const NOTHING: &str = "{}";
 
@@ -110,8 +113,8 @@ impl Connection {
             Access::Granted => None,
             Access::Participant(chat) => Some(chat),
         };
-        if self.joined.len() >= self.max_topics && !self.joined.contains_key(&topic) {
-            return refused("too many channels joined");
+        if self.joined.len() >= self.max_topics && !self.has_joined(topic) {
+            return refused(TOO_MANY_TOPICS);
         }
         let Frame { join_ref, reference, topic: text, .. } = frame;
         vec![Action::Authorize(PendingJoin { topic, room, text, join_ref, reference })]
@@ -218,6 +221,11 @@ impl Connection {
         self.joined.get(&topic).filter(|joined| joined.ticket == ticket)?;
         let joined = self.joined.remove(&topic)?;
         Some(self.close_frame(&joined))
+    }
+
+    /// Whether the topic is joined.
+    pub(crate) fn has_joined(&self, topic: Topic) -> bool {
+        self.joined.contains_key(&topic)
     }
 
     /// Every topic that is joined, with its stay.

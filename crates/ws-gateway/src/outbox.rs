@@ -36,9 +36,9 @@ const CONTROL_BYTES: usize = 125;
 /// What a frame costs beside its content, about: an empty one is not for nothing.
 const OVERHEAD_BYTES: usize = 64;
 
-/// Of what may wait, this part may be answers to the client itself. Events are shared by all who get
-/// them, answers are not.
-const OWN_SHARE: usize = 4;
+/// Of what may wait, so much may be answers to the client itself. Events are shared by all who get
+/// them, answers are not: each of a caller's sockets has its own.
+const OWN_BYTES: usize = 128 * 1024;
 
 /// For how long an ended socket keeps what was on its way, about.
 pub(crate) const LINGER: Duration = Duration::from_secs(10);
@@ -209,12 +209,12 @@ impl Outbox {
         if queue.close.is_some() {
             return true;
         }
-        let (bytes, limit) = (item.cost(), queue.inbox.budget().limit());
+        let bytes = item.cost();
         let fits = queue.inbox.budget().take(bytes);
         queue.own += bytes;
         queue.items.push_back(item);
         queue.inbox.wake_connection();
-        fits && queue.own <= (limit / OWN_SHARE).max(bytes)
+        fits && queue.own <= OWN_BYTES.max(bytes)
     }
 }
 

@@ -17,7 +17,7 @@ use crate::SocketContext;
 use crate::frame::Version;
 use crate::hub::{Claim, Departure};
 use crate::inbox::{Orders, Ticket, Told};
-use crate::machine::{Action, PendingJoin, Verdict};
+use crate::machine::{Action, Connection, PendingJoin, TOO_MANY_TOPICS, Verdict};
 use crate::outbox::{LINGER, Outbox};
 use crate::payload;
 use crate::topic::Topic;
@@ -133,6 +133,10 @@ impl Socket {
     }
 
     async fn join_held(&mut self, join: PendingJoin) -> Flow {
+        let is_on = |machine: &mut Connection| machine.has_joined(join.topic);
+        if self.claim.is_on_too_many_topics() && !self.outbox.machine(is_on) {
+            return self.answer(join, Verdict::Refused(TOO_MANY_TOPICS));
+        }
         let ticket = self.claim.subscribe(join.topic);
         self.decide(join, ticket).await
     }
@@ -155,6 +159,10 @@ impl Socket {
                 Verdict::Refused(reason)
             }
         };
+        self.answer(join, verdict)
+    }
+
+    fn answer(&self, join: PendingJoin, verdict: Verdict) -> Flow {
         for action in self.outbox.machine(|machine| machine.authorized(join, verdict)) {
             if self.carry_out(action) == Flow::Ends {
                 return Flow::Ends;

@@ -1,4 +1,5 @@
-//! What the connections of one caller share: how many there may be, and how often they ask the store.
+//! What the connections of one caller share: how many there may be, on how many topics they are, and how
+//! often they ask the store.
 //!
 //! A socket that was ended gives its place up at once, but what was on its way stays for some seconds,
 //! until its client has taken it. So what counts is the body of the connection, which is there until it
@@ -26,11 +27,15 @@ pub(super) struct Shares {
     hub: Arc<Hub>,
     who: ParticipantId,
     connections: AtomicUsize,
+    topics: AtomicUsize,
     joins: Arc<Semaphore>,
 }
 
 /// One connection, for as long as anything goes out of it; given up when it is dropped.
 pub(crate) struct Seat(Arc<Shares>);
+
+/// One socket on one topic; given up when it is dropped.
+pub(super) struct Place(Arc<Shares>);
 
 impl Hub {
     /// Counts one more connection, if the caller may have one.
@@ -49,7 +54,8 @@ impl Hub {
             return shares;
         }
         let joins = Arc::new(Semaphore::new(JOINS_AT_ONCE));
-        let shares = Arc::new(Shares { hub: self.clone(), who, connections: AtomicUsize::new(0), joins });
+        let (connections, topics) = Default::default();
+        let shares = Arc::new(Shares { hub: self.clone(), who, connections, topics, joins });
         seats.insert(who, Arc::downgrade(&shares));
         shares
     }
@@ -66,6 +72,17 @@ impl Seat {
 }
 
 impl Claim {
+    /// Whether the caller's sockets are on as many topics as they may be together. Joins that are being
+    /// decided may take it a little further.
+    pub(crate) fn is_on_too_many_topics(&self) -> bool {
+        self.shares.topics.load(Ordering::Relaxed) >= self.hub.config.max_topics_per_caller
+    }
+
+    pub(super) fn place(&self) -> Place {
+        self.shares.topics.fetch_add(1, Ordering::Relaxed);
+        Place(self.shares.clone())
+    }
+
     /// Waits until one more join of the caller may ask the store.
     pub(crate) fn join_turn(&self) -> impl Future<Output = Option<OwnedSemaphorePermit>> + use<> {
         let turn = self.shares.joins.clone().acquire_owned();
@@ -77,6 +94,12 @@ impl Claim {
 impl Drop for Seat {
     fn drop(&mut self) {
         self.0.connections.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.topics.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -292,15 +292,15 @@ async fn what_an_ended_socket_keeps_it_does_not_keep_for_ever() {
 
 #[test]
 fn answers_take_a_part_of_what_may_wait() {
-    let (outbox, mut body, inbox) = queue(40_000);
-    let answers = || (0..1_000).take_while(|_| outbox.text("x".repeat(36))).count();
-    assert_eq!(answers(), 100);
-    let (outbox, mut other, _inbox) = queue(40_000);
+    let (outbox, mut body, inbox) = queue(40_000_000);
+    let answers = || (0..10_000).take_while(|_| outbox.text("x".repeat(1024 - OVERHEAD_BYTES))).count();
+    assert_eq!(answers(), 128);
+    let (outbox, mut other, _inbox) = queue(40_000_000);
     for _ in 0..10 {
-        assert!(outbox.text("x".repeat(5_000)));
+        assert!(outbox.text("x".repeat(100_000)));
         drain(&mut other);
     }
-    assert!(outbox.text("x".repeat(30_000)), "one answer may be as long as it is");
+    assert!(outbox.text("x".repeat(300_000)), "one answer may be as long as it is");
     drop(inbox);
     drain(&mut body);
 }

@@ -13,7 +13,6 @@ use super::*;
 use crate::hub::tests::{open, participant};
 use crate::hub::{Hub, HubConfig};
 use crate::inbox::{Inbox, Payload};
-use crate::machine::Connection;
 
 /// A socket of the agent, which is in the room, and its join of the room's messages.
 struct Scene {

@@ -58,3 +58,25 @@ async fn topics_of_a_socket_are_bounded() {
     ann.join("5", &third).await;
     bench.end().await;
 }
+
+#[actix_web::test]
+async fn topics_of_a_caller_are_bounded_on_all_sockets_together() {
+    let bench = Bench::with(HubConfig { max_topics_per_caller: 3, ..HubConfig::default() }).await;
+    let (mut first, mut second) = (bench.socket(&bench.ann.key).await, bench.socket(&bench.ann.key).await);
+    let (chat, own) = (bench.chat_topic(), format!("user_rooms:{}", bench.ann.id));
+    first.join("1", &chat).await;
+    first.join("2", &own).await;
+    second.join("3", &chat).await;
+    second.refused("4", &own, "too many channels joined").await;
+    bench.socket(&bench.one.key).await.join("1", &chat).await;
+    // What is joined may be joined anew.
+    second.join("5", &chat).await;
+    second.ended("3", &chat).await;
+    first.say(&json!(["2", "6", own, "phx_leave", {}])).await;
+    assert_eq!(first.frame().await[4]["status"], "ok");
+    second.join("7", &own).await;
+    drop(first);
+    bench.until_open(1).await;
+    second.join_people("8", &bench.people_topic()).await;
+    bench.end().await;
+}
