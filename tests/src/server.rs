@@ -95,6 +95,11 @@ impl Server {
         Self::launch(Data::Own(TempDir::new().unwrap()), database, settings).await
     }
 
+    /// Starts on an empty data directory, for what only the embedded store does.
+    pub async fn start_embedded() -> Self {
+        Self::launch(Data::Own(TempDir::new().unwrap()), None, &[]).await
+    }
+
     /// Starts on the embedded store in this data directory.
     pub async fn start_on(data: &Path, settings: &[(&str, &str)]) -> Self {
         Self::launch(Data::Given(data.to_owned()), None, settings).await

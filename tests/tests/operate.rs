@@ -129,9 +129,13 @@ async fn wrong_settings_are_named() {
     assert!(String::from_utf8_lossy(&flag.stderr).contains("--lisen") && !flag.status.success());
     let command = run(&["sreve"], &[], directory.path());
     assert!(String::from_utf8_lossy(&command.stderr).contains("sreve") && !command.status.success());
-    let output = run(&["--database-url", "postgres://u:secret@h/d", "--listen", "x"], &[], directory.path());
-    let line = one_line(&output);
-    assert!(line.contains("database_url") && line.contains("listen") && !line.contains("secret"), "{line}");
+    for url in ["mysql://u:secret@h/d", "postgres://u:secret@h/d?sslmode=sure", "postgres://u:secret@h:x/d"] {
+        let line = one_line(&run(&["--database-url", url, "--listen", "x"], &[], directory.path()));
+        assert!(
+            line.contains("database_url") && line.contains("listen") && !line.contains("secret"),
+            "{line}"
+        );
+    }
     std::fs::write(directory.path().join("parlance.toml"), "lisen = '127.0.0.1:0'").unwrap();
     let line = one_line(&run(&[], &[], directory.path()));
     assert!(line.contains("lisen") && line.contains("parlance.toml"), "{line}");
@@ -139,7 +143,7 @@ async fn wrong_settings_are_named() {
 
 #[tokio::test]
 async fn a_second_server_on_the_same_data_is_refused() {
-    let server = Server::start().await;
+    let server = Server::start_embedded().await;
     let output = server.command().args(["serve", "--listen", "127.0.0.1:0"]).output().unwrap();
     assert!(one_line(&output).contains("another server"), "{output:?}");
     assert_eq!(server.user("ann").get("/agents").await.status, 200);

@@ -44,6 +44,16 @@ impl PostgresConfig {
     }
 }
 
+impl PostgresConfig {
+    /// Whether the URL can be read and the files that it names can be used. The database is not asked.
+    ///
+    /// # Errors
+    /// [`OpenError::Url`]
+    pub fn check(&self) -> Result<(), OpenError> {
+        connector(self).map(|_| ())
+    }
+}
+
 impl fmt::Debug for PostgresConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("PostgresConfig")

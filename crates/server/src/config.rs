@@ -322,7 +322,11 @@ fn with_bounds(
 
 fn parse_database_url(url: &str) -> Result<StoreAt, String> {
     match url.split_once(':') {
-        Some(("postgres" | "postgresql", _)) => Ok(StoreAt::Postgres(PostgresConfig::at(url))),
+        Some(("postgres" | "postgresql", _)) => {
+            let at = PostgresConfig::at(url);
+            at.check().map_err(|fault| format!("database_url: {fault}"))?;
+            Ok(StoreAt::Postgres(at))
+        }
         Some(("sqlite", ":memory:")) => Ok(StoreAt::Memory),
         Some(("sqlite", path)) if !path.is_empty() => {
             Ok(StoreAt::File(PathBuf::from(path.strip_prefix("//").unwrap_or(path))))
