@@ -194,7 +194,10 @@ async fn an_agents_reads_run_along_indexes() {
     assert_eq!(new.len(), 3);
     assert_eq!(heard.statements.lock().unwrap().iter().filter(|text| text.contains("SELECT")).count(), 1);
     heard.expect("what is still new", &["deliveries_new", "messages_order"]);
-    assert_eq!(store.new_messages(bot.id, chat, vec![1, 2]).await.unwrap().len(), 1);
+    let (tells, told) = std::sync::mpsc::channel();
+    let announce = Announce::new(move |new: &Vec<_>| tells.send(new.len()).unwrap());
+    store.new_messages(bot.id, chat, vec![1, 2], announce).await.unwrap();
+    assert_eq!(told.recv(), Ok(1));
     heard.expect("messages that are still new", &["deliveries_new", "messages_order"]);
     let second = store.list(bot.id, chat, DeliveryFilter::Pending, Order::Ascending, after(0)).await.unwrap();
     let taken = DeliveryKey { message: second.unwrap().rows[0].id, agent: bot.id };

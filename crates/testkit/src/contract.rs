@@ -86,7 +86,7 @@ macro_rules! contract_tests {
         }
         $crate::contract_tests! { @area $make, again:
             what_is_new_is_found_for_those_who_listen, only_what_is_new_is_found,
-            new_messages_are_read_by_those_they_are_for,
+            new_messages_are_read_by_those_they_are_for, what_is_new_is_told_before_every_step_on_it,
         }
         $crate::contract_tests! { @area $make, answers:
             one_key_makes_one_message_under_many_senders, one_key_makes_one_event,

@@ -4,10 +4,11 @@
 //! [`PushAgain`] decides what of it is due. Whoever has not read what waits is passed over: it
 //! would only wait there twice.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use domain::delivery::{AgainRule, DeliveryService, Due, Listening, PushAgain};
 use domain::message::Message;
+use domain::store::Announce;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::hub::{Hub, Pushed};
@@ -76,36 +77,46 @@ impl Repeater {
         };
         let mut count = 0;
         for due in all {
-            match self.deliveries.new_messages(&due).await {
-                Ok(messages) => count += self.push(&due, &messages),
-                Err(error) => {
-                    let participant = due.listening.agent;
-                    tracing::warn!(%participant, error = ?error, "what is due was not pushed again");
-                }
+            let pushed = Arc::new(Mutex::new(Vec::new()));
+            let (hub, to, outcome) = (self.hub.clone(), due.listening, pushed.clone());
+            let push = Announce::new(move |messages: &Vec<Message>| {
+                *outcome.lock().unwrap_or_else(PoisonError::into_inner) = push(&hub, &to, messages);
+            });
+            if let Err(error) = self.deliveries.push_new(&due, push).await {
+                let participant = due.listening.agent;
+                tracing::warn!(%participant, error = ?error, "what is due was not pushed again");
             }
+            let pushed = std::mem::take(&mut *pushed.lock().unwrap_or_else(PoisonError::into_inner));
+            count += self.note(&due, pushed);
         }
         count
     }
 
-    fn push(&mut self, due: &Due, messages: &[Message]) -> usize {
-        let (to, mut count) = (due.listening, 0);
-        for message in messages {
-            match self.hub.push_again(&to, message) {
+    /// Notes what became of what was due. How many messages were pushed.
+    fn note(&mut self, due: &Due, pushed: Vec<(i64, Pushed)>) -> usize {
+        let (stay, mut count) = (due.listening.stay, 0);
+        for (sequence, pushed) in pushed {
+            match pushed {
                 Pushed::OnItsWay => {
-                    self.again.pushed(to.stay, message.sequence, due.at);
+                    self.again.pushed(stay, sequence, due.at);
                     count += 1;
                 }
                 Pushed::Perhaps => {
-                    self.again.left(to.stay, message.sequence);
+                    self.again.left(stay, sequence);
                     count += 1;
                 }
-                Pushed::TooLarge => self.again.left(to.stay, message.sequence),
-                Pushed::Taken => {}
-                Pushed::NotNow => break,
+                Pushed::TooLarge => self.again.left(stay, sequence),
+                Pushed::Taken | Pushed::NotNow => {}
             }
         }
         count
     }
+}
+
+/// Pushes messages to a listener until it is enough; what became of each, by its place.
+fn push(hub: &Hub, to: &Listening, messages: &[Message]) -> Vec<(i64, Pushed)> {
+    let pushed = messages.iter().map(|message| (message.sequence, hub.push_again(to, message)));
+    pushed.take_while(|(_, pushed)| *pushed != Pushed::NotNow).collect()
 }
 
 #[cfg(test)]

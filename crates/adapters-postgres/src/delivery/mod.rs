@@ -102,12 +102,19 @@ impl DeliveryRepository for PostgresStore {
         agent: AgentId,
         chat: ChatId,
         places: Vec<i64>,
-    ) -> Result<Vec<Message>, StoreError> {
-        let given = (agent, chat, places);
-        self.read(given, |db, (agent, chat, places)| {
-            still_new::new_messages_on(db, *agent, *chat, places).boxed()
-        })
-        .await
+        announce: Announce<Vec<Message>>,
+    ) -> Result<(), StoreError> {
+        let tell = |new: &Vec<Message>| tell_some(new, announce);
+        // It reads among the changes, as `tell_delivered` does.
+        let read = self.change(
+            (agent, chat, places),
+            |db, (agent, chat, places)| {
+                let new = still_new::new_messages_on(db, *agent, *chat, places);
+                new.map(|new| new.map(Ok::<_, ()>)).boxed()
+            },
+            tell,
+        );
+        read.await.map(|_| ())
     }
 }
 

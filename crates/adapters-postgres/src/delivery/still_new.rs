@@ -6,6 +6,7 @@ use domain::delivery::{Listening, StillNew};
 use domain::id::{AgentId, ChatId, ParticipantId};
 use domain::message::Message;
 use domain::page::{Order, PAGE_BYTES};
+use uuid::Uuid;
 
 use crate::chat::row::membership_on;
 use crate::error::Fault;
@@ -48,9 +49,15 @@ pub(super) async fn still_new_on(
     found.collect()
 }
 
+/// Locks them, as whoever changes one of them does first.
+const LOCKED: &str = "SELECT id FROM messages WHERE chat_id = ? AND sequence = ANY(?) \
+     ORDER BY id FOR NO KEY UPDATE";
+
 const NEW: &str = "SELECT sequence FROM deliveries WHERE agent_id = ? AND chat_id = ? AND status = 'new' \
      AND addressed AND sequence = ANY(?) ORDER BY sequence";
 
+/// In a change, whose statements each see what is committed when they begin: what is still new when the
+/// messages have been locked stays so until the end.
 pub(super) async fn new_messages_on(
     mut db: &Db,
     agent: AgentId,
@@ -60,6 +67,11 @@ pub(super) async fn new_messages_on(
     if places.is_empty() || membership_on(db, ParticipantId::Agent(agent), chat).await?.is_none() {
         return Ok(Vec::new());
     }
+    statement::<SqlUuid>(LOCKED)
+        .bind::<SqlUuid, _>(chat.uuid())
+        .bind::<Array<BigInt>, _>(places)
+        .load::<Uuid>(&mut db)
+        .await?;
     let places = statement::<BigInt>(NEW)
         .bind::<SqlUuid, _>(agent.uuid())
         .bind::<SqlUuid, _>(chat.uuid())

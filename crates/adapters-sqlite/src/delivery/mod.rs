@@ -87,8 +87,14 @@ impl DeliveryRepository for SqliteStore {
         agent: AgentId,
         chat: ChatId,
         places: Vec<i64>,
-    ) -> Result<Vec<Message>, StoreError> {
-        self.read(move |connection| still_new::new_messages_on(connection, agent, chat, &places)).await
+        announce: Announce<Vec<Message>>,
+    ) -> Result<(), StoreError> {
+        // It reads among the changes, as `tell_delivered` does.
+        let work = move |connection: &mut SqliteConnection| {
+            Ok(Ok::<_, ()>(still_new::new_messages_on(connection, agent, chat, &places)?))
+        };
+        let _ = self.change(work, |new| tell_some(new, announce)).await?;
+        Ok(())
     }
 }
 

@@ -157,13 +157,17 @@ pub trait DeliveryRepository: Send + Sync {
         limit: u32,
     ) -> Result<Vec<(usize, StillNew)>, StoreError>;
 
-    /// The messages of the room at `places` that are still new for `agent`, in their order and with
-    /// its own record only; nothing if it is no participant. They are bounded in bytes like a page:
-    /// what would be too much is left out at the end.
+    /// Announces the messages of the room at `places` that are still new for `agent`, in their order
+    /// and with its own record only; nothing if there are none, or if it is no participant. They are
+    /// bounded in bytes like a page: what would be too much is left out at the end.
+    ///
+    /// Changes nothing, but has its place in the order of the commits: what is announced before a
+    /// step, an edit or a deletion of such a message was new then, and is not announced after it.
     async fn new_messages(
         &self,
         agent: AgentId,
         chat: ChatId,
         places: Vec<i64>,
-    ) -> Result<Vec<Message>, StoreError>;
+        announce: Announce<Vec<Message>>,
+    ) -> Result<(), StoreError>;
 }

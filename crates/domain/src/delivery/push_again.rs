@@ -3,7 +3,7 @@
 use super::again::{Listening, PushAgain, StillNew};
 use super::service::DeliveryService;
 use crate::message::Message;
-use crate::store::StoreError;
+use crate::store::{Announce, StoreError};
 use crate::time::Timestamp;
 
 /// What is to be pushed to one listener now.
@@ -44,10 +44,11 @@ impl DeliveryService {
         Ok(all)
     }
 
-    /// The messages of `due` that are still new, as their agent sees them; perhaps the first ones
-    /// only, if they are large.
-    pub async fn new_messages(&self, due: &Due) -> Result<Vec<Message>, StoreError> {
+    /// Hands the messages of `due` that are still new to `push`, as their agent sees them; perhaps the
+    /// first ones only, if they are large. It is called in the order of the commits, as events are
+    /// published: no step on such a message, and no edit, is told before it is offered as new.
+    pub async fn push_new(&self, due: &Due, push: Announce<Vec<Message>>) -> Result<(), StoreError> {
         let Listening { agent, chat, .. } = due.listening;
-        self.deliveries.new_messages(agent, chat, due.places.clone()).await
+        self.deliveries.new_messages(agent, chat, due.places.clone(), push).await
     }
 }

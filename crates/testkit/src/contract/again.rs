@@ -1,8 +1,13 @@
 //! What no socket has taken yet.
 
+use std::sync::{Arc, Mutex};
+
 use domain::chat::Role;
-use domain::delivery::{DeliveryKey, DeliveryStatus, DeliveryStep, FailureText, Listening, StillNew};
+use domain::delivery::{
+    AdvanceDelivery, Advanced, DeliveryKey, DeliveryStatus, DeliveryStep, FailureText, Listening, StillNew,
+};
 use domain::id::{ChatId, MessageId, ParticipantId};
+use domain::message::Message;
 use domain::ports::Clock;
 use domain::store::Announce;
 
@@ -17,6 +22,18 @@ fn listening(agent: &TestAgent, chat: ChatId, since: i64) -> Listening {
 async fn found(world: &World, listening: &[Listening], limit: u32) -> Vec<(usize, i64)> {
     let found = world.stores.deliveries.still_new(listening.to_vec(), limit).await.unwrap();
     found.into_iter().map(|(of, new)| (of, new.sequence)).collect()
+}
+
+/// What is announced as new at these places.
+async fn new_messages(world: &World, agent: &TestAgent, chat: ChatId, places: Vec<i64>) -> Vec<Message> {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let hears = told.clone();
+    let announce = Announce::new(move |new: &Vec<Message>| {
+        assert!(!new.is_empty(), "nothing is not told");
+        hears.lock().unwrap().extend(new.iter().cloned());
+    });
+    world.stores.deliveries.new_messages(agent.id, chat, places, announce).await.unwrap();
+    std::mem::take(&mut *told.lock().unwrap())
 }
 
 async fn send(world: &World, ann: &TestUser, chat: ChatId, to: &[&TestAgent]) -> MessageId {
@@ -94,7 +111,7 @@ pub async fn only_what_is_new_is_found(world: World) {
     let written_at = world.stores.deliveries.next(bot.id, chat).await.unwrap().unwrap();
     let written_at = written_at.message.unwrap().created_at;
     assert_eq!(new, [(0, StillNew { sequence: 1, written_at })]);
-    let read = world.stores.deliveries.new_messages(bot.id, chat, (0..10).collect()).await.unwrap();
+    let read = new_messages(&world, &bot, chat, (0..10).collect()).await;
     assert_eq!(read.iter().map(|message| message.id).collect::<Vec<_>>(), messages[..1]);
 }
 
@@ -106,7 +123,7 @@ pub async fn new_messages_are_read_by_those_they_are_for(world: World) {
     let first = send(&world, &ann, chat, &[&bot, &other]).await;
     let second = send(&world, &ann, chat, &[&bot]).await;
     let read = async |agent: &TestAgent, places: &[i64]| {
-        let read = world.stores.deliveries.new_messages(agent.id, chat, places.to_vec()).await.unwrap();
+        let read = new_messages(&world, agent, chat, places.to_vec()).await;
         for message in &read {
             let records = message.deliveries.iter().map(|record| (record.agent, record.status));
             assert_eq!(records.collect::<Vec<_>>(), [(agent.id, DeliveryStatus::New)]);
@@ -126,4 +143,26 @@ pub async fn new_messages_are_read_by_those_they_are_for(world: World) {
     }
     let cut = read(&bot, &(1..=102).collect::<Vec<_>>()).await;
     assert!(cut.starts_with(&[first, second]) && (10..102).contains(&cut.len()), "{}", cut.len());
+}
+
+/// Whoever hears that an agent works on a message is not offered it as new afterwards.
+pub async fn what_is_new_is_told_before_every_step_on_it(world: World) {
+    let (ann, bot, chat) = ann_and_bot(&world).await;
+    for place in 1..=40 {
+        let message = send(&world, &ann, chat, &[&bot]).await;
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let (offers, works) = (told.clone(), told.clone());
+        let offered = Announce::new(move |_: &Vec<Message>| offers.lock().unwrap().push("new"));
+        let begun = Announce::new(move |_: &Advanced| works.lock().unwrap().push("processing"));
+        let (agent, now) = (bot.id, world.clock.now());
+        let begin = AdvanceDelivery { agent, chat, message, step: DeliveryStep::Begin, now };
+        let (offered, begun) = tokio::join!(
+            world.stores.deliveries.new_messages(bot.id, chat, vec![place], offered),
+            world.stores.deliveries.advance(begin, begun),
+        );
+        offered.unwrap();
+        begun.unwrap().unwrap();
+        let told = told.lock().unwrap().clone();
+        assert!([&["processing"][..], &["new", "processing"]].contains(&told.as_slice()), "{told:?}");
+    }
 }

@@ -1,6 +1,5 @@
 //! A store that fails for some keeps the others waiting for nothing.
 
-use std::sync::Mutex;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -11,7 +10,7 @@ use domain::delivery::{
 };
 use domain::id::{AgentId, ChatId, MessageId};
 use domain::page::{Order, Page, PageRequest};
-use domain::store::{Announce, StoreError};
+use domain::store::StoreError;
 use domain::time::Timestamp;
 use testkit::World;
 
@@ -104,8 +103,18 @@ impl DeliveryRepository for Damaged {
         Ok((0..listening.len()).map(|place| (place, new)).collect())
     }
 
-    async fn new_messages(&self, of: AgentId, _: ChatId, _: Vec<i64>) -> Result<Vec<Message>, StoreError> {
-        if Some(of) == *self.message.lock().unwrap() { broken() } else { Ok(vec![message(1, "again")]) }
+    async fn new_messages(
+        &self,
+        of: AgentId,
+        _: ChatId,
+        _: Vec<i64>,
+        announce: Announce<Vec<Message>>,
+    ) -> Result<(), StoreError> {
+        if Some(of) == *self.message.lock().unwrap() {
+            return broken();
+        }
+        announce.tell(&vec![message(1, "again")]);
+        Ok(())
     }
 }
 
