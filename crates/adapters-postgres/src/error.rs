@@ -12,7 +12,7 @@ pub(crate) enum Fault {
     Row(String),
     /// No connection could be had.
     NoConnection(Box<dyn std::error::Error + Send + Sync>),
-    /// The connection was lost in a commit, and the database could not be asked what became of it.
+    /// The connection was lost in a commit, which may have been kept or not.
     Uncertain,
 }
 
@@ -22,7 +22,7 @@ impl From<DieselError> for Fault {
     }
 }
 
-const UNCERTAIN: &str = "the connection was lost in a commit, and what became of it could not be asked";
+const UNCERTAIN: &str = "the connection was lost in a commit, which may have been kept or not";
 
 /// What is to be done about a fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

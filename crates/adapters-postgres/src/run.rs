@@ -3,8 +3,8 @@
 //!
 //! The work runs in tasks of the store's own runtime, so that whoever stops waiting for an answer leaves
 //! no connection in the middle of something, and a committed change is always told of. Another change that
-//! is in the way, or a connection that has died, is met by doing the work again, a few times; what has
-//! become of a commit whose answer was lost is asked first.
+//! is in the way, or a connection that has died, is met by doing the work again, a few times; what may
+//! have been committed is not done again.
 //!
 //! Transactions read what is committed when each of their statements begins. So a change first locks the
 //! rows that its decision stands on, in the order organization, user, agent, room, and by id among
@@ -15,17 +15,14 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use diesel::sql_types::{Nullable, Text};
-use diesel_async::{AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
+use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use domain::store::StoreError;
-use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, join};
 
 use crate::PostgresStore;
 use crate::error::{Fault, Remedy, closed};
 use crate::order::{Order, Turn};
-use crate::pool::{Lease, Pool};
-use crate::statement::statement;
+use crate::pool::Pool;
 
 /// A connection; shared, so that statements may follow each other without waiting for answers.
 pub(crate) type Db = AsyncPgConnection;
@@ -35,9 +32,6 @@ pub(crate) type Work<'c, T> = BoxFuture<'c, Result<T, Fault>>;
 
 /// Why a change that is never refused was refused.
 pub(crate) type Never = Infallible;
-
-/// How often the fate of a transaction is asked for.
-const ASKING: Duration = Duration::from_millis(100);
 
 /// How often work is tried.
 const TRIES: u32 = 6;
@@ -169,14 +163,17 @@ where
     W: for<'c> Fn(&'c Db, &'c G) -> Work<'c, Result<T, R>>,
 {
     let lease = pool.lease().await?;
-    let (begun, transaction) = join(execute(lease.db(), "BEGIN"), transaction_on(lease.db())).await;
-    begun?;
-    let transaction = transaction?;
+    execute(lease.db(), "BEGIN").await?;
     let rest = match work(lease.db(), given).await {
         Ok(Ok(done)) => {
             let turn = order.turn();
-            let committed = execute(lease.db(), "COMMIT").await;
-            settle(pool, lease, &transaction, committed).await?;
+            match execute(lease.db(), "COMMIT").await {
+                Ok(()) => lease.give_back(),
+                // Whether it was kept nobody can say: the server may have crashed, and then numbers of
+                // transactions are given out again, so that it cannot be asked either.
+                Err(fault) if fault.is_lost_connection() => return Err(Fault::Uncertain),
+                Err(fault) => return Err(fault),
+            }
             return Ok(Ok((turn, done)));
         }
         Ok(Err(refused)) => Ok(Err(refused)),
@@ -187,48 +184,6 @@ where
         lease.give_back();
     }
     rest
-}
-
-/// The number of the open transaction.
-async fn transaction_on(mut db: &Db) -> Result<String, Fault> {
-    Ok(statement::<Text>("SELECT pg_current_xact_id()::text").get_result(&mut db).await?)
-}
-
-/// What has become of a transaction whose COMMIT was sent. If its answer was lost with the connection the
-/// database is asked, as long as a request may wait; with `Err` nothing was kept, but for
-/// [`Fault::Uncertain`].
-pub(crate) async fn settle(
-    pool: &Pool,
-    lease: Lease,
-    transaction: &str,
-    committed: Result<(), Fault>,
-) -> Result<(), Fault> {
-    let fault = match committed {
-        Ok(()) => {
-            lease.give_back();
-            return Ok(());
-        }
-        Err(fault) => fault,
-    };
-    drop(lease);
-    if !fault.is_lost_connection() {
-        return Err(fault);
-    }
-    for _ in 0..pool.patience().as_millis() / ASKING.as_millis() {
-        match ask_once(pool, &transaction.to_owned(), &|db, transaction| fate_on(db, transaction).boxed())
-            .await
-        {
-            Ok(Some(fate)) if fate == "committed" => return Ok(()),
-            Ok(Some(fate)) if fate == "aborted" => return Err(fault),
-            _ => tokio::time::sleep(ASKING).await,
-        }
-    }
-    Err(Fault::Uncertain)
-}
-
-async fn fate_on(mut db: &Db, transaction: &str) -> Result<Option<String>, Fault> {
-    let fate = statement::<Nullable<Text>>("SELECT pg_xact_status(?::xid8)");
-    Ok(fate.bind::<Text, _>(transaction.to_owned()).get_result(&mut db).await?)
 }
 
 /// How often something was tried.

@@ -6,6 +6,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Duration;
 
 use domain::message::{AppendRefused, Appended, NewMessage};
 use domain::store::{Announce, StoreError};
@@ -13,19 +14,23 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
+use uuid::Uuid;
 
-use super::batch::{Outcome, decide_on, write_on};
+use super::batch::{Outcome, decide_on, is_there_on, write_on};
 use crate::PostgresStore;
 use crate::error::{Fault, Remedy, closed};
-use crate::order::Order;
+use crate::order::{Order, Turn};
 use crate::pool::Pool;
-use crate::run::{Tries, execute, settle};
+use crate::run::{Tries, execute};
 
 /// The most messages in one transaction.
 const MAX_BATCH: usize = 256;
 
 /// No more messages are taken once they hold so many bytes of text.
 const MAX_BATCH_BYTES: usize = 4 * 1024 * 1024;
+
+/// How often a database that has gone is asked what became of a commit.
+const ASKING: Duration = Duration::from_millis(100);
 
 /// A message on its way, and where the answer goes.
 type Job = (NewMessage, Reply);
@@ -105,9 +110,17 @@ impl Writer {
     /// Writes, tells and answers all of them, or none.
     fn commit<'w>(&'w self, batch: &'w mut Batch) -> BoxFuture<'w, Result<(), Fault>> {
         let commit = async move {
-            let mut tries = Tries::default();
+            let (mut tries, mut asked) = (Tries::default(), Duration::ZERO);
+            let mut doubt = None;
             loop {
-                match self.commit_once(batch).await {
+                match self.commit_once(batch, &mut doubt).await {
+                    Err(fault) if doubt.is_some() && fault.remedy() != Remedy::None => {
+                        if asked >= self.pool.patience() {
+                            return Err(Fault::Uncertain);
+                        }
+                        asked += ASKING;
+                        tokio::time::sleep(ASKING).await;
+                    }
                     Err(fault) if tries.again_after(&fault).await => {}
                     done => return done,
                 }
@@ -116,22 +129,57 @@ impl Writer {
         commit.boxed()
     }
 
-    async fn commit_once(&self, batch: &mut Batch) -> Result<(), Fault> {
+    async fn commit_once(&self, batch: &mut Batch, doubt: &mut Option<Doubt>) -> Result<(), Fault> {
         let lease = self.pool.lease().await?;
+        // The rooms are locked from here on, so a batch whose commit is in doubt has come to its end.
         let mut decided = decide_on(lease.db(), &batch.news).await?;
+        let kept = match &*doubt {
+            Some(doubt) => is_there_on(lease.db(), doubt.messages()).await?,
+            None => false,
+        };
+        if let Some(Doubt { outcomes, turn }) = doubt.take()
+            && kept
+        {
+            if execute(lease.db(), "ROLLBACK").await.is_ok() {
+                lease.give_back();
+            }
+            let replies = std::mem::take(&mut batch.replies);
+            turn.tell((), move |()| tell(replies, outcomes)).await;
+            return Ok(());
+        }
         if decided.outcomes.iter().all(Result::is_err) {
             execute(lease.db(), "ROLLBACK").await?;
             lease.give_back();
             tell(std::mem::take(&mut batch.replies), decided.outcomes);
             return Ok(());
         }
-        // All rooms are locked: who else writes in one of them comes after this.
+        // Who else writes in one of the rooms comes after this.
         let turn = self.order.turn();
-        let committed = write_on(lease.db(), &batch.news, &mut decided).await?;
-        settle(&self.pool, lease, &decided.transaction, committed).await?;
+        match write_on(lease.db(), &batch.news, &mut decided).await? {
+            Ok(()) => lease.give_back(),
+            Err(fault) => {
+                if fault.is_lost_connection() {
+                    *doubt = Some(Doubt { outcomes: decided.outcomes, turn });
+                }
+                return Err(fault);
+            }
+        }
         let (replies, outcomes) = (std::mem::take(&mut batch.replies), decided.outcomes);
         turn.tell((), move |()| tell(replies, outcomes)).await;
         Ok(())
+    }
+}
+
+/// What was decided of a batch whose connection was lost in the commit: it was kept as a whole or not at
+/// all, which the ids of its messages tell.
+struct Doubt {
+    outcomes: Vec<Outcome>,
+    turn: Turn,
+}
+
+impl Doubt {
+    fn messages(&self) -> Vec<Uuid> {
+        self.outcomes.iter().flatten().map(|appended| appended.message.id.uuid()).collect()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use diesel::sql_types::{Array, BigInt, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{Array, BigInt, Bool, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::chat::ChatTitle;
 use domain::delivery::{Delivery, DeliveryStatus};
@@ -35,8 +35,6 @@ pub(super) struct Decided {
     rooms: HashMap<Uuid, Room>,
     /// Who becomes active, in which room.
     activated: BTreeSet<(Uuid, Uuid)>,
-    /// The number of the transaction.
-    pub(super) transaction: String,
 }
 
 /// A room, as far as the next message in it stands on it.
@@ -59,7 +57,7 @@ type Members = HashMap<(Uuid, Uuid), String>;
 
 /// Rooms that are deleted are not found. The rooms are locked in the order of their ids.
 const ROOMS: &str = "SELECT chats.id, chats.title, chats.last_sequence, chats.deleted_messages, \
-     chats.last_message_at, plans.name, plans.messages, pg_current_xact_id()::text \
+     chats.last_message_at, plans.name, plans.messages \
      FROM chats LEFT JOIN organizations ON organizations.id = chats.organization_id \
      LEFT JOIN plans ON plans.name = organizations.plan \
      WHERE chats.id = ANY(?) AND chats.deleted_at IS NULL ORDER BY chats.id FOR NO KEY UPDATE OF chats";
@@ -74,9 +72,8 @@ pub(super) async fn decide_on(db: &Db, news: &[NewMessage]) -> Result<Decided, F
     // The second statement begins, and sees what is committed, once the first has its locks.
     let (begun, rooms, members) = join3(execute(db, "BEGIN"), rooms_on(db, news), members_on(db, news)).await;
     begun?;
-    let ((rooms, transaction), members) = (rooms?, members?);
-    let mut decided =
-        Decided { outcomes: Vec::with_capacity(news.len()), rooms, activated: BTreeSet::new(), transaction };
+    let (rooms, members) = (rooms?, members?);
+    let mut decided = Decided { outcomes: Vec::with_capacity(news.len()), rooms, activated: BTreeSet::new() };
     let mut claimed = HashMap::new();
     for (place, new) in news.iter().enumerate() {
         let outcome = match earlier_on(db, &claimed, &decided.outcomes, new).await? {
@@ -124,8 +121,8 @@ async fn earlier_on(
     })
 }
 
-async fn rooms_on(mut db: &Db, news: &[NewMessage]) -> Result<(HashMap<Uuid, Room>, String), Fault> {
-    type Row = (Uuid, Option<String>, i64, i64, Option<At>, Option<String>, Option<i64>, String);
+async fn rooms_on(mut db: &Db, news: &[NewMessage]) -> Result<HashMap<Uuid, Room>, Fault> {
+    type Row = (Uuid, Option<String>, i64, i64, Option<At>, Option<String>, Option<i64>);
     let ids = news.iter().map(|new| new.chat.uuid()).collect::<BTreeSet<_>>();
     let rows = statement::<(
         SqlUuid,
@@ -135,14 +132,12 @@ async fn rooms_on(mut db: &Db, news: &[NewMessage]) -> Result<(HashMap<Uuid, Roo
         Nullable<Timestamptz>,
         Nullable<Text>,
         Nullable<BigInt>,
-        Text,
     )>(ROOMS)
     .bind::<Array<SqlUuid>, _>(ids.into_iter().collect::<Vec<_>>())
     .load::<Row>(&mut db)
     .await?;
-    let (mut rooms, mut transaction) = (HashMap::with_capacity(rows.len()), String::new());
-    for (id, title, last_sequence, deleted, newest, plan, limit, number) in rows {
-        transaction = number;
+    let mut rooms = HashMap::with_capacity(rows.len());
+    for (id, title, last_sequence, deleted, newest, plan, limit) in rows {
         rooms.insert(
             id,
             Room {
@@ -156,7 +151,7 @@ async fn rooms_on(mut db: &Db, news: &[NewMessage]) -> Result<(HashMap<Uuid, Roo
             },
         );
     }
-    Ok((rooms, transaction))
+    Ok(rooms)
 }
 
 async fn members_on(mut db: &Db, news: &[NewMessage]) -> Result<Members, Fault> {
@@ -267,6 +262,12 @@ pub(super) async fn write_on(
         }
     }
     Ok(execute(db, "COMMIT").await)
+}
+
+/// Whether one of these messages is there.
+pub(super) async fn is_there_on(mut db: &Db, messages: Vec<Uuid>) -> Result<bool, Fault> {
+    let there = statement::<Bool>("SELECT EXISTS (SELECT 1 FROM messages WHERE id = ANY(?))");
+    Ok(there.bind::<Array<SqlUuid>, _>(messages).get_result(&mut db).await?)
 }
 
 const INSERT_MESSAGES: &str = "INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, \

@@ -1,0 +1,171 @@
+//! A server whose data is in PostgreSQL: what it says when the database is away, wrong, or not to be trusted.
+#![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
+
+use std::path::Path;
+use std::process::Output;
+use std::time::Duration;
+
+use e2e::{Api, Server, Socket, isolated, program};
+use tempfile::TempDir;
+use testkit::postgres::{Cluster, Options, Tls, server as postgres};
+use tokio::time::Instant;
+
+async fn server_on(url: &str) -> Server {
+    Server::start_with(&[("PARLANCE_DATABASE_URL", url)]).await
+}
+
+/// Runs `parlance serve` where it is to end by itself; what it says in its one line.
+fn refused(url: &str) -> String {
+    let directory = TempDir::new().unwrap();
+    let output = serve(url, directory.path());
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let text = String::from_utf8(output.stderr).unwrap();
+    let said = text.lines().filter(|line| line.starts_with("parlance: ")).collect::<Vec<_>>();
+    assert_eq!(said.len(), 1, "{text}");
+    assert!(!text.contains("panicked"), "{text}");
+    said[0].to_owned()
+}
+
+fn serve(url: &str, directory: &Path) -> Output {
+    let mut command = isolated("timeout");
+    command.arg("20").arg(program()).current_dir(directory);
+    command.args(["--database-url", url, "--listen", "127.0.0.1:0"]).output().unwrap()
+}
+
+/// Asks until it is answered so, for a time.
+async fn until(what: &str, mut asked: impl AsyncFnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !asked().await {
+        assert!(Instant::now() < deadline, "{what}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+async fn ready(server: &Server) -> u16 {
+    reqwest::get(format!("http://{}/ready", server.address())).await.unwrap().status().as_u16()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn while_the_database_is_away_clients_are_told_to_come_back() {
+    let cluster = Cluster::own(Options::default());
+    let database = cluster.server().database();
+    let server = server_on(&database.url()).await;
+    let human = server.user("ann");
+    let chat = human.create_chat().await;
+    let bot = human.register(&server, "Bot").await;
+    human.add(&chat, &bot.id).await;
+    let mut socket = Socket::of(&server, &bot).await;
+    let topic = format!("chat_room:{chat}");
+    socket.join("1", &topic).await;
+    assert_eq!(ready(&server).await, 200);
+
+    tokio::task::block_in_place(|| cluster.stop_immediately());
+    let asked = Instant::now();
+    for answer in [human.send(&chat, "lost?", &[&bot.id]).await, human.get("/chats").await] {
+        assert_eq!((answer.status, answer.code()), (503, "service_unavailable"));
+    }
+    let chats = format!("http://{}/api/v1/me/chats", server.address());
+    let answer = reqwest::Client::new().get(chats).header("x-api-key", &human.key).send().await.unwrap();
+    assert!(answer.headers().contains_key("retry-after"), "{answer:?}");
+    assert!(asked.elapsed() < Duration::from_secs(15), "nobody waits longer than a request may");
+    assert_eq!(ready(&server).await, 503);
+    let health = reqwest::get(format!("http://{}/health", server.address())).await.unwrap();
+    assert_eq!(health.status().as_u16(), 200, "the process lives");
+
+    tokio::task::block_in_place(|| cluster.start());
+    until("the server does not heal", async || ready(&server).await == 200).await;
+    assert_eq!(human.history(&chat).await.len(), 0);
+    let sent = human.send(&chat, "here again", &[&bot.id]).await;
+    assert_eq!(sent.status, 201);
+    // The socket has stayed open, and hears.
+    assert_eq!(socket.event("1", &topic, "message_created").await["id"], sent.data()["id"]);
+}
+
+#[tokio::test]
+async fn a_database_that_cannot_be_used_is_named_without_its_password() {
+    let url = postgres().database().url();
+    let (before, _) = url.rsplit_once('/').unwrap();
+    let missing = format!("{before}/nothing_here").replacen("postgres://", "postgres://", 1);
+    let line = refused(&missing);
+    assert!(line.contains("nothing_here") && line.contains("does not exist"), "{line}");
+    let line = refused("postgres://ann:secret@127.0.0.1:1/parlance");
+    assert!(line.contains("'parlance'") && !line.contains("secret"), "{line}");
+}
+
+#[tokio::test]
+async fn a_database_of_a_newer_version_is_refused() {
+    let database = postgres().database();
+    let server = server_on(&database.url()).await;
+    drop(server);
+    execute(&database.url(), "INSERT INTO __diesel_schema_migrations (version) VALUES ('29990101000000')")
+        .await;
+    let line = refused(&database.url());
+    assert!(line.contains("newer version") && line.contains("29990101000000"), "{line}");
+}
+
+/// What stops a step of the schema leaves all as it was, for the version that was at work before.
+#[tokio::test]
+async fn a_step_that_fails_changes_nothing() {
+    let database = postgres().database();
+    execute(&database.url(), "CREATE TABLE memories (id int)").await;
+    let line = refused(&database.url());
+    assert!(line.contains("up to date") && line.contains("memories"), "{line}");
+    let tables = "SELECT string_agg(tablename, ',') FROM pg_tables WHERE schemaname = 'public'";
+    assert_eq!(query(&database.url(), tables).await, "memories");
+}
+
+#[tokio::test]
+async fn several_that_start_at_once_agree_on_the_schema() {
+    let database = postgres().database();
+    let url = database.url();
+    let starts = (0..4).map(|_| server_on(&url));
+    let servers = futures_util::future::join_all(starts).await;
+    let keys =
+        servers.iter().map(|server| server.printed().matches("not shown again").count()).sum::<usize>();
+    assert_eq!(keys, 1, "one of them makes the first user");
+    let human = servers[0].user("ann");
+    for server in &servers {
+        let there = Api::new(server, "me", &human.key, &human.id);
+        assert_eq!(there.get("/chats").await.status, 200);
+    }
+}
+
+#[tokio::test]
+async fn a_link_is_encrypted_and_verified_as_is_asked() {
+    let cluster = Cluster::own(Options::default().tls(Tls::Required));
+    let database = cluster.server().database();
+    let directory = TempDir::new().unwrap();
+    let root = directory.path().join("root.crt");
+    std::fs::write(&root, cluster.certificate().unwrap()).unwrap();
+    let url = |host: &str, query: &str| {
+        format!("{}?{query}", database.url().replace("@localhost:", &format!("@{host}:")))
+    };
+    let trusting = format!("sslmode=verify-full&sslrootcert={}", root.display());
+    for query in ["sslmode=require", "sslmode=prefer", trusting.as_str()] {
+        let server = server_on(&url("localhost", query)).await;
+        assert_eq!(ready(&server).await, 200, "{query}");
+    }
+    let anywhere = format!("sslmode=verify-ca&sslrootcert={}", root.display());
+    assert_eq!(ready(&server_on(&url("127.0.0.1", &anywhere)).await).await, 200);
+
+    let line = refused(&url("127.0.0.1", &trusting));
+    assert!(line.contains("certificate"), "another host's certificate: {line}");
+    let line = refused(&url("localhost", "sslmode=verify-full"));
+    assert!(line.contains("certificate"), "nobody knows this authority: {line}");
+    let line = refused(&url("localhost", "sslmode=disable"));
+    assert!(line.contains("cannot connect"), "the database wants it encrypted: {line}");
+}
+
+async fn connect(url: &str) -> tokio_postgres::Client {
+    let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client
+}
+
+async fn execute(url: &str, statement: &str) {
+    connect(url).await.batch_execute(statement).await.unwrap();
+}
+
+async fn query(url: &str, statement: &str) -> String {
+    connect(url).await.query_one(statement, &[]).await.unwrap().get(0)
+}
