@@ -1,5 +1,7 @@
 //! The command line.
 
+use std::path::PathBuf;
+
 use clap::{Args, Parser, Subcommand};
 
 use crate::config::Settings;
@@ -26,6 +28,12 @@ pub enum Command {
     Serve,
     /// Print the API's document (OpenAPI 3.1).
     Openapi,
+    /// Bring the store's schema up to date, as every start does, and say which steps that took.
+    Migrate(ListArguments),
+    /// Write all that the store holds, as it is at this moment. Works while a server runs on it.
+    Export(ExportArguments),
+    /// Fill a new store with what `export` wrote, from whichever store.
+    Import(ImportArguments),
     /// Manage the humans who have an account.
     User {
         /// What to do.
@@ -58,6 +66,28 @@ pub enum Command {
     },
 }
 
+/// Where an archive goes.
+#[derive(Args, Debug)]
+pub struct ExportArguments {
+    /// File to write, which appears when it is whole [default: standard output].
+    #[arg(long, value_name = "FILE")]
+    pub to: Option<PathBuf>,
+}
+
+/// Where an archive comes from.
+#[derive(Args, Debug)]
+pub struct ImportArguments {
+    /// File to read [default: standard input].
+    #[arg(long, value_name = "FILE")]
+    pub from: Option<PathBuf>,
+    /// Go on with an import of the same archive that was interrupted.
+    #[arg(long)]
+    pub resume: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// What to do with plans.
 #[derive(Subcommand, Debug)]
 pub enum PlanCommand {
@@ -74,7 +104,7 @@ pub enum OrgCommand {
     List(ListArguments),
 }
 
-/// How to list.
+/// How to print.
 #[derive(Args, Debug)]
 pub struct ListArguments {
     /// Print JSON.

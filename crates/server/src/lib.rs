@@ -6,11 +6,15 @@
 
 mod agent;
 pub mod api_document;
+mod archive;
 pub mod cli;
 pub mod config;
+mod export;
 mod failure;
 mod health;
+mod import;
 mod lock;
+mod migrate;
 mod openapi;
 mod plan;
 pub mod plans;
@@ -45,6 +49,9 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         .map_err(|cause| Failure::new("cannot start the runtime", cause))?;
     match cli.command.unwrap_or(Command::Serve) {
         Command::Openapi => openapi::print(),
+        Command::Migrate(arguments) => runtime.block_on(migrate::migrate(&config, arguments)),
+        Command::Export(arguments) => runtime.block_on(export::export(&config, arguments)),
+        Command::Import(arguments) => runtime.block_on(import::import(&config, arguments)),
         Command::Serve => runtime.block_on(serve::serve(config)),
         Command::User { command: UserCommand::Create(arguments) } => {
             runtime.block_on(user::create(&config, arguments))

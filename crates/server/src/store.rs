@@ -7,6 +7,7 @@ use adapters_postgres::{PostgresConfig, PostgresStore};
 use adapters_sqlite::{Location, SqliteStore};
 use async_trait::async_trait;
 use domain::account::AccountRepository;
+use domain::archive::ArchiveRepository;
 use domain::chat::ChatRepository;
 use domain::contact::ContactRepository;
 use domain::delivery::DeliveryRepository;
@@ -16,7 +17,7 @@ use domain::message::MessageRepository;
 use domain::peer::PeerRepository;
 use domain::plan::PlanRepository;
 use domain::secret::SecretRepository;
-use domain::store::StoreError;
+use domain::store::{SchemaSteps, StoreError};
 
 use crate::config::Config;
 use crate::failure::Failure;
@@ -36,6 +37,7 @@ pub enum StoreAt {
 #[async_trait]
 pub(crate) trait Store:
     AccountRepository
+    + ArchiveRepository
     + ChatRepository
     + ContactRepository
     + DeliveryRepository
@@ -49,6 +51,9 @@ pub(crate) trait Store:
     /// Whether it answers: something is really read.
     async fn ping(&self) -> Result<(), StoreError>;
 
+    /// The steps of its schema.
+    fn steps(&self) -> &SchemaSteps;
+
     /// Ends it; later calls are answered as unavailable.
     fn close(&self);
 }
@@ -57,6 +62,10 @@ pub(crate) trait Store:
 impl Store for SqliteStore {
     async fn ping(&self) -> Result<(), StoreError> {
         Self::ping(self).await
+    }
+
+    fn steps(&self) -> &SchemaSteps {
+        Self::steps(self)
     }
 
     fn close(&self) {
@@ -68,6 +77,10 @@ impl Store for SqliteStore {
 impl Store for PostgresStore {
     async fn ping(&self) -> Result<(), StoreError> {
         Self::ping(self).await
+    }
+
+    fn steps(&self) -> &SchemaSteps {
+        Self::steps(self)
     }
 
     fn close(&self) {

@@ -5,14 +5,26 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
 /// Which of our crates each of our crates may use.
-const ALLOWED: [(&str, &[&str]); 10] = [
+const ALLOWED: [(&str, &[&str]); 11] = [
     ("domain", &[]),
+    ("adapters-postgres", &["domain"]),
     ("adapters-sqlite", &["domain"]),
     ("http-wire", &["domain"]),
     ("http-agent", &["domain", "http-wire"]),
     ("http-human", &["domain", "http-wire"]),
     ("ws-gateway", &["domain", "http-wire"]),
-    ("server", &["domain", "adapters-sqlite", "http-wire", "http-agent", "http-human", "ws-gateway"]),
+    (
+        "server",
+        &[
+            "domain",
+            "adapters-postgres",
+            "adapters-sqlite",
+            "http-wire",
+            "http-agent",
+            "http-human",
+            "ws-gateway",
+        ],
+    ),
     ("testkit", &["domain", "adapters-sqlite"]),
     ("e2e", &["server", "testkit"]),
     ("bench", &["e2e"]),

@@ -1,0 +1,64 @@
+//! How far an import has come, kept in a file beside the archive.
+
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::draft::Draft;
+use crate::failure::Failure;
+
+/// A place in an archive up to which its rows are in a store.
+#[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Place {
+    /// The digest of the archive.
+    pub(crate) sha256: String,
+    /// How many of its bytes are done with.
+    pub(crate) bytes: u64,
+    /// How many of its rows.
+    pub(crate) rows: u64,
+    /// In how many texts a character was replaced.
+    pub(crate) replaced: u64,
+}
+
+/// The file that keeps a place.
+pub(crate) struct PlaceFile(PathBuf);
+
+impl PlaceFile {
+    pub(crate) fn beside(archive: &Path) -> Self {
+        let mut path = archive.as_os_str().to_owned();
+        path.push(".position");
+        Self(path.into())
+    }
+
+    /// The place that was reached in this archive, if one was.
+    pub(crate) fn of(&self, sha256: &str) -> Result<Option<Place>, Failure> {
+        let text = match std::fs::read_to_string(&self.0) {
+            Err(cause) if cause.kind() == ErrorKind::NotFound => return Ok(None),
+            read => read.map_err(|cause| self.fault("read", cause))?,
+        };
+        // One that cannot be read, or is another archive's, is as good as none: the import begins again.
+        let place = serde_json::from_str::<Place>(&text).ok();
+        Ok(place.filter(|place| place.sha256 == sha256))
+    }
+
+    pub(crate) fn keep(&self, place: &Place) -> Result<(), Failure> {
+        let written = Draft::of(&self.0).and_then(|mut draft| {
+            serde_json::to_writer(&mut draft, place)?;
+            draft.write_all(b"\n")?;
+            draft.finish()
+        });
+        written.map_err(|cause| self.fault("write", cause))
+    }
+
+    pub(crate) fn forget(&self) -> Result<(), Failure> {
+        match std::fs::remove_file(&self.0) {
+            Err(cause) if cause.kind() == ErrorKind::NotFound => Ok(()),
+            done => done.map_err(|cause| self.fault("remove", cause)),
+        }
+    }
+
+    fn fault(&self, what: &str, cause: std::io::Error) -> Failure {
+        Failure::new(format_args!("cannot {what} the position in {}", self.0.display()), cause)
+    }
+}

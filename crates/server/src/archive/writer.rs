@@ -1,0 +1,62 @@
+//! Writing what a store holds.
+
+use std::fmt::Write as _;
+use std::io::Write;
+
+use domain::archive::{Snapshot, TABLES};
+use sha2::{Digest, Sha256};
+
+use super::line::{Counts, End, write_row};
+use super::progress::Progress;
+use crate::failure::Failure;
+
+/// How many rows are read at once.
+const AT_ONCE: usize = 256;
+
+/// How many rows each table has.
+pub(crate) async fn count(snapshot: &mut dyn Snapshot) -> Result<Counts, Failure> {
+    let mut counts = Counts::new();
+    for table in &TABLES {
+        let count = snapshot.count(table).await.map_err(|cause| Failure::new("cannot count rows", cause))?;
+        counts.insert(table.name.to_owned(), count);
+    }
+    Ok(counts)
+}
+
+/// Writes the lines of all rows, and gives what the last line is to say.
+pub(crate) async fn write_rows(
+    snapshot: &mut dyn Snapshot,
+    out: &mut dyn Write,
+    progress: &mut Progress,
+) -> Result<End, Failure> {
+    let (mut digest, mut rows, mut lines) = (Sha256::new(), Counts::new(), Vec::new());
+    for table in &TABLES {
+        let mut number = 0;
+        let mut after = None;
+        loop {
+            let page = snapshot.rows(table, after.as_deref(), AT_ONCE).await;
+            let page =
+                page.map_err(|cause| Failure::new(format_args!("cannot read {}", table.name), cause))?;
+            let Some(last) = page.last() else { break };
+            after = Some(table.key_of(last).to_vec());
+            lines.clear();
+            for row in &page {
+                write_row(&mut lines, table, row);
+            }
+            digest.update(&lines);
+            out.write_all(&lines).map_err(|cause| Failure::new("cannot write the archive", cause))?;
+            number += page.len() as u64;
+            progress.add(table.name, page.len() as u64);
+        }
+        rows.insert(table.name.to_owned(), number);
+    }
+    Ok(End { rows, sha256: hexadecimal(&digest.finalize()) })
+}
+
+/// Bytes as text.
+pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

@@ -1,0 +1,74 @@
+//! `parlance export`: everything that the store holds, as it is at one moment.
+
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use domain::archive::Snapshot;
+use domain::ports::Clock;
+use domain::store::SchemaSteps;
+
+use crate::archive::draft::Draft;
+use crate::archive::line::{End, FORMAT, Header, columns, end_line};
+use crate::archive::progress::{Progress, say};
+use crate::archive::writer::{count, write_rows};
+use crate::cli::ExportArguments;
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::ports::SystemClock;
+use crate::store::{self, StoreAt};
+
+/// Writes the archive to a file or to standard output.
+pub(crate) async fn export(config: &Config, arguments: ExportArguments) -> Result<(), Failure> {
+    config.refuse_memory()?;
+    if let StoreAt::File(path) = &config.store
+        && !path.exists()
+    {
+        return Err(Failure::plain(format!("there is no store at {}", path.display())));
+    }
+    let opened = store::open(config).await?;
+    let snapshot = opened.snapshot().await;
+    let mut snapshot = snapshot.map_err(|cause| Failure::new("cannot read the store", cause))?;
+    let done = if let Some(path) = &arguments.to {
+        to_file(&mut *snapshot, opened.steps(), path).await
+    } else {
+        let mut out = BufWriter::new(std::io::stdout().lock());
+        write(&mut *snapshot, opened.steps(), &mut out).await
+    };
+    drop(snapshot);
+    opened.close();
+    let end = done?;
+    say(&format!("exported {} rows, sha256 {}", end.rows.values().sum::<u64>(), end.sha256));
+    Ok(())
+}
+
+async fn to_file(snapshot: &mut dyn Snapshot, steps: &SchemaSteps, path: &Path) -> Result<End, Failure> {
+    let cannot = |cause| Failure::new(format_args!("cannot write {}", path.display()), cause);
+    let mut draft = Draft::of(path).map_err(cannot)?;
+    let end = write(snapshot, steps, &mut draft).await?;
+    draft.finish().map_err(cannot)?;
+    Ok(end)
+}
+
+async fn write(
+    snapshot: &mut dyn Snapshot,
+    steps: &SchemaSteps,
+    out: &mut dyn Write,
+) -> Result<End, Failure> {
+    let cannot = |cause| Failure::new("cannot write the archive", cause);
+    let header = Header {
+        parlance: "archive".to_owned(),
+        format: FORMAT,
+        program: env!("CARGO_PKG_VERSION").to_owned(),
+        at: SystemClock.now().to_string(),
+        steps: steps.all.clone(),
+        columns: columns(),
+        rows: count(snapshot).await?,
+    };
+    let line =
+        serde_json::to_string(&header).map_err(|cause| Failure::new("cannot write the archive", cause))?;
+    writeln!(out, "{line}").map_err(cannot)?;
+    let mut progress = Progress::of("export", header.rows.values().sum());
+    let end = write_rows(snapshot, out, &mut progress).await?;
+    out.write_all(&end_line(&end)).and_then(|()| out.flush()).map_err(cannot)?;
+    Ok(end)
+}

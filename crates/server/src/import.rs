@@ -1,0 +1,241 @@
+//! `parlance import`: an archive into a store that is empty, or half full of the same archive.
+//!
+//! A file is looked through before the store is touched. Rows are written in the order of the archive, many in
+//! one transaction, and those that are there already are left: wherever an import was interrupted, it may go on
+//! from any earlier place. At the end the store is read again, and has to be what the archive says.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use domain::archive::{Row, Table};
+use serde_json::json;
+
+use crate::archive::line::{Counts, End, Header, Line};
+use crate::archive::place::{Place, PlaceFile};
+use crate::archive::progress::{Progress, say};
+use crate::archive::reader::Reader;
+use crate::archive::writer::{count, write_rows};
+use crate::cli::ImportArguments;
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::lock::StoreLock;
+use crate::store::{self, Store, StoreAt};
+
+/// How many rows are written at once, at the most.
+const ROWS_AT_ONCE: usize = 1024;
+
+/// How many bytes of lines are written at once, about.
+const BYTES_AT_ONCE: u64 = 4 * 1024 * 1024;
+
+/// Fills the store from a file or from standard input.
+pub(crate) async fn import(config: &Config, arguments: ImportArguments) -> Result<(), Failure> {
+    config.refuse_memory()?;
+    let place = match &arguments.from {
+        Some(path) => {
+            let (reader, _) = Reader::begin(open(path)?)?;
+            let sha256 = reader.skim()?.sha256;
+            let file = PlaceFile::beside(path);
+            let reached = if arguments.resume { file.of(&sha256)? } else { None };
+            Some((file, reached.unwrap_or(Place { sha256, bytes: 0, rows: 0, replaced: 0 })))
+        }
+        None => None,
+    };
+    // No server may fill the store meanwhile.
+    let _lock = match &config.store {
+        StoreAt::File(path) => Some(StoreLock::take(path)?),
+        StoreAt::Memory | StoreAt::Postgres(_) => None,
+    };
+    let store = store::open(config).await?;
+    let done = match &arguments.from {
+        Some(path) => take(&store, open(path)?, place, arguments.resume).await,
+        None => take(&store, std::io::stdin().lock(), None, arguments.resume).await,
+    };
+    store.close();
+    report(&done?, arguments.json)
+}
+
+fn open(path: &Path) -> Result<BufReader<File>, Failure> {
+    let file = File::open(path);
+    let file = file.map_err(|cause| Failure::new(format_args!("cannot read {}", path.display()), cause))?;
+    Ok(BufReader::with_capacity(1024 * 1024, file))
+}
+
+/// What was done.
+struct Imported {
+    end: End,
+    new: u64,
+    replaced: u64,
+}
+
+async fn take(
+    store: &Arc<dyn Store>,
+    input: impl BufRead,
+    place: Option<(PlaceFile, Place)>,
+    resume: bool,
+) -> Result<Imported, Failure> {
+    let (mut reader, header) = Reader::begin(input)?;
+    let there = held(store).await?;
+    if !resume {
+        expect_empty(&there)?;
+    }
+    let mut import = Import::begin(store.clone(), &header, place);
+    // A place beyond what the store holds is that of another store.
+    let reached = import.place.as_ref().map(|(_, place)| place.clone());
+    if let Some(place) = reached.filter(|place| place.rows <= there.values().sum()) {
+        reader.skip_to(place.bytes)?;
+        import.go_on_from(place);
+    }
+    let end = import.run(&mut reader).await?;
+    if header.rows != end.rows {
+        return Err(Failure::plain("the archive is damaged: its first and its last line do not agree"));
+    }
+    import.verify(&end).await?;
+    if let Some((file, _)) = &import.place {
+        file.forget()?;
+    }
+    Ok(Imported { end, new: import.new, replaced: import.replaced })
+}
+
+/// How many rows of each table the store holds.
+async fn held(store: &Arc<dyn Store>) -> Result<Counts, Failure> {
+    let snapshot = store.snapshot().await;
+    let mut snapshot = snapshot.map_err(|cause| Failure::new("cannot read the store", cause))?;
+    count(&mut *snapshot).await
+}
+
+/// The one plan that every store has may be there.
+fn expect_empty(there: &Counts) -> Result<(), Failure> {
+    let full = there.iter().find(|(table, rows)| **rows > u64::from(*table == "plans"));
+    match full {
+        None => Ok(()),
+        Some((table, rows)) => Err(Failure::plain(format!(
+            "the store is not empty, it holds {rows} rows of {table}; import into a new one, or go on with an \
+             import that was interrupted by --resume"
+        ))),
+    }
+}
+
+/// An import under way.
+struct Import {
+    store: Arc<dyn Store>,
+    progress: Progress,
+    place: Option<(PlaceFile, Place)>,
+    /// Rows of one table that are still to be written, and how many bytes their lines had.
+    waiting: Vec<Row>,
+    table: Option<&'static Table>,
+    bytes: u64,
+    has_written: bool,
+    /// How far it has come.
+    read: u64,
+    rows: u64,
+    new: u64,
+    replaced: u64,
+}
+
+impl Import {
+    fn begin(store: Arc<dyn Store>, header: &Header, place: Option<(PlaceFile, Place)>) -> Self {
+        Self {
+            store,
+            progress: Progress::of("import", header.rows.values().sum()),
+            place,
+            waiting: Vec::new(),
+            table: None,
+            bytes: 0,
+            has_written: false,
+            read: 0,
+            rows: 0,
+            new: 0,
+            replaced: 0,
+        }
+    }
+
+    fn go_on_from(&mut self, place: Place) {
+        (self.read, self.rows, self.replaced) = (place.bytes, place.rows, place.replaced);
+        self.progress.add("", place.rows);
+    }
+
+    /// Writes all rows that the reader has not passed.
+    async fn run<R: BufRead>(&mut self, reader: &mut Reader<R>) -> Result<End, Failure> {
+        loop {
+            let before = reader.bytes();
+            match reader.next()? {
+                Line::Row(table, row) => {
+                    let is_full = self.waiting.len() >= ROWS_AT_ONCE || self.bytes >= BYTES_AT_ONCE;
+                    if is_full || self.table.is_some_and(|last| last.name != table.name) {
+                        self.write(before).await?;
+                    }
+                    self.table = Some(table);
+                    self.waiting.push(row);
+                    self.bytes += reader.bytes() - before;
+                }
+                Line::End(end) => {
+                    self.write(before).await?;
+                    return Ok(end);
+                }
+            }
+        }
+    }
+
+    /// Writes what waits, which ends at this byte of the archive.
+    async fn write(&mut self, read: u64) -> Result<(), Failure> {
+        let Some(table) = self.table else { return Ok(()) };
+        let rows = std::mem::take(&mut self.waiting);
+        let (number, is_first) = (rows.len() as u64, !std::mem::replace(&mut self.has_written, true));
+        let written = self.store.write(table, rows).await;
+        let written =
+            written.map_err(|cause| Failure::new(format_args!("cannot write {}", table.name), cause))?;
+        let written = written.map_err(|refused| Failure::plain(refused.to_string()))?;
+        (self.bytes, self.read) = (0, read);
+        self.rows += number;
+        self.new += written.new as u64;
+        self.replaced += written.replaced as u64;
+        let is_due = self.progress.add(table.name, number);
+        if (is_due || is_first)
+            && let Some((file, place)) = &mut self.place
+        {
+            (place.bytes, place.rows, place.replaced) = (self.read, self.rows, self.replaced);
+            file.keep(place)?;
+        }
+        Ok(())
+    }
+
+    /// Reads the store again: it has to hold what the archive says and nothing else.
+    async fn verify(&self, end: &End) -> Result<(), Failure> {
+        let snapshot = self.store.snapshot().await;
+        let mut snapshot = snapshot.map_err(|cause| Failure::new("cannot read the store", cause))?;
+        let mut progress = Progress::of("comparison", end.rows.values().sum());
+        let found = write_rows(&mut *snapshot, &mut std::io::sink(), &mut progress).await?;
+        let others = found.rows.iter().find(|(table, rows)| end.rows.get(*table) != Some(*rows));
+        if let Some((table, rows)) = others {
+            let told = end.rows.get(table).copied().unwrap_or_default();
+            return Err(Failure::plain(format!(
+                "the store holds {rows} rows of {table} where the archive has {told}; import into a new store"
+            )));
+        }
+        // Where characters had to be replaced the rows differ.
+        if found.sha256 == end.sha256 || self.replaced > 0 {
+            return Ok(());
+        }
+        Err(Failure::plain("the store does not hold what the archive does; import into a new store"))
+    }
+}
+
+fn report(done: &Imported, as_json: bool) -> Result<(), Failure> {
+    let rows = done.end.rows.values().sum::<u64>();
+    if done.replaced > 0 {
+        say(&format!(
+            "warning: in {} texts the character U+0000, which this store cannot keep, was replaced by U+FFFD",
+            done.replaced
+        ));
+    }
+    let text = if as_json {
+        let (new, replaced, sha256) = (done.new, done.replaced, &done.end.sha256);
+        json!({ "rows": rows, "new": new, "replaced": replaced, "sha256": sha256 }).to_string()
+    } else {
+        format!("imported {rows} rows, {} of them new, sha256 {}", done.new, done.end.sha256)
+    };
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{text}").map_err(|cause| Failure::new("cannot print what was imported", cause))
+}

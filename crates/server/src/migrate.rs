@@ -1,0 +1,27 @@
+//! `parlance migrate`: the store's schema as this version needs it.
+
+use std::io::Write;
+
+use serde_json::json;
+
+use crate::cli::ListArguments;
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::store;
+
+/// Brings the schema up to date and says which steps that took.
+pub(crate) async fn migrate(config: &Config, arguments: ListArguments) -> Result<(), Failure> {
+    config.refuse_memory()?;
+    let opened = store::open(config).await?;
+    let steps = opened.steps().clone();
+    opened.close();
+    let text = if arguments.json {
+        json!({ "taken": steps.taken, "steps": steps.all }).to_string()
+    } else if steps.taken.is_empty() {
+        format!("up to date; all {} steps were taken before", steps.all.len())
+    } else {
+        format!("took {} of {} steps: {}", steps.taken.len(), steps.all.len(), steps.taken.join(", "))
+    };
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{text}").map_err(|cause| Failure::new("cannot print the steps", cause))
+}
