@@ -155,10 +155,10 @@ pub async fn what_is_new_is_told_before_every_step_on_it(world: World) {
         let offered = Announce::new(move |_: &Vec<Message>| offers.lock().unwrap().push("new"));
         let begun = Announce::new(move |_: &Advanced| works.lock().unwrap().push("processing"));
         let (agent, now) = (bot.id, world.clock.now());
-        let begin = AdvanceDelivery { agent, chat, message, step: DeliveryStep::Begin, now };
+        let step = AdvanceDelivery { agent, chat, message, step: DeliveryStep::Begin, now };
         let (offered, begun) = tokio::join!(
             world.stores.deliveries.new_messages(bot.id, chat, vec![place], offered),
-            world.stores.deliveries.advance(begin, begun),
+            world.stores.deliveries.advance(step, begun),
         );
         offered.unwrap();
         begun.unwrap().unwrap();
