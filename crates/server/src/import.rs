@@ -23,8 +23,9 @@ use crate::failure::Failure;
 use crate::lock::StoreLock;
 use crate::store::{self, Store, StoreAt};
 
-/// How many rows are written at once, at the most.
-const ROWS_AT_ONCE: usize = 1024;
+/// How many rows are written at once, at the most. Of every page that a transaction changes SQLite keeps a copy in
+/// memory; with so many rows that is some dozens of megabytes.
+const ROWS_AT_ONCE: usize = 2048;
 
 /// How many bytes of lines are written at once, about.
 const BYTES_AT_ONCE: u64 = 4 * 1024 * 1024;
@@ -153,7 +154,7 @@ impl Import {
 
     fn go_on_from(&mut self, place: Place) {
         (self.read, self.rows, self.replaced) = (place.bytes, place.rows, place.replaced);
-        self.progress.add("", place.rows);
+        self.progress.begin_at(place.rows);
     }
 
     /// Writes all rows that the reader has not passed.

@@ -20,6 +20,11 @@ impl Progress {
         Self { what, done: 0, all, told: Instant::now() }
     }
 
+    /// So many rows were done before.
+    pub(crate) fn begin_at(&mut self, rows: u64) {
+        self.done = rows;
+    }
+
     /// So many more rows are done, the last ones of this table. Whether it was time to tell.
     pub(crate) fn add(&mut self, table: &str, rows: u64) -> bool {
         self.done += rows;
