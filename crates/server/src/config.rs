@@ -207,11 +207,7 @@ impl Config {
         if socket_queue_bytes < 64 * 1024 {
             faults.push("socket_queue_bytes: must be at least 65536".to_owned());
         }
-        let max_sockets_per_caller =
-            settings.max_sockets_per_caller.unwrap_or(HubConfig::default().max_sockets_per_caller);
-        if max_sockets_per_caller == 0 {
-            faults.push("max_sockets_per_caller: must be at least 1".to_owned());
-        }
+        let max_sockets_per_caller = most_sockets(settings.max_sockets_per_caller, &mut faults);
         let push_again_ms = settings.push_again_after_ms.unwrap_or(5_000);
         if push_again_ms < 100 {
             faults.push("push_again_after_ms: must be at least 100".to_owned());
@@ -292,6 +288,13 @@ fn one_line(cause: &toml::de::Error) -> String {
     let place = text.lines().next().unwrap_or_default().to_owned();
     let message = cause.message().replace('\n', " ");
     if place.contains(&message) { message } else { format!("{place}: {message}") }
+}
+
+fn most_sockets(given: Option<usize>, faults: &mut Vec<String>) -> usize {
+    if given == Some(0) {
+        faults.push("max_sockets_per_caller: must be at least 1".to_owned());
+    }
+    given.unwrap_or(HubConfig::default().max_sockets_per_caller)
 }
 
 /// The bounds of the work on PostgreSQL: connections, milliseconds of waiting and of a statement.
