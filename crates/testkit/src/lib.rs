@@ -2,6 +2,7 @@
 //! publisher that remembers, and [`World`], every service on a store in memory.
 //!
 //! [`contract`] is what every store must keep, written once; [`document`] what every answer must be.
+//! [`same`] plays the same sequences of operations on two stores.
 //! [`postgres`] finds or starts the database server for tests of the production store.
 #![expect(clippy::unwrap_used, reason = "this crate is for tests, where a panic is the failure")]
 
@@ -10,6 +11,7 @@ pub mod document;
 mod estate;
 mod fakes;
 pub mod postgres;
+pub mod same;
 mod world;
 
 pub use estate::Estate;

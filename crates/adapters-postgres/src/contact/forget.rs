@@ -33,11 +33,12 @@ pub(crate) async fn forget_on(db: &Db, agent: AgentId, now: Timestamp) -> Result
 }
 
 async fn contacts_on(mut db: &Db, agent: AgentId) -> Result<Vec<(ParticipantId, ContactId)>, Fault> {
-    let others = statement::<(SqlUuid, Text, SqlUuid)>(CONTACTS)
+    let mut others = statement::<(SqlUuid, Text, SqlUuid)>(CONTACTS)
         .bind::<SqlUuid, _>(agent.uuid())
         .bind::<SqlUuid, _>(agent.uuid())
         .load::<(Uuid, String, Uuid)>(&mut db)
         .await?;
+    others.sort_unstable_by_key(|(id, ..)| *id);
     let side = |(id, kind, owner): (Uuid, String, Uuid)| {
         Ok((row::participant_id(&kind, owner)?, ContactId::new(id)))
     };

@@ -102,6 +102,7 @@ fn leave_all_on(
         .filter(participants::participant_id.eq(&id))
         .filter(participants::left_at.is_null())
         .filter(chats::deleted_at.is_null())
+        .order((participants::chat_created_at.desc(), participants::chat_id.desc()))
         .select((ChatRow::as_select(), participants::role, participants::status, participants::joined_at))
         .load::<(ChatRow, String, String, i64)>(connection)?;
     let mut left = Vec::with_capacity(stays.len());

@@ -14,16 +14,17 @@ pub(super) fn expire_on(
     expired_until: Timestamp,
     limit: u32,
 ) -> Result<Vec<ContactRequest>, Fault> {
-    let overdue = contact_requests::table
+    let mut overdue = contact_requests::table
         .filter(is_pending())
         .filter(contact_requests::created_at.le(expired_until.micros()))
         .order(contact_requests::created_at)
         .limit(i64::from(limit))
         .select(RequestRow::as_select())
-        .load(connection)?;
+        .load::<RequestRow>(connection)?;
     if overdue.is_empty() {
         return Ok(Vec::new());
     }
+    overdue.sort_by(|one, other| (one.created_at, &one.id).cmp(&(other.created_at, &other.id)));
     let ids = overdue.iter().map(|request| &request.id);
     diesel::update(contact_requests::table.filter(contact_requests::id.eq_any(ids)))
         .set(contact_requests::status.eq(RequestStatus::Expired.as_str()))

@@ -12,7 +12,7 @@ use crate::error::Fault;
 use crate::row;
 use crate::schema::{contact_requests, contacts};
 
-/// The records that others have of the agent.
+/// The records that others have of the agent. SQLite gives them in any order.
 const OTHER_SIDES: &str = "DELETE FROM contacts WHERE contact_id = ?1 \
      AND owner_id IN (SELECT contact_id FROM contacts WHERE owner_id = ?1) \
      RETURNING id, owner_kind, owner_id";
@@ -33,8 +33,9 @@ pub(crate) fn forget_on(
     now: Timestamp,
 ) -> Result<Parted, Fault> {
     let id = row::bytes(agent.uuid());
-    let others = diesel::sql_query(OTHER_SIDES).bind::<Binary, _>(&id).load::<OtherSide>(connection)?;
+    let mut others = diesel::sql_query(OTHER_SIDES).bind::<Binary, _>(&id).load::<OtherSide>(connection)?;
     diesel::delete(contacts::table.filter(contacts::owner_id.eq(&id))).execute(connection)?;
+    others.sort_by(|one, other| one.id.cmp(&other.id));
     let contacts = others
         .iter()
         .map(|side| {
@@ -48,8 +49,13 @@ pub(crate) fn forget_on(
     // The status is asked for once more, as the index of received requests has it.
     let is_pending_too = contact_requests::status.eq(RequestStatus::Pending.as_str());
     let received = || pending().filter(contact_requests::recipient_id.eq(&id)).filter(is_pending_too);
+    let by_age =
+        |one: &RequestRow, other: &RequestRow| (one.created_at, &one.id).cmp(&(other.created_at, &other.id));
     let mut requests = sent().select(RequestRow::as_select()).load(connection)?;
-    requests.extend(received().select(RequestRow::as_select()).load(connection)?);
+    requests.sort_by(by_age);
+    let mut others = received().select(RequestRow::as_select()).load(connection)?;
+    others.sort_by(by_age);
+    requests.extend(others);
     let ended = (
         contact_requests::status.eq(RequestStatus::Cancelled.as_str()),
         contact_requests::responded_at.eq(now.micros()),

@@ -101,7 +101,7 @@ pub struct DeletedAgent {
     pub agent: Agent,
     /// In how many rooms it had sent or received messages.
     pub executions: u64,
-    /// The rooms that it left, and as what it was in them.
+    /// The rooms that it left, the newest first, and as what it was in them.
     pub left: Vec<(Chat, Participant)>,
     /// Its contacts and pending requests, which ended.
     pub parted: Parted,

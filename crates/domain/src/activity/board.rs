@@ -39,7 +39,7 @@ impl ActivityBoard {
         lease.is_some_and(|until| until > now)
     }
 
-    /// Takes off every indicator whose lease has ended, and gives them.
+    /// Takes off every indicator whose lease has ended, and gives them in the order of rooms and agents.
     pub fn expire(&mut self, now: Timestamp) -> Vec<(ChatId, AgentId)> {
         let mut ended = Vec::new();
         self.leases.retain(|chat, leases| {
@@ -52,6 +52,7 @@ impl ActivityBoard {
             });
             !leases.is_empty()
         });
+        ended.sort_unstable();
         ended
     }
 

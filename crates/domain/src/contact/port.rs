@@ -119,9 +119,9 @@ pub struct RemovedContact {
 /// What ended because one of those concerned is gone.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Parted {
-    /// Those whose contact ended, and the id of their record.
+    /// Those whose contact ended, and the id of their record; in the order of the ids.
     pub contacts: Vec<(ParticipantId, ContactId)>,
-    /// The requests that were pending, cancelled now.
+    /// The requests that were pending, cancelled now: those of the one who is gone first, each kind oldest first.
     pub requests: Vec<ContactRequest>,
 }
 

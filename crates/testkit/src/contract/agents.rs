@@ -11,6 +11,7 @@ use domain::chat::{
 };
 use domain::contact::{Handle, SendRefused, SendRequest, SendRequestError};
 use domain::delivery::DeliveryStatus;
+use domain::event::DomainEvent;
 use domain::id::ParticipantId;
 use domain::message::HistoryFilter;
 use domain::page::{PageRequest, Slice};
@@ -135,8 +136,45 @@ pub async fn the_rooms_of_a_deleted_agent_pass_on(world: World) {
     }
     let bot = ParticipantId::Agent(bot.id);
     assert_eq!(world.stores.chats.find(bot, alone).await.unwrap(), None);
-    // Of every room it is told that it left, and then that it is gone.
-    assert_eq!(world.publisher.take().len(), 2 * 6 + 1);
+    // Of every room it is told that it left, the newest first, and then that it is gone.
+    let told = world.publisher.take();
+    assert_eq!(told.len(), 2 * 6 + 1);
+    let told = told.into_iter().filter_map(|event| match event {
+        DomainEvent::ParticipantRemoved { chat_id, .. } => Some(chat_id),
+        _ => None,
+    });
+    assert_eq!(told.collect::<Vec<_>>(), [alone, member, shared, to_oldest, to_human, to_admin]);
+}
+
+/// First its own requests, then those to it, then its contacts, each in the order in which they were made.
+pub async fn what_ends_with_an_agent_is_told_in_order(world: World) {
+    let ann = world.user("ann").await;
+    let bot = world.agent(&ann, "Bot").await;
+    let mut others = Vec::new();
+    for number in 1..=9 {
+        others.push(world.user(&format!("other{number}")).await);
+    }
+    // Neither the order of who they are nor its reverse.
+    let mixed = [2, 0, 1].map(|place| [&others[place], &others[place + 3], &others[place + 6]]);
+    let (mut sent, mut received, mut met) = (Vec::new(), Vec::new(), Vec::new());
+    for [one, two, three] in mixed {
+        received.push(world.ask(one.caller, &bot.handle).await.id);
+        sent.push(world.ask(bot.caller, &two.handle).await.id);
+        world.connect((bot.caller, &bot.handle), (three.caller, &three.handle)).await;
+        met.push(ParticipantId::User(three.id));
+    }
+    world.publisher.take();
+    world.accounts.delete_agent(ann.caller, bot.id, true).await.unwrap();
+    let (mut requests, mut owners) = (Vec::new(), Vec::new());
+    for event in world.publisher.take() {
+        match event {
+            DomainEvent::ContactRequestUpdated { request } => requests.push(request.id),
+            DomainEvent::ContactRemoved { owner, .. } => owners.push(owner),
+            _ => {}
+        }
+    }
+    assert_eq!(requests, [sent, received].concat());
+    assert_eq!(owners, met);
 }
 
 /// Whoever is left, in whatever roles and since whenever: the owner is whom the domain names.

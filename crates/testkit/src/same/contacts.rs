@@ -1,0 +1,127 @@
+//! Contacts and contact requests.
+
+use domain::contact::{
+    Handle, RequestAction, RequestMessage, RequestStatus, SendRequest, SentFilter, WhichContact, WhichRequest,
+};
+use domain::id::ContactRequestId;
+use uuid::Uuid;
+
+use super::cast::{Cast, Made, next};
+use super::{Act, nothing, told};
+
+impl Cast {
+    pub(super) fn contacts(&mut self) -> Act {
+        match self.dice.below(20) {
+            0..6 => self.ask(),
+            6..11 => self.answer(),
+            11 | 12 => self.remove_contact(),
+            13 => self.resolve(),
+            14 | 15 => {
+                let (caller, page) = (self.caller(), self.page("contacts"));
+                act!("list_contacts", |world, caller, page| {
+                    told(world.contacts.list(caller, page).await, |page| {
+                        let mut made = page
+                            .rows
+                            .iter()
+                            .map(|listed| Made::Contact(listed.contact.id.uuid()))
+                            .collect::<Vec<_>>();
+                        made.extend(next("contacts")(page));
+                        made
+                    })
+                })
+            }
+            _ => self.list_requests(),
+        }
+    }
+
+    fn some_handle(&mut self) -> Handle {
+        Handle::new(&self.handle()).unwrap()
+    }
+
+    fn ask(&mut self) -> Act {
+        let text = self.dice.maybe(&["may I?", "ä", ""]).map(str::to_owned);
+        let command = SendRequest { to: self.some_handle(), message: RequestMessage::given(text).unwrap() };
+        let caller = self.caller();
+        act!("ask", |world, caller, command| {
+            told(world.contacts.send(caller, command).await, |request| {
+                vec![Made::Request(request.id, [request.requester.id, request.recipient.id])]
+            })
+        })
+    }
+
+    fn answer(&mut self) -> Act {
+        let nobody = self.caller();
+        let (known, caller) = match self.requests.len() {
+            0 => (ContactRequestId::new(Uuid::from_u128(13)), nobody),
+            many => {
+                let (known, [by, to]) = self.dice.of(&self.requests[many.saturating_sub(5)..]);
+                let (by, to) = (self.caller_of(by), self.caller_of(to));
+                (known, self.dice.of(&[by, to, to, to, nobody]))
+            }
+        };
+        let which = if self.dice.one_in(3) {
+            WhichRequest::With(self.some_handle())
+        } else {
+            WhichRequest::Id(known)
+        };
+        let action = self.dice.of(&[
+            RequestAction::Approve,
+            RequestAction::Approve,
+            RequestAction::Reject,
+            RequestAction::Cancel,
+        ]);
+        act!("answer", |world, caller, which, action| {
+            told(world.contacts.answer(caller, which, action).await, nothing)
+        })
+    }
+
+    fn remove_contact(&mut self) -> Act {
+        let which = if self.dice.one_in(2) || self.contacts.is_empty() {
+            WhichContact::With(self.some_handle())
+        } else {
+            WhichContact::Id(self.dice.of(&self.contacts))
+        };
+        let caller = self.caller();
+        act!("remove_contact", |world, caller, which| {
+            told(world.contacts.remove(caller, which).await, nothing)
+        })
+    }
+
+    fn resolve(&mut self) -> Act {
+        let (caller, handle) = (self.caller(), self.some_handle());
+        act!("resolve", |world, caller, handle| {
+            told(world.contacts.resolve(caller, handle).await, nothing)
+        })
+    }
+
+    fn list_requests(&mut self) -> Act {
+        match self.dice.below(4) {
+            0 => {
+                let (caller, page) = (self.agent(), self.page("received"));
+                act!("received_by_agent", |world, caller, page| {
+                    told(world.contacts.received_by_agent(caller, page).await, next("received"))
+                })
+            }
+            1 => {
+                let (caller, page) = (self.user(), self.page("received by all"));
+                act!("received_by_user", |world, caller, page| {
+                    told(world.contacts.received_by_user(caller, page).await, next("received by all"))
+                })
+            }
+            _ => {
+                let filter = self.dice.of(&[
+                    SentFilter::All,
+                    SentFilter::Only(RequestStatus::Pending),
+                    SentFilter::Only(RequestStatus::Approved),
+                    SentFilter::Only(RequestStatus::Rejected),
+                    SentFilter::Only(RequestStatus::Cancelled),
+                    SentFilter::Only(RequestStatus::Expired),
+                ]);
+                let (caller, page) = (self.caller(), self.page("sent"));
+                act!("sent", |world, caller, filter, page| {
+                    told(world.contacts.sent(caller, filter, page).await, next("sent"))
+                })
+            }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! What agents have to do, and do.
+
+use std::time::Duration;
+
+use domain::delivery::again::{AgainRule, PushAgain};
+use domain::delivery::{DeliveryFilter, DeliveryKey, DeliveryStep, FailureText, Listening};
+use domain::page::Order;
+
+use super::cast::{Cast, Made, next};
+use super::{Act, nothing, told};
+
+impl Cast {
+    pub(super) fn deliveries(&mut self) -> Act {
+        match self.dice.below(20) {
+            0..4 => self.next_message(),
+            4..13 => self.advance(),
+            13..16 => self.list_deliveries(),
+            16 => self.mark_delivered(),
+            17 | 18 => self.due(),
+            _ => self.report(),
+        }
+    }
+
+    fn next_message(&mut self) -> Act {
+        let chat = self.chat();
+        let caller = self.member_agent(chat);
+        act!("next", |world, caller, chat| {
+            told(world.deliveries.next(caller, chat).await, |message| {
+                message.map(|message| Made::Message(chat, message.id)).into_iter().collect()
+            })
+        })
+    }
+
+    fn advance(&mut self) -> Act {
+        let (chat, message) = self.message();
+        let text = self.text();
+        let step = match (self.dice.below(5), FailureText::new(text)) {
+            (0..3, _) | (_, Err(_)) => DeliveryStep::Begin,
+            (3, _) => DeliveryStep::Succeed,
+            (_, Ok(why)) => DeliveryStep::Fail(why),
+        };
+        let caller = self.member_agent(chat);
+        act!("advance", |world, caller, chat, message, step| {
+            told(world.deliveries.advance(caller, chat, message, step).await, nothing)
+        })
+    }
+
+    fn list_deliveries(&mut self) -> Act {
+        let chat = self.chat();
+        let filter = self.dice.of(&[
+            DeliveryFilter::Open,
+            DeliveryFilter::Pending,
+            DeliveryFilter::Processing,
+            DeliveryFilter::Processed,
+            DeliveryFilter::Failed,
+            DeliveryFilter::All,
+        ]);
+        let order = self.dice.of(&[Order::Ascending, Order::Descending]);
+        let (caller, page) = (self.member_agent(chat), self.page("deliveries"));
+        act!("list_deliveries", |world, caller, chat, filter, order, page| {
+            told(world.deliveries.list(caller, chat, filter, order, page).await, next("deliveries"))
+        })
+    }
+
+    fn mark_delivered(&mut self) -> Act {
+        let mut taken = Vec::new();
+        for _ in 0..self.dice.of(&[1, 1, 2, 6]) {
+            let (chat, message) = self.message();
+            taken.push(DeliveryKey { message, agent: self.member_agent(chat).agent });
+        }
+        act!("mark_delivered", |world, taken| told(world.deliveries.mark_delivered(taken).await, nothing))
+    }
+
+    /// What is still new for those who listen, and the messages themselves.
+    fn due(&mut self) -> Act {
+        let mut listening = Vec::new();
+        for stay in 0..self.dice.of(&[1, 3]) {
+            let (chat, _) = self.message();
+            let (agent, since) = (self.member_agent(chat).agent, self.dice.of(&[0, 0, 2, 9]));
+            listening.push(Listening { stay, agent, chat, since });
+        }
+        act!("due", |world, listening| {
+            let mut again = PushAgain::new(AgainRule::after(Duration::from_secs(1)));
+            let due = world.deliveries.due(&mut again, listening).await;
+            let mut messages = Vec::new();
+            for one in due.iter().flatten() {
+                messages.push(world.deliveries.new_messages(one).await);
+            }
+            told(due.map(|due| (due, messages)), nothing)
+        })
+    }
+
+    fn report(&mut self) -> Act {
+        let chat = self.chat();
+        let (caller, working) = (self.member_agent(chat), self.dice.one_in(2));
+        act!("report", |world, caller, chat, working| {
+            told(world.activity.report(caller, chat, working).await, nothing)
+        })
+    }
+}

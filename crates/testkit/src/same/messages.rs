@@ -1,0 +1,133 @@
+//! Texts, events, and what is read of them.
+
+use domain::caller::Caller;
+use domain::id::ChatId;
+use domain::message::{
+    Anchor, EventContent, EventMetadata, HistoryFilter, Kinds, MentionKind, MessageContent, MessageKind,
+    PostEvent, RequestedMention, SendMessage,
+};
+use domain::time::Timestamp;
+use serde_json::json;
+
+use super::cast::{Cast, Made, next};
+use super::{Act, Told, nothing, told};
+use crate::NOON;
+
+impl Cast {
+    pub(super) fn messages(&mut self) -> Act {
+        match self.dice.below(20) {
+            0..9 => self.send(),
+            9 | 10 => self.post_event(),
+            11 => self.edit(),
+            12 => self.delete_message(),
+            13..16 => self.history(),
+            16 | 17 => self.surroundings(),
+            _ => self.context(),
+        }
+    }
+
+    /// Seldom the sender, seldom somebody who is not there.
+    fn mentions(&mut self, chat: ChatId, sender: Caller) -> Vec<RequestedMention> {
+        let mut mentions = Vec::<RequestedMention>::new();
+        for _ in 0..self.dice.of(&[0, 1, 1, 1, 2, 3]) {
+            let mut whom = self.member(chat);
+            for _ in 0..4 {
+                if whom == sender {
+                    whom = self.member(chat);
+                }
+            }
+            let id = Some(whom.participant().uuid().to_string()).filter(|_| !self.dice.one_in(8));
+            if id.is_some() && mentions.iter().any(|other| other.id == id) && !self.dice.one_in(8) {
+                continue;
+            }
+            let handle = if id.is_none() { Some(self.handle()) } else { None };
+            let kind = self.dice.of(&[MentionKind::Mention, MentionKind::Mention, MentionKind::Reference]);
+            mentions.push(RequestedMention { id, handle, kind: Some(kind) });
+        }
+        mentions
+    }
+
+    fn send(&mut self) -> Act {
+        let chat = self.chat();
+        let (caller, text, once) = (self.member(chat), self.text(), self.once());
+        let mentions = self.mentions(chat, caller);
+        act!("send", |world, caller, chat, text, mentions, once| {
+            let content = match MessageContent::new(text) {
+                Ok(content) => content,
+                Err(fault) => return told::<(), _>(Err(fault), nothing),
+            };
+            let sent = world.messages.send_once(caller, chat, SendMessage { content, mentions }, once).await;
+            told(sent, |sent| vec![Made::Message(chat, sent.id)])
+        })
+    }
+
+    fn post_event(&mut self) -> Act {
+        let chat = self.chat();
+        let (caller, text, once) = (self.member_agent(chat), self.text(), self.once());
+        let kind = self.dice.of(&MessageKind::ALL);
+        let metadata = self.dice.of(&[json!({}), json!({"kind": "review", "ä": [1.5, null, "x"]})]);
+        act!("post_event", |world, caller, chat, kind, text, metadata, once| {
+            let metadata = EventMetadata::new(metadata.as_object().unwrap().clone());
+            let (content, metadata) = match (EventContent::new(text), metadata) {
+                (Ok(content), Ok(metadata)) => (content, metadata),
+                faults => return Told { answer: format!("{faults:?}"), made: Vec::new() },
+            };
+            let command = PostEvent { kind, content, metadata };
+            let posted = world.messages.post_event_once(caller, chat, command, once).await;
+            told(posted, |posted| vec![Made::Message(chat, posted.id)])
+        })
+    }
+
+    fn edit(&mut self) -> Act {
+        let (chat, message) = self.message();
+        let (caller, text) = (self.member_user(chat), self.text());
+        act!("edit", |world, caller, chat, message, text| {
+            match MessageContent::new(text) {
+                Ok(content) => told(world.messages.edit(caller, chat, message, content).await, nothing),
+                Err(fault) => told::<(), _>(Err(fault), nothing),
+            }
+        })
+    }
+
+    fn delete_message(&mut self) -> Act {
+        let (chat, message) = self.message();
+        let caller = self.member_user(chat);
+        act!("delete_message", |world, caller, chat, message| {
+            told(world.messages.delete(caller, chat, message).await, nothing)
+        })
+    }
+
+    fn kinds(&mut self) -> Kinds {
+        let some = Kinds::of(&[MessageKind::Text, MessageKind::Thought]);
+        self.dice.of(&[Kinds::ALL, Kinds::ALL, some, Kinds::ALL.without(some), Kinds::NONE])
+    }
+
+    fn history(&mut self) -> Act {
+        let chat = self.chat();
+        let since = NOON + 1_000_000 * self.dice.of(&[-5, 0, 1, 100, 5000, 200_000]);
+        let filter =
+            HistoryFilter { kinds: self.kinds(), since: self.dice.maybe(&[Timestamp::from_micros(since)]) };
+        let (caller, page) = (self.member_user(chat), self.page("history"));
+        act!("history", |world, caller, chat, filter, page| {
+            told(world.messages.history(caller, chat, filter, page).await, next("history"))
+        })
+    }
+
+    fn surroundings(&mut self) -> Act {
+        let (chat, message) = self.message();
+        let anchor =
+            self.dice.of(&[Anchor::After(message), Anchor::Before(message), Anchor::Around(message)]);
+        let (caller, kinds, limit) = (self.member_user(chat), self.kinds(), self.dice.of(&[1, 2, 5, 50]));
+        act!("surroundings", |world, caller, chat, anchor, kinds, limit| {
+            told(world.messages.surroundings(caller, chat, anchor, kinds, limit).await, nothing)
+        })
+    }
+
+    fn context(&mut self) -> Act {
+        let chat = self.chat();
+        let (caller, page) = (self.member_agent(chat), self.page("context"));
+        act!("context", |world, caller, chat, page| {
+            told(world.messages.context(caller, chat, page).await, next("context"))
+        })
+    }
+}

@@ -1,0 +1,117 @@
+//! Rooms, and who is in them.
+
+use domain::chat::{
+    AddParticipantCommand, ChatKind, ChatListing, ChatParts, ChatSort, ChatStatus, ChatTitle, CreateChat,
+};
+use domain::page::Order;
+use uuid::Uuid;
+
+use super::cast::{Cast, Made, next};
+use super::{Act, nothing, told};
+
+impl Cast {
+    pub(super) fn rooms(&mut self) -> Act {
+        match self.dice.below(20) {
+            0..2 => self.create_chat(),
+            2..14 => self.add_participant(),
+            14..17 => self.remove_participant(),
+            17 | 18 => self.rename(),
+            _ if self.dice.one_in(2) => self.rename(),
+            _ => self.delete_chat(),
+        }
+    }
+
+    pub(super) fn create_chat(&mut self) -> Act {
+        let (caller, once) = (self.caller(), self.once());
+        let title = self.dice.of(&["", "", "A plan", "Über \u{1F600}"]);
+        let command = CreateChat {
+            title: ChatTitle::given(Some(title)).unwrap(),
+            task_id: self.dice.maybe(&[Uuid::from_u128(5)]),
+            kind: self.dice.of(&[ChatKind::Direct, ChatKind::Group, ChatKind::Task]),
+        };
+        act!("create_chat", |world, caller, command, once| {
+            told(world.chats.create_once(caller, command, once).await, |chat| {
+                vec![Made::Chat(chat.id, caller.participant())]
+            })
+        })
+    }
+
+    fn add_participant(&mut self) -> Act {
+        let chat = self.chat();
+        let caller = self.member(chat);
+        let command = AddParticipantCommand { candidate: self.companion(caller), role: self.role() };
+        act!("add_participant", |world, caller, chat, command| {
+            told(world.chats.add_participant(caller, chat, command).await, |participant| {
+                vec![Made::Member(chat, participant.id)]
+            })
+        })
+    }
+
+    fn remove_participant(&mut self) -> Act {
+        let chat = self.chat();
+        let (caller, target) = (self.member(chat), self.member(chat).participant().uuid());
+        act!("remove_participant", |world, caller, chat, target| {
+            told(world.chats.remove_participant(caller, chat, target).await, |participant| {
+                vec![Made::Left(chat, participant.id)]
+            })
+        })
+    }
+
+    fn rename(&mut self) -> Act {
+        let chat = self.chat();
+        let (caller, title) = (self.member(chat), ChatTitle::renamed(&self.line()).unwrap());
+        act!("rename", |world, caller, chat, title| {
+            told(world.chats.rename(caller, chat, title).await, nothing)
+        })
+    }
+
+    fn delete_chat(&mut self) -> Act {
+        let chat = self.chat();
+        let caller = self.member(chat);
+        act!("delete_chat", |world, caller, chat| {
+            told(world.chats.delete(caller, chat).await, |chat| vec![Made::Deleted(chat.id)])
+        })
+    }
+
+    pub(super) fn read_rooms(&mut self) -> Act {
+        let chat = self.chat();
+        let caller = self.member(chat);
+        match self.dice.below(10) {
+            0 => act!("find", |world, caller, chat| told(world.chats.find(caller, chat).await, nothing)),
+            1 => {
+                let (caller, count) = (self.member_user(chat), self.dice.one_in(2));
+                act!("find_with_details", |world, caller, chat, count| {
+                    told(world.chats.find_with_details(caller, chat, count).await, nothing)
+                })
+            }
+            2 => act!("roster", |world, caller, chat| told(world.chats.roster(caller, chat).await, nothing)),
+            3 => act!("enter", |world, caller, chat| told(world.chats.enter(caller, chat).await, nothing)),
+            _ => self.list_rooms(),
+        }
+    }
+
+    fn list_rooms(&mut self) -> Act {
+        let sort = self.dice.of(&[ChatSort::Created, ChatSort::Updated]);
+        let list = match sort {
+            ChatSort::Created => "rooms by age",
+            ChatSort::Updated => "rooms by change",
+        };
+        let listing = ChatListing {
+            agent_rooms: self.dice.one_in(2),
+            status: self.dice.maybe(&[ChatStatus::Active, ChatStatus::Active, ChatStatus::Closed]),
+            kind: self.dice.maybe(&[ChatKind::Direct, ChatKind::Group, ChatKind::Task]),
+            sort,
+            order: self.dice.of(&[Order::Ascending, Order::Descending]),
+            parts: ChatParts {
+                details: self.dice.one_in(2),
+                participants: self.dice.one_in(2),
+                last_message: self.dice.one_in(2),
+                membership: self.dice.one_in(2),
+            },
+        };
+        let (caller, page) = (self.caller(), self.page(list));
+        act!("list_rooms", |world, caller, listing, page| {
+            told(world.chats.list_rooms(caller, listing, page).await, next(list))
+        })
+    }
+}
