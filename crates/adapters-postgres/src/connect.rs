@@ -16,6 +16,12 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a link may be silent before it is probed, and what is sent may stay without an answer.
 const SILENCE: Duration = Duration::from_secs(15);
 
+/// Every statement is written for an index, from row to row, and is planned once for all values. Left to
+/// guess, which it must while a table has not been analysed, the planner reads whole tables and joins them; it
+/// plans anew for values whose plan does not differ, and compiles statements that are over sooner.
+const PLANNING: &str = "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; \
+     SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off";
+
 /// How connections are made.
 pub(crate) struct Connect {
     config: Config,
@@ -48,7 +54,7 @@ impl Connect {
     pub(crate) async fn connection(&self) -> ConnectionResult<AsyncPgConnection> {
         let mut connection = self.bare().await?;
         let limits = format!(
-            "SET statement_timeout = {}; SET idle_in_transaction_session_timeout = {}",
+            "SET statement_timeout = {}; SET idle_in_transaction_session_timeout = {}; {PLANNING}",
             self.statement_timeout.as_millis(),
             2 * self.statement_timeout.as_millis(),
         );

@@ -18,6 +18,8 @@ mod open;
 mod order;
 mod peer;
 mod plan;
+#[cfg(test)]
+mod plans;
 mod pool;
 mod row;
 mod run;

@@ -20,9 +20,11 @@ use crate::run::{Db, Never};
 use crate::schema::{agents, api_keys, attempts, chats, deliveries, erasures, participants};
 use crate::statement::statement;
 
-/// The rooms in which an agent has sent something, or been sent something. The values are it, three times.
+/// The rooms in which an agent has sent something, or been sent something; along the index of senders, as a
+/// room may be long. The values are it, four times.
 const EXECUTIONS: &str = "SELECT count(*) FROM participants AS stay WHERE stay.participant_id = ? AND (\
-     EXISTS (SELECT 1 FROM messages WHERE chat_id = stay.chat_id AND sender_id = ?) \
+     (SELECT sequence FROM messages WHERE chat_id = stay.chat_id AND (sender_id, sequence) > (?, 0) \
+      AND (sender_id, sequence) <= (?, 9223372036854775807) ORDER BY sender_id, sequence LIMIT 1) IS NOT NULL \
      OR EXISTS (SELECT 1 FROM deliveries WHERE agent_id = ? AND chat_id = stay.chat_id AND addressed))";
 
 /// Gives the rooms of the agent that no other owns to their heirs: among those who are left the
@@ -90,6 +92,7 @@ pub(super) async fn delete_agent_on(
 
 async fn executions_on(mut db: &Db, agent: AgentId) -> Result<u64, Fault> {
     let counting = statement::<BigInt>(EXECUTIONS)
+        .bind::<SqlUuid, _>(agent.uuid())
         .bind::<SqlUuid, _>(agent.uuid())
         .bind::<SqlUuid, _>(agent.uuid())
         .bind::<SqlUuid, _>(agent.uuid());

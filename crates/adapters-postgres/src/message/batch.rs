@@ -62,10 +62,12 @@ const ROOMS: &str = "SELECT chats.id, chats.title, chats.last_sequence, chats.de
      LEFT JOIN plans ON plans.name = organizations.plan \
      WHERE chats.id = ANY(?) AND chats.deleted_at IS NULL ORDER BY chats.id FOR NO KEY UPDATE OF chats";
 
-const MEMBERS: &str = "SELECT participants.chat_id, participants.participant_id, participants.status \
-     FROM unnest(?, ?) AS wanted (chat_id, participant_id) \
-     JOIN participants ON participants.chat_id = wanted.chat_id \
-     AND participants.participant_id = wanted.participant_id AND participants.left_at IS NULL";
+/// One by one: this is planned while the tables are empty, and is not to go through all participants later.
+const MEMBERS: &str = "SELECT stay.chat_id, stay.participant_id, stay.status \
+     FROM unnest(?, ?) AS wanted (chat_id, participant_id) CROSS JOIN LATERAL (\
+         SELECT participants.* FROM participants WHERE participants.chat_id = wanted.chat_id \
+         AND participants.participant_id = wanted.participant_id AND participants.left_at IS NULL \
+         OFFSET 0) AS stay";
 
 /// Begins a transaction, locks the rooms and decides; nothing is written yet.
 pub(super) async fn decide_on(db: &Db, news: &[NewMessage]) -> Result<Decided, Fault> {

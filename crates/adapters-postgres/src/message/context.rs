@@ -17,9 +17,11 @@ use crate::run::Db;
 use crate::statement::statement;
 
 /// Both lists merged, each read in the order of its index, so that only what is passed over and
-/// what is wanted is read. Room, agent, the place to begin behind and how many, twice; limit, offset.
-const PLACES: &str = "(SELECT sequence FROM messages \
-       WHERE chat_id = ? AND sender_id = ? AND sequence > ? ORDER BY sequence LIMIT ?) \
+/// what is wanted is read. Between an agent's places is that agent only; said like this, no plan can go through
+/// all that others sent. Room, agent, the place to begin behind, the agent, and how many; all but the second
+/// agent once more; limit, offset.
+const PLACES: &str = "(SELECT sequence FROM messages WHERE chat_id = ? AND (sender_id, sequence) > (?, ?) \
+       AND (sender_id, sequence) <= (?, 9223372036854775807) ORDER BY sender_id, sequence LIMIT ?) \
      UNION ALL \
      (SELECT sequence FROM deliveries \
        WHERE chat_id = ? AND agent_id = ? AND sequence > ? AND addressed ORDER BY sequence LIMIT ?) \
@@ -54,14 +56,18 @@ pub(super) async fn context_on(
 async fn places_on(mut db: &Db, agent: AgentId, chat: ChatId, page: &PageRequest) -> Result<Vec<i64>, Fault> {
     let behind = page.slice.after().map_or(0, |after| after.key);
     let (limit, offset) = (i64::from(page.slice.limit()) + 1, page.slice.offset());
-    let mut places = statement::<BigInt>(PLACES);
-    for _ in ["messages", "deliveries"] {
-        places = places
-            .bind::<SqlUuid, _>(chat.uuid())
-            .bind::<SqlUuid, _>(agent.uuid())
-            .bind::<BigInt, _>(behind)
-            .bind::<BigInt, _>(limit.saturating_add(offset));
-    }
+    let places = statement::<BigInt>(PLACES);
+    let reach = limit.saturating_add(offset);
+    let places = places
+        .bind::<SqlUuid, _>(chat.uuid())
+        .bind::<SqlUuid, _>(agent.uuid())
+        .bind::<BigInt, _>(behind)
+        .bind::<SqlUuid, _>(agent.uuid())
+        .bind::<BigInt, _>(reach)
+        .bind::<SqlUuid, _>(chat.uuid())
+        .bind::<SqlUuid, _>(agent.uuid())
+        .bind::<BigInt, _>(behind)
+        .bind::<BigInt, _>(reach);
     let places = places.bind::<BigInt, _>(limit).bind::<BigInt, _>(offset);
     Ok(places.load(&mut db).await?)
 }

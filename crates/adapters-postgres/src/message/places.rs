@@ -40,11 +40,13 @@ pub(super) async fn places_on(
         ));
         within(places, chat, part)
     } else {
+        // Between a kind's places is that kind only; said like this, no plan can go through the whole room.
         let places = statement::<BigInt>(format!(
             "SELECT place.sequence FROM unnest(?) AS wanted (kind) CROSS JOIN LATERAL \
-             (SELECT sequence FROM messages WHERE messages.kind = wanted.kind \
-              AND chat_id = ? AND sequence > ? AND sequence < ? \
-              ORDER BY sequence {direction} LIMIT ?) AS place \
+             (SELECT sequence FROM messages WHERE chat_id = ? \
+              AND (messages.kind, sequence) > (wanted.kind, ?) \
+              AND (messages.kind, sequence) < (wanted.kind, ?) \
+              ORDER BY messages.kind {direction}, sequence {direction} LIMIT ?) AS place \
              ORDER BY place.sequence {direction} LIMIT ? OFFSET ?"
         ));
         within(places.bind::<Array<Text>, _>(words(kinds)), chat, part)

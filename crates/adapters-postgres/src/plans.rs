@@ -1,0 +1,218 @@
+//! How PostgreSQL answers what is asked most: along indexes, and reading no more than is answered.
+//!
+//! The statements are those that the store really sends, found on its own connection, so that a changed one
+//! cannot escape. Two things are looked at: how many rows were read, by what the server counts; and the plan.
+//! Both before the tables were ever analysed, and after.
+
+mod fill;
+mod lists;
+mod work;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use diesel::sql_types::{BigInt, Text};
+use diesel_async::RunQueryDsl;
+use domain::id::{ChatId, ParticipantId};
+use domain::page::{PageRequest, Position, Slice};
+use testkit::postgres::{Database, server};
+use testkit::{Stores, TestAgent, TestUser, World};
+use tokio_postgres::{Client, NoTls};
+use uuid::Uuid;
+
+use crate::statement::statement;
+use crate::{PostgresConfig, PostgresStore};
+use fill::Size;
+
+/// The tables that grow.
+const LARGE: [&str; 12] = [
+    "messages",
+    "deliveries",
+    "attempts",
+    "participants",
+    "chats",
+    "agents",
+    "users",
+    "api_keys",
+    "contacts",
+    "contact_requests",
+    "memories",
+    "first_answers",
+];
+
+/// A world on a large database, and one connection on which its store does everything.
+struct Watched {
+    world: World,
+    store: Arc<PostgresStore>,
+    /// Beside the store.
+    client: Client,
+    /// How often each of its statements was run up to now.
+    run: HashMap<String, i64>,
+    is_analysed: bool,
+    /// Of each index of a large table, but for those that hold only the few agents whom everybody may know.
+    first_columns: HashMap<String, String>,
+    /// What was found, so that one run tells all of it.
+    faults: Vec<String>,
+    size: Size,
+    ann: TestUser,
+    /// An agent of hers with a backlog.
+    bot: TestAgent,
+    /// The room with half of all messages; both are in it.
+    chat: ChatId,
+    _database: Database,
+}
+
+impl Watched {
+    async fn open() -> Self {
+        let database = server().database();
+        let config = PostgresConfig { connections: 1, ..PostgresConfig::at(&database.url()) };
+        let store = Arc::new(PostgresStore::open(&config).await.unwrap());
+        let (client, connection) = tokio_postgres::connect(&database.url(), NoTls).await.unwrap();
+        tokio::spawn(connection);
+        let world = World::on(Stores::of(&store, PostgresStore::close));
+        let ann = world.user("ann").await;
+        let bot = world.agent(&ann, "Bot").await;
+        let chat = world.chat(ann.caller, &[bot.id.uuid()]).await;
+        let size = Size::wanted();
+        size.fill(&client, &ann, &bot, chat).await;
+        // A server that starts now; ids carry the time, so that none is given twice.
+        store.close();
+        let store = Arc::new(PostgresStore::open(&config).await.unwrap());
+        let world = World::on(Stores::of(&store, PostgresStore::close));
+        world.clock.advance(Duration::from_secs(1000));
+        let (run, faults) = (HashMap::new(), Vec::new());
+        let first_columns = first_columns(&client).await;
+        Self {
+            world,
+            store,
+            client,
+            run,
+            is_analysed: false,
+            first_columns,
+            faults,
+            size,
+            ann,
+            bot,
+            chat,
+            _database: database,
+        }
+    }
+
+    async fn analyse(&mut self) {
+        self.client.batch_execute("ANALYZE").await.unwrap();
+        self.is_analysed = true;
+    }
+
+    /// Does it and looks at what it cost: no more than `rows` rows of tables and entries of indexes.
+    async fn costs<T>(&mut self, what: &str, rows: i64, work: impl Future<Output = T>) -> T {
+        let before = self.read().await;
+        let answer = work.await;
+        let read = self.read().await - before;
+        let plans = self.plans().await;
+        if read > rows {
+            self.faults.push(format!("{what} read {read} rows instead of {rows}:\n{}", plans.join("\n")));
+        }
+        let whole = plans.iter().filter(|plan| self.reads_all_of_something(plan));
+        let whole = whole.map(|plan| format!("{what}: {plan}")).collect::<Vec<_>>();
+        self.faults.extend(whole);
+        answer
+    }
+
+    /// How many rows of tables and entries of indexes have been read so far.
+    async fn read(&self) -> i64 {
+        let lease = self.store.pool.lease().await.unwrap();
+        let mut db = lease.db();
+        let flush = statement::<Text>("SELECT pg_stat_force_next_flush()::text");
+        flush.get_result::<String>(&mut db).await.unwrap();
+        lease.give_back();
+        let read = "SELECT (SELECT sum(seq_tup_read) FROM pg_stat_user_tables)::int8 \
+             + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes)::int8";
+        self.client.query_one(read, &[]).await.unwrap().get(0)
+    }
+
+    /// Whether a large table is read from end to end; or an index of one, once the planner can tell: that is
+    /// when nothing is asked of its first column.
+    fn reads_all_of_something(&self, plan: &str) -> bool {
+        let mut lines = plan.lines().peekable();
+        while let Some(line) = lines.next() {
+            if LARGE.iter().any(|table| line.contains(&format!("Seq Scan on {table} "))) {
+                return true;
+            }
+            let index =
+                [" Scan using ", "Bitmap Index Scan on "].into_iter().find_map(|node| line.split_once(node));
+            let index = index.and_then(|(_, rest)| rest.split(' ').next()).unwrap_or_default();
+            let Some(first) = self.first_columns.get(index).filter(|_| self.is_analysed) else { continue };
+            let condition = lines.peek().filter(|line| line.contains("Index Cond: "));
+            if !condition.is_some_and(|condition| condition.contains(first.as_str())) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The statements that were run since the last look, each with its plan, which is the same for all values.
+    async fn plans(&mut self) -> Vec<String> {
+        let lease = self.store.pool.lease().await.unwrap();
+        let mut db = lease.db();
+        let all = statement::<(Text, Text, BigInt, BigInt)>(
+            "SELECT name, statement, cardinality(parameter_types)::int8, generic_plans FROM pg_prepared_statements \
+             WHERE statement NOT LIKE '%pg\\_%' AND statement ~ '^[(]*(SELECT|WITH|UPDATE|DELETE)'",
+        );
+        let mut plans = Vec::new();
+        for (name, text, values, times) in all.load::<(String, String, i64, i64)>(&mut db).await.unwrap() {
+            let explain = self.run.get(&name) != Some(&times);
+            self.run.insert(name.clone(), times + i64::from(explain));
+            if explain {
+                let values = vec!["NULL"; usize::try_from(values).unwrap()].join(", ");
+                let values = if values.is_empty() { values } else { format!("({values})") };
+                let lines = statement::<Text>(format!("EXPLAIN EXECUTE \"{name}\"{values}"));
+                let lines = lines.load::<String>(&mut db).await.unwrap();
+                plans.push(format!("{text}\n{}", lines.join("\n")));
+            }
+        }
+        lease.give_back();
+        plans
+    }
+
+    fn viewer(&self) -> ParticipantId {
+        ParticipantId::User(self.ann.id)
+    }
+
+    fn end(self) {
+        assert!(self.faults.is_empty(), "{} faults:\n{}", self.faults.len(), self.faults.join("\n\n"));
+    }
+}
+
+async fn first_columns(client: &Client) -> HashMap<String, String> {
+    let columns = "SELECT indexrelid::regclass::text, pg_get_indexdef(indexrelid, 1, FALSE) FROM pg_index \
+         WHERE indrelid::regclass::text = ANY($1) \
+         AND indexrelid::regclass::text NOT IN ('agents_global', 'agents_listed')";
+    let rows = client.query(columns, &[&LARGE.as_slice()]).await.unwrap();
+    rows.iter().map(|row| (row.get(0), row.get(1))).collect()
+}
+
+const FIRST: PageRequest = PageRequest { slice: Slice::After { after: None, limit: 50 }, count: false };
+
+fn after(key: i64) -> PageRequest {
+    PageRequest {
+        slice: Slice::After { after: Some(Position::at(key, Uuid::max())), limit: 50 },
+        count: false,
+    }
+}
+
+#[tokio::test]
+async fn no_table_is_read_from_end_to_end() {
+    let mut watched = Watched::open().await;
+    for _ in ["before the tables are analysed", "after"] {
+        watched.reads_of_rooms().await;
+        watched.reads_of_messages().await;
+        watched.reads_of_people().await;
+        watched.reads_of_contacts().await;
+        watched.reads_of_memories().await;
+        watched.work().await;
+        watched.changes().await;
+        watched.analyse().await;
+    }
+    watched.end();
+}

@@ -1,0 +1,147 @@
+//! A database as it is after years, made by a few statements.
+
+use domain::id::ChatId;
+use testkit::{NOON, TestAgent, TestUser};
+use tokio_postgres::Client;
+use uuid::Uuid;
+
+/// How much there is.
+#[derive(Clone, Copy)]
+pub(super) struct Size {
+    /// Texts; half of them in one room. As many deliveries.
+    pub(super) messages: i64,
+    pub(super) rooms: i64,
+    /// Of users, and with each ten agents.
+    pub(super) users: i64,
+}
+
+/// What the nth of a kind is called.
+pub(super) fn id(kind: u32, number: i64) -> Uuid {
+    Uuid::from_u128(u128::from(kind) << 96 | u128::from(number.cast_unsigned()))
+}
+
+const ID: &str = "CREATE FUNCTION pg_temp.id(kind int8, number int8) RETURNS uuid LANGUAGE sql IMMUTABLE AS \
+     $$ SELECT (lpad(to_hex(kind), 8, '0') || lpad(to_hex(number), 24, '0'))::uuid $$;
+     CREATE FUNCTION pg_temp.at(number int8) RETURNS timestamptz LANGUAGE sql IMMUTABLE AS \
+     $$ SELECT timestamptz '2026-07-01 12:00:00+00' + number * interval '1 microsecond' $$;";
+
+pub(super) const ROOM: u32 = 3;
+pub(super) const MESSAGE: u32 = 4;
+
+impl Size {
+    pub(super) fn wanted() -> Self {
+        if std::env::var_os("PARLANCE_TEST_FULL").is_some() {
+            Self { messages: 1_000_000, rooms: 10_000, users: 2000 }
+        } else {
+            Self { messages: 40_000, rooms: 1000, users: 1000 }
+        }
+    }
+
+    /// Ann is in every tenth room, her agent in every fifth; what the agent got in the large room is done
+    /// but for the last thousand. Nothing is analysed.
+    pub(super) async fn fill(self, client: &Client, ann: &TestUser, bot: &TestAgent, chat: ChatId) {
+        client.batch_execute(ID).await.unwrap();
+        let statements = [self.people(), self.rooms(), self.messages(), self.rest()];
+        for statements in statements {
+            let all = statements
+                .replace("$ANN", &format!("'{}'::uuid", ann.id))
+                .replace("$ORG", &format!("'{}'::uuid", ann.caller.organization))
+                .replace("$BOT", &format!("'{}'::uuid", bot.id))
+                .replace("$CHAT", &format!("'{chat}'::uuid"))
+                .replace("$id", "pg_temp.id")
+                .replace("$at", "pg_temp.at");
+            client.batch_execute(&all).await.unwrap();
+        }
+        // What was read for this is not to be counted later.
+        client.batch_execute("SELECT pg_stat_force_next_flush()").await.unwrap();
+    }
+
+    fn people(self) -> String {
+        let Self { users, .. } = self;
+        format!(
+            "DO $do$ DECLARE name text; BEGIN \
+               FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = current_schema() LOOP \
+                 EXECUTE format('ALTER TABLE %I SET (autovacuum_enabled = off)', name); \
+               END LOOP; END $do$;
+             INSERT INTO organizations SELECT $id(9, n), 'org ' || n, $at(n), 'enterprise' \
+               FROM generate_series(1, {users}) AS n;
+             INSERT INTO users SELECT $id(1, n), $id(9, n), 'user' || n, 'user' || n || '@example.org', 'A', 'B', \
+               $at(n), $at(n), 'user' FROM generate_series(1, {users}) AS n;
+             INSERT INTO agents SELECT $id(2, n), $id(1, n / 10 + 1), 'agent ' || n, 'user/agent-' || n, 'works', \
+               'external', NULL, NULL, '[]', n % 100 = 0, TRUE, n % 50 = 0, $at(n), $at(n), NULL, n % 1000 = 0 \
+               FROM generate_series(1, {users} * 10 - 10) AS n;
+             INSERT INTO agents SELECT $id(12, n), $ANN, 'own ' || n, 'ann/own-' || n, 'works', \
+               'external', NULL, NULL, '[]', FALSE, TRUE, FALSE, $at(n), $at(n), NULL, FALSE \
+               FROM generate_series(1, 200) AS n;
+             INSERT INTO api_keys SELECT $id(8, n), sha256(n::text::bytea), NULL, $id(2, n), $at(n), NULL \
+               FROM generate_series(1, {users} * 10 - 10) AS n;"
+        )
+    }
+
+    fn rooms(self) -> String {
+        let Self { rooms, users, .. } = self;
+        let stay = "'member', 'active', $at(n), $at(n), NULL";
+        format!(
+            "INSERT INTO chats SELECT $id(3, n), 'room ' || n, NULL, 'group', 'active', 0, $at(n), $at(n), $at(n), \
+               NULL, $ORG, 0 FROM generate_series(1, {rooms}) AS n;
+             INSERT INTO participants SELECT $id(3, n), $id(2, (n * 7 + k) % ({users} * 10 - 10) + 1), 'Agent', {stay}, \
+               $id(1, ((n * 7 + k) % ({users} * 10 - 10) + 1) / 10 + 1) \
+               FROM generate_series(1, {rooms}) AS n, generate_series(0, 4) AS k;
+             INSERT INTO participants SELECT $id(3, n), $ANN, 'User', {stay}, $ANN \
+               FROM generate_series(10, {rooms}, 10) AS n;
+             INSERT INTO participants SELECT $id(3, n), $BOT, 'Agent', {stay}, $ANN \
+               FROM generate_series(5, {rooms}, 5) AS n;"
+        )
+    }
+
+    fn messages(self) -> String {
+        let Self { messages, rooms, .. } = self;
+        let half = messages / 2;
+        let each = half / rooms;
+        let text = "'text', 'what people write to each other, ' || n || ' times', \
+             CASE WHEN n % 3 = 0 THEN $ANN ELSE $id(1, n % 50 + 1) END, 'User', 'Ann', '[]', NULL, \
+             $at(n), $at(n)";
+        format!(
+            "INSERT INTO messages SELECT $id(4, n), $CHAT, n, {text} FROM generate_series(1, {half}) AS n;
+             UPDATE messages SET kind = 'thought' WHERE sequence % 1000 = 0;
+             INSERT INTO messages SELECT $id(4, {half} + (room - 1) * {each} + n), $id(3, room), n, {text} \
+               FROM generate_series(1, {rooms}) AS room, generate_series(1, {each}) AS n;
+             INSERT INTO deliveries SELECT id, \
+               CASE WHEN chat_id = $CHAT OR sequence % 2 = 1 THEN $BOT ELSE $id(2, sequence * 7) END, chat_id, sequence, TRUE, \
+               CASE WHEN chat_id <> $CHAT THEN 'new' WHEN sequence > {half} - 1000 THEN 'delivered' \
+               ELSE 'processed' END, \
+               CASE WHEN chat_id = $CHAT AND sequence <= {half} - 1000 THEN 1 ELSE 0 END, NULL, NULL \
+               FROM messages;
+             INSERT INTO attempts SELECT message_id, agent_id, 1, 'success', $at(1), $at(2), NULL \
+               FROM deliveries WHERE status = 'processed';
+             UPDATE chats SET last_sequence = {each} WHERE id <> $CHAT;
+             UPDATE chats SET last_sequence = {half}, last_message_at = $at({half}) WHERE id = $CHAT;"
+        )
+    }
+
+    fn rest(self) -> String {
+        let Self { users, messages, .. } = self;
+        let some = messages / 4;
+        format!(
+            "INSERT INTO contact_requests SELECT $id(5, n), $id(1, n % {users} + 1), 'User', $id(1, n % {users} + 1), \
+               $ANN, 'User', $ANN, NULL, 'approved', $at(n), $at(n) FROM generate_series(1, {some}) AS n;
+             INSERT INTO contact_requests SELECT $id(6, n), $ANN, 'User', $ANN, $id(1, n), 'User', $id(1, n), \
+               NULL, 'pending', $at(n), NULL FROM generate_series(1, {users}) AS n;
+             INSERT INTO contacts SELECT $id(7, n), $ANN, 'User', $id(2, n * 10), 'Agent', NULL, $at(n) \
+               FROM generate_series(1, {users} - 2) AS n;
+             INSERT INTO contacts SELECT $id(17, n), $id(2, n * 10), 'Agent', $ANN, 'User', NULL, $at(n) \
+               FROM generate_series(1, {users} - 2) AS n;
+             INSERT INTO memories SELECT $id(10, n), $ORG, \
+               CASE WHEN n % 2 = 0 THEN $BOT ELSE $id(12, n % 200 + 1) END, $ANN, 'User', 'long_term', 'semantic', 'user', \
+               'subject', 'active', 'it rained ' || n, 'It rained ' || n, 'because', '{{}}', $at(n), $at(n) \
+               FROM generate_series(1, {some}) AS n;
+             INSERT INTO first_answers SELECT $ANN, 'send_message', $id(3, n % 1000), 'key ' || n, \
+               sha256(n::text::bytea), $id(4, n), $at(n), NULL FROM generate_series(1, {some}) AS n;"
+        )
+    }
+}
+
+/// The microsecond of `pg_temp.at`.
+pub(super) const fn at(number: i64) -> i64 {
+    NOON + number
+}

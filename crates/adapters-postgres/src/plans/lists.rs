@@ -1,0 +1,147 @@
+//! Rooms, messages, people, contacts and memories, as they are listed.
+
+use domain::account::{AccountRepository, AgentListing, AgentSort, KeyDigest, UserHandle};
+use domain::caller::Caller;
+use domain::chat::{ChatListing, ChatParts, ChatRepository, ChatSort};
+use domain::contact::{ContactRepository, Handle, RequestStatus, SentFilter};
+use domain::id::{ChatId, MessageId, ParticipantId};
+use domain::memory::{
+    AgentListing as MemoriesOfAgent, HumanListing, HumanScope, MemoryFilter, MemoryOwners, MemoryRepository,
+};
+use domain::message::{Anchor, HistoryFilter, Kinds, MessageKind, MessageRepository};
+use domain::page::Order;
+use domain::peer::{ListPeers, PeerRepository};
+use domain::time::Timestamp;
+
+use super::fill::{MESSAGE, ROOM, at, id};
+use super::{FIRST, Watched, after};
+
+impl Watched {
+    pub(super) async fn reads_of_rooms(&mut self) {
+        let (store, ann, viewer, chat) = (self.store.clone(), self.ann.id, self.viewer(), self.chat);
+        // Sorted by change all of the viewer's rooms are looked at.
+        let own = self.size.rooms / 10;
+        let theirs = self.size.rooms * 3 / 10;
+        let parts = ChatParts { details: true, participants: true, last_message: true, membership: true };
+        for order in [Order::Ascending, Order::Descending] {
+            for (agent_rooms, sort, rows) in [
+                (false, ChatSort::Created, 0),
+                (true, ChatSort::Created, 0),
+                (false, ChatSort::Updated, own),
+                (true, ChatSort::Updated, theirs),
+            ] {
+                let listing = ChatListing { agent_rooms, sort, order, parts, ..ChatListing::default() };
+                for page in [FIRST, after(at(self.size.rooms / 2))] {
+                    let reading = store.list(viewer, listing, page);
+                    self.costs(&format!("rooms {sort:?} {order:?} {agent_rooms}"), 3000 + 4 * rows, reading)
+                        .await
+                        .unwrap();
+                }
+            }
+        }
+        self.costs("a room", 40, ChatRepository::find(&*store, viewer, chat)).await.unwrap();
+        self.costs("a room's details", 100, store.find_with_details(ann, chat, false))
+            .await
+            .unwrap()
+            .unwrap();
+        self.costs("entrance", 60, store.entrance(viewer, chat)).await.unwrap();
+        self.costs("membership", 10, store.membership(viewer, chat)).await.unwrap();
+        self.costs("roster", 60, store.roster(viewer, chat)).await.unwrap().unwrap();
+    }
+
+    pub(super) async fn reads_of_messages(&mut self) {
+        let (store, viewer, chat, bot) = (self.store.clone(), self.viewer(), self.chat, self.bot.id);
+        let last = self.size.messages / 2;
+        let (text, thought) = (Kinds::of(&[MessageKind::Text]), Kinds::of(&[MessageKind::Thought]));
+        let late = Some(Timestamp::from_micros(at(last - 5)));
+        for (kinds, since) in
+            [(Kinds::ALL, None), (text, None), (thought, None), (text, late), (Kinds::ALL, late)]
+        {
+            for page in [FIRST, after(last / 2)] {
+                let reading = store.history(viewer, chat, HistoryFilter { kinds, since }, page);
+                self.costs(&format!("history {kinds:?} {since:?}"), 500, reading).await.unwrap().unwrap();
+            }
+        }
+        let middle = MessageId::new(id(MESSAGE, last / 2));
+        for anchor in [Anchor::After(middle), Anchor::Before(middle), Anchor::Around(middle)] {
+            for kinds in [Kinds::ALL, thought] {
+                let reading = store.surroundings(viewer, chat, anchor, kinds, 50);
+                self.costs(&format!("{anchor:?} {kinds:?}"), 600, reading).await.unwrap().unwrap();
+            }
+        }
+        for page in [FIRST, after(last / 2)] {
+            self.costs("context", 600, store.context(bot, chat, page)).await.unwrap().unwrap();
+        }
+    }
+
+    pub(super) async fn reads_of_people(&mut self) {
+        let (store, ann, bot, chat) = (self.store.clone(), self.ann.clone(), self.bot.clone(), self.chat);
+        self.costs("a key", 10, store.find_key(KeyDigest::new([1; 32]))).await.unwrap();
+        self.costs("standing", 10, store.find_standing(ann.id)).await.unwrap();
+        self.costs("a user", 10, store.find_user(ann.id)).await.unwrap();
+        self.costs("a handle", 10, store.find_user_by_handle(&UserHandle::from_stored("ann".to_owned())))
+            .await
+            .unwrap();
+        self.costs("an agent", 10, store.find_agent(bot.id)).await.unwrap();
+        for sort in [AgentSort::Created, AgentSort::Name, AgentSort::Updated] {
+            for order in [Order::Ascending, Order::Descending] {
+                let listing = AgentListing { sort, order, ..AgentListing::default() };
+                let reading = store.list_agents(ann.id, listing, FIRST);
+                self.costs(&format!("agents {sort:?} {order:?}"), 500, reading).await.unwrap();
+            }
+        }
+        // A network is found as a whole: here some hundreds.
+        let network = 20 * (300 + self.size.users);
+        for caller in [Caller::from(ann.caller), bot.caller.into()] {
+            for not_in_chat in [None, Some(chat)] {
+                let wanted = ListPeers { not_in_chat, kind: None };
+                self.costs("peers", network, store.peers(caller, wanted, FIRST)).await.unwrap().unwrap();
+            }
+            self.costs("directory", network, store.directory(caller, FIRST)).await.unwrap();
+        }
+    }
+
+    pub(super) async fn reads_of_contacts(&mut self) {
+        let (store, ann, never) = (self.store.clone(), self.ann.clone(), Timestamp::from_micros(0));
+        let viewer = self.viewer();
+        // While nothing is known of the tables all of one's own may be sorted.
+        let own = 400 + self.size.users;
+        for page in [FIRST, after(at(self.size.users / 2))] {
+            self.costs("contacts", own, store.list_contacts(viewer, page.clone())).await.unwrap();
+            self.costs("received", own, store.list_received(viewer, never, page.clone())).await.unwrap();
+            let all = store.list_received_by_all_of(ann.id, never, page.clone());
+            self.costs("received by all", own, all).await.unwrap();
+            for filter in [SentFilter::All, SentFilter::Only(RequestStatus::Pending)] {
+                let reading = store.list_sent(viewer, filter, never, page.clone());
+                self.costs(&format!("sent {filter:?}"), own, reading).await.unwrap();
+            }
+        }
+        let other = ParticipantId::User(domain::id::UserId::new(id(1, 1)));
+        self.costs("are contacts", 10, store.are_contacts(viewer, other)).await.unwrap();
+        for handle in ["user7", "user/agent-7"] {
+            let reading = store.resolve(ann.caller.into(), Handle::new(handle).unwrap());
+            self.costs("resolve", 20, reading).await.unwrap().unwrap();
+        }
+    }
+
+    pub(super) async fn reads_of_memories(&mut self) {
+        let (store, ann, bot) = (self.store.clone(), self.ann.clone(), self.bot.clone());
+        for owners in [MemoryOwners::Anybody, MemoryOwners::Own, MemoryOwners::Organization] {
+            for subject in [None, Some(ann.id.uuid())] {
+                let listing = MemoriesOfAgent { subject, owners, ..MemoriesOfAgent::default() };
+                let reading = store.list_for_agent(bot.caller, listing, FIRST);
+                // Of an organization's memories none is the organization's: all are passed over.
+                let rows = if owners == MemoryOwners::Organization { self.size.messages } else { 1000 };
+                self.costs(&format!("memories {owners:?} {subject:?}"), rows, reading).await.unwrap();
+            }
+        }
+        let room = Some(ChatId::new(id(ROOM, 10)));
+        for scope in [HumanScope::All, HumanScope::AboutMe, HumanScope::Room] {
+            let room = room.filter(|_| scope == HumanScope::Room);
+            let filter = MemoryFilter::default();
+            let reading =
+                store.list_for_human(ann.caller, HumanListing { filter, scope, room, source: None }, FIRST);
+            self.costs(&format!("memories {scope:?}"), 2000, reading).await.unwrap().unwrap();
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! What agents do all day, and what changes.
+
+use std::time::Duration;
+
+use domain::account::{AccountRepository, AgentListing};
+use domain::chat::{AddParticipantCommand, ChatTitle, CreateChat, Role};
+use domain::contact::{ContactRepository, Handle, RequestAction, SendRequest, WhichContact, WhichRequest};
+use domain::delivery::{DeliveryFilter, DeliveryKey, DeliveryRepository, DeliveryStep, Listening};
+use domain::id::{ChatId, MessageId, ParticipantId};
+use domain::idempotency::{Fingerprint, FirstAnswerRepository, IdempotencyKey, Once};
+use domain::message::{MentionKind, MessageContent, RequestedMention, SendMessage};
+use domain::page::Order;
+use domain::store::Announce;
+use domain::time::Timestamp;
+
+use super::fill::{MESSAGE, ROOM, at, id};
+use super::{FIRST, Watched, after};
+
+impl Watched {
+    pub(super) async fn work(&mut self) {
+        let (store, chat, bot) = (self.store.clone(), self.chat, self.bot.id);
+        let half = self.size.messages / 2;
+        self.costs("next", 200, store.next(bot, chat)).await.unwrap().unwrap();
+        let filters = [
+            (DeliveryFilter::Open, 600),
+            (DeliveryFilter::Pending, 600),
+            (DeliveryFilter::All, 600),
+            // The thousand that are open are looked through for others.
+            (DeliveryFilter::Processed, 2500),
+            (DeliveryFilter::Processing, 2500),
+            (DeliveryFilter::Failed, 2500),
+        ];
+        for (filter, rows) in filters {
+            for (order, page) in [(Order::Ascending, after(half / 2)), (Order::Descending, FIRST)] {
+                let reading = store.list(bot, chat, filter, order, page);
+                self.costs(&format!("deliveries {filter:?} {order:?}"), rows, reading)
+                    .await
+                    .unwrap()
+                    .unwrap();
+            }
+        }
+        let room = |number| ChatId::new(id(ROOM, number));
+        let listening =
+            (1..=20).map(|stay| Listening { stay, agent: bot, chat: room(stay as i64 * 5), since: 0 });
+        self.costs("still new", 1000, store.still_new(listening.collect(), 8)).await.unwrap();
+        self.costs("new messages", 100, store.new_messages(bot, room(5), vec![1, 2])).await.unwrap();
+        let deliveries = self.world.deliveries.clone();
+        let taken =
+            (0..100).map(|n| DeliveryKey { message: MessageId::new(id(MESSAGE, half + 1 + n)), agent: bot });
+        self.costs("mark delivered", 3000, deliveries.mark_delivered(taken.collect())).await.unwrap();
+        let message = MessageId::new(id(MESSAGE, half - 10));
+        for step in [DeliveryStep::Begin, DeliveryStep::Succeed] {
+            let advancing = deliveries.advance(self.bot.caller, chat, message, step);
+            self.costs("advance", 100, advancing).await.unwrap();
+        }
+        let forgetting = store.forget(Timestamp::from_micros(at(50)), 100);
+        self.costs("forget answers", 500, forgetting).await.unwrap();
+    }
+
+    pub(super) async fn changes(&mut self) {
+        self.sends().await;
+        let (ann, chats) = (self.ann.clone(), self.world.chats.clone());
+        self.world.clock.advance(Duration::from_secs(1));
+        let chat =
+            self.costs("create", 40, chats.create(ann.caller, CreateChat::default())).await.unwrap().id;
+        let own = id(12, 3);
+        let command = AddParticipantCommand { candidate: own, role: Role::Member };
+        self.costs("add", 200, chats.add_participant(ann.caller, chat, command)).await.unwrap();
+        let title = ChatTitle::renamed("Plan").unwrap();
+        self.costs("rename", 100, chats.rename(ann.caller, chat, title)).await.unwrap();
+        self.costs("remove", 100, chats.remove_participant(ann.caller, chat, own)).await.unwrap();
+        self.costs("delete", 100, chats.delete(ann.caller, chat)).await.unwrap();
+
+        let contacts = self.world.contacts.clone();
+        let to = Handle::new("user/agent-123").unwrap();
+        let asking = contacts.send(ann.caller, SendRequest { to: to.clone(), message: None });
+        let request = self.costs("ask", 100, asking).await.unwrap();
+        let which = WhichRequest::Id(request.id);
+        self.costs("answer", 100, contacts.answer(ann.caller, which, RequestAction::Cancel)).await.unwrap();
+        let gone = contacts.remove(ann.caller, WhichContact::With(to));
+        self.costs("no contact", 100, gone).await.unwrap_err();
+        let overdue = Timestamp::from_micros(at(-5));
+        let store = self.store.clone();
+        let expiring = ContactRepository::expire(&*store, overdue, 200, Announce::nothing());
+        self.costs("expire", 100, expiring).await.unwrap();
+        self.deletes_an_agent().await;
+    }
+
+    async fn sends(&mut self) {
+        let (ann, bot, messages) = (self.ann.caller, self.bot.clone(), self.world.messages.clone());
+        let command = || SendMessage {
+            content: MessageContent::new("hello".to_owned()).unwrap(),
+            mentions: vec![RequestedMention {
+                id: Some(ParticipantId::Agent(bot.id).to_string()),
+                handle: None,
+                kind: Some(MentionKind::Mention),
+            }],
+        };
+        for chat in [self.chat, ChatId::new(id(ROOM, 10))] {
+            let sent = self.costs("send", 100, messages.send(ann, chat, command())).await.unwrap();
+            let key = IdempotencyKey::new("k").unwrap();
+            for _ in 0..2 {
+                let once = Some(Once { key: key.clone(), fingerprint: Fingerprint::new([1; 32]) });
+                self.costs("send once", 100, messages.send_once(ann, chat, command(), once)).await.unwrap();
+            }
+            let content = MessageContent::new("hello again".to_owned()).unwrap();
+            self.costs("edit", 100, messages.edit(ann, chat, sent.id, content)).await.unwrap();
+            self.costs("delete", 100, messages.delete(ann, chat, sent.id)).await.unwrap();
+        }
+    }
+
+    /// One that is in few rooms, though there are so many.
+    async fn deletes_an_agent(&mut self) {
+        let (accounts, ann) = (self.world.accounts.clone(), self.ann.caller);
+        let own = self.store.list_agents(ann.user, AgentListing::default(), FIRST).await.unwrap().rows[10].id;
+        self.costs("delete an agent", 300, accounts.delete_agent(ann, own, true)).await.unwrap();
+        while self.costs("erase", 100, accounts.erase_some()).await.unwrap() {}
+    }
+}
