@@ -252,6 +252,19 @@ async fn a_bad_message_does_not_hurt_those_beside_it() {
     let world = World::on(Stores::of(&store, PostgresStore::close));
     let ann = world.user("ann").await;
     let chat = world.chat(ann.caller, &[]).await;
+    // The first that this connection sends, of which nothing may remain.
+    let alone = store.append(new(&ann, chat, 999, "a\0b"), Announce::nothing()).await;
+    assert!(matches!(alone, Err(StoreError::Broken(_))), "{alone:?}");
+    assert_eq!(
+        store
+            .append(new(&ann, chat, 998, "fine"), Announce::nothing())
+            .await
+            .unwrap()
+            .unwrap()
+            .message
+            .sequence,
+        1
+    );
     let mut all = JoinSet::new();
     for number in 0..60_u128 {
         let is_bad = number % 10 == 3;
@@ -268,5 +281,5 @@ async fn a_bad_message_does_not_hurt_those_beside_it() {
     }
     let page = world.messages.history(ann.caller, chat, HistoryFilter::default(), ALL).await.unwrap();
     let places = page.rows.iter().map(|message| message.sequence).rev().collect::<Vec<_>>();
-    assert_eq!(places, (1..=54).collect::<Vec<_>>());
+    assert_eq!(places, (1..=55).collect::<Vec<_>>());
 }

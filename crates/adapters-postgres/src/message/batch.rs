@@ -11,7 +11,7 @@ use domain::idempotency::{Claim, FirstAnswer, Verdict};
 use domain::message::{AppendRefused, Appended, Earlier, Message, NewMessage};
 use domain::plan::{Resource, check};
 use domain::time::Timestamp;
-use futures_util::future::{join3, join4};
+use futures_util::future::join3;
 use uuid::Uuid;
 
 use super::load::mentions_column;
@@ -248,12 +248,8 @@ pub(super) async fn write_on(
     let messages = insert_messages_on(db, &kept);
     let deliveries = insert_deliveries_on(db, &kept);
     let rooms = update_rooms_on(db, &decided.rooms);
-    if titled.is_empty() {
-        // When one of them fails the commit is a rollback.
-        let (messages, deliveries, rooms, committed) =
-            join4(messages, deliveries, rooms, execute(db, "COMMIT")).await;
-        return Ok(messages.and(deliveries).and(rooms).and(committed));
-    }
+    // All three at once; but the commit goes after their answers. A statement that this connection has not
+    // prepared yet waits for that, and would be overtaken and run outside of the transaction.
     let (messages, deliveries, rooms) = join3(messages, deliveries, rooms).await;
     messages.and(deliveries).and(rooms)?;
     for (_, place) in titled {

@@ -33,7 +33,7 @@ impl Watched {
                 let listing = ChatListing { agent_rooms, sort, order, parts, ..ChatListing::default() };
                 for page in [FIRST, after(at(self.size.rooms / 2))] {
                     let reading = store.list(viewer, listing, page);
-                    self.costs(&format!("rooms {sort:?} {order:?} {agent_rooms}"), 3000 + 4 * rows, reading)
+                    self.costs(&format!("rooms {sort:?} {order:?} {agent_rooms}"), 6000 + 4 * rows, reading)
                         .await
                         .unwrap();
                 }
@@ -141,7 +141,10 @@ impl Watched {
             let filter = MemoryFilter::default();
             let reading =
                 store.list_for_human(ann.caller, HumanListing { filter, scope, room, source: None }, FIRST);
-            self.costs(&format!("memories {scope:?}"), 2000, reading).await.unwrap().unwrap();
+            self.costs(&format!("memories {scope:?}"), 2000 + self.size.rooms, reading)
+                .await
+                .unwrap()
+                .unwrap();
         }
     }
 }

@@ -43,7 +43,9 @@ impl Watched {
         let listening =
             (1..=20).map(|stay| Listening { stay, agent: bot, chat: room(stay as i64 * 5), since: 0 });
         self.costs("still new", 1000, store.still_new(listening.collect(), 8)).await.unwrap();
-        self.costs("new messages", 100, store.new_messages(bot, room(5), vec![1, 2])).await.unwrap();
+        self.costs("new messages", 100, store.new_messages(bot, room(5), vec![1, 3], Announce::nothing()))
+            .await
+            .unwrap();
         let deliveries = self.world.deliveries.clone();
         let taken =
             (0..100).map(|n| DeliveryKey { message: MessageId::new(id(MESSAGE, half + 1 + n)), agent: bot });
@@ -113,7 +115,9 @@ impl Watched {
     async fn deletes_an_agent(&mut self) {
         let (accounts, ann) = (self.world.accounts.clone(), self.ann.caller);
         let own = self.store.list_agents(ann.user, AgentListing::default(), FIRST).await.unwrap().rows[10].id;
-        self.costs("delete an agent", 300, accounts.delete_agent(ann, own, true)).await.unwrap();
+        self.costs("delete an agent", 300 + self.size.messages / 500, accounts.delete_agent(ann, own, true))
+            .await
+            .unwrap();
         while self.costs("erase", 100, accounts.erase_some()).await.unwrap() {}
     }
 }

@@ -1,10 +1,13 @@
 //! What agents have to do, and do.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use domain::delivery::again::{AgainRule, PushAgain};
 use domain::delivery::{DeliveryFilter, DeliveryKey, DeliveryStep, FailureText, Listening};
+use domain::message::Message;
 use domain::page::Order;
+use domain::store::Announce;
 
 use super::cast::{Cast, Made, next};
 use super::{Act, nothing, told};
@@ -82,11 +85,14 @@ impl Cast {
         act!("due", |world, listening| {
             let mut again = PushAgain::new(AgainRule::after(Duration::from_secs(1)));
             let due = world.deliveries.due(&mut again, listening).await;
-            let mut messages = Vec::new();
+            let pushed = Arc::new(Mutex::new(Vec::new()));
             for one in due.iter().flatten() {
-                messages.push(world.deliveries.new_messages(one).await);
+                let place = pushed.clone();
+                let push = Announce::new(move |new: &Vec<Message>| place.lock().unwrap().push(new.clone()));
+                world.deliveries.push_new(one, push).await.unwrap();
             }
-            told(due.map(|due| (due, messages)), nothing)
+            let pushed = pushed.lock().unwrap().clone();
+            told(due.map(|due| (due, pushed)), nothing)
         })
     }
 
