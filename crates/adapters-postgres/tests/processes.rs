@@ -221,7 +221,11 @@ async fn those_who_send_at_once_share_commits() {
     }
     all.join_all().await;
     let shared = commits(&database).await - 5;
-    assert!(shared < (SENDERS * EACH / 4) as i64, "{shared} commits for {} messages", SENDERS * EACH);
+    assert!(
+        shared < i64::try_from(SENDERS * EACH / 4).unwrap(),
+        "{shared} commits for {} messages",
+        SENDERS * EACH
+    );
     for room in rooms {
         let page = world.messages.history(ann.caller, room, HistoryFilter::default(), ALL).await.unwrap();
         assert!(page.rows.len() >= EACH);

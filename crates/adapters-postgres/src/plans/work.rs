@@ -41,7 +41,7 @@ impl Watched {
         }
         let room = |number| ChatId::new(id(ROOM, number));
         let listening =
-            (1..=20).map(|stay| Listening { stay, agent: bot, chat: room(stay as i64 * 5), since: 0 });
+            (1..=20).map(|stay| Listening { stay, agent: bot, chat: room(stay.cast_signed() * 5), since: 0 });
         self.costs("still new", 1000, store.still_new(listening.collect(), 8)).await.unwrap();
         self.costs("new messages", 100, store.new_messages(bot, room(5), vec![1, 3], Announce::nothing()))
             .await

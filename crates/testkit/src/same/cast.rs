@@ -40,14 +40,19 @@ pub(super) struct Cast {
     pub(super) chats: Vec<ChatId>,
     members: HashMap<ChatId, Vec<ParticipantId>>,
     pub(super) messages: Vec<(ChatId, MessageId)>,
-    pub(super) requests: Vec<(ContactRequestId, [ParticipantId; 2])>,
+    pub(super) requests: Vec<Asked>,
     pub(super) contacts: Vec<Uuid>,
     pub(super) memories: Vec<(MemoryId, AgentCaller)>,
     next: HashMap<&'static str, Position>,
 }
 
+/// A request, who asks and who is asked.
+type Asked = (ContactRequestId, [ParticipantId; 2]);
+
+type Draw = fn(&mut Cast) -> Act;
+
 /// How often each kind of operation comes.
-const ACTS: [(usize, fn(&mut Cast) -> Act); 9] = [
+const ACTS: [(usize, Draw); 9] = [
     (8, Cast::wait),
     (12, Cast::people),
     (10, Cast::read_people),
