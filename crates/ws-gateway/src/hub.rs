@@ -137,6 +137,12 @@ impl Hub {
         sockets.inboxes.values().for_each(|inbox| inbox.order(Told::Stop));
     }
 
+    /// Tells every open socket to end, so that its client comes back and joins anew what it still may:
+    /// for when it is not known what became of a change. New sockets are taken as before.
+    pub fn end_sockets(&self) {
+        self.sockets().inboxes.values().for_each(|inbox| inbox.order(Told::Stop));
+    }
+
     /// Makes the caller's newcomer a live socket. Of an agent there is one at a time: the older
     /// one is told, in the same step, that it is no longer it.
     pub(crate) fn claim(

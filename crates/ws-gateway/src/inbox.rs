@@ -68,7 +68,7 @@ pub(crate) enum Told {
     Superseded { payload: Arc<Payload> },
     /// The credential is no longer good.
     Revoked,
-    /// The server stops.
+    /// The server stops, or wants everybody to connect anew.
     Stop,
     /// More waited than may.
     Overflow,

@@ -239,7 +239,7 @@ impl Socket {
                 self.outbox.drop_backlog();
                 self.end(CloseCode::Policy, "the credential is no longer valid")
             }
-            Told::Stop => self.end(CloseCode::Restart, "the server stops"),
+            Told::Stop => self.end(CloseCode::Restart, "connect again"),
             Told::Overflow => self.unless_full(false),
         }
     }

@@ -348,6 +348,18 @@ fn stopping_ends_all_and_takes_no_more() {
     assert_eq!(hub.claim(user(1), OnConflict::Supersede).map(|_| ()), Err(ClaimRefused::Stopping));
 }
 
+#[test]
+fn ending_the_sockets_leaves_the_hub_open() {
+    let hub = hub();
+    let (_one, mut one) = open(&hub, agent(1));
+    let (_other, mut other) = open(&hub, user(1));
+    hub.end_sockets();
+    assert_eq!((told(&mut one), told(&mut other)), (vec!["!stop".to_owned()], vec!["!stop".to_owned()]));
+    let (_again, mut inbox) = open(&hub, agent(1));
+    hub.end_sockets();
+    assert_eq!(told(&mut inbox), ["!stop"], "also those that came since");
+}
+
 /// However a socket ends, also when its task is dropped in the middle.
 #[actix_web::test]
 async fn a_socket_that_is_dropped_leaves_nothing_behind() {

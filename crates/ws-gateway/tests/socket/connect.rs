@@ -276,6 +276,21 @@ async fn a_stopping_server_sends_everybody_away() {
     bench.end().await;
 }
 
+#[actix_web::test]
+async fn who_is_sent_away_for_once_comes_back_and_joins_anew() {
+    let bench = Bench::new().await;
+    let (mut ann, mut one) = (bench.socket(&bench.ann.key).await, bench.socket(&bench.one.key).await);
+    bench.hub.end_sockets();
+    assert_eq!((ann.closed().await, one.closed().await), (1012, 1012));
+    bench.until_open(0).await;
+    for key in [&bench.ann.key, &bench.one.key] {
+        let mut again = bench.socket(key).await;
+        again.ask("1", &bench.chat_topic()).await;
+        again.answer("1", &bench.chat_topic(), "ok", json!({})).await;
+    }
+    bench.end().await;
+}
+
 /// Between being authenticated and being told of, a newcomer is in nobody's list: what ends its agent
 /// there ends it as well.
 #[actix_web::test]
