@@ -69,7 +69,7 @@ pub enum Command {
 /// Where an archive goes.
 #[derive(Args, Debug)]
 pub struct ExportArguments {
-    /// File to write, which appears when it is whole [default: standard output].
+    /// File to write, which appears when it is whole; or a pipe or a device [default: standard output].
     #[arg(long, value_name = "FILE")]
     pub to: Option<PathBuf>,
 }

@@ -134,6 +134,37 @@ async fn an_archive_goes_through_a_pipe() {
     assert_eq!(place.rows("second"), place.rows("first"));
 }
 
+#[tokio::test]
+async fn an_export_that_is_killed_leaves_one_draft_for_the_next() {
+    let place = Place::new();
+    let (world, _) = place.estate("first.db", "small").await;
+    write_many(&world.stores, 20_000).await;
+    let (store, archive) = (place.url("first.db"), place.path("first"));
+    let arguments = ["export", "--to", &archive];
+    for _ in 0..2 {
+        let mut export = parlance(&store, &arguments).stderr(Stdio::null()).spawn().unwrap();
+        let begun = Instant::now();
+        while std::fs::metadata(place.file("first.part")).map_or(0, |part| part.len()) == 0 {
+            assert!(export.try_wait().unwrap().is_none(), "it ended before it was halted");
+            assert!(begun.elapsed() < Duration::from_secs(60), "nothing is written");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let halt = Command::new("kill").args(["-STOP", &export.id().to_string()]).status();
+        assert!(halt.unwrap().success());
+        let why = refused(&run(&store, &arguments));
+        assert!(why.contains("another process is writing it"), "{why}");
+        export.kill().unwrap();
+        assert!(!export.wait().unwrap().success(), "it was over before it was killed");
+        let names = std::fs::read_dir(place.0.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        let left = names.filter(|name| name.to_string_lossy().starts_with("first.p")).collect::<Vec<_>>();
+        assert_eq!((left, place.file("first").exists()), (vec!["first.part".into()], false));
+        // So that what the next one writes is told from what was left.
+        std::fs::write(place.file("first.part"), "").unwrap();
+    }
+    place.export(&store, "first");
+    assert!(!place.file("first.part").exists() && place.rows("first").len() > 20_000);
+}
+
 /// More rows than are written at once: copies of one message, each at its own place.
 async fn write_many(stores: &Stores, number: u128) {
     let messages = Table::named("messages").unwrap();

@@ -48,7 +48,11 @@ impl PlaceFile {
             draft.write_all(b"\n")?;
             draft.finish()
         });
-        written.map_err(|cause| self.fault("write", cause))
+        match written {
+            // Another import of the same archive keeps its own at this moment; this one is kept the next time.
+            Err(cause) if cause.kind() == ErrorKind::ResourceBusy => Ok(()),
+            written => written.map_err(|cause| self.fault("write", cause)),
+        }
     }
 
     pub(crate) fn forget(&self) -> Result<(), Failure> {
@@ -60,5 +64,24 @@ impl PlaceFile {
 
     fn fault(&self, what: &str, cause: std::io::Error) -> Failure {
         Failure::new(format_args!("cannot {what} the position in {}", self.0.display()), cause)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_that_another_import_is_keeping_is_left_to_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = PlaceFile::beside(&directory.path().join("archive"));
+        let place = |bytes| Place { sha256: "some".to_owned(), bytes, rows: 1, replaced: 0 };
+        file.keep(&place(1)).unwrap();
+        let other = Draft::of(&file.0).unwrap();
+        file.keep(&place(2)).unwrap();
+        assert_eq!(file.of("some").unwrap(), Some(place(1)));
+        drop(other);
+        file.keep(&place(3)).unwrap();
+        assert_eq!(file.of("some").unwrap(), Some(place(3)));
     }
 }
