@@ -1,8 +1,9 @@
 //! A server whose data is in PostgreSQL: what it says when the database is away, wrong, or not to be trusted.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
+use std::collections::HashSet;
 use std::path::Path;
-use std::process::Output;
+use std::process::{Command, Output};
 use std::time::Duration;
 
 use e2e::{Api, Server, Socket, isolated, program};
@@ -79,6 +80,60 @@ async fn while_the_database_is_away_clients_are_told_to_come_back() {
     assert_eq!(sent.status, 201);
     // The socket has stayed open, and hears.
     assert_eq!(socket.event("1", &topic, "message_created").await["id"], sent.data()["id"]);
+}
+
+/// A database that hangs as a whole answers nothing and closes nothing; its own time-outs hang with it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn while_the_database_hangs_nobody_waits_for_ever() {
+    let cluster = Cluster::own(Options::default());
+    let database = cluster.server().database();
+    let url = database.url();
+    let settings = [
+        ("PARLANCE_DATABASE_URL", url.as_str()),
+        ("PARLANCE_DATABASE_WAIT_MS", "1000"),
+        ("PARLANCE_DATABASE_STATEMENT_MS", "1000"),
+    ];
+    let server = Server::start_with(&settings).await;
+    let human = server.user("ann");
+    let chat = human.create_chat().await;
+    let bot = human.register(&server, "Bot").await;
+    human.add(&chat, &bot.id).await;
+    let before = human.sent(&chat, "before", &[&bot.id]).await;
+
+    signal_database(&cluster, "-STOP");
+    let asked = Instant::now();
+    let texts = (0..20).map(|number| format!("hangs {number}")).collect::<Vec<_>>();
+    let named = [bot.id.as_str()];
+    let sends = futures_util::future::join_all(texts.iter().map(|text| human.send(&chat, text, &named)));
+    let (sends, read) = futures_util::future::join(sends, human.get("/chats")).await;
+    let waited = asked.elapsed();
+    signal_database(&cluster, "-CONT");
+    assert_eq!(read.status, 503);
+    let told = sends.iter().map(|answer| answer.status).collect::<Vec<_>>();
+    assert!(told.iter().all(|status| *status == 503), "{told:?}");
+    assert!(waited < Duration::from_secs(20), "{waited:?}");
+
+    until("the server does not heal", async || ready(&server).await == 200).await;
+    let after = human.sent(&chat, "after", &[&bot.id]).await;
+    let history = human.history(&chat).await;
+    // Whatever hung may have been kept, once; what was answered is there in its order.
+    let ids = history.iter().map(|message| message["id"].as_str().unwrap()).collect::<Vec<_>>();
+    assert_eq!((ids.first(), ids.last()), (Some(&after.as_str()), Some(&before.as_str())));
+    let texts = history.iter().map(|message| message["content"].to_string()).collect::<HashSet<_>>();
+    assert_eq!(texts.len(), ids.len(), "nothing is there twice");
+}
+
+/// Sends a signal to every process of a cluster.
+fn signal_database(cluster: &Cluster, signal: &str) {
+    let file = cluster.directory().join("data/postmaster.pid");
+    let postmaster = std::fs::read_to_string(file).unwrap().lines().next().unwrap().to_owned();
+    let children = Command::new("pgrep").args(["-P", &postmaster]).output().unwrap();
+    let mut all = vec![postmaster];
+    all.extend(String::from_utf8(children.stdout).unwrap().lines().map(str::to_owned));
+    for process in all {
+        // A backend may have ended meanwhile.
+        let _ = Command::new("kill").args([signal, &process]).status().unwrap();
+    }
 }
 
 #[tokio::test]

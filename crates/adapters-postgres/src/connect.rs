@@ -22,6 +22,9 @@ const SILENCE: Duration = Duration::from_secs(15);
 const PLANNING: &str = "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; \
      SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off";
 
+/// How often a silent link is probed.
+const PROBE: Duration = Duration::from_secs(3);
+
 /// How connections are made.
 pub(crate) struct Connect {
     config: Config,
@@ -42,12 +45,16 @@ impl Connect {
         if config.get_connect_timeout().is_none() {
             config.connect_timeout(CONNECT_TIMEOUT);
         }
-        config.keepalives_idle(SILENCE);
+        config.keepalives_idle(SILENCE).keepalives_interval(PROBE).keepalives_retries(3);
         if config.get_tcp_user_timeout().is_none() {
             config.tcp_user_timeout(SILENCE);
         }
         let tls = if tls.ssl_mode() == SslMode::Disable { None } else { Some(tls.connector()?) };
         Ok(Self { config, tls, statement_timeout })
+    }
+
+    pub(crate) const fn statement_timeout(&self) -> Duration {
+        self.statement_timeout
     }
 
     /// A connection for the work of the store.

@@ -12,6 +12,8 @@ pub(crate) enum Fault {
     Row(String),
     /// No connection could be had.
     NoConnection(Box<dyn std::error::Error + Send + Sync>),
+    /// The database has not answered in time; the connection is given up.
+    Slow,
     /// The connection was lost in a commit, which may have been kept or not.
     Uncertain,
 }
@@ -39,7 +41,7 @@ impl Fault {
     pub(crate) fn remedy(&self) -> Remedy {
         match self {
             Self::Driver(error) => remedy(error),
-            Self::NoConnection(_) | Self::Uncertain => Remedy::Later,
+            Self::NoConnection(_) | Self::Slow | Self::Uncertain => Remedy::Later,
             Self::Row(_) => Remedy::None,
         }
     }
@@ -52,6 +54,7 @@ impl Fault {
             Self::Driver(error) => error.to_string(),
             Self::NoConnection(cause) => cause.to_string(),
             Self::Row(what) => what.clone(),
+            Self::Slow => "the database does not answer in time".to_owned(),
             Self::Uncertain => UNCERTAIN.to_owned(),
         };
         if self.remedy() == Remedy::None {
@@ -61,14 +64,15 @@ impl Fault {
         }
     }
 
-    /// Whether the connection died, so that nobody knows what became of the statement.
+    /// Whether the connection died or was given up, so that nobody knows what became of the statement.
     pub(crate) fn is_lost_connection(&self) -> bool {
         matches!(
             self,
-            Self::Driver(DieselError::DatabaseError(
-                DatabaseErrorKind::UnableToSendCommand | DatabaseErrorKind::ClosedConnection,
-                _
-            ))
+            Self::Slow
+                | Self::Driver(DieselError::DatabaseError(
+                    DatabaseErrorKind::UnableToSendCommand | DatabaseErrorKind::ClosedConnection,
+                    _
+                ))
         )
     }
 }
@@ -94,7 +98,9 @@ fn remedy(error: &DieselError) -> Remedy {
         | DieselError::BrokenTransactionManager => Remedy::Later,
         DieselError::DatabaseError(DatabaseErrorKind::Unknown, said) => {
             let text = said.message();
-            if text.contains("deadlock") {
+            // Whatever language the server speaks, locks have their names.
+            let names_lock = |text: &str| text.contains("ShareLock") || text.contains("ExclusiveLock");
+            if text.contains("deadlock") || said.details().is_some_and(names_lock) {
                 Remedy::Again
             } else if said.statement_position().is_some() || text.contains("0x00") {
                 Remedy::None
@@ -106,7 +112,71 @@ fn remedy(error: &DieselError) -> Remedy {
     }
 }
 
+/// More changes wait than may.
+pub(crate) fn crowded() -> StoreError {
+    StoreError::Unavailable("too many messages wait to be written".into())
+}
+
 /// A store that has been closed.
 pub(crate) fn closed() -> StoreError {
     StoreError::Unavailable("the store is closed".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use diesel::result::DatabaseErrorInformation;
+
+    use super::*;
+
+    /// What a server said, in any language.
+    struct Said(&'static str, Option<&'static str>, Option<i32>);
+
+    impl DatabaseErrorInformation for Said {
+        fn message(&self) -> &str {
+            self.0
+        }
+        fn details(&self) -> Option<&str> {
+            self.1
+        }
+        fn hint(&self) -> Option<&str> {
+            None
+        }
+        fn table_name(&self) -> Option<&str> {
+            None
+        }
+        fn column_name(&self) -> Option<&str> {
+            None
+        }
+        fn constraint_name(&self) -> Option<&str> {
+            None
+        }
+        fn statement_position(&self) -> Option<i32> {
+            self.2
+        }
+    }
+
+    fn unknown(said: Said) -> Remedy {
+        Fault::Driver(DieselError::DatabaseError(DatabaseErrorKind::Unknown, Box::new(said))).remedy()
+    }
+
+    #[test]
+    fn a_deadlock_is_known_in_every_language() {
+        let details = "Prozess 7 wartet auf ShareLock-Sperre auf Transaktion 9; blockiert von Prozess 8.";
+        assert_eq!(unknown(Said("Verklemmung (Deadlock) entdeckt", Some(details), None)), Remedy::Again);
+        assert_eq!(unknown(Said("deadlock detected", None, None)), Remedy::Again);
+    }
+
+    #[test]
+    fn what_passes_is_told_from_what_does_not() {
+        assert_eq!(
+            unknown(Said("could not extend file: No space left on device", None, None)),
+            Remedy::Later
+        );
+        assert_eq!(unknown(Said("canceling statement due to statement timeout", None, None)), Remedy::Later);
+        assert_eq!(unknown(Said("relation \"rooms\" does not exist", None, Some(15))), Remedy::None);
+        let nul = "invalid byte sequence for encoding \"UTF8\": 0x00";
+        assert_eq!(unknown(Said(nul, None, None)), Remedy::None);
+        assert_eq!(Fault::Slow.remedy(), Remedy::Later);
+        assert!(Fault::Slow.is_lost_connection());
+    }
 }

@@ -34,6 +34,7 @@ use diesel_async::RunQueryDsl;
 use domain::store::{SchemaSteps, StoreError};
 use futures_util::FutureExt;
 use tokio::runtime::Handle;
+use tokio::sync::watch;
 
 pub use open::{OpenError, PostgresConfig};
 
@@ -77,6 +78,12 @@ impl PostgresStore {
     /// Whether the store answers: something is really read.
     pub async fn ping(&self) -> Result<(), StoreError> {
         self.ask((), |db, ()| ping_on(db).boxed()).await
+    }
+
+    /// Changes with every change of which nobody can say whether it was kept, as the connection was lost in
+    /// its commit. Nobody is told of such a change; whoever listens should look again.
+    pub fn doubts(&self) -> watch::Receiver<u64> {
+        self.order.doubts()
     }
 
     /// Gives out no more connections: later calls are answered as unavailable.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 type Tell = Box<dyn FnOnce() + Send>;
 
@@ -16,6 +16,8 @@ type Tell = Box<dyn FnOnce() + Send>;
 #[derive(Default)]
 pub(crate) struct Order {
     turns: Mutex<Turns>,
+    /// How many changes may have been kept and were not told.
+    doubts: watch::Sender<u64>,
 }
 
 #[derive(Default)]
@@ -38,6 +40,17 @@ pub(crate) struct Turn {
 }
 
 impl Order {
+    /// A change may have been kept, and nobody will be told of it.
+    pub(crate) fn doubt(&self) {
+        tracing::warn!("what became of a change is not known: the connection was lost in its commit");
+        self.doubts.send_modify(|doubts| *doubts += 1);
+    }
+
+    /// Changes with every doubt.
+    pub(crate) fn doubts(&self) -> watch::Receiver<u64> {
+        self.doubts.subscribe()
+    }
+
     /// The turn after all that were given out.
     pub(crate) fn turn(self: &Arc<Self>) -> Turn {
         let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);

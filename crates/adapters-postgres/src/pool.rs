@@ -1,5 +1,6 @@
 //! The connections of a store.
 
+use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,11 +19,14 @@ type Manager = AsyncDieselConnectionManager<AsyncPgConnection>;
 pub(crate) struct Pool {
     connections: deadpool::managed::Pool<Manager>,
     patience: Duration,
+    /// How long work on a connection may take.
+    limit: Duration,
 }
 
 impl Pool {
     /// At most `size` connections; who waits for one longer than `wait` is told that there is none.
     pub(crate) fn new(connect: Arc<Connect>, size: usize, wait: Duration) -> Self {
+        let limit = connect.statement_timeout() + wait;
         let mut config = ManagerConfig::default();
         // A connection that has died is not given out; one that dies later is met by trying again.
         config.recycling_method = RecyclingMethod::Fast;
@@ -37,12 +41,23 @@ impl Pool {
             .runtime(deadpool::Runtime::Tokio1)
             .build();
         let connections = pool.expect("the only fault of a pool is a time-out without a runtime");
-        Self { connections, patience: wait }
+        Self { connections, patience: wait, limit }
     }
 
     /// How long a request waits for the database before it is told that there is none.
     pub(crate) const fn patience(&self) -> Duration {
         self.patience
+    }
+
+    /// The work, unless it takes longer than a database that is well. The time-outs of its statements the
+    /// database keeps itself, unless it hangs as a whole, or the host has gone.
+    pub(crate) async fn timed<T>(&self, work: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
+        tokio::time::timeout(self.limit, work).await.unwrap_or(Err(Fault::Slow))
+    }
+
+    /// How long a piece of work may take.
+    pub(crate) const fn limit(&self) -> Duration {
+        self.limit
     }
 
     /// A connection of one's own.

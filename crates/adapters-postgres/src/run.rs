@@ -100,7 +100,12 @@ impl PostgresStore {
             loop {
                 match change_once(&pool, &order, &given, &work).await {
                     Err(fault) if tries.again_after(&fault).await => {}
-                    Err(fault) => return Err(fault),
+                    Err(fault) => {
+                        if matches!(fault, Fault::Uncertain) {
+                            order.doubt();
+                        }
+                        return Err(fault);
+                    }
                     Ok(Err(refused)) => return Ok(Err(refused)),
                     Ok(Ok((turn, outcome))) => return Ok(Ok(turn.tell(outcome, tell).await)),
                 }
@@ -132,7 +137,7 @@ where
     W: for<'c> Fn(&'c Db, &'c G) -> Work<'c, T>,
 {
     let lease = pool.lease().await?;
-    let answer = work(lease.db(), given).await?;
+    let answer = pool.timed(work(lease.db(), given)).await?;
     lease.give_back();
     Ok(answer)
 }
@@ -145,10 +150,14 @@ where
     let db = lease.db();
     // Nothing is written, so the first statement need not wait for the answer to this.
     let begun = execute(db, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
-    let (begun, answer) = join(begun, work(db, given)).await;
-    begun?;
-    let answer = answer?;
-    execute(db, "COMMIT").await?;
+    let reading = async {
+        let (begun, answer) = join(begun, work(db, given)).await;
+        begun?;
+        let answer = answer?;
+        execute(db, "COMMIT").await?;
+        Ok(answer)
+    };
+    let answer = pool.timed(reading).await?;
     lease.give_back();
     Ok(answer)
 }
@@ -163,11 +172,14 @@ where
     W: for<'c> Fn(&'c Db, &'c G) -> Work<'c, Result<T, R>>,
 {
     let lease = pool.lease().await?;
-    execute(lease.db(), "BEGIN").await?;
-    let rest = match work(lease.db(), given).await {
+    let working = async {
+        execute(lease.db(), "BEGIN").await?;
+        work(lease.db(), given).await
+    };
+    let rest = match pool.timed(working).await {
         Ok(Ok(done)) => {
             let turn = order.turn();
-            match execute(lease.db(), "COMMIT").await {
+            match pool.timed(execute(lease.db(), "COMMIT")).await {
                 Ok(()) => lease.give_back(),
                 // Whether it was kept nobody can say: the server may have crashed, and then numbers of
                 // transactions are given out again, so that it cannot be asked either.
@@ -180,7 +192,7 @@ where
         Err(fault) => Err(fault),
     };
     // What cannot be rolled back ends with its connection.
-    if execute(lease.db(), "ROLLBACK").await.is_ok() {
+    if !matches!(rest, Err(Fault::Slow)) && pool.timed(execute(lease.db(), "ROLLBACK")).await.is_ok() {
         lease.give_back();
     }
     rest

@@ -11,11 +11,12 @@ use adapters_postgres::PostgresStore;
 use common::{database, open};
 use domain::caller::Caller;
 use domain::chat::{AddParticipantCommand, CreateChat, CreateChatError, Role};
-use domain::delivery::{DeliveryFilter, DeliveryStep};
+use domain::delivery::{AdvanceDelivery, DeliveryFilter, DeliveryRepository, DeliveryStatus, DeliveryStep};
 use domain::id::{ChatId, MessageId, ParticipantId};
 use domain::idempotency::{Fingerprint, IdempotencyKey, Once};
 use domain::message::{
-    HistoryFilter, MessageContent, MessageKind, MessageRepository, NewMessage, SendMessage, SendMessageError,
+    HistoryFilter, Mention, MentionKind, MessageContent, MessageKind, MessageRepository, NewMessage,
+    SendMessage, SendMessageError,
 };
 use domain::page::{Order, PageRequest, Slice};
 use domain::plan::{Plan, PlanName};
@@ -246,6 +247,41 @@ fn new(ann: &TestUser, chat: ChatId, number: u128, content: &str) -> NewMessage 
         claim: None,
         now: Timestamp::from_micros(NOON),
     }
+}
+
+/// A step waits for a mark that is not committed yet, and keeps what it wrote.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_step_keeps_the_mark_of_the_same_moment() {
+    let database = database().await;
+    let store = open(&database).await;
+    let world = World::on(Stores::of(&store, PostgresStore::close));
+    let ann = world.user("ann").await;
+    let bot = world.agent(&ann, "Bot").await;
+    let chat = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let mention = Mention {
+        id: ParticipantId::Agent(bot.id),
+        handle: bot.handle.clone(),
+        name: "Bot".to_owned(),
+        kind: MentionKind::Mention,
+    };
+    let message = NewMessage { mentions: vec![mention], ..new(&ann, chat, 5000, "work") };
+    let id = message.id;
+    store.append(message, Announce::nothing()).await.unwrap().unwrap();
+
+    let (client, connection) = tokio_postgres::connect(&database.url(), NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let mark = "BEGIN; UPDATE deliveries SET status = 'delivered', delivered_at = '2026-07-01 12:00:01+00'";
+    client.batch_execute(mark).await.unwrap();
+    let now = Timestamp::from_micros(NOON + 2);
+    let command = AdvanceDelivery { agent: bot.id, chat, message: id, step: DeliveryStep::Begin, now };
+    let stepping = store.clone();
+    let step = tokio::spawn(async move { stepping.advance(command, Announce::nothing()).await });
+    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    assert!(!step.is_finished());
+    client.batch_execute("COMMIT").await.unwrap();
+    let stepped = step.await.unwrap().unwrap().unwrap();
+    assert_eq!(stepped.delivery.status, DeliveryStatus::Processing);
+    assert_eq!(stepped.delivery.delivered_at, Some(Timestamp::from_micros(NOON + 1_000_000)));
 }
 
 /// What the store cannot keep is refused; whoever is in the same batch is not.

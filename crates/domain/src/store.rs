@@ -10,7 +10,8 @@ use std::fmt;
 #[derive(thiserror::Error)]
 pub enum StoreError {
     /// The store cannot work right now: full disk, lost connection, time-out. Nothing of the
-    /// call was kept, and trying again later is right.
+    /// call was kept, unless a connection was lost in its commit, of which nobody can say; trying
+    /// again later is right.
     #[error("the store is unavailable")]
     Unavailable(#[source] Box<dyn Error + Send + Sync>),
     /// The store holds or answered something that cannot be: a defect or damage.

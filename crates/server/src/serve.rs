@@ -81,6 +81,7 @@ async fn run(config: &Config, wiring: &Wiring) -> Result<(), Failure> {
     let sweeper = tokio::spawn(sweep(wiring.activity.clone(), wiring.hub.clone()));
     let eraser = tokio::spawn(erase_work(wiring.accounts.clone()));
     let forgetter = tokio::spawn(forget_answers(wiring.store.clone()));
+    let doubter = tokio::spawn(end_sockets_in_doubt(wiring.clone()));
     let expiry = tokio::spawn(expire_requests(wiring.contacts.clone()));
     let delivered = tokio::spawn(keep_deliveries(wiring.clone()));
     let rule = AgainRule::after(config.push_again_after);
@@ -96,6 +97,7 @@ async fn run(config: &Config, wiring: &Wiring) -> Result<(), Failure> {
     sweeper.abort();
     eraser.abort();
     forgetter.abort();
+    doubter.abort();
     expiry.abort();
     repeater.abort();
     if ended.is_some() {
@@ -178,6 +180,20 @@ async fn stop(wiring: &Wiring, readiness: &Readiness, handle: &ServerHandle) {
 /// Writes down what the sockets of agents took.
 async fn keep_deliveries(wiring: Wiring) {
     wiring.hub.keep_deliveries(&wiring.deliveries).await;
+}
+
+/// Ends all sockets after a change of which nobody can say whether it was kept, once the store answers again:
+/// nobody was told of it, and somebody may hear a room that they were taken out of. Clients come back by
+/// themselves, and join what they still may.
+async fn end_sockets_in_doubt(wiring: Wiring) {
+    let Some(mut doubts) = wiring.store.doubts() else { return };
+    while doubts.changed().await.is_ok() {
+        while wiring.store.ping().await.is_err() {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+        tracing::warn!("all sockets are ended, as a change may have been kept of which nobody was told");
+        wiring.hub.end_sockets();
+    }
 }
 
 /// Forgets the answers that need not be remembered any more, once a minute, in batches so small

@@ -18,6 +18,7 @@ use domain::peer::PeerRepository;
 use domain::plan::PlanRepository;
 use domain::secret::SecretRepository;
 use domain::store::{SchemaSteps, StoreError};
+use tokio::sync::watch;
 
 use crate::config::Config;
 use crate::failure::Failure;
@@ -54,6 +55,9 @@ pub(crate) trait Store:
     /// The steps of its schema.
     fn steps(&self) -> &SchemaSteps;
 
+    /// Changes with every change of which nobody can say whether it was kept; `None` where that cannot be.
+    fn doubts(&self) -> Option<watch::Receiver<u64>>;
+
     /// Ends it; later calls are answered as unavailable.
     fn close(&self);
 }
@@ -66,6 +70,10 @@ impl Store for SqliteStore {
 
     fn steps(&self) -> &SchemaSteps {
         Self::steps(self)
+    }
+
+    fn doubts(&self) -> Option<watch::Receiver<u64>> {
+        None
     }
 
     fn close(&self) {
@@ -81,6 +89,10 @@ impl Store for PostgresStore {
 
     fn steps(&self) -> &SchemaSteps {
         Self::steps(self)
+    }
+
+    fn doubts(&self) -> Option<watch::Receiver<u64>> {
+        Some(Self::doubts(self))
     }
 
     fn close(&self) {

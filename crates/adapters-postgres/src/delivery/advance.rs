@@ -9,6 +9,7 @@ use futures_util::future::{join3, try_join3};
 use crate::chat::activate_on;
 use crate::chat::row::membership_on;
 use crate::error::Fault;
+use crate::lock;
 use crate::message::load::{AttemptRow, DeliveryRow, message_on};
 use crate::row::At;
 use crate::run::Db;
@@ -23,7 +24,15 @@ pub(super) async fn advance_on(
     let (place, membership, before) =
         join3(place_on(db, command), membership_on(db, agent, command.chat), record_on(db, command)).await;
     let (Some(place), Some(_)) = (place?, membership?) else { return Ok(Err(AdvanceRefused::NotFound)) };
-    let before = before?.unwrap_or_else(|| Delivery::new(command.agent, false));
+    let before = before?;
+    if before.is_none() {
+        // What is made anew must not be made behind the back of an agent's deletion.
+        lock::agent_stays_on(db, command.agent).await?;
+        if membership_on(db, agent, command.chat).await?.is_none() {
+            return Ok(Err(AdvanceRefused::NotFound));
+        }
+    }
+    let before = before.unwrap_or_else(|| Delivery::new(command.agent, false));
     let known = before.attempts.clone();
     let after = match &command.step {
         DeliveryStep::Begin => Ok(before.begin_attempt(command.now)),
@@ -58,21 +67,24 @@ async fn place_on(mut db: &Db, command: &AdvanceDelivery) -> Result<Option<i64>,
 
 /// The record with its newest attempt only, which is all that a step looks at.
 async fn record_on(mut db: &Db, command: &AdvanceDelivery) -> Result<Option<Delivery>, Fault> {
-    let newest = deliveries::current_attempt.eq(attempts::number);
+    let (message, agent) = (command.message.uuid(), command.agent.uuid());
+    // A mark may come without the message's lock, so the record has one of its own.
     let found = deliveries::table
-        .left_join(
-            attempts::table.on(attempts::message_id
-                .eq(deliveries::message_id)
-                .and(attempts::agent_id.eq(deliveries::agent_id))
-                .and(newest)),
-        )
-        .filter(deliveries::message_id.eq(command.message.uuid()))
-        .filter(deliveries::agent_id.eq(command.agent.uuid()))
-        .select((DeliveryRow::as_select(), Option::<AttemptRow>::as_select()))
-        .first::<(DeliveryRow, Option<AttemptRow>)>(&mut db)
+        .find((message, agent))
+        .select(DeliveryRow::as_select())
+        .for_no_key_update()
+        .first::<DeliveryRow>(&mut db)
         .await
         .optional()?;
-    let Some((record, newest)) = found else { return Ok(None) };
+    let Some(record) = found else { return Ok(None) };
+    let newest = attempts::table
+        .filter(attempts::message_id.eq(message))
+        .filter(attempts::agent_id.eq(agent))
+        .order(attempts::number.desc())
+        .select(AttemptRow::as_select())
+        .first::<AttemptRow>(&mut db)
+        .await
+        .optional()?;
     let newest = newest.map(AttemptRow::into_attempt).transpose()?;
     record.into_delivery(newest.into_iter().collect()).map(Some)
 }

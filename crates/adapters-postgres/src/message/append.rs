@@ -12,13 +12,15 @@ use domain::message::{AppendRefused, Appended, NewMessage};
 use domain::store::{Announce, StoreError};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::error::TrySendError;
+use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::batch::{Outcome, decide_on, is_there_on, write_on};
 use crate::PostgresStore;
-use crate::error::{Fault, Remedy, closed};
+use crate::error::{Fault, Remedy, closed, crowded};
 use crate::order::{Order, Turn};
 use crate::pool::Pool;
 use crate::run::{Tries, execute};
@@ -29,6 +31,9 @@ const MAX_BATCH: usize = 256;
 /// No more messages are taken once they hold so many bytes of text.
 const MAX_BATCH_BYTES: usize = 4 * 1024 * 1024;
 
+/// The most messages that wait; more are refused for now.
+const QUEUE: usize = 8192;
+
 /// How often a database that has gone is asked what became of a commit.
 const ASKING: Duration = Duration::from_millis(100);
 
@@ -36,6 +41,8 @@ const ASKING: Duration = Duration::from_millis(100);
 type Job = (NewMessage, Reply);
 
 struct Reply {
+    /// When it came.
+    since: Instant,
     announce: Announce<Appended>,
     answer: oneshot::Sender<Result<Outcome, StoreError>>,
 }
@@ -50,12 +57,12 @@ struct Batch {
 
 /// The queue in front of the writing task, which ends with it.
 #[derive(Clone)]
-pub(crate) struct Appender(UnboundedSender<Job>);
+pub(crate) struct Appender(Sender<Job>);
 
 impl Appender {
     /// Starts the task in the runtime that this is called in.
     pub(crate) fn start(pool: Pool, order: Arc<Order>) -> Self {
-        let (sender, jobs) = unbounded_channel();
+        let (sender, jobs) = channel(QUEUE);
         tokio::spawn(Writer { pool, order }.run(jobs));
         Self(sender)
     }
@@ -67,7 +74,11 @@ impl Appender {
         announce: Announce<Appended>,
     ) -> Result<Result<Appended, AppendRefused>, StoreError> {
         let (answer, wait) = oneshot::channel();
-        self.0.send((new, Reply { announce, answer })).map_err(|_| closed())?;
+        let job = (new, Reply { since: Instant::now(), announce, answer });
+        self.0.try_send(job).map_err(|refused| match refused {
+            TrySendError::Full(_) => crowded(),
+            TrySendError::Closed(_) => closed(),
+        })?;
         wait.await.unwrap_or_else(|_| Err(closed()))
     }
 }
@@ -78,15 +89,27 @@ struct Writer {
 }
 
 impl Writer {
-    async fn run(self, mut jobs: UnboundedReceiver<Job>) {
+    async fn run(self, mut jobs: Receiver<Job>) {
         while let Some(first) = jobs.recv().await {
-            let mut batch = Batch::of(first);
+            let mut batch = Batch::default();
+            self.take(first, &mut batch);
             while batch.has_room()
                 && let Ok(job) = jobs.try_recv()
             {
-                batch.push(job);
+                self.take(job, &mut batch);
             }
-            self.write(batch).await;
+            if !batch.news.is_empty() {
+                self.write(batch).await;
+            }
+        }
+    }
+
+    /// Takes up a message, unless it has waited so long that its sender has given up.
+    fn take(&self, job: Job, batch: &mut Batch) {
+        if job.1.since.elapsed() < self.pool.limit() {
+            batch.push(job);
+        } else {
+            let _ = job.1.answer.send(Err(Fault::Slow.told()));
         }
     }
 
@@ -110,15 +133,14 @@ impl Writer {
     /// Writes, tells and answers all of them, or none.
     fn commit<'w>(&'w self, batch: &'w mut Batch) -> BoxFuture<'w, Result<(), Fault>> {
         let commit = async move {
-            let (mut tries, mut asked) = (Tries::default(), Duration::ZERO);
-            let mut doubt = None;
+            let (mut tries, mut doubt, mut asking) = (Tries::default(), None, None);
             loop {
                 match self.commit_once(batch, &mut doubt).await {
                     Err(fault) if doubt.is_some() && fault.remedy() != Remedy::None => {
-                        if asked >= self.pool.patience() {
+                        if asking.get_or_insert_with(Instant::now).elapsed() >= self.pool.patience() {
+                            self.order.doubt();
                             return Err(Fault::Uncertain);
                         }
-                        asked += ASKING;
                         tokio::time::sleep(ASKING).await;
                     }
                     Err(fault) if tries.again_after(&fault).await => {}
@@ -132,15 +154,15 @@ impl Writer {
     async fn commit_once(&self, batch: &mut Batch, doubt: &mut Option<Doubt>) -> Result<(), Fault> {
         let lease = self.pool.lease().await?;
         // The rooms are locked from here on, so a batch whose commit is in doubt has come to its end.
-        let mut decided = decide_on(lease.db(), &batch.news).await?;
+        let mut decided = self.pool.timed(decide_on(lease.db(), &batch.news)).await?;
         let kept = match &*doubt {
-            Some(doubt) => is_there_on(lease.db(), doubt.messages()).await?,
+            Some(doubt) => self.pool.timed(is_there_on(lease.db(), doubt.messages())).await?,
             None => false,
         };
         if let Some(Doubt { outcomes, turn }) = doubt.take()
             && kept
         {
-            if execute(lease.db(), "ROLLBACK").await.is_ok() {
+            if self.pool.timed(execute(lease.db(), "ROLLBACK")).await.is_ok() {
                 lease.give_back();
             }
             let replies = std::mem::take(&mut batch.replies);
@@ -148,14 +170,16 @@ impl Writer {
             return Ok(());
         }
         if decided.outcomes.iter().all(Result::is_err) {
-            execute(lease.db(), "ROLLBACK").await?;
-            lease.give_back();
+            if self.pool.timed(execute(lease.db(), "ROLLBACK")).await.is_ok() {
+                lease.give_back();
+            }
             tell(std::mem::take(&mut batch.replies), decided.outcomes);
             return Ok(());
         }
         // Who else writes in one of the rooms comes after this.
         let turn = self.order.turn();
-        match write_on(lease.db(), &batch.news, &mut decided).await? {
+        self.pool.timed(write_on(lease.db(), &batch.news, &mut decided)).await?;
+        match self.pool.timed(execute(lease.db(), "COMMIT")).await {
             Ok(()) => lease.give_back(),
             Err(fault) => {
                 if fault.is_lost_connection() {

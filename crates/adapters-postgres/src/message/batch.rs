@@ -230,12 +230,8 @@ fn message(new: &NewMessage, sequence: i64, at: Timestamp) -> Message {
     message
 }
 
-/// Writes what was decided and commits. The outer fault is one before the commit was sent.
-pub(super) async fn write_on(
-    db: &Db,
-    news: &[NewMessage],
-    decided: &mut Decided,
-) -> Result<Result<(), Fault>, Fault> {
+/// Writes what was decided; it is still to be committed.
+pub(super) async fn write_on(db: &Db, news: &[NewMessage], decided: &mut Decided) -> Result<(), Fault> {
     for (new, outcome) in news.iter().zip(&decided.outcomes) {
         if let (Ok(_), Some(claim)) = (outcome, &new.claim) {
             first_answer::remember_on(db, claim, new.id.uuid(), new.now).await?;
@@ -248,7 +244,7 @@ pub(super) async fn write_on(
     let messages = insert_messages_on(db, &kept);
     let deliveries = insert_deliveries_on(db, &kept);
     let rooms = update_rooms_on(db, &decided.rooms);
-    // All three at once; but the commit goes after their answers. A statement that this connection has not
+    // All three at once; but the commit must wait for their answers. A statement that this connection has not
     // prepared yet waits for that, and would be overtaken and run outside of the transaction.
     let (messages, deliveries, rooms) = join3(messages, deliveries, rooms).await;
     messages.and(deliveries).and(rooms)?;
@@ -259,7 +255,7 @@ pub(super) async fn write_on(
             appended.titled = Some(renamed_on(db, chat).await?);
         }
     }
-    Ok(execute(db, "COMMIT").await)
+    Ok(())
 }
 
 /// Whether one of these messages is there.
