@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep};
 use tokio_tungstenite::tungstenite::Message;
 
 /// How long a stop may take.
-const STOP: Duration = Duration::from_secs(5);
+const STOP: Duration = Duration::from_secs(15);
 
 /// What ends the talk.
 const LAST: &str = "the last one";

@@ -16,6 +16,7 @@ mod server;
 mod supervisor;
 
 use std::hash::{BuildHasher, RandomState};
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 pub use cluster::{Cluster, Options, Tls};
@@ -31,6 +32,14 @@ pub fn server() -> &'static Arc<Server> {
         Some(url) => Arc::new(given::server(url.to_str().expect("PARLANCE_TEST_DATABASE_URL is text"))),
         None => Arc::clone(Cluster::own(Options::default()).server()),
     })
+}
+
+/// The directory of the newest programs of PostgreSQL that are installed.
+///
+/// # Panics
+/// When there are none; the text says what to install.
+pub fn programs() -> PathBuf {
+    programs::newest()
 }
 
 /// A number that nobody else has drawn. It need not be secret.

@@ -35,6 +35,7 @@ class Server:
         self.log = open(place / "server.log", "wb")
         self.env = {
             "PATH": os.environ["PATH"],
+            **{name: value for name, value in os.environ.items() if name.startswith("CLIENTS_")},
             "PARLANCE_LISTEN": self.url.removeprefix("http://"),
             "PARLANCE_DATA_DIR": str(place / "data"),
             # Thousands of requests a minute, a good part of them without a valid key.

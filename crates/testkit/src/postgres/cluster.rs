@@ -116,6 +116,11 @@ impl Cluster {
         self.port
     }
 
+    /// A URL of a role that may make databases; without TLS only.
+    pub fn administrator_url(&self) -> String {
+        format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
+    }
+
     /// The certificate that clients have to trust, as PEM; there is one if TLS is on.
     pub fn certificate(&self) -> Option<&str> {
         self.certificate.as_deref()
