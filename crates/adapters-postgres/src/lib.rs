@@ -64,10 +64,24 @@ impl PostgresStore {
     pub async fn open(config: &PostgresConfig) -> Result<Self, OpenError> {
         let connect = Arc::new(open::connector(config)?);
         let steps = open::migrate(&connect).await?;
+        Ok(Self::on(config, connect, steps))
+    }
+
+    /// Opens the store to read it: its schema is not touched, so the database may be a standby.
+    ///
+    /// # Errors
+    /// [`OpenError::Older`] if steps are missing, and what [`Self::open`] says.
+    pub async fn open_as_it_is(config: &PostgresConfig) -> Result<Self, OpenError> {
+        let connect = Arc::new(open::connector(config)?);
+        let steps = open::steps_as_they_are(&connect).await?;
+        Ok(Self::on(config, connect, steps))
+    }
+
+    fn on(config: &PostgresConfig, connect: Arc<Connect>, steps: SchemaSteps) -> Self {
         let pool = Pool::new(connect.clone(), config.connections, config.acquire_timeout);
         let order = Arc::<Order>::default();
         let appender = Appender::start(pool.clone(), order.clone());
-        Ok(Self { pool, connect, steps, order, appender, runtime: Handle::current() })
+        Self { pool, connect, steps, order, appender, runtime: Handle::current() }
     }
 
     /// The steps of the schema, and which of them were taken when this was opened.

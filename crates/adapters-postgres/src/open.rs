@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use diesel::migration::{MigrationConnection, MigrationSource};
-use diesel::{Connection, ConnectionError, RunQueryDsl};
+use diesel::{Connection, ConnectionError, QueryableByName, RunQueryDsl};
 use diesel_async::AsyncPgConnection;
 use diesel_async::async_connection_wrapper::AsyncConnectionWrapper;
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
@@ -84,12 +84,29 @@ pub enum OpenError {
         #[source]
         cause: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// Which steps its schema has cannot be read.
+    #[error("cannot read the schema of {place}")]
+    Read {
+        /// Which store.
+        place: String,
+        /// Why.
+        #[source]
+        cause: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// A newer version of the program has written it.
     #[error("{place} was written by a newer version of this program (schema step {step}); use that version")]
     Newer {
         /// Which store.
         place: String,
         /// The step that this version does not know.
+        step: String,
+    },
+    /// It has not all steps of this version.
+    #[error("{place} was written by an older version of this program (schema step {step} is missing)")]
+    Older {
+        /// Which store.
+        place: String,
+        /// The first step that is missing.
         step: String,
     },
 }
@@ -111,12 +128,53 @@ pub(crate) async fn migrate(connect: &Arc<Connect>) -> Result<SchemaSteps, OpenE
     steps.map_err(|step| OpenError::Newer { place, step })
 }
 
+/// The steps that were taken, if they are those of this version. Nothing is written, so a standby will do.
+pub(crate) async fn steps_as_they_are(connect: &Arc<Connect>) -> Result<SchemaSteps, OpenError> {
+    let place = connect.place();
+    let connection =
+        connect.bare().await.map_err(|cause| OpenError::Connect { place: place.clone(), cause })?;
+    let fault = |cause| OpenError::Read { place: place.clone(), cause };
+    let read = tokio::task::spawn_blocking(move || read_steps(connection)).await;
+    let all = read.map_err(|panicked| fault(Box::new(panicked)))?.map_err(fault)?;
+    let known = known_steps().map_err(fault)?;
+    if let Some(step) = all.iter().find(|step| !known.contains(step)) {
+        return Err(OpenError::Newer { place, step: step.clone() });
+    }
+    if let Some(step) = known.into_iter().find(|step| !all.contains(step)) {
+        return Err(OpenError::Older { place, step });
+    }
+    Ok(SchemaSteps { all, taken: Vec::new() })
+}
+
+#[derive(QueryableByName)]
+struct Step {
+    #[diesel(sql_type = diesel::sql_types::Text)]
+    version: String,
+}
+
+fn read_steps(connection: AsyncPgConnection) -> Result<Vec<String>, Fault> {
+    let mut connection = AsyncConnectionWrapper::<AsyncPgConnection>::from(connection);
+    let mut read = |sql| diesel::sql_query(sql).load::<Step>(&mut connection);
+    let list = "SELECT list::text AS version FROM to_regclass('__diesel_schema_migrations') list \
+         WHERE list IS NOT NULL";
+    if read(list)?.is_empty() {
+        return Ok(Vec::new());
+    }
+    let steps = read("SELECT version::text FROM __diesel_schema_migrations ORDER BY version")?;
+    Ok(steps.into_iter().map(|step| step.version).collect())
+}
+
+/// The steps that this version knows.
+fn known_steps() -> Result<Vec<String>, Fault> {
+    let known = MigrationSource::<diesel::pg::Pg>::migrations(&MIGRATIONS)?;
+    Ok(known.iter().map(|step| step.name().version().to_string()).collect())
+}
+
 type Fault = Box<dyn std::error::Error + Send + Sync>;
 
 /// Refuses with the first step that this version does not know, in which case nothing is done.
 fn take_steps(connection: AsyncPgConnection) -> Result<Result<SchemaSteps, String>, Fault> {
-    let known = MigrationSource::<diesel::pg::Pg>::migrations(&MIGRATIONS)?;
-    let known = known.iter().map(|step| step.name().version().to_string()).collect::<Vec<_>>();
+    let known = known_steps()?;
     let mut connection = AsyncConnectionWrapper::<AsyncPgConnection>::from(connection);
     connection.transaction(|connection| {
         let lock = diesel::sql_query("SELECT pg_advisory_xact_lock($1)");

@@ -6,7 +6,7 @@ mod common;
 
 use std::sync::Arc;
 
-use adapters_postgres::{PostgresConfig, PostgresStore};
+use adapters_postgres::{OpenError, PostgresConfig, PostgresStore};
 use testkit::postgres::{Cluster, Options};
 use testkit::{Stores, World};
 use tokio_postgres::{Client, Config, NoTls};
@@ -116,4 +116,26 @@ async fn a_schema_of_ones_own_is_all_that_is_needed() {
          WHERE schemaname NOT IN ('pg_catalog', 'information_schema')";
     assert_eq!(lines(&client, made).await, ["rooms"]);
     assert_eq!(lines(&client, "SELECT content FROM rooms.messages").await, ["hello"]);
+}
+
+#[tokio::test]
+async fn a_store_is_read_as_it_is_if_it_has_all_steps() {
+    let database = common::database().await;
+    let config = PostgresConfig::at(&database.url());
+    let client = connect(&database.url().parse().unwrap()).await;
+    let store = PostgresStore::open_as_it_is(&config).await.unwrap();
+    store.ping().await.unwrap();
+    let steps = lines(&client, "SELECT version::text FROM __diesel_schema_migrations ORDER BY version").await;
+    assert_eq!((&store.steps().all, store.steps().taken.len()), (&steps, 0));
+    let last = steps.last().unwrap();
+    let without = format!("DELETE FROM __diesel_schema_migrations WHERE version = '{last}'");
+    client.batch_execute(&without).await.unwrap();
+    for _ in 0..2 {
+        let opened = PostgresStore::open_as_it_is(&config).await.map(|_| ());
+        assert!(matches!(opened, Err(OpenError::Older { step, .. }) if step == *last));
+    }
+    let with = "INSERT INTO __diesel_schema_migrations (version) VALUES ('29990101000000')";
+    client.batch_execute(with).await.unwrap();
+    let opened = PostgresStore::open_as_it_is(&config).await.map(|_| ());
+    assert!(matches!(opened, Err(OpenError::Newer { step, .. }) if step == "29990101000000"));
 }

@@ -25,6 +25,7 @@ mod secret;
 mod writer;
 
 use std::convert::Infallible;
+use std::path::Path;
 
 use diesel::sqlite::SqliteConnection;
 use diesel::{QueryDsl, RunQueryDsl};
@@ -51,7 +52,18 @@ impl SqliteStore {
     /// # Errors
     /// [`OpenError`] says which file or directory cannot be used, and why.
     pub fn open(location: &Location) -> Result<Self, OpenError> {
-        let connections = open::connect(location)?;
+        Self::on(open::connect(location)?)
+    }
+
+    /// Opens the store in this file to read it; its schema is not touched, and nothing can be changed.
+    ///
+    /// # Errors
+    /// [`OpenError::Older`] if steps are missing, and what [`Self::open`] says.
+    pub fn open_as_it_is(path: &Path) -> Result<Self, OpenError> {
+        Self::on(open::connect_as_it_is(path)?)
+    }
+
+    fn on(connections: open::Connections) -> Result<Self, OpenError> {
         let (readers, connect) = match connections.readers {
             none if none.is_empty() => (None, None),
             some => {

@@ -13,8 +13,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use diesel::connection::SimpleConnection;
-use diesel::sqlite::SqliteConnection;
-use diesel::{Connection, ConnectionError};
+use diesel::migration::MigrationSource;
+use diesel::sqlite::{Sqlite, SqliteConnection};
+use diesel::{Connection, ConnectionError, QueryableByName, RunQueryDsl};
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 use domain::store::SchemaSteps;
 
@@ -92,6 +93,14 @@ pub enum OpenError {
         /// The step that this version does not know.
         step: String,
     },
+    /// It has not all steps of this version.
+    #[error("{place} was written by an older version of this program (schema step {step} is missing)")]
+    Older {
+        /// Which store.
+        place: String,
+        /// The first step that is missing.
+        step: String,
+    },
     /// A thread could not be started.
     #[error("cannot start the store's threads")]
     Thread(#[source] std::io::Error),
@@ -135,6 +144,22 @@ pub(crate) fn connect(location: &Location) -> Result<Connections, OpenError> {
             Ok(Connections { writer, readers, reader: Arc::new(again), steps })
         }
     }
+}
+
+/// Opens connections that only read, if the file is there and no step is missing.
+pub(crate) fn connect_as_it_is(path: &Path) -> Result<Connections, OpenError> {
+    // SQLite would make it.
+    std::fs::metadata(path).map_err(|cause| OpenError::File { path: path.to_owned(), cause })?;
+    let place = path.display().to_string();
+    let url = url_of(path)?;
+    let mut writer = reader(&url, &place)?;
+    let steps = steps_as_they_are(&mut writer, &place)?;
+    let mut readers = Vec::with_capacity(READERS);
+    for _ in 0..READERS {
+        readers.push(reader(&url, &place)?);
+    }
+    let again = move || reader(&url, &place).map_err(|error| error.to_string());
+    Ok(Connections { writer, readers, reader: Arc::new(again), steps })
 }
 
 /// The path as SQLite is told it: absolute, so that no name is taken for a URL or `:memory:`.
@@ -202,15 +227,47 @@ fn make_file(path: &Path) -> Result<(), OpenError> {
     }
 }
 
+/// The steps that this version knows.
+fn known_steps() -> Result<Vec<String>, Box<dyn std::error::Error + Send + Sync>> {
+    let known = MigrationSource::<Sqlite>::migrations(&MIGRATIONS)?;
+    Ok(known.iter().map(|step| step.name().version().to_string()).collect())
+}
+
+#[derive(QueryableByName)]
+struct Step {
+    #[diesel(sql_type = diesel::sql_types::Text)]
+    version: String,
+}
+
+/// The steps that were taken, if they are those of this version. Nothing is written, not even the empty
+/// list of them.
+fn steps_as_they_are(connection: &mut SqliteConnection, place: &str) -> Result<SchemaSteps, OpenError> {
+    let place = || place.to_owned();
+    let known = known_steps().map_err(|cause| OpenError::Migrate { place: place(), cause })?;
+    let mut read = |sql| {
+        let steps = diesel::sql_query(sql).load::<Step>(connection);
+        steps.map_err(|cause| OpenError::Use { place: place(), cause })
+    };
+    let list = "SELECT name AS version FROM sqlite_master WHERE name = '__diesel_schema_migrations'";
+    let all = if read(list)?.is_empty() {
+        Vec::new()
+    } else {
+        read("SELECT version FROM __diesel_schema_migrations ORDER BY version")?
+    };
+    let all = all.into_iter().map(|step| step.version).collect::<Vec<_>>();
+    if let Some(step) = all.iter().find(|step| !known.contains(step)) {
+        return Err(OpenError::Newer { place: place(), step: step.clone() });
+    }
+    if let Some(step) = known.into_iter().find(|step| !all.contains(step)) {
+        return Err(OpenError::Older { place: place(), step });
+    }
+    Ok(SchemaSteps { all, taken: Vec::new() })
+}
+
 /// Takes the steps that are missing, all or none, while no other process can write.
 fn migrate(connection: &mut SqliteConnection, place: &str) -> Result<SchemaSteps, OpenError> {
     let fault = |cause| OpenError::Migrate { place: place.to_owned(), cause };
-    let known =
-        <EmbeddedMigrations as diesel::migration::MigrationSource<diesel::sqlite::Sqlite>>::migrations(
-            &MIGRATIONS,
-        )
-        .map_err(fault)?;
-    let known = known.iter().map(|step| step.name().version().to_string()).collect::<Vec<_>>();
+    let known = known_steps().map_err(fault)?;
     let steps = connection.immediate_transaction(|connection| {
         let mut all = connection.applied_migrations()?.iter().map(ToString::to_string).collect::<Vec<_>>();
         if let Some(unknown) = all.iter().find(|step| !known.contains(step)) {

@@ -25,7 +25,7 @@ pub(crate) async fn export(config: &Config, arguments: ExportArguments) -> Resul
     {
         return Err(Failure::plain(format!("there is no store at {}", path.display())));
     }
-    let opened = store::open(config).await?;
+    let opened = store::open_as_it_is(config).await?;
     let snapshot = opened.snapshot().await;
     let mut snapshot = snapshot.map_err(|cause| Failure::new("cannot read the store", cause))?;
     let done = if let Some(path) = &arguments.to {

@@ -117,3 +117,25 @@ pub(crate) async fn open(config: &Config) -> Result<Arc<dyn Store>, Failure> {
         },
     }
 }
+
+/// Opens the store to read it; its schema is not touched.
+pub(crate) async fn open_as_it_is(config: &Config) -> Result<Arc<dyn Store>, Failure> {
+    let behind = |cause: &dyn std::error::Error| {
+        let way_out = "run `parlance migrate` first, or export with the version that wrote it";
+        Failure::plain(format!("cannot read the store: {cause}; {way_out}"))
+    };
+    match &config.store {
+        StoreAt::File(path) => match SqliteStore::open_as_it_is(path) {
+            Ok(store) => Ok(Arc::new(store)),
+            Err(cause @ adapters_sqlite::OpenError::Older { .. }) => Err(behind(&cause)),
+            Err(cause) => Err(Failure::new("cannot open the store", cause)),
+        },
+        StoreAt::Postgres(database) => match PostgresStore::open_as_it_is(database).await {
+            Ok(store) => Ok(Arc::new(store)),
+            Err(cause @ adapters_postgres::OpenError::Older { .. }) => Err(behind(&cause)),
+            Err(cause) => Err(Failure::new("cannot open the store", cause)),
+        },
+        // What is in memory is new, and has the schema of this version.
+        StoreAt::Memory => open(config).await,
+    }
+}

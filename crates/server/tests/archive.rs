@@ -346,6 +346,30 @@ async fn texts_that_postgresql_cannot_keep_are_replaced_with_a_warning() {
     assert_eq!(place.rows("third"), place.rows("first"));
 }
 
+#[tokio::test]
+async fn an_export_only_reads() {
+    let place = Place::new();
+    place.estate("first.db", "first").await;
+    let database = testkit::postgres::server().database();
+    let store = database.url();
+    let why = refused(&run(&store, &["export"]));
+    assert!(why.contains("is missing") && why.contains("`parlance migrate`"), "{why}");
+    let told: Json = serde_json::from_str(&printed(run(&store, &["migrate", "--json"]))).unwrap();
+    assert_eq!(told["taken"], told["steps"], "the export took no step");
+    place.import(&store, "first");
+    // As on a standby.
+    let mark = if store.contains('?') { '&' } else { '?' };
+    let standby = format!("{store}{mark}options=-c%20default_transaction_read_only%3Don");
+    assert!(refused(&run(&standby, &["migrate"])).contains("read-only"));
+    place.export(&standby, "second");
+    assert_eq!(place.rows("second"), place.rows("first"));
+
+    std::fs::write(place.file("empty.db"), "").unwrap();
+    let why = refused(&run(&place.url("empty.db"), &["export"]));
+    assert!(why.contains("is missing") && why.contains("`parlance migrate`"), "{why}");
+    assert_eq!(std::fs::metadata(place.file("empty.db")).unwrap().len(), 0);
+}
+
 #[test]
 fn a_migration_says_which_steps_it_took() {
     let place = Place::new();

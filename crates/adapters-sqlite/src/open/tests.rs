@@ -69,6 +69,27 @@ fn a_store_of_a_newer_version_is_left_alone() {
     assert!(told.contains("newer version") && told.contains("29990101000000"), "{told}");
 }
 
+#[test]
+fn a_store_is_read_as_it_is_if_it_has_all_steps() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("store.db");
+    assert!(matches!(SqliteStore::open_as_it_is(&file), Err(OpenError::File { .. })));
+    assert!(!file.exists());
+    let made = SqliteStore::open(&Location::File(file.clone())).unwrap();
+    assert_eq!(SqliteStore::open_as_it_is(&file).unwrap().steps().all, made.steps().all);
+    let mut connection = SqliteConnection::establish(file.to_str().unwrap()).unwrap();
+    let last = made.steps().all.last().unwrap();
+    let without = format!("DELETE FROM __diesel_schema_migrations WHERE version = '{last}'");
+    connection.batch_execute(&without).unwrap();
+    for _ in 0..2 {
+        let Err(OpenError::Older { step, .. }) = SqliteStore::open_as_it_is(&file) else { panic!() };
+        assert_eq!(step, *last);
+    }
+    let with = "INSERT INTO __diesel_schema_migrations (version) VALUES ('29990101000000')";
+    connection.batch_execute(with).unwrap();
+    assert!(matches!(SqliteStore::open_as_it_is(&file), Err(OpenError::Newer { .. })));
+}
+
 /// SQLite would take these for a store in memory and for URLs.
 #[test]
 fn a_name_is_a_name() {
