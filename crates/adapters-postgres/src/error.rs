@@ -45,9 +45,7 @@ impl Fault {
             Self::Row(_) => Remedy::None,
         }
     }
-}
 
-impl Fault {
     /// The same fault for one of several whose change it stopped.
     pub(crate) fn told(&self) -> StoreError {
         let cause = match self {

@@ -42,9 +42,7 @@ impl PostgresConfig {
             statement_timeout: Duration::from_secs(15),
         }
     }
-}
 
-impl PostgresConfig {
     /// Whether the URL can be read and the files that it names can be used. The database is not asked.
     ///
     /// # Errors

@@ -8,6 +8,7 @@ use diesel::pg::{Pg, PgValue};
 use diesel::serialize::{self, IsNull, Output, ToSql};
 use diesel::sql_types::{BigInt, Timestamptz};
 use domain::id::{ParticipantId, ParticipantKind};
+use domain::text::without_nul;
 use domain::time::Timestamp;
 use uuid::Uuid;
 
@@ -62,28 +63,5 @@ pub(crate) fn to_json<T: serde::Serialize>(value: &T) -> Result<String, Fault> {
 
 /// Whether a text can be in a column at all; one that cannot is found nowhere.
 pub(crate) fn can_be_stored(text: &str) -> bool {
-    !text.contains('\0')
-}
-
-/// How long a text is as JSON, where a control character takes six bytes.
-pub(crate) fn json_bytes(text: &str) -> usize {
-    let more = |byte: u8| match byte {
-        b'"' | b'\\' => 1,
-        0..0x20 => 5,
-        _ => 0,
-    };
-    text.len() + text.bytes().map(more).sum::<usize>()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn texts_weigh_what_they_take_as_json() {
-        for text in ["", "plain", "ä\u{1F600}", "\"quoted\" \\ back", "\u{1}\u{1f}"] {
-            assert_eq!(json_bytes(text) + 2, serde_json::to_string(text).unwrap().len(), "{text:?}");
-        }
-        assert!(json_bytes("a\nb\tc") >= serde_json::to_string("a\nb\tc").unwrap().len() - 2);
-    }
+    without_nul(text).is_ok()
 }

@@ -39,6 +39,15 @@ const TRIES: u32 = 6;
 /// How long the second try waits; each one after it waits twice as long as the one before.
 const PAUSE: Duration = Duration::from_millis(3);
 
+/// What a read sees.
+#[derive(Clone, Copy)]
+enum Sight {
+    /// What is committed when its one statement begins.
+    Now,
+    /// What was committed when its first statement began.
+    Snapshot,
+}
+
 impl PostgresStore {
     /// Asks one statement.
     pub(crate) async fn ask<G, T, W>(&self, given: G, work: W) -> Result<T, StoreError>
@@ -47,17 +56,7 @@ impl PostgresStore {
         T: Send + 'static,
         W: for<'c> Fn(&'c Db, &'c G) -> Work<'c, T> + Send + Sync + 'static,
     {
-        let pool = self.pool.clone();
-        let asking = async move {
-            let mut tries = Tries::default();
-            loop {
-                match ask_once(&pool, &given, &work).await {
-                    Err(fault) if tries.again_after(&fault).await => {}
-                    done => return done,
-                }
-            }
-        };
-        self.in_task(asking).await?.map_err(StoreError::from)
+        self.look(given, work, Sight::Now).await
     }
 
     /// Reads with several statements on one snapshot.
@@ -67,17 +66,26 @@ impl PostgresStore {
         T: Send + 'static,
         W: for<'c> Fn(&'c Db, &'c G) -> Work<'c, T> + Send + Sync + 'static,
     {
+        self.look(given, work, Sight::Snapshot).await
+    }
+
+    async fn look<G, T, W>(&self, given: G, work: W, sight: Sight) -> Result<T, StoreError>
+    where
+        G: Send + Sync + 'static,
+        T: Send + 'static,
+        W: for<'c> Fn(&'c Db, &'c G) -> Work<'c, T> + Send + Sync + 'static,
+    {
         let pool = self.pool.clone();
-        let reading = async move {
+        let looking = async move {
             let mut tries = Tries::default();
             loop {
-                match read_once(&pool, &given, &work).await {
+                match look_once(&pool, &given, &work, sight).await {
                     Err(fault) if tries.again_after(&fault).await => {}
                     done => return done,
                 }
             }
         };
-        self.in_task(reading).await?.map_err(StoreError::from)
+        self.in_task(looking).await?.map_err(StoreError::from)
     }
 
     /// Changes something, whole or not at all, and tells of it after the commit. What `work` gives with
@@ -132,33 +140,27 @@ pub(crate) async fn execute(mut db: &Db, text: &'static str) -> Result<(), Fault
     Ok(db.batch_execute(text).await?)
 }
 
-async fn ask_once<G, T, W>(pool: &Pool, given: &G, work: &W) -> Result<T, Fault>
-where
-    W: for<'c> Fn(&'c Db, &'c G) -> Work<'c, T>,
-{
-    let lease = pool.lease().await?;
-    let answer = pool.timed(work(lease.db(), given)).await?;
-    lease.give_back();
-    Ok(answer)
-}
-
-async fn read_once<G, T, W>(pool: &Pool, given: &G, work: &W) -> Result<T, Fault>
+async fn look_once<G, T, W>(pool: &Pool, given: &G, work: &W, sight: Sight) -> Result<T, Fault>
 where
     W: for<'c> Fn(&'c Db, &'c G) -> Work<'c, T>,
 {
     let lease = pool.lease().await?;
     let db = lease.db();
-    // Nothing is written, so the first statement need not wait for the answer to this.
-    let begun = execute(db, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
-    let reading = async {
-        let (begun, answer) = join(begun, work(db, given)).await;
-        begun?;
-        let answer = answer?;
-        execute(db, "COMMIT").await?;
-        Ok(answer)
+    let answer = match sight {
+        Sight::Now => pool.timed(work(db, given)).await?,
+        Sight::Snapshot => pool.timed(on_snapshot(db, work(db, given))).await?,
     };
-    let answer = pool.timed(reading).await?;
     lease.give_back();
+    Ok(answer)
+}
+
+/// Nothing is written, so the first statement need not wait for the answer to the beginning.
+async fn on_snapshot<T>(db: &Db, work: Work<'_, T>) -> Result<T, Fault> {
+    let begun = execute(db, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+    let (begun, answer) = join(begun, work).await;
+    begun?;
+    let answer = answer?;
+    execute(db, "COMMIT").await?;
     Ok(answer)
 }
 

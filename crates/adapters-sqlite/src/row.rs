@@ -54,26 +54,3 @@ pub(crate) fn json<T: serde::de::DeserializeOwned>(column: &str) -> Result<T, Fa
 pub(crate) fn to_json<T: serde::Serialize>(value: &T) -> Result<String, Fault> {
     serde_json::to_string(value).map_err(|error| Fault::Row(format!("a value that is no JSON: {error}")))
 }
-
-/// How long a text is as JSON, where a control character takes six bytes.
-pub(crate) fn json_bytes(text: &str) -> usize {
-    let more = |byte: u8| match byte {
-        b'"' | b'\\' => 1,
-        0..0x20 => 5,
-        _ => 0,
-    };
-    text.len() + text.bytes().map(more).sum::<usize>()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn texts_weigh_what_they_take_as_json() {
-        for text in ["", "plain", "ä\u{1F600}", "\"quoted\" \\ back", "\u{1}\u{1f}"] {
-            assert_eq!(json_bytes(text) + 2, serde_json::to_string(text).unwrap().len(), "{text:?}");
-        }
-        assert!(json_bytes("a\nb\tc") >= serde_json::to_string("a\nb\tc").unwrap().len() - 2);
-    }
-}

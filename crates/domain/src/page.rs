@@ -3,6 +3,8 @@
 //! A cursor names the last row the reader has seen, as a [`Position`] whose meaning belongs to
 //! the list: a room's sequence number for messages, creation time and id for chats and agents.
 
+pub mod weight;
+
 use uuid::Uuid;
 
 /// Where a reader stands in a list: the sort key of the last row it has seen.

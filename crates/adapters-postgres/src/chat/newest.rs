@@ -8,11 +8,12 @@ use diesel_async::RunQueryDsl;
 use domain::delivery::SHOWN_ATTEMPTS;
 use domain::id::ChatId;
 use domain::message::Message;
+use domain::page::weight::{ATTEMPT_BYTES, RECORD_BYTES};
 use uuid::Uuid;
 
 use super::details::uuids;
 use crate::error::Fault;
-use crate::message::load::{ATTEMPT_BYTES, MessageRow, RECORD_BYTES, Records, messages_on};
+use crate::message::load::{MessageRow, Records, messages_on};
 use crate::run::Db;
 use crate::schema::messages;
 use crate::statement::statement;

@@ -5,6 +5,7 @@ use diesel::sql_types::{Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use domain::account::PersonName;
 use domain::id::{AgentId, MemoryId, OrganizationId};
 use domain::memory::{Memory, MemoryKind, MemoryScope, MemorySegment, MemoryStatus, MemorySystem};
+use domain::page::weight;
 use uuid::Uuid;
 
 use crate::error::Fault;
@@ -73,9 +74,9 @@ impl MemoryRow {
         let names = [&self.source.1, agent, first, last]
             .into_iter()
             .flatten()
-            .map(|name| row::json_bytes(name))
+            .map(|name| weight::of_text(name))
             .sum::<usize>();
-        let texts = row::json_bytes(&self.content) + row::json_bytes(&self.thought);
+        let texts = weight::of_text(&self.content) + weight::of_text(&self.thought);
         MEMORY_BYTES + names + texts + self.metadata.len()
     }
 

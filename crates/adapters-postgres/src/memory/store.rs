@@ -3,8 +3,8 @@
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
-use domain::id::{ParticipantId, ParticipantKind};
-use domain::memory::{Memory, MemorySegment, MemoryStatus, NewMemory, StoreRefused, fold};
+use domain::id::ParticipantId;
+use domain::memory::{Memory, MemoryStatus, NewMemory, StoreRefused, fold};
 use uuid::Uuid;
 
 use super::read::memory_on;
@@ -29,10 +29,6 @@ pub(super) async fn store_on(mut db: &Db, new: &NewMemory) -> Result<Result<Memo
             None => return Ok(Err(StoreRefused::SubjectNotFound)),
         },
     };
-    let segment = new.segment.unwrap_or(match subject.map(ParticipantId::kind) {
-        Some(ParticipantKind::User) => MemorySegment::User,
-        Some(ParticipantKind::Agent) | None => MemorySegment::Agent,
-    });
     diesel::insert_into(memories::table)
         .values((
             memories::id.eq(new.id.uuid()),
@@ -42,7 +38,7 @@ pub(super) async fn store_on(mut db: &Db, new: &NewMemory) -> Result<Result<Memo
             memories::subject_kind.eq(subject.map(|subject| subject.kind().as_str())),
             memories::system.eq(new.system.as_str()),
             memories::kind.eq(new.kind.as_str()),
-            memories::segment.eq(segment.as_str()),
+            memories::segment.eq(new.segment_about(subject).as_str()),
             memories::scope.eq(new.scope.as_str()),
             memories::status.eq(MemoryStatus::Active.as_str()),
             memories::content.eq(&new.content),

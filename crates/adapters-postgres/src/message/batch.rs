@@ -4,13 +4,11 @@ use std::collections::{BTreeSet, HashMap};
 
 use diesel::sql_types::{Array, BigInt, Bool, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
-use domain::chat::ChatTitle;
-use domain::delivery::{Delivery, DeliveryStatus};
-use domain::id::ChatId;
+use domain::chat::ParticipantStatus;
+use domain::delivery::DeliveryStatus;
+use domain::id::{ChatId, ParticipantId};
 use domain::idempotency::{Claim, FirstAnswer, Verdict};
-use domain::message::{AppendRefused, Appended, Earlier, Message, NewMessage};
-use domain::plan::{Resource, check};
-use domain::time::Timestamp;
+use domain::message::{AppendRefused, Appended, Earlier, Message, NewMessage, RoomState};
 use futures_util::future::join3;
 use uuid::Uuid;
 
@@ -37,23 +35,17 @@ pub(super) struct Decided {
     activated: BTreeSet<(Uuid, Uuid)>,
 }
 
-/// A room, as far as the next message in it stands on it.
+/// A room of the batch.
 struct Room {
-    title: Option<String>,
-    last_sequence: i64,
-    /// How many messages there are.
-    messages: i64,
-    newest: Option<Timestamp>,
-    /// The plan's name, and how many messages it allows.
-    plan: Option<(String, Option<i64>)>,
+    state: RoomState,
     /// Whether something was written.
     written: bool,
     /// Which message gave it its title.
     titled_by: Option<usize>,
 }
 
-/// Who is in which room, and the status of their membership.
-type Members = HashMap<(Uuid, Uuid), String>;
+/// Who is in which room, and their membership.
+type Members = HashMap<(Uuid, Uuid), ParticipantStatus>;
 
 /// Rooms that are deleted are not found. The rooms are locked in the order of their ids.
 const ROOMS: &str = "SELECT chats.id, chats.title, chats.last_sequence, chats.deleted_messages, \
@@ -139,19 +131,11 @@ async fn rooms_on(mut db: &Db, news: &[NewMessage]) -> Result<HashMap<Uuid, Room
     .load::<Row>(&mut db)
     .await?;
     let mut rooms = HashMap::with_capacity(rows.len());
-    for (id, title, last_sequence, deleted, newest, plan, limit) in rows {
-        rooms.insert(
-            id,
-            Room {
-                title,
-                last_sequence,
-                messages: last_sequence - deleted,
-                newest: newest.map(|at| at.0),
-                plan: plan.map(|name| (name, limit)),
-                written: false,
-                titled_by: None,
-            },
-        );
+    for (id, title, last_sequence, deleted_messages, newest, plan, limit) in rows {
+        let plan = plan.map(|name| (name, limit.map(limit_of)));
+        let newest = newest.map(|at| at.0);
+        let state = RoomState { title, last_sequence, deleted_messages, newest, plan };
+        rooms.insert(id, Room { state, written: false, titled_by: None });
     }
     Ok(rooms)
 }
@@ -168,66 +152,29 @@ async fn members_on(mut db: &Db, news: &[NewMessage]) -> Result<Members, Fault> 
         .bind::<Array<SqlUuid>, _>(who)
         .load::<(Uuid, Uuid, String)>(&mut db)
         .await?;
-    Ok(rows.into_iter().map(|(chat, who, status)| ((chat, who), status)).collect())
+    let member = |(chat, who, status): (Uuid, Uuid, String)| {
+        Ok(((chat, who), row::word(&status, ParticipantStatus::parse)?))
+    };
+    rows.into_iter().map(member).collect()
 }
 
 impl Decided {
     /// Decides one message, after all before it.
     fn decide(&mut self, place: usize, new: &NewMessage, members: &Members) -> Outcome {
         let chat = new.chat.uuid();
+        let Some(room) = self.rooms.get_mut(&chat) else { return Err(AppendRefused::NotParticipant) };
         let sender = (chat, new.sender.uuid());
-        let (Some(room), Some(status)) = (self.rooms.get_mut(&chat), members.get(&sender)) else {
-            return Err(AppendRefused::NotParticipant);
-        };
-        if let Some((plan, limit)) = &room.plan {
-            let (limit, current) = (limit.map(limit_of), room.messages.cast_unsigned());
-            check(Resource::Messages, limit, current, plan, Some(new.chat)).map_err(AppendRefused::Limit)?;
-        }
-        let left = |mention: &domain::message::Mention| !members.contains_key(&(chat, mention.id.uuid()));
-        if let Some(index) = new.mentions.iter().position(left) {
-            return Err(AppendRefused::MentionLeft { index });
-        }
-        if status == "inactive" {
+        let is_present = |who: ParticipantId| members.contains_key(&(chat, who.uuid()));
+        let placed = room.state.append(new.clone(), members.get(&sender).copied(), is_present)?;
+        room.written = true;
+        if placed.activates {
             self.activated.insert(sender);
         }
-        if room.title.is_none()
-            && let Some(title) = &new.title_if_untitled
-        {
-            room.title = Some(ChatTitle::clone(title).into_string());
+        if placed.titles {
             room.titled_by = Some(place);
         }
-        // Times follow the sequence, so that whoever asks for what came since a message misses nothing.
-        let after = |newest: Timestamp| Timestamp::from_micros(newest.micros() + 1);
-        let at = room.newest.map_or(new.now, |newest| new.now.max(after(newest)));
-        room.newest = Some(at);
-        room.last_sequence += 1;
-        room.messages += 1;
-        room.written = true;
-        Ok(Appended { message: message(new, room.last_sequence, at), titled: None })
+        Ok(Appended { message: placed.message, titled: None })
     }
-}
-
-/// The message at its place, with a delivery for every agent that is addressed.
-fn message(new: &NewMessage, sequence: i64, at: Timestamp) -> Message {
-    let mut message = Message {
-        id: new.id,
-        chat_id: new.chat,
-        sequence,
-        kind: new.kind,
-        content: new.content.clone(),
-        sender: new.sender,
-        sender_name: new.sender_name.clone(),
-        mentions: new.mentions.clone(),
-        metadata: new.metadata.clone(),
-        created_at: at,
-        updated_at: at,
-        deliveries: Vec::new(),
-    };
-    let mut deliveries =
-        message.addressed_agents().into_iter().map(|agent| Delivery::new(agent, true)).collect::<Vec<_>>();
-    deliveries.sort_by_key(|delivery| delivery.agent);
-    message.deliveries = deliveries;
-    message
 }
 
 /// Writes what was decided; it is still to be committed.
@@ -331,11 +278,13 @@ async fn update_rooms_on(mut db: &Db, rooms: &HashMap<Uuid, Room>) -> Result<(),
     let all = rooms.iter().filter(|(_, room)| room.written);
     statement::<()>(UPDATE_ROOMS)
         .bind::<Array<SqlUuid>, _>(all.clone().map(|(id, _)| *id).collect::<Vec<_>>())
-        .bind::<Array<BigInt>, _>(all.clone().map(|(_, room)| room.last_sequence).collect::<Vec<_>>())
+        .bind::<Array<BigInt>, _>(all.clone().map(|(_, room)| room.state.last_sequence).collect::<Vec<_>>())
         .bind::<Array<Nullable<Text>>, _>(
-            all.clone().map(|(_, room)| room.title.as_deref()).collect::<Vec<_>>(),
+            all.clone().map(|(_, room)| room.state.title.as_deref()).collect::<Vec<_>>(),
         )
-        .bind::<Array<Nullable<Timestamptz>>, _>(all.map(|(_, room)| room.newest.map(At)).collect::<Vec<_>>())
+        .bind::<Array<Nullable<Timestamptz>>, _>(
+            all.map(|(_, room)| room.state.newest.map(At)).collect::<Vec<_>>(),
+        )
         .execute(&mut db)
         .await?;
     Ok(())

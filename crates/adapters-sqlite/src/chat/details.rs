@@ -11,10 +11,11 @@ use domain::chat::{ChatDetails, RoomAgent, RosterHead, SHOWN_PARTICIPANTS, Stand
 use domain::delivery::SHOWN_ATTEMPTS;
 use domain::id::{ChatId, UserId};
 use domain::message::Message;
+use domain::page::weight::{ATTEMPT_BYTES, RECORD_BYTES};
 
 use super::row::{ParticipantRow, StandingRow};
 use crate::error::Fault;
-use crate::message::load::{ATTEMPT_BYTES, MessageRow, RECORD_BYTES, Records, messages_on};
+use crate::message::load::{MessageRow, Records, messages_on};
 use crate::row;
 use crate::schema::{chats, messages};
 

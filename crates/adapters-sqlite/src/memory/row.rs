@@ -5,6 +5,7 @@ use diesel::sql_types::{BigInt, Binary, Nullable, Text};
 use domain::account::PersonName;
 use domain::id::{MemoryId, OrganizationId};
 use domain::memory::{Memory, MemoryKind, MemoryScope, MemorySegment, MemoryStatus, MemorySystem};
+use domain::page::weight;
 
 use crate::error::Fault;
 use crate::row;
@@ -70,8 +71,8 @@ impl MemoryRow {
     /// About how many bytes of an answer it takes. The metadata are JSON already.
     pub(super) fn weight(&self) -> usize {
         let names = [&self.source_name, &self.agent_name, &self.first_name, &self.last_name];
-        let names = names.into_iter().flatten().map(|name| row::json_bytes(name)).sum::<usize>();
-        let texts = row::json_bytes(&self.content) + row::json_bytes(&self.thought);
+        let names = names.into_iter().flatten().map(|name| weight::of_text(name)).sum::<usize>();
+        let texts = weight::of_text(&self.content) + weight::of_text(&self.thought);
         MEMORY_BYTES + names + texts + self.metadata.len()
     }
 

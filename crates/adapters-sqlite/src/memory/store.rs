@@ -3,8 +3,8 @@
 use diesel::dsl::{exists, select};
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
-use domain::id::{ParticipantId, ParticipantKind};
-use domain::memory::{Memory, MemorySegment, MemoryStatus, NewMemory, StoreRefused, fold};
+use domain::id::ParticipantId;
+use domain::memory::{Memory, MemoryStatus, NewMemory, StoreRefused, fold};
 use uuid::Uuid;
 
 use super::read::memory_on;
@@ -28,10 +28,6 @@ pub(super) fn store_on(
             None => return Ok(Err(StoreRefused::SubjectNotFound)),
         },
     };
-    let segment = new.segment.unwrap_or(match subject.map(ParticipantId::kind) {
-        Some(ParticipantKind::User) => MemorySegment::User,
-        Some(ParticipantKind::Agent) | None => MemorySegment::Agent,
-    });
     diesel::insert_into(memories::table)
         .values((
             memories::id.eq(row::bytes(new.id.uuid())),
@@ -41,7 +37,7 @@ pub(super) fn store_on(
             memories::subject_kind.eq(subject.map(|subject| subject.kind().as_str())),
             memories::system.eq(new.system.as_str()),
             memories::kind.eq(new.kind.as_str()),
-            memories::segment.eq(segment.as_str()),
+            memories::segment.eq(new.segment_about(subject).as_str()),
             memories::scope.eq(new.scope.as_str()),
             memories::status.eq(MemoryStatus::Active.as_str()),
             memories::content.eq(&new.content),

@@ -4,10 +4,10 @@ use std::collections::HashSet;
 
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
-use domain::chat::{ChatTitle, RenamedChat};
-use domain::delivery::Delivery;
+use domain::chat::{ParticipantStatus, RenamedChat};
 use domain::id::ChatId;
-use domain::message::{AppendRefused, Appended, Earlier, Mention, Message, NewMessage};
+use domain::message::{AppendRefused, Appended, Earlier, Message, NewMessage, RoomState};
+use uuid::Uuid;
 
 use super::load::{MessageRow, mentions_column};
 use crate::chat::activate_on;
@@ -15,15 +15,14 @@ use crate::chat::rename::renamed_on;
 use crate::chat::row::chat_on;
 use crate::error::Fault;
 use crate::first_answer;
-use crate::plan::quota;
+use crate::plan::quota::limit_of;
 use crate::row;
-use crate::schema::{chats, deliveries, messages, participants};
+use crate::schema::{chats, deliveries, messages, organizations, participants, plans};
 
 pub(super) fn append_on(
     connection: &mut SqliteConnection,
     new: NewMessage,
 ) -> Result<Result<Appended, AppendRefused>, Fault> {
-    let chat = row::bytes(new.chat.uuid());
     if let Some(claim) = &new.claim {
         match first_answer::earlier_on(connection, claim, new.now)? {
             Earlier::Nothing => first_answer::remember_on(connection, claim, new.id.uuid(), new.now)?,
@@ -32,51 +31,30 @@ pub(super) fn append_on(
             Earlier::AnotherRequest => return Ok(Err(AppendRefused::KeyReused)),
         }
     }
-    let Some((status, title, newest)) = sender_on(connection, &new)? else {
+    let Some((membership, mut room)) = sender_on(connection, &new)? else {
         return Ok(Err(AppendRefused::NotParticipant));
     };
-    if let Err(reached) = quota::messages_on(connection, new.chat)? {
-        return Ok(Err(AppendRefused::Limit(reached)));
-    }
-    if let Some(index) = first_missing_on(connection, &chat, &new.mentions)? {
-        return Ok(Err(AppendRefused::MentionLeft { index }));
-    }
-    if status == "inactive" {
-        activate_on(connection, new.sender, new.chat)?;
-    }
-    let titled = match (title, new.title_if_untitled) {
-        (None, Some(title)) => Some(ChatTitle::into_string(title)),
-        _ => None,
+    let present = present_on(connection, &new)?;
+    let placed = match room.append(new, Some(membership), |who| present.contains(&who.uuid())) {
+        Ok(placed) => placed,
+        Err(refused) => return Ok(Err(refused)),
     };
-    // Times follow the sequence, so that whoever asks for what came since a message misses nothing.
-    let now = newest.map_or(new.now.micros(), |newest| new.now.micros().max(newest + 1));
-    let at = row::time(now);
-    let sequence = diesel::update(chats::table.find(&chat))
+    let message = placed.message;
+    if placed.activates {
+        activate_on(connection, message.sender, message.chat_id)?;
+    }
+    let at = message.created_at.micros();
+    diesel::update(chats::table.find(row::bytes(message.chat_id.uuid())))
         .set((
-            chats::last_sequence.eq(chats::last_sequence + 1),
-            chats::updated_at.eq(now),
-            chats::last_message_at.eq(now),
-            titled.as_ref().map(|title| chats::title.eq(title)),
+            chats::last_sequence.eq(message.sequence),
+            chats::updated_at.eq(at),
+            chats::last_message_at.eq(at),
+            placed.titles.then(|| chats::title.eq(&room.title)),
         ))
-        .returning(chats::last_sequence)
-        .get_result::<i64>(connection)?;
-    let mut message = Message {
-        id: new.id,
-        chat_id: new.chat,
-        sequence,
-        kind: new.kind,
-        content: new.content,
-        sender: new.sender,
-        sender_name: new.sender_name,
-        mentions: new.mentions,
-        metadata: new.metadata,
-        created_at: at,
-        updated_at: at,
-        deliveries: Vec::new(),
-    };
+        .execute(connection)?;
     insert_on(connection, &message)?;
-    message.deliveries = deliver_on(connection, &message)?;
-    let titled = if titled.is_some() { Some(titled_on(connection, new.chat)?) } else { None };
+    deliver_on(connection, &message)?;
+    let titled = if placed.titles { Some(titled_on(connection, message.chat_id)?) } else { None };
     Ok(Ok(Appended { message, titled }))
 }
 
@@ -86,40 +64,55 @@ fn titled_on(connection: &mut SqliteConnection, chat: ChatId) -> Result<RenamedC
     renamed_on(connection, chat.ok_or_else(|| Fault::Row("a room that went within one change".to_owned()))?)
 }
 
-/// The sender's membership status, the room's title, and the time of its newest message.
-type Sender = (String, Option<String>, Option<i64>);
+/// Name of a plan, and how many messages it allows.
+type Plan = (String, Option<i64>);
 
-/// What is known of the sender and its room, if the sender is in it.
-fn sender_on(connection: &mut SqliteConnection, new: &NewMessage) -> Result<Option<Sender>, Fault> {
-    Ok(participants::table
+/// Status of a membership; title, newest number, number of deleted messages and newest time of the room.
+type Sender = (String, Option<String>, i64, i64, Option<i64>, Option<Plan>);
+
+/// The sender's membership, and the room, if the sender is in it.
+fn sender_on(
+    connection: &mut SqliteConnection,
+    new: &NewMessage,
+) -> Result<Option<(ParticipantStatus, RoomState)>, Fault> {
+    let found = participants::table
         .inner_join(chats::table)
+        .left_join(organizations::table.on(chats::organization_id.eq(organizations::id.nullable())))
+        .left_join(plans::table.on(organizations::plan.eq(plans::name)))
         .filter(participants::chat_id.eq(row::bytes(new.chat.uuid())))
         .filter(participants::participant_id.eq(row::bytes(new.sender.uuid())))
         .filter(participants::left_at.is_null())
         .filter(chats::deleted_at.is_null())
-        .select((participants::status, chats::title, chats::last_message_at))
-        .first(connection)
-        .optional()?)
+        .select((
+            participants::status,
+            chats::title,
+            chats::last_sequence,
+            chats::deleted_messages,
+            chats::last_message_at,
+            (plans::name, plans::messages).nullable(),
+        ))
+        .first::<Sender>(connection)
+        .optional()?;
+    let Some((status, title, last_sequence, deleted_messages, newest, plan)) = found else { return Ok(None) };
+    let plan = plan.map(|(name, limit)| (name, limit.map(limit_of)));
+    let newest = newest.map(row::time);
+    let room = RoomState { title, last_sequence, deleted_messages, newest, plan };
+    Ok(Some((row::word(&status, ParticipantStatus::parse)?, room)))
 }
 
-/// The first mention of somebody who is not in the room.
-fn first_missing_on(
-    connection: &mut SqliteConnection,
-    chat: &[u8],
-    mentions: &[Mention],
-) -> Result<Option<usize>, Fault> {
-    if mentions.is_empty() {
-        return Ok(None);
+/// Of those who are mentioned whoever is in the room.
+fn present_on(connection: &mut SqliteConnection, new: &NewMessage) -> Result<HashSet<Uuid>, Fault> {
+    if new.mentions.is_empty() {
+        return Ok(HashSet::new());
     }
-    let ids = mentions.iter().map(|mention| row::bytes(mention.id.uuid()));
+    let ids = new.mentions.iter().map(|mention| row::bytes(mention.id.uuid()));
     let present = participants::table
-        .filter(participants::chat_id.eq(chat))
+        .filter(participants::chat_id.eq(row::bytes(new.chat.uuid())))
         .filter(participants::participant_id.eq_any(ids.collect::<Vec<_>>()))
         .filter(participants::left_at.is_null())
         .select(participants::participant_id)
         .load::<Vec<u8>>(connection)?;
-    let present = present.into_iter().collect::<HashSet<_>>();
-    Ok(mentions.iter().position(|mention| !present.contains(mention.id.uuid().as_bytes().as_slice())))
+    present.iter().map(|id| row::uuid(id)).collect()
 }
 
 fn insert_on(connection: &mut SqliteConnection, message: &Message) -> Result<(), Fault> {
@@ -141,24 +134,19 @@ fn insert_on(connection: &mut SqliteConnection, message: &Message) -> Result<(),
     Ok(())
 }
 
-/// One delivery for every agent that is addressed.
-fn deliver_on(connection: &mut SqliteConnection, message: &Message) -> Result<Vec<Delivery>, Fault> {
-    let mut records =
-        message.addressed_agents().into_iter().map(|agent| Delivery::new(agent, true)).collect::<Vec<_>>();
-    records.sort_by_key(|record| record.agent);
-    let rows = records.iter().map(|record| {
-        (
-            deliveries::message_id.eq(row::bytes(message.id.uuid())),
-            deliveries::agent_id.eq(row::bytes(record.agent.uuid())),
-            deliveries::chat_id.eq(row::bytes(message.chat_id.uuid())),
-            deliveries::sequence.eq(message.sequence),
-            deliveries::addressed.eq(true),
-            deliveries::status.eq(record.status.as_str()),
-            deliveries::current_attempt.eq(0),
-        )
-    });
-    for row in rows {
-        diesel::insert_into(deliveries::table).values(row).execute(connection)?;
+fn deliver_on(connection: &mut SqliteConnection, message: &Message) -> Result<(), Fault> {
+    for record in &message.deliveries {
+        diesel::insert_into(deliveries::table)
+            .values((
+                deliveries::message_id.eq(row::bytes(message.id.uuid())),
+                deliveries::agent_id.eq(row::bytes(record.agent.uuid())),
+                deliveries::chat_id.eq(row::bytes(message.chat_id.uuid())),
+                deliveries::sequence.eq(message.sequence),
+                deliveries::addressed.eq(record.addressed),
+                deliveries::status.eq(record.status.as_str()),
+                deliveries::current_attempt.eq(0),
+            ))
+            .execute(connection)?;
     }
-    Ok(records)
+    Ok(())
 }

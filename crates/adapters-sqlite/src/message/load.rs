@@ -8,10 +8,11 @@ use diesel::sql_types::{Binary, Nullable};
 use diesel::sqlite::SqliteConnection;
 use domain::delivery::{
     Attempt, AttemptNumber, AttemptStatus, Delivery, DeliveryStatus, SHOWN_ATTEMPTS, SHOWN_ERROR_BYTES,
+    shown_error,
 };
 use domain::id::{AgentId, MessageId, ParticipantKind, parse_uuid};
 use domain::message::{Mention, MentionKind, Message, MessageKind};
-use domain::page::{Order, Position, fitting};
+use domain::page::{Order, Position, fitting, weight};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -50,12 +51,6 @@ pub(crate) enum Records {
 pub(crate) fn position(message: &Message) -> Position {
     Position::at(message.sequence, Uuid::nil())
 }
-
-/// Bytes of a message, of a delivery record and of a shown attempt in an answer, content aside;
-/// attempts are shown twice, with their errors.
-const MESSAGE_BYTES: usize = 500;
-pub(crate) const RECORD_BYTES: usize = 200;
-pub(crate) const ATTEMPT_BYTES: usize = 2 * (160 + SHOWN_ERROR_BYTES);
 
 /// The messages of a room at these places, in the order of `places`, which is the room's own or
 /// its reverse. Messages at the end that would weigh more than `budget` are not read; tells
@@ -124,10 +119,10 @@ pub(crate) fn messages_on(
 }
 
 impl MessageRow {
-    /// About how many bytes of an answer it takes. Mentions show handles twice.
+    /// About how many bytes of an answer it takes.
     fn weight(&self) -> usize {
         let metadata = self.metadata.as_ref().map_or(0, String::len);
-        MESSAGE_BYTES + row::json_bytes(&self.content) + 2 * self.mentions.len() + metadata
+        weight::of_message(&self.content, self.mentions.len(), metadata)
     }
 
     pub(crate) fn into_message(self, deliveries: Vec<Delivery>) -> Result<Message, Fault> {
@@ -172,8 +167,7 @@ pub(crate) struct AttemptRow {
 impl DeliveryRow {
     /// About how many bytes of an answer it takes.
     fn weight(&self) -> usize {
-        let shown = u32::try_from(self.current_attempt).unwrap_or(0).min(SHOWN_ATTEMPTS);
-        RECORD_BYTES + shown as usize * ATTEMPT_BYTES
+        weight::of_record(u32::try_from(self.current_attempt).unwrap_or(0))
     }
 
     pub(crate) fn into_delivery(self, attempts: Vec<Attempt>) -> Result<Delivery, Fault> {
@@ -295,23 +289,6 @@ fn with_attempts_on(
     rows.into_iter().map(with_records).collect()
 }
 
-/// An error as it is shown: whole, or cut between two characters.
-fn shown_error(mut bytes: Vec<u8>) -> String {
-    let cut = bytes.len() > SHOWN_ERROR_BYTES;
-    bytes.truncate(SHOWN_ERROR_BYTES);
-    let mut text = match String::from_utf8(bytes) {
-        Ok(text) => text,
-        Err(error) => {
-            let whole = error.utf8_error().valid_up_to();
-            String::from_utf8_lossy(&error.as_bytes()[..whole]).into_owned()
-        }
-    };
-    if cut {
-        text.push('…');
-    }
-    text
-}
-
 /// One message of a room by id, with everybody's records.
 pub(crate) fn message_on(
     connection: &mut SqliteConnection,
@@ -357,42 +334,4 @@ pub(crate) fn stored_mentions(column: &str) -> Result<Vec<Mention>, Fault> {
         })
     });
     stored.collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_record_weighs_by_the_attempts_that_are_shown() {
-        let record = |current_attempt| DeliveryRow {
-            message_id: Vec::new(),
-            agent_id: Vec::new(),
-            addressed: true,
-            status: "new".to_owned(),
-            current_attempt,
-            delivered_at: None,
-            processed_at: None,
-        };
-        assert_eq!(record(0).weight(), RECORD_BYTES);
-        assert_eq!(record(3).weight(), RECORD_BYTES + 3 * ATTEMPT_BYTES);
-        assert_eq!(record(1_000_000).weight(), RECORD_BYTES + 50 * ATTEMPT_BYTES);
-    }
-
-    #[test]
-    fn errors_are_cut_between_characters() {
-        let shown = |text: &str| {
-            let bytes = text.as_bytes();
-            shown_error(bytes[..bytes.len().min(SHOWN_ERROR_BYTES + 1)].to_vec())
-        };
-        assert_eq!(shown("short"), "short");
-        let full = "x".repeat(SHOWN_ERROR_BYTES);
-        assert_eq!(shown(&full), full);
-        assert_eq!(shown(&format!("{full}y")), format!("{full}…"));
-        let emoji = "\u{1F600}".repeat(SHOWN_ERROR_BYTES);
-        assert_eq!(
-            shown(&format!("a{emoji}")),
-            format!("a{}…", "\u{1F600}".repeat((SHOWN_ERROR_BYTES - 1) / 4))
-        );
-    }
 }

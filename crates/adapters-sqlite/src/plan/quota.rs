@@ -50,15 +50,18 @@ pub(crate) fn participants_on(
     connection: &mut SqliteConnection,
     chat: ChatId,
 ) -> Result<Result<(), LimitReached>, Fault> {
-    of_chat_on(connection, chat, Resource::Participants)
-}
-
-/// Whether the room may have one more text or event. It knows how many it has.
-pub(crate) fn messages_on(
-    connection: &mut SqliteConnection,
-    chat: ChatId,
-) -> Result<Result<(), LimitReached>, Fault> {
-    of_chat_on(connection, chat, Resource::Messages)
+    let id = row::bytes(chat.uuid());
+    let limit = chats::table
+        .inner_join(organizations::table.on(chats::organization_id.eq(organizations::id.nullable())))
+        .inner_join(plans::table.on(plans::name.eq(organizations::plan)))
+        .filter(chats::id.eq(&id))
+        .select((plans::name, plans::participants))
+        .first::<Limit>(connection)
+        .optional()?;
+    let Some((plan, Some(limit))) = limit else { return Ok(Ok(())) };
+    let counted = diesel::sql_query(COUNT_PARTICIPANTS).bind::<Binary, _>(&id);
+    let current = counted.get_result::<Counted>(connection)?.number.cast_unsigned();
+    Ok(check(Resource::Participants, Some(limit_of(limit)), current, &plan, Some(chat)))
 }
 
 fn of_organization_on(
@@ -81,35 +84,7 @@ fn of_organization_on(
     Ok(check(resource, Some(limit_of(limit)), current.cast_unsigned(), &plan, None))
 }
 
-fn of_chat_on(
-    connection: &mut SqliteConnection,
-    chat: ChatId,
-    resource: Resource,
-) -> Result<Result<(), LimitReached>, Fault> {
-    let id = row::bytes(chat.uuid());
-    let of = chats::table
-        .inner_join(organizations::table.on(chats::organization_id.eq(organizations::id.nullable())))
-        .inner_join(plans::table.on(plans::name.eq(organizations::plan)))
-        .filter(chats::id.eq(&id));
-    let number = chats::last_sequence - chats::deleted_messages;
-    let found = match resource {
-        Resource::Participants => of.select((plans::name, plans::participants, number)).first(connection),
-        _ => of.select((plans::name, plans::messages, number)).first(connection),
-    };
-    let found = found.optional()?;
-    let Some((plan, Some(limit), messages)) = found else { return Ok(Ok(())) };
-    let (plan, limit, messages): (String, i64, i64) = (plan, limit, messages);
-    let current = match resource {
-        Resource::Participants => {
-            let counted = diesel::sql_query(COUNT_PARTICIPANTS).bind::<Binary, _>(&id);
-            counted.get_result::<Counted>(connection)?.number
-        }
-        _ => messages,
-    };
-    Ok(check(resource, Some(limit_of(limit)), current.cast_unsigned(), &plan, Some(chat)))
-}
-
 /// A limit as it stands in a column.
-pub(super) fn limit_of(column: i64) -> u32 {
+pub(crate) fn limit_of(column: i64) -> u32 {
     u32::try_from(column).unwrap_or(if column < 0 { 0 } else { u32::MAX })
 }

@@ -36,3 +36,43 @@ pub const SHOWN_ATTEMPTS: u32 = 50;
 
 /// How many bytes of an attempt's error are shown with a message; the rest stays in the store.
 pub const SHOWN_ERROR_BYTES: usize = 512;
+
+/// An error as it is shown, of its first bytes, one more than [`SHOWN_ERROR_BYTES`] of them: whole, or cut
+/// between two characters.
+pub fn shown_error(mut bytes: Vec<u8>) -> String {
+    let cut = bytes.len() > SHOWN_ERROR_BYTES;
+    bytes.truncate(SHOWN_ERROR_BYTES);
+    let mut text = match String::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => {
+            let whole = error.utf8_error().valid_up_to();
+            String::from_utf8_lossy(&error.as_bytes()[..whole]).into_owned()
+        }
+    };
+    if cut {
+        text.push('…');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_cut_between_characters() {
+        let shown = |text: &str| {
+            let bytes = text.as_bytes();
+            shown_error(bytes[..bytes.len().min(SHOWN_ERROR_BYTES + 1)].to_vec())
+        };
+        assert_eq!(shown("short"), "short");
+        let full = "x".repeat(SHOWN_ERROR_BYTES);
+        assert_eq!(shown(&full), full);
+        assert_eq!(shown(&format!("{full}y")), format!("{full}…"));
+        let emoji = "\u{1F600}".repeat(SHOWN_ERROR_BYTES);
+        assert_eq!(
+            shown(&format!("a{emoji}")),
+            format!("a{}…", "\u{1F600}".repeat((SHOWN_ERROR_BYTES - 1) / 4))
+        );
+    }
+}

@@ -78,6 +78,16 @@ pub struct NewMemory {
     pub now: Timestamp,
 }
 
+impl NewMemory {
+    /// What it concerns: as is said, or what follows from whom it is about.
+    pub fn segment_about(&self, subject: Option<ParticipantId>) -> MemorySegment {
+        self.segment.unwrap_or(match subject {
+            Some(ParticipantId::User(_)) => MemorySegment::User,
+            Some(ParticipantId::Agent(_)) | None => MemorySegment::Agent,
+        })
+    }
+}
+
 /// Why a memory was not stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StoreRefused {

@@ -4,13 +4,14 @@
 //! thought, error, task, attention) is a record for humans and creates none. A *mention* names
 //! the one who is to answer; a *reference* names somebody without waking them.
 //!
-//! Rules: [`mention`] finds out who is meant, [`content`] checks and rewrites texts, [`change`] says who
-//! may edit and delete them.
+//! Rules: [`mention`] finds out who is meant, [`content`] checks and rewrites texts, [`RoomState`] gives each its
+//! place, [`change`] says who may edit and delete them.
 //!
 //! Invariants: a message that was accepted is stored with all its deliveries or not at all; the
 //! room's sequence orders everything, and the place of a deleted message stays empty; refused input leaves
 //! no trace.
 
+mod append;
 pub mod change;
 pub mod content;
 mod delete;
@@ -24,6 +25,7 @@ mod post_event;
 mod send;
 mod service;
 
+pub use append::{Placed, RoomState};
 pub use change::{ChangeMessageError, ChangeRefused};
 pub use content::{EventContent, EventMetadata, MessageContent};
 pub use filter::{Anchor, HistoryFilter, Kinds};

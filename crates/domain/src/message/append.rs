@@ -1,0 +1,155 @@
+//! Where in its room a message comes to stand, and what the room is after it. Pure: stores call it on what
+//! they hold.
+
+use std::time::Duration;
+
+use super::{AppendRefused, Message, NewMessage};
+use crate::chat::{ChatTitle, ParticipantStatus};
+use crate::delivery::Delivery;
+use crate::id::ParticipantId;
+use crate::plan::{Resource, check};
+use crate::time::Timestamp;
+
+/// A room as the next message in it stands on it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RoomState {
+    /// The title, if it has one.
+    pub title: Option<String>,
+    /// The number of the newest message; 0 before the first.
+    pub last_sequence: i64,
+    /// How many messages were deleted: their numbers are not given again, and no plan counts them.
+    pub deleted_messages: i64,
+    /// When the newest message was written.
+    pub newest: Option<Timestamp>,
+    /// Name of the plan, and how many messages it allows; `None` without a plan.
+    pub plan: Option<(String, Option<u32>)>,
+}
+
+/// A message that has found its place.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Placed {
+    /// The message, with a delivery for every agent that is addressed, by agent id.
+    pub message: Message,
+    /// Whether the sender's membership becomes active.
+    pub activates: bool,
+    /// Whether the room has got its title by it.
+    pub titles: bool,
+}
+
+impl RoomState {
+    /// Gives `new` the next place, and follows. `sender` is the sender's membership, `is_present` says who
+    /// is in the room. Times follow the sequence, so that whoever asks for what came since a message misses
+    /// nothing.
+    pub fn append(
+        &mut self,
+        new: NewMessage,
+        sender: Option<ParticipantStatus>,
+        is_present: impl Fn(ParticipantId) -> bool,
+    ) -> Result<Placed, AppendRefused> {
+        let Some(membership) = sender else { return Err(AppendRefused::NotParticipant) };
+        if let Some((plan, limit)) = &self.plan {
+            let current = (self.last_sequence - self.deleted_messages).cast_unsigned();
+            check(Resource::Messages, *limit, current, plan, Some(new.chat)).map_err(AppendRefused::Limit)?;
+        }
+        if let Some(index) = new.mentions.iter().position(|mention| !is_present(mention.id)) {
+            return Err(AppendRefused::MentionLeft { index });
+        }
+        let mut titles = false;
+        if let (None, Some(title)) = (&self.title, new.title_if_untitled) {
+            self.title = Some(ChatTitle::into_string(title));
+            titles = true;
+        }
+        let after = |newest: Timestamp| newest.plus(Duration::from_micros(1));
+        let at = self.newest.map_or(new.now, |newest| new.now.max(after(newest)));
+        self.newest = Some(at);
+        self.last_sequence += 1;
+        let mut message = Message {
+            id: new.id,
+            chat_id: new.chat,
+            sequence: self.last_sequence,
+            kind: new.kind,
+            content: new.content,
+            sender: new.sender,
+            sender_name: new.sender_name,
+            mentions: new.mentions,
+            metadata: new.metadata,
+            created_at: at,
+            updated_at: at,
+            deliveries: Vec::new(),
+        };
+        let mut agents = message.addressed_agents();
+        agents.sort_unstable();
+        message.deliveries = agents.into_iter().map(|agent| Delivery::new(agent, true)).collect();
+        Ok(Placed { message, activates: membership == ParticipantStatus::Inactive, titles })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::id::{AgentId, ChatId, MessageId, UserId};
+    use crate::message::{Mention, MentionKind, MessageKind};
+
+    const ANN: u128 = 1;
+
+    fn room() -> RoomState {
+        RoomState { title: None, last_sequence: 4, deleted_messages: 1, newest: None, plan: None }
+    }
+
+    fn new(now: i64, agents: &[u128]) -> NewMessage {
+        let mention = |id: &u128| Mention {
+            id: ParticipantId::Agent(AgentId::new(Uuid::from_u128(*id))),
+            handle: String::new(),
+            name: String::new(),
+            kind: MentionKind::Mention,
+        };
+        NewMessage {
+            id: MessageId::new(Uuid::from_u128(7)),
+            chat: ChatId::new(Uuid::from_u128(8)),
+            sender: ParticipantId::User(UserId::new(Uuid::from_u128(ANN))),
+            sender_name: "Ann".to_owned(),
+            kind: MessageKind::Text,
+            content: "hello".to_owned(),
+            mentions: agents.iter().map(mention).collect(),
+            metadata: None,
+            title_if_untitled: ChatTitle::given(Some("hello")).unwrap(),
+            claim: None,
+            now: Timestamp::from_micros(now),
+        }
+    }
+
+    #[test]
+    fn the_sequence_and_the_times_go_on() {
+        let mut room = room();
+        let first = room.append(new(100, &[]), Some(ParticipantStatus::Active), |_| true).unwrap();
+        let second = room.append(new(90, &[]), Some(ParticipantStatus::Inactive), |_| true).unwrap();
+        assert_eq!((first.message.sequence, second.message.sequence), (5, 6));
+        assert_eq!((first.message.created_at.micros(), second.message.created_at.micros()), (100, 101));
+        assert_eq!((first.titles, second.titles), (true, false), "the first gives the title");
+        assert_eq!((first.activates, second.activates), (false, true));
+    }
+
+    #[test]
+    fn deliveries_are_in_the_order_of_the_agents() {
+        let placed = room().append(new(1, &[9, 3]), Some(ParticipantStatus::Active), |_| true).unwrap();
+        let agents = placed.message.deliveries.iter().map(|delivery| delivery.agent.uuid().as_u128());
+        assert_eq!(agents.collect::<Vec<_>>(), [3, 9]);
+    }
+
+    #[test]
+    fn refusals_come_in_their_order_and_leave_the_room_as_it_was() {
+        let full = || RoomState { plan: Some(("tiny".to_owned(), Some(3))), ..room() };
+        let mut of_others = full();
+        assert_eq!(of_others.append(new(1, &[9]), None, |_| false), Err(AppendRefused::NotParticipant));
+        let refused = of_others.append(new(1, &[9]), Some(ParticipantStatus::Active), |_| false);
+        assert!(matches!(refused, Err(AppendRefused::Limit(reached)) if reached.current == 3));
+        assert_eq!(of_others, full());
+        let mut one_left = RoomState { plan: Some(("tiny".to_owned(), Some(4))), ..room() };
+        let is_three = |who: ParticipantId| who.uuid() == Uuid::from_u128(3);
+        let refused = one_left.append(new(1, &[3, 9]), Some(ParticipantStatus::Active), is_three);
+        assert_eq!(refused, Err(AppendRefused::MentionLeft { index: 1 }));
+        assert!(one_left.append(new(1, &[3]), Some(ParticipantStatus::Active), is_three).is_ok());
+    }
+}
