@@ -7,7 +7,7 @@
 //! have been committed is not done again.
 //!
 //! Transactions read what is committed when each of their statements begins. So a change first locks the
-//! rows that its decision stands on, in the order organization, user, agent, room, and by id among
+//! rows that its decision stands on, in the order organization, user, agent, room, contact, and by id among
 //! rows of a kind; from then on it is alone with them.
 
 use std::convert::Infallible;

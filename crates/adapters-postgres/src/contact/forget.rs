@@ -16,6 +16,13 @@ use crate::run::Db;
 use crate::schema::contact_requests;
 use crate::statement::statement;
 
+/// Locks an agent's records and those that others have of it: who is deleted at the same moment may be one of them.
+const LOCK_CONTACTS: &str = "SELECT id FROM contacts WHERE id = ANY(ARRAY(\
+         SELECT id FROM contacts WHERE owner_id = ? UNION ALL \
+         SELECT theirs.id FROM contacts AS own \
+         JOIN contacts AS theirs ON theirs.owner_id = own.contact_id AND theirs.contact_id = own.owner_id \
+         WHERE own.owner_id = ?)) ORDER BY id FOR UPDATE";
+
 /// Deletes an agent's records and those that others have of it; gives the latter.
 const CONTACTS: &str = "WITH own AS (DELETE FROM contacts WHERE owner_id = ? RETURNING contact_id) \
      DELETE FROM contacts USING own WHERE contacts.owner_id = own.contact_id AND contacts.contact_id = ? \
@@ -33,6 +40,11 @@ pub(crate) async fn forget_on(db: &Db, agent: AgentId, now: Timestamp) -> Result
 }
 
 async fn contacts_on(mut db: &Db, agent: AgentId) -> Result<Vec<(ParticipantId, ContactId)>, Fault> {
+    statement::<()>(LOCK_CONTACTS)
+        .bind::<SqlUuid, _>(agent.uuid())
+        .bind::<SqlUuid, _>(agent.uuid())
+        .execute(&mut db)
+        .await?;
     let mut others = statement::<(SqlUuid, Text, SqlUuid)>(CONTACTS)
         .bind::<SqlUuid, _>(agent.uuid())
         .bind::<SqlUuid, _>(agent.uuid())

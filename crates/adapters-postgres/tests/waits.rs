@@ -1,0 +1,75 @@
+//! Changes that come to wait in the middle, for each other or for somebody else.
+#![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
+
+mod common;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use testkit::World;
+use testkit::postgres::Database;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep};
+use tokio_postgres::{Client, NoTls};
+
+async fn world() -> (Arc<World>, Database) {
+    let (stores, database) = common::store().await;
+    (Arc::new(World::on(stores)), database)
+}
+
+/// A connection beside the store's.
+async fn connect(database: &Database) -> Client {
+    let (client, connection) = tokio_postgres::connect(&database.url(), NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client
+}
+
+async fn count(client: &Client, what: &str) -> i64 {
+    client.query_one(&format!("SELECT count(*) FROM {what}"), &[]).await.unwrap().get(0)
+}
+
+/// Until so many changes wait for others.
+async fn until_waiting(client: &Client, number: i64) {
+    let begun = Instant::now();
+    while count(client, "pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'")
+        .await
+        != number
+    {
+        assert!(begun.elapsed() < Duration::from_secs(20), "{number} changes do not wait");
+        sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// Each of the two takes away what both have in common.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_contacts_that_go_at_once_do_not_stop_each_other() {
+    let (world, database) = world().await;
+    let (holder, watcher) = (connect(&database).await, connect(&database).await);
+    let ann = world.user("ann").await;
+    for round in 0..6 {
+        let one = world.agent(&ann, &format!("One {round}")).await;
+        let other = world.agent(&ann, &format!("Other {round}")).await;
+        world.connect((one.caller, &one.handle), (other.caller, &other.handle)).await;
+        // Either of their two records stops both, by turns.
+        let of = [&one, &other][round % 2].id.uuid();
+        let hold = format!("BEGIN; SELECT 1 FROM contacts WHERE owner_id = '{of}' FOR UPDATE");
+        holder.batch_execute(&hold).await.unwrap();
+        let going = [&one, &other].map(|agent| {
+            let (accounts, caller, agent) = (world.accounts.clone(), ann.caller, agent.id);
+            tokio::spawn(async move { accounts.delete_agent(caller, agent, true).await.unwrap() })
+        });
+        until_waiting(&watcher, 2).await;
+        holder.batch_execute("COMMIT").await.unwrap();
+        while !going.iter().all(JoinHandle::is_finished) {
+            let each_other = "pg_stat_activity one, pg_stat_activity other WHERE one.datname = current_database() \
+                 AND one.wait_event_type = 'Lock' AND other.wait_event_type = 'Lock' \
+                 AND one.pid = ANY(pg_blocking_pids(other.pid)) AND other.pid = ANY(pg_blocking_pids(one.pid))";
+            assert_eq!(count(&watcher, each_other).await, 0, "round {round}: they wait for each other");
+            sleep(Duration::from_millis(5)).await;
+        }
+        for task in going {
+            task.await.unwrap();
+        }
+    }
+    assert_eq!(count(&watcher, "contacts").await, 0);
+}
