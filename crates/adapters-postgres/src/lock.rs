@@ -19,6 +19,12 @@ pub(crate) async fn names_on(mut db: &Db) -> Result<(), Fault> {
     Ok(())
 }
 
+/// An organization with all that counts for its plan: who gives it another one holds this, and waits for whoever
+/// is just adding something to it.
+pub(crate) async fn organization_on(db: &Db, organization: Uuid) -> Result<(), Fault> {
+    rows_on(db, "SELECT id FROM organizations WHERE id = ANY(?) FOR UPDATE", vec![organization]).await
+}
+
 pub(crate) async fn users_on(db: &Db, users: &[UserId]) -> Result<(), Fault> {
     let ids = users.iter().map(|user| user.uuid()).collect();
     rows_on(db, "SELECT id FROM users WHERE id = ANY(?) ORDER BY id FOR NO KEY UPDATE", ids).await

@@ -6,8 +6,11 @@ mod common;
 use std::sync::Arc;
 use std::time::Duration;
 
-use testkit::World;
+use domain::account::{AgentDescription, AgentName, RegisterAgent, RegisterError};
+use domain::chat::{CreateChat, CreateChatError};
+use domain::plan::{AssignPlan, LimitReached, Plan, PlanName, WhichOrganization};
 use testkit::postgres::Database;
+use testkit::{TestUser, World};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 use tokio_postgres::{Client, NoTls};
@@ -37,6 +40,67 @@ async fn until_waiting(client: &Client, number: i64) {
     {
         assert!(begun.elapsed() < Duration::from_secs(20), "{number} changes do not wait");
         sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// Makes a room.
+async fn room(world: &World, ann: &TestUser) -> Option<LimitReached> {
+    match world.chats.create(ann.caller, CreateChat::default()).await {
+        Ok(_) => None,
+        Err(CreateChatError::Limit(reached)) => Some(reached),
+        Err(other) => panic!("{other}"),
+    }
+}
+
+/// Registers an agent.
+async fn agent(world: &World, ann: &TestUser, name: &str) -> Option<LimitReached> {
+    let (name, description) = (AgentName::new(name).unwrap(), AgentDescription::new("x").unwrap());
+    match world.accounts.register_agent(ann.caller, RegisterAgent { name, description }).await {
+        Ok(_) => None,
+        Err(RegisterError::Limit(reached)) => Some(reached),
+        Err(other) => panic!("{other}"),
+    }
+}
+
+/// The first is made under a plan without limits and is not finished when another plan is given: what is made under
+/// that one counts it, whatever the limits were before.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_under_way_counts_for_a_plan_that_is_given_meanwhile() {
+    let (world, database) = world().await;
+    let (holder, watcher) = (connect(&database).await, connect(&database).await);
+    let plan = |name: &str, limit| Plan {
+        name: PlanName::new(name).unwrap(),
+        agents: limit,
+        chats: limit,
+        ..Plan::enterprise()
+    };
+    for before in [plan("unlimited", None), plan("wide", Some(9))] {
+        for table in ["participants", "agents"] {
+            let name = format!("{}-{table}", before.name.as_str());
+            let (ann, bob) = (world.user_with_plan(&name, before.clone()).await, format!("{name}-bot"));
+            world.plans.configure(vec![before.clone(), plan("one", Some(1))]).await.unwrap();
+            let make = async |world: &World, name: &str| match table {
+                "agents" => agent(world, &ann, name).await,
+                _ => room(world, &ann).await,
+            };
+            holder.batch_execute(&format!("BEGIN; LOCK TABLE {table} IN SHARE MODE")).await.unwrap();
+            let first = make(&world, &bob);
+            let then = async {
+                until_waiting(&watcher, 1).await;
+                let organization = WhichOrganization::OfUser(name.clone());
+                let given = AssignPlan { organization, plan: PlanName::new("one").unwrap() };
+                world.plans.assign(given).await.unwrap().unwrap();
+                make(&world, "Second").await
+            };
+            let release = async {
+                until_waiting(&watcher, 2).await;
+                holder.batch_execute("COMMIT").await.unwrap();
+            };
+            let (first, second, ()) = tokio::join!(first, then, release);
+            assert_eq!(first, None);
+            let reached = second.unwrap_or_else(|| panic!("{name}: two where one is allowed"));
+            assert_eq!((reached.current, reached.limit), (1, 1), "{name}");
+        }
     }
 }
 

@@ -54,6 +54,7 @@ pub(super) async fn assign_on(
     if !plan_exists_on(db, &command.plan).await? {
         return Ok(Err(AssignRefused::NoSuchPlan));
     }
+    lock::organization_on(db, id).await?;
     diesel::update(organizations::table.find(id))
         .set(organizations::plan.eq(command.plan.as_str()))
         .execute(&mut db)

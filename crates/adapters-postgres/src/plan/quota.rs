@@ -1,12 +1,14 @@
 //! Counting, inside the write that would exceed a quota. Nothing is counted where nothing is limited.
 //!
-//! Whoever counts what an organization or a room has holds it, so that nobody else adds to it meanwhile.
+//! Whoever counts what an organization or a room has holds it, so that nobody else adds to it meanwhile. Where
+//! nothing is limited others may add at the same time, but no other plan is given before they are done.
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Nullable, Text, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::id::{ChatId, OrganizationId};
 use domain::plan::{LimitReached, Resource, check};
+use futures_util::future::try_join;
 use uuid::Uuid;
 
 use crate::error::Fault;
@@ -37,7 +39,10 @@ const PARTICIPANTS: &str = "SELECT plan.name, plan.participants, CASE WHEN plan.
      FROM chats AS chat JOIN organizations AS organization ON organization.id = chat.organization_id \
      JOIN plans AS plan ON plan.name = organization.plan WHERE chat.id = ?";
 
-/// Holds the organization if its plan limits it.
+/// Keeps the organization at its plan; others may do the same meanwhile ([`crate::lock::organization_on`] waits).
+const KEEP_PLAN: &str = "SELECT id FROM organizations WHERE id = ? FOR KEY SHARE";
+
+/// Holds the organization if its plan, which is kept, limits it.
 const HOLD_FOR_AGENTS: &str = "SELECT organization.id FROM organizations AS organization \
      JOIN plans AS plan ON plan.name = organization.plan \
      WHERE organization.id = ? AND plan.agents IS NOT NULL FOR NO KEY UPDATE OF organization";
@@ -55,8 +60,13 @@ pub(crate) async fn hold_for_chats_on(db: &Db, organization: OrganizationId) -> 
     hold_on(db, HOLD_FOR_CHATS, organization).await
 }
 
-async fn hold_on(mut db: &Db, text: &'static str, organization: OrganizationId) -> Result<(), Fault> {
-    statement::<()>(text).bind::<SqlUuid, _>(organization.uuid()).execute(&mut db).await?;
+async fn hold_on(db: &Db, text: &'static str, organization: OrganizationId) -> Result<(), Fault> {
+    let run = async |text: &'static str| {
+        let mut db = db;
+        statement::<()>(text).bind::<SqlUuid, _>(organization.uuid()).execute(&mut db).await
+    };
+    // The second begins once the first has its lock, and sees the plan as it stays.
+    try_join(run(KEEP_PLAN), run(text)).await?;
     Ok(())
 }
 
