@@ -46,6 +46,13 @@ impl Fault {
         }
     }
 
+    /// Whether a lock may not have been had in time. The database says so in its own language, like most of
+    /// what passes.
+    pub(crate) fn may_be_lock_timeout(&self) -> bool {
+        matches!(self, Self::Driver(DieselError::DatabaseError(DatabaseErrorKind::Unknown, _)))
+            && self.remedy() == Remedy::Later
+    }
+
     /// The same fault for one of several whose change it stopped.
     pub(crate) fn told(&self) -> StoreError {
         let cause = match self {

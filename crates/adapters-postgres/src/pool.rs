@@ -44,6 +44,11 @@ impl Pool {
         Self { connections, patience: wait, limit }
     }
 
+    /// The most connections at once.
+    pub(crate) fn max_size(&self) -> usize {
+        self.connections.status().max_size
+    }
+
     /// How long a request waits for the database before it is told that there is none.
     pub(crate) const fn patience(&self) -> Duration {
         self.patience

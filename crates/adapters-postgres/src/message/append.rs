@@ -2,8 +2,10 @@
 //!
 //! One task writes. It takes what has queued while it wrote the batch before, whatever the room, and
 //! writes that in one transaction: the first never waits for others, and a room's row is written once a
-//! batch. The answers are those that the same requests would get one after the other.
+//! batch. The answers are those that the same requests would get one after the other. A room that somebody
+//! else holds does not stop the batch: its messages are set [`aside`](super::aside).
 
+use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,14 +17,15 @@ use futures_util::future::BoxFuture;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::sync::oneshot;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 use uuid::Uuid;
 
-use super::batch::{Outcome, decide_on, is_there_on, write_on};
+use super::aside::Aside;
+use super::batch::{Outcome, Patience, decide_on, held_on, is_there_on, write_on};
 use crate::PostgresStore;
 use crate::error::{Fault, Remedy, closed, crowded};
 use crate::order::{Order, Turn};
-use crate::pool::Pool;
+use crate::pool::{Lease, Pool};
 use crate::run::{Tries, execute};
 
 /// The most messages in one transaction.
@@ -32,15 +35,15 @@ const MAX_BATCH: usize = 256;
 const MAX_BATCH_BYTES: usize = 4 * 1024 * 1024;
 
 /// The most messages that wait; more are refused for now.
-const QUEUE: usize = 8192;
+pub(super) const QUEUE: usize = 8192;
 
 /// How often a database that has gone is asked what became of a commit.
 const ASKING: Duration = Duration::from_millis(100);
 
 /// A message on its way, and where the answer goes.
-type Job = (NewMessage, Reply);
+pub(super) type Job = (NewMessage, Reply);
 
-struct Reply {
+pub(super) struct Reply {
     /// When it came.
     since: Instant,
     announce: Announce<Appended>,
@@ -63,7 +66,8 @@ impl Appender {
     /// Starts the task in the runtime that this is called in.
     pub(crate) fn start(pool: Pool, order: Arc<Order>) -> Self {
         let (sender, jobs) = channel(QUEUE);
-        tokio::spawn(Writer { pool, order }.run(jobs));
+        let aside = Aside::of(pool.max_size());
+        tokio::spawn(Arc::new(Writer { pool, order, aside }).run(jobs));
         Self(sender)
     }
 
@@ -86,10 +90,11 @@ impl Appender {
 struct Writer {
     pool: Pool,
     order: Arc<Order>,
+    aside: Aside,
 }
 
 impl Writer {
-    async fn run(self, mut jobs: Receiver<Job>) {
+    async fn run(self: Arc<Self>, mut jobs: Receiver<Job>) {
         while let Some(first) = jobs.recv().await {
             let mut batch = Batch::default();
             self.take(first, &mut batch);
@@ -98,30 +103,37 @@ impl Writer {
             {
                 self.take(job, &mut batch);
             }
-            if !batch.news.is_empty() {
-                self.write(batch).await;
-            }
+            self.write(batch, Patience::Brief).await;
         }
     }
 
-    /// Takes up a message, unless it has waited so long that its sender has given up.
+    /// Takes up a message, unless its room is written apart, or it has waited so long that its sender has
+    /// given up.
     fn take(&self, job: Job, batch: &mut Batch) {
+        let Some(job) = self.aside.queue(job) else { return };
+        self.take_up(job, batch);
+    }
+
+    fn take_up(&self, job: Job, batch: &mut Batch) {
         if job.1.since.elapsed() < self.pool.limit() {
             batch.push(job);
         } else {
-            let _ = job.1.answer.send(Err(Fault::Slow.told()));
+            job.1.answer(Err(Fault::Slow.told()));
         }
     }
 
     /// Writes and answers all of them.
-    async fn write(&self, mut batch: Batch) {
-        match self.commit(&mut batch).await {
+    async fn write(self: &Arc<Self>, mut batch: Batch, patience: Patience) {
+        if batch.news.is_empty() {
+            return;
+        }
+        match self.commit(&mut batch, patience).await {
             Ok(()) => {}
             // One of them is to blame; the others are not to suffer for it.
             Err(fault) if fault.remedy() == Remedy::None && batch.news.len() > 1 => {
-                for job in batch.news.into_iter().zip(batch.replies) {
+                for job in batch.jobs() {
                     let mut alone = Batch::of(job);
-                    if let Err(fault) = self.commit(&mut alone).await {
+                    if let Err(fault) = self.commit(&mut alone, patience).await {
                         alone.fail(&fault);
                     }
                 }
@@ -130,31 +142,101 @@ impl Writer {
         }
     }
 
+    /// Writes the messages of a room that is held by somebody else.
+    fn write_apart(self: &Arc<Self>, room: Uuid) {
+        let writer = self.clone();
+        tokio::spawn(async move {
+            let lane = writer.aside.lane(room);
+            let Ok(_permit) = timeout(writer.pool.limit(), writer.aside.permit()).await else {
+                lane.rest().into_iter().for_each(|job| job.1.answer(Err(Fault::Slow.told())));
+                return;
+            };
+            writer.write_all(lane.first()).await;
+            writer.write_all(lane.rest()).await;
+        });
+    }
+
+    async fn write_all(self: &Arc<Self>, jobs: Vec<Job>) {
+        let mut jobs = jobs.into_iter().peekable();
+        while jobs.peek().is_some() {
+            let mut batch = Batch::default();
+            while batch.has_room()
+                && let Some(job) = jobs.next()
+            {
+                self.take_up(job, &mut batch);
+            }
+            self.write(batch, Patience::Long).await;
+        }
+    }
+
+    /// Takes out of the batch what is for rooms that somebody else holds, to be written apart. Tells whether
+    /// there was any.
+    async fn set_aside(self: &Arc<Self>, batch: &mut Batch) -> Result<bool, Fault> {
+        let lease = self.pool.lease().await?;
+        let held = self.pool.timed(held_on(lease.db(), &batch.news)).await?;
+        lease.give_back();
+        let mut apart = HashMap::<Uuid, Vec<Job>>::new();
+        for job in std::mem::take(batch).jobs() {
+            let room = job.0.chat.uuid();
+            if held.contains(&room) { apart.entry(room).or_default().push(job) } else { batch.push(job) }
+        }
+        for (room, jobs) in apart {
+            tracing::debug!(%room, messages = jobs.len(), "a room is held by somebody else");
+            if self.aside.set(room, jobs) {
+                self.write_apart(room);
+            }
+        }
+        Ok(!held.is_empty())
+    }
+
     /// Writes, tells and answers all of them, or none.
-    fn commit<'w>(&'w self, batch: &'w mut Batch) -> BoxFuture<'w, Result<(), Fault>> {
+    fn commit<'w>(
+        self: &'w Arc<Self>,
+        batch: &'w mut Batch,
+        mut patience: Patience,
+    ) -> BoxFuture<'w, Result<(), Fault>> {
         let commit = async move {
             let (mut tries, mut doubt, mut asking) = (Tries::default(), None, None);
-            loop {
-                match self.commit_once(batch, &mut doubt).await {
+            while !batch.news.is_empty() {
+                match self.commit_once(batch, &mut doubt, patience).await {
                     Err(fault) if doubt.is_some() && fault.remedy() != Remedy::None => {
                         if asking.get_or_insert_with(Instant::now).elapsed() >= self.pool.patience() {
                             self.order.doubt();
                             return Err(Fault::Uncertain);
                         }
+                        // What became of it is known once its rooms are free.
+                        patience = Patience::Long;
                         tokio::time::sleep(ASKING).await;
+                    }
+                    Err(fault) if patience == Patience::Brief && fault.may_be_lock_timeout() => {
+                        if !self.set_aside(batch).await? {
+                            patience = Patience::Long;
+                        }
                     }
                     Err(fault) if tries.again_after(&fault).await => {}
                     done => return done,
                 }
             }
+            Ok(())
         };
         commit.boxed()
     }
 
-    async fn commit_once(&self, batch: &mut Batch, doubt: &mut Option<Doubt>) -> Result<(), Fault> {
+    async fn commit_once(
+        &self,
+        batch: &mut Batch,
+        doubt: &mut Option<Doubt>,
+        patience: Patience,
+    ) -> Result<(), Fault> {
         let lease = self.pool.lease().await?;
         // The rooms are locked from here on, so a batch whose commit is in doubt has come to its end.
-        let mut decided = self.pool.timed(decide_on(lease.db(), &batch.news)).await?;
+        let mut decided = match self.pool.timed(decide_on(lease.db(), &batch.news, patience)).await {
+            Err(fault) if fault.may_be_lock_timeout() => {
+                self.roll_back(lease).await;
+                return Err(fault);
+            }
+            decided => decided?,
+        };
         let kept = match &*doubt {
             Some(doubt) => self.pool.timed(is_there_on(lease.db(), doubt.messages())).await?,
             None => false,
@@ -162,17 +244,13 @@ impl Writer {
         if let Some(Doubt { outcomes, turn }) = doubt.take()
             && kept
         {
-            if self.pool.timed(execute(lease.db(), "ROLLBACK")).await.is_ok() {
-                lease.give_back();
-            }
+            self.roll_back(lease).await;
             let replies = std::mem::take(&mut batch.replies);
             turn.tell((), move |()| tell(replies, outcomes)).await;
             return Ok(());
         }
         if decided.outcomes.iter().all(Result::is_err) {
-            if self.pool.timed(execute(lease.db(), "ROLLBACK")).await.is_ok() {
-                lease.give_back();
-            }
+            self.roll_back(lease).await;
             tell(std::mem::take(&mut batch.replies), decided.outcomes);
             return Ok(());
         }
@@ -191,6 +269,20 @@ impl Writer {
         let (replies, outcomes) = (std::mem::take(&mut batch.replies), decided.outcomes);
         turn.tell((), move |()| tell(replies, outcomes)).await;
         Ok(())
+    }
+
+    /// What cannot be rolled back ends with its connection.
+    async fn roll_back(&self, lease: Lease) {
+        if self.pool.timed(execute(lease.db(), "ROLLBACK")).await.is_ok() {
+            lease.give_back();
+        }
+    }
+}
+
+impl Reply {
+    /// Nobody waits when the caller has gone.
+    pub(super) fn answer(self, answer: Result<Outcome, StoreError>) {
+        let _ = self.answer.send(answer);
     }
 }
 
@@ -220,6 +312,10 @@ impl Batch {
         self.replies.push(reply);
     }
 
+    fn jobs(self) -> impl Iterator<Item = Job> {
+        self.news.into_iter().zip(self.replies)
+    }
+
     fn has_room(&self) -> bool {
         self.news.len() < MAX_BATCH && self.bytes < MAX_BATCH_BYTES
     }
@@ -227,7 +323,7 @@ impl Batch {
     fn fail(self, fault: &Fault) {
         tracing::warn!(fault = ?fault, messages = self.news.len(), "messages were not written");
         for reply in self.replies {
-            let _ = reply.answer.send(Err(fault.told()));
+            reply.answer(Err(fault.told()));
         }
     }
 }
@@ -240,7 +336,6 @@ fn tell(replies: Vec<Reply>, outcomes: Vec<Outcome>) {
         {
             tracing::error!("telling of a message panicked");
         }
-        // Nobody waits when the caller has gone; the message is kept all the same.
         let _ = reply.answer.send(Ok(outcome));
     }
 }

@@ -1,6 +1,6 @@
 //! A batch of messages: what it stands on is read, decided message by message, and written at once.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use diesel::sql_types::{Array, BigInt, Bool, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
@@ -24,6 +24,25 @@ use crate::statement::statement;
 
 /// What becomes of one message.
 pub(super) type Outcome = Result<Appended, AppendRefused>;
+
+/// How long a batch waits for rooms that somebody else holds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Patience {
+    /// For what other batches take.
+    Brief,
+    /// As long as a statement may take.
+    Long,
+}
+
+impl Patience {
+    /// The beginning of the transaction.
+    const fn begin(self) -> &'static str {
+        match self {
+            Self::Brief => "BEGIN; SET LOCAL lock_timeout = 100",
+            Self::Long => "BEGIN",
+        }
+    }
+}
 
 /// What becomes of a batch.
 pub(super) struct Decided {
@@ -62,9 +81,10 @@ const MEMBERS: &str = "SELECT stay.chat_id, stay.participant_id, stay.status \
          OFFSET 0) AS stay";
 
 /// Begins a transaction, locks the rooms and decides; nothing is written yet.
-pub(super) async fn decide_on(db: &Db, news: &[NewMessage]) -> Result<Decided, Fault> {
+pub(super) async fn decide_on(db: &Db, news: &[NewMessage], patience: Patience) -> Result<Decided, Fault> {
     // The second statement begins, and sees what is committed, once the first has its locks.
-    let (begun, rooms, members) = join3(execute(db, "BEGIN"), rooms_on(db, news), members_on(db, news)).await;
+    let begun = execute(db, patience.begin());
+    let (begun, rooms, members) = join3(begun, rooms_on(db, news), members_on(db, news)).await;
     begun?;
     let (rooms, members) = (rooms?, members?);
     let mut decided = Decided { outcomes: Vec::with_capacity(news.len()), rooms, activated: BTreeSet::new() };
@@ -82,6 +102,26 @@ pub(super) async fn decide_on(db: &Db, news: &[NewMessage]) -> Result<Decided, F
         decided.outcomes.push(outcome);
     }
     Ok(decided)
+}
+
+const HELD: &str = "WITH free AS (SELECT id FROM chats WHERE id = ANY(?) AND deleted_at IS NULL \
+     FOR NO KEY UPDATE SKIP LOCKED) \
+     SELECT id FROM chats WHERE id = ANY(?) AND deleted_at IS NULL AND id <> ALL (SELECT id FROM free)";
+
+/// Those of the rooms that somebody else has locked.
+pub(super) async fn held_on(mut db: &Db, news: &[NewMessage]) -> Result<HashSet<Uuid>, Fault> {
+    let ids = rooms_of(news);
+    let held = statement::<SqlUuid>(HELD)
+        .bind::<Array<SqlUuid>, _>(ids.clone())
+        .bind::<Array<SqlUuid>, _>(ids)
+        .load::<Uuid>(&mut db)
+        .await?;
+    Ok(held.into_iter().collect())
+}
+
+/// Each once, in the order of their ids.
+fn rooms_of(news: &[NewMessage]) -> Vec<Uuid> {
+    news.iter().map(|new| new.chat.uuid()).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// What makes two claims of a batch the same.
@@ -117,7 +157,6 @@ async fn earlier_on(
 
 async fn rooms_on(mut db: &Db, news: &[NewMessage]) -> Result<HashMap<Uuid, Room>, Fault> {
     type Row = (Uuid, Option<String>, i64, i64, Option<At>, Option<String>, Option<i64>);
-    let ids = news.iter().map(|new| new.chat.uuid()).collect::<BTreeSet<_>>();
     let rows = statement::<(
         SqlUuid,
         Nullable<Text>,
@@ -127,7 +166,7 @@ async fn rooms_on(mut db: &Db, news: &[NewMessage]) -> Result<HashMap<Uuid, Room
         Nullable<Text>,
         Nullable<BigInt>,
     )>(ROOMS)
-    .bind::<Array<SqlUuid>, _>(ids.into_iter().collect::<Vec<_>>())
+    .bind::<Array<SqlUuid>, _>(rooms_of(news))
     .load::<Row>(&mut db)
     .await?;
     let mut rooms = HashMap::with_capacity(rows.len());

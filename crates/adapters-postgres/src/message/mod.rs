@@ -1,6 +1,7 @@
 //! The store of messages.
 
 pub(crate) mod append;
+mod aside;
 mod batch;
 mod change;
 mod context;
