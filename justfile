@@ -29,3 +29,7 @@ bench *arguments:
 openapi:
     mkdir -p docs/openapi
     cargo run -q -p server -- openapi > docs/openapi/openapi.json
+
+# Bring docs/configuration.md up to date with the code
+configuration:
+    cargo run -q -p server -- config reference > docs/configuration.md

@@ -141,6 +141,54 @@ async fn wrong_settings_are_named() {
     assert!(line.contains("lisen") && line.contains("parlance.toml"), "{line}");
 }
 
+#[test]
+fn the_configuration_is_checked_and_shown_with_its_origins() {
+    let directory = TempDir::new().unwrap();
+    let file = directory.path().join("parlance.toml");
+    std::fs::write(&file, "listen = '127.0.0.1:4001'\nlog = 'warn'\n").unwrap();
+    let url = ("PARLANCE_DATABASE_URL", "postgres://u:secret@h/d");
+    let fine = run(&["config", "check"], &[url], directory.path());
+    assert!(fine.status.success(), "{fine:?}");
+    let shown = run(&["config", "show", "--json", "--log", "debug"], &[url], directory.path());
+    assert!(shown.status.success(), "{shown:?}");
+    assert!(!String::from_utf8_lossy(&shown.stdout).contains("secret"));
+    let shown: Value = serde_json::from_slice(&shown.stdout).unwrap();
+    for (name, value, from) in [
+        ("listen", "127.0.0.1:4001", "file"),
+        ("log", "debug", "flag"),
+        ("log_format", "text", "default"),
+        ("database_url", "postgres://u:***@h/d", "variable"),
+    ] {
+        let setting = &shown["settings"][name];
+        assert_eq!(
+            (setting["value"].as_str(), setting["from"].as_str()),
+            (Some(value), Some(from)),
+            "{name}"
+        );
+    }
+    let plain = run(&["config", "show"], &[url], directory.path());
+    let plain = String::from_utf8(plain.stdout).unwrap();
+    assert!(plain.contains("parlance.toml, line 1") && !plain.contains("secret"), "{plain}");
+
+    std::fs::write(&file, "lisen = 'x'\nlog_format = 'xml'\n").unwrap();
+    let wrong = [("PARLANCE_LISEN", "x"), ("PARLANCE_DATABASE_CONNECTIONS", "many"), ("PARLANCE_KEY", "k")];
+    let output = run(&["config", "check", "--rate-limit", "x"], &wrong, directory.path());
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let names = ["lisen:", "log_format:", "PARLANCE_LISEN:", "database_connections:", "rate_limit:"];
+    assert_eq!(said.lines().count(), names.len(), "{said}");
+    for name in names {
+        assert!(said.lines().any(|line| line.starts_with(name)), "{name} {said}");
+    }
+    assert!(said.contains("did you mean PARLANCE_LISTEN?"), "{said}");
+    assert!(one_line(&output).contains("5 settings are wrong"), "{output:?}");
+    let output = run(&["config", "check", "--json"], &wrong, directory.path());
+    let said: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((said["ok"].as_bool(), said["faults"].as_array().unwrap().len()), (Some(false), 4));
+    assert!(!output.status.success());
+    let start = one_line(&run(&["serve"], &wrong, directory.path()));
+    assert!(names[..4].iter().all(|name| start.contains(name)) && start.contains("config check"), "{start}");
+}
+
 #[tokio::test]
 async fn a_second_server_on_the_same_data_is_refused() {
     let server = Server::start_embedded().await;

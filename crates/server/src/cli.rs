@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::config::Settings;
+use crate::config::Flags;
 
 /// A self-hosted server where agents and humans share chat rooms.
 ///
@@ -15,7 +15,7 @@ use crate::config::Settings;
 pub struct Cli {
     /// Settings, common to all commands.
     #[command(flatten)]
-    pub settings: Settings,
+    pub settings: Flags,
     /// What to do.
     #[command(subcommand)]
     pub command: Option<Command>,
@@ -26,6 +26,12 @@ pub struct Cli {
 pub enum Command {
     /// Serve (the default).
     Serve,
+    /// Look at the configuration.
+    Config {
+        /// What to do.
+        #[command(subcommand)]
+        command: ConfigCommand,
+    },
     /// Print the API's document (OpenAPI 3.1).
     Openapi,
     /// Bring the store's schema up to date, as every start does, and say which steps that took.
@@ -64,6 +70,17 @@ pub enum Command {
         #[command(subcommand)]
         command: OrgCommand,
     },
+}
+
+/// What to do with the configuration.
+#[derive(Subcommand, Debug)]
+pub enum ConfigCommand {
+    /// Name all that is wrong with it at once; ends with a status other than 0 if something is.
+    Check(ListArguments),
+    /// Print every setting, what it is and where that comes from; passwords are hidden.
+    Show(ListArguments),
+    /// Describe every setting, as Markdown.
+    Reference,
 }
 
 /// Where an archive goes.

@@ -17,10 +17,9 @@ mod lock;
 mod migrate;
 mod openapi;
 mod plan;
-pub mod plans;
 mod ports;
-pub mod rates;
 mod serve;
+mod settings;
 pub mod store;
 mod system;
 mod telemetry;
@@ -34,6 +33,7 @@ mod wiring;
 pub use failure::Failure;
 
 use cli::{AgentCommand, Cli, Command, OrgCommand, PlanCommand, TokenCommand, UserCommand};
+use config::{Config, Flags};
 
 /// Runs one command to its end.
 ///
@@ -41,38 +41,42 @@ use cli::{AgentCommand, Cli, Command, OrgCommand, PlanCommand, TokenCommand, Use
 /// [`Failure`] holds one line for the person at the terminal; the process should then end with
 /// a status other than 0.
 pub fn run(cli: Cli) -> Result<(), Failure> {
-    let config = config::Config::load(cli.settings)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .enable_all()
-        .build()
-        .map_err(|cause| Failure::new("cannot start the runtime", cause))?;
+    let flags = cli.settings;
     match cli.command.unwrap_or(Command::Serve) {
         Command::Openapi => openapi::print(),
-        Command::Migrate(arguments) => runtime.block_on(migrate::migrate(&config, arguments)),
-        Command::Export(arguments) => runtime.block_on(export::export(&config, arguments)),
-        Command::Import(arguments) => runtime.block_on(import::import(&config, arguments)),
-        Command::Serve => runtime.block_on(serve::serve(config)),
+        Command::Config { command } => settings::run(flags, command),
+        Command::Migrate(arguments) => with(flags, async |config| migrate::migrate(&config, arguments).await),
+        Command::Export(arguments) => with(flags, async |config| export::export(&config, arguments).await),
+        Command::Import(arguments) => with(flags, async |config| import::import(&config, arguments).await),
+        Command::Serve => with(flags, serve::serve),
         Command::User { command: UserCommand::Create(arguments) } => {
-            runtime.block_on(user::create(&config, arguments))
+            with(flags, async |config| user::create(&config, arguments).await)
         }
         Command::Token { command: TokenCommand::Issue(arguments) } => {
-            runtime.block_on(token::issue(&config, arguments))
+            with(flags, async |config| token::issue(&config, arguments).await)
         }
         Command::Token { command: TokenCommand::RotateKeys(arguments) } => {
-            token::rotate_keys(&config, &arguments)
+            with(flags, async |config| token::rotate_keys(&config, &arguments))
         }
         Command::Plan { command: PlanCommand::List(arguments) } => {
-            runtime.block_on(plan::list(&config, arguments))
+            with(flags, async |config| plan::list(&config, arguments).await)
         }
         Command::Plan { command: PlanCommand::Set(arguments) } => {
-            runtime.block_on(plan::set(&config, arguments))
+            with(flags, async |config| plan::set(&config, arguments).await)
         }
         Command::Org { command: OrgCommand::List(arguments) } => {
-            runtime.block_on(plan::organizations(&config, arguments))
+            with(flags, async |config| plan::organizations(&config, arguments).await)
         }
         Command::Agent { command: AgentCommand::Set(arguments) } => {
-            runtime.block_on(agent::set(&config, arguments))
+            with(flags, async |config| agent::set(&config, arguments).await)
         }
     }
+}
+
+/// Does `work` with the configuration, which must be right.
+fn with(flags: Flags, work: impl AsyncFnOnce(Config) -> Result<(), Failure>) -> Result<(), Failure> {
+    let config = Config::load(flags)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+    let runtime = runtime.map_err(|cause| Failure::new("cannot start the runtime", cause))?;
+    runtime.block_on(work(config))
 }

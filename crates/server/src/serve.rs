@@ -84,7 +84,7 @@ async fn run(config: &Config, wiring: &Wiring) -> Result<(), Failure> {
     let doubter = tokio::spawn(end_sockets_in_doubt(wiring.clone()));
     let expiry = tokio::spawn(expire_requests(wiring.contacts.clone()));
     let delivered = tokio::spawn(keep_deliveries(wiring.clone()));
-    let rule = AgainRule::after(config.push_again_after);
+    let rule = AgainRule::after(config.sockets.push_again_after);
     let repeater = Repeater::new(wiring.hub.clone(), wiring.deliveries.clone(), rule);
     let repeater = tokio::spawn(repeater.run());
     tracing::info!(address = %config.listen, "listening");

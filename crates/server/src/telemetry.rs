@@ -1,6 +1,5 @@
 //! Log lines, on standard error.
 
-use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
@@ -8,11 +7,9 @@ use crate::config::{Config, LogFormat};
 
 /// Starts logging as configured. A second call in one process changes nothing.
 pub(crate) fn start(config: &Config) {
-    // The configuration has checked the filter.
-    let filter = config.log.parse::<Targets>().unwrap_or_default();
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
-    let registry = tracing_subscriber::registry().with(filter);
-    let started = match config.log_format {
+    let registry = tracing_subscriber::registry().with(config.log.filter.clone());
+    let started = match config.log.format {
         LogFormat::Text => registry.with(lines.with_ansi(false)).try_init(),
         LogFormat::Json => registry.with(lines.json()).try_init(),
     };

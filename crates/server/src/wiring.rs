@@ -76,7 +76,7 @@ async fn cursor_seal(store: &dyn Store) -> Result<CursorSeal, Failure> {
 
 /// Where events go: to the sockets, unless some are to be lost on purpose.
 fn events(config: &Config, hub: &Arc<Hub>) -> Arc<dyn EventPublisher> {
-    let Some(one_of) = config.lose_messages else { return hub.clone() };
+    let Some(one_of) = config.sockets.lose_messages else { return hub.clone() };
     tracing::warn!(one_of, "FOR TESTS ONLY: new messages are lost on their way to sockets, on purpose");
     Arc::new(LosesMessages::new(hub.clone(), one_of))
 }
@@ -88,9 +88,9 @@ impl Wiring {
         let ids: Arc<dyn IdGenerator> = Arc::new(RandomIds);
         let keys: Arc<dyn KeyMint> = Arc::new(RandomKeys);
         let bounds = HubConfig {
-            idle_timeout: config.socket_idle_timeout,
-            queue_bytes: config.socket_queue_bytes,
-            max_sockets_per_caller: config.max_sockets_per_caller,
+            idle_timeout: config.sockets.idle_timeout,
+            queue_bytes: config.sockets.queue_bytes,
+            max_sockets_per_caller: config.sockets.per_caller,
             ..HubConfig::default()
         };
         let hub = Hub::new(bounds, clock.clone());

@@ -19,7 +19,8 @@ use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
 use domain::id::ParticipantId;
 use domain::ports::Clock;
 
-use address::{Network, Source};
+pub use address::Network;
+use address::Source;
 pub use class::Class;
 pub use guesses::Attempt;
 use guesses::Guesses;

@@ -1,0 +1,153 @@
+//! The configuration: one typed tree, read once, checked as a whole.
+//!
+//! Every setting is a flag, a variable `PARLANCE_…` or a line in the file; a flag wins over the variable,
+//! the variable over the file. A setting has one home: the section that reads it says in the same place
+//! what it is called, what holds without it, what it is and how it is read. The command line, `parlance
+//! config` and `docs/configuration.md` are made from that.
+
+mod database;
+mod file;
+mod flags;
+mod key;
+mod log;
+mod nearest;
+mod parse;
+mod plans;
+mod rates;
+mod reference;
+mod sockets;
+mod values;
+
+use std::path::PathBuf;
+
+use domain::plan::{Plan, PlanName};
+use http_wire::limit::RateLimitConfig;
+
+pub use flags::Flags;
+pub use log::{LogConfig, LogFormat};
+pub(crate) use reference::reference;
+pub use sockets::SocketConfig;
+pub(crate) use values::{Fault, Origin, Setting};
+
+use crate::failure::Failure;
+use crate::store::StoreAt;
+use key::Key;
+use values::Values;
+
+/// What the server runs with.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Address and port to listen on.
+    pub listen: String,
+    /// Directory of what is no row: the embedded store, and the keys that sign tokens.
+    pub data_dir: PathBuf,
+    /// Where the data is.
+    pub store: StoreAt,
+    /// What is logged, and how.
+    pub log: LogConfig,
+    /// What holds for sockets and what goes over them.
+    pub sockets: SocketConfig,
+    /// How many days a contact request waits for its answer; 0 is for ever.
+    pub contact_request_days: u32,
+    /// Plan of organizations that are made without one.
+    pub default_plan: PlanName,
+    /// Plans beside the one that is always there.
+    pub plans: Vec<Plan>,
+    /// How often somebody may ask.
+    pub rates: RateLimitConfig,
+}
+
+/// A configuration as it was found, right or wrong.
+pub(crate) struct Examined {
+    /// What the server would run with, with defaults in place of what is wrong.
+    pub(crate) config: Config,
+    /// Every setting, with where it comes from.
+    pub(crate) settings: Vec<Setting>,
+    /// All that is wrong.
+    pub(crate) faults: Vec<Fault>,
+}
+
+impl Config {
+    /// Completes the flags from variables, the file and the defaults, and checks it all.
+    ///
+    /// # Errors
+    /// [`Failure`] names every fault.
+    pub fn load(flags: Flags) -> Result<Self, Failure> {
+        let Examined { config, faults, .. } = Self::examine(flags);
+        if faults.is_empty() {
+            return Ok(config);
+        }
+        let faults = faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+        let way_out = "`parlance config check` says it line by line";
+        Err(Failure::plain(format!("the configuration is wrong: {faults}; {way_out}")))
+    }
+
+    /// The same with all that is to be said about it.
+    pub(crate) fn examine(flags: Flags) -> Examined {
+        Self::examined(Values::gather(flags, std::env::vars_os()))
+    }
+
+    /// Every setting that there is, as it is without being set.
+    pub(crate) fn described() -> Vec<Setting> {
+        let nothing = Values::gather_nothing();
+        Self::examined(nothing).settings
+    }
+
+    fn examined(mut values: Values) -> Examined {
+        let config = Self::read(&mut values);
+        let (settings, faults) = values.end();
+        Examined { config, settings, faults }
+    }
+
+    fn read(values: &mut Values) -> Self {
+        values.section("Address and data");
+        let listen = Key::text("listen", "ADDRESS:PORT", "127.0.0.1:4000", "Address and port to listen on.");
+        let listen = values.read(listen, parse::listen);
+        let data_dir = Key::text(
+            "data_dir",
+            "DIRECTORY",
+            "data",
+            "Directory of the embedded store, and of the keys that sign tokens.",
+        );
+        let data_dir = PathBuf::from(values.read(data_dir, parse::text));
+        let store = database::read(values, &data_dir);
+        let log = log::read(values);
+        let sockets = sockets::read(values);
+        let contact_request_days = plans::contact_request_days(values);
+        let (default_plan, plans) = plans::read(values);
+        let rates = rates::read(values);
+        Self { listen, data_dir, store, log, sockets, contact_request_days, default_plan, plans, rates }
+    }
+
+    /// Refuses a store in memory, for commands: only its own server would see what they do.
+    pub(crate) fn refuse_memory(&self) -> Result<(), Failure> {
+        match self.store {
+            StoreAt::Memory => {
+                Err(Failure::plain("a store in memory is seen by its own server only; name a file"))
+            }
+            StoreAt::File(_) | StoreAt::Postgres(_) => Ok(()),
+        }
+    }
+
+    /// What the keys that sign tokens stand beside when the store is no file.
+    pub(crate) fn key_place(&self) -> Result<PathBuf, Failure> {
+        let directory = &self.data_dir;
+        std::fs::create_dir_all(directory).map_err(|cause| {
+            Failure::new(format_args!("cannot use the data directory {}", directory.display()), cause)
+        })?;
+        Ok(directory.join("parlance.db"))
+    }
+}
+
+/// A configuration whose file says `file`, for tests.
+#[cfg(test)]
+fn with_file(flags: &[(&'static str, &str)], variables: &[(&str, &str)], file: &str) -> Examined {
+    let flags = Flags(flags.iter().map(|(name, text)| (*name, (*text).to_owned())).collect());
+    let variables = variables.iter().map(|(name, text)| ((*name).into(), (*text).into()));
+    let mut values = Values::gather(flags, variables);
+    values.take_file(std::path::Path::new("parlance.toml"), file);
+    Config::examined(values)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,110 @@
+//! What organizations may have, and how long contact requests wait.
+
+use domain::plan::{DEFAULT_PLAN, Plan, PlanName};
+
+use super::key::{Form, Key};
+use super::parse;
+use super::values::Values;
+
+/// How plans are set, for the reference.
+pub(super) const INTRODUCTION: &str = "\
+`enterprise` is always there: no limits, everything allowed. Others are tables `[plans.NAME]`; what is left out of one \
+is no limit, or allowed. See *Plans* in [operations.md](operations.md).";
+
+/// One line of a plan's table.
+pub(super) struct Line {
+    pub(super) name: &'static str,
+    pub(super) default: &'static str,
+    pub(super) what: &'static str,
+}
+
+const fn line(name: &'static str, default: &'static str, what: &'static str) -> Line {
+    Line { name, default, what }
+}
+
+/// What a plan's table may hold.
+pub(super) const LINES: [Line; 6] = [
+    line("agents", "no limit", "Agents of all users of an organization, not deleted."),
+    line("chats", "no limit", "Active chats that an organization's users and agents have made."),
+    line("participants", "no limit", "Participants of one chat."),
+    line("messages", "no limit", "Texts and events of one chat."),
+    line("human_interface", "`true`", "Whether humans may call the interface of their own."),
+    line("memories", "`true`", "Whether memories may be kept."),
+];
+
+/// After how many days nobody's answer is one.
+pub(super) fn contact_request_days(values: &mut Values) -> u32 {
+    values.section("Contacts and plans");
+    let key = Key::number(
+        "contact_request_days",
+        "DAYS",
+        "30",
+        "A contact request that nobody answers expires after so many days; 0 for never.",
+    );
+    values.read(key, parse::number(0, u32::MAX))
+}
+
+/// The default plan, and those of the file.
+pub(super) fn read(values: &mut Values) -> (PlanName, Vec<Plan>) {
+    let key = Key::text(
+        "default_plan",
+        "PLAN",
+        DEFAULT_PLAN,
+        "Plan of organizations that are made without one, see *Plans* in [operations.md](operations.md).",
+    );
+    let default = values.read(key, parse::text);
+    let mut plans = Vec::new();
+    for name in values.plan_names() {
+        let plan = plan(values, &name);
+        match PlanName::new(&name) {
+            Ok(_) if name == DEFAULT_PLAN => {
+                let problem = "this plan is always there and has no limits; take another name".to_owned();
+                values.refuse(&format!("plans.{name}"), problem);
+            }
+            Ok(name) => plans.push(Plan { name, ..plan }),
+            Err(fault) => values.refuse(&format!("plans.{name}"), format!("a plan's name {fault}")),
+        }
+    }
+    if default != DEFAULT_PLAN && !plans.iter().any(|plan| plan.name.as_str() == default) {
+        values.refuse("default_plan", format!("there is no plan '{default}'"));
+    }
+    (PlanName::new(&default).unwrap_or_else(|_| PlanName::enterprise()), plans)
+}
+
+/// The plan of one table, still without its name.
+fn plan(values: &mut Values, name: &str) -> Plan {
+    let path = |line: &str| format!("plans.{name}.{line}");
+    let mut limit = |line| values.line(&path(line), Form::Number, parse::number(0, u32::MAX));
+    let (agents, chats) = (limit("agents"), limit("chats"));
+    let (participants, messages) = (limit("participants"), limit("messages"));
+    let mut allowed = |line| values.line(&path(line), Form::Switch, parse::switch).unwrap_or(true);
+    Plan {
+        name: PlanName::enterprise(),
+        agents,
+        chats,
+        participants,
+        messages,
+        human_interface: allowed("human_interface"),
+        memories: allowed("memories"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::with_file;
+
+    #[test]
+    fn plans_are_checked_together() {
+        let file = "default_plan = 'gone'\n[plans.free]\nagents = 2\nmemories = false\n[plans.Odd]\n\
+                    [plans.enterprise]\nchats = 1\n";
+        let examined = with_file(&[], &[], file);
+        let (config, faults) = (examined.config, examined.faults);
+        assert_eq!(faults.len(), 3, "{faults:?}");
+        assert_eq!((config.default_plan.as_str(), config.plans.len()), ("gone", 1));
+        let free = &config.plans[0];
+        assert_eq!((free.name.as_str(), free.agents, free.chats), ("free", Some(2), None));
+        assert!(free.human_interface && !free.memories);
+        let examined = with_file(&[], &[], "[plans.free]\nagent = 1\nchats = -1\nmemories = 'no'\n");
+        assert_eq!(examined.faults.len(), 3, "{:?}", examined.faults);
+    }
+}

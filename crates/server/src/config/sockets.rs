@@ -1,0 +1,81 @@
+//! What holds for sockets and what goes over them.
+
+use std::time::Duration;
+
+use super::key::Key;
+use super::parse;
+use super::values::Values;
+
+/// What holds for sockets and what goes over them.
+#[derive(Clone, Debug)]
+pub struct SocketConfig {
+    /// How long a silent socket stays.
+    pub idle_timeout: Duration,
+    /// How many bytes may wait for one socket.
+    pub queue_bytes: usize,
+    /// How many connections one caller may have.
+    pub per_caller: usize,
+    /// After how long a message that no socket has taken is pushed again.
+    pub push_again_after: Duration,
+    /// One of how many new messages is lost on purpose, if that is wanted.
+    pub lose_messages: Option<u64>,
+}
+
+pub(super) fn read(values: &mut Values) -> SocketConfig {
+    values.section("Sockets");
+    let idle = Key::number(
+        "socket_idle_timeout_ms",
+        "MS",
+        "60000",
+        "A socket that sends nothing for so long is closed, in milliseconds; clients send a heartbeat every 30 s.",
+    );
+    let queue = Key::number(
+        "socket_queue_bytes",
+        "BYTES",
+        "10485760",
+        "A socket whose client lets more bytes than this wait is closed; less than three of the largest message \
+         (a text of 512 KiB is up to 3 MiB as JSON) cuts off slow clients that read.",
+    );
+    let per_caller = Key::number(
+        "max_sockets_per_caller",
+        "NUMBER",
+        "1000",
+        "So many connections one user or agent may have to the socket, with those that were ended and have not \
+         taken what was on its way; more are refused with 429.",
+    );
+    let again = Key::number(
+        "push_again_after_ms",
+        "MS",
+        "5000",
+        "What no socket of an agent has taken is pushed again after so long, in milliseconds, see \
+         [realtime.md](realtime.md).",
+    );
+    let lose = Key::number(
+        "fault_lose_messages",
+        "ONE_OF",
+        "none",
+        "One of so many new messages is not told to sockets.",
+    );
+    SocketConfig {
+        idle_timeout: values.read(idle, parse::millis(1, parse::DAY_MS)),
+        queue_bytes: values.read(queue, parse::number(64 * 1024, 1 << 40)),
+        per_caller: values.read(per_caller, parse::number(1, 1_000_000)),
+        push_again_after: values.read(again, parse::millis(100, parse::DAY_MS)),
+        lose_messages: values.optional(lose.for_tests(), parse::number(1, u64::MAX)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ws_gateway::HubConfig;
+
+    use super::*;
+
+    /// Who builds a hub without settings gets the same.
+    #[test]
+    fn the_defaults_are_those_of_the_hub() {
+        let (ours, hub) = (read(&mut Values::gather_nothing()), HubConfig::default());
+        assert_eq!(ours.idle_timeout, hub.idle_timeout);
+        assert_eq!((ours.queue_bytes, ours.per_caller), (hub.queue_bytes, hub.max_sockets_per_caller));
+    }
+}

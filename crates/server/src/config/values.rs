@@ -1,0 +1,301 @@
+//! What was set where, and which of it holds.
+//!
+//! Each section of the configuration asks for its settings by [`Key`]; so the one place that reads a
+//! setting also describes it, for the command line, for `config show` and for the reference.
+
+use std::collections::{BTreeMap, btree_map};
+use std::ffi::OsString;
+use std::fmt;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use super::file::{self, Entry};
+use super::flags::Flags;
+use super::key::{Form, Key};
+use super::nearest::nearest;
+
+/// The file that is read when no other is named; it need not exist.
+const DEFAULT_FILE: &str = "parlance.toml";
+
+/// Variables that begin like settings and are none: the key of the first user that the welcome names, the
+/// build's own, those of the project's tests, and those that Kubernetes makes for a service of this name.
+const NO_SETTINGS: [&str; 6] = [
+    "PARLANCE_KEY",
+    "PARLANCE_COMMIT",
+    "PARLANCE_BUILT_AT",
+    "PARLANCE_BIN",
+    "PARLANCE_SCENE",
+    "PARLANCE_PORT",
+];
+
+/// The same by their beginning.
+const NO_SETTINGS_BEGIN: [&str; 3] = ["PARLANCE_TEST_", "PARLANCE_SERVICE_", "PARLANCE_PORT_"];
+
+/// Where a value comes from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Origin {
+    /// Nobody set it.
+    Default,
+    /// This line of this file.
+    File(PathBuf, usize),
+    /// The variable of this name.
+    Variable(String),
+    /// The flag of this name.
+    Flag(String),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::File(path, line) => write!(f, "{}, line {line}", path.display()),
+            Self::Variable(name) => f.write_str(name),
+            Self::Flag(name) => write!(f, "--{name}"),
+        }
+    }
+}
+
+/// Something that is wrong with the configuration.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Fault {
+    /// Which setting.
+    pub(crate) key: String,
+    /// What is wrong, and what would be right.
+    pub(crate) problem: String,
+    /// Where it was set.
+    pub(crate) origin: Origin,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.key, self.problem)?;
+        match &self.origin {
+            Origin::Default => Ok(()),
+            Origin::Variable(name) if *name == self.key => Ok(()),
+            origin => write!(f, " (from {origin})"),
+        }
+    }
+}
+
+/// A setting that was read.
+#[derive(Clone, Debug)]
+pub(crate) struct Setting {
+    /// Which.
+    pub(crate) key: Key,
+    /// In which section it is described.
+    pub(crate) section: &'static str,
+    /// What it is set to, without what is secret in it; `None` if it is not set and has no default to write.
+    pub(crate) shown: Option<String>,
+    /// Where that comes from.
+    pub(crate) origin: Origin,
+}
+
+struct Given {
+    text: String,
+    /// How it was written, in the file.
+    form: Option<Form>,
+    origin: Origin,
+}
+
+/// All that was set, until it is read.
+#[derive(Default)]
+pub(crate) struct Values {
+    given: BTreeMap<String, Given>,
+    /// Lines of the file whose setting a flag or a variable has made as well.
+    overruled: Vec<(String, Given)>,
+    tables: Vec<String>,
+    section: &'static str,
+    settings: Vec<Setting>,
+    faults: Vec<Fault>,
+}
+
+impl Values {
+    /// Puts together what flags, variables and the file say; the first of these wins.
+    pub(super) fn gather(flags: Flags, variables: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
+        let mut values = Self::default();
+        let mut lower = BTreeMap::new();
+        for (name, value) in variables {
+            let Some(name) = name.to_str().filter(|name| name.starts_with("PARLANCE_")) else { continue };
+            let origin = Origin::Variable(name.to_owned());
+            match value.into_string() {
+                Ok(text) => {
+                    let key = name.trim_start_matches("PARLANCE_").to_ascii_lowercase();
+                    lower.insert(key, Given { text, form: None, origin });
+                }
+                Err(_) => values.fault(name, "is no text in UTF-8".to_owned(), origin),
+            }
+        }
+        for (key, text) in flags.0 {
+            lower.insert(
+                key.to_owned(),
+                Given { text, form: None, origin: Origin::Flag(key.replace('_', "-")) },
+            );
+        }
+        let file = lower.remove("config");
+        values.given = lower;
+        if let Some(named) = file {
+            values.read_file(Path::new(&named.text), &named.origin, true);
+            let shown = Some(named.text);
+            values.settings.push(Setting { shown, origin: named.origin, ..Self::config_setting() });
+        } else {
+            values.read_file(Path::new(DEFAULT_FILE), &Origin::Default, false);
+            values.settings.push(Self::config_setting());
+        }
+        values
+    }
+
+    /// Nothing that was set.
+    pub(super) fn gather_nothing() -> Self {
+        Self { settings: vec![Self::config_setting()], ..Self::default() }
+    }
+
+    /// The setting that says which file is read.
+    fn config_setting() -> Setting {
+        let key = super::flags::CONFIG;
+        Setting { key, section: "The file", shown: None, origin: Origin::Default }
+    }
+
+    fn read_file(&mut self, path: &Path, named_by: &Origin, must_be: bool) {
+        match std::fs::read_to_string(path) {
+            Ok(text) => self.take_file(path, &text),
+            Err(cause) if cause.kind() == ErrorKind::NotFound && !must_be => {}
+            Err(cause) => {
+                let problem = format!("cannot read {}: {cause}", path.display());
+                self.fault("config", problem, named_by.clone());
+            }
+        }
+    }
+
+    /// Takes up what the file says, where nothing higher has said it.
+    pub(super) fn take_file(&mut self, path: &Path, text: &str) {
+        let (entries, faults) = file::entries(text);
+        for (line, problem) in faults {
+            self.fault("config", format!("no TOML: {problem}"), Origin::File(path.to_owned(), line));
+        }
+        for Entry { path: key, text, form, line, table } in entries {
+            let origin = Origin::File(path.to_owned(), line);
+            if table && (key == "plans" || key.starts_with("plans.")) {
+                self.tables.push(key);
+                continue;
+            }
+            let given = Given { text, form: Some(form), origin };
+            match self.given.entry(key) {
+                btree_map::Entry::Occupied(higher) => self.overruled.push((higher.key().clone(), given)),
+                btree_map::Entry::Vacant(place) => {
+                    place.insert(given);
+                }
+            }
+        }
+    }
+
+    /// What is read from now on belongs to this section of the description.
+    pub(super) fn section(&mut self, title: &'static str) {
+        self.section = title;
+    }
+
+    /// Reads a setting; if it is wrong, that is noted, and its default goes on in its place.
+    pub(super) fn read<T>(&mut self, key: Key, parse: impl Fn(&str) -> Result<T, String>) -> T {
+        let given = self.take(key, &parse);
+        let value = given.map_or_else(|| parse(key.default), Ok);
+        value.expect("a default can be read")
+    }
+
+    /// Reads a setting that may be left out.
+    pub(super) fn optional<T>(&mut self, key: Key, parse: impl Fn(&str) -> Result<T, String>) -> Option<T> {
+        let value = self.take(key, &parse);
+        if let (None, Some(setting)) = (&value, self.settings.last_mut())
+            && setting.origin == Origin::Default
+        {
+            setting.shown = None;
+        }
+        value
+    }
+
+    fn take<T>(&mut self, key: Key, parse: &impl Fn(&str) -> Result<T, String>) -> Option<T> {
+        let from_file = |given: &Given| matches!(given.origin, Origin::File(..));
+        let given = match self.given.remove(key.name) {
+            Some(given) if key.for_tests && from_file(&given) => {
+                let problem = "is for tests, and cannot stand in a file".to_owned();
+                self.fault(key.name, problem, given.origin);
+                None
+            }
+            given => given,
+        };
+        let (shown, origin, value) = match given {
+            None => (key.default.to_owned(), Origin::Default, None),
+            Some(Given { text, form, origin }) => {
+                let fits = form
+                    .is_none_or(|form| form == key.form || (form == Form::Text && key.form == Form::List));
+                let value = if fits { parse(&text) } else { Err(key.form.said().to_owned()) };
+                if let Err(problem) = &value {
+                    self.fault(key.name, problem.clone(), origin.clone());
+                }
+                (key.hide.map_or_else(|| text.clone(), |hide| hide(&text)), origin, value.ok())
+            }
+        };
+        self.settings.push(Setting { key, section: self.section, shown: Some(shown), origin });
+        value
+    }
+
+    /// Notes that the value of a setting that was read is wrong beside others.
+    pub(super) fn refuse(&mut self, key: &str, problem: String) {
+        let set = self.settings.iter().find(|setting| setting.key.name == key);
+        let origin = set.map_or(Origin::Default, |setting| setting.origin.clone());
+        self.fault(key, problem, origin);
+    }
+
+    fn fault(&mut self, key: &str, problem: String, origin: Origin) {
+        self.faults.push(Fault { key: key.to_owned(), problem, origin });
+    }
+
+    /// The names of the tables inside `plans`.
+    pub(super) fn plan_names(&self) -> Vec<String> {
+        let names = self.tables.iter().filter_map(|table| table.strip_prefix("plans."));
+        names.filter(|name| !name.contains('.')).map(str::to_owned).collect()
+    }
+
+    /// Reads one line of a table in the file, which is not a setting of its own.
+    pub(super) fn line<T>(
+        &mut self,
+        path: &str,
+        form: Form,
+        parse: impl Fn(&str) -> Result<T, String>,
+    ) -> Option<T> {
+        let given = self.given.remove(path)?;
+        let value = if given.form == Some(form) { parse(&given.text) } else { Err(form.said().to_owned()) };
+        value.map_err(|problem| self.fault(path, problem, given.origin)).ok()
+    }
+
+    /// Everything that was read, and every fault; what nobody asked for is one.
+    pub(super) fn end(mut self) -> (Vec<Setting>, Vec<Fault>) {
+        let known = self.settings.iter().map(|setting| setting.key.name).collect::<Vec<_>>();
+        let mut left = std::mem::take(&mut self.overruled);
+        left.retain(|(name, _)| !known.contains(&name.as_str()));
+        left.extend(std::mem::take(&mut self.given));
+        for (name, given) in left {
+            let variable = match &given.origin {
+                Origin::Variable(variable) => Some(variable.clone()),
+                Origin::Default | Origin::File(..) | Origin::Flag(_) => None,
+            };
+            if variable.as_deref().is_some_and(is_no_setting) {
+                continue;
+            }
+            let problem = "there is no such setting";
+            let problem = match (nearest(&name, &known), &variable) {
+                (Some(meant), Some(_)) => {
+                    format!("{problem}; did you mean PARLANCE_{}?", meant.to_ascii_uppercase())
+                }
+                (Some(meant), None) => format!("{problem}; did you mean {meant}?"),
+                (None, Some(_)) => format!("{problem}; unset it"),
+                (None, None) => problem.to_owned(),
+            };
+            self.fault(variable.as_deref().unwrap_or(&name), problem, given.origin);
+        }
+        (self.settings, self.faults)
+    }
+}
+
+/// Whether a variable that begins like a setting is none of ours to judge.
+fn is_no_setting(variable: &str) -> bool {
+    NO_SETTINGS.contains(&variable) || NO_SETTINGS_BEGIN.iter().any(|begin| variable.starts_with(begin))
+}

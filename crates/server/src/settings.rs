@@ -1,0 +1,104 @@
+//! `parlance config`: what holds, where it comes from, and what is wrong with it.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+
+use serde_json::{Value, json};
+
+use crate::cli::{ConfigCommand, ListArguments};
+use crate::config::{Config, Examined, Fault, Flags, Origin, Setting, reference};
+use crate::failure::Failure;
+
+/// Runs one of the commands.
+pub(crate) fn run(flags: Flags, command: ConfigCommand) -> Result<(), Failure> {
+    match command {
+        ConfigCommand::Check(arguments) => check(&Config::examine(flags), &arguments),
+        ConfigCommand::Show(arguments) => show(&Config::examine(flags), &arguments),
+        ConfigCommand::Reference => print(&reference()),
+    }
+}
+
+/// Names all faults at once; fails if there is one.
+fn check(examined: &Examined, arguments: &ListArguments) -> Result<(), Failure> {
+    let faults = &examined.faults;
+    let text = if arguments.json {
+        let text = json!({ "ok": faults.is_empty(), "faults": faults.iter().map(fault).collect::<Vec<_>>() });
+        format!("{text}\n")
+    } else if faults.is_empty() {
+        let set = examined.settings.iter().filter(|setting| setting.origin != Origin::Default).count();
+        format!("the configuration is good; {set} settings are not the default\n")
+    } else {
+        faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n") + "\n"
+    };
+    print(&text)?;
+    fail_on(faults)
+}
+
+/// Prints every setting with its origin; fails if something is wrong.
+fn show(examined: &Examined, arguments: &ListArguments) -> Result<(), Failure> {
+    let settings = examined.settings.iter().filter(|setting| told(setting)).collect::<Vec<_>>();
+    let plans = &examined.config.plans;
+    let mut text = String::new();
+    if arguments.json {
+        let faults = examined.faults.iter().map(fault).collect::<Vec<_>>();
+        let settings = settings.into_iter().map(|setting| (setting.key.name.to_owned(), value(setting)));
+        let settings = settings.collect::<serde_json::Map<_, _>>();
+        let plans = plans.iter().map(|plan| plan.name.as_str()).collect::<Vec<_>>();
+        text = json!({ "settings": settings, "plans": plans, "faults": faults }).to_string();
+        text.push('\n');
+    } else {
+        let name_width = settings.iter().map(|setting| setting.key.name.len()).max().unwrap_or(0);
+        let shown =
+            |setting: &Setting| setting.shown.clone().unwrap_or_else(|| format!("({})", setting.key.default));
+        let value_width = settings.iter().map(|setting| shown(setting).len().min(40)).max().unwrap_or(0);
+        for setting in settings {
+            let (name, value, origin) = (setting.key.name, shown(setting), &setting.origin);
+            // Writing into a text cannot fail.
+            let _ = writeln!(text, "{name:name_width$}  {value:value_width$}  {origin}");
+        }
+        for plan in plans {
+            let _ = writeln!(text, "plans.{}", plan.name.as_str());
+        }
+    }
+    print(&text)?;
+    fail_on(&examined.faults)
+}
+
+/// What is for tests is shown only when it is on.
+fn told(setting: &Setting) -> bool {
+    !setting.key.for_tests || setting.origin != Origin::Default
+}
+
+fn value(setting: &Setting) -> Value {
+    json!({ "value": setting.shown, "from": from(&setting.origin), "place": setting.origin.to_string() })
+}
+
+fn fault(fault: &Fault) -> Value {
+    let Fault { key, problem, origin } = fault;
+    json!({ "setting": key, "problem": problem, "from": from(origin), "place": origin.to_string() })
+}
+
+fn from(origin: &Origin) -> &'static str {
+    match origin {
+        Origin::Default => "default",
+        Origin::File(..) => "file",
+        Origin::Variable(_) => "variable",
+        Origin::Flag(_) => "flag",
+    }
+}
+
+fn fail_on(faults: &[Fault]) -> Result<(), Failure> {
+    let what = match faults.len() {
+        0 => return Ok(()),
+        1 => "1 setting is wrong",
+        number => &format!("{number} settings are wrong"),
+    };
+    let next =
+        "mend them and run `parlance config check` again; `parlance config reference` describes them all";
+    Err(Failure::plain(format!("{what}; {next}")))
+}
+
+fn print(text: &str) -> Result<(), Failure> {
+    let written = std::io::stdout().lock().write_all(text.as_bytes());
+    written.map_err(|cause| Failure::new("cannot print the settings", cause))
+}
