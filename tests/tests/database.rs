@@ -2,8 +2,9 @@
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 use std::collections::{HashMap, HashSet};
+use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 use e2e::{Api, Server, Socket, isolated, program};
@@ -257,6 +258,60 @@ async fn two_servers_at_the_same_room_count_as_one() {
         }
     }
     assert_eq!((accepted, ann.history(&room).await.len()), (30, 30));
+}
+
+/// A command of the program that is given `stdin` later.
+fn piped(url: &str, arguments: &[&str]) -> Child {
+    let mut command = isolated(program());
+    command.env("PARLANCE_DATABASE_URL", url).args(arguments);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// Whether it ended well, and what it said on standard error.
+fn ended(mut child: Child, input: &[u8]) -> (bool, String) {
+    // It may have ended before it has read all.
+    let _ = child.stdin.take().unwrap().write_all(input);
+    let output = child.wait_with_output().unwrap();
+    (output.status.success(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[tokio::test]
+async fn an_import_fills_a_database_alone() {
+    let trial = Server::start_embedded().await;
+    let ann = trial.user("ann");
+    let archive = trial.command().arg("export").output().unwrap().stdout;
+
+    let taken = postgres().database();
+    let mut server = server_on(&taken.url()).await;
+    let another = server_on(&taken.url()).await;
+    let (done, why) = ended(piped(&taken.url(), &["import"]), &archive);
+    assert!(!done && why.contains("are at work on") && why.contains("stop them first"), "{why}");
+    server.kill9();
+    drop(another);
+    let (done, why) = ended(piped(&taken.url(), &["import"]), &archive);
+    assert!(!done && why.contains("not empty"), "those who were killed are not in its way: {why}");
+
+    let database = postgres().database();
+    let url = database.url();
+    let mut import = piped(&url, &["import"]);
+    import.stdin.as_mut().unwrap().write_all(&archive[..archive.len() / 2]).unwrap();
+    let holders = "pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock' AND classid = 1885434476 \
+         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+    let held = format!("SELECT count(*)::text FROM {holders}");
+    until("nothing is locked", async || query(&url, &held).await == "1").await;
+    let line = refused(&url);
+    assert!(line.contains("an import is filling") && line.contains("wait until it has ended"), "{line}");
+    let create = ["user", "create", "--handle", "eve", "--email", "eve@example.org", "--name", "Eve"];
+    let (done, why) = ended(piped(&url, &create), b"");
+    assert!(!done && why.contains("an import is filling"), "{why}");
+
+    execute(&url, &format!("SELECT pg_terminate_backend(pid) FROM {holders}")).await;
+    let (done, why) = ended(import, &archive[archive.len() / 2..]);
+    assert!(!done && why.contains("the connection was lost") && why.contains("--resume"), "{why}");
+    let (done, why) = ended(piped(&url, &["import", "--resume"]), &archive);
+    assert!(done, "{why}");
+    let server = server_on(&url).await;
+    assert_eq!(Api::new(&server, "me", &ann.key, &ann.id).get("/chats").await.status, 200);
 }
 
 #[tokio::test]

@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use diesel::{ConnectionError, ConnectionResult};
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
+use futures_util::FutureExt;
+use tokio::task::JoinHandle;
 use tokio_postgres::config::SslMode;
-use tokio_postgres::{Config, NoTls};
+use tokio_postgres::{Client, Config, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::tls::TlsOptions;
@@ -80,6 +82,17 @@ impl Connect {
         AsyncPgConnection::try_from_client_and_connection(client, connection).await
     }
 
+    /// A connection on which nothing of the store's is done, and a task that ends with it.
+    pub(crate) async fn watched(&self) -> ConnectionResult<(Client, JoinHandle<()>)> {
+        if let Some(tls) = &self.tls {
+            let connected = self.config.connect(tls.clone()).await;
+            let (client, connection) = connected.map_err(|error| told(&error))?;
+            return Ok((client, tokio::spawn(connection.map(drop))));
+        }
+        let (client, connection) = self.config.connect(NoTls).await.map_err(|error| told(&error))?;
+        Ok((client, tokio::spawn(connection.map(drop))))
+    }
+
     /// Where the database is, without secrets.
     pub(crate) fn place(&self) -> String {
         let name = self.config.get_dbname().unwrap_or("its default database");
@@ -88,7 +101,7 @@ impl Connect {
 }
 
 /// The driver's text leaves out what the server said.
-fn told(error: &tokio_postgres::Error) -> ConnectionError {
+pub(crate) fn told(error: &tokio_postgres::Error) -> ConnectionError {
     let text = match error.as_db_error() {
         Some(said) => said.message().to_owned(),
         None => std::error::Error::source(error)

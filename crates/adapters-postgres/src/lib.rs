@@ -21,6 +21,7 @@ mod plan;
 #[cfg(test)]
 mod plans;
 mod pool;
+mod presence;
 mod row;
 mod run;
 mod schema;
@@ -37,6 +38,7 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 pub use open::{OpenError, PostgresConfig};
+pub use presence::{AtWork, Filling};
 
 use crate::connect::Connect;
 use crate::error::Fault;
@@ -51,6 +53,7 @@ pub struct PostgresStore {
     steps: SchemaSteps,
     order: Arc<Order>,
     appender: Appender,
+    at_work: Option<AtWork>,
     /// Where connections live and the work is done.
     runtime: Handle,
 }
@@ -81,7 +84,13 @@ impl PostgresStore {
         let pool = Pool::new(connect.clone(), config.connections, config.acquire_timeout);
         let order = Arc::<Order>::default();
         let appender = Appender::start(pool.clone(), order.clone());
-        Self { pool, connect, steps, order, appender, runtime: Handle::current() }
+        Self { pool, connect, steps, order, appender, at_work: None, runtime: Handle::current() }
+    }
+
+    /// Goes on with what was begun before the store was opened, until it is closed.
+    #[must_use]
+    pub fn with(self, at_work: AtWork) -> Self {
+        Self { at_work: Some(at_work), ..self }
     }
 
     /// The steps of the schema, and which of them were taken when this was opened.
@@ -103,6 +112,9 @@ impl PostgresStore {
     /// Gives out no more connections: later calls are answered as unavailable.
     pub fn close(&self) {
         self.pool.close();
+        if let Some(at_work) = &self.at_work {
+            at_work.end();
+        }
     }
 }
 

@@ -99,6 +99,18 @@ pub enum OpenError {
         /// The step that this version does not know.
         step: String,
     },
+    /// Somebody fills it.
+    #[error("an import is filling {place}; wait until it has ended, or stop it")]
+    BeingFilled {
+        /// Which store.
+        place: String,
+    },
+    /// Somebody is at work on it, so that it cannot be filled.
+    #[error("servers or other commands are at work on {place}; stop them first")]
+    InUse {
+        /// Which store.
+        place: String,
+    },
     /// It has not all steps of this version.
     #[error("{place} was written by an older version of this program (schema step {step} is missing)")]
     Older {

@@ -20,8 +20,8 @@ use crate::archive::writer::{count, write_rows};
 use crate::cli::ImportArguments;
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::lock::StoreLock;
-use crate::store::{self, Store, StoreAt};
+use crate::lock::FillLock;
+use crate::store::{self, Store};
 
 /// How many rows are written at once, at the most. Of every page that a transaction changes SQLite keeps a copy in
 /// memory; with so many rows that is some dozens of megabytes.
@@ -43,17 +43,21 @@ pub(crate) async fn import(config: &Config, arguments: ImportArguments) -> Resul
         }
         None => None,
     };
-    // No server may fill the store meanwhile.
-    let _lock = match &config.store {
-        StoreAt::File(path) => Some(StoreLock::take(path)?),
-        StoreAt::Memory | StoreAt::Postgres(_) => None,
+    let mut lock = FillLock::take(&config.store).await?;
+    let store = store::open_alone(config).await?;
+    let taking = async {
+        match &arguments.from {
+            Some(path) => take(&store, open(path)?, place, arguments.resume).await,
+            None => take(&store, std::io::stdin().lock(), None, arguments.resume).await,
+        }
     };
-    let store = store::open(config).await?;
-    let done = match &arguments.from {
-        Some(path) => take(&store, open(path)?, place, arguments.resume).await,
-        None => take(&store, std::io::stdin().lock(), None, arguments.resume).await,
+    let done = tokio::select! {
+        biased;
+        lost = lock.lost() => Err(lost),
+        done = taking => done,
     };
     store.close();
+    lock.end().await;
     report(&done?, arguments.json)
 }
 
@@ -182,6 +186,8 @@ impl Import {
     /// Writes what waits, which ends at this byte of the archive.
     async fn write(&mut self, read: u64) -> Result<(), Failure> {
         let Some(table) = self.table else { return Ok(()) };
+        // Reading keeps the thread; whether the store is still locked is looked at now.
+        tokio::task::yield_now().await;
         let rows = std::mem::take(&mut self.waiting);
         let (number, is_first) = (rows.len() as u64, !std::mem::replace(&mut self.has_written, true));
         let written = self.store.write(table, rows).await;

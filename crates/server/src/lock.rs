@@ -1,13 +1,18 @@
-//! One server for one data directory.
+//! One server for one data directory, and nobody beside an import.
 //!
 //! Events reach sockets within one process; two servers on one embedded store would each be
 //! deaf to what the other accepts. The lock goes with the process, however it ends.
+//!
+//! On PostgreSQL there may be several servers; the database itself keeps them and an import off each other.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use adapters_postgres::Filling;
+
 use crate::failure::Failure;
+use crate::store::StoreAt;
 
 /// Held as long as the server runs.
 #[derive(Debug)]
@@ -38,6 +43,49 @@ impl StoreLock {
             Err(TryLockError::Error(cause)) => {
                 Err(Failure::new(format_args!("cannot lock {}", path.display()), cause))
             }
+        }
+    }
+}
+
+/// Held as long as a store is filled: no server works on it meanwhile.
+pub(crate) enum FillLock {
+    /// As a server's.
+    File(#[expect(dead_code, reason = "the lock lives as long as this")] StoreLock),
+    /// The database's.
+    Postgres(Filling),
+    /// Nobody else can have the store.
+    Memory,
+}
+
+impl FillLock {
+    /// Takes the lock, or says who has it.
+    pub(crate) async fn take(store: &StoreAt) -> Result<Self, Failure> {
+        match store {
+            StoreAt::File(path) => Ok(Self::File(StoreLock::take(path)?)),
+            StoreAt::Memory => Ok(Self::Memory),
+            StoreAt::Postgres(database) => match Filling::begin(database).await {
+                Ok(filling) => Ok(Self::Postgres(filling)),
+                Err(cause) => Err(Failure::new("cannot fill the store", cause)),
+            },
+        }
+    }
+
+    /// Ready once others may be at work on the store; gives what to say then.
+    pub(crate) async fn lost(&mut self) -> Failure {
+        match self {
+            Self::Postgres(filling) => filling.lost().await,
+            Self::File(_) | Self::Memory => std::future::pending().await,
+        }
+        Failure::plain(
+            "the connection was lost that kept servers from the store meanwhile; see that none runs on it, and go \
+             on with --resume",
+        )
+    }
+
+    /// Lets others work on the store.
+    pub(crate) async fn end(self) {
+        if let Self::Postgres(filling) = self {
+            filling.end().await;
         }
     }
 }

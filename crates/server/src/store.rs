@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use adapters_postgres::{PostgresConfig, PostgresStore};
+use adapters_postgres::{AtWork, PostgresConfig, PostgresStore};
 use adapters_sqlite::{Location, SqliteStore};
 use async_trait::async_trait;
 use domain::account::AccountRepository;
@@ -100,22 +100,28 @@ impl Store for PostgresStore {
     }
 }
 
-/// Opens the store; its schema is brought up to date.
+/// Opens the store to work on it; its schema is brought up to date. While an import fills it, it is refused.
 pub(crate) async fn open(config: &Config) -> Result<Arc<dyn Store>, Failure> {
+    let StoreAt::Postgres(database) = &config.store else { return open_alone(config).await };
+    let at_work = AtWork::begin(database).await.map_err(unopened)?;
+    let store = PostgresStore::open(database).await.map_err(unopened)?;
+    Ok(Arc::new(store.with(at_work)))
+}
+
+/// Opens the store that nobody else may work on now; its schema is brought up to date.
+pub(crate) async fn open_alone(config: &Config) -> Result<Arc<dyn Store>, Failure> {
     let embedded = |location: &Location| -> Result<Arc<dyn Store>, Failure> {
-        match SqliteStore::open(location) {
-            Ok(store) => Ok(Arc::new(store)),
-            Err(cause) => Err(Failure::new("cannot open the store", cause)),
-        }
+        Ok(Arc::new(SqliteStore::open(location).map_err(unopened)?))
     };
     match &config.store {
         StoreAt::File(path) => embedded(&Location::File(path.clone())),
         StoreAt::Memory => embedded(&Location::Memory),
-        StoreAt::Postgres(database) => match PostgresStore::open(database).await {
-            Ok(store) => Ok(Arc::new(store)),
-            Err(cause) => Err(Failure::new("cannot open the store", cause)),
-        },
+        StoreAt::Postgres(database) => Ok(Arc::new(PostgresStore::open(database).await.map_err(unopened)?)),
     }
+}
+
+fn unopened(cause: impl std::error::Error) -> Failure {
+    Failure::new("cannot open the store", cause)
 }
 
 /// Opens the store to read it; its schema is not touched.
@@ -128,12 +134,12 @@ pub(crate) async fn open_as_it_is(config: &Config) -> Result<Arc<dyn Store>, Fai
         StoreAt::File(path) => match SqliteStore::open_as_it_is(path) {
             Ok(store) => Ok(Arc::new(store)),
             Err(cause @ adapters_sqlite::OpenError::Older { .. }) => Err(behind(&cause)),
-            Err(cause) => Err(Failure::new("cannot open the store", cause)),
+            Err(cause) => Err(unopened(cause)),
         },
         StoreAt::Postgres(database) => match PostgresStore::open_as_it_is(database).await {
             Ok(store) => Ok(Arc::new(store)),
             Err(cause @ adapters_postgres::OpenError::Older { .. }) => Err(behind(&cause)),
-            Err(cause) => Err(Failure::new("cannot open the store", cause)),
+            Err(cause) => Err(unopened(cause)),
         },
         // What is in memory is new, and has the schema of this version.
         StoreAt::Memory => open(config).await,

@@ -1,0 +1,120 @@
+//! Who is kept off a store by whom, and what is left of that when a connection or a process is gone.
+#![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
+
+#[expect(dead_code, reason = "no test here needs all ports")]
+mod common;
+
+use std::time::Duration;
+
+use adapters_postgres::{AtWork, Filling, OpenError, PostgresConfig};
+use testkit::postgres::{Cluster, Database, Options, server};
+use tokio::time::{Instant, sleep, timeout};
+use tokio_postgres::{Client, NoTls};
+
+const SOON: Duration = Duration::from_secs(20);
+
+async fn connect(database: &Database) -> Client {
+    let (client, connection) = tokio_postgres::connect(&database.url(), NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client
+}
+
+const LOCKS: &str = "pg_locks WHERE locktype = 'advisory' AND granted \
+     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+
+/// How many hold a lock.
+async fn holders(client: &Client) -> i64 {
+    client.query_one(&format!("SELECT count(*) FROM {LOCKS}"), &[]).await.unwrap().get(0)
+}
+
+async fn until_held_by(client: &Client, number: i64) {
+    let begun = Instant::now();
+    while holders(client).await != number {
+        assert!(begun.elapsed() < SOON, "not held by {number}");
+        sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// Ends the connections that hold a lock, as the database does when it is restarted.
+async fn cut(client: &Client) {
+    client.execute(&format!("SELECT pg_terminate_backend(pid) FROM {LOCKS}"), &[]).await.unwrap();
+}
+
+#[tokio::test]
+async fn many_work_or_one_fills() {
+    let database = server().database();
+    let (config, client) = (PostgresConfig::at(&database.url()), connect(&database).await);
+    let first = AtWork::begin(&config).await.unwrap();
+    let second = AtWork::begin(&config).await.unwrap();
+    assert!(matches!(Filling::begin(&config).await.err().unwrap(), OpenError::InUse { .. }));
+    drop(first);
+    assert!(matches!(Filling::begin(&config).await.err().unwrap(), OpenError::InUse { .. }));
+    drop(second);
+    let filling = Filling::begin(&config).await.unwrap();
+    assert!(matches!(Filling::begin(&config).await.err().unwrap(), OpenError::InUse { .. }));
+    let refused = AtWork::begin(&config).await.err().unwrap();
+    assert!(matches!(&refused, OpenError::BeingFilled { place } if place.contains(database.name())));
+    filling.end().await;
+    let third = AtWork::begin(&config).await.unwrap();
+    drop(third);
+    until_held_by(&client, 0).await;
+}
+
+#[tokio::test]
+async fn another_schema_is_another_store() {
+    let database = server().database();
+    connect(&database).await.batch_execute("CREATE SCHEMA rooms").await.unwrap();
+    let mark = if database.url().contains('?') { '&' } else { '?' };
+    let url = format!("{}{mark}options=-csearch_path%3Drooms", database.url());
+    let _filling = Filling::begin(&PostgresConfig::at(&database.url())).await.unwrap();
+    let rooms = PostgresConfig::at(&url);
+    let _at_work = AtWork::begin(&rooms).await.unwrap();
+    assert!(matches!(Filling::begin(&rooms).await.err().unwrap(), OpenError::InUse { .. }));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_works_goes_on_after_the_connection_was_lost() {
+    let database = server().database();
+    let (config, client) = (PostgresConfig::at(&database.url()), connect(&database).await);
+    let at_work = AtWork::begin(&config).await.unwrap();
+    for _ in 0..2 {
+        cut(&client).await;
+        until_held_by(&client, 0).await;
+        until_held_by(&client, 1).await;
+    }
+    assert!(matches!(Filling::begin(&config).await.err().unwrap(), OpenError::InUse { .. }));
+    // Somebody was faster: it waits, and has its lock as soon as it may.
+    cut(&client).await;
+    let filling = Filling::begin(&config).await.unwrap();
+    sleep(Duration::from_millis(1500)).await;
+    filling.end().await;
+    until_held_by(&client, 1).await;
+    assert!(matches!(Filling::begin(&config).await.err().unwrap(), OpenError::InUse { .. }));
+    drop(at_work);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_works_goes_on_when_the_database_is_back() {
+    let cluster = Cluster::own(Options::default());
+    let database = cluster.server().database();
+    let config = PostgresConfig::at(&database.url());
+    let at_work = AtWork::begin(&config).await.unwrap();
+    tokio::task::block_in_place(|| cluster.stop_immediately());
+    sleep(Duration::from_millis(1500)).await;
+    tokio::task::block_in_place(|| cluster.start());
+    let client = connect(&database).await;
+    until_held_by(&client, 1).await;
+    assert!(matches!(Filling::begin(&config).await.err().unwrap(), OpenError::InUse { .. }));
+    drop(at_work);
+    until_held_by(&client, 0).await;
+}
+
+#[tokio::test]
+async fn who_fills_learns_that_nobody_is_kept_off_any_more() {
+    let database = server().database();
+    let (config, client) = (PostgresConfig::at(&database.url()), connect(&database).await);
+    let mut filling = Filling::begin(&config).await.unwrap();
+    timeout(Duration::from_millis(200), filling.lost()).await.unwrap_err();
+    cut(&client).await;
+    timeout(SOON, filling.lost()).await.unwrap();
+}
