@@ -310,6 +310,8 @@ async fn an_import_fills_a_database_alone() {
     assert!(!done && why.contains("the connection was lost") && why.contains("--resume"), "{why}");
     let (done, why) = ended(piped(&url, &["import", "--resume"]), &archive);
     assert!(done, "{why}");
+    let known = "SELECT count(*)::text FROM pg_stats WHERE tablename = 'users' AND attname = 'handle'";
+    assert_eq!(query(&url, known).await, "1", "the planner knows what there is");
     let server = server_on(&url).await;
     assert_eq!(Api::new(&server, "me", &ann.key, &ann.id).get("/chats").await.status, 200);
 }

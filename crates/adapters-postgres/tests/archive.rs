@@ -47,6 +47,22 @@ async fn the_list_of_tables_is_that_of_the_schema() {
     assert_eq!(listed, live);
 }
 
+/// Until then the planner guesses; autovacuum comes later, or not at all.
+#[tokio::test]
+async fn its_own_tables_are_analysed_and_no_others() {
+    let (stores, database) = store().await;
+    let (client, connection) = tokio_postgres::connect(&database.url(), tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client.batch_execute("CREATE TABLE others AS SELECT * FROM generate_series(1, 9) n").await.unwrap();
+    let known = "SELECT relname::text FROM pg_class WHERE relnamespace = current_schema()::regnamespace \
+                 AND relkind = 'r' AND relpages > 0 AND relname IN ('plans', 'others') AND EXISTS (\
+                 SELECT 1 FROM pg_stats WHERE schemaname = current_schema() AND tablename = relname)";
+    assert!(client.query(known, &[]).await.unwrap().is_empty());
+    stores.archive.analyse().await.unwrap();
+    let known = client.query(known, &[]).await.unwrap();
+    assert_eq!(known.iter().map(|row| row.get::<_, String>(0)).collect::<Vec<_>>(), ["plans"]);
+}
+
 /// An older store may hold texts with U+0000; they come over readable, are counted, and are taken for the same
 /// when they come again.
 #[tokio::test]

@@ -96,6 +96,7 @@ async fn take(
     if header.rows != end.rows {
         return Err(Failure::plain("the archive is damaged: its first and its last line do not agree"));
     }
+    store.analyse().await.map_err(|cause| Failure::new("cannot analyse the store", cause))?;
     import.verify(&end).await?;
     if let Some((file, _)) = &import.place {
         file.forget()?;

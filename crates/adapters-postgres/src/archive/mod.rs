@@ -8,11 +8,14 @@ mod snapshot;
 mod write;
 
 use async_trait::async_trait;
-use domain::archive::{ArchiveRepository, Column, Row, Snapshot, Table, WriteRefused, Written};
+use diesel_async::SimpleAsyncConnection;
+use domain::archive::{ArchiveRepository, Column, Row, Snapshot, TABLES, Table, WriteRefused, Written};
 use domain::store::StoreError;
 use futures_util::FutureExt;
 
 use crate::PostgresStore;
+use crate::connect::Connect;
+use crate::error::Fault;
 
 #[async_trait]
 impl ArchiveRepository for PostgresStore {
@@ -30,6 +33,22 @@ impl ArchiveRepository for PostgresStore {
         let given = (table, write::without_nul(rows));
         self.change(given, |db, (table, rows)| write::write_on(db, table, rows).boxed(), |_| ()).await
     }
+
+    async fn analyse(&self) -> Result<(), StoreError> {
+        let connect = self.connect.clone();
+        self.in_task(async move { Ok(analyse(&connect).await?) }).await?
+    }
+}
+
+/// Analyses the store's own tables, one after the other, for as long as that takes. Of others that may be in the
+/// database the role need not be the owner.
+async fn analyse(connect: &Connect) -> Result<(), Fault> {
+    let connection = connect.bare().await.map_err(|cause| Fault::NoConnection(Box::new(cause)))?;
+    let mut db = &connection;
+    for table in &TABLES {
+        db.batch_execute(&format!("ANALYZE \"{}\"", table.name)).await?;
+    }
+    Ok(())
 }
 
 /// The names of columns, for a statement; some of them are words of SQL.

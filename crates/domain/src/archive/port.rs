@@ -59,6 +59,9 @@ pub trait ArchiveRepository: Send + Sync {
         table: &'static Table,
         rows: Vec<Row>,
     ) -> Result<Result<Written, WriteRefused>, StoreError>;
+
+    /// Looks at what there is after much was written at once, so that reads are planned for it.
+    async fn analyse(&self) -> Result<(), StoreError>;
 }
 
 /// A store as it was at one moment.
