@@ -147,8 +147,8 @@ fn the_configuration_is_checked_and_shown_with_its_origins() {
     let file = directory.path().join("parlance.toml");
     std::fs::write(&file, "listen = '127.0.0.1:4001'\nlog = 'warn'\n").unwrap();
     let url = ("PARLANCE_DATABASE_URL", "postgres://u:secret@h/d");
-    let fine = run(&["config", "check"], &[url], directory.path());
-    assert!(fine.status.success(), "{fine:?}");
+    let right = run(&["config", "check"], &[url], directory.path());
+    assert!(right.status.success(), "{right:?}");
     let shown = run(&["config", "show", "--json", "--log", "debug"], &[url], directory.path());
     assert!(shown.status.success(), "{shown:?}");
     assert!(!String::from_utf8_lossy(&shown.stdout).contains("secret"));

@@ -8,6 +8,7 @@ use deadpool::managed::{Object, Timeouts};
 use diesel_async::AsyncPgConnection;
 use diesel_async::pooled_connection::{AsyncDieselConnectionManager, ManagerConfig, RecyclingMethod};
 use futures_util::FutureExt;
+use measure::InUse;
 
 use crate::connect::Connect;
 use crate::error::Fault;
@@ -40,6 +41,7 @@ impl Pool {
             .timeouts(timeouts)
             .runtime(deadpool::Runtime::Tokio1)
             .build();
+        measure::connections_at_most(size);
         let connections = pool.expect("the only fault of a pool is a time-out without a runtime");
         Self { connections, patience: wait, limit }
     }
@@ -68,7 +70,7 @@ impl Pool {
     /// A connection of one's own.
     pub(crate) async fn lease(&self) -> Result<Lease, Fault> {
         let object = self.connections.get().await.map_err(|error| Fault::NoConnection(Box::new(error)))?;
-        Ok(Lease(Some(object)))
+        Ok(Lease { object: Some(object), _in_use: measure::connection_in_use() })
     }
 
     /// Gives out no more connections.
@@ -78,21 +80,24 @@ impl Pool {
 }
 
 /// A connection for a while. Unless it is given back it is closed: it may be in the middle of something.
-pub(crate) struct Lease(Option<Object<Manager>>);
+pub(crate) struct Lease {
+    object: Option<Object<Manager>>,
+    _in_use: InUse,
+}
 
 impl Lease {
     pub(crate) fn db(&self) -> &AsyncPgConnection {
-        self.0.as_deref().expect("it is held until it is given back")
+        self.object.as_deref().expect("it is held until it is given back")
     }
 
     pub(crate) fn give_back(mut self) {
-        self.0.take();
+        self.object.take();
     }
 }
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        if let Some(object) = self.0.take() {
+        if let Some(object) = self.object.take() {
             drop(Object::take(object));
         }
     }

@@ -18,6 +18,7 @@ use std::time::Duration;
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use domain::store::StoreError;
 use futures_util::future::{BoxFuture, join};
+use measure::Work as Kind;
 
 use crate::PostgresStore;
 use crate::error::{Fault, Remedy, closed};
@@ -75,6 +76,7 @@ impl PostgresStore {
         T: Send + 'static,
         W: for<'c> Fn(&'c Db, &'c G) -> Work<'c, T> + Send + Sync + 'static,
     {
+        let _doing = measure::doing(Kind::Read);
         let pool = self.pool.clone();
         let looking = async move {
             let mut tries = Tries::default();
@@ -102,6 +104,7 @@ impl PostgresStore {
         R: Send + 'static,
         W: for<'c> Fn(&'c Db, &'c G) -> Work<'c, Result<T, R>> + Send + Sync + 'static,
     {
+        let _doing = measure::doing(Kind::Change);
         let (pool, order) = (self.pool.clone(), self.order.clone());
         let changing = async move {
             let mut tries = Tries::default();

@@ -30,6 +30,7 @@ use std::path::Path;
 use diesel::sqlite::SqliteConnection;
 use diesel::{QueryDsl, RunQueryDsl};
 use domain::store::{SchemaSteps, StoreError};
+use measure::Work;
 
 pub use open::{Location, OpenError};
 
@@ -71,6 +72,7 @@ impl SqliteStore {
                 (Some(readers), Some(connections.reader))
             }
         };
+        measure::connections_at_most(readers.as_ref().map_or(0, Readers::count) + 1);
         let writer = Writer::start(connections.writer).map_err(OpenError::Thread)?;
         Ok(Self { writer, readers, connect, steps: connections.steps })
     }
@@ -103,6 +105,7 @@ impl SqliteStore {
         &self,
         work: impl FnOnce(&mut SqliteConnection) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, StoreError> {
+        let _doing = measure::doing(Work::Read);
         if let Some(readers) = &self.readers {
             return readers.read(work).await;
         }
@@ -116,6 +119,7 @@ impl SqliteStore {
         work: impl FnOnce(&mut SqliteConnection) -> Result<Result<T, R>, Fault> + Send + 'static,
         after: impl FnOnce(&T) + Send + 'static,
     ) -> Result<Result<T, R>, StoreError> {
+        let _doing = measure::doing(Work::Change);
         self.writer.change(work, after).await
     }
 }

@@ -62,6 +62,11 @@ impl Readers {
         Ok(Self { jobs: Mutex::new(Some(sender)), threads: Mutex::new(threads) })
     }
 
+    /// How many threads there are.
+    pub(crate) fn count(&self) -> usize {
+        self.threads.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
     /// Runs `work` on one snapshot of the store.
     pub(crate) async fn read<T: Send + 'static>(
         &self,
@@ -104,6 +109,7 @@ fn run(mut connection: SqliteConnection, connect: &Connect, jobs: &Mutex<Receive
         // The lock is held while waiting, so one thread waits for a job and the others for it.
         let next = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(job) = next else { return };
+        let _in_use = measure::connection_in_use();
         if left == Left::Stuck {
             match connect() {
                 Ok(fresh) => connection = fresh,

@@ -131,6 +131,8 @@ fn run(mut connection: SqliteConnection, jobs: &Receiver<Box<dyn Job>>) {
     while let Ok(first) = jobs.recv() {
         batch.push(first);
         batch.extend(jobs.try_iter().take(MAX_BATCH - 1));
+        let _in_use = measure::connection_in_use();
+        measure::batch(batch.len());
         match commit(&mut connection, &mut batch) {
             Ok(()) => batch.drain(..).for_each(Job::settle),
             Err(error) => {

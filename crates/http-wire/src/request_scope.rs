@@ -17,8 +17,8 @@ use std::time::Instant;
 
 use actix_web::body::{EitherBody, MessageBody};
 use actix_web::dev::{Service, ServiceRequest, ServiceResponse, Transform};
-use actix_web::http::StatusCode;
 use actix_web::http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue, TRANSFER_ENCODING};
+use actix_web::http::{Method, StatusCode};
 use actix_web::{Error, HttpMessage, HttpResponse, ResponseError};
 use tracing::Instrument;
 
@@ -79,6 +79,26 @@ where
     }
 }
 
+/// What is said of a request once it has been answered.
+struct Asked {
+    route: String,
+    method: Method,
+    started: Instant,
+}
+
+impl Asked {
+    fn answered(&self, status: StatusCode) {
+        let took = self.started.elapsed();
+        measure::request(&self.route, self.method.as_str(), status.as_u16(), took);
+        tracing::debug!(
+            http.route = self.route,
+            http.status = status.as_u16(),
+            duration_us = took.as_micros(),
+            "answered"
+        );
+    }
+}
+
 /// The application inside the scope.
 #[derive(Debug)]
 pub struct ScopedService<S> {
@@ -100,14 +120,20 @@ where
 
     fn call(&self, request: ServiceRequest) -> Self::Future {
         let id = RequestId::of(request.headers());
-        let span = tracing::info_span!("request", request.id = id.as_str(), http.method = %request.method());
+        // An error's span, so that a line of any level carries the id.
+        let span = tracing::error_span!("request", request.id = id.as_str(), http.method = %request.method());
         request.extensions_mut().insert(id.clone());
-        let started = Instant::now();
+        let asked = Asked {
+            // Of the whole path, so it is known before anybody has refused.
+            route: request.match_pattern().unwrap_or_else(|| "none".to_owned()),
+            method: request.method().clone(),
+            started: Instant::now(),
+        };
         let answer = span.in_scope(|| self.service.call(request));
         let settled = async move {
             match answer.await {
-                Ok(response) => Ok(settle(response, &id, started)),
-                Err(error) => Err(refuse(error, id)),
+                Ok(response) => Ok(settle(response, &id, &asked)),
+                Err(error) => Err(refuse(error, id, &asked)),
             }
         };
         Box::pin(settled.instrument(span))
@@ -115,15 +141,11 @@ where
 }
 
 /// Puts the id on an answer, the envelope around a failure, and a line into the log.
-fn settle<B>(
-    response: ServiceResponse<B>,
-    id: &RequestId,
-    started: Instant,
-) -> ServiceResponse<EitherBody<B>> {
+fn settle<B>(response: ServiceResponse<B>, id: &RequestId, asked: &Asked) -> ServiceResponse<EitherBody<B>> {
     let failed = response.status().is_client_error() || response.status().is_server_error();
     let mut response = if failed {
         let (request, failure) = response.into_parts();
-        telling(failure.status(), failure.error(), render::log);
+        telling(failure.status(), failure.error(), note);
         let enveloped = envelope(failure.status(), failure.error(), failure.headers(), id);
         ServiceResponse::new(request, enveloped.map_into_right_body())
     } else {
@@ -132,13 +154,14 @@ fn settle<B>(
     if let Ok(value) = HeaderValue::from_str(id.as_str()) {
         response.headers_mut().insert(REQUEST_ID_HEADER, value);
     }
-    tracing::debug!(
-        http.route = response.request().match_pattern().as_deref().unwrap_or("none"),
-        http.status = response.status().as_u16(),
-        duration_us = started.elapsed().as_micros(),
-        "answered"
-    );
+    asked.answered(response.status());
     response
+}
+
+/// Puts the failure into the log and counts it.
+fn note(error: &ApiError) {
+    render::log(error);
+    measure::refused(error.code().as_str());
 }
 
 /// What a failed answer tells: an error of ours as it is, anything else by its status.
@@ -163,8 +186,10 @@ fn envelope(status: StatusCode, error: Option<&Error>, headers: &HeaderMap, id: 
 }
 
 /// A failure on the way to a handler, out of another middleware.
-fn refuse(error: Error, id: RequestId) -> Error {
-    telling(error.as_response_error().status_code(), Some(&error), render::log);
+fn refuse(error: Error, id: RequestId, asked: &Asked) -> Error {
+    let status = error.as_response_error().status_code();
+    telling(status, Some(&error), note);
+    asked.answered(status);
     Refusal { error, id }.into()
 }
 

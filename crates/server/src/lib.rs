@@ -14,6 +14,7 @@ mod failure;
 mod health;
 mod import;
 mod lock;
+mod metrics;
 mod migrate;
 mod openapi;
 mod plan;

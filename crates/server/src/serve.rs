@@ -24,6 +24,7 @@ use crate::config::Config;
 use crate::failure::Failure;
 use crate::health::Readiness;
 use crate::lock::StoreLock;
+use crate::metrics::Metrics;
 use crate::ports::SystemClock;
 use crate::store::{self, Store, StoreAt};
 use crate::system;
@@ -43,6 +44,8 @@ const STUCK_PEER: Duration = Duration::from_secs(30);
 /// Serves until SIGTERM or SIGINT.
 pub(crate) async fn serve(config: Config) -> Result<(), Failure> {
     telemetry::start(&config);
+    // Before anything is measured.
+    let metrics = Metrics::install(&config)?;
     let _lock = match &config.store {
         StoreAt::File(path) => Some(StoreLock::take(path)?),
         StoreAt::Memory | StoreAt::Postgres(_) => None,
@@ -50,7 +53,7 @@ pub(crate) async fn serve(config: Config) -> Result<(), Failure> {
     let store = store::open(&config).await?;
     take_up_plans(&config, &store).await?;
     let wiring = Wiring::new(&config, store).await?;
-    let outcome = run(&config, &wiring).await;
+    let outcome = run(&config, &wiring, metrics).await;
     wiring.store.close();
     outcome
 }
@@ -68,14 +71,16 @@ async fn take_up_plans(config: &Config, store: &Arc<dyn Store>) -> Result<(), Fa
     Ok(())
 }
 
-async fn run(config: &Config, wiring: &Wiring) -> Result<(), Failure> {
+async fn run(config: &Config, wiring: &Wiring, metrics: Option<Metrics>) -> Result<(), Failure> {
     let no_signals = |cause| Failure::new("cannot listen for signals", cause);
     let mut terminate = signal(SignalKind::terminate()).map_err(no_signals)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(no_signals)?;
 
     let readiness = web::Data::new(Readiness::new(wiring.store.clone()));
     let server = bind(config, wiring.clone(), readiness.clone())?;
+    let metrics = metrics.map(|metrics| metrics.bind(&wiring.hub)).transpose()?;
     welcome::greet(&wiring.accounts, config).await?;
+    let metrics = metrics.map(tokio::spawn);
     let handle = server.handle();
     let mut server = tokio::spawn(server);
     let sweeper = tokio::spawn(sweep(wiring.activity.clone(), wiring.hub.clone()));
@@ -110,6 +115,9 @@ async fn run(config: &Config, wiring: &Wiring) -> Result<(), Failure> {
     wiring.hub.end_deliveries();
     if timeout(LAST_WRITES, delivered).await.is_err() {
         tracing::warn!("what sockets took at last was not written down; it will be pushed again");
+    }
+    if let Some(metrics) = metrics {
+        metrics.abort();
     }
     tracing::info!("stopped");
     Ok(())

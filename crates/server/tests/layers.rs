@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
 /// Which of our crates each of our crates may use.
-const ALLOWED: [(&str, &[&str]); 11] = [
+const ALLOWED: [(&str, &[&str]); 12] = [
     ("domain", &[]),
-    ("adapters-postgres", &["domain"]),
-    ("adapters-sqlite", &["domain"]),
-    ("http-wire", &["domain"]),
+    ("measure", &[]),
+    ("adapters-postgres", &["domain", "measure"]),
+    ("adapters-sqlite", &["domain", "measure"]),
+    ("http-wire", &["domain", "measure"]),
     ("http-agent", &["domain", "http-wire"]),
     ("http-human", &["domain", "http-wire"]),
     ("ws-gateway", &["domain", "http-wire"]),
@@ -22,6 +23,7 @@ const ALLOWED: [(&str, &[&str]); 11] = [
             "http-wire",
             "http-agent",
             "http-human",
+            "measure",
             "ws-gateway",
         ],
     ),

@@ -5,6 +5,7 @@
 
 mod claim;
 mod delivered;
+mod figures;
 mod listeners;
 mod listening;
 mod presence;
@@ -36,6 +37,7 @@ use stay::{Change, Stay};
 use watch::Watch;
 
 pub(crate) use claim::{Claim, ClaimRefused, OnConflict};
+pub use figures::Figures;
 pub(crate) use listening::Pushed;
 pub(crate) use presence::Departure;
 pub(crate) use seats::Seat;
@@ -88,6 +90,7 @@ pub struct Hub {
     clock: Arc<dyn Clock>,
     numbers: AtomicU64,
     taken: Arc<Taken>,
+    counts: figures::Counts,
     stopping: AtomicBool,
 }
 
@@ -116,6 +119,7 @@ impl Hub {
             clock,
             numbers: AtomicU64::new(1),
             taken: Arc::default(),
+            counts: figures::Counts::default(),
             stopping: AtomicBool::new(false),
         })
     }
@@ -227,9 +231,12 @@ impl Hub {
             return;
         }
         let Some(payload) = make().map(Arc::new) else { return };
+        let mut told = 0;
         for listener in listeners {
             listener.inbox.event(topic, listener.ticket, &payload);
+            told += 1;
         }
+        self.counts.pushed(told);
     }
 
     /// Tells everybody on a topic.

@@ -179,6 +179,11 @@ impl Inbox {
         }
     }
 
+    /// Bytes that are on their way to the client, about.
+    pub(crate) fn queued_bytes(&self) -> usize {
+        self.0.budget.queued.load(Ordering::Relaxed)
+    }
+
     /// Whether nothing is on its way to the client; then the receipts of all that was can be seen.
     pub(crate) fn is_idle(&self) -> bool {
         self.0.budget.queued.load(Ordering::Acquire) == 0

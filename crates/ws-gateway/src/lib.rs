@@ -41,7 +41,7 @@ use domain::activity::ActivityService;
 use domain::chat::ChatService;
 
 pub use again::Repeater;
-pub use hub::{Hub, HubConfig};
+pub use hub::{Figures, Hub, HubConfig};
 
 /// What a socket needs; registered as `web::Data`.
 #[derive(Clone)]

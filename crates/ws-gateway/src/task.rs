@@ -268,6 +268,7 @@ impl Socket {
         if fits {
             return Flow::Goes;
         }
+        self.context.hub.count_too_slow();
         tracing::info!(participant = %self.claim.caller.participant(), "a socket was too slow to read");
         self.outbox.cut(CloseCode::Again, "too slow to read");
         Flow::Ends

@@ -14,6 +14,7 @@ use domain::message::{AppendRefused, Appended, NewMessage};
 use domain::store::{Announce, StoreError};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use measure::Work;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::sync::oneshot;
@@ -77,6 +78,7 @@ impl Appender {
         new: NewMessage,
         announce: Announce<Appended>,
     ) -> Result<Result<Appended, AppendRefused>, StoreError> {
+        let _doing = measure::doing(Work::Append);
         let (answer, wait) = oneshot::channel();
         let job = (new, Reply { since: Instant::now(), announce, answer });
         self.0.try_send(job).map_err(|refused| match refused {
@@ -266,6 +268,7 @@ impl Writer {
                 return Err(fault);
             }
         }
+        measure::batch(batch.news.len());
         let (replies, outcomes) = (std::mem::take(&mut batch.replies), decided.outcomes);
         turn.tell((), move |()| tell(replies, outcomes)).await;
         Ok(())

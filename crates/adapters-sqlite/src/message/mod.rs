@@ -19,6 +19,7 @@ use domain::message::{
 use domain::page::{Page, PageRequest};
 use domain::store::{Announce, StoreError};
 use domain::time::Timestamp;
+use measure::Work;
 
 use crate::{SqliteStore, first_answer};
 
@@ -30,7 +31,8 @@ impl MessageRepository for SqliteStore {
         announce: Announce<Appended>,
     ) -> Result<Result<Appended, AppendRefused>, StoreError> {
         let work = move |connection: &mut SqliteConnection| append::append_on(connection, new);
-        self.change(work, |appended| announce.tell(appended)).await
+        let _doing = measure::doing(Work::Append);
+        self.writer.change(work, |appended| announce.tell(appended)).await
     }
 
     async fn edit(

@@ -39,6 +39,8 @@ use values::Values;
 pub struct Config {
     /// Address and port to listen on.
     pub listen: String,
+    /// Where figures are served, if they are.
+    pub metrics_listen: Option<String>,
     /// Directory of what is no row: the embedded store, and the keys that sign tokens.
     pub data_dir: PathBuf,
     /// Where the data is.
@@ -103,6 +105,14 @@ impl Config {
         values.section("Address and data");
         let listen = Key::text("listen", "ADDRESS:PORT", "127.0.0.1:4000", "Address and port to listen on.");
         let listen = values.read(listen, parse::listen);
+        let metrics = Key::text(
+            "metrics_listen",
+            "ADDRESS:PORT",
+            "off",
+            "Where `GET /metrics` is served, for Prometheus; whoever reaches it may read it, so best on the loopback \
+             address, as `127.0.0.1:9400`.",
+        );
+        let metrics_listen = values.read(metrics, parse::listen_or_off);
         let data_dir = Key::text(
             "data_dir",
             "DIRECTORY",
@@ -116,7 +126,18 @@ impl Config {
         let contact_request_days = plans::contact_request_days(values);
         let (default_plan, plans) = plans::read(values);
         let rates = rates::read(values);
-        Self { listen, data_dir, store, log, sockets, contact_request_days, default_plan, plans, rates }
+        Self {
+            listen,
+            metrics_listen,
+            data_dir,
+            store,
+            log,
+            sockets,
+            contact_request_days,
+            default_plan,
+            plans,
+            rates,
+        }
     }
 
     /// Refuses a store in memory, for commands: only its own server would see what they do.

@@ -12,6 +12,11 @@ pub(super) fn listen(text: &str) -> Result<String, String> {
     }
 }
 
+/// The same, or `off`.
+pub(super) fn listen_or_off(text: &str) -> Result<Option<String>, String> {
+    if text == "off" { Ok(None) } else { listen(text).map(Some) }
+}
+
 /// A text of which nothing is asked but that it is one.
 pub(super) fn text(text: &str) -> Result<String, String> {
     if text.is_empty() { Err("is empty".to_owned()) } else { Ok(text.to_owned()) }

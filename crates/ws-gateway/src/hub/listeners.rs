@@ -42,6 +42,10 @@ impl Listeners {
         self.0.retain_mut(|(_, listener)| stays(listener));
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

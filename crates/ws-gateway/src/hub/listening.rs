@@ -74,6 +74,7 @@ impl Hub {
         let mut listeners = shard.get(&topic).into_iter().flat_map(Listeners::values);
         match listeners.find(|one| one.ticket.0 == to.stay && one.who.agent() == Some(to.agent)) {
             Some(listener) if listener.inbox.offer(topic, listener.ticket, payload) => {
+                self.count_again();
                 let surely = bytes + payload::MAX_FRAME_BYTES < payload::MAX_AGENT_BYTES;
                 if surely { Pushed::OnItsWay } else { Pushed::Perhaps }
             }

@@ -1,0 +1,99 @@
+//! What the server measures: the name of every figure, and how it is recorded.
+//!
+//! Edges and adapters record here; the domain knows nothing of it. What has a label for each request is
+//! looked up, everything else has its handle from the first use on, so that recording is an atomic step.
+//! Nothing is recorded unless somebody has installed a recorder, before the first use.
+//!
+//! No label has a value that a client can choose: there is one series for each route, not for each path.
+
+mod request;
+mod store;
+
+pub use request::{refused, request};
+pub use store::{Doing, InUse, Work, batch, connection_in_use, connections_at_most, doing};
+
+/// A figure, as it is described to whoever reads it.
+#[derive(Clone, Copy, Debug)]
+pub struct Figure {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is.
+    pub kind: Kind,
+    /// What it tells.
+    pub what: &'static str,
+}
+
+/// What a figure is.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// How often something has happened since the start.
+    Counter,
+    /// How much of something there is.
+    Gauge,
+    /// How large something was each time, counted below these bounds.
+    Histogram(&'static [f64]),
+}
+
+const SECONDS: &[f64] = &[
+    0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
+];
+
+const CHANGES: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
+
+macro_rules! figures {
+    ($($name:ident = $text:literal, $kind:expr, $what:literal;)+) => {
+        $(#[doc = $what] pub const $name: &str = $text;)+
+
+        /// Every figure.
+        pub const ALL: &[Figure] = &[$(Figure { name: $text, kind: $kind, what: $what }),+];
+    };
+}
+
+figures! {
+    REQUEST_SECONDS = "parlance_http_request_seconds", Kind::Histogram(SECONDS),
+        "How long requests took until their answer began, by route, method and class of status.";
+    REFUSALS = "parlance_http_refusals_total", Kind::Counter,
+        "Requests that were answered with an error, by the code that stands in it.";
+    SOCKETS = "parlance_sockets", Kind::Gauge, "Open sockets, by who holds them.";
+    TOPICS = "parlance_topics", Kind::Gauge, "Topics that somebody listens to.";
+    LISTENERS = "parlance_topic_listeners", Kind::Gauge, "Stays of sockets on topics.";
+    QUEUED_BYTES = "parlance_socket_queued_bytes", Kind::Gauge, "Bytes that wait for all clients together, about.";
+    QUEUED_BYTES_MAX = "parlance_socket_queued_bytes_max", Kind::Gauge,
+        "Bytes that wait for the client that is furthest behind, about.";
+    PUSHES = "parlance_pushes_total", Kind::Counter, "Events that were put on their way to a socket.";
+    PUSHED_AGAIN = "parlance_pushes_again_total", Kind::Counter,
+        "Messages that were pushed again, as no socket had taken them.";
+    TOO_SLOW = "parlance_sockets_too_slow_total", Kind::Counter,
+        "Sockets that were ended since their client let too much wait.";
+    STORE_SECONDS = "parlance_store_seconds", Kind::Histogram(SECONDS),
+        "How long the store took, with the time in its queues, by the kind of work.";
+    STORE_IN_PROGRESS = "parlance_store_in_progress", Kind::Gauge,
+        "Pieces of work that wait in the store or are being done, by their kind.";
+    STORE_BATCH = "parlance_store_batch_changes", Kind::Histogram(CHANGES), "Changes that shared one commit.";
+    STORE_CONNECTIONS = "parlance_store_connections_in_use", Kind::Gauge, "Connections at work.";
+    STORE_CONNECTIONS_MAX = "parlance_store_connections_max", Kind::Gauge, "The most connections that there may be.";
+    BUILD = "parlance_build_info", Kind::Gauge, "Always 1; says the version.";
+    UPTIME = "parlance_uptime_seconds", Kind::Gauge, "For how long the server has been running.";
+}
+
+/// Makes the series that need no event to be there, so that they begin at zero.
+pub fn begin() {
+    request::begin();
+    store::begin();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_follow_the_custom() {
+        let mut names = std::collections::BTreeSet::new();
+        for figure in ALL {
+            assert!(names.insert(figure.name), "{} is there twice", figure.name);
+            assert!(figure.what.ends_with('.') && figure.name.starts_with("parlance_"), "{}", figure.name);
+            let counts = matches!(figure.kind, Kind::Counter);
+            assert_eq!(counts, figure.name.ends_with("_total"), "{}", figure.name);
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Requests over HTTP.
+
+use std::time::Duration;
+
+use metrics::{counter, histogram};
+
+use crate::{REFUSALS, REQUEST_SECONDS};
+
+/// A request was answered. `route` is the pattern that its path matched.
+pub fn request(route: &str, method: &str, status: u16, took: Duration) {
+    let (method, status) = (known_method(method), class(status));
+    histogram!(REQUEST_SECONDS, "route" => route.to_owned(), "method" => method, "status" => status)
+        .record(took.as_secs_f64());
+}
+
+/// A request was answered with the error of this code.
+pub fn refused(code: &'static str) {
+    counter!(REFUSALS, "code" => code).increment(1);
+}
+
+pub(crate) fn begin() {
+    for code in ["rate_limited", "too_many_requests", "limit_reached", "unauthorized", "service_unavailable"]
+    {
+        counter!(REFUSALS, "code" => code).absolute(0);
+    }
+}
+
+/// A client may invent methods; those are one.
+fn known_method(method: &str) -> &'static str {
+    const KNOWN: [&str; 7] = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
+    KNOWN.into_iter().find(|known| *known == method).unwrap_or("other")
+}
+
+const fn class(status: u16) -> &'static str {
+    match status / 100 {
+        1 => "1xx",
+        2 => "2xx",
+        3 => "3xx",
+        4 => "4xx",
+        _ => "5xx",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_have_few_values() {
+        assert_eq!((known_method("GET"), known_method("BREW")), ("GET", "other"));
+        assert_eq!([101, 204, 304, 429, 503, 999].map(class), ["1xx", "2xx", "3xx", "4xx", "5xx", "5xx"]);
+    }
+}

@@ -1,0 +1,115 @@
+//! `GET /metrics`: what the server measures, for Prometheus, on a listener of its own.
+//!
+//! What edges and adapters record is collected from the start; what the hub knows is asked when somebody
+//! reads. Without a listener nothing is collected.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use actix_web::http::header::CONTENT_TYPE;
+use actix_web::{App, HttpResponse, HttpServer, web};
+use measure::{Figure, Kind};
+use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge};
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use ws_gateway::{Figures, Hub};
+
+use crate::config::Config;
+use crate::failure::Failure;
+
+/// How often what was recorded is put together, also when nobody reads it.
+const UPKEEP: Duration = Duration::from_secs(5);
+
+/// What was measured.
+pub(crate) struct Metrics {
+    listen: String,
+    collected: PrometheusHandle,
+    since: Instant,
+}
+
+impl Metrics {
+    /// Collects from now on, if that is configured.
+    pub(crate) fn install(config: &Config) -> Result<Option<Self>, Failure> {
+        let Some(listen) = config.metrics_listen.clone() else { return Ok(None) };
+        let mut builder = PrometheusBuilder::new();
+        for Figure { name, kind, .. } in measure::ALL {
+            if let Kind::Histogram(bounds) = kind {
+                let name = Matcher::Full((*name).to_owned());
+                builder = builder
+                    .set_buckets_for_metric(name, bounds)
+                    .map_err(|cause| Failure::new("cannot measure", cause))?;
+            }
+        }
+        let recorder = builder.build_recorder();
+        let collected = recorder.handle();
+        metrics::set_global_recorder(recorder).map_err(|cause| Failure::new("cannot measure", cause))?;
+        describe();
+        measure::begin();
+        gauge!(measure::BUILD, "version" => env!("CARGO_PKG_VERSION")).set(1.0);
+        Ok(Some(Self { listen, collected, since: Instant::now() }))
+    }
+
+    /// Binds the address; gives what serves until it is dropped.
+    pub(crate) fn bind(self, hub: &Arc<Hub>) -> Result<impl Future<Output = ()> + Send + use<>, Failure> {
+        let listen = self.listen.clone();
+        let collected = self.collected.clone();
+        let data = web::Data::new((self, hub.clone()));
+        let server = HttpServer::new(move || {
+            App::new().app_data(data.clone()).route("/metrics", web::get().to(answer))
+        });
+        let server = server.workers(1).disable_signals().bind(&listen).map_err(|cause| {
+            Failure::new(format_args!("cannot serve metrics on {listen} (metrics_listen)"), cause)
+        })?;
+        let server = server.run();
+        tracing::info!(address = listen, "metrics are served");
+        Ok(async move {
+            let upkeep = async {
+                loop {
+                    tokio::time::sleep(UPKEEP).await;
+                    collected.run_upkeep();
+                }
+            };
+            tokio::select! {
+                ended = server => tracing::error!(error = ?ended.err(), "metrics are not served any more"),
+                () = upkeep => {}
+            }
+        })
+    }
+}
+
+async fn answer(data: web::Data<(Metrics, Arc<Hub>)>) -> HttpResponse {
+    let (metrics, hub) = &**data;
+    take_up(hub.figures());
+    gauge!(measure::UPTIME).set(metrics.since.elapsed().as_secs_f64());
+    HttpResponse::Ok()
+        .insert_header((CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8"))
+        .body(metrics.collected.render())
+}
+
+fn describe() {
+    for Figure { name, kind, what } in measure::ALL {
+        match kind {
+            Kind::Counter => describe_counter!(*name, *what),
+            Kind::Gauge => describe_gauge!(*name, *what),
+            Kind::Histogram(_) => describe_histogram!(*name, *what),
+        }
+    }
+}
+
+/// Takes up what the hub knows.
+fn take_up(figures: Figures) {
+    gauge!(measure::SOCKETS, "of" => "users").set(number(figures.user_sockets));
+    gauge!(measure::SOCKETS, "of" => "agents").set(number(figures.agent_sockets));
+    gauge!(measure::TOPICS).set(number(figures.topics));
+    gauge!(measure::LISTENERS).set(number(figures.listeners));
+    gauge!(measure::QUEUED_BYTES).set(number(figures.queued_bytes));
+    gauge!(measure::QUEUED_BYTES_MAX).set(number(figures.queued_bytes_max));
+    counter!(measure::PUSHES).absolute(figures.pushes);
+    counter!(measure::PUSHED_AGAIN).absolute(figures.pushed_again);
+    counter!(measure::TOO_SLOW).absolute(figures.too_slow);
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a figure to be looked at")]
+const fn number(of: usize) -> f64 {
+    of as f64
+}

@@ -1,0 +1,195 @@
+//! What the server measures, and the dashboard that shows it.
+#![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use e2e::{Server, Socket, free_port};
+use serde_json::Value;
+
+/// The figures as they were read: each series with its value.
+struct Figures(Vec<(String, f64)>, String);
+
+impl Figures {
+    async fn read(port: u16) -> Self {
+        let answer = reqwest::get(format!("http://127.0.0.1:{port}/metrics")).await.unwrap();
+        assert_eq!(answer.status(), 200);
+        let text = answer.text().await.unwrap();
+        let series = text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).map(|line| {
+            let (series, value) = line.rsplit_once(' ').unwrap();
+            (series.to_owned(), value.parse().unwrap())
+        });
+        let series = series.collect();
+        Self(series, text)
+    }
+
+    /// The sum of the series of this name whose labels hold all of these.
+    fn sum(&self, name: &str, labels: &[&str]) -> f64 {
+        let of = |series: &str| {
+            series.split('{').next() == Some(name) && labels.iter().all(|l| series.contains(l))
+        };
+        let found = self.0.iter().filter(|(series, _)| of(series)).collect::<Vec<_>>();
+        assert!(!found.is_empty(), "{name} {labels:?} is not there\n{}", self.1);
+        found.into_iter().map(|(_, value)| value).sum()
+    }
+
+    /// The names of all figures, as they are declared.
+    fn names(&self) -> BTreeSet<&str> {
+        self.1.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()).collect()
+    }
+
+    /// The names of labels, by series.
+    fn labels(&self) -> BTreeMap<&str, BTreeSet<&str>> {
+        let mut labels = BTreeMap::<_, BTreeSet<_>>::new();
+        for (series, _) in &self.0 {
+            let (name, rest) = series.split_once('{').unwrap_or((series, ""));
+            let names = rest.trim_end_matches('}').split("\",").filter_map(|label| label.split('=').next());
+            labels.entry(name).or_default().extend(names);
+        }
+        labels
+    }
+}
+
+async fn measured() -> (Server, u16) {
+    let port = free_port();
+    let server = Server::start_with(&[("PARLANCE_METRICS_LISTEN", &format!("127.0.0.1:{port}"))]).await;
+    (server, port)
+}
+
+#[tokio::test]
+async fn requests_sockets_and_the_store_are_measured() {
+    let (server, port) = measured().await;
+    let ann = server.user("ann");
+    let bot = ann.register(&server, "Bot").await;
+    let chat = ann.create_chat().await;
+    assert_eq!(ann.add(&chat, &bot.id).await.status, 201);
+    let topic = format!("chat_room:{chat}");
+    let mut socket = Socket::of(&server, &bot).await;
+    socket.join("1", &topic).await;
+    let before = Figures::read(port).await;
+    for _ in 0..5 {
+        assert_eq!(ann.send(&chat, "hello", &[&bot.id]).await.status, 201);
+        socket.event("1", &topic, "message_created").await;
+    }
+    let after = Figures::read(port).await;
+    let grown = |name: &str, labels: &[&str]| after.sum(name, labels) - before.sum(name, labels);
+    let send = ["route=\"/api/v1/me/chats/{chat_id}/messages\"", "method=\"POST\"", "status=\"2xx\""];
+    assert!((after.sum("parlance_http_request_seconds_count", &send) - 5.0).abs() < 0.1);
+    assert!(after.sum("parlance_http_request_seconds_sum", &send) > 0.0);
+    assert!((after.sum("parlance_sockets", &["agents"]) - 1.0).abs() < 0.1);
+    assert!(after.sum("parlance_topics", &[]) >= 1.0 && after.sum("parlance_topic_listeners", &[]) >= 1.0);
+    assert!(grown("parlance_pushes_total", &[]) >= 5.0);
+    assert!((grown("parlance_store_seconds_count", &["append"]) - 5.0).abs() < 0.1);
+    assert!(grown("parlance_store_batch_changes_sum", &[]) >= 5.0);
+    assert!(after.sum("parlance_store_connections_max", &[]) >= 2.0);
+    assert!((after.sum("parlance_build_info", &[env!("CARGO_PKG_VERSION")]) - 1.0).abs() < 0.1);
+    for idle in ["parlance_store_in_progress", "parlance_socket_queued_bytes", "parlance_pushes_again_total"]
+    {
+        assert!(after.sum(idle, &[]).abs() < 0.1, "{idle}\n{}", after.1);
+    }
+    for secret in [&chat, &ann.key, &bot.key, &bot.id] {
+        assert!(!after.1.contains(secret.as_str()), "no path, and nothing of a caller, is a label");
+    }
+}
+
+#[tokio::test]
+async fn refusals_are_counted_by_code_and_route() {
+    let (server, port) = measured().await;
+    let base = format!("http://{}", server.address());
+    for path in ["/api/v1/me/chats", "/api/v1/nowhere/secret-path"] {
+        reqwest::get(format!("{base}{path}")).await.unwrap();
+    }
+    let invented = reqwest::Method::from_bytes(b"BREW").unwrap();
+    reqwest::Client::new().request(invented, format!("{base}/health")).send().await.unwrap();
+    let figures = Figures::read(port).await;
+    let count = "parlance_http_request_seconds_count";
+    assert!(figures.sum(count, &["\"/api/v1/me/chats\"", "4xx"]) >= 1.0);
+    assert!(figures.sum(count, &["\"none\"", "4xx"]) >= 1.0);
+    assert!(figures.sum(count, &["\"other\""]) >= 1.0);
+    assert!(figures.sum("parlance_http_refusals_total", &["\"unauthorized\""]) >= 1.0);
+    assert!(figures.sum("parlance_http_refusals_total", &["\"rate_limited\""]).abs() < 0.1);
+    assert!(!figures.1.contains("secret-path") && !figures.1.contains("BREW"));
+    assert_eq!(
+        reqwest::get(format!("{base}/metrics")).await.unwrap().status(),
+        404,
+        "only on its own listener"
+    );
+}
+
+/// Every query of the dashboard asks for what the server tells, and every figure is documented.
+#[tokio::test]
+async fn the_dashboard_and_the_documents_know_the_figures() {
+    let (server, port) = measured().await;
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
+    server.user("ann").create_chat().await;
+    Figures::read(port).await;
+    let figures = Figures::read(port).await;
+    let (names, labels) = (figures.names(), figures.labels());
+    let text = std::fs::read_to_string(docs.join("grafana/parlance.json")).unwrap();
+    let dashboard: Value = serde_json::from_str(&text).unwrap();
+    let mut shown = BTreeSet::new();
+    let targets = |panel: &Value| panel["targets"].as_array().unwrap().clone();
+    for target in dashboard["panels"].as_array().unwrap().iter().flat_map(targets) {
+        let query = target["expr"].as_str().unwrap();
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let asked = query.split(|c| !is_name(c)).filter(|word| word.starts_with("parlance_"));
+        let asked = asked.collect::<Vec<_>>();
+        assert!(!asked.is_empty(), "{query} asks for nothing");
+        for series in asked {
+            assert!(labels.contains_key(series), "{query} asks for {series}, which the server does not tell");
+            shown.insert(series.to_owned());
+            let groups =
+                query.split("by (").skip(1).flat_map(|rest| rest.split(')').next().unwrap().split(", "));
+            for label in groups {
+                assert!(labels[series].contains(label), "{series} has no label {label}: {query}");
+            }
+        }
+    }
+    let described = std::fs::read_to_string(docs.join("operations.md")).unwrap();
+    for name in &names {
+        assert!(described.contains(&format!("`{name}`")), "{name} is not in docs/operations.md");
+        assert!(shown.iter().any(|series| series.starts_with(name)), "{name} is not on the dashboard");
+    }
+    for word in described.split('`').filter(|word| word.starts_with("parlance_")) {
+        assert!(names.contains(word), "docs/operations.md tells of {word}, which is not there");
+    }
+}
+
+#[tokio::test]
+async fn metrics_are_off_unless_they_are_wanted_and_a_port_in_use_is_named() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let server = Server::start_embedded().await;
+    let shown = server.command().args(["config", "show", "--json"]).output().unwrap();
+    let shown: Value = serde_json::from_slice(&shown.stdout).unwrap();
+    assert_eq!(shown["settings"]["metrics_listen"]["value"], "off");
+    let other = tempfile::TempDir::new().unwrap();
+    let output = server
+        .command()
+        .args(["serve", "--listen", "127.0.0.1:0", "--metrics-listen", &address, "--data-dir"])
+        .arg(other.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && said.contains("metrics_listen") && said.contains(&address), "{said}");
+}
+
+/// A line about a request carries its id, in either form, also when only warnings are wanted.
+#[tokio::test]
+async fn lines_about_a_request_carry_its_id() {
+    for format in ["text", "json"] {
+        let settings = [("PARLANCE_LOG", "warn,http_wire::error=debug"), ("PARLANCE_LOG_FORMAT", format)];
+        let server = Server::start_with(&settings).await;
+        let request = reqwest::Client::new().get(format!("http://{}/api/v1/me/chats", server.address()));
+        let answer = request.header("x-request-id", "the-id-of-it").send().await.unwrap();
+        assert_eq!(answer.status(), 401);
+        let log = server.logged();
+        let line = log.lines().find(|line| line.contains("request refused")).expect("it is logged");
+        if format == "json" {
+            let line: Value = serde_json::from_str(line).unwrap();
+            assert_eq!(line["span"]["request.id"], "the-id-of-it", "{line}");
+        } else {
+            assert!(line.contains("request.id=\"the-id-of-it\""), "{line}");
+        }
+    }
+}
