@@ -33,6 +33,7 @@ use std::sync::Arc;
 
 use diesel_async::RunQueryDsl;
 use domain::store::{SchemaSteps, StoreError};
+use domain::time::Timestamp;
 use futures_util::FutureExt;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
@@ -103,6 +104,14 @@ impl PostgresStore {
         self.ask((), |db, ()| ping_on(db).boxed()).await
     }
 
+    /// What time the database says it is.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it does not answer.
+    pub async fn clock(&self) -> Result<Timestamp, StoreError> {
+        self.ask((), |db, ()| clock_on(db).boxed()).await
+    }
+
     /// Changes with every change of which nobody can say whether it was kept, as the connection was lost in
     /// its commit. Nobody is told of such a change; whoever listens should look again.
     pub fn doubts(&self) -> watch::Receiver<u64> {
@@ -116,6 +125,11 @@ impl PostgresStore {
             at_work.end();
         }
     }
+}
+
+async fn clock_on(mut db: &run::Db) -> Result<Timestamp, Fault> {
+    let clock = diesel::dsl::sql::<diesel::sql_types::Timestamptz>("clock_timestamp()");
+    Ok(diesel::select(clock).get_result::<row::At>(&mut db).await?.0)
 }
 
 async fn ping_on(mut db: &run::Db) -> Result<(), Fault> {

@@ -32,6 +32,14 @@ pub enum Command {
         #[command(subcommand)]
         command: ConfigCommand,
     },
+    /// Look at this installation: configuration, store, clock, disk, ports and files. Changes nothing; says
+    /// what to do about each fault, and ends with a status other than 0 if there is one.
+    Doctor(ListArguments),
+    /// Print the completions of this command line for a shell, for its own place for them.
+    Completions {
+        /// Which shell.
+        shell: clap_complete::Shell,
+    },
     /// Print the API's document (OpenAPI 3.1).
     Openapi,
     /// Bring the store's schema up to date, as every start does, and say which steps that took.

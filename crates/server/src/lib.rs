@@ -9,6 +9,7 @@ pub mod api_document;
 mod archive;
 pub mod cli;
 pub mod config;
+mod doctor;
 mod export;
 mod failure;
 mod health;
@@ -33,6 +34,7 @@ mod wiring;
 
 pub use failure::Failure;
 
+use clap::CommandFactory;
 use cli::{AgentCommand, Cli, Command, OrgCommand, PlanCommand, TokenCommand, UserCommand};
 use config::{Config, Flags};
 
@@ -45,6 +47,8 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
     let flags = cli.settings;
     match cli.command.unwrap_or(Command::Serve) {
         Command::Openapi => openapi::print(),
+        Command::Completions { shell } => completions(shell),
+        Command::Doctor(arguments) => runtime()?.block_on(doctor::run(Config::examine(flags), arguments)),
         Command::Config { command } => settings::run(flags, command),
         Command::Migrate(arguments) => with(flags, async |config| migrate::migrate(&config, arguments).await),
         Command::Export(arguments) => with(flags, async |config| export::export(&config, arguments).await),
@@ -77,7 +81,18 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
 /// Does `work` with the configuration, which must be right.
 fn with(flags: Flags, work: impl AsyncFnOnce(Config) -> Result<(), Failure>) -> Result<(), Failure> {
     let config = Config::load(flags)?;
+    runtime()?.block_on(work(config))
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
-    let runtime = runtime.map_err(|cause| Failure::new("cannot start the runtime", cause))?;
-    runtime.block_on(work(config))
+    runtime.map_err(|cause| Failure::new("cannot start the runtime", cause))
+}
+
+/// Prints what a shell needs to complete this command line.
+fn completions(shell: clap_complete::Shell) -> Result<(), Failure> {
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "parlance", &mut text);
+    let written = std::io::Write::write_all(&mut std::io::stdout().lock(), &text);
+    written.map_err(|cause| Failure::new("cannot print the completions", cause))
 }

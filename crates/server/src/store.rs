@@ -18,6 +18,7 @@ use domain::peer::PeerRepository;
 use domain::plan::PlanRepository;
 use domain::secret::SecretRepository;
 use domain::store::{SchemaSteps, StoreError};
+use domain::time::Timestamp;
 use tokio::sync::watch;
 
 use crate::config::Config;
@@ -52,6 +53,9 @@ pub(crate) trait Store:
     /// Whether it answers: something is really read.
     async fn ping(&self) -> Result<(), StoreError>;
 
+    /// What time it is where it runs; `None` if that is here.
+    async fn clock(&self) -> Result<Option<Timestamp>, StoreError>;
+
     /// The steps of its schema.
     fn steps(&self) -> &SchemaSteps;
 
@@ -66,6 +70,10 @@ pub(crate) trait Store:
 impl Store for SqliteStore {
     async fn ping(&self) -> Result<(), StoreError> {
         Self::ping(self).await
+    }
+
+    async fn clock(&self) -> Result<Option<Timestamp>, StoreError> {
+        Ok(None)
     }
 
     fn steps(&self) -> &SchemaSteps {
@@ -85,6 +93,10 @@ impl Store for SqliteStore {
 impl Store for PostgresStore {
     async fn ping(&self) -> Result<(), StoreError> {
         Self::ping(self).await
+    }
+
+    async fn clock(&self) -> Result<Option<Timestamp>, StoreError> {
+        Self::clock(self).await.map(Some)
     }
 
     fn steps(&self) -> &SchemaSteps {
@@ -126,22 +138,43 @@ fn unopened(cause: impl std::error::Error) -> Failure {
 
 /// Opens the store to read it; its schema is not touched.
 pub(crate) async fn open_as_it_is(config: &Config) -> Result<Arc<dyn Store>, Failure> {
-    let behind = |cause: &dyn std::error::Error| {
-        let way_out = "run `parlance migrate` first, or export with the version that wrote it";
-        Failure::plain(format!("cannot read the store: {cause}; {way_out}"))
-    };
+    read_as_it_is(config).await.map_err(|unread| match unread {
+        Unread::Behind(why) => {
+            let way_out = "run `parlance migrate` first, or export with the version that wrote it";
+            Failure::plain(format!("cannot read the store: {why}; {way_out}"))
+        }
+        Unread::Ahead(failure) | Unread::Unopened(failure) => failure,
+    })
+}
+
+/// Why a store cannot be read as it is.
+pub(crate) enum Unread {
+    /// Its schema lacks steps.
+    Behind(String),
+    /// A newer version has written it.
+    Ahead(Failure),
+    /// Anything else.
+    Unopened(Failure),
+}
+
+/// The same, with the reason of a refusal.
+pub(crate) async fn read_as_it_is(config: &Config) -> Result<Arc<dyn Store>, Unread> {
+    use adapters_postgres::OpenError as PostgresError;
+    use adapters_sqlite::OpenError as SqliteError;
     match &config.store {
         StoreAt::File(path) => match SqliteStore::open_as_it_is(path) {
             Ok(store) => Ok(Arc::new(store)),
-            Err(cause @ adapters_sqlite::OpenError::Older { .. }) => Err(behind(&cause)),
-            Err(cause) => Err(unopened(cause)),
+            Err(cause @ SqliteError::Older { .. }) => Err(Unread::Behind(cause.to_string())),
+            Err(cause @ SqliteError::Newer { .. }) => Err(Unread::Ahead(unopened(cause))),
+            Err(cause) => Err(Unread::Unopened(unopened(cause))),
         },
         StoreAt::Postgres(database) => match PostgresStore::open_as_it_is(database).await {
             Ok(store) => Ok(Arc::new(store)),
-            Err(cause @ adapters_postgres::OpenError::Older { .. }) => Err(behind(&cause)),
-            Err(cause) => Err(unopened(cause)),
+            Err(cause @ PostgresError::Older { .. }) => Err(Unread::Behind(cause.to_string())),
+            Err(cause @ PostgresError::Newer { .. }) => Err(Unread::Ahead(unopened(cause))),
+            Err(cause) => Err(Unread::Unopened(unopened(cause))),
         },
         // What is in memory is new, and has the schema of this version.
-        StoreAt::Memory => open(config).await,
+        StoreAt::Memory => open(config).await.map_err(Unread::Unopened),
     }
 }

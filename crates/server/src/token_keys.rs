@@ -151,7 +151,8 @@ fn mark(path: &Path) -> Option<Mark> {
     Some((metadata.ino(), metadata.modified().ok()?))
 }
 
-fn path_beside(store: &Path) -> PathBuf {
+/// The file of the keys for a store in this file.
+pub(crate) fn path_beside(store: &Path) -> PathBuf {
     let mut path = store.as_os_str().to_owned();
     path.push(".token-keys");
     PathBuf::from(path)

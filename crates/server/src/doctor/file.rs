@@ -1,0 +1,120 @@
+//! The disk that the data is on, and who may read what on it.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use super::Finding;
+use crate::config::Config;
+use crate::store::StoreAt;
+use crate::token_keys;
+
+/// With less free than this, writes are about to be refused.
+const FULL: u64 = 64 * 1024 * 1024;
+
+/// With less free than this it is time to make room.
+const SCARCE: u64 = 1024 * 1024 * 1024;
+
+pub(super) fn look(config: &Config) -> Vec<Finding> {
+    let (directory, mut secret) = match &config.store {
+        StoreAt::Memory => return Vec::new(),
+        StoreAt::File(path) => {
+            let beside = |end: &str| {
+                let mut path = path.as_os_str().to_owned();
+                path.push(end);
+                PathBuf::from(path)
+            };
+            let directory = match path.parent() {
+                Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+                _ => PathBuf::from("."),
+            };
+            (directory, vec![token_keys::path_beside(path), path.clone(), beside("-wal"), beside("-shm")])
+        }
+        StoreAt::Postgres(_) => {
+            let keys = token_keys::path_beside(&config.data_dir.join("parlance.db"));
+            (config.data_dir.clone(), vec![keys])
+        }
+    };
+    secret.retain(|path| path.exists());
+    let mut findings = vec![disk(&directory)];
+    if secret.is_empty() {
+        findings.push(Finding::well("files", "none is there yet; the first start makes them"));
+    }
+    findings.extend(secret.iter().map(|path| mode(path)));
+    findings
+}
+
+/// The free space where the directory is, or will be.
+fn disk(directory: &Path) -> Finding {
+    let whole = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
+    let Some(there) = whole.ancestors().find(|path| path.exists()) else {
+        return Finding::fault(
+            "disk",
+            format!("{} cannot be reached", whole.display()),
+            "set data_dir to a directory",
+        );
+    };
+    if !there.is_dir() {
+        let found = format!("{} is not a directory", there.display());
+        return Finding::fault("disk", found, "set data_dir to a directory, or move the file away");
+    }
+    match rustix::fs::statvfs(there) {
+        Ok(system) => space(there, system.f_bavail.saturating_mul(system.f_frsize)),
+        Err(error) => {
+            let found = format!("the free space of {} is not known: {error}", there.display());
+            Finding::warning("disk", found, "look at it with `df`")
+        }
+    }
+}
+
+fn space(directory: &Path, free: u64) -> Finding {
+    let found = format!("{} MiB are free for {}", free / 1024 / 1024, directory.display());
+    let next = "make room: when the disk is full, writes are refused (docs/operations.md)";
+    match free {
+        ..FULL => Finding::fault("disk", found, next),
+        FULL..SCARCE => Finding::warning("disk", found, next),
+        _ => Finding::well("disk", found),
+    }
+}
+
+/// Whether a file with secrets is closed to others.
+fn mode(path: &Path) -> Finding {
+    let shown = path.display();
+    match std::fs::metadata(path) {
+        Ok(file) if is_closed(file.permissions().mode()) => {
+            Finding::well("files", format!("{shown} is closed to others"))
+        }
+        Ok(file) => {
+            let found = format!(
+                "{shown} has the mode {:o}, so that others may read it",
+                file.permissions().mode() & 0o777
+            );
+            Finding::fault("files", found, format!("chmod 600 '{shown}'"))
+        }
+        Err(error) => {
+            let next = "run this as the server's user";
+            Finding::fault("files", format!("{shown} cannot be looked at: {error}"), next)
+        }
+    }
+}
+
+/// Whether nobody but the owner may do anything with a file of this mode.
+const fn is_closed(mode: u32) -> bool {
+    let others = mode & 0o077;
+    others == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Outcome;
+    use super::*;
+
+    #[test]
+    fn little_space_is_a_warning_and_none_a_fault() {
+        let outcome = |free| space(Path::new("/x"), free).outcome;
+        assert_eq!(outcome(0), Outcome::Fault);
+        assert_eq!(outcome(FULL), Outcome::Warning);
+        assert_eq!(outcome(SCARCE), Outcome::Well);
+        assert_eq!(disk(Path::new("/nowhere/at/all")).check, "disk");
+        assert_eq!(disk(Path::new("/dev/null/x")).outcome, Outcome::Fault);
+    }
+}

@@ -1,0 +1,122 @@
+//! `parlance doctor`: whether an installation is well, and what to do where it is not.
+//!
+//! It only looks: nothing is made, moved or brought up to date, so it may run at any time, beside a server
+//! or without one. Run it as the server's user and with the server's settings, else it looks at others.
+
+mod file;
+mod port;
+mod store;
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+
+use serde_json::{Value, json};
+
+use crate::cli::ListArguments;
+use crate::config::Examined;
+use crate::failure::Failure;
+
+/// How something was found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Outcome {
+    Well,
+    /// It works, but will not for long, or not as it should.
+    Warning,
+    /// It does not work.
+    Fault,
+}
+
+impl Outcome {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Well => "ok",
+            Self::Warning => "warning",
+            Self::Fault => "fault",
+        }
+    }
+}
+
+/// What was found about one thing.
+#[derive(Debug)]
+struct Finding {
+    check: &'static str,
+    outcome: Outcome,
+    found: String,
+    /// What to do about it; nothing if it is well.
+    next: Option<String>,
+}
+
+impl Finding {
+    fn well(check: &'static str, found: impl Into<String>) -> Self {
+        Self { check, outcome: Outcome::Well, found: found.into(), next: None }
+    }
+
+    fn warning(check: &'static str, found: impl Into<String>, next: impl Into<String>) -> Self {
+        Self { check, outcome: Outcome::Warning, found: found.into(), next: Some(next.into()) }
+    }
+
+    fn fault(check: &'static str, found: impl Into<String>, next: impl Into<String>) -> Self {
+        Self { check, outcome: Outcome::Fault, found: found.into(), next: Some(next.into()) }
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "check": self.check,
+            "outcome": self.outcome.as_str(),
+            "found": self.found,
+            "next": self.next,
+        })
+    }
+}
+
+/// Looks at everything and prints what it found; fails if something is at fault.
+pub(crate) async fn run(examined: Examined, arguments: ListArguments) -> Result<(), Failure> {
+    let findings = findings(&examined).await;
+    let faults = findings.iter().filter(|finding| finding.outcome == Outcome::Fault).count();
+    let text = if arguments.json {
+        let findings = findings.iter().map(Finding::json).collect::<Vec<_>>();
+        format!("{}\n", json!({ "ok": faults == 0, "findings": findings }))
+    } else {
+        as_text(&findings)
+    };
+    let written = std::io::stdout().lock().write_all(text.as_bytes());
+    written.map_err(|cause| Failure::new("cannot print what was found", cause))?;
+    match faults {
+        0 => Ok(()),
+        1 => Err(Failure::plain("1 fault was found; do what is said after `next:` and run this again")),
+        faults => Err(Failure::plain(format!(
+            "{faults} faults were found; do what is said after `next:` and run this again"
+        ))),
+    }
+}
+
+async fn findings(examined: &Examined) -> Vec<Finding> {
+    let next = "mend it, and see `parlance config check`";
+    let wrong = examined.faults.iter().map(|fault| Finding::fault("configuration", fault.to_string(), next));
+    let mut findings = wrong.collect::<Vec<_>>();
+    if !findings.is_empty() {
+        // What is meant by it is not known, so it is of no use to look at something else.
+        return findings;
+    }
+    findings.push(Finding::well("configuration", "nothing is wrong with it"));
+    let config = &examined.config;
+    findings.extend(store::look(config).await);
+    findings.extend(file::look(config));
+    findings.push(port::look("listen", &config.listen, port::Ours::Server));
+    if let Some(listen) = &config.metrics_listen {
+        findings.push(port::look("metrics_listen", listen, port::Ours::Metrics));
+    }
+    findings
+}
+
+fn as_text(findings: &[Finding]) -> String {
+    let mut text = String::new();
+    for Finding { check, outcome, found, next } in findings {
+        // Writing into a text cannot fail.
+        let _ = writeln!(text, "{:8} {check:15} {found}", outcome.as_str());
+        if let Some(next) = next {
+            let _ = writeln!(text, "{:25}next: {next}", "");
+        }
+    }
+    text
+}

@@ -1,0 +1,84 @@
+//! Whether an address can be listened on, or a server of ours does already.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::time::Duration;
+
+use super::Finding;
+
+/// How long whoever listens there may take to say who they are.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// As much of an answer as is read.
+const ENOUGH: u64 = 1024 * 1024;
+
+/// Which of our listeners it would be.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Ours {
+    Server,
+    Metrics,
+}
+
+impl Ours {
+    /// What is asked for, and what stands in the answer.
+    const fn signs(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Server => ("/version", "\"name\":\"parlance\""),
+            Self::Metrics => ("/metrics", "parlance_build_info"),
+        }
+    }
+}
+
+pub(super) fn look(setting: &'static str, listen: &str, ours: Ours) -> Finding {
+    let addresses = match listen.to_socket_addrs() {
+        Ok(addresses) => addresses.collect::<Vec<_>>(),
+        Err(error) => {
+            let next = format!("set {setting} to an address of this machine");
+            return Finding::fault(setting, format!("{listen} is no address: {error}"), next);
+        }
+    };
+    for address in addresses {
+        match TcpListener::bind(address) {
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::AddrInUse => {
+                return if answers(address, ours) {
+                    Finding::well(setting, format!("a running server has {listen}"))
+                } else {
+                    let next =
+                        format!("end what listens there (`ss -ltnp`), or set {setting} to another port");
+                    Finding::fault(setting, format!("another program has {listen}"), next)
+                };
+            }
+            Err(error) => {
+                let next = format!("set {setting} to an address of this machine and a port above 1023");
+                return Finding::fault(setting, format!("{listen} cannot be listened on: {error}"), next);
+            }
+        }
+    }
+    Finding::well(setting, format!("{listen} is free"))
+}
+
+/// Whether it is a server of ours who listens there.
+fn answers(address: SocketAddr, ours: Ours) -> bool {
+    let (path, sign) = ours.signs();
+    let ask = || -> std::io::Result<String> {
+        let mut stream = TcpStream::connect_timeout(&reachable(address), PATIENCE)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        write!(stream, "GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n")?;
+        let mut answer = Vec::new();
+        stream.take(ENOUGH).read_to_end(&mut answer)?;
+        Ok(String::from_utf8_lossy(&answer).into_owned())
+    };
+    ask().is_ok_and(|answer| answer.contains(sign))
+}
+
+/// Who listens on all addresses is asked on the loopback one.
+fn reachable(address: SocketAddr) -> SocketAddr {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, address.port())
+}

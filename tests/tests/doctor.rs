@@ -1,0 +1,171 @@
+//! `parlance doctor` on installations that are well, and on ones that are not.
+#![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
+
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use e2e::{Server, free_port, isolated, on_postgres, program};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// What it found: whether all is well, and each check with its outcome and what to do.
+struct Found(Output, Value);
+
+impl Found {
+    fn by(command: &mut Command) -> Self {
+        let output = command.args(["doctor", "--json"]).output().unwrap();
+        let found: Value = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)));
+        assert_eq!(output.status.success(), found["ok"].as_bool().unwrap(), "{output:?}");
+        for finding in found["findings"].as_array().unwrap() {
+            let well = finding["outcome"] == "ok";
+            assert_eq!(finding["next"].is_null(), well, "who is not well is told what to do: {finding}");
+        }
+        Self(output, found)
+    }
+
+    /// The outcomes and texts of a check.
+    fn of(&self, check: &str) -> Vec<(String, String)> {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let all = self.1["findings"].as_array().unwrap().iter().filter(|finding| finding["check"] == check);
+        all.map(|finding| {
+            (
+                text(&finding["outcome"]),
+                format!("{} next: {}", text(&finding["found"]), text(&finding["next"])),
+            )
+        })
+        .collect()
+    }
+
+    fn has(&self, check: &str, outcome: &str, part: &str) {
+        let found = self.of(check);
+        assert!(found.iter().any(|(o, text)| o == outcome && text.contains(part)), "{check}: {}", self.1);
+    }
+
+    fn is_well(&self) -> bool {
+        self.0.status.success()
+    }
+}
+
+/// The program with a data directory of its own.
+fn alone(directory: &Path, listen: &str) -> Command {
+    let mut command = isolated(program());
+    command
+        .current_dir(directory)
+        .env("PARLANCE_DATA_DIR", directory.join("data"))
+        .env("PARLANCE_LISTEN", listen);
+    command
+}
+
+fn free() -> String {
+    format!("127.0.0.1:{}", free_port())
+}
+
+#[tokio::test]
+async fn a_running_server_is_well() {
+    let metrics = free();
+    let server = Server::start_with(&[("PARLANCE_METRICS_LISTEN", &metrics)]).await;
+    let found = Found::by(&mut server.command());
+    assert!(found.is_well(), "{}", found.1);
+    found.has("store", "ok", "answers");
+    found.has("schema", "ok", "steps are taken");
+    found.has("clock", "ok", if on_postgres() { "s apart" } else { "own" });
+    found.has("listen", "ok", "a running server has");
+    found.has("metrics_listen", "ok", "a running server has");
+    found.has("files", "ok", "token-keys is closed to others");
+    let plain = server.command().arg("doctor").output().unwrap();
+    let text = String::from_utf8(plain.stdout).unwrap();
+    assert!(plain.status.success() && text.contains("ok       schema"), "{text}");
+}
+
+#[test]
+fn an_installation_before_its_first_start_is_well_and_stays_as_it_is() {
+    let directory = TempDir::new().unwrap();
+    let found = Found::by(&mut alone(directory.path(), &free()));
+    assert!(found.is_well(), "{}", found.1);
+    found.has("store", "ok", "the first start makes it");
+    found.has("listen", "ok", "is free");
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "it only looks");
+}
+
+#[tokio::test]
+async fn open_files_and_another_program_on_the_port_are_faults() {
+    let mut server = Server::start_embedded().await;
+    server.terminate().await;
+    let keys = server.data().join("parlance.db.token-keys");
+    std::fs::set_permissions(&keys, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let another = TcpListener::bind(server.address()).unwrap();
+    let found = Found::by(&mut server.command());
+    assert!(!found.is_well());
+    found.has("files", "fault", "chmod 600");
+    found.has("listen", "fault", "set listen to another port");
+    drop(another);
+    std::fs::set_permissions(&keys, std::fs::Permissions::from_mode(0o600)).unwrap();
+    assert!(Found::by(&mut server.command()).is_well());
+}
+
+#[tokio::test]
+async fn a_schema_that_is_not_of_this_version_is_a_fault() {
+    let mut server = Server::start_embedded().await;
+    server.terminate().await;
+    let database = server.data().join("parlance.db");
+    let change = |sql: &str| {
+        let script =
+            "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute(sys.argv[2]); c.commit()";
+        let done = Command::new("python3").args(["-c", script]).arg(&database).arg(sql).status().unwrap();
+        assert!(done.success());
+    };
+    change("INSERT INTO __diesel_schema_migrations (version) VALUES ('99990101000000')");
+    let newer = Found::by(&mut server.command());
+    newer.has("schema", "fault", "use the version that wrote it");
+    change("DELETE FROM __diesel_schema_migrations WHERE version = '99990101000000'");
+    change(
+        "DELETE FROM __diesel_schema_migrations WHERE version = (SELECT max(version) FROM __diesel_schema_migrations)",
+    );
+    let older = Found::by(&mut server.command());
+    older.has("schema", "fault", "parlance migrate");
+    std::fs::write(&database, "this is no database, but long enough to be one ".repeat(50)).unwrap();
+    let damaged = Found::by(&mut server.command());
+    damaged.has("store", "fault", "not a database");
+}
+
+#[test]
+fn what_cannot_be_reached_is_a_fault_and_tells_no_password() {
+    let directory = TempDir::new().unwrap();
+    let nobody = free();
+    let url = format!("postgres://u:secret@{nobody}/d?sslmode=disable");
+    let found = Found::by(alone(directory.path(), &free()).env("PARLANCE_DATABASE_URL", url));
+    found.has("store", "fault", "database_url");
+    assert!(!format!("{:?}", found.0).contains("secret"));
+
+    std::fs::write(directory.path().join("data"), "a file").unwrap();
+    let found = Found::by(&mut alone(directory.path(), "192.0.2.1:4000"));
+    found.has("disk", "fault", "not a directory");
+    found.has("listen", "fault", "cannot be listened on");
+
+    let found = Found::by(alone(directory.path(), "nowhere").env("PARLANCE_LISEN", "x"));
+    assert_eq!(found.of("configuration").len(), 2, "{}", found.1);
+    assert!(!found.is_well());
+}
+
+#[test]
+fn shells_are_given_completions() {
+    let directory = TempDir::new().unwrap();
+    for shell in ["bash", "zsh", "fish"] {
+        // Also where the configuration is wrong.
+        let output = alone(directory.path(), "x").args(["completions", shell]).output().unwrap();
+        let script = String::from_utf8(output.stdout).unwrap();
+        assert!(
+            output.status.success() && script.contains("doctor") && script.contains("metrics-listen"),
+            "{shell}"
+        );
+    }
+    let script = alone(directory.path(), "x").args(["completions", "bash"]).output().unwrap().stdout;
+    let file = directory.path().join("completions.bash");
+    std::fs::write(&file, script).unwrap();
+    assert!(Command::new("bash").arg("-n").arg(&file).status().unwrap().success(), "it is no script");
+    let wrong = alone(directory.path(), "x").args(["completions", "cmd"]).output().unwrap();
+    assert!(!wrong.status.success() && String::from_utf8_lossy(&wrong.stderr).contains("bash"));
+}
