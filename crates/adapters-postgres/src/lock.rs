@@ -64,12 +64,24 @@ pub(crate) async fn rooms_of_on(mut db: &Db, agent: AgentId) -> Result<(), Fault
 
 /// A room with all that is in it: who changes participants, texts or the room itself holds this.
 pub(crate) async fn chat_on(db: &Db, chat: ChatId) -> Result<(), Fault> {
-    rows_on(db, "SELECT id FROM chats WHERE id = ANY(?) FOR NO KEY UPDATE", vec![chat.uuid()]).await
+    chats_on(db, [chat]).await
+}
+
+/// Several such rooms.
+pub(crate) async fn chats_on(db: &Db, chats: impl IntoIterator<Item = ChatId>) -> Result<(), Fault> {
+    let ids = chats.into_iter().map(ChatId::uuid).collect();
+    rows_on(db, "SELECT id FROM chats WHERE id = ANY(?) ORDER BY id FOR NO KEY UPDATE", ids).await
 }
 
 /// A message with the records of its deliveries: who changes or deletes it holds this.
 pub(crate) async fn message_on(db: &Db, message: MessageId) -> Result<(), Fault> {
-    rows_on(db, "SELECT id FROM messages WHERE id = ANY(?) FOR UPDATE", vec![message.uuid()]).await
+    messages_on(db, [message]).await
+}
+
+/// Several such messages.
+pub(crate) async fn messages_on(db: &Db, messages: impl IntoIterator<Item = MessageId>) -> Result<(), Fault> {
+    let ids = messages.into_iter().map(MessageId::uuid).collect();
+    rows_on(db, "SELECT id FROM messages WHERE id = ANY(?) ORDER BY id FOR UPDATE", ids).await
 }
 
 pub(crate) async fn memory_on(db: &Db, memory: MemoryId) -> Result<(), Fault> {

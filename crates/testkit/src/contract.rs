@@ -18,6 +18,7 @@ pub mod memories;
 pub mod messages;
 pub mod peers;
 pub mod plans;
+pub mod retention;
 pub mod rooms;
 pub mod secrets;
 
@@ -72,6 +73,9 @@ macro_rules! contract_tests {
             long_rosters_are_cut, a_room_shows_whether_its_agents_work, messages_are_counted_by_kind,
             owners_observe_the_rooms_of_their_agents, rooms_are_renamed_by_their_owners,
             heavy_rooms_end_a_page_early,
+        }
+        $crate::contract_tests! { @area $make, retention:
+            what_is_too_old_is_erased, a_walk_goes_on_where_it_was,
         }
         $crate::contract_tests! { @area $make, history:
             kinds_are_chosen, a_position_remembers_since_when, surroundings_of_a_message,

@@ -8,20 +8,22 @@ mod context;
 mod history;
 pub(crate) mod load;
 mod places;
+mod retention;
 mod surroundings;
 
 use async_trait::async_trait;
 use domain::id::{AgentId, ChatId, ParticipantId};
 use domain::idempotency::Claim;
 use domain::message::{
-    Anchor, AppendRefused, Appended, ChangeRefused, DeleteMessage, Earlier, EditMessage, HistoryFilter,
-    Kinds, Message, MessageRepository, NewMessage, Surroundings, SurroundingsRefused,
+    Anchor, AppendRefused, Appended, ChangeRefused, DeleteMessage, Earlier, EditMessage, EraseOld, ErasedOld,
+    HistoryFilter, Kinds, Message, MessageRepository, NewMessage, Surroundings, SurroundingsRefused,
 };
 use domain::page::{Page, PageRequest};
 use domain::store::{Announce, StoreError};
 use domain::time::Timestamp;
 use futures_util::FutureExt;
 
+use crate::run::Never;
 use crate::{PostgresStore, first_answer};
 
 #[async_trait]
@@ -58,6 +60,11 @@ impl MessageRepository for PostgresStore {
             move |deleted| announce.tell(deleted),
         )
         .await
+    }
+
+    async fn erase_old(&self, step: EraseOld) -> Result<ErasedOld, StoreError> {
+        let done = self.change(step, |db, step| retention::erase_old_on(db, step).boxed(), |_| ());
+        done.await?.map_err(|never: Never| match never {})
     }
 
     async fn find_earlier(&self, claim: Claim, now: Timestamp) -> Result<Earlier, StoreError> {

@@ -6,15 +6,18 @@ mod context;
 mod history;
 pub(crate) mod load;
 mod places;
+mod retention;
 mod surroundings;
+
+use std::convert::Infallible;
 
 use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
 use domain::id::{AgentId, ChatId, ParticipantId};
 use domain::idempotency::Claim;
 use domain::message::{
-    Anchor, AppendRefused, Appended, ChangeRefused, DeleteMessage, Earlier, EditMessage, HistoryFilter,
-    Kinds, Message, MessageRepository, NewMessage, Surroundings, SurroundingsRefused,
+    Anchor, AppendRefused, Appended, ChangeRefused, DeleteMessage, Earlier, EditMessage, EraseOld, ErasedOld,
+    HistoryFilter, Kinds, Message, MessageRepository, NewMessage, Surroundings, SurroundingsRefused,
 };
 use domain::page::{Page, PageRequest};
 use domain::store::{Announce, StoreError};
@@ -51,6 +54,12 @@ impl MessageRepository for SqliteStore {
     ) -> Result<Result<Message, ChangeRefused>, StoreError> {
         let work = move |connection: &mut SqliteConnection| change::delete_on(connection, &command);
         self.change(work, |deleted| announce.tell(deleted)).await
+    }
+
+    async fn erase_old(&self, step: EraseOld) -> Result<ErasedOld, StoreError> {
+        let work = move |connection: &mut SqliteConnection| retention::erase_old_on(connection, step).map(Ok);
+        let done: Result<ErasedOld, Infallible> = self.change(work, |_| ()).await?;
+        done.map_err(|never| match never {})
     }
 
     async fn find_earlier(&self, claim: Claim, now: Timestamp) -> Result<Earlier, StoreError> {

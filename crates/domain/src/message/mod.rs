@@ -5,7 +5,7 @@
 //! the one who is to answer; a *reference* names somebody without waking them.
 //!
 //! Rules: [`mention`] finds out who is meant, [`content`] checks and rewrites texts, [`RoomState`] gives each its
-//! place, [`change`] says who may edit and delete them.
+//! place, [`change`] says who may edit and delete them, [`retention`] how long they are kept.
 //!
 //! Invariants: a message that was accepted is stored with all its deliveries or not at all; the
 //! room's sequence orders everything, and the place of a deleted message stays empty; refused input leaves
@@ -22,6 +22,7 @@ pub mod mention;
 mod model;
 mod port;
 mod post_event;
+pub mod retention;
 mod send;
 mod service;
 
@@ -37,5 +38,6 @@ pub use port::{
     Surroundings, SurroundingsRefused,
 };
 pub use post_event::{PostEvent, PostEventError};
+pub use retention::{Ageing, EraseOld, ErasedOld, Retention};
 pub use send::{SendMessage, SendMessageError};
 pub use service::MessageService;

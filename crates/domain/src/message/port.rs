@@ -7,6 +7,7 @@ use super::content::MessageContent;
 use super::filter::{Anchor, HistoryFilter, Kinds};
 use super::mention::Mention;
 use super::model::{Message, MessageKind};
+use super::retention::{EraseOld, ErasedOld};
 use crate::chat::{ChatTitle, RenamedChat};
 use crate::id::{AgentId, ChatId, MessageId, ParticipantId, UserId};
 use crate::idempotency::Claim;
@@ -182,6 +183,10 @@ pub trait MessageRepository: Send + Sync {
         command: DeleteMessage,
         announce: Announce<Message>,
     ) -> Result<Result<Message, ChangeRefused>, StoreError>;
+
+    /// Looks at the next messages in the order of their ids, in all rooms, and erases those of them that are
+    /// meant, with their deliveries and attempts; no plan counts them any more. The rooms' times stay.
+    async fn erase_old(&self, step: EraseOld) -> Result<ErasedOld, StoreError>;
 
     /// What is remembered at `now` of requests under the claim's key.
     async fn find_earlier(&self, claim: Claim, now: Timestamp) -> Result<Earlier, StoreError>;

@@ -1,0 +1,66 @@
+//! Erasing what is too old.
+
+use std::collections::{BTreeSet, HashMap};
+
+use diesel::prelude::*;
+use diesel::sql_types::{Array, BigInt, Uuid as SqlUuid};
+use diesel_async::RunQueryDsl;
+use domain::id::{ChatId, MessageId};
+use domain::message::{EraseOld, ErasedOld, MessageKind};
+use uuid::Uuid;
+
+use crate::error::Fault;
+use crate::run::{Db, Never};
+use crate::schema::{attempts, deliveries, messages};
+use crate::statement::statement;
+use crate::{lock, row};
+
+const COUNT: &str = "UPDATE chats SET deleted_messages = deleted_messages + gone.number \
+     FROM unnest(?, ?) AS gone (id, number) WHERE chats.id = gone.id";
+
+pub(super) async fn erase_old_on(mut db: &Db, step: &EraseOld) -> Result<Result<ErasedOld, Never>, Fault> {
+    let mut next = messages::table.filter(messages::id.lt(step.before.uuid())).into_boxed();
+    if let Some(after) = step.after {
+        next = next.filter(messages::id.gt(after.uuid()));
+    }
+    let rows = next
+        .order(messages::id)
+        .limit(i64::from(step.limit))
+        .select((messages::id, messages::chat_id, messages::kind))
+        .load::<(Uuid, Uuid, String)>(&mut db)
+        .await?;
+    let last = rows.last().map(|(id, ..)| MessageId::new(*id));
+    let (mut old, mut rooms) = (Vec::new(), BTreeSet::new());
+    for (id, chat, kind) in rows {
+        if step.which.includes(row::word(&kind, MessageKind::parse)?) {
+            old.push(MessageId::new(id));
+            rooms.insert(ChatId::new(chat));
+        }
+    }
+    let erased = if old.is_empty() { 0 } else { erase_on(db, &rooms, &old).await? };
+    Ok(Ok(ErasedOld { last, erased }))
+}
+
+/// Those of the messages that are still there once their rooms are held.
+async fn erase_on(mut db: &Db, rooms: &BTreeSet<ChatId>, old: &[MessageId]) -> Result<u64, Fault> {
+    lock::chats_on(db, rooms.iter().copied()).await?;
+    lock::messages_on(db, old.iter().copied()).await?;
+    let old = old.iter().map(|message| message.uuid()).collect::<Vec<_>>();
+    let gone = diesel::delete(messages::table.filter(messages::id.eq_any(&old)))
+        .returning(messages::chat_id)
+        .get_results::<Uuid>(&mut db)
+        .await?;
+    diesel::delete(deliveries::table.filter(deliveries::message_id.eq_any(&old))).execute(&mut db).await?;
+    diesel::delete(attempts::table.filter(attempts::message_id.eq_any(&old))).execute(&mut db).await?;
+    let mut numbers = HashMap::<Uuid, i64>::new();
+    for chat in &gone {
+        *numbers.entry(*chat).or_default() += 1;
+    }
+    let (chats, numbers) = numbers.into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
+    statement::<()>(COUNT)
+        .bind::<Array<SqlUuid>, _>(chats)
+        .bind::<Array<BigInt>, _>(numbers)
+        .execute(&mut db)
+        .await?;
+    Ok(gone.len() as u64)
+}
