@@ -1,7 +1,7 @@
 //! Locks on rows, held to the end of the transaction. In which order they are taken stands in
 //! [`run`](crate::run).
 
-use diesel::sql_types::{Array, BigInt, Uuid as SqlUuid};
+use diesel::sql_types::{Array, BigInt, Text, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::id::{AgentId, ChatId, MemoryId, MessageId, ParticipantId, UserId};
 use uuid::Uuid;
@@ -23,6 +23,13 @@ pub(crate) async fn names_on(mut db: &Db) -> Result<(), Fault> {
 /// is just adding something to it.
 pub(crate) async fn organization_on(db: &Db, organization: Uuid) -> Result<(), Fault> {
     rows_on(db, "SELECT id FROM organizations WHERE id = ANY(?) FOR UPDATE", vec![organization]).await
+}
+
+/// Every organization that has one of these plans, as [`organization_on`].
+pub(crate) async fn organizations_with_on(mut db: &Db, plans: &[String]) -> Result<(), Fault> {
+    let text = "SELECT id FROM organizations WHERE plan = ANY(?) ORDER BY id FOR UPDATE";
+    statement::<()>(text).bind::<Array<Text>, _>(plans.to_vec()).execute(&mut db).await?;
+    Ok(())
 }
 
 pub(crate) async fn users_on(db: &Db, users: &[UserId]) -> Result<(), Fault> {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use domain::account::{AgentDescription, AgentName, RegisterAgent, RegisterError};
 use domain::chat::{CreateChat, CreateChatError};
+use domain::message::{MessageContent, SendMessage, SendMessageError};
 use domain::plan::{AssignPlan, LimitReached, Plan, PlanName, WhichOrganization};
 use testkit::postgres::Database;
 use testkit::{TestUser, World};
@@ -62,8 +63,8 @@ async fn agent(world: &World, ann: &TestUser, name: &str) -> Option<LimitReached
     }
 }
 
-/// The first is made under a plan without limits and is not finished when another plan is given: what is made under
-/// that one counts it, whatever the limits were before.
+/// The first is made under a wider plan and is not finished when another plan is given, or that plan gets other limits:
+/// what is made afterwards counts it, whatever the limits were before.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_under_way_counts_for_a_plan_that_is_given_meanwhile() {
     let (world, database) = world().await;
@@ -75,8 +76,10 @@ async fn what_is_under_way_counts_for_a_plan_that_is_given_meanwhile() {
         ..Plan::enterprise()
     };
     for before in [plan("unlimited", None), plan("wide", Some(9))] {
-        for table in ["participants", "agents"] {
-            let name = format!("{}-{table}", before.name.as_str());
+        for (table, given) in
+            [("participants", true), ("agents", true), ("participants", false), ("agents", false)]
+        {
+            let name = format!("{}-{table}{given}", before.name.as_str());
             let (ann, bob) = (world.user_with_plan(&name, before.clone()).await, format!("{name}-bot"));
             world.plans.configure(vec![before.clone(), plan("one", Some(1))]).await.unwrap();
             let make = async |world: &World, name: &str| match table {
@@ -87,9 +90,14 @@ async fn what_is_under_way_counts_for_a_plan_that_is_given_meanwhile() {
             let first = make(&world, &bob);
             let then = async {
                 until_waiting(&watcher, 1).await;
-                let organization = WhichOrganization::OfUser(name.clone());
-                let given = AssignPlan { organization, plan: PlanName::new("one").unwrap() };
-                world.plans.assign(given).await.unwrap().unwrap();
+                if given {
+                    let organization = WhichOrganization::OfUser(name.clone());
+                    let give = AssignPlan { organization, plan: PlanName::new("one").unwrap() };
+                    world.plans.assign(give).await.unwrap().unwrap();
+                } else {
+                    let narrow = plan(before.name.as_str(), Some(1));
+                    world.plans.configure(vec![narrow, plan("one", Some(1))]).await.unwrap();
+                }
                 make(&world, "Second").await
             };
             let release = async {
@@ -136,4 +144,30 @@ async fn two_contacts_that_go_at_once_do_not_stop_each_other() {
         }
     }
     assert_eq!(count(&watcher, "contacts").await, 0);
+}
+
+/// A message that waits for its room while a plan is given is counted by that plan.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_message_that_waits_for_its_room_is_counted_by_the_plan_of_then() {
+    let (world, database) = world().await;
+    let (holder, watcher) = (connect(&database).await, connect(&database).await);
+    let ann = world.user("ann").await;
+    let full = Plan { name: PlanName::new("full").unwrap(), messages: Some(0), ..Plan::enterprise() };
+    world.plans.configure(vec![full.clone()]).await.unwrap();
+    let chat = world.chat(ann.caller, &[]).await;
+    holder
+        .batch_execute(&format!("BEGIN; SELECT 1 FROM chats WHERE id = '{chat}' FOR UPDATE"))
+        .await
+        .unwrap();
+    let (messages, caller) = (world.messages.clone(), ann.caller);
+    let content = MessageContent::new("waits".to_owned()).unwrap();
+    let sending = tokio::spawn(async move {
+        messages.send(caller, chat, SendMessage { content, mentions: Vec::new() }).await
+    });
+    until_waiting(&watcher, 1).await;
+    let organization = WhichOrganization::OfUser("ann".to_owned());
+    world.plans.assign(AssignPlan { organization, plan: full.name }).await.unwrap().unwrap();
+    holder.batch_execute("COMMIT").await.unwrap();
+    let refused = sending.await.unwrap().unwrap_err();
+    assert!(matches!(refused, SendMessageError::Limit(_)), "{refused}");
 }

@@ -9,7 +9,7 @@ use domain::delivery::DeliveryStatus;
 use domain::id::{ChatId, ParticipantId};
 use domain::idempotency::{Claim, FirstAnswer, Verdict};
 use domain::message::{AppendRefused, Appended, Earlier, Message, NewMessage, RoomState};
-use futures_util::future::join3;
+use futures_util::future::{join3, join4};
 use uuid::Uuid;
 
 use super::load::mentions_column;
@@ -67,11 +67,14 @@ struct Room {
 type Members = HashMap<(Uuid, Uuid), ParticipantStatus>;
 
 /// Rooms that are deleted are not found. The rooms are locked in the order of their ids.
-const ROOMS: &str = "SELECT chats.id, chats.title, chats.last_sequence, chats.deleted_messages, \
-     chats.last_message_at, plans.name, plans.messages \
-     FROM chats LEFT JOIN organizations ON organizations.id = chats.organization_id \
-     LEFT JOIN plans ON plans.name = organizations.plan \
-     WHERE chats.id = ANY(?) AND chats.deleted_at IS NULL ORDER BY chats.id FOR NO KEY UPDATE OF chats";
+const ROOMS: &str = "SELECT id, title, last_sequence, deleted_messages, last_message_at FROM chats \
+     WHERE id = ANY(?) AND deleted_at IS NULL ORDER BY id FOR NO KEY UPDATE";
+
+/// The plans that limit them.
+const PLANS: &str = "SELECT chats.id, plans.name, plans.messages FROM chats \
+     JOIN organizations ON organizations.id = chats.organization_id \
+     JOIN plans ON plans.name = organizations.plan \
+     WHERE chats.id = ANY(?) AND plans.messages IS NOT NULL";
 
 /// One by one: this is planned while the tables are empty, and is not to go through all participants later.
 const MEMBERS: &str = "SELECT stay.chat_id, stay.participant_id, stay.status \
@@ -82,11 +85,17 @@ const MEMBERS: &str = "SELECT stay.chat_id, stay.participant_id, stay.status \
 
 /// Begins a transaction, locks the rooms and decides; nothing is written yet.
 pub(super) async fn decide_on(db: &Db, news: &[NewMessage], patience: Patience) -> Result<Decided, Fault> {
-    // The second statement begins, and sees what is committed, once the first has its locks.
+    // The others begin, and see what is committed, once the rooms are locked.
     let begun = execute(db, patience.begin());
-    let (begun, rooms, members) = join3(begun, rooms_on(db, news), members_on(db, news)).await;
+    let (begun, rooms, plans, members) =
+        join4(begun, rooms_on(db, news), plans_on(db, news), members_on(db, news)).await;
     begun?;
-    let (rooms, members) = (rooms?, members?);
+    let (mut rooms, members) = (rooms?, members?);
+    for (chat, plan) in plans? {
+        if let Some(room) = rooms.get_mut(&chat) {
+            room.state.plan = Some(plan);
+        }
+    }
     let mut decided = Decided { outcomes: Vec::with_capacity(news.len()), rooms, activated: BTreeSet::new() };
     let mut claimed = HashMap::new();
     for (place, new) in news.iter().enumerate() {
@@ -156,27 +165,25 @@ async fn earlier_on(
 }
 
 async fn rooms_on(mut db: &Db, news: &[NewMessage]) -> Result<HashMap<Uuid, Room>, Fault> {
-    type Row = (Uuid, Option<String>, i64, i64, Option<At>, Option<String>, Option<i64>);
-    let rows = statement::<(
-        SqlUuid,
-        Nullable<Text>,
-        BigInt,
-        BigInt,
-        Nullable<Timestamptz>,
-        Nullable<Text>,
-        Nullable<BigInt>,
-    )>(ROOMS)
-    .bind::<Array<SqlUuid>, _>(rooms_of(news))
-    .load::<Row>(&mut db)
-    .await?;
-    let mut rooms = HashMap::with_capacity(rows.len());
-    for (id, title, last_sequence, deleted_messages, newest, plan, limit) in rows {
-        let plan = plan.map(|name| (name, limit.map(limit_of)));
+    type Row = (Uuid, Option<String>, i64, i64, Option<At>);
+    let rows = statement::<(SqlUuid, Nullable<Text>, BigInt, BigInt, Nullable<Timestamptz>)>(ROOMS)
+        .bind::<Array<SqlUuid>, _>(rooms_of(news))
+        .load::<Row>(&mut db)
+        .await?;
+    let room = |(id, title, last_sequence, deleted_messages, newest): Row| {
         let newest = newest.map(|at| at.0);
-        let state = RoomState { title, last_sequence, deleted_messages, newest, plan };
-        rooms.insert(id, Room { state, written: false, titled_by: None });
-    }
-    Ok(rooms)
+        let state = RoomState { title, last_sequence, deleted_messages, newest, plan: None };
+        (id, Room { state, written: false, titled_by: None })
+    };
+    Ok(rows.into_iter().map(room).collect())
+}
+
+async fn plans_on(mut db: &Db, news: &[NewMessage]) -> Result<Vec<(Uuid, (String, Option<u32>))>, Fault> {
+    let rows = statement::<(SqlUuid, Text, BigInt)>(PLANS)
+        .bind::<Array<SqlUuid>, _>(rooms_of(news))
+        .load::<(Uuid, String, i64)>(&mut db)
+        .await?;
+    Ok(rows.into_iter().map(|(chat, plan, limit)| (chat, (plan, Some(limit_of(limit))))).collect())
 }
 
 async fn members_on(mut db: &Db, news: &[NewMessage]) -> Result<Members, Fault> {

@@ -26,6 +26,7 @@ pub(super) async fn configure_on(
 ) -> Result<Result<Vec<PlanName>, Never>, Fault> {
     lock::names_on(db).await?;
     let names = configured.iter().map(|plan| plan.name.as_str().to_owned()).collect::<Vec<_>>();
+    lock::organizations_with_on(db, &names).await?;
     statement::<()>(DELETE_UNUSED).bind::<Array<Text>, _>(names.clone()).execute(&mut db).await?;
     for plan in configured {
         let row = PlanRow::of(plan);
