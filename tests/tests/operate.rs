@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use e2e::{Api, Closed, Server, Socket, isolated, program};
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
 /// The keys of users that stand in a text.
@@ -340,6 +341,52 @@ async fn a_start_on_a_full_disk_says_so() {
     let data = disk.0.to_str().unwrap();
     let output = run(&[], &[("PARLANCE_DATA_DIR", data), ("PARLANCE_LISTEN", "127.0.0.1:0")], &disk.0);
     assert!(one_line(&output).contains("full"), "{output:?}");
+}
+
+/// The same archive with another id for a message, as if it had been made at another time.
+fn with_id(archive: &Path, id: &str, other: &str) {
+    let text = std::fs::read_to_string(archive).unwrap().replace(id, other);
+    let (rows, end) = text.trim_end().rsplit_once('\n').unwrap();
+    let mut end = serde_json::from_str::<Value>(end).unwrap();
+    let (_, lines) = rows.split_once('\n').unwrap();
+    let digest = Sha256::digest(format!("{lines}\n"));
+    end["end"]["sha256"] = digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into();
+    std::fs::write(archive, format!("{rows}\n{end}\n")).unwrap();
+}
+
+#[tokio::test]
+async fn what_is_older_than_it_is_kept_is_erased_after_a_start() {
+    let data = TempDir::new().unwrap();
+    let settings = [("PARLANCE_RETENTION_TEXT_DAYS", "2"), ("PARLANCE_RETENTION_EVENT_DAYS", "0")];
+    let mut server = Server::start_on(data.path(), &settings).await;
+    let ann = server.user("ann");
+    let bot = ann.register(&server, "Bot").await;
+    let chat = ann.create_chat().await;
+    ann.add(&chat, &bot.id).await;
+    let (old, young) = (ann.sent(&chat, "old", &[&bot.id]).await, ann.sent(&chat, "young", &[&bot.id]).await);
+    server.terminate().await;
+
+    let archive = data.path().join("archive");
+    let done = |output: Output| assert!(output.status.success(), "{output:?}");
+    done(server.command().args(["export", "--to"]).arg(&archive).output().unwrap());
+    with_id(&archive, &old, "0190a000-0000-7000-8000-000000000001");
+    for file in ["parlance.db", "parlance.db-wal", "parlance.db-shm"] {
+        let _ = std::fs::remove_file(data.path().join(file));
+    }
+    done(server.command().args(["import", "--from"]).arg(&archive).output().unwrap());
+
+    server.run().await;
+    let mut left = ann.history(&chat).await;
+    for _ in 0..200 {
+        if left.len() == 1 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        left = ann.history(&chat).await;
+    }
+    let left = left.iter().map(|message| message["id"].as_str().unwrap()).collect::<Vec<_>>();
+    assert_eq!(left, [&young], "{}", server.log());
+    assert_eq!(bot.next(&chat).await, Some(young));
 }
 
 #[tokio::test]

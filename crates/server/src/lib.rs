@@ -28,6 +28,7 @@ mod telemetry;
 mod token;
 mod token_keys;
 mod tokens;
+mod upkeep;
 mod user;
 mod welcome;
 mod wiring;

@@ -7,17 +7,11 @@ use std::time::Duration;
 use actix_web::dev::ServerHandle;
 use actix_web::rt::net::TcpStream;
 use actix_web::{App, HttpServer, web};
-use domain::account::AccountService;
-use domain::activity::ActivityService;
-use domain::contact::ContactService;
-use domain::delivery::AgainRule;
-use domain::idempotency::forget_old_answers;
-use domain::ports::Clock;
 use http_wire::request_scope::RequestScope;
 use socket2::SockRef;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::time::{MissedTickBehavior, timeout};
-use ws_gateway::{Hub, Repeater, SocketContext};
+use tokio::time::timeout;
+use ws_gateway::SocketContext;
 
 use crate::api_document;
 use crate::config::Config;
@@ -25,10 +19,10 @@ use crate::failure::Failure;
 use crate::health::Readiness;
 use crate::lock::StoreLock;
 use crate::metrics::Metrics;
-use crate::ports::SystemClock;
 use crate::store::{self, Store, StoreAt};
 use crate::system;
 use crate::telemetry;
+use crate::upkeep;
 use crate::welcome;
 use crate::wiring::{self, Wiring};
 
@@ -83,15 +77,8 @@ async fn run(config: &Config, wiring: &Wiring, metrics: Option<Metrics>) -> Resu
     let metrics = metrics.map(tokio::spawn);
     let handle = server.handle();
     let mut server = tokio::spawn(server);
-    let sweeper = tokio::spawn(sweep(wiring.activity.clone(), wiring.hub.clone()));
-    let eraser = tokio::spawn(erase_work(wiring.accounts.clone()));
-    let forgetter = tokio::spawn(forget_answers(wiring.store.clone()));
-    let doubter = tokio::spawn(end_sockets_in_doubt(wiring.clone()));
-    let expiry = tokio::spawn(expire_requests(wiring.contacts.clone()));
+    let mut upkeep = upkeep::start(config, wiring);
     let delivered = tokio::spawn(keep_deliveries(wiring.clone()));
-    let rule = AgainRule::after(config.sockets.push_again_after);
-    let repeater = Repeater::new(wiring.hub.clone(), wiring.deliveries.clone(), rule);
-    let repeater = tokio::spawn(repeater.run());
     tracing::info!(address = %config.listen, "listening");
 
     let ended = tokio::select! {
@@ -99,12 +86,7 @@ async fn run(config: &Config, wiring: &Wiring, metrics: Option<Metrics>) -> Resu
         _ = interrupt.recv() => None,
         ended = &mut server => Some(ended),
     };
-    sweeper.abort();
-    eraser.abort();
-    forgetter.abort();
-    doubter.abort();
-    expiry.abort();
-    repeater.abort();
+    upkeep.abort_all();
     if ended.is_some() {
         return Err(Failure::plain("the server ended by itself"));
     }
@@ -188,69 +170,4 @@ async fn stop(wiring: &Wiring, readiness: &Readiness, handle: &ServerHandle) {
 /// Writes down what the sockets of agents took.
 async fn keep_deliveries(wiring: Wiring) {
     wiring.hub.keep_deliveries(&wiring.deliveries).await;
-}
-
-/// Ends all sockets after a change of which nobody can say whether it was kept, once the store answers again:
-/// nobody was told of it, and somebody may hear a room that they were taken out of. Clients come back by
-/// themselves, and join what they still may.
-async fn end_sockets_in_doubt(wiring: Wiring) {
-    let Some(mut doubts) = wiring.store.doubts() else { return };
-    while doubts.changed().await.is_ok() {
-        while wiring.store.ping().await.is_err() {
-            tokio::time::sleep(Duration::from_millis(200)).await;
-        }
-        tracing::warn!("all sockets are ended, as a change may have been kept of which nobody was told");
-        wiring.hub.end_sockets();
-    }
-}
-
-/// Forgets the answers that need not be remembered any more, once a minute, in batches so small
-/// that no other write waits for long.
-async fn forget_answers(store: Arc<dyn Store>) {
-    const BATCH: u32 = 200;
-    let mut ticks = tokio::time::interval(Duration::from_secs(60));
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    loop {
-        ticks.tick().await;
-        match forget_old_answers(&*store, SystemClock.now(), BATCH).await {
-            Ok(0) => {}
-            Ok(count) => tracing::debug!(count, "forgot old answers"),
-            Err(error) => tracing::warn!(error = %error, "old answers could not be forgotten"),
-        }
-    }
-}
-
-/// Takes off the activity indicators that were not renewed, and tells of those who lost their connection
-/// and did not come back, once a second.
-async fn sweep(activity: Arc<ActivityService>, hub: Arc<Hub>) {
-    let mut ticks = tokio::time::interval(Duration::from_secs(1));
-    loop {
-        ticks.tick().await;
-        activity.expire();
-        hub.expire_presence();
-    }
-}
-
-/// Erases, in small steps, what deleted agents have left behind. What a stop interrupts is gone on
-/// with after the next start.
-async fn erase_work(accounts: Arc<AccountService>) {
-    let mut ticks = tokio::time::interval(Duration::from_secs(1));
-    loop {
-        ticks.tick().await;
-        while accounts.erase_some().await.unwrap_or(false) {
-            tokio::task::yield_now().await;
-        }
-    }
-}
-
-/// Writes down once a minute which contact requests nobody answered in time, so that both sides hear
-/// of it.
-async fn expire_requests(contacts: Arc<ContactService>) {
-    let mut ticks = tokio::time::interval(Duration::from_secs(60));
-    loop {
-        ticks.tick().await;
-        if let Err(error) = contacts.expire().await {
-            tracing::warn!(error = %error, "expired contact requests were not written down");
-        }
-    }
 }

@@ -15,11 +15,13 @@ mod parse;
 mod plans;
 mod rates;
 mod reference;
+mod retention;
 mod sockets;
 mod values;
 
 use std::path::PathBuf;
 
+use domain::message::Retention;
 use domain::plan::{Plan, PlanName};
 use http_wire::limit::RateLimitConfig;
 
@@ -51,6 +53,8 @@ pub struct Config {
     pub sockets: SocketConfig,
     /// How many days a contact request waits for its answer; 0 is for ever.
     pub contact_request_days: u32,
+    /// How messages that are too old are erased; empty where they are kept for ever.
+    pub retention: Vec<Retention>,
     /// Plan of organizations that are made without one.
     pub default_plan: PlanName,
     /// Plans beside the one that is always there.
@@ -125,6 +129,7 @@ impl Config {
         let sockets = sockets::read(values);
         let contact_request_days = plans::contact_request_days(values);
         let (default_plan, plans) = plans::read(values);
+        let retention = retention::read(values);
         let rates = rates::read(values);
         Self {
             listen,
@@ -134,6 +139,7 @@ impl Config {
             log,
             sockets,
             contact_request_days,
+            retention,
             default_plan,
             plans,
             rates,

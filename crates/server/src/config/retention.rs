@@ -1,0 +1,55 @@
+//! How long messages are kept.
+
+use domain::message::retention::MIN_AGE_DAYS;
+use domain::message::{Ageing, Retention};
+
+use super::key::Key;
+use super::values::Values;
+
+/// The longest age that can be said: a century.
+const MAX_AGE_DAYS: u32 = 36_500;
+
+/// The walks that erase what is too old.
+pub(super) fn read(values: &mut Values) -> Vec<Retention> {
+    values.section("Retention");
+    let texts = Key::number(
+        "retention_text_days",
+        "DAYS",
+        "0",
+        "Texts are erased after so many days, 2 or more, with what became of them, also if no agent has \
+         processed them; 0 keeps them for ever.",
+    );
+    let events = Key::number(
+        "retention_event_days",
+        "DAYS",
+        "0",
+        "Events (tool calls, thoughts and the like) are erased after so many days, 2 or more; 0 keeps them for \
+         ever.",
+    );
+    let texts = (Ageing::Texts, values.read(texts, days));
+    let events = (Ageing::Events, values.read(events, days));
+    let limited = [texts, events].into_iter().filter(|(_, days)| *days > 0);
+    limited.map(|(which, days)| Retention::days(which, days)).collect()
+}
+
+fn days(text: &str) -> Result<u32, String> {
+    match text.parse::<u32>() {
+        Ok(days) if days == 0 || (MIN_AGE_DAYS..=MAX_AGE_DAYS).contains(&days) => Ok(days),
+        _ => Err(format!("'{text}' is neither 0 nor a whole number from {MIN_AGE_DAYS} to {MAX_AGE_DAYS}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_age_is_none_or_longer_than_answers_are_remembered() {
+        for (text, said) in [("0", 0), ("2", 2), ("36500", 36_500)] {
+            assert_eq!(days(text), Ok(said));
+        }
+        for text in ["1", "36501", "-1", "", "2d"] {
+            assert!(days(text).unwrap_err().contains("0 nor"), "{text}");
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! What a server does by itself while it serves: what is over is ended, what is old is forgotten.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::account::AccountService;
+use domain::activity::ActivityService;
+use domain::contact::ContactService;
+use domain::delivery::AgainRule;
+use domain::idempotency::forget_old_answers;
+use domain::message::{MessageService, Retention};
+use domain::ports::Clock;
+use tokio::task::JoinSet;
+use tokio::time::{MissedTickBehavior, interval, sleep};
+use ws_gateway::{Hub, Repeater};
+
+use crate::config::Config;
+use crate::ports::SystemClock;
+use crate::store::Store;
+use crate::wiring::Wiring;
+
+/// How long a walk that erases rests between two steps, so that who sends hardly waits for it.
+const REST: Duration = Duration::from_millis(20);
+
+/// Starts it all.
+pub(crate) fn start(config: &Config, wiring: &Wiring) -> JoinSet<()> {
+    let mut tasks = JoinSet::new();
+    tasks.spawn(sweep(wiring.activity.clone(), wiring.hub.clone()));
+    tasks.spawn(erase_work(wiring.accounts.clone()));
+    tasks.spawn(forget_answers(wiring.store.clone()));
+    tasks.spawn(end_sockets_in_doubt(wiring.clone()));
+    tasks.spawn(expire_requests(wiring.contacts.clone()));
+    for walk in config.retention.clone() {
+        tasks.spawn(erase_old(wiring.messages.clone(), walk));
+    }
+    let rule = AgainRule::after(config.sockets.push_again_after);
+    tasks.spawn(Repeater::new(wiring.hub.clone(), wiring.deliveries.clone(), rule).run());
+    tasks
+}
+
+/// Ends all sockets after a change of which nobody can say whether it was kept, once the store answers again:
+/// nobody was told of it, and somebody may hear a room that they were taken out of. Clients come back by
+/// themselves, and join what they still may.
+async fn end_sockets_in_doubt(wiring: Wiring) {
+    let Some(mut doubts) = wiring.store.doubts() else { return };
+    while doubts.changed().await.is_ok() {
+        while wiring.store.ping().await.is_err() {
+            sleep(Duration::from_millis(200)).await;
+        }
+        tracing::warn!("all sockets are ended, as a change may have been kept of which nobody was told");
+        wiring.hub.end_sockets();
+    }
+}
+
+/// Forgets the answers that need not be remembered any more, once a minute, in batches so small
+/// that no other write waits for long.
+async fn forget_answers(store: Arc<dyn Store>) {
+    const BATCH: u32 = 200;
+    let mut ticks = interval(Duration::from_secs(60));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        match forget_old_answers(&*store, SystemClock.now(), BATCH).await {
+            Ok(0) => {}
+            Ok(count) => tracing::debug!(count, "forgot old answers"),
+            Err(error) => tracing::warn!(error = %error, "old answers could not be forgotten"),
+        }
+    }
+}
+
+/// Takes off the activity indicators that were not renewed, and tells of those who lost their connection
+/// and did not come back, once a second.
+async fn sweep(activity: Arc<ActivityService>, hub: Arc<Hub>) {
+    let mut ticks = interval(Duration::from_secs(1));
+    loop {
+        ticks.tick().await;
+        activity.expire();
+        hub.expire_presence();
+    }
+}
+
+/// Erases, in small steps, what deleted agents have left behind. What a stop interrupts is gone on
+/// with after the next start.
+async fn erase_work(accounts: Arc<AccountService>) {
+    let mut ticks = interval(Duration::from_secs(1));
+    loop {
+        ticks.tick().await;
+        while accounts.erase_some().await.unwrap_or(false) {
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+/// Writes down once a minute which contact requests nobody answered in time, so that both sides hear
+/// of it.
+async fn expire_requests(contacts: Arc<ContactService>) {
+    let mut ticks = interval(Duration::from_secs(60));
+    loop {
+        ticks.tick().await;
+        if let Err(error) = contacts.expire().await {
+            tracing::warn!(error = %error, "expired contact requests were not written down");
+        }
+    }
+}
+
+/// Erases the messages that are older than they are kept.
+async fn erase_old(messages: Arc<MessageService>, mut walk: Retention) {
+    let mut ticks = interval(Duration::from_secs(60));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        let mut all = 0;
+        loop {
+            match messages.erase_old(&mut walk).await {
+                Ok(Some(erased)) => all += erased,
+                Ok(None) => break,
+                Err(error) => {
+                    tracing::warn!(error = %error, "old messages could not be erased");
+                    break;
+                }
+            }
+            sleep(REST).await;
+        }
+        if all > 0 {
+            tracing::info!(messages = all, "erased what was older than it is kept");
+        }
+    }
+}
