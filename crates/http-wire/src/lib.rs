@@ -3,6 +3,7 @@
 //! In the order in which a request meets them:
 //!
 //! - [`request_scope`]: request id, log span, and the error envelope around every failure;
+//! - [`browser`]: what is said to browsers, and whose pages may read answers;
 //! - [`auth`]: from a credential to a caller;
 //! - [`limit`]: how often somebody may ask;
 //! - [`path`], [`query`], [`strict_json`]: raw text to typed values, with every fault named;
@@ -15,6 +16,7 @@
 
 pub mod auth;
 pub mod body;
+pub mod browser;
 pub mod cursor;
 pub mod envelope;
 pub mod error;

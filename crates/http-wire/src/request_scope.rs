@@ -22,6 +22,7 @@ use actix_web::http::{Method, StatusCode};
 use actix_web::{Error, HttpMessage, HttpResponse, ResponseError};
 use tracing::Instrument;
 
+use crate::browser::{self, Page};
 use crate::error::ApiError;
 use crate::error::render::{self, REQUEST_ID_HEADER};
 
@@ -84,6 +85,7 @@ struct Asked {
     route: String,
     method: Method,
     started: Instant,
+    page: Option<Page>,
 }
 
 impl Asked {
@@ -128,7 +130,14 @@ where
             route: request.match_pattern().unwrap_or_else(|| "none".to_owned()),
             method: request.method().clone(),
             started: Instant::now(),
+            page: Page::of(&request),
         };
+        if asked.page.is_some()
+            && let Some(answer) = Page::preflight(&request)
+        {
+            let answer = request.into_response(answer.map_into_right_body());
+            return Box::pin(async move { Ok(told(answer, &id, &asked)) });
+        }
         let answer = span.in_scope(|| self.service.call(request));
         let settled = async move {
             match answer.await {
@@ -143,7 +152,7 @@ where
 /// Puts the id on an answer, the envelope around a failure, and a line into the log.
 fn settle<B>(response: ServiceResponse<B>, id: &RequestId, asked: &Asked) -> ServiceResponse<EitherBody<B>> {
     let failed = response.status().is_client_error() || response.status().is_server_error();
-    let mut response = if failed {
+    let response = if failed {
         let (request, failure) = response.into_parts();
         telling(failure.status(), failure.error(), note);
         let enveloped = envelope(failure.status(), failure.error(), failure.headers(), id);
@@ -151,11 +160,21 @@ fn settle<B>(response: ServiceResponse<B>, id: &RequestId, asked: &Asked) -> Ser
     } else {
         response.map_into_left_body()
     };
-    if let Ok(value) = HeaderValue::from_str(id.as_str()) {
-        response.headers_mut().insert(REQUEST_ID_HEADER, value);
-    }
+    told(response, id, asked)
+}
+
+/// Puts on an answer what every answer has.
+fn told<B>(mut response: ServiceResponse<B>, id: &RequestId, asked: &Asked) -> ServiceResponse<B> {
+    tell(response.headers_mut(), id, asked.page.as_ref());
     asked.answered(response.status());
     response
+}
+
+fn tell(headers: &mut HeaderMap, id: &RequestId, page: Option<&Page>) {
+    if let Ok(value) = HeaderValue::from_str(id.as_str()) {
+        headers.insert(REQUEST_ID_HEADER, value);
+    }
+    browser::tell(headers, page);
 }
 
 /// Puts the failure into the log and counts it.
@@ -190,13 +209,14 @@ fn refuse(error: Error, id: RequestId, asked: &Asked) -> Error {
     let status = error.as_response_error().status_code();
     telling(status, Some(&error), note);
     asked.answered(status);
-    Refusal { error, id }.into()
+    Refusal { error, id, page: asked.page.clone() }.into()
 }
 
 #[derive(Debug)]
 struct Refusal {
     error: Error,
     id: RequestId,
+    page: Option<Page>,
 }
 
 impl fmt::Display for Refusal {
@@ -213,9 +233,7 @@ impl ResponseError for Refusal {
     fn error_response(&self) -> HttpResponse {
         let own = self.error.error_response();
         let mut enveloped = envelope(own.status(), Some(&self.error), own.headers(), &self.id);
-        if let Ok(value) = HeaderValue::from_str(self.id.as_str()) {
-            enveloped.headers_mut().insert(REQUEST_ID_HEADER, value);
-        }
+        tell(enveloped.headers_mut(), &self.id, self.page.as_ref());
         enveloped
     }
 }

@@ -9,7 +9,7 @@
 mod request;
 mod store;
 
-pub use request::{refused, request};
+pub use request::{connection_refused, refused, request};
 pub use store::{Doing, InUse, Work, batch, connection_in_use, connections_at_most, doing};
 
 /// A figure, as it is described to whoever reads it.
@@ -54,6 +54,8 @@ figures! {
         "How long requests took until their answer began, by route, method and class of status.";
     REFUSALS = "parlance_http_refusals_total", Kind::Counter,
         "Requests that were answered with an error, by the code that stands in it.";
+    CONNECTIONS_REFUSED = "parlance_connections_refused_total", Kind::Counter,
+        "Connections that were ended at once, as their address has too many.";
     SOCKETS = "parlance_sockets", Kind::Gauge, "Open sockets, by who holds them.";
     TOPICS = "parlance_topics", Kind::Gauge, "Topics that somebody listens to.";
     LISTENERS = "parlance_topic_listeners", Kind::Gauge, "Stays of sockets on topics.";

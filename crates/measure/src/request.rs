@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use metrics::{counter, histogram};
 
-use crate::{REFUSALS, REQUEST_SECONDS};
+use crate::{CONNECTIONS_REFUSED, REFUSALS, REQUEST_SECONDS};
 
 /// A request was answered. `route` is the pattern that its path matched.
 pub fn request(route: &str, method: &str, status: u16, took: Duration) {
@@ -18,7 +18,13 @@ pub fn refused(code: &'static str) {
     counter!(REFUSALS, "code" => code).increment(1);
 }
 
+/// A connection was ended at once, as its address has too many.
+pub fn connection_refused() {
+    counter!(CONNECTIONS_REFUSED).increment(1);
+}
+
 pub(crate) fn begin() {
+    counter!(CONNECTIONS_REFUSED).absolute(0);
     for code in ["rate_limited", "too_many_requests", "limit_reached", "unauthorized", "service_unavailable"]
     {
         counter!(REFUSALS, "code" => code).absolute(0);

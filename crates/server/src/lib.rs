@@ -9,6 +9,7 @@ pub mod api_document;
 mod archive;
 pub mod cli;
 pub mod config;
+mod connections;
 mod doctor;
 mod export;
 mod failure;

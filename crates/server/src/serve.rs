@@ -1,20 +1,18 @@
 //! `parlance serve`: from the store to a listening server, and back down in order.
 
-use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::dev::ServerHandle;
-use actix_web::rt::net::TcpStream;
 use actix_web::{App, HttpServer, web};
 use http_wire::request_scope::RequestScope;
-use socket2::SockRef;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::timeout;
 use ws_gateway::SocketContext;
 
 use crate::api_document;
 use crate::config::Config;
+use crate::connections;
 use crate::failure::Failure;
 use crate::health::Readiness;
 use crate::lock::StoreLock;
@@ -31,9 +29,6 @@ const GRACE_SECONDS: u64 = 3;
 
 /// How long writing down what sockets took may go on after the last of them has ended.
 const LAST_WRITES: Duration = Duration::from_secs(1);
-
-/// How long a peer may take nothing of what waits for it.
-const STUCK_PEER: Duration = Duration::from_secs(30);
 
 /// Serves until SIGTERM or SIGINT.
 pub(crate) async fn serve(config: Config) -> Result<(), Failure> {
@@ -118,10 +113,13 @@ fn bind(
         chats: wiring.chats.clone(),
         activity: wiring.activity.clone(),
     });
+    let connected = connections::limited(config);
+    let origins = web::Data::new(config.http.origins.clone());
     let server = HttpServer::new(move || {
         App::new()
             .wrap(RequestScope)
             .app_data(readiness.clone())
+            .app_data(origins.clone())
             .app_data(sockets.clone())
             .app_data(web::Data::from(wiring.accounts.clone()))
             .app_data(web::Data::from(wiring.tokens.clone()))
@@ -143,21 +141,14 @@ fn bind(
     let listen = config.listen.as_str();
     let server = server
         .tcp_nodelay(true)
-        .on_connect(|connection, _| give_up_on_stuck_peers(connection))
+        .client_request_timeout(config.http.header_timeout)
+        .keep_alive(config.http.idle_timeout)
+        .on_connect(move |connection, kept| connections::accept(&connected, connection, kept))
         .disable_signals()
         .shutdown_timeout(GRACE_SECONDS)
         .bind(listen)
         .map_err(|cause| Failure::new(format_args!("cannot listen on {listen}"), cause))?;
     Ok(server.run())
-}
-
-/// Lets the system end a connection whose peer takes nothing of what waits for it; without it a
-/// client that never reads keeps its connection, and what the system holds for it, for ever.
-fn give_up_on_stuck_peers(connection: &dyn Any) {
-    let Some(stream) = connection.downcast_ref::<TcpStream>() else { return };
-    if let Err(error) = SockRef::from(stream).set_tcp_user_timeout(Some(STUCK_PEER)) {
-        tracing::debug!(error = %error, "a connection has no time-out for a stuck peer");
-    }
 }
 
 /// Refuses new sockets, tells the open ones to come back later, lets requests in flight end.

@@ -12,7 +12,7 @@ use actix_web::http::header::HeaderMap;
 pub struct Source(IpAddr);
 
 impl Source {
-    fn new(address: IpAddr) -> Self {
+    pub(super) fn new(address: IpAddr) -> Self {
         Self(match address.to_canonical() {
             IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64)),
             v4 @ IpAddr::V4(_) => v4,
@@ -36,7 +36,7 @@ pub struct Network {
 }
 
 impl Network {
-    fn holds(self, address: IpAddr) -> bool {
+    pub(super) fn holds(self, address: IpAddr) -> bool {
         let differing = |one: u128, other: u128, width: u8| {
             // A shift by the whole width is one that keeps nothing.
             (one ^ other).checked_shr(u32::from(width - self.bits)).unwrap_or(0)

@@ -8,6 +8,7 @@
 
 pub mod address;
 mod class;
+mod connections;
 mod guesses;
 mod memory;
 mod meter;
@@ -22,6 +23,7 @@ use domain::ports::Clock;
 pub use address::Network;
 use address::Source;
 pub use class::Class;
+pub use connections::{Connected, ConnectionLimit, Connections};
 pub use guesses::Attempt;
 use guesses::Guesses;
 use meter::Meter;

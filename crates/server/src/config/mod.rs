@@ -8,6 +8,7 @@
 mod database;
 mod file;
 mod flags;
+mod http;
 mod key;
 mod log;
 mod nearest;
@@ -26,6 +27,7 @@ use domain::plan::{Plan, PlanName};
 use http_wire::limit::RateLimitConfig;
 
 pub use flags::Flags;
+pub use http::HttpConfig;
 pub use log::{LogConfig, LogFormat};
 pub(crate) use reference::reference;
 pub use sockets::SocketConfig;
@@ -47,6 +49,8 @@ pub struct Config {
     pub data_dir: PathBuf,
     /// Where the data is.
     pub store: StoreAt,
+    /// What a connection may cost.
+    pub http: HttpConfig,
     /// What is logged, and how.
     pub log: LogConfig,
     /// What holds for sockets and what goes over them.
@@ -125,6 +129,7 @@ impl Config {
         );
         let data_dir = PathBuf::from(values.read(data_dir, parse::text));
         let store = database::read(values, &data_dir);
+        let http = http::read(values);
         let log = log::read(values);
         let sockets = sockets::read(values);
         let contact_request_days = plans::contact_request_days(values);
@@ -136,6 +141,7 @@ impl Config {
             metrics_listen,
             data_dir,
             store,
+            http,
             log,
             sockets,
             contact_request_days,

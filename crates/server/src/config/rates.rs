@@ -34,7 +34,8 @@ pub(super) fn read(values: &mut Values) -> RateLimitConfig {
     );
     let network = |text: &str| text.parse::<Network>();
     let trusted_proxies = values.optional(proxies, parse::list(network)).unwrap_or_default();
-    if on { RateLimitConfig { trusted_proxies, ..limits } } else { RateLimitConfig::off() }
+    let limits = if on { limits } else { RateLimitConfig::off() };
+    RateLimitConfig { trusted_proxies, ..limits }
 }
 
 fn parse_quota(text: &str) -> Result<Option<Quota>, String> {

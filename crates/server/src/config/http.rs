@@ -1,0 +1,89 @@
+//! What a connection may cost, and whose pages may read answers.
+
+use std::time::Duration;
+
+use http_wire::browser::AllowedOrigins;
+
+use super::key::Key;
+use super::parse;
+use super::values::Values;
+
+/// What a connection may cost, and whose pages may read answers.
+#[derive(Clone, Debug)]
+pub struct HttpConfig {
+    /// How long the headers of a request may take.
+    pub header_timeout: Duration,
+    /// How long a connection without a request stays.
+    pub idle_timeout: Duration,
+    /// How many connections one address may have; `None` if nobody has said. 0 is no limit.
+    pub per_address: Option<u32>,
+    /// Whose pages may read answers.
+    pub origins: AllowedOrigins,
+}
+
+pub(super) fn read(values: &mut Values) -> HttpConfig {
+    values.section("Connections");
+    let header = Key::number(
+        "header_timeout_ms",
+        "MS",
+        "5000",
+        "A connection whose first request has not told all its headers after so long is closed, in milliseconds, to \
+         half a second.",
+    );
+    let idle = Key::number(
+        "http_idle_timeout_ms",
+        "MS",
+        "5000",
+        "A connection without a request is closed after so long, in milliseconds, to half a second. A proxy should \
+         keep its own for a shorter time.",
+    );
+    let per_address = Key::number(
+        "max_connections_per_address",
+        "NUMBER",
+        "2000, but as many as they like from the loopback address",
+        "So many connections, sockets among them, one address may have, or of IPv6 one network of 64 bits; 0 for no \
+         limit. Those of `trusted_proxies` are not counted. A number that is set holds for the loopback address too.",
+    );
+    let origins = Key::list(
+        "cors_origins",
+        "ORIGINS",
+        "Origins whose pages may read answers (CORS), as `https://app.example.org`, with commas; `*` for all.",
+    );
+    let origins = values.optional(origins, parse::list(origin)).unwrap_or_default();
+    HttpConfig {
+        header_timeout: values.read(header, parse::millis(SHORTEST_MS, parse::DAY_MS)),
+        idle_timeout: values.read(idle, parse::millis(SHORTEST_MS, parse::DAY_MS)),
+        per_address: values.optional(per_address, parse::number(0, 1_000_000)),
+        origins: AllowedOrigins { all: origins.iter().any(|origin| origin == "*"), origins },
+    }
+}
+
+/// The clock of these time-outs goes forward by half a second; one that is over when it begins is not noticed.
+const SHORTEST_MS: u64 = 1000;
+
+/// An origin as browsers write it, or `*`.
+fn origin(text: &str) -> Result<String, String> {
+    let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    let is_plain =
+        |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '.' | '-' | ':' | '[' | ']');
+    match host {
+        Some(host) if !host.is_empty() && host.chars().all(is_plain) => Ok(text.to_owned()),
+        None if text == "*" => Ok(text.to_owned()),
+        _ => Err(format!("'{text}' is not an origin, as https://app.example.org")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn origins_are_written_as_browsers_do() {
+        for good in ["*", "https://app.example.org", "http://localhost:3000", "http://[::1]:80"] {
+            assert!(origin(good).is_ok(), "{good}");
+        }
+        for bad in ["", "app.example.org", "https://", "https://a/", "https://A.org", "ftp://a", "**"] {
+            assert!(origin(bad).is_err(), "{bad}");
+        }
+    }
+}
