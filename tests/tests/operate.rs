@@ -350,7 +350,8 @@ fn with_id(archive: &Path, id: &str, other: &str) {
     let mut end = serde_json::from_str::<Value>(end).unwrap();
     let (_, lines) = rows.split_once('\n').unwrap();
     let digest = Sha256::digest(format!("{lines}\n"));
-    end["end"]["sha256"] = digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into();
+    let hex = digest.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>();
+    end["end"]["sha256"] = hex.concat().into();
     std::fs::write(archive, format!("{rows}\n{end}\n")).unwrap();
 }
 
