@@ -5,6 +5,7 @@
 
 mod account;
 mod archive;
+mod change;
 mod chat;
 mod connect;
 mod contact;

@@ -32,6 +32,16 @@ pub(crate) async fn organizations_with_on(mut db: &Db, plans: &[String]) -> Resu
     Ok(())
 }
 
+/// Held by the one change that writes into the log of changes; any number that nobody else uses.
+const CHANGES: i64 = 0x7061_726c_6c6f_6721;
+
+/// The log of changes; the last lock of all, so that whoever has it waits for nobody.
+pub(crate) async fn changes_on(mut db: &Db) -> Result<(), Fault> {
+    let lock = statement::<BigInt>("SELECT pg_advisory_xact_lock(?)");
+    lock.bind::<BigInt, _>(CHANGES).execute(&mut db).await?;
+    Ok(())
+}
+
 pub(crate) async fn users_on(db: &Db, users: &[UserId]) -> Result<(), Fault> {
     let ids = users.iter().map(|user| user.uuid()).collect();
     rows_on(db, "SELECT id FROM users WHERE id = ANY(?) ORDER BY id FOR NO KEY UPDATE", ids).await
@@ -40,6 +50,10 @@ pub(crate) async fn users_on(db: &Db, users: &[UserId]) -> Result<(), Fault> {
 pub(crate) async fn agents_on(db: &Db, agents: &[AgentId]) -> Result<(), Fault> {
     let ids = agents.iter().map(|agent| agent.uuid()).collect();
     rows_on(db, "SELECT id FROM agents WHERE id = ANY(?) ORDER BY id FOR NO KEY UPDATE", ids).await
+}
+
+pub(crate) async fn api_keys_on(db: &Db, keys: Vec<Uuid>) -> Result<(), Fault> {
+    rows_on(db, "SELECT id FROM api_keys WHERE id = ANY(?) ORDER BY id FOR NO KEY UPDATE", keys).await
 }
 
 /// Users and agents.

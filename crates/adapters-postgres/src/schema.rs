@@ -52,6 +52,19 @@ diesel::table! {
         agent_id -> Nullable<Uuid>,
         created_at -> Timestamptz,
         revoked_at -> Nullable<Timestamptz>,
+        name -> Nullable<Text>,
+        prefix -> Nullable<Text>,
+        expires_at -> Nullable<Timestamptz>,
+        last_used_at -> Nullable<Timestamptz>,
+    }
+}
+
+diesel::table! {
+    changes (id) {
+        id -> BigInt,
+        kind -> Text,
+        subject_id -> Uuid,
+        changed_at -> Timestamptz,
     }
 }
 

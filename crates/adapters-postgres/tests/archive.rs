@@ -3,7 +3,7 @@
 mod common;
 
 use common::{database, store};
-use domain::archive::{Kind, TABLES, Table, Value, Written};
+use domain::archive::{Kind, STAY_BEHIND, TABLES, Table, Value, Written};
 
 /// A column that is added to the schema and not to the list would be lost on every move.
 #[tokio::test]
@@ -22,6 +22,7 @@ async fn the_list_of_tables_is_that_of_the_schema() {
                    WHERE c.table_schema = 'public' AND c.table_name NOT LIKE '%diesel%'";
     let live = client.query(columns, &[]).await.unwrap();
     let mut live = live.iter().map(|row| row.get::<_, String>(0)).collect::<Vec<_>>();
+    live.retain(|line| !STAY_BEHIND.iter().any(|table| line.starts_with(&format!("{table}."))));
     let mut listed = Vec::new();
     for table in &TABLES {
         for (place, column) in table.columns.iter().enumerate() {

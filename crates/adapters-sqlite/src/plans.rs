@@ -14,7 +14,8 @@ use std::sync::{Arc, Mutex};
 use diesel::connection::{Instrumentation, InstrumentationEvent, set_default_instrumentation};
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
-use domain::account::{AccountRepository, AgentListing, KeyDigest};
+use domain::account::{AccountRepository, AgentListing, CreateKey, KeyDigest, KeyRepository};
+use domain::change::{ChangePosition, ChangeRepository};
 use domain::chat::{ChatListing, CreateChat, Role};
 use domain::delivery::{
     AdvanceDelivery, DeliveryFilter, DeliveryKey, DeliveryRepository, DeliveryStep, Listening, Order,
@@ -212,7 +213,7 @@ async fn an_agents_reads_run_along_indexes() {
 #[tokio::test]
 async fn a_humans_reads_run_along_indexes() {
     let mut heard = Overheard::open();
-    let (ann, _, chat, _) = at_work(&heard).await;
+    let (ann, bot, chat, _) = at_work(&heard).await;
     let (store, viewer) = (heard.store.clone(), ParticipantId::User(ann.id));
 
     for page in [after(9), NUMBERED] {
@@ -231,6 +232,24 @@ async fn a_humans_reads_run_along_indexes() {
     heard.expect("roster", &[]);
     store.find_key(KeyDigest::new([1; 32])).await.unwrap();
     heard.expect("key", &[]);
+    for page in [after(NOON + 1), NUMBERED] {
+        store.list_keys(viewer, page.clone()).await.unwrap();
+        heard.expect("keys", &["api_keys_of_user"]);
+        store.list_keys(ParticipantId::Agent(bot.id), page).await.unwrap();
+        heard.expect("keys of an agent", &["api_keys_current"]);
+    }
+    let accounts = &heard.world.accounts.clone();
+    accounts.revoke_keys(accounts.keys_like("nothing")).await.unwrap();
+    heard.expect("keys that begin like this", &["api_keys_by_prefix"]);
+    let created = accounts.create_key(ann.id, CreateKey { name: None, expires_at: None }).await.unwrap();
+    accounts.rotate_key(ann.id, bot.id).await.unwrap();
+    accounts.revoke_key(ann.caller, created.record.id).await.unwrap();
+    accounts.write_key_uses().await.unwrap();
+    heard.expect_no_table_scans("changing keys");
+    store.newest_change().await.unwrap();
+    store.changes_after(ChangePosition(0), 10).await.unwrap();
+    store.forget_changes(Timestamp::from_micros(NOON), 10).await.unwrap();
+    heard.expect("the log of changes", &["changes_by_age"]);
     heard.world.send(ann.caller, chat, "three", &[]).await;
     heard.expect("append", &[]);
     let key = IdempotencyKey::new("k").unwrap();

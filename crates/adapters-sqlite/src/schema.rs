@@ -52,6 +52,19 @@ diesel::table! {
         agent_id -> Nullable<Binary>,
         created_at -> BigInt,
         revoked_at -> Nullable<BigInt>,
+        name -> Nullable<Text>,
+        prefix -> Nullable<Text>,
+        expires_at -> Nullable<BigInt>,
+        last_used_at -> Nullable<BigInt>,
+    }
+}
+
+diesel::table! {
+    changes (id) {
+        id -> BigInt,
+        kind -> Text,
+        subject_id -> Binary,
+        changed_at -> BigInt,
     }
 }
 

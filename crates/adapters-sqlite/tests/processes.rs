@@ -110,7 +110,8 @@ async fn make_user(stores: &Stores, number: u32) -> UserId {
         created_at: now,
         updated_at: now,
     };
-    let key = NewKey { id: ApiKeyId::new(uuid), digest: KeyDigest::new(digest) };
+    let (id, digest) = (ApiKeyId::new(uuid), KeyDigest::new(digest));
+    let key = NewKey { id, digest, prefix: String::new(), name: None, expires_at: None };
     stores
         .accounts
         .create_user(NewUser { user, key, membership: Membership::Own, plan: PlanName::enterprise() })

@@ -7,7 +7,7 @@ use crate::account::Agent;
 use crate::activity::AgentActivity;
 use crate::chat::{Chat, ChatDetails, Participant, Role};
 use crate::contact::{ContactOf, ContactRequest};
-use crate::id::{AgentId, ChatId, ContactId, MessageId, ParticipantId, UserId};
+use crate::id::{AgentId, ApiKeyId, ChatId, ContactId, MessageId, ParticipantId, UserId};
 use crate::message::Message;
 use crate::time::Timestamp;
 
@@ -97,6 +97,11 @@ pub enum DomainEvent {
     AgentDeleted {
         /// The agent as it was.
         agent: Agent,
+    },
+    /// A key was revoked; nobody is told. The sockets that were opened with it end.
+    KeyRevoked {
+        /// Which.
+        key: ApiKeyId,
     },
     /// A room's record changed in a way that lists of rooms show.
     RoomUpdated {

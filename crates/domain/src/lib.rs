@@ -26,6 +26,7 @@ pub mod account;
 pub mod activity;
 pub mod archive;
 pub mod caller;
+pub mod change;
 pub mod chat;
 pub mod contact;
 pub mod delivery;

@@ -25,6 +25,10 @@ pub trait KeyMint: Send + Sync {
 
     /// The SHA-256 digest under which a presented key is stored.
     fn digest(&self, presented: &str) -> KeyDigest;
+
+    /// The beginning of a key's text, by which people tell one key from another. It is stored and shown; so
+    /// much is left of the text behind it that nobody can guess the rest.
+    fn prefix(&self, text: &str) -> String;
 }
 
 /// Signs tokens and looks at their signatures.

@@ -25,6 +25,7 @@ mod serve;
 mod settings;
 pub mod store;
 mod system;
+mod tail;
 mod telemetry;
 mod token;
 mod token_keys;

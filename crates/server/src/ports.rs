@@ -53,6 +53,11 @@ impl KeyMint for RandomKeys {
     fn digest(&self, presented: &str) -> KeyDigest {
         KeyDigest::new(Sha256::digest(presented.as_bytes()).into())
     }
+
+    /// All up to the secret and eight of its characters; 208 random bits are left.
+    fn prefix(&self, text: &str) -> String {
+        text.chars().take(KeyKind::User.prefix().len() + "1234567890_".len() + 8).collect()
+    }
 }
 
 /// Bytes that nobody can guess.
@@ -77,6 +82,9 @@ mod tests {
         assert_ne!(RandomKeys.digest(agent.reveal()), user.digest());
         let secret = user.reveal().rsplit_once('_').map(|(_, secret)| secret.len());
         assert!(user.reveal().len() >= "thnv_u_1234567890_".len() + 43, "{secret:?}");
+        let prefix = RandomKeys.prefix(user.reveal());
+        assert!(user.reveal().len() - prefix.len() >= 35, "{prefix} gives too much away");
+        assert_eq!(RandomKeys.prefix(&prefix), prefix);
     }
 
     #[test]

@@ -19,6 +19,7 @@ use crate::lock::StoreLock;
 use crate::metrics::Metrics;
 use crate::store::{self, Store, StoreAt};
 use crate::system;
+use crate::tail::Tail;
 use crate::telemetry;
 use crate::upkeep;
 use crate::welcome;
@@ -66,13 +67,15 @@ async fn run(config: &Config, wiring: &Wiring, metrics: Option<Metrics>) -> Resu
     let mut interrupt = signal(SignalKind::interrupt()).map_err(no_signals)?;
 
     let readiness = web::Data::new(Readiness::new(wiring.store.clone()));
+    let tail = Tail::begin(wiring.store.clone(), wiring.hub.clone()).await;
+    let tail = tail.map_err(|cause| Failure::new("cannot read the log of changes", cause))?;
     let server = bind(config, wiring.clone(), readiness.clone())?;
     let metrics = metrics.map(|metrics| metrics.bind(&wiring.hub)).transpose()?;
     welcome::greet(&wiring.accounts, config).await?;
     let metrics = metrics.map(tokio::spawn);
     let handle = server.handle();
     let mut server = tokio::spawn(server);
-    let mut upkeep = upkeep::start(config, wiring);
+    let mut upkeep = upkeep::start(config, wiring, tail);
     let delivered = tokio::spawn(keep_deliveries(wiring.clone()));
     tracing::info!(address = %config.listen, "listening");
 
@@ -92,6 +95,9 @@ async fn run(config: &Config, wiring: &Wiring, metrics: Option<Metrics>) -> Resu
     wiring.hub.end_deliveries();
     if timeout(LAST_WRITES, delivered).await.is_err() {
         tracing::warn!("what sockets took at last was not written down; it will be pushed again");
+    }
+    if !matches!(timeout(LAST_WRITES, wiring.accounts.write_key_uses()).await, Ok(Ok(()))) {
+        tracing::warn!("when keys were used last was not written down");
     }
     if let Some(metrics) = metrics {
         metrics.abort();

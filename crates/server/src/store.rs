@@ -6,8 +6,9 @@ use std::sync::Arc;
 use adapters_postgres::{AtWork, PostgresConfig, PostgresStore};
 use adapters_sqlite::{Location, SqliteStore};
 use async_trait::async_trait;
-use domain::account::AccountRepository;
+use domain::account::{AccountRepository, KeyRepository};
 use domain::archive::ArchiveRepository;
+use domain::change::ChangeRepository;
 use domain::chat::ChatRepository;
 use domain::contact::ContactRepository;
 use domain::delivery::DeliveryRepository;
@@ -40,10 +41,12 @@ pub enum StoreAt {
 pub(crate) trait Store:
     AccountRepository
     + ArchiveRepository
+    + ChangeRepository
     + ChatRepository
     + ContactRepository
     + DeliveryRepository
     + FirstAnswerRepository
+    + KeyRepository
     + MemoryRepository
     + MessageRepository
     + PeerRepository

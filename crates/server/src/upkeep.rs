@@ -17,19 +17,23 @@ use ws_gateway::{Hub, Repeater};
 use crate::config::Config;
 use crate::ports::SystemClock;
 use crate::store::Store;
+use crate::tail::{Tail, forget_changes};
 use crate::wiring::Wiring;
 
 /// How long a walk that erases rests between two steps, so that who sends hardly waits for it.
 const REST: Duration = Duration::from_millis(20);
 
 /// Starts it all.
-pub(crate) fn start(config: &Config, wiring: &Wiring) -> JoinSet<()> {
+pub(crate) fn start(config: &Config, wiring: &Wiring, tail: Tail) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
     tasks.spawn(sweep(wiring.activity.clone(), wiring.hub.clone()));
     tasks.spawn(erase_work(wiring.accounts.clone()));
     tasks.spawn(forget_answers(wiring.store.clone()));
     tasks.spawn(end_sockets_in_doubt(wiring.clone()));
     tasks.spawn(expire_requests(wiring.contacts.clone()));
+    tasks.spawn(tail.follow());
+    tasks.spawn(forget_changes(wiring.store.clone()));
+    tasks.spawn(write_key_uses(wiring.accounts.clone()));
     for walk in config.retention.clone() {
         tasks.spawn(erase_old(wiring.messages.clone(), walk));
     }
@@ -68,14 +72,27 @@ async fn forget_answers(store: Arc<dyn Store>) {
     }
 }
 
-/// Takes off the activity indicators that were not renewed, and tells of those who lost their connection
-/// and did not come back, once a second.
+/// Takes off the activity indicators that were not renewed, tells of those who lost their connection and did
+/// not come back, and ends the sockets whose keys have expired, once a second.
 async fn sweep(activity: Arc<ActivityService>, hub: Arc<Hub>) {
     let mut ticks = interval(Duration::from_secs(1));
     loop {
         ticks.tick().await;
         activity.expire();
         hub.expire_presence();
+        hub.expire_keys();
+    }
+}
+
+/// Writes down which keys were used, every ten seconds.
+async fn write_key_uses(accounts: Arc<AccountService>) {
+    let mut ticks = interval(Duration::from_secs(10));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        if let Err(error) = accounts.write_key_uses().await {
+            tracing::warn!(error = %error, "when keys were used last was not written down; it is tried again");
+        }
     }
 }
 

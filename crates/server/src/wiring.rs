@@ -45,7 +45,7 @@ pub(crate) struct Wiring {
 /// The account use cases alone, for commands.
 pub(crate) fn accounts(store: Arc<dyn Store>) -> AccountService {
     let (events, clock) = (Arc::new(NobodyListens), Arc::new(SystemClock));
-    AccountService::new(store, events, clock, Arc::new(RandomIds), Arc::new(RandomKeys))
+    AccountService::new(store.clone(), store, events, clock, Arc::new(RandomIds), Arc::new(RandomKeys))
 }
 
 /// What signs tokens: the keys beside the store, or for a store in memory keys as short-lived.
@@ -105,6 +105,7 @@ impl Wiring {
             ),
             memories: Arc::new(MemoryService::new(store.clone(), clock.clone(), ids.clone())),
             accounts: Arc::new(AccountService::new(
+                store.clone(),
                 store.clone(),
                 events.clone(),
                 clock.clone(),

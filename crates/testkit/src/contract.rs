@@ -14,6 +14,8 @@ pub mod contacts;
 pub mod deliveries;
 pub mod effects;
 pub mod history;
+pub mod keys;
+pub mod log;
 pub mod memories;
 pub mod messages;
 pub mod peers;
@@ -30,6 +32,13 @@ macro_rules! contract_tests {
             handles_and_addresses_are_taken_once, only_an_empty_store_gets_a_first_user,
             names_are_unique_and_slugs_are_numbered, keys_stand_for_their_holders, agents_are_listed_newest_first,
             agents_are_listed_as_wanted, a_reader_by_name_misses_nobody_who_keeps_theirs,
+        }
+        $crate::contract_tests! { @area $make, keys:
+            keys_are_listed_newest_first, a_key_expires, a_revoked_key_is_good_for_nothing,
+            nobody_has_more_keys_than_anybody_may, an_agent_has_one_key, the_last_use_is_written_down,
+        }
+        $crate::contract_tests! { @area $make, log:
+            what_ends_is_logged, a_reader_of_the_log_misses_nothing, old_entries_are_forgotten,
         }
         $crate::contract_tests! { @area $make, agents:
             what_is_changed_of_an_agent_is_read_again, a_deleted_agent_leaves_nothing_open,

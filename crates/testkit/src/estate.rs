@@ -4,7 +4,8 @@ use std::fmt::Debug;
 use std::time::Duration;
 
 use domain::account::{
-    AgentBio, AgentChanges, AgentListing, AgentName, AgentTag, CreatePlatformAgent, ModelType,
+    AgentBio, AgentChanges, AgentListing, AgentName, AgentTag, CreateKey, CreatePlatformAgent, KeyName,
+    ModelType,
 };
 use domain::chat::{ChatListing, ChatTitle, CreateChat};
 use domain::contact::{
@@ -24,6 +25,7 @@ use domain::message::{
 use domain::page::{PageRequest, Slice};
 use domain::peer::ListPeers;
 use domain::plan::{Plan, PlanName};
+use domain::ports::Clock;
 use domain::secret::Secret;
 use serde_json::json;
 
@@ -56,6 +58,7 @@ impl Estate {
         estate.make_contacts(world).await;
         estate.remember(world).await;
         estate.answer_once(world).await;
+        estate.make_keys(world).await;
         world.accounts.delete_agent(ann.caller, estate.agents[3].id, true).await.unwrap();
         world.stores.secrets.secret("cursors", Secret([255; 32])).await.unwrap();
         estate
@@ -198,6 +201,21 @@ impl Estate {
         }
     }
 
+    /// A key with all that can be known of one, and one that was revoked.
+    async fn make_keys(&self, world: &World) {
+        let ann = &self.users[0];
+        let until = world.clock.now().plus(Duration::from_secs(100_000));
+        for (name, expires_at) in [("für \"Tests\"", Some(until)), ("gone", None)] {
+            let command = CreateKey { name: Some(KeyName::new(name).unwrap()), expires_at };
+            let created = world.accounts.create_key(ann.id, command).await.unwrap();
+            world.accounts.authenticate(created.key.reveal()).await.unwrap();
+            if expires_at.is_none() {
+                world.accounts.revoke_key(ann.caller, created.record.id).await.unwrap();
+            }
+        }
+        world.accounts.write_key_uses().await.unwrap();
+    }
+
     /// All that they can read, a line each.
     pub async fn seen_in(&self, world: &World) -> Vec<String> {
         let mut seen = Vec::new();
@@ -217,6 +235,7 @@ impl Estate {
         let caller = user.caller;
         note(seen, world.accounts.authenticate(&user.key).await);
         note(seen, world.accounts.profile(caller).await);
+        note(seen, world.accounts.list_keys(ParticipantId::User(user.id), ALL).await);
         note(seen, world.accounts.list_agents(caller, AgentListing::default(), ALL).await);
         note(seen, world.chats.list_rooms(caller, ChatListing::default(), ALL).await);
         for chat in &self.chats {

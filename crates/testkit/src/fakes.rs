@@ -52,7 +52,7 @@ impl IdGenerator for SequentialIds {
     }
 }
 
-/// Keys `thnv_u_1`, `thnv_a_2` …; the digest is a plain function of the text.
+/// Keys `thnv_u_1`, `thnv_a_2` …; the digest is a plain function of the text, the prefix is the text.
 #[derive(Default)]
 pub struct FixedMint(AtomicU64);
 
@@ -72,6 +72,10 @@ impl KeyMint for FixedMint {
         }
         bytes[31] = bytes[31].wrapping_add(u8::try_from(presented.len() % 256).unwrap());
         KeyDigest::new(bytes)
+    }
+
+    fn prefix(&self, text: &str) -> String {
+        text.to_owned()
     }
 }
 

@@ -22,6 +22,7 @@ mod cast;
 mod contacts;
 mod deliveries;
 mod dice;
+mod keys;
 mod memories;
 mod messages;
 mod people;

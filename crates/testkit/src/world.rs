@@ -5,11 +5,13 @@ use std::sync::Arc;
 use adapters_sqlite::{Location, SqliteStore};
 use domain::account::{
     AccountRepository, AccountService, AgentDescription, AgentMarks, AgentName, CreateUser, IssueToken,
-    MAX_TOKEN_LIFETIME, Membership, RegisterAgent, TokenService, UserHandle, parse_email, parse_person_name,
+    KeyRepository, MAX_TOKEN_LIFETIME, Membership, RegisterAgent, TokenService, UserHandle, parse_email,
+    parse_person_name,
 };
 use domain::activity::ActivityService;
 use domain::archive::ArchiveRepository;
 use domain::caller::{AgentCaller, Caller, UserCaller};
+use domain::change::ChangeRepository;
 use domain::chat::{AddParticipantCommand, ChatRepository, ChatService, CreateChat, Role};
 use domain::contact::{ContactRepository, ContactRequest, ContactService, Handle, SendRequest};
 use domain::delivery::{DeliveryRepository, DeliveryService};
@@ -69,8 +71,12 @@ pub struct World {
 /// The ports of one store.
 #[derive(Clone)]
 pub struct Stores {
-    /// Users, agents, keys.
+    /// Users and agents.
     pub accounts: Arc<dyn AccountRepository>,
+    /// Their keys.
+    pub keys: Arc<dyn KeyRepository>,
+    /// What every server must hear of.
+    pub changes: Arc<dyn ChangeRepository>,
     /// Rooms and participants.
     pub chats: Arc<dyn ChatRepository>,
     /// Messages and events.
@@ -100,6 +106,8 @@ impl Stores {
     pub fn of<S>(store: &Arc<S>, close: impl Fn(&S) + Send + Sync + 'static) -> Self
     where
         S: AccountRepository
+            + KeyRepository
+            + ChangeRepository
             + ChatRepository
             + MessageRepository
             + DeliveryRepository
@@ -115,6 +123,8 @@ impl Stores {
         let closing = store.clone();
         Self {
             accounts: store.clone(),
+            keys: store.clone(),
+            changes: store.clone(),
             chats: store.clone(),
             messages: store.clone(),
             deliveries: store.clone(),
@@ -190,10 +200,10 @@ impl World {
         events: Arc<dyn EventPublisher>,
         publisher: Arc<RecordingPublisher>,
     ) -> Self {
-        let Stores { accounts, chats, messages, deliveries, peers, contacts, .. } = stores.clone();
+        let Stores { accounts, keys, chats, messages, deliveries, peers, contacts, .. } = stores.clone();
         let clock: Arc<dyn Clock> = fixed.clone();
         let ids: Arc<dyn IdGenerator> = Arc::new(SequentialIds::default());
-        let keys: Arc<dyn KeyMint> = Arc::new(FixedMint::default());
+        let mint: Arc<dyn KeyMint> = Arc::new(FixedMint::default());
         let presence = Arc::<FixedPresence>::default();
         let (messages_chats, deliveries_chats, activity_chats) =
             (chats.clone(), chats.clone(), chats.clone());
@@ -215,10 +225,11 @@ impl World {
             tokens: Arc::new(TokenService::new(accounts.clone(), clock.clone(), Arc::new(PlainTokens))),
             accounts: Arc::new(AccountService::new(
                 accounts,
+                keys,
                 events.clone(),
                 clock.clone(),
                 ids.clone(),
-                keys,
+                mint,
             )),
             chats: Arc::new(ChatService::new(chats, events.clone(), clock.clone(), ids.clone(), presence)),
             messages: Arc::new(MessageService::new(

@@ -5,7 +5,7 @@ use actix_web::body::BodyStream;
 use actix_web::http::header::{HeaderValue, SEC_WEBSOCKET_PROTOCOL};
 use actix_web::web::{Data, Payload, Query};
 use actix_web::{Error, FromRequest, HttpRequest, HttpResponse};
-use domain::account::{AuthenticateError, Authenticated};
+use domain::account::{AuthenticateError, Authenticated, PresentedKey};
 use domain::caller::Caller;
 use domain::id::AgentId;
 use http_wire::auth::Credential;
@@ -42,13 +42,14 @@ pub(crate) async fn connect(
     }
     let parameters = Parameters::read(&request)?;
     let presented = Presented::read(&request, &offered, &parameters)?;
-    let (caller, standing) = admit(&context, &request, presented).await?;
+    let (caller, key, standing) = admit(&context, &request, presented).await?;
     let told = |error: ApiError| match standing {
         Some(standing) => limit::told(error, standing),
         None => error,
     };
     let on_conflict = parameters.on_conflict().map_err(told)?;
-    let (mut claim, inbox) = context.hub.claim(caller, on_conflict).map_err(|why| told(refused(why)))?;
+    let claimed = context.hub.claim(caller, key, on_conflict);
+    let (mut claim, inbox) = claimed.map_err(|why| told(refused(why)))?;
 
     let machine = Connection::new(parameters.version, caller, context.hub.config().max_topics);
     let outbox = Outbox::new(machine, inbox, claim.receipts());
@@ -142,7 +143,7 @@ async fn admit(
     context: &SocketContext,
     request: &HttpRequest,
     presented: Presented<'_>,
-) -> Result<(Caller, Option<Standing>), ApiError> {
+) -> Result<(Caller, Option<PresentedKey>, Option<Standing>), ApiError> {
     let limits = request.app_data::<Data<RateLimits>>();
     let holder = match limits {
         Some(limits) => try_out(context, request, limits, presented.credential).await,
@@ -153,7 +154,7 @@ async fn admit(
     let standing = limits.and_then(|limits| limits.spend(counted, Class::Connect));
     let standing = standing.transpose().map_err(too_many)?;
     match (caller, standing) {
-        (Ok(caller), standing) => Ok((caller, standing)),
+        (Ok(caller), standing) => Ok((caller, holder.key, standing)),
         (Err(error), Some(standing)) => Err(limit::told(not_admitted(error), standing)),
         (Err(error), None) => Err(not_admitted(error)),
     }
@@ -199,7 +200,7 @@ async fn act_as(
     holder: Authenticated,
     agent: Option<AgentId>,
 ) -> Result<Caller, AuthenticateError> {
-    let Authenticated { caller, permits } = holder;
+    let Authenticated { caller, permits, .. } = holder;
     match agent {
         // A human listens as one calls: if the plan allows it.
         None if matches!(caller, Caller::User(_)) && !permits.human_interface => {

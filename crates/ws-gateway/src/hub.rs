@@ -10,6 +10,7 @@ mod listeners;
 mod listening;
 mod presence;
 mod publish;
+mod revoke;
 mod seats;
 mod stay;
 mod watch;
@@ -18,8 +19,9 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use domain::account::PresentedKey;
 use domain::caller::Caller;
 use domain::chat::Participant;
 use domain::id::{AgentId, ChatId, ParticipantId};
@@ -102,9 +104,6 @@ struct Listener {
     _place: Place,
 }
 
-/// How long a newcomer may take from being authenticated to its claim, at the very most.
-const LONGEST_ADMISSION: Duration = Duration::from_secs(10 * 60);
-
 impl Hub {
     /// A hub without sockets; `clock` tells for how long somebody has been away.
     pub fn new(config: HubConfig, clock: Arc<dyn Clock>) -> Arc<Self> {
@@ -147,11 +146,12 @@ impl Hub {
         self.sockets().inboxes.values().for_each(|inbox| inbox.order(Told::Stop));
     }
 
-    /// Makes the caller's newcomer a live socket. Of an agent there is one at a time: the older
-    /// one is told, in the same step, that it is no longer it.
+    /// Makes the caller's newcomer, who has shown `key`, a live socket. Of an agent there is one at a time: the
+    /// older one is told, in the same step, that it is no longer it.
     pub(crate) fn claim(
         self: &Arc<Self>,
         caller: Caller,
+        key: Option<PresentedKey>,
         on_conflict: OnConflict,
     ) -> Result<(Claim, Reader), ClaimRefused> {
         let (id, who) = (self.number(), caller.participant());
@@ -161,6 +161,13 @@ impl Hub {
         if self.stopping.load(Ordering::SeqCst) {
             return Err(ClaimRefused::Stopping);
         }
+        // Either may have ended since the caller was authenticated; then nobody would end this socket.
+        let agent = who.agent();
+        if agent.is_some_and(|agent| sockets.ended_agents.holds(&agent))
+            || key.is_some_and(|key| sockets.ended_keys.holds(&key.id))
+        {
+            return Err(ClaimRefused::Ended);
+        }
         let is_news = match caller {
             Caller::User(user) => {
                 let open = sockets.users.get(&user.user).copied().unwrap_or_default();
@@ -169,10 +176,6 @@ impl Hub {
                 is_news
             }
             Caller::Agent(agent) => {
-                // It may have ended since it was authenticated; then nobody would end this socket.
-                if sockets.ended.contains_key(&agent.agent) {
-                    return Err(ClaimRefused::Ended);
-                }
                 if on_conflict == OnConflict::Reject && sockets.agents.contains_key(&agent.agent) {
                     return Err(ClaimRefused::Conflict);
                 }
@@ -186,13 +189,16 @@ impl Hub {
         };
         let (inbox, reader) = Inbox::new(self.config.queue_bytes);
         sockets.inboxes.insert(id, inbox.clone());
+        if let Some(key) = key {
+            sockets.opened_with.add(key, id);
+        }
         drop(sockets);
         if is_news {
             self.tell_presence(who, true);
         }
         drop(turn);
         let shares = seat.shares();
-        Ok((Claim { hub: self.clone(), caller, id, inbox, shares, seat: Some(seat) }, reader))
+        Ok((Claim { hub: self.clone(), caller, key, id, inbox, shares, seat: Some(seat) }, reader))
     }
 
     fn number(&self) -> u64 {
@@ -259,16 +265,6 @@ impl Hub {
             let payload = payload::message_for_agent(message, *reader);
             (payload.json.len() < payload::MAX_AGENT_BYTES).then_some(payload)
         });
-    }
-
-    /// Ends the socket of an agent that is no more, and of one that is just about to connect.
-    fn revoke(&self, agent: AgentId) {
-        let mut sockets = self.sockets();
-        sockets.ended.retain(|_, at| at.elapsed() < LONGEST_ADMISSION);
-        sockets.ended.insert(agent, Instant::now());
-        if let Some(inbox) = sockets.agents.get(&agent).and_then(|socket| sockets.inboxes.get(socket)) {
-            inbox.order(Told::Revoked);
-        }
     }
 
     /// Ends the stays on a room's topics of those whom `chosen` picks.

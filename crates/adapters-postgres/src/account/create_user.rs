@@ -5,15 +5,16 @@ use diesel::prelude::*;
 use diesel::sql_types::{Bool, Text};
 use diesel_async::RunQueryDsl;
 use domain::account::{CreateUserRefused, Membership, NewUser, User};
-use domain::id::OrganizationId;
+use domain::id::{OrganizationId, ParticipantId};
 
+use super::keys;
 use super::row::UserRow;
 use crate::error::Fault;
 use crate::lock;
 use crate::plan::assign::{free_name_on, organization_named_on, plan_exists_on};
 use crate::row::At;
 use crate::run::Db;
-use crate::schema::{api_keys, organizations, users};
+use crate::schema::{organizations, users};
 use crate::statement::statement;
 
 /// Whether a handle and an address are taken; the values are they.
@@ -60,15 +61,7 @@ async fn insert_on(mut db: &Db, new: &NewUser) -> Result<User, Fault> {
     let organization = organization_on(db, new).await?;
     let user = User { organization, ..new.user.clone() };
     diesel::insert_into(users::table).values(UserRow::of(&user)).execute(&mut db).await?;
-    diesel::insert_into(api_keys::table)
-        .values((
-            api_keys::id.eq(new.key.id.uuid()),
-            api_keys::digest.eq(new.key.digest.bytes().as_slice()),
-            api_keys::user_id.eq(user.id.uuid()),
-            api_keys::created_at.eq(At(user.created_at)),
-        ))
-        .execute(&mut db)
-        .await?;
+    keys::insert_on(db, &new.key, ParticipantId::User(user.id), user.created_at).await?;
     Ok(user)
 }
 

@@ -4,12 +4,15 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::account::{Agent, DeleteAgent, DeleteAgentRefused, DeletedAgent};
+use domain::change::Change;
 use domain::chat::{Chat, Participant, ParticipantStatus, Role};
 use domain::id::{AgentId, ParticipantId};
 use domain::time::Timestamp;
 use uuid::Uuid;
 
+use super::keys;
 use super::update::owned_on;
+use crate::change;
 use crate::chat::row::ChatRow;
 use crate::contact;
 use crate::error::Fault;
@@ -17,7 +20,7 @@ use crate::lock;
 use crate::memory;
 use crate::row::{self, At};
 use crate::run::{Db, Never};
-use crate::schema::{agents, api_keys, attempts, chats, deliveries, erasures, participants};
+use crate::schema::{agents, attempts, chats, deliveries, erasures, participants};
 use crate::statement::statement;
 
 /// The rooms in which an agent has sent something, or been sent something; along the index of senders, as a
@@ -76,10 +79,7 @@ pub(super) async fn delete_agent_on(
         .set((agents::deleted_at.eq(now), agents::updated_at.eq(now)))
         .execute(&mut db)
         .await?;
-    diesel::update(api_keys::table.filter(api_keys::agent_id.eq(id)))
-        .set(api_keys::revoked_at.eq(now))
-        .execute(&mut db)
-        .await?;
+    let keys = keys::revoke_all_of_on(db, agent.id, command.now).await?;
     diesel::insert_into(erasures::table)
         .values((erasures::agent_id.eq(id), erasures::requested_at.eq(now)))
         .execute(&mut db)
@@ -87,6 +87,8 @@ pub(super) async fn delete_agent_on(
     let left = leave_all_on(db, &agent, command.now).await?;
     let parted = contact::forget_on(db, agent.id, command.now).await?;
     memory::forget_on(db, agent.id, command.now).await?;
+    let revoked = keys.into_iter().map(Change::KeyRevoked);
+    change::append_on(db, revoked.chain([Change::AgentDeleted(agent.id)]), command.now).await?;
     Ok(Ok(DeletedAgent { agent, executions, left, parted }))
 }
 

@@ -2,28 +2,33 @@
 
 use diesel::dsl::{exists, select};
 use diesel::prelude::*;
-use diesel::sql_types::{Bool, Bytea, Nullable, Uuid as SqlUuid};
+use diesel::sql_types::{Bool, Bytea, Nullable, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::account::{Agent, KeyDigest, StoredKey, User, UserHandle, UserStanding};
 use domain::caller::{AgentCaller, Caller, UserCaller};
-use domain::id::{AgentId, OrganizationId, ParticipantId, UserId};
+use domain::id::{AgentId, ApiKeyId, OrganizationId, ParticipantId, UserId};
 use domain::plan::Permits;
 use uuid::Uuid;
 
 use super::row::{AgentRow, UserRow};
 use crate::error::Fault;
+use crate::row::{At, can_be_stored};
 use crate::run::Db;
 use crate::schema::{agents, organizations, plans, users};
 use crate::statement::statement;
 
 /// A key, and whom it stands for, a user or an agent with its owner: digest, agent, user, organization,
-/// then what the plan allows.
-type KeyTypes = (Bytea, Nullable<SqlUuid>, SqlUuid, SqlUuid, Bool, Bool);
-type KeyColumns = (Vec<u8>, Option<Uuid>, Uuid, Uuid, bool, bool);
+/// then what the plan allows; id, expiry, last use.
+type KeyTypes = (
+    (Bytea, Nullable<SqlUuid>, SqlUuid, SqlUuid, Bool, Bool),
+    (SqlUuid, Nullable<Timestamptz>, Nullable<Timestamptz>),
+);
+type KeyColumns = ((Vec<u8>, Option<Uuid>, Uuid, Uuid, bool, bool), (Uuid, Option<At>, Option<At>));
 
 /// The key of a deleted agent has no user to it, and is not found.
 const FIND_KEY: &str = "SELECT api_key.digest, agent.id, account.id, account.organization_id, \
-     coalesce(plan.human_interface, TRUE), coalesce(plan.memories, TRUE) \
+     coalesce(plan.human_interface, TRUE), coalesce(plan.memories, TRUE), \
+     api_key.id, api_key.expires_at, api_key.last_used_at \
      FROM api_keys AS api_key \
      LEFT JOIN agents AS agent ON agent.id = api_key.agent_id AND agent.deleted_at IS NULL \
      JOIN users AS account ON account.id = coalesce(api_key.user_id, agent.owner_id) \
@@ -37,9 +42,8 @@ pub(super) async fn key_on(mut db: &Db, digest: KeyDigest) -> Result<Option<Stor
         .get_result::<KeyColumns>(&mut db)
         .await
         .optional()?;
-    let Some((stored, agent, user, organization, human_interface, memories)) = found else {
-        return Ok(None);
-    };
+    let Some((whose, (id, expires_at, last_used_at))) = found else { return Ok(None) };
+    let (stored, agent, user, organization, human_interface, memories) = whose;
     let stored =
         <[u8; 32]>::try_from(stored).map_err(|_| Fault::Row("a digest of another length".to_owned()))?;
     let (user, organization) = (UserId::new(user), OrganizationId::new(organization));
@@ -48,7 +52,14 @@ pub(super) async fn key_on(mut db: &Db, digest: KeyDigest) -> Result<Option<Stor
         Some(agent) => Caller::Agent(AgentCaller { agent, owner: user, organization }),
     };
     let permits = Permits { human_interface, memories };
-    Ok(Some(StoredKey { digest: KeyDigest::new(stored), holder, permits }))
+    Ok(Some(StoredKey {
+        id: ApiKeyId::new(id),
+        digest: KeyDigest::new(stored),
+        holder,
+        permits,
+        expires_at: expires_at.map(|At(time)| time),
+        last_used_at: last_used_at.map(|At(time)| time),
+    }))
 }
 
 pub(super) async fn standing_on(mut db: &Db, user: UserId) -> Result<Option<UserStanding>, Fault> {
@@ -93,6 +104,20 @@ pub(crate) async fn is_gone_on(mut db: &Db, who: ParticipantId) -> Result<bool, 
 pub(super) async fn agent_on(mut db: &Db, id: AgentId) -> Result<Option<Agent>, Fault> {
     let found = agents::table
         .find(id.uuid())
+        .filter(agents::deleted_at.is_null())
+        .select(AgentRow::as_select())
+        .first(&mut db)
+        .await
+        .optional()?;
+    found.map(AgentRow::into_agent).transpose()
+}
+
+pub(super) async fn agent_of_handle_on(mut db: &Db, handle: &str) -> Result<Option<Agent>, Fault> {
+    if !can_be_stored(handle) {
+        return Ok(None);
+    }
+    let found = agents::table
+        .filter(agents::handle.eq(handle))
         .filter(agents::deleted_at.is_null())
         .select(AgentRow::as_select())
         .first(&mut db)

@@ -3,6 +3,8 @@
 mod create_user;
 mod delete_agent;
 pub(crate) mod find;
+mod key_repository;
+mod keys;
 mod list_agents;
 mod register_agent;
 pub(crate) mod row;
@@ -11,8 +13,8 @@ mod update;
 use async_trait::async_trait;
 use domain::account::{
     AccountRepository, Agent, AgentListing, CreateUserRefused, DeleteAgent, DeleteAgentRefused, DeletedAgent,
-    KeyDigest, MarkAgent, NewAgent, NewUser, RegisterRefused, StoredKey, UpdateAgent, UpdateAgentRefused,
-    UpdateUser, User, UserHandle, UserStanding,
+    MarkAgent, NewAgent, NewUser, RegisterRefused, UpdateAgent, UpdateAgentRefused, UpdateUser, User,
+    UserHandle, UserStanding,
 };
 use domain::id::{AgentId, UserId};
 use domain::page::{Page, PageRequest};
@@ -80,10 +82,6 @@ impl AccountRepository for PostgresStore {
         Ok(changed.await?.ok())
     }
 
-    async fn find_key(&self, digest: KeyDigest) -> Result<Option<StoredKey>, StoreError> {
-        self.ask(digest, |db, digest| find::key_on(db, *digest).boxed()).await
-    }
-
     async fn find_standing(&self, user: UserId) -> Result<Option<UserStanding>, StoreError> {
         self.ask(user, |db, user| find::standing_on(db, *user).boxed()).await
     }
@@ -98,6 +96,10 @@ impl AccountRepository for PostgresStore {
 
     async fn find_agent(&self, id: AgentId) -> Result<Option<Agent>, StoreError> {
         self.ask(id, |db, id| find::agent_on(db, *id).boxed()).await
+    }
+
+    async fn find_agent_by_handle(&self, handle: &str) -> Result<Option<Agent>, StoreError> {
+        self.ask(handle.to_owned(), |db, handle| find::agent_of_handle_on(db, handle).boxed()).await
     }
 
     async fn list_agents(

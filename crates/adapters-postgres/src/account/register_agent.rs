@@ -6,16 +6,17 @@ use diesel::dsl::{exists, select};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use domain::account::{Agent, AgentHandle, NewAgent, NewRun, RegisterRefused, UserHandle};
-use domain::id::OrganizationId;
+use domain::id::{OrganizationId, ParticipantId};
 use uuid::Uuid;
 
+use super::keys;
 use super::row::AgentRow;
 use crate::error::Fault;
 use crate::lock;
 use crate::plan::quota;
 use crate::row::At;
 use crate::run::Db;
-use crate::schema::{agents, api_keys, users};
+use crate::schema::{agents, users};
 
 pub(super) async fn register_agent_on(
     mut db: &Db,
@@ -67,15 +68,7 @@ async fn insert_on(mut db: &Db, new: &NewAgent, handle: &AgentHandle) -> Result<
     };
     diesel::insert_into(agents::table).values(&agent).execute(&mut db).await?;
     if let NewRun::External(key) = &new.run {
-        diesel::insert_into(api_keys::table)
-            .values((
-                api_keys::id.eq(key.id.uuid()),
-                api_keys::digest.eq(key.digest.bytes().as_slice()),
-                api_keys::agent_id.eq(agent.id),
-                api_keys::created_at.eq(At(new.now)),
-            ))
-            .execute(&mut db)
-            .await?;
+        keys::insert_on(db, key, ParticipantId::Agent(new.id), new.now).await?;
     }
     agent.into_agent()
 }

@@ -73,7 +73,7 @@ impl Size {
              INSERT INTO agents SELECT $id(12, n), $ANN, 'own ' || n, 'ann/own-' || n, 'works', \
                'external', NULL, NULL, '[]', FALSE, TRUE, FALSE, $at(n), $at(n), NULL, FALSE \
                FROM generate_series(1, 200) AS n;
-             INSERT INTO api_keys SELECT $id(8, n), sha256(n::text::bytea), NULL, $id(2, n), $at(n), NULL \
+             INSERT INTO api_keys SELECT $id(8, n), sha256(n::text::bytea), NULL, $id(2, n), $at(n), NULL, NULL, NULL, NULL, NULL \
                FROM generate_series(1, {users} * 10 - 10) AS n;"
         )
     }

@@ -1,7 +1,8 @@
 //! Rooms, messages, people, contacts and memories, as they are listed.
 
-use domain::account::{AccountRepository, AgentListing, AgentSort, KeyDigest, UserHandle};
+use domain::account::{AccountRepository, AgentListing, AgentSort, KeyDigest, KeyRepository, UserHandle};
 use domain::caller::Caller;
+use domain::change::{ChangePosition, ChangeRepository};
 use domain::chat::{ChatListing, ChatParts, ChatRepository, ChatSort};
 use domain::contact::{ContactRepository, Handle, RequestStatus, SentFilter};
 use domain::id::{ChatId, MessageId, ParticipantId};
@@ -77,6 +78,13 @@ impl Watched {
     pub(super) async fn reads_of_people(&mut self) {
         let (store, ann, bot, chat) = (self.store.clone(), self.ann.clone(), self.bot.clone(), self.chat);
         self.costs("a key", 10, store.find_key(KeyDigest::new([1; 32]))).await.unwrap();
+        for holder in [self.viewer(), ParticipantId::Agent(bot.id)] {
+            for page in [FIRST, after(at(1))] {
+                self.costs("keys", 20, store.list_keys(holder, page)).await.unwrap();
+            }
+        }
+        self.costs("the newest change", 10, store.newest_change()).await.unwrap();
+        self.costs("changes", 200, store.changes_after(ChangePosition(0), 100)).await.unwrap();
         self.costs("standing", 10, store.find_standing(ann.id)).await.unwrap();
         self.costs("a user", 10, store.find_user(ann.id)).await.unwrap();
         self.costs("a handle", 10, store.find_user_by_handle(&UserHandle::from_stored("ann".to_owned())))

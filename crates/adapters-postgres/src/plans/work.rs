@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use domain::account::{AccountRepository, AgentListing};
+use domain::account::{AccountRepository, AgentListing, CreateKey};
 use domain::chat::{AddParticipantCommand, ChatTitle, CreateChat, Role};
 use domain::contact::{ContactRepository, Handle, RequestAction, SendRequest, WhichContact, WhichRequest};
 use domain::delivery::{DeliveryFilter, DeliveryKey, DeliveryRepository, DeliveryStep, Listening};
-use domain::id::{ChatId, MessageId, ParticipantId};
+use domain::id::{ChatId, MessageId, ParticipantId, UserId};
 use domain::idempotency::{Fingerprint, FirstAnswerRepository, IdempotencyKey, Once};
 use domain::message::{MentionKind, MessageContent, RequestedMention, SendMessage};
 use domain::page::Order;
@@ -85,7 +85,26 @@ impl Watched {
         let store = self.store.clone();
         let expiring = ContactRepository::expire(&*store, overdue, 200, Announce::nothing());
         self.costs("expire", 100, expiring).await.unwrap();
+        self.changes_keys().await;
         self.deletes_an_agent().await;
+    }
+
+    async fn changes_keys(&mut self) {
+        let (accounts, ann, bot) = (self.world.accounts.clone(), self.ann.caller, self.bot.clone());
+        let command = CreateKey { name: None, expires_at: None };
+        // The keys of this world are numbered anew; those of the one that filled the tables are taken.
+        for _ in 0..2 {
+            let nobody = UserId::new(id(1, 0));
+            accounts.create_key(nobody, command.clone()).await.unwrap_err();
+        }
+        let created = self.costs("create a key", 40, accounts.create_key(ann.user, command)).await.unwrap();
+        accounts.authenticate(created.key.reveal()).await.unwrap();
+        self.costs("note a use", 20, accounts.write_key_uses()).await.unwrap();
+        let revoking = accounts.revoke_key(ann, created.record.id);
+        self.costs("revoke a key", 40, revoking).await.unwrap();
+        let like = accounts.keys_like("nothing");
+        self.costs("keys that begin like this", 20, accounts.revoke_keys(like)).await.unwrap();
+        self.costs("rotate a key", 60, accounts.rotate_key(ann.user, bot.id)).await.unwrap();
     }
 
     async fn sends(&mut self) {

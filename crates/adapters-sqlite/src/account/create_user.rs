@@ -4,13 +4,14 @@ use diesel::dsl::{exists, select};
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::account::{CreateUserRefused, Membership, NewUser, User};
-use domain::id::OrganizationId;
+use domain::id::{OrganizationId, ParticipantId};
 
+use super::keys;
 use super::row::UserRow;
 use crate::error::Fault;
 use crate::plan::assign::{free_name_on, organization_named_on, plan_exists_on};
 use crate::row;
-use crate::schema::{api_keys, organizations, users};
+use crate::schema::{organizations, users};
 
 pub(super) fn create_user_on(
     connection: &mut SqliteConnection,
@@ -48,14 +49,7 @@ fn insert_on(connection: &mut SqliteConnection, new: &NewUser) -> Result<User, F
     let organization = organization_on(connection, new)?;
     let user = User { organization, ..new.user.clone() };
     diesel::insert_into(users::table).values(UserRow::of(&user)).execute(connection)?;
-    diesel::insert_into(api_keys::table)
-        .values((
-            api_keys::id.eq(row::bytes(new.key.id.uuid())),
-            api_keys::digest.eq(new.key.digest.bytes().as_slice()),
-            api_keys::user_id.eq(row::bytes(user.id.uuid())),
-            api_keys::created_at.eq(user.created_at.micros()),
-        ))
-        .execute(connection)?;
+    keys::insert_on(connection, &new.key, ParticipantId::User(user.id), user.created_at)?;
     Ok(user)
 }
 

@@ -4,17 +4,20 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary};
 use diesel::sqlite::SqliteConnection;
 use domain::account::{Agent, DeleteAgent, DeleteAgentRefused, DeletedAgent};
+use domain::change::Change;
 use domain::chat::{Chat, Participant, ParticipantStatus, Role};
 use domain::id::ParticipantId;
 use domain::time::Timestamp;
 
 use super::find::agent_on;
+use super::keys;
+use crate::change;
 use crate::chat::row::ChatRow;
 use crate::contact;
 use crate::error::Fault;
 use crate::memory;
 use crate::row;
-use crate::schema::{agents, api_keys, attempts, chats, deliveries, erasures, participants};
+use crate::schema::{agents, attempts, chats, deliveries, erasures, participants};
 
 /// The rooms in which an agent has sent something, or been sent something.
 const EXECUTIONS: &str = "SELECT count(*) AS number FROM participants AS stay INDEXED BY participants_ever \
@@ -77,15 +80,14 @@ pub(super) fn delete_agent_on(
     diesel::update(agents::table.find(&id))
         .set((agents::deleted_at.eq(now), agents::updated_at.eq(now)))
         .execute(connection)?;
-    diesel::update(api_keys::table.filter(api_keys::agent_id.eq(&id)))
-        .set(api_keys::revoked_at.eq(now))
-        .execute(connection)?;
+    keys::revoke_all_of_on(connection, agent.id, command.now)?;
     diesel::insert_into(erasures::table)
         .values((erasures::agent_id.eq(&id), erasures::requested_at.eq(now)))
         .execute(connection)?;
     let parted = contact::forget_on(connection, agent.id, command.now)?;
     memory::forget_on(connection, agent.id, command.now)?;
     let left = leave_all_on(connection, &agent, command.now)?;
+    change::append_on(connection, [Change::AgentDeleted(agent.id)], command.now)?;
     Ok(Ok(DeletedAgent { agent, executions, left, parted }))
 }
 

@@ -2,11 +2,11 @@
 
 use diesel::dsl::{exists, select};
 use diesel::prelude::*;
-use diesel::sql_types::{Binary, Bool, Nullable};
+use diesel::sql_types::{BigInt, Binary, Bool, Nullable};
 use diesel::sqlite::SqliteConnection;
 use domain::account::{Agent, KeyDigest, StoredKey, User, UserStanding};
 use domain::caller::{AgentCaller, Caller, UserCaller};
-use domain::id::{AgentId, OrganizationId, ParticipantId, UserId};
+use domain::id::{AgentId, ApiKeyId, OrganizationId, ParticipantId, UserId};
 use domain::plan::Permits;
 
 use super::row::{AgentRow, UserRow};
@@ -17,6 +17,8 @@ use crate::schema::{agents, organizations, plans, users};
 /// A key, and whom it stands for: a user, or an agent with its owner.
 #[derive(QueryableByName)]
 struct KeyRow {
+    #[diesel(sql_type = Binary)]
+    id: Vec<u8>,
     #[diesel(sql_type = Binary)]
     digest: Vec<u8>,
     #[diesel(sql_type = Nullable<Binary>)]
@@ -29,11 +31,16 @@ struct KeyRow {
     human_interface: bool,
     #[diesel(sql_type = Bool)]
     memories: bool,
+    #[diesel(sql_type = Nullable<BigInt>)]
+    expires_at: Option<i64>,
+    #[diesel(sql_type = Nullable<BigInt>)]
+    last_used_at: Option<i64>,
 }
 
 /// The key of a deleted agent has no user to it, and is not found.
-const FIND_KEY: &str = "SELECT key.digest, agent.id AS agent_id, user.id AS user_id, user.organization_id, \
-     coalesce(plan.human_interface, TRUE) AS human_interface, coalesce(plan.memories, TRUE) AS memories \
+const FIND_KEY: &str = "SELECT key.id, key.digest, agent.id AS agent_id, user.id AS user_id, user.organization_id, \
+     coalesce(plan.human_interface, TRUE) AS human_interface, coalesce(plan.memories, TRUE) AS memories, \
+     key.expires_at, key.last_used_at \
      FROM api_keys AS key \
      LEFT JOIN agents AS agent ON agent.id = key.agent_id AND agent.deleted_at IS NULL \
      JOIN users AS user ON user.id = coalesce(key.user_id, agent.owner_id) \
@@ -61,7 +68,14 @@ pub(super) fn key_on(
         }
     };
     let permits = Permits { human_interface: found.human_interface, memories: found.memories };
-    Ok(Some(StoredKey { digest: KeyDigest::new(stored), holder, permits }))
+    Ok(Some(StoredKey {
+        id: ApiKeyId::new(row::uuid(&found.id)?),
+        digest: KeyDigest::new(stored),
+        holder,
+        permits,
+        expires_at: found.expires_at.map(row::time),
+        last_used_at: found.last_used_at.map(row::time),
+    }))
 }
 
 pub(super) fn standing_on(
@@ -110,6 +124,19 @@ pub(crate) fn is_gone_on(connection: &mut SqliteConnection, who: ParticipantId) 
 pub(super) fn agent_on(connection: &mut SqliteConnection, id: AgentId) -> Result<Option<Agent>, Fault> {
     let found = agents::table
         .find(row::bytes(id.uuid()))
+        .filter(agents::deleted_at.is_null())
+        .select(AgentRow::as_select())
+        .first(connection)
+        .optional()?;
+    found.map(AgentRow::into_agent).transpose()
+}
+
+pub(super) fn agent_of_handle_on(
+    connection: &mut SqliteConnection,
+    handle: &str,
+) -> Result<Option<Agent>, Fault> {
+    let found = agents::table
+        .filter(agents::handle.eq(handle))
         .filter(agents::deleted_at.is_null())
         .select(AgentRow::as_select())
         .first(connection)

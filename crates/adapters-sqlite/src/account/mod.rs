@@ -3,6 +3,8 @@
 mod create_user;
 mod delete_agent;
 pub(crate) mod find;
+mod key_repository;
+mod keys;
 mod list_agents;
 mod register_agent;
 pub(crate) mod row;
@@ -16,8 +18,8 @@ use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
 use domain::account::{
     AccountRepository, Agent, AgentListing, CreateUserRefused, DeleteAgent, DeleteAgentRefused, DeletedAgent,
-    KeyDigest, MarkAgent, NewAgent, NewUser, RegisterRefused, StoredKey, UpdateAgent, UpdateAgentRefused,
-    UpdateUser, User, UserHandle, UserStanding,
+    MarkAgent, NewAgent, NewUser, RegisterRefused, UpdateAgent, UpdateAgentRefused, UpdateUser, User,
+    UserHandle, UserStanding,
 };
 use domain::id::{AgentId, UserId};
 use domain::page::{Page, PageRequest};
@@ -94,10 +96,6 @@ impl AccountRepository for SqliteStore {
         Ok(self.change(work, |_| ()).await?.ok())
     }
 
-    async fn find_key(&self, digest: KeyDigest) -> Result<Option<StoredKey>, StoreError> {
-        self.read(move |connection| find::key_on(connection, digest)).await
-    }
-
     async fn find_standing(&self, user: UserId) -> Result<Option<UserStanding>, StoreError> {
         self.read(move |connection| find::standing_on(connection, user)).await
     }
@@ -113,6 +111,11 @@ impl AccountRepository for SqliteStore {
 
     async fn find_agent(&self, id: AgentId) -> Result<Option<Agent>, StoreError> {
         self.read(move |connection| find::agent_on(connection, id)).await
+    }
+
+    async fn find_agent_by_handle(&self, handle: &str) -> Result<Option<Agent>, StoreError> {
+        let handle = handle.to_owned();
+        self.read(move |connection| find::agent_of_handle_on(connection, &handle)).await
     }
 
     async fn list_agents(

@@ -4,14 +4,14 @@ use diesel::dsl::{exists, select};
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::account::{Agent, AgentHandle, NewAgent, NewRun, RegisterRefused, UserHandle};
+use domain::id::{OrganizationId, ParticipantId};
 
-use domain::id::OrganizationId;
-
+use super::keys;
 use super::row::AgentRow;
 use crate::error::Fault;
 use crate::plan::quota;
 use crate::row;
-use crate::schema::{agents, api_keys, users};
+use crate::schema::{agents, users};
 
 pub(super) fn register_agent_on(
     connection: &mut SqliteConnection,
@@ -55,14 +55,7 @@ pub(super) fn register_agent_on(
     };
     diesel::insert_into(agents::table).values(&agent).execute(connection)?;
     if let NewRun::External(key) = &new.run {
-        diesel::insert_into(api_keys::table)
-            .values((
-                api_keys::id.eq(row::bytes(key.id.uuid())),
-                api_keys::digest.eq(key.digest.bytes().as_slice()),
-                api_keys::agent_id.eq(&agent.id),
-                api_keys::created_at.eq(new.now.micros()),
-            ))
-            .execute(connection)?;
+        keys::insert_on(connection, key, ParticipantId::Agent(new.id), new.now)?;
     }
     agent.into_agent().map(Ok)
 }

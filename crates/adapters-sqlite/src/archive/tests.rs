@@ -1,7 +1,7 @@
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use diesel_migrations::MigrationHarness;
-use domain::archive::{Kind, TABLES};
+use domain::archive::{Kind, STAY_BEHIND, TABLES};
 
 use crate::open::MIGRATIONS;
 
@@ -18,9 +18,10 @@ fn the_list_of_tables_is_that_of_the_schema() {
     let columns = "SELECT t.name || '.' || c.name || ' ' || c.type || iif(c.\"notnull\", '', '?') \
                    || iif(c.pk, ' key ' || c.pk, '') AS line \
                    FROM sqlite_schema t, pragma_table_info(t.name) c \
-                   WHERE t.type = 'table' AND t.name NOT LIKE '%diesel%'";
+                   WHERE t.type = 'table' AND t.name NOT LIKE '%diesel%' AND t.name NOT LIKE 'sqlite_%'";
     let live = diesel::sql_query(columns).load::<Line>(&mut connection).unwrap();
     let mut live = live.into_iter().map(|line| line.line).collect::<Vec<_>>();
+    live.retain(|line| !STAY_BEHIND.iter().any(|table| line.starts_with(&format!("{table}."))));
     let mut listed = Vec::new();
     for table in &TABLES {
         for (place, column) in table.columns.iter().enumerate() {

@@ -149,7 +149,8 @@ fn the_schema_can_be_taken_back_and_made_again() {
     }
     let mut connection = SqliteConnection::establish(":memory:").unwrap();
     let left = |connection: &mut SqliteConnection| {
-        let all = "SELECT name FROM sqlite_schema WHERE name NOT LIKE '%diesel%' ORDER BY name";
+        let all = "SELECT name FROM sqlite_schema WHERE name NOT LIKE '%diesel%' AND name <> 'sqlite_sequence' \
+                   ORDER BY name";
         let all = diesel::sql_query(all).load::<Name>(connection).unwrap();
         all.into_iter().map(|row| row.name).collect::<Vec<_>>()
     };
@@ -174,7 +175,8 @@ fn the_schema_in_code_is_that_of_the_tables() {
     connection.run_pending_migrations(MIGRATIONS).unwrap();
     let columns = "SELECT t.name || '.' || c.name || ' ' || c.type || iif(c.\"notnull\", '', '?') AS line \
                    FROM sqlite_schema t, pragma_table_info(t.name) c \
-                   WHERE t.type = 'table' AND t.name NOT LIKE '%diesel%' ORDER BY t.rootpage, c.cid";
+                   WHERE t.type = 'table' AND t.name NOT LIKE '%diesel%' AND t.name <> 'sqlite_sequence' \
+                   ORDER BY t.rootpage, c.cid";
     let live = diesel::sql_query(columns).load::<Column>(&mut connection).unwrap();
     let mut live = live.into_iter().map(|column| column.line).collect::<Vec<_>>();
 

@@ -2,14 +2,15 @@
 
 use super::service::AccountService;
 use crate::caller::{AgentCaller, Caller};
-use crate::id::AgentId;
+use crate::id::{AgentId, ApiKeyId};
 use crate::plan::Permits;
 use crate::store::StoreError;
+use crate::time::Timestamp;
 
 /// Why a credential was not accepted.
 #[derive(Debug, thiserror::Error)]
 pub enum AuthenticateError {
-    /// Unknown, revoked, or its holder is gone. Which of them is not told.
+    /// Unknown, revoked, expired, or its holder is gone. Which of them is not told.
     #[error("the credential is not valid")]
     Unauthorized,
     /// The key is good, but may not act as the agent that was asked for.
@@ -27,15 +28,28 @@ pub struct Authenticated {
     pub caller: Caller,
     /// What the plan of their organization allows.
     pub permits: Permits,
+    /// The key that was presented; `None` if it was a token.
+    pub key: Option<PresentedKey>,
+}
+
+/// A good key that somebody has presented: what stands on it ends with it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PresentedKey {
+    /// Which.
+    pub id: ApiKeyId,
+    /// Until when it is good; `None` for ever.
+    pub expires_at: Option<Timestamp>,
 }
 
 impl AccountService {
     /// Whom `presented`, the text of an API key, stands for.
     pub async fn authenticate(&self, presented: &str) -> Result<Authenticated, AuthenticateError> {
-        let digest = self.keys.digest(presented);
-        match self.accounts.find_key(digest).await? {
-            Some(key) if key.digest == digest => {
-                Ok(Authenticated { caller: key.holder, permits: key.permits })
+        let (digest, now) = (self.mint.digest(presented), self.clock.now());
+        match self.keys.find_key(digest).await? {
+            Some(key) if key.digest == digest && key.is_current(now) => {
+                self.uses.note(&key, now);
+                let presented = PresentedKey { id: key.id, expires_at: key.expires_at };
+                Ok(Authenticated { caller: key.holder, permits: key.permits, key: Some(presented) })
             }
             _ => Err(AuthenticateError::Unauthorized),
         }

@@ -1,11 +1,11 @@
 //! Making a human account.
 
 use super::handle::UserHandle;
-use super::key::{ApiKey, KeyKind, NewKey};
+use super::key::{ApiKey, KeyKind};
 use super::port::CreateUserRefused;
 use super::service::AccountService;
 use super::user::{Membership, NewUser, PersonName, User, UserRole};
-use crate::id::{ApiKeyId, OrganizationId, UserId};
+use crate::id::{OrganizationId, UserId};
 use crate::plan::PlanName;
 use crate::store::StoreError;
 use crate::text::{TextFault, single_line};
@@ -72,7 +72,7 @@ impl AccountService {
 
     fn compose_user(&self, command: CreateUser, role: UserRole) -> (NewUser, ApiKey) {
         let now = self.clock.now();
-        let key = self.keys.mint(KeyKind::User, now);
+        let key = self.mint.mint(KeyKind::User, now);
         let user = User {
             id: UserId::new(self.ids.generate(now)),
             organization: OrganizationId::new(self.ids.generate(now)),
@@ -83,7 +83,7 @@ impl AccountService {
             created_at: now,
             updated_at: now,
         };
-        let new_key = NewKey { id: ApiKeyId::new(self.ids.generate(now)), digest: key.digest() };
+        let new_key = self.new_key(&key, now);
         (NewUser { user, key: new_key, membership: command.membership, plan: command.plan }, key)
     }
 }

@@ -3,8 +3,10 @@
 use std::fmt;
 
 use crate::caller::Caller;
-use crate::id::ApiKeyId;
+use crate::id::{ApiKeyId, ParticipantId};
 use crate::plan::Permits;
+use crate::text::{TextFault, single_line};
+use crate::time::Timestamp;
 
 /// Whose key it is; decides the prefix.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -85,6 +87,22 @@ impl fmt::Debug for KeyDigest {
     }
 }
 
+/// What a human calls a key: 1 to 100 characters on one line.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KeyName(String);
+
+impl KeyName {
+    /// Trims and checks.
+    pub fn new(text: &str) -> Result<Self, TextFault> {
+        single_line(text, 100).map(Self)
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
 /// A key to be stored.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NewKey {
@@ -92,15 +110,55 @@ pub struct NewKey {
     pub id: ApiKeyId,
     /// Digest of the secret.
     pub digest: KeyDigest,
+    /// The beginning of its text, see [`crate::ports::KeyMint::prefix`].
+    pub prefix: String,
+    /// What its holder calls it.
+    pub name: Option<KeyName>,
+    /// Until when it is good; `None` for ever.
+    pub expires_at: Option<Timestamp>,
 }
 
-/// A valid key as stored: not revoked, and its holder not deleted.
+/// A key as its holder and the operator know it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KeyRecord {
+    /// Identifier of the record.
+    pub id: ApiKeyId,
+    /// Whose key it is.
+    pub holder: ParticipantId,
+    /// What its holder calls it.
+    pub name: Option<String>,
+    /// The beginning of its text; not known of keys that were made before it was kept.
+    pub prefix: Option<String>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// Until when it is good; `None` for ever.
+    pub expires_at: Option<Timestamp>,
+    /// When it was used last, or up to [`super::USE_RESOLUTION`] before.
+    pub last_used_at: Option<Timestamp>,
+    /// Since when it is good for nothing.
+    pub revoked_at: Option<Timestamp>,
+}
+
+/// A key as stored: not revoked, and its holder not deleted. It may have expired.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StoredKey {
+    /// Identifier of the record.
+    pub id: ApiKeyId,
     /// Digest of the secret.
     pub digest: KeyDigest,
     /// Whom it stands for.
     pub holder: Caller,
     /// What the plan of their organization allows.
     pub permits: Permits,
+    /// Until when it is good; `None` for ever.
+    pub expires_at: Option<Timestamp>,
+    /// When it was used last, as far as that was written down.
+    pub last_used_at: Option<Timestamp>,
+}
+
+impl StoredKey {
+    /// Whether it is good at `now`.
+    pub fn is_current(&self, now: Timestamp) -> bool {
+        self.expires_at.is_none_or(|until| now < until)
+    }
 }

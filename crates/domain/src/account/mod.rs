@@ -9,15 +9,21 @@
 
 mod agent;
 mod authenticate;
+mod create_key;
 mod create_user;
 mod delete_agent;
 mod handle;
 mod key;
+mod key_port;
+mod key_uses;
 mod list_agents;
+mod list_keys;
 mod mark_agent;
 mod port;
 mod profile;
 mod register;
+mod revoke_key;
+mod rotate_key;
 mod service;
 mod token;
 mod update_agent;
@@ -26,11 +32,17 @@ mod user;
 pub use agent::{
     Agent, AgentBio, AgentDescription, AgentKind, AgentName, AgentTag, ModelType, NewAgent, NewRun,
 };
-pub use authenticate::{AuthenticateError, Authenticated};
+pub use authenticate::{AuthenticateError, Authenticated, PresentedKey};
+pub use create_key::{CreateKey, CreateKeyError, CreatedKey};
 pub use create_user::{CreateUser, CreateUserError, CreatedUser, parse_email, parse_person_name};
 pub use delete_agent::{DeleteAgentError, DeletionReceipt};
 pub use handle::{AgentHandle, Slug, UserHandle, normalize_handle};
-pub use key::{ApiKey, KeyDigest, KeyKind, NewKey, StoredKey};
+pub use key::{ApiKey, KeyDigest, KeyKind, KeyName, KeyRecord, NewKey, StoredKey};
+pub use key_port::{
+    CreateKeyRefused, KeyRepository, KeyUse, MAX_KEYS, NewUserKey, RevokeKeys, RotateKey, RotateKeyRefused,
+    RotatedKey, WhichKeys,
+};
+pub use key_uses::USE_RESOLUTION;
 pub use mark_agent::AgentMarks;
 pub use port::{
     AccountRepository, AgentListing, AgentSort, CreateUserRefused, DeleteAgent, DeleteAgentRefused,
@@ -38,6 +50,8 @@ pub use port::{
 };
 pub use profile::ProfileChanges;
 pub use register::{CreatePlatformAgent, RegisterAgent, RegisterError, RegisteredAgent};
+pub use revoke_key::RevokeKeyError;
+pub use rotate_key::RotateKeyError;
 pub use service::AccountService;
 pub use token::{IssueToken, IssueTokenError, IssuedToken, MAX_TOKEN_LIFETIME, TokenClaims, TokenService};
 pub use update_agent::{AgentChanges, UpdateAgentError};

@@ -4,7 +4,6 @@ use async_trait::async_trait;
 
 use super::agent::{Agent, NewAgent};
 use super::handle::UserHandle;
-use super::key::{KeyDigest, StoredKey};
 use super::mark_agent::AgentMarks;
 use super::profile::ProfileChanges;
 use super::update_agent::AgentChanges;
@@ -219,9 +218,6 @@ pub trait AccountRepository: Send + Sync {
     /// Changes a human's record and gives it; `None` if there is none.
     async fn update_user(&self, command: UpdateUser) -> Result<Option<User>, StoreError>;
 
-    /// The valid key with this digest, and whom it stands for.
-    async fn find_key(&self, digest: KeyDigest) -> Result<Option<StoredKey>, StoreError>;
-
     /// Where a user belongs to, and what the plan there allows; `None` if there is no such user.
     async fn find_standing(&self, user: UserId) -> Result<Option<UserStanding>, StoreError>;
 
@@ -233,6 +229,9 @@ pub trait AccountRepository: Send + Sync {
 
     /// An agent by id, unless it was deleted.
     async fn find_agent(&self, id: AgentId) -> Result<Option<Agent>, StoreError>;
+
+    /// An agent by its handle in the stored form, unless it was deleted.
+    async fn find_agent_by_handle(&self, handle: &str) -> Result<Option<Agent>, StoreError>;
 
     /// The agents of `owner`; the position is (time, id), or (0, id) by name.
     async fn list_agents(

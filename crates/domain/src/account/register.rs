@@ -2,12 +2,12 @@
 
 use super::agent::{Agent, AgentDescription, AgentName, ModelType, NewAgent, NewRun};
 use super::handle::Slug;
-use super::key::{ApiKey, KeyKind, NewKey};
+use super::key::{ApiKey, KeyKind};
 use super::port::RegisterRefused;
 use super::service::AccountService;
 use crate::caller::UserCaller;
 use crate::event::DomainEvent;
-use crate::id::{AgentId, ApiKeyId};
+use crate::id::AgentId;
 use crate::plan::LimitReached;
 use crate::store::{Announce, StoreError};
 
@@ -65,8 +65,8 @@ impl AccountService {
         command: RegisterAgent,
     ) -> Result<RegisteredAgent, RegisterError> {
         let now = self.clock.now();
-        let key = self.keys.mint(KeyKind::Agent, now);
-        let new_key = NewKey { id: ApiKeyId::new(self.ids.generate(now)), digest: key.digest() };
+        let key = self.mint.mint(KeyKind::Agent, now);
+        let new_key = self.new_key(&key, now);
         let new = NewAgent {
             id: AgentId::new(self.ids.generate(now)),
             owner: caller.user,

@@ -108,7 +108,7 @@ impl TokenService {
         match self.accounts.find_standing(claims.user).await? {
             Some(standing) if standing.organization == claims.organization => {
                 let caller = UserCaller { user: claims.user, organization: standing.organization };
-                Ok(Authenticated { caller: caller.into(), permits: standing.permits })
+                Ok(Authenticated { caller: caller.into(), permits: standing.permits, key: None })
             }
             // Gone, or moved to another organization since: the token speaks of somebody else.
             _ => Err(AuthenticateError::Unauthorized),

@@ -15,5 +15,5 @@ mod table;
 mod value;
 
 pub use port::{ArchiveRepository, Snapshot, WriteRefused, Written};
-pub use table::{Column, Kind, TABLES, Table};
+pub use table::{Column, Kind, STAY_BEHIND, TABLES, Table};
 pub use value::{Row, Value};

@@ -114,6 +114,9 @@ pub static TABLES: [Table; 16] = [
     Table { name: "secrets", key: 1, columns: &[text("name"), bytes("secret")] },
 ];
 
+/// Tables that no archive holds: they are for the servers that run on one store, and of no use elsewhere.
+pub const STAY_BEHIND: [&str; 1] = ["changes"];
+
 const ORGANIZATIONS: &[Column] = &[id("id"), text("name"), instant("created_at"), text("plan")];
 
 const USERS: &[Column] = &[
@@ -154,6 +157,10 @@ const API_KEYS: &[Column] = &[
     id("agent_id").or_nothing(),
     instant("created_at"),
     instant("revoked_at").or_nothing(),
+    text("name").or_nothing(),
+    text("prefix").or_nothing(),
+    instant("expires_at").or_nothing(),
+    instant("last_used_at").or_nothing(),
 ];
 
 const CHATS: &[Column] = &[

@@ -82,7 +82,7 @@ pub async fn keys_stand_for_their_holders(world: World) {
     assert_eq!(world.accounts.authenticate(&ann.key).await.unwrap().caller, ann.caller.into());
     assert_eq!(world.accounts.authenticate(&bot.key).await.unwrap().caller, bot.caller.into());
     let digest = FixedMint::default().digest("thnv_a_unknown");
-    assert_eq!(world.stores.accounts.find_key(digest).await.unwrap(), None);
+    assert_eq!(world.stores.keys.find_key(digest).await.unwrap(), None);
 }
 
 /// Newest first, of one owner, by cursor and by page.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use domain::caller::{AgentCaller, Caller, UserCaller};
-use domain::id::{ChatId, ContactRequestId, MemoryId, MessageId, ParticipantId};
+use domain::id::{ApiKeyId, ChatId, ContactRequestId, MemoryId, MessageId, ParticipantId};
 use domain::idempotency::{Fingerprint, IdempotencyKey, Once};
 use domain::page::{Page, PageRequest, Position, Slice};
 use uuid::Uuid;
@@ -27,6 +27,8 @@ pub(super) enum Made {
     Contact(Uuid),
     /// With whose it is.
     Memory(MemoryId, AgentCaller),
+    /// With its text.
+    Key(ApiKeyId, String),
     /// Where the next page of a list begins.
     Next(&'static str, Position),
 }
@@ -43,6 +45,7 @@ pub(super) struct Cast {
     pub(super) requests: Vec<Asked>,
     pub(super) contacts: Vec<Uuid>,
     pub(super) memories: Vec<(MemoryId, AgentCaller)>,
+    pub(super) keys: Vec<(ApiKeyId, String)>,
     next: HashMap<&'static str, Position>,
 }
 
@@ -52,7 +55,7 @@ type Asked = (ContactRequestId, [ParticipantId; 2]);
 type Draw = fn(&mut Cast) -> Act;
 
 /// How often each kind of operation comes.
-const ACTS: [(usize, Draw); 9] = [
+const ACTS: [(usize, Draw); 10] = [
     (8, Cast::wait),
     (12, Cast::people),
     (10, Cast::read_people),
@@ -62,6 +65,7 @@ const ACTS: [(usize, Draw); 9] = [
     (30, Cast::deliveries),
     (18, Cast::contacts),
     (15, Cast::memories),
+    (10, Cast::keys),
 ];
 
 /// Who must be there before chance decides.
@@ -79,6 +83,7 @@ impl Cast {
             requests: Vec::new(),
             contacts: Vec::new(),
             memories: Vec::new(),
+            keys: Vec::new(),
             next: HashMap::new(),
         }
     }
@@ -123,6 +128,7 @@ impl Cast {
                 Made::Request(request, between) => self.requests.push((request, between)),
                 Made::Contact(contact) => self.contacts.push(contact),
                 Made::Memory(memory, source) => self.memories.push((memory, source)),
+                Made::Key(key, text) => self.keys.push((key, text)),
                 Made::Next(list, position) => {
                     self.next.insert(list, position);
                 }

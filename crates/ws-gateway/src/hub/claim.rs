@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use domain::account::PresentedKey;
 use domain::caller::Caller;
 use domain::chat::Entrance;
 
@@ -23,7 +24,7 @@ pub(crate) enum OnConflict {
 /// Why a socket cannot be opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ClaimRefused {
-    /// The agent was deleted after it was authenticated.
+    /// The agent was deleted, or the key revoked, after the caller was authenticated.
     Ended,
     /// The agent has one.
     Conflict,
@@ -38,6 +39,8 @@ pub(crate) struct Claim {
     pub(super) hub: Arc<Hub>,
     /// Whose socket it is.
     pub(crate) caller: Caller,
+    /// What it was opened with, unless that was a token.
+    pub(super) key: Option<PresentedKey>,
     pub(super) id: SocketId,
     pub(super) inbox: Inbox,
     pub(super) shares: Arc<Shares>,
@@ -92,6 +95,9 @@ impl Claim {
         let mut sockets = self.hub.sockets();
         if sockets.inboxes.remove(&self.id).is_none() {
             return;
+        }
+        if let Some(key) = self.key {
+            sockets.opened_with.remove(key, self.id);
         }
         let last = match self.caller {
             Caller::Agent(agent) => {

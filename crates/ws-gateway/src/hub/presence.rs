@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 use std::sync::{MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use domain::chat::Roster;
-use domain::id::{AgentId, ChatId, ParticipantId, UserId};
+use domain::id::{AgentId, ApiKeyId, ChatId, ParticipantId, UserId};
 use domain::ports::Presence;
 use domain::time::Timestamp;
 
+use super::revoke::{Ended, OpenedWith};
 use super::watch::{Person, Watch};
 use super::{Claim, Hub, SocketId};
 use crate::inbox::Inbox;
@@ -33,8 +34,9 @@ pub(super) struct Sockets {
     pub(super) inboxes: HashMap<SocketId, Inbox>,
     pub(super) agents: HashMap<AgentId, SocketId>,
     pub(super) users: HashMap<UserId, usize>,
-    /// Agents that came to their end a moment ago, and when.
-    pub(super) ended: HashMap<AgentId, Instant>,
+    pub(super) ended_agents: Ended<AgentId>,
+    pub(super) ended_keys: Ended<ApiKeyId>,
+    pub(super) opened_with: OpenedWith,
     /// Whose last connection broke, and until when they count as there.
     lingering: HashMap<ParticipantId, Timestamp>,
 }
@@ -54,7 +56,7 @@ impl Sockets {
 
     /// Somebody's last socket has gone. Whether that is news already.
     pub(super) fn depart(&mut self, who: ParticipantId, departure: Departure, now: Timestamp) -> bool {
-        let ended = who.agent().is_some_and(|agent| self.ended.contains_key(&agent));
+        let ended = who.agent().is_some_and(|agent| self.ended_agents.holds(&agent));
         let lingers = departure == Departure::Dropped && !ended;
         if lingers {
             self.lingering.insert(who, now.plus(GRACE));

@@ -50,8 +50,9 @@ impl EventPublisher for Hub {
             DomainEvent::AgentUpdated { agent } => self.agent_changed("agent_updated", &agent),
             DomainEvent::AgentDeleted { agent } => {
                 self.agent_changed("agent_deleted", &agent);
-                self.revoke(agent.id);
+                self.end_agent(agent.id);
             }
+            DomainEvent::KeyRevoked { key } => self.end_key(key),
             DomainEvent::ContactRequestReceived { request } => self.request_received(&request),
             DomainEvent::ContactRequestUpdated { request } => self.request_updated(&request),
             DomainEvent::ContactAdded { contact: ContactOf { owner, contact } } => {

@@ -10,6 +10,7 @@ mod delivered;
 mod gate;
 mod harness;
 mod joins;
+mod keys;
 mod observers;
 mod presence;
 mod raw;

@@ -144,7 +144,7 @@ async fn a_user_is_there_while_one_socket_is() {
 async fn a_deleted_agent_is_away_at_once() {
     let (hub, _) = hub();
     let (claim, _) = open(&hub, agent(1));
-    hub.revoke(agent_id(1));
+    hub.end_agent(agent_id(1));
     drop(claim);
     assert!(!is_there(&hub));
 }

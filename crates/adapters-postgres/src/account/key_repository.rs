@@ -1,0 +1,59 @@
+//! The store of API keys.
+
+use async_trait::async_trait;
+use domain::account::{
+    CreateKeyRefused, KeyDigest, KeyRecord, KeyRepository, KeyUse, NewUserKey, RevokeKeys, RotateKey,
+    RotateKeyRefused, RotatedKey, StoredKey,
+};
+use domain::id::ParticipantId;
+use domain::page::{Page, PageRequest};
+use domain::store::{Announce, StoreError};
+use futures_util::FutureExt;
+
+use super::{find, keys};
+use crate::PostgresStore;
+
+#[async_trait]
+impl KeyRepository for PostgresStore {
+    async fn find_key(&self, digest: KeyDigest) -> Result<Option<StoredKey>, StoreError> {
+        self.ask(digest, |db, digest| find::key_on(db, *digest).boxed()).await
+    }
+
+    async fn note_uses(&self, uses: Vec<KeyUse>) -> Result<(), StoreError> {
+        let noted = self.change(uses, |db, uses| keys::note_uses_on(db, uses).boxed(), |()| ());
+        let Ok(done) = noted.await?;
+        Ok(done)
+    }
+
+    async fn list_keys(
+        &self,
+        holder: ParticipantId,
+        page: PageRequest,
+    ) -> Result<Page<KeyRecord>, StoreError> {
+        self.read((holder, page), |db, (holder, page)| keys::list_on(db, *holder, page).boxed()).await
+    }
+
+    async fn create_key(&self, new: NewUserKey) -> Result<Result<KeyRecord, CreateKeyRefused>, StoreError> {
+        self.change(new, |db, new| keys::create_on(db, new).boxed(), |_| ()).await
+    }
+
+    async fn revoke_keys(
+        &self,
+        command: RevokeKeys,
+        announce: Announce<Vec<KeyRecord>>,
+    ) -> Result<Vec<KeyRecord>, StoreError> {
+        let tell = |revoked: &Vec<KeyRecord>| announce.tell(revoked);
+        let revoked = self.change(command, |db, command| keys::revoke_on(db, command).boxed(), tell);
+        let Ok(revoked) = revoked.await?;
+        Ok(revoked)
+    }
+
+    async fn rotate_key(
+        &self,
+        command: RotateKey,
+        announce: Announce<RotatedKey>,
+    ) -> Result<Result<RotatedKey, RotateKeyRefused>, StoreError> {
+        let tell = |rotated: &RotatedKey| announce.tell(rotated);
+        self.change(command, |db, command| keys::rotate_on(db, command).boxed(), tell).await
+    }
+}

@@ -1,0 +1,116 @@
+//! The log of changes.
+//!
+//! Numbers are given when an entry is written, and become visible when its transaction commits: left alone, a
+//! later number could be seen first, and a reader who went on from there would miss the earlier one. So
+//! whoever writes entries holds a lock from then to the end of the transaction; the next number is given
+//! when the one before is visible. What is logged is rare, and writing it is the last that a change does, so
+//! nobody waits for more than a commit. (The other way, to read only up to the oldest transaction that is still
+//! open, would let any long one, of another database of the server even, hold back what has been revoked.)
+
+use async_trait::async_trait;
+use diesel::dsl::max;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use domain::change::{Change, ChangePosition, ChangeRepository};
+use domain::id::{AgentId, ApiKeyId};
+use domain::store::StoreError;
+use domain::time::Timestamp;
+use futures_util::FutureExt;
+use uuid::Uuid;
+
+use crate::PostgresStore;
+use crate::error::Fault;
+use crate::lock;
+use crate::row::At;
+use crate::run::{Db, Never};
+use crate::schema::changes;
+
+const KEY_REVOKED: &str = "key_revoked";
+const AGENT_DELETED: &str = "agent_deleted";
+
+#[async_trait]
+impl ChangeRepository for PostgresStore {
+    async fn newest_change(&self) -> Result<ChangePosition, StoreError> {
+        self.ask((), |db, ()| newest_on(db).boxed()).await
+    }
+
+    async fn changes_after(
+        &self,
+        position: ChangePosition,
+        limit: u32,
+    ) -> Result<Vec<(ChangePosition, Change)>, StoreError> {
+        self.ask((position, limit), |db, (position, limit)| after_on(db, *position, *limit).boxed()).await
+    }
+
+    async fn forget_changes(&self, before: Timestamp, limit: u32) -> Result<u32, StoreError> {
+        let given = (before, limit);
+        let done = self.change(given, |db, (before, limit)| forget_on(db, *before, *limit).boxed(), |_| ());
+        let Ok(gone) = done.await?;
+        Ok(gone)
+    }
+}
+
+/// Writes entries; part of the change that they tell of, and the last thing it does.
+pub(crate) async fn append_on(
+    mut db: &Db,
+    made: impl IntoIterator<Item = Change>,
+    now: Timestamp,
+) -> Result<(), Fault> {
+    let entry = |change| {
+        let (kind, subject) = match change {
+            Change::KeyRevoked(key) => (KEY_REVOKED, ApiKeyId::uuid(key)),
+            Change::AgentDeleted(agent) => (AGENT_DELETED, AgentId::uuid(agent)),
+        };
+        (changes::kind.eq(kind), changes::subject_id.eq(subject), changes::changed_at.eq(At(now)))
+    };
+    let entries = made.into_iter().map(entry).collect::<Vec<_>>();
+    if entries.is_empty() {
+        return Ok(());
+    }
+    lock::changes_on(db).await?;
+    diesel::insert_into(changes::table).values(entries).execute(&mut db).await?;
+    Ok(())
+}
+
+async fn newest_on(mut db: &Db) -> Result<ChangePosition, Fault> {
+    let newest = changes::table.select(max(changes::id)).first::<Option<i64>>(&mut db).await?;
+    Ok(ChangePosition(newest.unwrap_or(0)))
+}
+
+async fn after_on(
+    mut db: &Db,
+    position: ChangePosition,
+    limit: u32,
+) -> Result<Vec<(ChangePosition, Change)>, Fault> {
+    let rows = changes::table
+        .filter(changes::id.gt(position.0))
+        .order(changes::id)
+        .limit(i64::from(limit))
+        .select((changes::id, changes::kind, changes::subject_id))
+        .load::<(i64, String, Uuid)>(&mut db)
+        .await?;
+    let entry = |(id, kind, subject): (i64, String, Uuid)| {
+        let change = match kind.as_str() {
+            KEY_REVOKED => Change::KeyRevoked(ApiKeyId::new(subject)),
+            AGENT_DELETED => Change::AgentDeleted(AgentId::new(subject)),
+            _ => return Err(Fault::Row(format!("the change '{kind}'"))),
+        };
+        Ok((ChangePosition(id), change))
+    };
+    rows.into_iter().map(entry).collect()
+}
+
+async fn forget_on(mut db: &Db, before: Timestamp, limit: u32) -> Result<Result<u32, Never>, Fault> {
+    let old = changes::table
+        .filter(changes::changed_at.lt(At(before)))
+        .order(changes::changed_at)
+        .limit(i64::from(limit))
+        .select(changes::id)
+        .load::<i64>(&mut db)
+        .await?;
+    if old.is_empty() {
+        return Ok(Ok(0));
+    }
+    let gone = diesel::delete(changes::table.filter(changes::id.eq_any(old))).execute(&mut db).await?;
+    Ok(Ok(u32::try_from(gone).unwrap_or(u32::MAX)))
+}

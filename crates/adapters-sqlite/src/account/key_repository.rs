@@ -1,0 +1,60 @@
+//! The store of API keys.
+
+use std::convert::Infallible;
+
+use async_trait::async_trait;
+use diesel::sqlite::SqliteConnection;
+use domain::account::{
+    CreateKeyRefused, KeyDigest, KeyRecord, KeyRepository, KeyUse, NewUserKey, RevokeKeys, RotateKey,
+    RotateKeyRefused, RotatedKey, StoredKey,
+};
+use domain::id::ParticipantId;
+use domain::page::{Page, PageRequest};
+use domain::store::{Announce, StoreError};
+
+use super::{find, keys};
+use crate::SqliteStore;
+
+#[async_trait]
+impl KeyRepository for SqliteStore {
+    async fn find_key(&self, digest: KeyDigest) -> Result<Option<StoredKey>, StoreError> {
+        self.read(move |connection| find::key_on(connection, digest)).await
+    }
+
+    async fn note_uses(&self, uses: Vec<KeyUse>) -> Result<(), StoreError> {
+        let work = move |connection: &mut SqliteConnection| keys::note_uses_on(connection, &uses).map(Ok);
+        let done: Result<(), Infallible> = self.change(work, |()| ()).await?;
+        done.map_err(|never| match never {})
+    }
+
+    async fn list_keys(
+        &self,
+        holder: ParticipantId,
+        page: PageRequest,
+    ) -> Result<Page<KeyRecord>, StoreError> {
+        self.read(move |connection| keys::list_on(connection, holder, &page)).await
+    }
+
+    async fn create_key(&self, new: NewUserKey) -> Result<Result<KeyRecord, CreateKeyRefused>, StoreError> {
+        self.change(move |connection| keys::create_on(connection, &new), |_| ()).await
+    }
+
+    async fn revoke_keys(
+        &self,
+        command: RevokeKeys,
+        announce: Announce<Vec<KeyRecord>>,
+    ) -> Result<Vec<KeyRecord>, StoreError> {
+        let work = move |connection: &mut SqliteConnection| keys::revoke_on(connection, &command).map(Ok);
+        let done: Result<_, Infallible> = self.change(work, |revoked| announce.tell(revoked)).await?;
+        done.map_err(|never| match never {})
+    }
+
+    async fn rotate_key(
+        &self,
+        command: RotateKey,
+        announce: Announce<RotatedKey>,
+    ) -> Result<Result<RotatedKey, RotateKeyRefused>, StoreError> {
+        let work = move |connection: &mut SqliteConnection| keys::rotate_on(connection, &command);
+        self.change(work, |rotated| announce.tell(rotated)).await
+    }
+}

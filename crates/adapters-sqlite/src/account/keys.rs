@@ -1,0 +1,197 @@
+//! API keys: listing, making and revoking them, and when they were used.
+
+use diesel::dsl::count_star;
+use diesel::prelude::*;
+use diesel::sqlite::{Sqlite, SqliteConnection};
+use domain::account::{
+    CreateKeyRefused, KeyRecord, KeyUse, MAX_KEYS, NewKey, NewUserKey, RevokeKeys, RotateKey,
+    RotateKeyRefused, RotatedKey, WhichKeys,
+};
+use domain::change::Change;
+use domain::id::{AgentId, ApiKeyId, ParticipantId};
+use domain::page::{Page, PageRequest, Position};
+use domain::time::Timestamp;
+
+use super::find::agent_on;
+use crate::change;
+use crate::error::Fault;
+use crate::row;
+use crate::schema::{api_keys, users};
+
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = api_keys)]
+struct KeyRow {
+    id: Vec<u8>,
+    user_id: Option<Vec<u8>>,
+    agent_id: Option<Vec<u8>>,
+    created_at: i64,
+    revoked_at: Option<i64>,
+    name: Option<String>,
+    prefix: Option<String>,
+    expires_at: Option<i64>,
+    last_used_at: Option<i64>,
+}
+
+impl KeyRow {
+    fn into_record(self) -> Result<KeyRecord, Fault> {
+        let holder = match (&self.user_id, &self.agent_id) {
+            (Some(user), _) => ParticipantId::User(row::user_id(user)?),
+            (None, Some(agent)) => ParticipantId::Agent(row::agent_id(agent)?),
+            (None, None) => return Err(Fault::Row("a key that nobody holds".to_owned())),
+        };
+        Ok(KeyRecord {
+            id: ApiKeyId::new(row::uuid(&self.id)?),
+            holder,
+            name: self.name,
+            prefix: self.prefix,
+            created_at: row::time(self.created_at),
+            expires_at: self.expires_at.map(row::time),
+            last_used_at: self.last_used_at.map(row::time),
+            revoked_at: self.revoked_at.map(row::time),
+        })
+    }
+}
+
+type Keys = api_keys::BoxedQuery<'static, Sqlite>;
+
+/// The keys that are not revoked.
+fn current() -> Keys {
+    api_keys::table.filter(api_keys::revoked_at.is_null()).into_boxed()
+}
+
+fn of(holder: ParticipantId) -> Keys {
+    let id = row::bytes(holder.uuid());
+    match holder {
+        ParticipantId::User(_) => current().filter(api_keys::user_id.eq(id)),
+        ParticipantId::Agent(_) => current().filter(api_keys::agent_id.eq(id)),
+    }
+}
+
+pub(super) fn insert_on(
+    connection: &mut SqliteConnection,
+    key: &NewKey,
+    holder: ParticipantId,
+    now: Timestamp,
+) -> Result<(), Fault> {
+    diesel::insert_into(api_keys::table)
+        .values((
+            api_keys::id.eq(row::bytes(key.id.uuid())),
+            api_keys::digest.eq(key.digest.bytes().as_slice()),
+            api_keys::user_id.eq(holder.user().map(|user| row::bytes(user.uuid()))),
+            api_keys::agent_id.eq(holder.agent().map(|agent| row::bytes(agent.uuid()))),
+            api_keys::created_at.eq(now.micros()),
+            api_keys::name.eq(key.name.as_ref().map(|name| name.as_str().to_owned())),
+            api_keys::prefix.eq(&key.prefix),
+            api_keys::expires_at.eq(key.expires_at.map(Timestamp::micros)),
+        ))
+        .execute(connection)?;
+    Ok(())
+}
+
+pub(super) fn list_on(
+    connection: &mut SqliteConnection,
+    holder: ParticipantId,
+    page: &PageRequest,
+) -> Result<Page<KeyRecord>, Fault> {
+    let total = if page.count {
+        Some(of(holder).select(count_star()).first::<i64>(connection)?.cast_unsigned())
+    } else {
+        None
+    };
+    let mut rows = of(holder);
+    if let Some(Position { key, id, .. }) = page.slice.after() {
+        // The first condition says nothing new; it lets the index begin at the right place.
+        let older = api_keys::created_at.lt(key);
+        let as_old = api_keys::created_at.eq(key).and(api_keys::id.lt(row::bytes(id)));
+        rows = rows.filter(api_keys::created_at.le(key)).filter(older.or(as_old));
+    }
+    let rows = rows
+        .order((api_keys::created_at.desc(), api_keys::id.desc()))
+        .limit(i64::from(page.slice.limit()) + 1)
+        .offset(page.slice.offset())
+        .select(KeyRow::as_select())
+        .load(connection)?;
+    let rows = rows.into_iter().map(KeyRow::into_record).collect::<Result<Vec<_>, _>>()?;
+    let position = |key: &KeyRecord| Position::at(key.created_at.micros(), key.id.uuid());
+    Ok(Page::from_overfetch(rows, page, total, position))
+}
+
+pub(super) fn create_on(
+    connection: &mut SqliteConnection,
+    new: &NewUserKey,
+) -> Result<Result<KeyRecord, CreateKeyRefused>, Fault> {
+    let user = users::table.find(row::bytes(new.user.uuid())).select(users::id);
+    if user.first::<Vec<u8>>(connection).optional()?.is_none() {
+        return Ok(Err(CreateKeyRefused::UserGone));
+    }
+    let holder = ParticipantId::User(new.user);
+    if of(holder).select(count_star()).first::<i64>(connection)? >= i64::from(MAX_KEYS) {
+        return Ok(Err(CreateKeyRefused::TooMany));
+    }
+    insert_on(connection, &new.key, holder, new.now)?;
+    let stored = api_keys::table.find(row::bytes(new.key.id.uuid()));
+    stored.select(KeyRow::as_select()).first(connection)?.into_record().map(Ok)
+}
+
+pub(super) fn revoke_on(
+    connection: &mut SqliteConnection,
+    command: &RevokeKeys,
+) -> Result<Vec<KeyRecord>, Fault> {
+    let meant = match &command.which {
+        WhichKeys::Own(holder, id) => of(*holder).filter(api_keys::id.eq(row::bytes(id.uuid()))),
+        WhichKeys::Id(id) => current().filter(api_keys::id.eq(row::bytes(id.uuid()))),
+        WhichKeys::Prefix(prefix) => current().filter(api_keys::prefix.eq(prefix.clone())),
+        WhichKeys::AllOf(holder) => of(*holder),
+    };
+    let rows = meant
+        .order((api_keys::created_at, api_keys::id))
+        .select(KeyRow::as_select())
+        .load::<KeyRow>(connection)?;
+    if rows.is_empty() {
+        return Ok(Vec::new());
+    }
+    let now = command.now.micros();
+    let ids = rows.iter().map(|row| row.id.clone()).collect::<Vec<_>>();
+    diesel::update(api_keys::table.filter(api_keys::id.eq_any(ids)))
+        .set(api_keys::revoked_at.eq(now))
+        .execute(connection)?;
+    let revoked = |row: KeyRow| KeyRow { revoked_at: Some(now), ..row }.into_record();
+    let revoked = rows.into_iter().map(revoked).collect::<Result<Vec<_>, _>>()?;
+    change::append_on(connection, revoked.iter().map(|key| Change::KeyRevoked(key.id)), command.now)?;
+    Ok(revoked)
+}
+
+/// Revokes all keys of an agent.
+pub(super) fn revoke_all_of_on(
+    connection: &mut SqliteConnection,
+    agent: AgentId,
+    now: Timestamp,
+) -> Result<Vec<ApiKeyId>, Fault> {
+    let which = WhichKeys::AllOf(ParticipantId::Agent(agent));
+    let revoked = revoke_on(connection, &RevokeKeys { which, now })?;
+    Ok(revoked.into_iter().map(|key| key.id).collect())
+}
+
+pub(super) fn rotate_on(
+    connection: &mut SqliteConnection,
+    command: &RotateKey,
+) -> Result<Result<RotatedKey, RotateKeyRefused>, Fault> {
+    let found = agent_on(connection, command.agent)?.filter(|agent| agent.owner == command.owner);
+    let Some(agent) = found else { return Ok(Err(RotateKeyRefused::AgentNotFound)) };
+    if !agent.kind.is_external() {
+        return Ok(Err(RotateKeyRefused::HasNoKey));
+    }
+    let revoked = revoke_all_of_on(connection, agent.id, command.now)?;
+    insert_on(connection, &command.key, ParticipantId::Agent(agent.id), command.now)?;
+    Ok(Ok(RotatedKey { agent, revoked }))
+}
+
+pub(super) fn note_uses_on(connection: &mut SqliteConnection, uses: &[KeyUse]) -> Result<(), Fault> {
+    for KeyUse { key, at } in uses.iter().copied() {
+        let at = at.micros();
+        let unknown = api_keys::last_used_at.is_null().or(api_keys::last_used_at.lt(at));
+        let key = api_keys::table.find(row::bytes(key.uuid())).filter(unknown);
+        diesel::update(key).set(api_keys::last_used_at.eq(at)).execute(connection)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,104 @@
+//! The log of changes. One process writes at a time, so entries become visible in the order of their numbers.
+
+use std::convert::Infallible;
+
+use async_trait::async_trait;
+use diesel::dsl::max;
+use diesel::prelude::*;
+use diesel::sqlite::SqliteConnection;
+use domain::change::{Change, ChangePosition, ChangeRepository};
+use domain::id::{AgentId, ApiKeyId};
+use domain::store::StoreError;
+use domain::time::Timestamp;
+
+use crate::SqliteStore;
+use crate::error::Fault;
+use crate::row;
+use crate::schema::changes;
+
+const KEY_REVOKED: &str = "key_revoked";
+const AGENT_DELETED: &str = "agent_deleted";
+
+#[async_trait]
+impl ChangeRepository for SqliteStore {
+    async fn newest_change(&self) -> Result<ChangePosition, StoreError> {
+        let newest = |connection: &mut SqliteConnection| {
+            let newest = changes::table.select(max(changes::id)).first::<Option<i64>>(connection)?;
+            Ok(ChangePosition(newest.unwrap_or(0)))
+        };
+        self.read(newest).await
+    }
+
+    async fn changes_after(
+        &self,
+        position: ChangePosition,
+        limit: u32,
+    ) -> Result<Vec<(ChangePosition, Change)>, StoreError> {
+        self.read(move |connection| after_on(connection, position, limit)).await
+    }
+
+    async fn forget_changes(&self, before: Timestamp, limit: u32) -> Result<u32, StoreError> {
+        let work = move |connection: &mut SqliteConnection| forget_on(connection, before, limit).map(Ok);
+        let done: Result<u32, Infallible> = self.change(work, |_| ()).await?;
+        done.map_err(|never| match never {})
+    }
+}
+
+/// Writes entries; part of the change that they tell of.
+pub(crate) fn append_on(
+    connection: &mut SqliteConnection,
+    made: impl IntoIterator<Item = Change>,
+    now: Timestamp,
+) -> Result<(), Fault> {
+    for change in made {
+        let (kind, subject) = match change {
+            Change::KeyRevoked(key) => (KEY_REVOKED, key.uuid()),
+            Change::AgentDeleted(agent) => (AGENT_DELETED, agent.uuid()),
+        };
+        diesel::insert_into(changes::table)
+            .values((
+                changes::kind.eq(kind),
+                changes::subject_id.eq(row::bytes(subject)),
+                changes::changed_at.eq(now.micros()),
+            ))
+            .execute(connection)?;
+    }
+    Ok(())
+}
+
+fn after_on(
+    connection: &mut SqliteConnection,
+    position: ChangePosition,
+    limit: u32,
+) -> Result<Vec<(ChangePosition, Change)>, Fault> {
+    let rows = changes::table
+        .filter(changes::id.gt(position.0))
+        .order(changes::id)
+        .limit(i64::from(limit))
+        .select((changes::id, changes::kind, changes::subject_id))
+        .load::<(i64, String, Vec<u8>)>(connection)?;
+    let entry = |(id, kind, subject): (i64, String, Vec<u8>)| {
+        let subject = row::uuid(&subject)?;
+        let change = match kind.as_str() {
+            KEY_REVOKED => Change::KeyRevoked(ApiKeyId::new(subject)),
+            AGENT_DELETED => Change::AgentDeleted(AgentId::new(subject)),
+            _ => return Err(Fault::Row(format!("the change '{kind}'"))),
+        };
+        Ok((ChangePosition(id), change))
+    };
+    rows.into_iter().map(entry).collect()
+}
+
+fn forget_on(connection: &mut SqliteConnection, before: Timestamp, limit: u32) -> Result<u32, Fault> {
+    let old = changes::table
+        .filter(changes::changed_at.lt(before.micros()))
+        .order(changes::changed_at)
+        .limit(i64::from(limit))
+        .select(changes::id)
+        .load::<i64>(connection)?;
+    if old.is_empty() {
+        return Ok(0);
+    }
+    let gone = diesel::delete(changes::table.filter(changes::id.eq_any(old))).execute(connection)?;
+    Ok(u32::try_from(gone).unwrap_or(u32::MAX))
+}

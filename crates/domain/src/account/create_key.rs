@@ -1,0 +1,71 @@
+//! Making one more API key of a human.
+
+use super::key::{ApiKey, KeyKind, KeyName, KeyRecord, NewKey};
+use super::key_port::{CreateKeyRefused, MAX_KEYS, NewUserKey};
+use super::service::AccountService;
+use crate::id::{ApiKeyId, UserId};
+use crate::store::StoreError;
+use crate::time::Timestamp;
+
+/// A key to be made.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CreateKey {
+    /// What its holder calls it.
+    pub name: Option<KeyName>,
+    /// Until when it is to be good; `None` for ever.
+    pub expires_at: Option<Timestamp>,
+}
+
+/// A new key, the secret included.
+#[derive(Clone, Debug)]
+pub struct CreatedKey {
+    /// As it is stored.
+    pub record: KeyRecord,
+    /// The only sight of the secret.
+    pub key: ApiKey,
+}
+
+/// Why no key was made.
+#[derive(Debug, thiserror::Error)]
+pub enum CreateKeyError {
+    /// It would have expired already.
+    #[error("a key has to expire in the future")]
+    ExpiryPast,
+    /// The human has as many keys as anybody may have.
+    #[error("there are {MAX_KEYS} keys already; revoke one that is not needed")]
+    TooMany,
+    /// The human's account is gone.
+    #[error("there is no such user")]
+    UserGone,
+    /// The store gave no answer.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl AccountService {
+    /// Makes one more key for a human.
+    pub async fn create_key(&self, user: UserId, command: CreateKey) -> Result<CreatedKey, CreateKeyError> {
+        let now = self.clock.now();
+        if command.expires_at.is_some_and(|until| until <= now) {
+            return Err(CreateKeyError::ExpiryPast);
+        }
+        let key = self.mint.mint(KeyKind::User, now);
+        let new = NewKey { name: command.name, expires_at: command.expires_at, ..self.new_key(&key, now) };
+        match self.keys.create_key(NewUserKey { user, key: new, now }).await? {
+            Ok(record) => Ok(CreatedKey { record, key }),
+            Err(CreateKeyRefused::TooMany) => Err(CreateKeyError::TooMany),
+            Err(CreateKeyRefused::UserGone) => Err(CreateKeyError::UserGone),
+        }
+    }
+
+    /// A key as it is to be stored: without a name, and good for ever.
+    pub(super) fn new_key(&self, key: &ApiKey, now: Timestamp) -> NewKey {
+        NewKey {
+            id: ApiKeyId::new(self.ids.generate(now)),
+            digest: key.digest(),
+            prefix: self.mint.prefix(key.reveal()),
+            name: None,
+            expires_at: None,
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Revoking API keys: good for nothing from that moment on, and whatever was opened with them ends.
+//!
+//! Also the last key of a human may be revoked; the operator can make another.
+
+use super::key::KeyRecord;
+use super::key_port::{RevokeKeys, WhichKeys};
+use super::service::AccountService;
+use crate::caller::UserCaller;
+use crate::event::DomainEvent;
+use crate::id::{ApiKeyId, ParticipantId};
+use crate::store::{Announce, StoreError};
+
+/// Why a key was not revoked.
+#[derive(Debug, thiserror::Error)]
+pub enum RevokeKeyError {
+    /// The caller has no such key, or not any more.
+    #[error("there is no such key of the caller")]
+    KeyNotFound,
+    /// The store gave no answer.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl AccountService {
+    /// Revokes a key of the caller.
+    pub async fn revoke_key(&self, caller: UserCaller, key: ApiKeyId) -> Result<KeyRecord, RevokeKeyError> {
+        let which = WhichKeys::Own(ParticipantId::User(caller.user), key);
+        self.revoke_keys(which).await?.pop().ok_or(RevokeKeyError::KeyNotFound)
+    }
+
+    /// Revokes keys, whoever holds them: for the operator. Gives those that it has found.
+    pub async fn revoke_keys(&self, which: WhichKeys) -> Result<Vec<KeyRecord>, StoreError> {
+        let command = RevokeKeys { which, now: self.clock.now() };
+        let events = self.events.clone();
+        let announce = Announce::new(move |revoked: &Vec<KeyRecord>| {
+            for key in revoked {
+                events.publish(DomainEvent::KeyRevoked { key: key.id });
+            }
+        });
+        self.keys.revoke_keys(command, announce).await
+    }
+
+    /// The keys that begin like `text`, which may also be the whole of a key.
+    pub fn keys_like(&self, text: &str) -> WhichKeys {
+        WhichKeys::Prefix(self.mint.prefix(text))
+    }
+}

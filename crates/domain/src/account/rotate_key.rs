@@ -1,0 +1,43 @@
+//! Giving an agent another key: the old one is good for nothing from the same moment on.
+
+use super::key::KeyKind;
+use super::key_port::{RotateKey, RotateKeyRefused, RotatedKey};
+use super::register::RegisteredAgent;
+use super::service::AccountService;
+use crate::event::DomainEvent;
+use crate::id::{AgentId, UserId};
+use crate::store::{Announce, StoreError};
+
+/// Why an agent did not get another key.
+#[derive(Debug, thiserror::Error)]
+pub enum RotateKeyError {
+    /// The owner has no such agent.
+    #[error("there is no such agent of this owner")]
+    AgentNotFound,
+    /// The service runs it.
+    #[error("an agent that the service runs has no key")]
+    HasNoKey,
+    /// The store gave no answer.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl AccountService {
+    /// Makes another key for an agent of `owner` in the place of all that it has.
+    pub async fn rotate_key(&self, owner: UserId, agent: AgentId) -> Result<RegisteredAgent, RotateKeyError> {
+        let now = self.clock.now();
+        let key = self.mint.mint(KeyKind::Agent, now);
+        let command = RotateKey { agent, owner, key: self.new_key(&key, now), now };
+        let events = self.events.clone();
+        let announce = Announce::new(move |rotated: &RotatedKey| {
+            for key in &rotated.revoked {
+                events.publish(DomainEvent::KeyRevoked { key: *key });
+            }
+        });
+        match self.keys.rotate_key(command, announce).await? {
+            Ok(rotated) => Ok(RegisteredAgent { agent: rotated.agent, key }),
+            Err(RotateKeyRefused::AgentNotFound) => Err(RotateKeyError::AgentNotFound),
+            Err(RotateKeyRefused::HasNoKey) => Err(RotateKeyError::HasNoKey),
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! What every server on a store must hear of, whichever process has done it: an operator's command, or
+//! another server.
+//!
+//! The store keeps a log of it. An entry is written in the transaction of the change itself, so it is there
+//! exactly if the change is. A server begins behind the newest entry when it starts, and reads on from there
+//! about twice a second. Old entries are forgotten.
+//!
+//! Invariant: whoever has seen an entry has seen, or sees in the same read, every earlier one. So a reader who
+//! remembers one position misses nothing.
+
+use async_trait::async_trait;
+
+use crate::id::{AgentId, ApiKeyId};
+use crate::store::StoreError;
+use crate::time::Timestamp;
+
+/// Something that ends what was open.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Change {
+    /// A key is good for nothing any more.
+    KeyRevoked(ApiKeyId),
+    /// An agent is no more.
+    AgentDeleted(AgentId),
+}
+
+/// A place in the log.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct ChangePosition(pub i64);
+
+/// The log of changes.
+#[async_trait]
+pub trait ChangeRepository: Send + Sync {
+    /// The place of the newest entry, or one before all if there is none.
+    async fn newest_change(&self) -> Result<ChangePosition, StoreError>;
+
+    /// The first `limit` entries behind a place, in order.
+    async fn changes_after(
+        &self,
+        position: ChangePosition,
+        limit: u32,
+    ) -> Result<Vec<(ChangePosition, Change)>, StoreError>;
+
+    /// Forgets up to `limit` of the entries that were made before this; how many it were. A place is never
+    /// given again.
+    async fn forget_changes(&self, before: Timestamp, limit: u32) -> Result<u32, StoreError>;
+}

@@ -1,0 +1,100 @@
+//! Following what other processes change: an operator's command, or another server on the same store.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use domain::change::ChangePosition;
+use domain::ports::Clock;
+use domain::store::StoreError;
+use tokio::time::MissedTickBehavior;
+use ws_gateway::Hub;
+
+use crate::ports::SystemClock;
+use crate::store::Store;
+
+/// How often the log is read: what another process has revoked holds here within a second.
+const EVERY: Duration = Duration::from_millis(500);
+
+/// How many entries are read at a time.
+const AT_ONCE: u32 = 500;
+
+/// How long entries are kept.
+const KEPT: Duration = Duration::from_secs(60 * 60);
+
+/// Who has not read the log for so long may have missed what is forgotten by now.
+const BLIND: Duration = Duration::from_secs(30 * 60);
+
+/// A reader of the log of changes.
+pub(crate) struct Tail {
+    store: Arc<dyn Store>,
+    hub: Arc<Hub>,
+    position: ChangePosition,
+    read_at: Instant,
+}
+
+impl Tail {
+    /// Begins behind the newest entry; to be called before anybody is let in.
+    pub(crate) async fn begin(store: Arc<dyn Store>, hub: Arc<Hub>) -> Result<Self, StoreError> {
+        let position = store.newest_change().await?;
+        Ok(Self { store, hub, position, read_at: Instant::now() })
+    }
+
+    /// Follows the log for ever.
+    pub(crate) async fn follow(mut self) {
+        let mut ticks = tokio::time::interval(EVERY);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut answers = true;
+        loop {
+            ticks.tick().await;
+            match self.read().await {
+                Ok(()) => answers = true,
+                Err(error) if answers => {
+                    answers = false;
+                    tracing::warn!(error = %error, "what other processes change cannot be followed right now");
+                }
+                Err(_) => {}
+            }
+        }
+    }
+
+    async fn read(&mut self) -> Result<(), StoreError> {
+        if self.read_at.elapsed() > BLIND {
+            self.position = self.store.newest_change().await?;
+            self.read_at = Instant::now();
+            tracing::warn!("all sockets are ended, as changes of other processes may have been missed");
+            self.hub.end_sockets();
+        }
+        loop {
+            let changes = self.store.changes_after(self.position, AT_ONCE).await?;
+            self.read_at = Instant::now();
+            let is_last = changes.len() < AT_ONCE as usize;
+            for (position, change) in changes {
+                self.hub.follow(change);
+                self.position = position;
+            }
+            if is_last {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Forgets old entries once a minute, in small batches.
+pub(crate) async fn forget_changes(store: Arc<dyn Store>) {
+    const BATCH: u32 = 200;
+    let mut ticks = tokio::time::interval(Duration::from_secs(60));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        loop {
+            match store.forget_changes(SystemClock.now().minus(KEPT), BATCH).await {
+                Ok(gone) if gone == BATCH => {}
+                Ok(_) => break,
+                Err(error) => {
+                    tracing::warn!(error = %error, "old changes could not be forgotten");
+                    break;
+                }
+            }
+        }
+    }
+}

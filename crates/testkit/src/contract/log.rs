@@ -1,0 +1,122 @@
+//! The log of what every server must hear of.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use domain::account::{CreateKey, WhichKeys};
+use domain::change::{Change, ChangePosition, ChangeRepository};
+use domain::id::ParticipantId;
+use domain::page::{PageRequest, Slice};
+use domain::ports::Clock;
+
+use crate::World;
+
+/// All that is behind a place, read two at a time; and the place behind it.
+async fn behind(log: &dyn ChangeRepository, mut position: ChangePosition) -> (Vec<Change>, ChangePosition) {
+    let mut all = Vec::new();
+    loop {
+        let part = log.changes_after(position, 2).await.unwrap();
+        let Some((last, _)) = part.last() else { return (all, position) };
+        assert!(part.len() <= 2 && part[0].0 > position && part.iter().map(|entry| entry.0).is_sorted());
+        position = *last;
+        all.extend(part.into_iter().map(|(_, change)| change));
+    }
+}
+
+/// Whatever ends, once; nothing of what was refused.
+pub async fn what_ends_is_logged(world: World) {
+    let log = &*world.stores.changes;
+    let start = log.newest_change().await.unwrap();
+    let ann = world.user("ann").await;
+    let (bot, other) = (world.agent(&ann, "Bot").await, world.agent(&ann, "Other").await);
+    let key_of = async |key: &str| world.accounts.authenticate(key).await.unwrap().key.unwrap().id;
+    let (anns, bots, others) = (key_of(&ann.key).await, key_of(&bot.key).await, key_of(&other.key).await);
+    let more = world.accounts.create_key(ann.id, CreateKey { name: None, expires_at: None }).await.unwrap();
+    assert_eq!(behind(log, start).await, (vec![], start));
+
+    let rotated = world.accounts.rotate_key(ann.id, bot.id).await.unwrap().key.reveal().to_owned();
+    let rotated = key_of(&rotated).await;
+    world.accounts.revoke_key(ann.caller, more.record.id).await.unwrap();
+    world.accounts.revoke_key(ann.caller, more.record.id).await.unwrap_err();
+    world.accounts.revoke_key(ann.caller, others).await.unwrap_err();
+    world.accounts.delete_agent(ann.caller, bot.id, false).await.unwrap();
+    world.accounts.delete_agent(ann.caller, bot.id, false).await.unwrap_err();
+    world.accounts.revoke_keys(WhichKeys::AllOf(ParticipantId::User(ann.id))).await.unwrap();
+    let expected = [
+        Change::KeyRevoked(bots),
+        Change::KeyRevoked(more.record.id),
+        Change::KeyRevoked(rotated),
+        Change::AgentDeleted(bot.id),
+        Change::KeyRevoked(anns),
+    ];
+    let (all, end) = behind(log, start).await;
+    assert_eq!(all, expected);
+    assert_eq!(log.newest_change().await.unwrap(), end);
+    assert_eq!(behind(log, end).await, (vec![], end));
+}
+
+/// A reader who goes on from where it was sees every entry once, however many write at the same time.
+pub async fn a_reader_of_the_log_misses_nothing(world: World) {
+    const WRITERS: usize = 8;
+    const EACH: usize = 25;
+    let log = world.stores.changes.clone();
+    let start = log.newest_change().await.unwrap();
+    let written = Arc::new(AtomicBool::new(false));
+    let reader = tokio::spawn({
+        let written = written.clone();
+        async move {
+            let (mut seen, mut position) = (Vec::new(), start);
+            loop {
+                let is_last = written.load(Ordering::SeqCst);
+                let (part, end) = behind(&*log, position).await;
+                seen.extend(part);
+                position = end;
+                if is_last {
+                    return seen;
+                }
+            }
+        }
+    });
+    let ann = world.user("ann").await;
+    let mut writers = Vec::new();
+    for number in 0..WRITERS {
+        let bot = world.agent(&ann, &format!("Bot {number}")).await;
+        let (accounts, owner) = (world.accounts.clone(), ann.id);
+        writers.push(tokio::spawn(async move {
+            for _ in 0..EACH {
+                accounts.rotate_key(owner, bot.id).await.unwrap();
+            }
+        }));
+    }
+    for writer in writers {
+        writer.await.unwrap();
+    }
+    written.store(true, Ordering::SeqCst);
+    let seen = reader.await.unwrap();
+    assert_eq!(seen, behind(&*world.stores.changes, start).await.0);
+    assert_eq!(seen.len(), WRITERS * EACH);
+}
+
+/// In batches, the oldest first; what is written afterwards is behind all that ever was.
+pub async fn old_entries_are_forgotten(world: World) {
+    let log = &*world.stores.changes;
+    let start = log.newest_change().await.unwrap();
+    let ann = world.user("ann").await;
+    let bot = world.agent(&ann, "Bot").await;
+    for _ in 0..5 {
+        world.clock.advance(Duration::from_secs(1));
+        world.accounts.rotate_key(ann.id, bot.id).await.unwrap();
+    }
+    let (all, end) = behind(log, start).await;
+    let now = world.clock.now();
+    assert_eq!(log.forget_changes(now, 3).await.unwrap(), 3);
+    assert_eq!(behind(log, start).await, (all[3..].to_vec(), end));
+    assert_eq!(log.forget_changes(now, 3).await.unwrap(), 1);
+    assert_eq!(log.forget_changes(now.plus(Duration::from_secs(1)), 3).await.unwrap(), 1);
+    assert_eq!(behind(log, start).await, (vec![], start));
+    world.accounts.rotate_key(ann.id, bot.id).await.unwrap();
+    assert_eq!(behind(log, end).await.0.len(), 1);
+    let page = PageRequest { slice: Slice::Numbered { number: 1, size: 2 }, count: false };
+    assert_eq!(world.accounts.list_keys(ParticipantId::Agent(bot.id), page).await.unwrap().rows.len(), 1);
+}
