@@ -4,6 +4,7 @@
 //! into a command, calls one use case, and shows what came of it.
 
 mod account;
+mod api_key;
 mod chat;
 mod contact;
 mod generic;

@@ -8,12 +8,12 @@ use http_wire::openapi::{Access, Endpoint, Interface, delete, get, mount, patch,
 use http_wire::page::{NumberedMetadata, PageMetadata};
 use http_wire::peers::{DirectoryQuery, ListPeersQuery};
 use http_wire::view::{
-    AgentView, ChatView, ContactRequestView, ContactView, DeletedAgentView, ListedAgentView, MemoryView,
-    MessageView, ParticipantView, PeerView, ProfileView, RegisteredAgentView, RemovedView, RequestStepView,
-    ResolvedView, RoomRowView, RoomView, SentMessageView,
+    AgentView, ChatView, ContactRequestView, ContactView, CreatedKeyView, DeletedAgentView, KeyView,
+    ListedAgentView, MemoryView, MessageView, ParticipantView, PeerView, ProfileView, RegisteredAgentView,
+    RemovedView, RequestStepView, ResolvedView, RoomRowView, RoomView, SentMessageView,
 };
 
-use crate::{account, chat, contact, generic, memory, message, participant, peer};
+use crate::{account, api_key, chat, contact, generic, memory, message, participant, peer};
 
 /// Where humans call.
 const BASE: &str = "/api/v1/me";
@@ -54,6 +54,7 @@ pub fn interfaces() -> Vec<Interface> {
 
 fn endpoints() -> Vec<Endpoint> {
     let mut all = account_endpoints();
+    all.extend(key_endpoints());
     all.extend(room_endpoints());
     all.extend(contact_endpoints());
     all.extend(memory_endpoints());
@@ -95,6 +96,13 @@ fn account_endpoints() -> Vec<Endpoint> {
             .named("deleteAgent", "Deletes an agent; one that has worked only by force")
             .query::<account::DeleteAgentQuery>()
             .answers::<DeletedAgentView<'_>>(200),
+        post("/agents/{agent_id}/rotate-key", account::rotate_key)
+            .named(
+                "rotateAgentKey",
+                "Gives an agent another key, shown here and never again; the one it had is good for nothing at once",
+            )
+            .answers::<RegisteredAgentView<'_>>(200)
+            .refuses(&[409]),
         get("/peers", peer::list)
             .named("listPeers", "Whom the caller may bring into chats")
             .query::<ListPeersQuery>()
@@ -104,6 +112,26 @@ fn account_endpoints() -> Vec<Endpoint> {
             .named("listDirectory", "The agents that everybody may find")
             .query::<DirectoryQuery>()
             .lists::<ListedAgentView<'_>, NumberedMetadata>(),
+    ]
+}
+
+fn key_endpoints() -> Vec<Endpoint> {
+    vec![
+        get("/api-keys", api_key::list)
+            .named(
+                "listApiKeys",
+                "The caller's API keys that are not revoked, newest first, without their secrets",
+            )
+            .query::<api_key::ListKeysQuery>()
+            .lists::<KeyView<'_>, PageMetadata>(),
+        post("/api-keys", api_key::create)
+            .named("createApiKey", "Makes one more API key; it is shown here and never again")
+            .body::<api_key::CreateKeyBody>()
+            .answers::<CreatedKeyView<'_>>(201)
+            .refuses(&[409]),
+        delete("/api-keys/{key_id}", api_key::revoke)
+            .named("revokeApiKey", "Revokes an API key for good; what was opened with it ends")
+            .answers::<KeyView<'_>>(200),
     ]
 }
 

@@ -4,7 +4,7 @@ use std::future::{Ready, ready};
 
 use actix_web::dev::Payload;
 use actix_web::{FromRequest, HttpRequest};
-use domain::id::{AgentId, ChatId, ContactRequestId, MemoryId, MessageId, parse_uuid};
+use domain::id::{AgentId, ApiKeyId, ChatId, ContactRequestId, MemoryId, MessageId, parse_uuid};
 use uuid::Uuid;
 
 use crate::error::{ApiError, ErrorCode};
@@ -55,6 +55,13 @@ pub struct ContactRequestPath {
     pub request: ContactRequestId,
 }
 
+/// `…/api-keys/{key_id}`.
+#[derive(Clone, Copy, Debug)]
+pub struct KeyPath {
+    /// The record of the key.
+    pub key: ApiKeyId,
+}
+
 /// `…/memories/{memory_id}`.
 #[derive(Clone, Copy, Debug)]
 pub struct MemoryPath {
@@ -77,6 +84,7 @@ macro_rules! from_path {
     };
 }
 
+from_path!(KeyPath { key: "key_id" as ApiKeyId::new });
 from_path!(MemoryPath { memory: "memory_id" as MemoryId::new });
 from_path!(AgentPath { agent: "agent_id" as AgentId::new });
 from_path!(ChatPath { chat: "chat_id" as ChatId::new });

@@ -193,6 +193,13 @@ fn account() -> Vec<Operation> {
         get("/api/v1/me/agents/{agent_id}"),
         operation(Method::PATCH, "/api/v1/me/agents/{agent_id}", changes),
         delete("/api/v1/me/agents/{agent_id}"),
+        post("/api/v1/me/agents/{agent_id}/rotate-key", Value::Null),
+        get("/api/v1/me/api-keys"),
+        post(
+            "/api/v1/me/api-keys",
+            json!({"api_key": {"name": "laptop", "expires_at": "2999-01-01T00:00:00Z"}}),
+        ),
+        delete("/api/v1/me/api-keys/{key_id}"),
         get("/api/v1/me/peers"),
         get("/api/v1/me/directory"),
         get("/api/v1/agent/me"),

@@ -23,6 +23,7 @@ struct Tenant {
     chat: String,
     message: String,
     memory: String,
+    key: String,
     /// What the human can name, and what the agent can.
     of_user: Ties,
     of_agent: Ties,
@@ -59,11 +60,13 @@ impl Tenant {
         let message = user.sent(&chat, "hello", &[&agent.id]).await;
         let memory = agent.post("/memories", json!({"content": "it rained"})).await.data();
         let memory = memory["id"].as_str().unwrap().to_owned();
+        let keys = user.get("/api-keys").await.data();
+        let key = keys[0]["id"].as_str().unwrap().to_owned();
         let (suitor, friend) = (format!("{handle}-suitor"), format!("{handle}-friend"));
         let (asks, befriends) = (server.user(&suitor), server.user(&friend));
         let of_user = Ties::of(&user, handle, &asks, &befriends, &friend).await;
         let of_agent = Ties::of(&agent, &format!("{handle}/one"), &asks, &befriends, &friend).await;
-        Self { user, agent, helper, chat, message, memory, of_user, of_agent }
+        Self { user, agent, helper, chat, message, memory, key, of_user, of_agent }
     }
 
     fn ids(&self, callers: Callers) -> Vec<(&'static str, String)> {
@@ -74,6 +77,7 @@ impl Tenant {
             ("{chat_id}", self.chat.clone()),
             ("{message_id}", self.message.clone()),
             ("{memory_id}", self.memory.clone()),
+            ("{key_id}", self.key.clone()),
             ("{participant_id}", self.helper.id.clone()),
             ("{agent_id}", self.helper.id.clone()),
         ]

@@ -5,6 +5,7 @@ mod delete_agent;
 mod list_agents;
 mod profile;
 mod register_agent;
+mod rotate_key;
 mod update_agent;
 
 pub(crate) use create_agent::{CreateAgentBody, create_agent};
@@ -12,4 +13,5 @@ pub(crate) use delete_agent::{DeleteAgentQuery, delete_agent};
 pub(crate) use list_agents::{ListAgentsMetadata, ListAgentsQuery, list_agents};
 pub(crate) use profile::{UpdateProfileBody, show_profile, update_profile};
 pub(crate) use register_agent::{RegisterAgentBody, register_agent};
+pub(crate) use rotate_key::rotate_key;
 pub(crate) use update_agent::{UpdateAgentBody, find_agent, update_agent};

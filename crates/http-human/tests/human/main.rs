@@ -10,6 +10,7 @@ mod credentials;
 mod generic;
 mod harness;
 mod history;
+mod keys;
 mod limits;
 mod memories;
 mod message_changes;

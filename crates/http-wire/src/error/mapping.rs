@@ -3,7 +3,8 @@
 //! The matches are exhaustive, so that a new variant does not compile until it has an answer.
 //! Pointers are those of the wrapped form of a body; [`ApiError::without_wrapper`] shortens them.
 
-use domain::account::{AuthenticateError, DeleteAgentError, RegisterError, UpdateAgentError};
+mod account;
+
 use domain::activity::ReportActivityError;
 use domain::chat::{
     AddParticipantError, AddRefused, CreateChatError, DeleteChatError, ReadChatError, RemoveParticipantError,
@@ -39,56 +40,6 @@ impl From<StoreError> for ApiError {
             StoreError::Broken(_) => Self::new(ErrorCode::InternalError, INTERNAL_MESSAGE),
         }
         .with_cause(error)
-    }
-}
-
-impl From<AuthenticateError> for ApiError {
-    fn from(error: AuthenticateError) -> Self {
-        match error {
-            AuthenticateError::Unauthorized => unauthorized(),
-            AuthenticateError::NotThisAgent => {
-                Self::new(ErrorCode::Forbidden, "The credential may not act as this agent")
-            }
-            AuthenticateError::Store(error) => error.into(),
-        }
-    }
-}
-
-impl From<RegisterError> for ApiError {
-    fn from(error: RegisterError) -> Self {
-        match error {
-            RegisterError::NameTaken => Self::validation().with_detail("name", "has already been taken"),
-            RegisterError::Limit(reached) => reached.into(),
-            RegisterError::OwnerGone => unauthorized(),
-            RegisterError::Store(error) => error.into(),
-        }
-    }
-}
-
-impl From<UpdateAgentError> for ApiError {
-    fn from(error: UpdateAgentError) -> Self {
-        match error {
-            UpdateAgentError::AgentNotFound => agent_not_found(),
-            UpdateAgentError::NameTaken => Self::validation().with_detail("name", "has already been taken"),
-            UpdateAgentError::Store(error) => error.into(),
-        }
-    }
-}
-
-impl From<DeleteAgentError> for ApiError {
-    fn from(error: DeleteAgentError) -> Self {
-        match error {
-            DeleteAgentError::AgentNotFound => agent_not_found(),
-            DeleteAgentError::HasWorked { executions } => Self::new(
-                ErrorCode::ExecutionHistoryExists,
-                format!(
-                    "The agent has worked in {executions} chat(s); say force=true to delete it together with the \
-                     record of its work"
-                ),
-            )
-            .with_detail("/force", "must be true for an agent that has worked"),
-            DeleteAgentError::Store(error) => error.into(),
-        }
     }
 }
 
@@ -467,10 +418,6 @@ fn available_handles(handles: Vec<String>) -> Map<String, Value> {
 
 fn memory_not_found() -> ApiError {
     ApiError::new(ErrorCode::NotFound, "No such memory")
-}
-
-fn agent_not_found() -> ApiError {
-    ApiError::new(ErrorCode::NotFound, "No such agent among yours")
 }
 
 fn idempotency_key_reused() -> ApiError {

@@ -26,6 +26,8 @@ impl Class {
             }
             ("POST", "contacts", "add" | "requests")
             | ("POST", "agents", "register")
+            | ("POST", "me", "api-keys")
+            | ("POST", _, "rotate-key")
             | ("POST", "me" | "v1", "agents") => Self::Invitation,
             _ => Self::General,
         }
@@ -50,6 +52,9 @@ mod tests {
             (&post, "/api/v1/me/agents/register", Class::Invitation),
             (&post, "/api/v1/me/agents", Class::Invitation),
             (&post, "/v1/agents", Class::Invitation),
+            (&post, "/api/v1/me/api-keys", Class::Invitation),
+            (&post, "/api/v1/me/agents/a/rotate-key", Class::Invitation),
+            (&get, "/api/v1/me/api-keys", Class::General),
             (&post, "/api/v1/agents", Class::Invitation),
             (&get, "/api/v1/me/agents", Class::General),
             (&get, "/api/v1/me/contacts/requests", Class::General),

@@ -85,9 +85,10 @@ pub struct RegisteredAgentView<'a> {
     credentials: CredentialsView<'a>,
 }
 
+/// A secret on its way to its holder.
 #[derive(Serialize, utoipa::ToSchema)]
-struct CredentialsView<'a> {
-    api_key: &'a str,
+pub(super) struct CredentialsView<'a> {
+    pub(super) api_key: &'a str,
 }
 
 impl<'a> RegisteredAgentView<'a> {

@@ -4,6 +4,7 @@
 //! of them needs (`rest` 4, 9, 10): an extra member harms no client, a missing one breaks some.
 
 mod agent;
+mod api_key;
 mod chat;
 mod contact;
 mod memory;
@@ -22,6 +23,7 @@ use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaFormat, Type};
 use utoipa::{PartialSchema, ToSchema};
 
 pub use agent::{AgentView, DeletedAgentView, RegisteredAgentView};
+pub use api_key::{CreatedKeyView, KeyView};
 pub use chat::ChatView;
 pub use contact::{
     AgentContactView, ContactRequestView, ContactView, ReceivedRequestView, RemovedView, RequestStepView,

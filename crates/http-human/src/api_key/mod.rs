@@ -1,0 +1,9 @@
+//! `/api-keys`: the caller's own API keys.
+
+mod create;
+mod list;
+mod revoke;
+
+pub(crate) use create::{CreateKeyBody, create};
+pub(crate) use list::{ListKeysQuery, list};
+pub(crate) use revoke::revoke;

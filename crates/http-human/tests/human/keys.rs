@@ -1,0 +1,139 @@
+//! The caller's API keys, and those of the caller's agents.
+
+use std::time::Duration;
+
+use actix_web::http::Method;
+use domain::account::{MAX_KEYS, USE_RESOLUTION};
+use serde_json::{Value, json};
+
+use crate::harness::Api;
+
+/// Makes a key; its record and its text.
+async fn made(api: &Api, body: Value) -> (Value, String) {
+    let answer = api.post(&api.ann, "/api-keys", body).await;
+    assert_eq!(answer.status, 201, "{answer:?}");
+    let key = answer.data()["credentials"]["api_key"].as_str().unwrap().to_owned();
+    (answer.data()["api_key"].clone(), key)
+}
+
+async fn status_with(api: &Api, key: &str) -> u16 {
+    api.call(key, Method::GET, "/profile", &Value::Null).await.status
+}
+
+#[actix_web::test]
+async fn a_key_is_shown_once_and_counts_until_it_is_revoked() {
+    let api = Api::new().await;
+    api.world.clock.advance(Duration::from_secs(1));
+    let (record, key) = made(&api, json!({"api_key": {"name": " my laptop "}})).await;
+    let expected = json!({
+        "id": record["id"], "name": "my laptop", "prefix": key, "expires_at": null, "last_used_at": null,
+        "revoked_at": null, "inserted_at": api.now(),
+    });
+    assert_eq!(record, expected);
+    let rows = api.get(&api.ann, "/api-keys").await;
+    assert_eq!(rows.data()[0], record);
+    assert_eq!((&rows.data()[1]["name"], rows.data().as_array().unwrap().len()), (&Value::Null, 2));
+    assert_eq!(rows.body["metadata"]["total_count"], 2);
+
+    let used = api.now();
+    assert_eq!(status_with(&api, &key).await, 200);
+    api.world.accounts.write_key_uses().await.unwrap();
+    assert_eq!(api.get(&api.ann, "/api-keys").await.data()[0]["last_used_at"], used);
+
+    api.world.clock.advance(USE_RESOLUTION);
+    let path = format!("/api-keys/{}", record["id"].as_str().unwrap());
+    let revoked = api.delete(&api.ann, &path).await;
+    assert_eq!((revoked.status, &revoked.data()["revoked_at"]), (200, &json!(api.now())));
+    assert_eq!(status_with(&api, &key).await, 401);
+    assert_eq!(api.delete(&api.ann, &path).await.code(), (404, "not_found"));
+    assert_eq!(api.get(&api.ann, "/api-keys").await.data().as_array().unwrap().len(), 1);
+}
+
+#[actix_web::test]
+async fn a_key_expires() {
+    let api = Api::new().await;
+    let until = "2026-07-01T14:00:10.5+02:00";
+    let (record, key) = made(&api, json!({"name": "short", "expires_at": until})).await;
+    assert_eq!(record["expires_at"], "2026-07-01T12:00:10.500000Z");
+    assert_eq!(status_with(&api, &key).await, 200);
+    api.world.clock.advance(Duration::from_millis(10_500));
+    assert_eq!(status_with(&api, &key).await, 401);
+    assert_eq!(api.get(&api.ann, "/api-keys").await.data()[0]["id"], record["id"], "it can still be revoked");
+    made(&api, json!({"name": "for ever", "expires_at": null})).await;
+}
+
+#[actix_web::test]
+async fn wrong_keys_are_not_made() {
+    let api = Api::new().await;
+    let at = |expires_at: Value| json!({"api_key": {"name": "x", "expires_at": expires_at}});
+    for (body, pointer) in [
+        (json!({}), "/name"),
+        (json!({"api_key": {"name": " "}}), "/api_key/name"),
+        (json!({"api_key": {"name": "x".repeat(101)}}), "/api_key/name"),
+        (at(json!("tomorrow")), "/api_key/expires_at"),
+        (at(json!("2026-07-01T12:00:00")), "/api_key/expires_at"),
+        (at(json!(7)), "/api_key/expires_at"),
+        (at(json!("2026-07-01T12:00:00Z")), "/api_key/expires_at"),
+        (json!({"name": "x", "expires_at": "2026-07-01T11:59:59Z"}), "/expires_at"),
+    ] {
+        let pointers = if body == json!({}) { vec!["/name"] } else { vec![pointer] };
+        let answer = api.post(&api.ann, "/api-keys", body).await;
+        assert_eq!(answer.refusal(), (422, "validation_error", pointers));
+    }
+    for number in 1..MAX_KEYS {
+        made(&api, json!({"name": format!("key {number}")})).await;
+    }
+    let answer = api.post(&api.ann, "/api-keys", json!({"name": "one too many"})).await;
+    assert_eq!(answer.code(), (409, "conflict"));
+}
+
+/// What is another's, or an agent's, is not there.
+#[actix_web::test]
+async fn keys_of_others_are_not_found() {
+    let api = Api::new().await;
+    let bobs = api.get(&api.bob, "/api-keys").await.data()[0]["id"].as_str().unwrap().to_owned();
+    let authenticated = api.world.accounts.authenticate(&api.helper.key).await.unwrap();
+    let helpers = authenticated.key.unwrap().id.to_string();
+    for id in [bobs.as_str(), &helpers, "0190c5a4-0000-7000-8000-0000000000a1", "odd"] {
+        let answer = api.delete(&api.ann, &format!("/api-keys/{id}")).await;
+        assert_eq!(answer.code(), (404, "not_found"), "{id}");
+    }
+    for agent in [api.rival.id.to_string().as_str(), "0190c5a4-0000-7000-8000-0000000000a1"] {
+        let answer = api.post(&api.ann, &format!("/agents/{agent}/rotate-key"), Value::Null).await;
+        assert_eq!(answer.code(), (404, "not_found"), "{agent}");
+    }
+    let still = [&api.bob.key, &api.ann.key];
+    for key in still {
+        assert_eq!(status_with(&api, key).await, 200);
+    }
+    for key in [&api.helper.key, &api.rival.key] {
+        assert_eq!(status_with(&api, key).await, 403, "good, but an agent's");
+    }
+}
+
+#[actix_web::test]
+async fn an_agents_key_is_replaced() {
+    let api = Api::new().await;
+    let path = format!("/agents/{}/rotate-key", api.helper.id);
+    let answer = api.post(&api.ann, &path, json!({})).await;
+    assert_eq!(answer.status, 200);
+    assert_eq!(
+        answer.data()["agent"],
+        *api.get(&api.ann, &format!("/agents/{}", api.helper.id)).await.data()
+    );
+    let key = answer.data()["credentials"]["api_key"].as_str().unwrap();
+    assert_eq!(status_with(&api, &api.helper.key).await, 401);
+    assert_eq!(status_with(&api, key).await, 403, "good, but an agent's");
+    let platform = api.post(&api.ann, "/agents", json!({"name": "Platform"})).await;
+    let path = format!("/agents/{}/rotate-key", platform.data()["id"].as_str().unwrap());
+    assert_eq!(api.post(&api.ann, &path, Value::Null).await.code(), (409, "conflict"));
+}
+
+/// The last key too; whoever runs the server can make another.
+#[actix_web::test]
+async fn the_last_key_may_be_revoked() {
+    let api = Api::new().await;
+    let id = api.get(&api.ann, "/api-keys").await.data()[0]["id"].as_str().unwrap().to_owned();
+    assert_eq!(api.delete(&api.ann, &format!("/api-keys/{id}")).await.status, 200);
+    assert_eq!(api.get(&api.ann, "/api-keys").await.code(), (401, "unauthorized"));
+}

@@ -1,0 +1,100 @@
+//! Users, agents and keys.
+
+use domain::account::{
+    AuthenticateError, CreateKeyError, DeleteAgentError, MAX_KEYS, RegisterError, RevokeKeyError,
+    RotateKeyError, UpdateAgentError,
+};
+
+use super::unauthorized;
+use crate::error::{ApiError, ErrorCode};
+
+impl From<AuthenticateError> for ApiError {
+    fn from(error: AuthenticateError) -> Self {
+        match error {
+            AuthenticateError::Unauthorized => unauthorized(),
+            AuthenticateError::NotThisAgent => {
+                Self::new(ErrorCode::Forbidden, "The credential may not act as this agent")
+            }
+            AuthenticateError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<RegisterError> for ApiError {
+    fn from(error: RegisterError) -> Self {
+        match error {
+            RegisterError::NameTaken => Self::validation().with_detail("name", "has already been taken"),
+            RegisterError::Limit(reached) => reached.into(),
+            RegisterError::OwnerGone => unauthorized(),
+            RegisterError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<UpdateAgentError> for ApiError {
+    fn from(error: UpdateAgentError) -> Self {
+        match error {
+            UpdateAgentError::AgentNotFound => agent_not_found(),
+            UpdateAgentError::NameTaken => Self::validation().with_detail("name", "has already been taken"),
+            UpdateAgentError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<CreateKeyError> for ApiError {
+    fn from(error: CreateKeyError) -> Self {
+        match error {
+            CreateKeyError::ExpiryPast => {
+                Self::validation().with_detail("/api_key/expires_at", "must lie in the future")
+            }
+            CreateKeyError::TooMany => Self::new(
+                ErrorCode::Conflict,
+                format!("You have {MAX_KEYS} API keys already; revoke one that is not needed"),
+            ),
+            CreateKeyError::UserGone => unauthorized(),
+            CreateKeyError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<RevokeKeyError> for ApiError {
+    fn from(error: RevokeKeyError) -> Self {
+        match error {
+            RevokeKeyError::KeyNotFound => Self::new(ErrorCode::NotFound, "No such API key among yours"),
+            RevokeKeyError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<RotateKeyError> for ApiError {
+    fn from(error: RotateKeyError) -> Self {
+        match error {
+            RotateKeyError::AgentNotFound => agent_not_found(),
+            RotateKeyError::HasNoKey => {
+                Self::new(ErrorCode::Conflict, "The service runs this agent; it has no API key")
+            }
+            RotateKeyError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<DeleteAgentError> for ApiError {
+    fn from(error: DeleteAgentError) -> Self {
+        match error {
+            DeleteAgentError::AgentNotFound => agent_not_found(),
+            DeleteAgentError::HasWorked { executions } => Self::new(
+                ErrorCode::ExecutionHistoryExists,
+                format!(
+                    "The agent has worked in {executions} chat(s); say force=true to delete it together with the \
+                     record of its work"
+                ),
+            )
+            .with_detail("/force", "must be true for an agent that has worked"),
+            DeleteAgentError::Store(error) => error.into(),
+        }
+    }
+}
+
+fn agent_not_found() -> ApiError {
+    ApiError::new(ErrorCode::NotFound, "No such agent among yours")
+}
