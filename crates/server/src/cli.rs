@@ -60,6 +60,12 @@ pub enum Command {
         #[command(subcommand)]
         command: TokenCommand,
     },
+    /// See the API keys of users and agents, make and revoke them. Works while servers run on the same store.
+    Key {
+        /// What to do.
+        #[command(subcommand)]
+        command: KeyCommand,
+    },
     /// Manage agents, whoever owns them.
     Agent {
         /// What to do.
@@ -108,6 +114,71 @@ pub struct ImportArguments {
     /// Go on with an import of the same archive that was interrupted.
     #[arg(long)]
     pub resume: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What to do with API keys.
+#[derive(Subcommand, Debug)]
+pub enum KeyCommand {
+    /// The keys of a user or an agent that are not revoked, without their secrets.
+    List(ListKeysArguments),
+    /// Make one more key for a user and print it, once.
+    Create(CreateKeyArguments),
+    /// Give an agent another key in the place of the one it has, and print it, once.
+    Rotate(RotateKeyArguments),
+    /// Revoke keys. Running servers refuse them at once and end what was opened with them within a second.
+    Revoke(RevokeKeyArguments),
+}
+
+/// Whose keys.
+#[derive(Args, Debug)]
+pub struct ListKeysArguments {
+    /// Handle of the user, or of the agent: owner/slug.
+    pub handle: String,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The key to be made.
+#[derive(Args, Debug)]
+pub struct CreateKeyArguments {
+    /// The handle of the user.
+    #[arg(long, value_name = "HANDLE")]
+    pub user: String,
+    /// What the user calls it.
+    #[arg(long)]
+    pub name: Option<String>,
+    /// After how many days it expires [default: never].
+    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=36_500))]
+    pub days: Option<u32>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Whose key is to be replaced.
+#[derive(Args, Debug)]
+pub struct RotateKeyArguments {
+    /// Handle of the agent: owner/slug.
+    pub handle: String,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Which keys are to be revoked.
+#[derive(Args, Debug)]
+#[command(group(clap::ArgGroup::new("which").required(true)))]
+pub struct RevokeKeyArguments {
+    /// The id of a key, or how it begins, both as `list` shows them; the whole key is understood as well.
+    #[arg(group = "which")]
+    pub key: Option<String>,
+    /// All keys of the user or the agent with this handle.
+    #[arg(long, group = "which", value_name = "HANDLE")]
+    pub all_of: Option<String>,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,

@@ -15,6 +15,7 @@ mod export;
 mod failure;
 mod health;
 mod import;
+mod key;
 mod lock;
 mod metrics;
 mod migrate;
@@ -60,6 +61,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::User { command: UserCommand::Create(arguments) } => {
             with(flags, async |config| user::create(&config, arguments).await)
         }
+        Command::Key { command } => with(flags, async |config| key::run(&config, command).await),
         Command::Token { command: TokenCommand::Issue(arguments) } => {
             with(flags, async |config| token::issue(&config, arguments).await)
         }

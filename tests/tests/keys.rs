@@ -1,0 +1,188 @@
+//! API keys in the hands of their holders and of the operator: what is revoked ends, whichever process did it.
+#![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
+
+use std::process::Output;
+use std::time::{Duration, Instant};
+
+use e2e::{Api, Closed, Server, Socket};
+use serde_json::{Value, json};
+
+/// Within this time what was revoked must have ended.
+const SOON: Duration = Duration::from_secs(1);
+
+/// Runs a command of the program beside the server.
+fn command(server: &Server, arguments: &[&str]) -> Output {
+    server.command().args(arguments).output().unwrap()
+}
+
+/// What a command that must work prints as JSON.
+fn told(server: &Server, arguments: &[&str]) -> Value {
+    let output = command(server, arguments);
+    assert!(output.status.success(), "{output:?}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// The one line of a command that must not work.
+fn refused(server: &Server, arguments: &[&str]) -> String {
+    let output = command(server, arguments);
+    assert!(!output.status.success() && output.stdout.is_empty(), "{output:?}");
+    let text = String::from_utf8(output.stderr).unwrap();
+    let said = text.lines().filter(|line| line.starts_with("parlance: ")).collect::<Vec<_>>();
+    assert_eq!(said.len(), 1, "{text}");
+    said[0].to_owned()
+}
+
+/// One more key of a user: its id and its text.
+async fn key_of(user: &Api, name: &str) -> (String, String) {
+    let data = user.post("/api-keys", json!({"api_key": {"name": name}})).await.data();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    (text(&data["api_key"]["id"]), text(&data["credentials"]["api_key"]))
+}
+
+#[tokio::test]
+async fn what_its_holder_revokes_ends_at_once() {
+    let server = Server::start().await;
+    let ann = server.user("ann");
+    let (id, key) = key_of(&ann, "laptop").await;
+    let with_key = ann.with_key(&key);
+    let mut socket = Socket::of(&server, &with_key).await;
+    let mut other = Socket::of(&server, &ann).await;
+    assert_eq!(ann.delete(&format!("/api-keys/{id}")).await.status, 200);
+    assert_eq!(with_key.get("/profile").await.code(), "unauthorized");
+    assert_eq!(socket.closed().await, Closed::Code(1008));
+    other.alive().await;
+    assert_eq!(Socket::connect(&server, "vsn=2.0.0", &[("x-api-key", &key)]).await.err(), Some(403));
+
+    let bot = ann.register(&server, "Bot").await;
+    let mut socket = Socket::of(&server, &bot).await;
+    let rotated = ann.post(&format!("/agents/{}/rotate-key", bot.id), json!({})).await.data();
+    assert_eq!(socket.closed().await, Closed::Code(1008));
+    assert_eq!(bot.get("/me").await.code(), "unauthorized");
+    let bot = bot.with_key(rotated["credentials"]["api_key"].as_str().unwrap());
+    assert_eq!(bot.get("/me").await.status, 200);
+    Socket::of(&server, &bot).await.alive().await;
+}
+
+#[tokio::test]
+async fn what_the_operator_revokes_ends_within_a_second() {
+    let server = Server::start().await;
+    let ann = server.user("ann");
+    let bot = ann.register(&server, "Bot").await;
+    let (by_id, by_prefix, whole) =
+        (key_of(&ann, "one").await, key_of(&ann, "two").await, key_of(&ann, "three").await);
+    let listed = told(&server, &["key", "list", "@ann", "--json"]);
+    let prefix = listed["keys"].as_array().unwrap().iter().find(|key| key["name"] == "two").unwrap();
+    let prefix = prefix["prefix"].as_str().unwrap();
+    assert!(by_prefix.1.starts_with(prefix) && by_prefix.1.len() > prefix.len() + 30, "{listed}");
+    for (arguments, key) in [
+        (vec![by_id.0.as_str()], &by_id.1),
+        (vec![prefix], &by_prefix.1),
+        (vec![&whole.1], &whole.1),
+        (vec!["--all-of", "ann/bot"], &bot.key),
+        (vec!["--all-of", "ann"], &ann.key),
+    ] {
+        let holder = if *key == bot.key { bot.clone() } else { ann.with_key(key) };
+        let mut socket = Socket::of(&server, &holder).await;
+        let mut all = vec!["key", "revoke", "--json"];
+        all.extend(arguments);
+        let revoked = told(&server, &all);
+        let since = Instant::now();
+        assert!(revoked["keys"][0]["revoked_at"].is_string(), "{revoked}");
+        assert_eq!(holder.get("/chats").await.code(), "unauthorized");
+        assert_eq!(socket.closed().await, Closed::Code(1008));
+        assert!(since.elapsed() < SOON, "{all:?}: {:?}", since.elapsed());
+        let again = refused(&server, &all);
+        assert!(again.contains("no such key") && !again.contains(&whole.1), "{again}");
+    }
+    // All of it is gone; the operator makes new ones.
+    let made = told(&server, &["key", "create", "--user", "ann", "--name", "new", "--days", "7", "--json"]);
+    assert!(made["key"]["expires_at"].is_string() && made["key"]["name"] == "new", "{made}");
+    assert_eq!(ann.with_key(made["api_key"].as_str().unwrap()).get("/profile").await.status, 200);
+    let made = told(&server, &["key", "rotate", "ann/bot", "--json"]);
+    assert_eq!(bot.with_key(made["api_key"].as_str().unwrap()).get("/me").await.status, 200);
+}
+
+#[tokio::test]
+async fn the_operators_faults_are_explained() {
+    let server = Server::start().await;
+    server.user("ann");
+    for (arguments, part) in [
+        (vec!["key", "list", "nobody"], "nobody has the handle 'nobody'"),
+        (vec!["key", "list", "ann/nobody"], "nobody has the handle 'ann/nobody'"),
+        (vec!["key", "create", "--user", "nobody"], "nobody has the handle"),
+        (vec!["key", "create", "--user", "ann", "--name", " "], "--name"),
+        (vec!["key", "rotate", "ann"], "there is no agent 'ann'"),
+        (vec!["key", "revoke", "thnv_u_1_x"], "parlance key list"),
+        (vec!["key", "revoke", "--all-of", "nobody"], "nobody has the handle"),
+    ] {
+        let line = refused(&server, &arguments);
+        assert!(line.contains(part), "{arguments:?}: {line}");
+    }
+    for arguments in
+        [vec!["key", "revoke"], vec!["key", "create"], vec!["key", "create", "--user", "ann", "--days", "0"]]
+    {
+        let output = command(&server, &arguments);
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("--help"), "{output:?}");
+    }
+    let text = command(&server, &["key", "list", "ann"]);
+    let text = String::from_utf8(text.stdout).unwrap();
+    assert!(text.contains("thnv_u_") && text.contains("never used"), "{text}");
+}
+
+/// Written when the server stops, if not before.
+#[tokio::test]
+async fn the_last_use_of_a_key_is_known() {
+    let mut server = Server::start().await;
+    let ann = server.user("ann");
+    assert_eq!(ann.get("/profile").await.status, 200);
+    server.terminate().await;
+    let listed = told(&server, &["key", "list", "ann", "--json"]);
+    assert!(listed["keys"][0]["last_used_at"].is_string(), "{listed}");
+    server.run().await;
+    assert_eq!(ann.get("/api-keys").await.data()[0]["last_used_at"], listed["keys"][0]["last_used_at"]);
+}
+
+/// Both serve one database; what one ends the other ends as well.
+#[tokio::test]
+async fn what_another_server_ends_ends_within_a_second() {
+    let database = testkit::postgres::server().database();
+    let url = [("PARLANCE_DATABASE_URL", database.url())];
+    let settings = url.each_ref().map(|(name, url)| (*name, url.as_str()));
+    let (here, there) = (Server::start_with(&settings).await, Server::start_with(&settings).await);
+    let ann = here.user("ann");
+    let (one, two) = (ann.register(&here, "One").await, ann.register(&here, "Two").await);
+    let (id, key) = key_of(&ann, "laptop").await;
+    let mut sockets = Vec::new();
+    for holder in [&one, &two, &ann.with_key(&key)] {
+        sockets.push(Socket::of(&there, holder).await);
+    }
+    let mut stays = Socket::of(&there, &ann).await;
+    let since = Instant::now();
+    assert_eq!(ann.delete(&format!("/agents/{}?force=true", one.id)).await.status, 200);
+    assert_eq!(ann.post(&format!("/agents/{}/rotate-key", two.id), json!({})).await.status, 200);
+    assert_eq!(ann.delete(&format!("/api-keys/{id}")).await.status, 200);
+    for mut socket in sockets {
+        assert_eq!(socket.closed().await, Closed::Code(1008));
+    }
+    assert!(since.elapsed() < SOON, "{:?}", since.elapsed());
+    stays.alive().await;
+}
+
+/// The keys that the tests above give out stand in no log.
+#[tokio::test]
+async fn keys_are_not_logged() {
+    let server = Server::start_with(&[("PARLANCE_LOG", "debug")]).await;
+    let ann = server.user("ann");
+    let bot = ann.register(&server, "Bot").await;
+    let (id, key) = key_of(&ann, "laptop").await;
+    assert_eq!(ann.with_key(&key).get("/profile").await.status, 200);
+    let rotated = ann.post(&format!("/agents/{}/rotate-key", bot.id), json!({})).await.data();
+    told(&server, &["key", "revoke", &id, "--json"]);
+    assert_eq!(ann.with_key(&key).get("/profile").await.status, 401);
+    let rotated = rotated["credentials"]["api_key"].as_str().unwrap();
+    for secret in [&ann.key, &bot.key, &key, rotated] {
+        assert!(!server.logged().contains(&secret[secret.len() - 30..]));
+    }
+    assert!(server.logged().contains("request"), "there are lines at all");
+}
