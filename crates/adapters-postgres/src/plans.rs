@@ -214,5 +214,6 @@ async fn no_table_is_read_from_end_to_end() {
         watched.changes().await;
         watched.analyse().await;
     }
+    watched.erases_old_messages().await;
     watched.end();
 }

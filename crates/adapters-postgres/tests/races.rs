@@ -5,14 +5,17 @@ mod common;
 
 use std::fmt::Debug;
 use std::sync::Arc;
+use std::time::Duration;
 
 use domain::account::{
     AgentChanges, AgentDescription, AgentName, CreateUser, CreateUserError, DeleteAgentError, Membership,
     RegisterAgent, RegisterError, UpdateAgentError, UserHandle, parse_email, parse_person_name,
 };
 use domain::chat::{AddParticipantCommand, AddParticipantError, CreateChat, CreateChatError, Role};
-use domain::id::ParticipantId;
+use domain::id::{MessageId, ParticipantId};
+use domain::message::{Ageing, EraseOld, MessageRepository, Retention};
 use domain::plan::{OrganizationName, Plan, PlanName};
+use domain::ports::Clock;
 use testkit::World;
 use testkit::postgres::Database;
 use tokio::task::JoinHandle;
@@ -226,4 +229,76 @@ async fn work_is_erased_side_by_side() {
     all(started).await;
     assert_eq!(count(&database, "SELECT count(*) FROM erasures").await, 0);
     assert_eq!(count(&database, "SELECT count(*) FROM deliveries").await, 15, "those of who stays");
+}
+
+/// Two servers erase what is too old, others delete and send: what a room counts is what it has.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_erased_is_counted_once() {
+    let (world, database) = world().await;
+    let ann = world.user("ann").await;
+    let (mut rooms, mut old) = (Vec::new(), Vec::new());
+    for _ in 0..3 {
+        let room = world.chat(ann.caller, &[]).await;
+        for _ in 0..40 {
+            old.push((room, world.send(ann.caller, room, "old", &[]).await.id));
+        }
+        rooms.push(room);
+    }
+    world.clock.advance(Duration::from_secs(3 * 24 * 60 * 60));
+    let other = common::open(&database).await;
+    let before = {
+        let now = world.clock.now().unix_millis();
+        MessageId::new(uuid::Builder::from_unix_timestamp_millis(now, &[0; 10]).into_uuid())
+    };
+    let walks = (0..4).map(|number| {
+        let store: Arc<dyn MessageRepository> =
+            if number % 2 == 0 { other.clone() } else { world.stores.messages.clone() };
+        tokio::spawn(async move {
+            let (mut after, mut all) = (None, 0);
+            loop {
+                let step = EraseOld { which: Ageing::Texts, after, before, limit: 7 };
+                // A room that is held for a while is tried again.
+                let Ok(done) = store.erase_old(step).await else { continue };
+                all += done.erased;
+                let Some(last) = done.last else { return all };
+                after = Some(last);
+            }
+        })
+    });
+    let walks = walks.collect::<Vec<_>>();
+    let deleting = old.into_iter().rev().step_by(3).map(|(room, message)| {
+        let (messages, caller) = (world.messages.clone(), ann.caller);
+        tokio::spawn(async move { u64::from(messages.delete(caller, room, message).await.is_ok()) })
+    });
+    let deleting = deleting.collect::<Vec<_>>();
+    for room in rooms.iter().cycle().take(60) {
+        world.send(ann.caller, *room, "new", &[]).await;
+    }
+    let gone = all(walks).await.into_iter().chain(all(deleting).await).sum::<u64>();
+    assert_eq!(gone, 120);
+    let wrong = "SELECT count(*) FROM chats WHERE last_sequence - deleted_messages <> \
+         (SELECT count(*) FROM messages WHERE chat_id = chats.id) OR deleted_messages <> 40";
+    assert_eq!(count(&database, wrong).await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn any_number_of_attempts_is_erased_in_slices() {
+    let (world, database) = world().await;
+    let ann = world.user("ann").await;
+    let bot = world.agent(&ann, "Bot").await;
+    let room = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    world.send(ann.caller, room, "old", &[ParticipantId::Agent(bot.id)]).await;
+    let many = "WITH made AS (INSERT INTO attempts (message_id, agent_id, number, status, started_at) \
+         SELECT message_id, agent_id, number, 'failed', now() \
+         FROM deliveries, generate_series(1, 12000) AS number RETURNING 1) SELECT count(*) FROM made";
+    assert_eq!(count(&database, many).await, 12_000);
+    world.clock.advance(Duration::from_secs(3 * 24 * 60 * 60));
+    let mut walk = Retention::days(Ageing::Texts, 2);
+    let mut erased = Vec::new();
+    while let Some(some) = world.messages.erase_old(&mut walk).await.unwrap() {
+        erased.push(some);
+    }
+    assert_eq!(erased, [0, 0, 1]);
+    assert_eq!(count(&database, "SELECT count(*) FROM attempts").await, 0);
+    assert_eq!(count(&database, "SELECT count(*) FROM deliveries").await, 0);
 }

@@ -23,6 +23,9 @@ use crate::wiring::Wiring;
 /// How long a walk that erases rests between two steps, so that who sends hardly waits for it.
 const REST: Duration = Duration::from_millis(20);
 
+/// How far the clock of this machine may be from the database's when something is to be erased by age.
+const CLOCKS_APART: Duration = Duration::from_secs(60);
+
 /// Starts it all.
 pub(crate) fn start(config: &Config, wiring: &Wiring, tail: Tail) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
@@ -35,7 +38,7 @@ pub(crate) fn start(config: &Config, wiring: &Wiring, tail: Tail) -> JoinSet<()>
     tasks.spawn(forget_changes(wiring.store.clone()));
     tasks.spawn(write_key_uses(wiring.accounts.clone()));
     for walk in config.retention.clone() {
-        tasks.spawn(erase_old(wiring.messages.clone(), walk));
+        tasks.spawn(erase_old(wiring.messages.clone(), wiring.store.clone(), walk));
     }
     let rule = AgainRule::after(config.sockets.push_again_after);
     tasks.spawn(Repeater::new(wiring.hub.clone(), wiring.deliveries.clone(), rule).run());
@@ -120,12 +123,27 @@ async fn expire_requests(contacts: Arc<ContactService>) {
     }
 }
 
+/// Whether this machine's clock goes like the store's, if that has one. What a clock that is wrong has erased
+/// never comes back.
+async fn clock_is_right(store: &dyn Store) -> bool {
+    let Ok(Some(theirs)) = store.clock().await else { return true };
+    let apart = theirs.micros().abs_diff(SystemClock.now().micros());
+    let right = Duration::from_micros(apart) <= CLOCKS_APART;
+    if !right {
+        tracing::warn!("nothing old is erased, as the clocks of this machine and of the database differ");
+    }
+    right
+}
+
 /// Erases the messages that are older than they are kept.
-async fn erase_old(messages: Arc<MessageService>, mut walk: Retention) {
+async fn erase_old(messages: Arc<MessageService>, store: Arc<dyn Store>, mut walk: Retention) {
     let mut ticks = interval(Duration::from_secs(60));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
+        if !clock_is_right(&*store).await {
+            continue;
+        }
         let mut all = 0;
         loop {
             match messages.erase_old(&mut walk).await {

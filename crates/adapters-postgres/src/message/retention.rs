@@ -6,11 +6,12 @@ use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::id::{ChatId, MessageId};
+use domain::message::retention::ATTEMPTS_A_STEP;
 use domain::message::{EraseOld, ErasedOld, MessageKind};
 use uuid::Uuid;
 
 use crate::error::Fault;
-use crate::run::{Db, Never};
+use crate::run::{Db, Never, execute};
 use crate::schema::{attempts, deliveries, messages};
 use crate::statement::statement;
 use crate::{lock, row};
@@ -37,12 +38,33 @@ pub(super) async fn erase_old_on(mut db: &Db, step: &EraseOld) -> Result<Result<
             rooms.insert(ChatId::new(chat));
         }
     }
-    let erased = if old.is_empty() { 0 } else { erase_on(db, &rooms, &old).await? };
+    if old.is_empty() {
+        return Ok(Ok(ErasedOld { last, erased: 0 }));
+    }
+    if erase_attempts_on(db, &old).await? == ATTEMPTS_A_STEP as usize {
+        return Ok(Ok(ErasedOld::attempts_only(*step)));
+    }
+    let erased = erase_on(db, &rooms, &old).await?;
     Ok(Ok(ErasedOld { last, erased }))
 }
 
-/// Those of the messages that are still there once their rooms are held.
+/// Attempts of the messages, as many as a step may. The rows are named by where they lie; one that moves meanwhile
+/// is erased with its message.
+const ATTEMPTS: &str = "DELETE FROM attempts WHERE ctid = ANY(ARRAY(\
+     SELECT ctid FROM attempts WHERE message_id = ANY(?) LIMIT ?))";
+
+async fn erase_attempts_on(mut db: &Db, messages: &[MessageId]) -> Result<usize, Fault> {
+    let messages = messages.iter().map(|message| message.uuid()).collect::<Vec<_>>();
+    let erasing = statement::<()>(ATTEMPTS)
+        .bind::<Array<SqlUuid>, _>(messages)
+        .bind::<BigInt, _>(i64::from(ATTEMPTS_A_STEP));
+    Ok(erasing.execute(&mut db).await?)
+}
+
+/// Those of the messages that are still there once their rooms are held. It may be many rooms: where one of them is
+/// held by somebody else, they are let go, and it is tried again later.
 async fn erase_on(mut db: &Db, rooms: &BTreeSet<ChatId>, old: &[MessageId]) -> Result<u64, Fault> {
+    execute(db, "SET LOCAL lock_timeout = 100").await?;
     lock::chats_on(db, rooms.iter().copied()).await?;
     lock::messages_on(db, old.iter().copied()).await?;
     let old = old.iter().map(|message| message.uuid()).collect::<Vec<_>>();

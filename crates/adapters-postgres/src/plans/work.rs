@@ -8,7 +8,7 @@ use domain::contact::{ContactRepository, Handle, RequestAction, SendRequest, Whi
 use domain::delivery::{DeliveryFilter, DeliveryKey, DeliveryRepository, DeliveryStep, Listening};
 use domain::id::{ChatId, MessageId, ParticipantId, UserId};
 use domain::idempotency::{Fingerprint, FirstAnswerRepository, IdempotencyKey, Once};
-use domain::message::{MentionKind, MessageContent, RequestedMention, SendMessage};
+use domain::message::{Ageing, MentionKind, MessageContent, RequestedMention, Retention, SendMessage};
 use domain::page::Order;
 use domain::store::Announce;
 use domain::time::Timestamp;
@@ -138,5 +138,18 @@ impl Watched {
             .await
             .unwrap();
         while self.costs("erase", 100, accounts.erase_some()).await.unwrap() {}
+    }
+
+    /// A few of many, at the beginning and further on. What is gone is in the indexes for a while, so nothing that
+    /// reads it comes after this.
+    pub(super) async fn erases_old_messages(&mut self) {
+        self.world.clock.advance(Duration::from_secs(1000 * 24 * 60 * 60));
+        let messages = self.world.messages.clone();
+        for which in [Ageing::Events, Ageing::Texts] {
+            let mut walk = Retention::days(which, 2);
+            for _ in 0..3 {
+                self.costs("erase old", 5000, messages.erase_old(&mut walk)).await.unwrap();
+            }
+        }
     }
 }

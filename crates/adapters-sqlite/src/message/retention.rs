@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
+use domain::message::retention::ATTEMPTS_A_STEP;
 use domain::message::{EraseOld, ErasedOld, MessageKind};
 
 use crate::error::Fault;
@@ -30,7 +31,9 @@ pub(super) fn erase_old_on(connection: &mut SqliteConnection, step: EraseOld) ->
     }
     let erased = old.len() as u64;
     if erased > 0 {
-        diesel::delete(attempts::table.filter(attempts::message_id.eq_any(&old))).execute(connection)?;
+        if erase_attempts_on(connection, &old)? == i64::from(ATTEMPTS_A_STEP) {
+            return Ok(ErasedOld::attempts_only(step));
+        }
         diesel::delete(deliveries::table.filter(deliveries::message_id.eq_any(&old))).execute(connection)?;
         diesel::delete(messages::table.filter(messages::id.eq_any(&old))).execute(connection)?;
     }
@@ -40,4 +43,62 @@ pub(super) fn erase_old_on(connection: &mut SqliteConnection, step: EraseOld) ->
             .execute(connection)?;
     }
     Ok(ErasedOld { last, erased })
+}
+
+/// Erases attempts of the messages, as many as a step may; gives how many.
+fn erase_attempts_on(connection: &mut SqliteConnection, messages: &[Vec<u8>]) -> Result<i64, Fault> {
+    let some = attempts::table
+        .filter(attempts::message_id.eq_any(messages))
+        .order((attempts::message_id, attempts::agent_id, attempts::number))
+        .limit(i64::from(ATTEMPTS_A_STEP))
+        .select((attempts::message_id, attempts::agent_id, attempts::number))
+        .load::<(Vec<u8>, Vec<u8>, i32)>(connection)?;
+    let (mut last, mut number) = (HashMap::new(), 0);
+    for (message, agent, attempt) in some {
+        last.insert((message, agent), attempt);
+        number += 1;
+    }
+    for ((message, agent), attempt) in last {
+        let of_agent = attempts::message_id.eq(message).and(attempts::agent_id.eq(agent));
+        let these = attempts::table.filter(of_agent.and(attempts::number.le(attempt)));
+        diesel::delete(these).execute(connection)?;
+    }
+    Ok(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use diesel::connection::SimpleConnection;
+    use domain::id::ParticipantId;
+    use domain::message::{Ageing, Retention};
+    use testkit::{Stores, World};
+
+    use crate::{Location, SqliteStore};
+
+    #[tokio::test]
+    async fn any_number_of_attempts_is_erased_in_slices() {
+        let store = Arc::new(SqliteStore::open(&Location::Memory).unwrap());
+        let world = World::on(Stores::of(&store, SqliteStore::close));
+        let ann = world.user("ann").await;
+        let bot = world.agent(&ann, "Bot").await;
+        let room = world.chat(ann.caller, &[bot.id.uuid()]).await;
+        world.send(ann.caller, room, "old", &[ParticipantId::Agent(bot.id)]).await;
+        let many = "INSERT INTO attempts (message_id, agent_id, number, status, started_at) \
+             WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers LIMIT 12000) \
+             SELECT message_id, agent_id, number, 'failed', 1 FROM deliveries, numbers";
+        let made =
+            store.change(move |connection| Ok(Ok::<_, Infallible>(connection.batch_execute(many)?)), |()| ());
+        let Ok(()) = made.await.unwrap();
+        world.clock.advance(Duration::from_secs(3 * 24 * 60 * 60));
+        let mut walk = Retention::days(Ageing::Texts, 2);
+        let mut erased = Vec::new();
+        while let Some(some) = world.messages.erase_old(&mut walk).await.unwrap() {
+            erased.push(some);
+        }
+        assert_eq!(erased, [0, 0, 1]);
+    }
 }

@@ -8,6 +8,8 @@
 
 use std::time::Duration;
 
+use uuid::Uuid;
+
 use super::model::MessageKind;
 use super::service::MessageService;
 use crate::id::MessageId;
@@ -20,6 +22,9 @@ pub const MIN_AGE_DAYS: u32 = 2;
 
 /// How many messages a step looks at.
 const STEP: u32 = 200;
+
+/// How many attempts a step erases: an agent may have made any number of a message.
+pub const ATTEMPTS_A_STEP: u32 = 5000;
 
 /// What ages together.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -46,7 +51,7 @@ pub struct EraseOld {
     pub after: Option<MessageId>,
     /// Where it ends: only what comes before this id, which is no message's.
     pub before: MessageId,
-    /// How many messages are looked at, of any kind.
+    /// How many messages are looked at, of any kind. Of their attempts at most [`ATTEMPTS_A_STEP`] are erased.
     pub limit: u32,
 }
 
@@ -57,6 +62,13 @@ pub struct ErasedOld {
     pub last: Option<MessageId>,
     /// How many were erased.
     pub erased: u64,
+}
+
+impl ErasedOld {
+    /// Nothing but attempts was erased, as there were so many; the same step is to be taken again.
+    pub fn attempts_only(step: EraseOld) -> Self {
+        Self { last: Some(step.after.unwrap_or(MessageId::new(Uuid::nil()))), erased: 0 }
+    }
 }
 
 /// The walk of one process along what ages together. It goes on where it was; from the beginning after a
@@ -96,13 +108,11 @@ impl MessageService {
 
 #[cfg(test)]
 mod tests {
-    use uuid::Uuid;
-
     use super::*;
 
     #[test]
     fn ids_of_a_time_come_after_its_first_and_before_that_of_the_next_millisecond() {
-        let at = |micros| Timestamp::from_micros(1_790_000_000_000_000 + micros);
+        let at = |micros: i64| Timestamp::from_micros(1_790_000_000_000_000 + micros);
         let made = uuid::Builder::from_unix_timestamp_millis(1_790_000_000_000, &[0xff; 10]).into_uuid();
         assert!(first_id_at(at(0)) < MessageId::new(made) && MessageId::new(made) < first_id_at(at(1000)));
         assert_eq!(first_id_at(at(0)), first_id_at(at(999)));

@@ -84,7 +84,7 @@ pub async fn what_is_too_old_is_erased(world: World) {
 pub async fn a_walk_goes_on_where_it_was(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     let other = world.chat(ann.caller, &[bot.id.uuid()]).await;
-    for round in 0..150 {
+    for round in 0..250 {
         world.clock.advance(Duration::from_secs(1));
         world.send(ann.caller, if round % 3 == 0 { other } else { chat }, "text", &[]).await;
         thought(&world, &bot, chat).await;
@@ -92,16 +92,16 @@ pub async fn a_walk_goes_on_where_it_was(world: World) {
     let mut events = Retention::days(Ageing::Events, 3);
     world.clock.advance(Duration::from_secs(3 * 24 * 60 * 60 - 49));
     let (erased, steps) = erase(&world, &mut events).await;
-    assert_eq!((erased, steps), (100, 1), "of a second each, those of the first hundred");
+    assert_eq!((erased, steps), (200, 2), "of a second each, those of the first two hundred");
     world.clock.advance(DAY);
     thought(&world, &bot, chat).await;
     let (erased, steps) = erase(&world, &mut events).await;
     assert_eq!((erased, steps), (50, 1));
-    assert_eq!(rows(&world, &ann, chat).await.1, 101, "a hundred texts, and the last thought");
-    assert_eq!(rows(&world, &ann, other).await.1, 50);
+    assert_eq!(rows(&world, &ann, chat).await.1, 167, "two thirds of the texts, and the last thought");
+    assert_eq!(rows(&world, &ann, other).await.1, 84);
 
     let (erased, steps) = erase(&world, &mut Retention::days(Ageing::Texts, 3)).await;
-    assert_eq!((erased, steps), (150, 1));
+    assert_eq!((erased, steps), (250, 2));
     assert_eq!((rows(&world, &ann, chat).await.1, rows(&world, &ann, other).await.1), (1, 0));
     assert_eq!(erase(&world, &mut Retention::days(Ageing::Texts, 3)).await, (0, 0));
 }
