@@ -306,6 +306,9 @@ async fn an_import_fills_a_database_alone() {
     assert!(!done && why.contains("an import is filling"), "{why}");
 
     execute(&url, &format!("SELECT pg_terminate_backend(pid) FROM {holders}")).await;
+    until("the lock is held still", async || query(&url, &held).await == "0").await;
+    // The end of the connection is on its way.
+    tokio::time::sleep(Duration::from_millis(500)).await;
     let (done, why) = ended(import, &archive[archive.len() / 2..]);
     assert!(!done && why.contains("the connection was lost") && why.contains("--resume"), "{why}");
     let (done, why) = ended(piped(&url, &["import", "--resume"]), &archive);

@@ -9,6 +9,7 @@ use diesel_async::AsyncPgConnection;
 use diesel_async::pooled_connection::{AsyncDieselConnectionManager, ManagerConfig, RecyclingMethod};
 use futures_util::FutureExt;
 use measure::InUse;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::connect::Connect;
 use crate::error::Fault;
@@ -19,6 +20,8 @@ type Manager = AsyncDieselConnectionManager<AsyncPgConnection>;
 #[derive(Clone)]
 pub(crate) struct Pool {
     connections: deadpool::managed::Pool<Manager>,
+    /// One for each change that may be at work at the same time.
+    changes: Arc<Semaphore>,
     patience: Duration,
     /// How long work on a connection may take.
     limit: Duration,
@@ -43,7 +46,16 @@ impl Pool {
             .build();
         measure::connections_at_most(size);
         let connections = pool.expect("the only fault of a pool is a time-out without a runtime");
-        Self { connections, patience: wait, limit }
+        // Changes may have to wait for each other, with their connections; what only reads goes on beside them.
+        let changes = Arc::new(Semaphore::new((size / 2).max(1)));
+        Self { connections, changes, patience: wait, limit }
+    }
+
+    /// Waits until one more change may be at work.
+    pub(crate) async fn change(&self) -> Result<SemaphorePermit<'_>, Fault> {
+        let permit = tokio::time::timeout(self.patience, self.changes.acquire()).await;
+        let permit = permit.map_err(|_| Fault::NoConnection("too many changes are at work".into()))?;
+        Ok(permit.expect("it is never closed"))
     }
 
     /// The most connections at once.

@@ -59,7 +59,7 @@ impl AtWork {
     pub async fn begin(config: &PostgresConfig) -> Result<Self, OpenError> {
         let connect = Arc::new(connector(config)?);
         let place = connect.place();
-        match hold(&connect, BESIDE, PATIENCE).await {
+        match begun(&connect, BESIDE).await {
             Ok(Some(held)) => Ok(Self { keeper: tokio::spawn(keep(connect, held)) }),
             Ok(None) => Err(OpenError::BeingFilled { place }),
             Err(cause) => Err(OpenError::Connect { place, cause }),
@@ -91,7 +91,7 @@ impl Filling {
     pub async fn begin(config: &PostgresConfig) -> Result<Self, OpenError> {
         let connect = connector(config)?;
         let place = connect.place();
-        match hold(&connect, ALONE, PATIENCE).await {
+        match begun(&connect, ALONE).await {
             Ok(Some(held)) => Ok(Self { held }),
             Ok(None) => Err(OpenError::InUse { place }),
             Err(cause) => Err(OpenError::Connect { place, cause }),
@@ -122,6 +122,12 @@ impl Held {
         // It cannot panic; if it did, the connection would be gone as well.
         let _ = (&mut self.ended).await;
     }
+}
+
+/// The lock of who begins; a database that says nothing is given up.
+async fn begun(connect: &Connect, lock: &str) -> ConnectionResult<Option<Held>> {
+    let silent = || diesel::ConnectionError::BadConnection("it does not answer".to_owned());
+    timeout(SLOW, hold(connect, lock, PATIENCE)).await.unwrap_or_else(|_| Err(silent()))
 }
 
 /// A connection with the lock, unless others have it for as long as `patience`.

@@ -176,6 +176,7 @@ async fn change_once<G, T, R, W>(
 where
     W: for<'c> Fn(&'c Db, &'c G) -> Work<'c, Result<T, R>>,
 {
+    let _permit = pool.change().await?;
     let lease = pool.lease().await?;
     let working = async {
         execute(lease.db(), "BEGIN").await?;

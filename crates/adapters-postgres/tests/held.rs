@@ -109,7 +109,7 @@ async fn who_waits_too_long_for_a_held_room_is_told() {
     let database = common::database().await;
     let config = PostgresConfig {
         connections: 8,
-        statement_timeout: Duration::from_secs(1),
+        statement_timeout: Duration::from_secs(3),
         ..PostgresConfig::at(&database.url())
     };
     let store = Arc::new(PostgresStore::open(&config).await.unwrap());

@@ -148,13 +148,14 @@ impl Writer {
     fn write_apart(self: &Arc<Self>, room: Uuid) {
         let writer = self.clone();
         tokio::spawn(async move {
-            let lane = writer.aside.lane(room);
-            let Ok(_permit) = timeout(writer.pool.limit(), writer.aside.permit()).await else {
-                lane.rest().into_iter().for_each(|job| job.1.answer(Err(Fault::Slow.told())));
-                return;
-            };
-            writer.write_all(lane.first()).await;
-            writer.write_all(lane.rest()).await;
+            let mut lane = writer.aside.lane(room);
+            let permit = timeout(writer.pool.limit(), writer.aside.permit()).await;
+            while let Some(jobs) = lane.next() {
+                match &permit {
+                    Ok(_) => writer.write_all(jobs).await,
+                    Err(_) => jobs.into_iter().for_each(|job| job.1.answer(Err(Fault::Slow.told()))),
+                }
+            }
         });
     }
 
@@ -171,16 +172,20 @@ impl Writer {
         }
     }
 
-    /// Takes out of the batch what is for rooms that somebody else holds, to be written apart. Tells whether
-    /// there was any.
-    async fn set_aside(self: &Arc<Self>, batch: &mut Batch) -> Result<bool, Fault> {
+    /// Takes out of the batch what is for rooms that somebody else holds, to be written apart; all of it if it is
+    /// not a room that is held, as then nobody knows what.
+    async fn set_aside(self: &Arc<Self>, batch: &mut Batch) -> Result<(), Fault> {
         let lease = self.pool.lease().await?;
         let held = self.pool.timed(held_on(lease.db(), &batch.news)).await?;
         lease.give_back();
         let mut apart = HashMap::<Uuid, Vec<Job>>::new();
         for job in std::mem::take(batch).jobs() {
             let room = job.0.chat.uuid();
-            if held.contains(&room) { apart.entry(room).or_default().push(job) } else { batch.push(job) }
+            if held.is_empty() || held.contains(&room) {
+                apart.entry(room).or_default().push(job);
+            } else {
+                batch.push(job);
+            }
         }
         for (room, jobs) in apart {
             tracing::debug!(%room, messages = jobs.len(), "a room is held by somebody else");
@@ -188,7 +193,7 @@ impl Writer {
                 self.write_apart(room);
             }
         }
-        Ok(!held.is_empty())
+        Ok(())
     }
 
     /// Writes, tells and answers all of them, or none.
@@ -201,7 +206,7 @@ impl Writer {
             let (mut tries, mut doubt, mut asking) = (Tries::default(), None, None);
             while !batch.news.is_empty() {
                 match self.commit_once(batch, &mut doubt, patience).await {
-                    Err(fault) if doubt.is_some() && fault.remedy() != Remedy::None => {
+                    Err(_) if doubt.is_some() => {
                         if asking.get_or_insert_with(Instant::now).elapsed() >= self.pool.patience() {
                             self.order.doubt();
                             return Err(Fault::Uncertain);
@@ -211,9 +216,7 @@ impl Writer {
                         tokio::time::sleep(ASKING).await;
                     }
                     Err(fault) if patience == Patience::Brief && fault.may_be_lock_timeout() => {
-                        if !self.set_aside(batch).await? {
-                            patience = Patience::Long;
-                        }
+                        self.set_aside(batch).await?;
                     }
                     Err(fault) if tries.again_after(&fault).await => {}
                     done => return done,
@@ -256,9 +259,14 @@ impl Writer {
             tell(std::mem::take(&mut batch.replies), decided.outcomes);
             return Ok(());
         }
+        if let Err(fault) = self.pool.timed(write_on(lease.db(), &batch.news, &mut decided)).await {
+            if fault.may_be_lock_timeout() {
+                self.roll_back(lease).await;
+            }
+            return Err(fault);
+        }
         // Who else writes in one of the rooms comes after this.
         let turn = self.order.turn();
-        self.pool.timed(write_on(lease.db(), &batch.news, &mut decided)).await?;
         match self.pool.timed(execute(lease.db(), "COMMIT")).await {
             Ok(()) => lease.give_back(),
             Err(fault) => {

@@ -90,34 +90,26 @@ impl Aside {
 }
 
 impl Lane<'_> {
-    /// What waits now; who comes later queues here still.
-    pub(super) fn first(&self) -> Vec<Job> {
+    /// What waits now; who comes later queues here still. `None` when nothing waits: then the room goes with all
+    /// the others again, and may soon have a lane of somebody else.
+    pub(super) fn next(&mut self) -> Option<Vec<Job>> {
         let mut rooms = self.aside.rooms();
         let jobs = rooms.waiting.get_mut(&self.room).map(std::mem::take).unwrap_or_default();
         rooms.messages -= jobs.len();
-        jobs
-    }
-
-    /// What is left; who comes later goes with all the others again.
-    pub(super) fn rest(mut self) -> Vec<Job> {
-        self.close()
-    }
-
-    /// Once: the room may soon be set aside anew, with a lane of somebody else.
-    fn close(&mut self) -> Vec<Job> {
-        if std::mem::replace(&mut self.over, true) {
-            return Vec::new();
+        if jobs.is_empty() {
+            rooms.waiting.remove(&self.room);
+            self.over = true;
+            return None;
         }
-        let mut rooms = self.aside.rooms();
-        let jobs = rooms.waiting.remove(&self.room).unwrap_or_default();
-        rooms.messages -= jobs.len();
-        jobs
+        Some(jobs)
     }
 }
 
 impl Drop for Lane<'_> {
     fn drop(&mut self) {
         // Nobody is left waiting if the work on them panicked: an answer that is dropped is one.
-        drop(self.close());
+        while !self.over {
+            drop(self.next());
+        }
     }
 }

@@ -10,6 +10,7 @@ use domain::plan::{AssignPlan, AssignRefused, Organization, Plan, PlanName, Whic
 use uuid::Uuid;
 
 use super::list::{PlanRow, organization_on};
+use super::quota::limit_of;
 use crate::error::Fault;
 use crate::lock;
 use crate::row;
@@ -26,7 +27,7 @@ pub(super) async fn configure_on(
 ) -> Result<Result<Vec<PlanName>, Never>, Fault> {
     lock::names_on(db).await?;
     let names = configured.iter().map(|plan| plan.name.as_str().to_owned()).collect::<Vec<_>>();
-    lock::organizations_with_on(db, &names).await?;
+    lock::organizations_with_on(db, &narrowed_on(db, configured).await?).await?;
     statement::<()>(DELETE_UNUSED).bind::<Array<Text>, _>(names.clone()).execute(&mut db).await?;
     for plan in configured {
         let row = PlanRow::of(plan);
@@ -40,6 +41,19 @@ pub(super) async fn configure_on(
     }
     let left = plans::table.filter(plans::name.ne_all(names)).order(plans::name).select(plans::name);
     Ok(Ok(left.load::<String>(&mut db).await?.into_iter().map(PlanName::from_stored).collect()))
+}
+
+/// The plans that limit otherwise what organizations have; who is just adding to one is waited for.
+async fn narrowed_on(mut db: &Db, configured: &[Plan]) -> Result<Vec<String>, Fault> {
+    let stored = plans::table
+        .select((plans::name, plans::agents, plans::chats))
+        .load::<(String, Option<i64>, Option<i64>)>(&mut db)
+        .await?;
+    let changes = |(name, agents, chats): &(String, Option<i64>, Option<i64>)| {
+        let limits = (agents.map(limit_of), chats.map(limit_of));
+        configured.iter().any(|plan| plan.name.as_str() == name && (plan.agents, plan.chats) != limits)
+    };
+    Ok(stored.into_iter().filter(changes).map(|(name, ..)| name).collect())
 }
 
 pub(super) async fn assign_on(
