@@ -208,7 +208,7 @@ async fn losing_messages_on_purpose_is_said_aloud() {
     assert!(shown && help.contains("push-again-after-ms") && !help.contains("lose-messages"), "{help}");
     for refused in [["serve", "--fault-lose-messages=0"], ["serve", "--push-again-after-ms=99"]] {
         let (well, said) = run(&refused);
-        assert!(!well && said.contains("must be at least"), "{said}");
+        assert!(!well && said.contains("is not a whole number from"), "{said}");
     }
     let place = tempfile::TempDir::new().unwrap();
     let file = place.path().join("parlance.toml");
