@@ -57,7 +57,9 @@ def map_path_parameters(ctx, path_parameters):
 
 @schemathesis.hook
 def before_call(ctx, case, kwargs):
-    """The agent whose key is used must live to the end."""
-    if case.method.upper() == "DELETE" and "/agents/" in case.operation.path:
-        if (case.path_parameters or {}).get("agent_id") == SCENE["caller_id"]:
-            case.path_parameters["agent_id"] = SCENE["user_ids"]["agent_id"]
+    """The keys in use must live to the end, and the agent whose key is one of them."""
+    ends = case.method.upper() == "DELETE" or case.operation.path.endswith("/rotate-key")
+    if ends and "/me/" in case.operation.path:
+        for name, used in (("agent_id", SCENE["caller_id"]), ("key_id", SCENE["user_key_id"])):
+            if (case.path_parameters or {}).get(name) == used:
+                case.path_parameters[name] = SCENE["user_ids"][name]

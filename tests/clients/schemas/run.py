@@ -115,7 +115,10 @@ def scene(server):
             "request_id": request,
             "memory_id": memory,
         }
-    return {"user_key": ann, "agent_key": key, "caller_id": helper, **ids}
+    (own_key,) = server.call(ann, "GET", "/me/api-keys")
+    another = server.call(ann, "POST", "/me/api-keys", {"name": "another"})["api_key"]
+    ids["user_ids"]["key_id"] = another["id"]
+    return {"user_key": ann, "user_key_id": own_key["id"], "agent_key": key, "caller_id": helper, **ids}
 
 
 def main():

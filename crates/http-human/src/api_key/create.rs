@@ -19,10 +19,14 @@ impl FromBody for CreateKeyBody {
 
     fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
         let name = body.text("name", |text| KeyName::new(&text));
-        let expires_at = body.text_or_null_if_given("expires_at", |text| {
-            Timestamp::parse(&text).ok_or("must be an instant such as 2026-07-01T10:00:00Z")
-        });
-        Ok(Self(CreateKey { name: Some(name?), expires_at: expires_at?.flatten() }))
+        // A text that is empty is none: whoever gets it wrong is not to have a key for ever.
+        let expires_at = match body.optional_text("expires_at") {
+            Ok(Some(text)) => Timestamp::parse(&text)
+                .map(Some)
+                .ok_or_else(|| body.fault("expires_at", "must be an instant such as 2026-07-01T10:00:00Z")),
+            none => none.map(|_| None),
+        };
+        Ok(Self(CreateKey { name: Some(name?), expires_at: expires_at? }))
     }
 
     fn schema() -> Value {

@@ -71,6 +71,7 @@ async fn wrong_keys_are_not_made() {
         (json!({"api_key": {"name": " "}}), "/api_key/name"),
         (json!({"api_key": {"name": "x".repeat(101)}}), "/api_key/name"),
         (at(json!("tomorrow")), "/api_key/expires_at"),
+        (at(json!("")), "/api_key/expires_at"),
         (at(json!("2026-07-01T12:00:00")), "/api_key/expires_at"),
         (at(json!(7)), "/api_key/expires_at"),
         (at(json!("2026-07-01T12:00:00Z")), "/api_key/expires_at"),
