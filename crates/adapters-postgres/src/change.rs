@@ -12,7 +12,6 @@ use diesel::dsl::max;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use domain::change::{Change, ChangePosition, ChangeRepository};
-use domain::id::{AgentId, ApiKeyId};
 use domain::store::StoreError;
 use domain::time::Timestamp;
 use futures_util::FutureExt;
@@ -21,12 +20,9 @@ use uuid::Uuid;
 use crate::PostgresStore;
 use crate::error::Fault;
 use crate::lock;
-use crate::row::At;
+use crate::row::{self, At};
 use crate::run::{Db, Never};
 use crate::schema::changes;
-
-const KEY_REVOKED: &str = "key_revoked";
-const AGENT_DELETED: &str = "agent_deleted";
 
 #[async_trait]
 impl ChangeRepository for PostgresStore {
@@ -56,11 +52,8 @@ pub(crate) async fn append_on(
     made: impl IntoIterator<Item = Change>,
     now: Timestamp,
 ) -> Result<(), Fault> {
-    let entry = |change| {
-        let (kind, subject) = match change {
-            Change::KeyRevoked(key) => (KEY_REVOKED, ApiKeyId::uuid(key)),
-            Change::AgentDeleted(agent) => (AGENT_DELETED, AgentId::uuid(agent)),
-        };
+    let entry = |change: Change| {
+        let (kind, subject) = change.parts();
         (changes::kind.eq(kind), changes::subject_id.eq(subject), changes::changed_at.eq(At(now)))
     };
     let entries = made.into_iter().map(entry).collect::<Vec<_>>();
@@ -90,12 +83,7 @@ async fn after_on(
         .load::<(i64, String, Uuid)>(&mut db)
         .await?;
     let entry = |(id, kind, subject): (i64, String, Uuid)| {
-        let change = match kind.as_str() {
-            KEY_REVOKED => Change::KeyRevoked(ApiKeyId::new(subject)),
-            AGENT_DELETED => Change::AgentDeleted(AgentId::new(subject)),
-            _ => return Err(Fault::Row(format!("the change '{kind}'"))),
-        };
-        Ok((ChangePosition(id), change))
+        Ok((ChangePosition(id), row::word(&kind, |kind| Change::from_parts(kind, subject))?))
     };
     rows.into_iter().map(entry).collect()
 }

@@ -7,7 +7,6 @@ use diesel::dsl::max;
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::change::{Change, ChangePosition, ChangeRepository};
-use domain::id::{AgentId, ApiKeyId};
 use domain::store::StoreError;
 use domain::time::Timestamp;
 
@@ -15,9 +14,6 @@ use crate::SqliteStore;
 use crate::error::Fault;
 use crate::row;
 use crate::schema::changes;
-
-const KEY_REVOKED: &str = "key_revoked";
-const AGENT_DELETED: &str = "agent_deleted";
 
 #[async_trait]
 impl ChangeRepository for SqliteStore {
@@ -51,10 +47,7 @@ pub(crate) fn append_on(
     now: Timestamp,
 ) -> Result<(), Fault> {
     for change in made {
-        let (kind, subject) = match change {
-            Change::KeyRevoked(key) => (KEY_REVOKED, key.uuid()),
-            Change::AgentDeleted(agent) => (AGENT_DELETED, agent.uuid()),
-        };
+        let (kind, subject) = change.parts();
         diesel::insert_into(changes::table)
             .values((
                 changes::kind.eq(kind),
@@ -79,12 +72,7 @@ fn after_on(
         .load::<(i64, String, Vec<u8>)>(connection)?;
     let entry = |(id, kind, subject): (i64, String, Vec<u8>)| {
         let subject = row::uuid(&subject)?;
-        let change = match kind.as_str() {
-            KEY_REVOKED => Change::KeyRevoked(ApiKeyId::new(subject)),
-            AGENT_DELETED => Change::AgentDeleted(AgentId::new(subject)),
-            _ => return Err(Fault::Row(format!("the change '{kind}'"))),
-        };
-        Ok((ChangePosition(id), change))
+        Ok((ChangePosition(id), row::word(&kind, |kind| Change::from_parts(kind, subject))?))
     };
     rows.into_iter().map(entry).collect()
 }

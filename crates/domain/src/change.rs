@@ -9,6 +9,7 @@
 //! remembers one position misses nothing.
 
 use async_trait::async_trait;
+use uuid::Uuid;
 
 use crate::id::{AgentId, ApiKeyId};
 use crate::store::StoreError;
@@ -21,6 +22,22 @@ pub enum Change {
     KeyRevoked(ApiKeyId),
     /// An agent is no more.
     AgentDeleted(AgentId),
+}
+
+impl Change {
+    /// The word that stores keep, and what it is about.
+    pub const fn parts(self) -> (&'static str, Uuid) {
+        match self {
+            Self::KeyRevoked(key) => ("key_revoked", key.uuid()),
+            Self::AgentDeleted(agent) => ("agent_deleted", agent.uuid()),
+        }
+    }
+
+    /// Reads [`Self::parts`] back.
+    pub fn from_parts(kind: &str, subject: Uuid) -> Option<Self> {
+        let all = [Self::KeyRevoked(ApiKeyId::new(subject)), Self::AgentDeleted(AgentId::new(subject))];
+        all.into_iter().find(|change| change.parts().0 == kind)
+    }
 }
 
 /// A place in the log.
@@ -43,4 +60,21 @@ pub trait ChangeRepository: Send + Sync {
     /// Forgets up to `limit` of the entries that were made before this; how many it were. A place is never
     /// given again.
     async fn forget_changes(&self, before: Timestamp, limit: u32) -> Result<u32, StoreError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_are_read_as_they_were_written() {
+        let subject = Uuid::from_u128(7);
+        for change in
+            [Change::KeyRevoked(ApiKeyId::new(subject)), Change::AgentDeleted(AgentId::new(subject))]
+        {
+            let (kind, about) = change.parts();
+            assert_eq!((Change::from_parts(kind, about), about), (Some(change), subject));
+        }
+        assert_eq!(Change::from_parts("something_new", subject), None);
+    }
 }

@@ -126,7 +126,12 @@ async fn expire_requests(contacts: Arc<ContactService>) {
 /// Whether this machine's clock goes like the store's, if that has one. What a clock that is wrong has erased
 /// never comes back.
 async fn clock_is_right(store: &dyn Store) -> bool {
-    let Ok(Some(theirs)) = store.clock().await else { return true };
+    let theirs = match store.clock().await {
+        Ok(Some(theirs)) => theirs,
+        Ok(None) => return true,
+        // Whether it is right nobody knows.
+        Err(_) => return false,
+    };
     let apart = theirs.micros().abs_diff(SystemClock.now().micros());
     let right = Duration::from_micros(apart) <= CLOCKS_APART;
     if !right {
