@@ -5,6 +5,7 @@
 
 mod account;
 mod archive;
+mod audit;
 mod change;
 mod chat;
 mod connect;

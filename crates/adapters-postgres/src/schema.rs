@@ -60,6 +60,22 @@ diesel::table! {
 }
 
 diesel::table! {
+    audit (id) {
+        id -> Uuid,
+        at -> Timestamptz,
+        organization_id -> Nullable<Uuid>,
+        actor_kind -> Text,
+        actor_id -> Nullable<Uuid>,
+        action -> Text,
+        subject_kind -> Text,
+        subject_id -> Uuid,
+        place_kind -> Nullable<Text>,
+        place_id -> Nullable<Uuid>,
+        detail -> Nullable<Text>,
+    }
+}
+
+diesel::table! {
     changes (id) {
         id -> BigInt,
         kind -> Text,

@@ -6,6 +6,7 @@
 
 mod account;
 mod archive;
+mod audit;
 mod change;
 mod chat;
 mod contact;

@@ -60,6 +60,22 @@ diesel::table! {
 }
 
 diesel::table! {
+    audit (id) {
+        id -> Binary,
+        at -> BigInt,
+        organization_id -> Nullable<Binary>,
+        actor_kind -> Text,
+        actor_id -> Nullable<Binary>,
+        action -> Text,
+        subject_kind -> Text,
+        subject_id -> Binary,
+        place_kind -> Nullable<Text>,
+        place_id -> Nullable<Binary>,
+        detail -> Nullable<Text>,
+    }
+}
+
+diesel::table! {
     changes (id) {
         id -> BigInt,
         kind -> Text,

@@ -114,7 +114,13 @@ async fn make_user(stores: &Stores, number: u32) -> UserId {
     let key = NewKey { id, digest, prefix: String::new(), name: None, expires_at: None };
     stores
         .accounts
-        .create_user(NewUser { user, key, membership: Membership::Own, plan: PlanName::enterprise() })
+        .create_user(NewUser {
+            user,
+            by: domain::audit::Actor::Operator,
+            key,
+            membership: Membership::Own,
+            plan: PlanName::enterprise(),
+        })
         .await
         .unwrap()
         .unwrap()

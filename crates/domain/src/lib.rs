@@ -25,6 +25,7 @@
 pub mod account;
 pub mod activity;
 pub mod archive;
+pub mod audit;
 pub mod caller;
 pub mod change;
 pub mod chat;

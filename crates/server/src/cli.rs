@@ -66,6 +66,8 @@ pub enum Command {
         #[command(subcommand)]
         command: KeyCommand,
     },
+    /// See who did what to accounts, keys, rooms and plans, newest first. Nothing is ever taken out of this log.
+    Audit(AuditArguments),
     /// Manage agents, whoever owns them.
     Agent {
         /// What to do.
@@ -180,6 +182,23 @@ pub struct RevokeKeyArguments {
     #[arg(long, group = "which", value_name = "HANDLE")]
     pub all_of: Option<String>,
     /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Which entries of the audit log.
+#[derive(Args, Debug)]
+pub struct AuditArguments {
+    /// Only those of the organization of this name.
+    #[arg(long, value_name = "NAME")]
+    pub org: Option<String>,
+    /// Only what was done then or later, like 2026-11-22T08:00:00Z.
+    #[arg(long, value_name = "TIME")]
+    pub since: Option<String>,
+    /// How many at the most.
+    #[arg(long, value_name = "NUMBER", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
+    pub limit: u32,
+    /// Print JSON, one object a line.
     #[arg(long)]
     pub json: bool,
 }

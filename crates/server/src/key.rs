@@ -4,6 +4,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use domain::account::{AccountService, CreateKey, KeyName, KeyRecord, WhichKeys, normalize_handle};
+use domain::audit::Actor;
 use domain::id::{ApiKeyId, ParticipantId};
 use domain::page::{PageRequest, Slice};
 use domain::ports::Clock;
@@ -56,7 +57,7 @@ async fn create(accounts: &AccountService, arguments: &CreateKeyArguments) -> Re
         let text = "--user: that is an agent; `parlance key rotate` gives an agent another key";
         return Err(Failure::plain(text));
     };
-    let created = accounts.create_key(user, CreateKey { name, expires_at }).await;
+    let created = accounts.create_key_by(Actor::Operator, user, CreateKey { name, expires_at }).await;
     let created = created.map_err(|cause| Failure::new("no key was made", cause))?;
     Ok(if arguments.json {
         json!({ "key": as_json(&created.record), "api_key": created.key.reveal() }).to_string()
@@ -70,7 +71,7 @@ async fn rotate(accounts: &AccountService, arguments: &RotateKeyArguments) -> Re
     let found = accounts.find_agent(&handle).await;
     let found = found.map_err(|cause| Failure::new("cannot read the agent", cause))?;
     let agent = found.ok_or_else(|| Failure::plain(format!("there is no agent '{handle}'")))?;
-    let rotated = accounts.rotate_key(agent.owner, agent.id).await;
+    let rotated = accounts.rotate_key_by(Actor::Operator, agent.owner, agent.id).await;
     let rotated = rotated.map_err(|cause| Failure::new("the agent has the key it had", cause))?;
     Ok(if arguments.json {
         let agent = json!({ "id": agent.id.to_string(), "handle": agent.handle.as_str() });

@@ -7,6 +7,7 @@
 mod agent;
 pub mod api_document;
 mod archive;
+mod audit;
 pub mod cli;
 pub mod config;
 mod connections;
@@ -61,6 +62,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::User { command: UserCommand::Create(arguments) } => {
             with(flags, async |config| user::create(&config, arguments).await)
         }
+        Command::Audit(arguments) => with(flags, async |config| audit::run(&config, arguments).await),
         Command::Key { command } => with(flags, async |config| key::run(&config, command).await),
         Command::Token { command: TokenCommand::Issue(arguments) } => {
             with(flags, async |config| token::issue(&config, arguments).await)

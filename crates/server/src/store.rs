@@ -8,6 +8,7 @@ use adapters_sqlite::{Location, SqliteStore};
 use async_trait::async_trait;
 use domain::account::{AccountRepository, KeyRepository};
 use domain::archive::ArchiveRepository;
+use domain::audit::AuditRepository;
 use domain::change::ChangeRepository;
 use domain::chat::ChatRepository;
 use domain::contact::ContactRepository;
@@ -41,6 +42,7 @@ pub enum StoreAt {
 pub(crate) trait Store:
     AccountRepository
     + ArchiveRepository
+    + AuditRepository
     + ChangeRepository
     + ChatRepository
     + ContactRepository

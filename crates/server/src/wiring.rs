@@ -64,7 +64,7 @@ pub(crate) fn tokens(store: Arc<dyn Store>, mint: Arc<dyn TokenMint>) -> TokenSe
 
 /// The use cases on plans.
 pub(crate) fn plans(store: Arc<dyn Store>) -> PlanService {
-    PlanService::new(store)
+    PlanService::new(store, Arc::new(SystemClock))
 }
 
 /// What cursors are sealed with: a secret of the store, made when it is first needed.

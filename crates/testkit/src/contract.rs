@@ -8,6 +8,7 @@ pub mod again;
 pub mod agents;
 pub mod answers;
 pub mod archives;
+pub mod audit;
 pub mod changes;
 pub mod chats;
 pub mod contacts;
@@ -36,6 +37,9 @@ macro_rules! contract_tests {
         $crate::contract_tests! { @area $make, keys:
             keys_are_listed_newest_first, a_key_expires, a_revoked_key_is_good_for_nothing,
             nobody_has_more_keys_than_anybody_may, an_agent_has_one_key, the_last_use_is_written_down,
+        }
+        $crate::contract_tests! { @area $make, audit:
+            what_is_done_is_audited, what_is_refused_is_not_audited, entries_stay_in_their_organization,
         }
         $crate::contract_tests! { @area $make, log:
             what_ends_is_logged, a_reader_of_the_log_misses_nothing, old_entries_are_forgotten,

@@ -10,6 +10,7 @@ use domain::account::{
 };
 use domain::activity::ActivityService;
 use domain::archive::ArchiveRepository;
+use domain::audit::AuditRepository;
 use domain::caller::{AgentCaller, Caller, UserCaller};
 use domain::change::ChangeRepository;
 use domain::chat::{AddParticipantCommand, ChatRepository, ChatService, CreateChat, Role};
@@ -75,6 +76,8 @@ pub struct Stores {
     pub accounts: Arc<dyn AccountRepository>,
     /// Their keys.
     pub keys: Arc<dyn KeyRepository>,
+    /// Who did what.
+    pub audit: Arc<dyn AuditRepository>,
     /// What every server must hear of.
     pub changes: Arc<dyn ChangeRepository>,
     /// Rooms and participants.
@@ -107,6 +110,7 @@ impl Stores {
     where
         S: AccountRepository
             + KeyRepository
+            + AuditRepository
             + ChangeRepository
             + ChatRepository
             + MessageRepository
@@ -124,6 +128,7 @@ impl Stores {
         Self {
             accounts: store.clone(),
             keys: store.clone(),
+            audit: store.clone(),
             changes: store.clone(),
             chats: store.clone(),
             messages: store.clone(),
@@ -211,7 +216,7 @@ impl World {
             clock: fixed,
             publisher,
             memories: Arc::new(MemoryService::new(stores.memories.clone(), clock.clone(), ids.clone())),
-            plans: Arc::new(PlanService::new(stores.plans.clone())),
+            plans: Arc::new(PlanService::new(stores.plans.clone(), clock.clone())),
             peers: Arc::new(PeerService::new(peers, presence.clone())),
             contacts: Arc::new(ContactService::new(
                 contacts,

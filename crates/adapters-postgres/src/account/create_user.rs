@@ -5,10 +5,12 @@ use diesel::prelude::*;
 use diesel::sql_types::{Bool, Text};
 use diesel_async::RunQueryDsl;
 use domain::account::{CreateUserRefused, Membership, NewUser, User};
+use domain::audit::AuditEntry;
 use domain::id::{OrganizationId, ParticipantId};
 
 use super::keys;
 use super::row::UserRow;
+use crate::audit;
 use crate::error::Fault;
 use crate::lock;
 use crate::plan::assign::{free_name_on, organization_named_on, plan_exists_on};
@@ -62,6 +64,7 @@ async fn insert_on(mut db: &Db, new: &NewUser) -> Result<User, Fault> {
     let user = User { organization, ..new.user.clone() };
     diesel::insert_into(users::table).values(UserRow::of(&user)).execute(&mut db).await?;
     keys::insert_on(db, &new.key, ParticipantId::User(user.id), user.created_at).await?;
+    audit::append_on(db, [AuditEntry::user_created(new, &user)]).await?;
     Ok(user)
 }
 

@@ -4,6 +4,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::account::{Agent, DeleteAgent, DeleteAgentRefused, DeletedAgent};
+use domain::audit::AuditEntry;
 use domain::change::Change;
 use domain::chat::{Chat, Participant, ParticipantStatus, Role};
 use domain::id::{AgentId, ParticipantId};
@@ -12,6 +13,7 @@ use uuid::Uuid;
 
 use super::keys;
 use super::update::owned_on;
+use crate::audit;
 use crate::change;
 use crate::chat::row::ChatRow;
 use crate::contact;
@@ -79,7 +81,7 @@ pub(super) async fn delete_agent_on(
         .set((agents::deleted_at.eq(now), agents::updated_at.eq(now)))
         .execute(&mut db)
         .await?;
-    let keys = keys::revoke_all_of_on(db, agent.id, command.now).await?;
+    let keys = keys::revoke_all_of_on(db, agent.id, command.owner.into(), command.now).await?;
     diesel::insert_into(erasures::table)
         .values((erasures::agent_id.eq(id), erasures::requested_at.eq(now)))
         .execute(&mut db)
@@ -87,7 +89,8 @@ pub(super) async fn delete_agent_on(
     let left = leave_all_on(db, &agent, command.now).await?;
     let parted = contact::forget_on(db, agent.id, command.now).await?;
     memory::forget_on(db, agent.id, command.now).await?;
-    let revoked = keys.into_iter().map(Change::KeyRevoked);
+    audit::append_on(db, [AuditEntry::agent_deleted(command)]).await?;
+    let revoked = keys.into_iter().map(|key| Change::KeyRevoked(key.id));
     change::append_on(db, revoked.chain([Change::AgentDeleted(agent.id)]), command.now).await?;
     Ok(Ok(DeletedAgent { agent, executions, left, parted }))
 }

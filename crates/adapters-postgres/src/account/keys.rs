@@ -9,6 +9,7 @@ use domain::account::{
     CreateKeyRefused, KeyRecord, KeyUse, MAX_KEYS, NewKey, NewUserKey, RevokeKeys, RotateKey,
     RotateKeyRefused, RotatedKey, WhichKeys,
 };
+use domain::audit::{Actor, AuditEntry};
 use domain::change::Change;
 use domain::id::{AgentId, ApiKeyId, ParticipantId, UserId};
 use domain::page::{Page, PageRequest, Position};
@@ -17,6 +18,7 @@ use futures_util::future::try_join;
 use uuid::Uuid;
 
 use super::update::owned_on;
+use crate::audit;
 use crate::change;
 use crate::error::Fault;
 use crate::lock;
@@ -146,12 +148,15 @@ pub(super) async fn create_on(
         return Ok(Err(CreateKeyRefused::TooMany));
     }
     insert_on(db, &new.key, holder, new.now).await?;
+    audit::append_on(db, [AuditEntry::key_created(new.by, new.key.id, holder, new.now)]).await?;
     let stored = api_keys::table.find(new.key.id.uuid()).select(KeyRow::as_select());
     stored.first(&mut db).await?.into_record().map(Ok)
 }
 
 pub(super) async fn revoke_on(db: &Db, command: &RevokeKeys) -> Result<Result<Vec<KeyRecord>, Never>, Fault> {
     let revoked = revoke_unlogged_on(db, command).await?;
+    audit::append_on(db, revoked.iter().map(|key| AuditEntry::key_revoked(command.by, key, command.now)))
+        .await?;
     change::append_on(db, revoked.iter().map(|key| Change::KeyRevoked(key.id)), command.now).await?;
     Ok(Ok(revoked))
 }
@@ -188,11 +193,11 @@ async fn revoke_unlogged_on(mut db: &Db, command: &RevokeKeys) -> Result<Vec<Key
 pub(super) async fn revoke_all_of_on(
     db: &Db,
     agent: AgentId,
+    by: Actor,
     now: Timestamp,
-) -> Result<Vec<ApiKeyId>, Fault> {
+) -> Result<Vec<KeyRecord>, Fault> {
     let which = WhichKeys::AllOf(ParticipantId::Agent(agent));
-    let revoked = revoke_unlogged_on(db, &RevokeKeys { which, now }).await?;
-    Ok(revoked.into_iter().map(|key| key.id).collect())
+    revoke_unlogged_on(db, &RevokeKeys { which, by, now }).await
 }
 
 pub(super) async fn rotate_on(
@@ -205,9 +210,15 @@ pub(super) async fn rotate_on(
     if !agent.kind.is_external() {
         return Ok(Err(RotateKeyRefused::HasNoKey));
     }
-    let revoked = revoke_all_of_on(db, agent.id, command.now).await?;
-    insert_on(db, &command.key, ParticipantId::Agent(agent.id), command.now).await?;
-    change::append_on(db, revoked.iter().copied().map(Change::KeyRevoked), command.now).await?;
+    let RotateKey { by, now, .. } = *command;
+    let holder = ParticipantId::Agent(agent.id);
+    let revoked = revoke_all_of_on(db, agent.id, by, now).await?;
+    insert_on(db, &command.key, holder, now).await?;
+    let entries = revoked.iter().map(|key| AuditEntry::key_revoked(by, key, now));
+    let entries = entries.chain([AuditEntry::key_created(by, command.key.id, holder, now)]);
+    audit::append_on(db, entries).await?;
+    let revoked = revoked.into_iter().map(|key| key.id).collect::<Vec<_>>();
+    change::append_on(db, revoked.iter().copied().map(Change::KeyRevoked), now).await?;
     Ok(Ok(RotatedKey { agent, revoked }))
 }
 

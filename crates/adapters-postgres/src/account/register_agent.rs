@@ -6,11 +6,13 @@ use diesel::dsl::{exists, select};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use domain::account::{Agent, AgentHandle, NewAgent, NewRun, RegisterRefused, UserHandle};
+use domain::audit::AuditEntry;
 use domain::id::{OrganizationId, ParticipantId};
 use uuid::Uuid;
 
 use super::keys;
 use super::row::AgentRow;
+use crate::audit;
 use crate::error::Fault;
 use crate::lock;
 use crate::plan::quota;
@@ -45,7 +47,9 @@ pub(super) async fn register_agent_on(
         return Ok(Err(RegisterRefused::Limit(reached)));
     }
     let handle = free_handle_on(db, new, &UserHandle::from_stored(owner_handle)).await?;
-    insert_on(db, new, &handle).await.map(Ok)
+    let agent = insert_on(db, new, &handle).await?;
+    audit::append_on(db, [AuditEntry::agent_registered(new, organization)]).await?;
+    Ok(Ok(agent))
 }
 
 async fn insert_on(mut db: &Db, new: &NewAgent, handle: &AgentHandle) -> Result<Agent, Fault> {

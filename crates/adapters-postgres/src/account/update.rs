@@ -7,10 +7,12 @@ use domain::account::{
     Agent, AgentChanges, AgentTag, MarkAgent, PersonNamePart, UpdateAgent, UpdateAgentRefused, UpdateUser,
     User,
 };
+use domain::audit::AuditEntry;
 use domain::id::{AgentId, UserId};
 use domain::time::Timestamp;
 
 use super::row::{AgentRow, UserRow};
+use crate::audit;
 use crate::error::Fault;
 use crate::lock;
 use crate::row::{self, At};
@@ -107,7 +109,9 @@ pub(super) async fn mark_agent_on(mut db: &Db, command: &MarkAgent) -> Result<Re
         (&mut agent.shared_with_organization, command.marks.shared_with_organization),
         (&mut agent.listed_in_directory, command.marks.listed_in_directory),
     ]);
-    save_on(db, agent, command.now).await.map(Ok)
+    let agent = save_on(db, agent, command.now).await?;
+    audit::append_on(db, [AuditEntry::agent_marked(command, &agent)]).await?;
+    Ok(Ok(agent))
 }
 
 async fn save_on(mut db: &Db, mut agent: AgentRow, now: Timestamp) -> Result<Agent, Fault> {

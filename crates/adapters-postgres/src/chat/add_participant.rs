@@ -2,15 +2,17 @@
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
+use domain::audit::AuditEntry;
 use domain::chat::membership::{Candidate, decide_add};
 use domain::chat::{AddParticipant, AddRefused, AddedParticipant, Chat, ParticipantStatus, Role};
 use domain::id::{AgentId, ChatId, ParticipantId};
 use domain::time::Timestamp;
-use futures_util::future::{try_join, try_join3};
+use futures_util::future::try_join3;
 use uuid::Uuid;
 
 use super::row::{locked_chat_on, participants_on};
 use super::touch_on;
+use crate::audit;
 use crate::error::Fault;
 use crate::lock;
 use crate::peer::ties_on;
@@ -46,7 +48,8 @@ pub(super) async fn add_participant_on(
         return Ok(Err(AddRefused::Limit(reached)));
     }
     let enters = enter_on(db, &chat, &candidate, command.role, command.now);
-    try_join(enters, touch_on(db, chat.id, command.now)).await?;
+    let audited = audit::append_on(db, [AuditEntry::participant_added(command, candidate.id)]);
+    try_join3(enters, touch_on(db, chat.id, command.now), audited).await?;
 
     let added = participants_on(db, chat.id, Some(candidate.id.uuid())).await?.pop();
     let participant = added.ok_or_else(|| Fault::Row("an added participant that is not there".to_owned()))?;

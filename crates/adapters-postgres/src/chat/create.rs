@@ -2,12 +2,14 @@
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
+use domain::audit::AuditEntry;
 use domain::chat::{Chat, CreateRefused, NewChat, ParticipantStatus, Role};
 use domain::id::{OrganizationId, ParticipantId};
 use domain::idempotency::Verdict;
-use futures_util::future::try_join;
+use futures_util::future::{try_join, try_join3};
 use uuid::Uuid;
 
+use crate::audit;
 use crate::error::Fault;
 use crate::first_answer;
 use crate::plan::quota;
@@ -17,8 +19,8 @@ use crate::schema::{agents, chats, participants, users};
 
 pub(super) async fn create_on(db: &Db, new: &NewChat) -> Result<Result<Chat, CreateRefused>, Fault> {
     let ((account, organization), verdict) = try_join(account_on(db, new.creator), judge_on(db, new)).await?;
-    quota::hold_for_chats_on(db, OrganizationId::new(organization)).await?;
-    let quota = quota::chats_on(db, OrganizationId::new(organization));
+    quota::hold_for_chats_on(db, organization).await?;
+    let quota = quota::chats_on(db, organization);
     let (stays, quota) = try_join(stays_on(db, new.creator), quota).await?;
     if !stays {
         return Ok(Err(CreateRefused::CreatorGone));
@@ -32,7 +34,12 @@ pub(super) async fn create_on(db: &Db, new: &NewChat) -> Result<Result<Chat, Cre
         return Ok(Err(CreateRefused::Limit(reached)));
     }
     let chat = new.clone().into_chat();
-    try_join(insert_on(db, &chat, organization), enter_on(db, &chat, new.creator, account)).await?;
+    try_join3(
+        insert_on(db, &chat, organization),
+        enter_on(db, &chat, new.creator, account),
+        audit::append_on(db, [AuditEntry::chat_created(&chat, new.creator, organization)]),
+    )
+    .await?;
     Ok(Ok(chat))
 }
 
@@ -45,8 +52,8 @@ async fn judge_on(db: &Db, new: &NewChat) -> Result<Verdict, Fault> {
 }
 
 /// The user who answers for somebody, and whose room it will be: that user's organization.
-async fn account_on(mut db: &Db, who: ParticipantId) -> Result<(Uuid, Uuid), Fault> {
-    Ok(match who {
+async fn account_on(mut db: &Db, who: ParticipantId) -> Result<(Uuid, OrganizationId), Fault> {
+    let (account, organization) = match who {
         ParticipantId::User(user) => {
             let account = users::table.find(user.uuid());
             account.select((users::id, users::organization_id)).first(&mut db).await?
@@ -55,7 +62,8 @@ async fn account_on(mut db: &Db, who: ParticipantId) -> Result<(Uuid, Uuid), Fau
             let account = agents::table.inner_join(users::table).filter(agents::id.eq(agent.uuid()));
             account.select((users::id, users::organization_id)).first(&mut db).await?
         }
-    })
+    };
+    Ok((account, OrganizationId::new(organization)))
 }
 
 /// Whether `who` is not an agent that is gone; from now on it stays.
@@ -66,7 +74,7 @@ async fn stays_on(mut db: &Db, who: ParticipantId) -> Result<bool, Fault> {
     Ok(!present.is_empty())
 }
 
-async fn insert_on(mut db: &Db, chat: &Chat, organization: Uuid) -> Result<(), Fault> {
+async fn insert_on(mut db: &Db, chat: &Chat, organization: OrganizationId) -> Result<(), Fault> {
     diesel::insert_into(chats::table)
         .values((
             chats::id.eq(chat.id.uuid()),
@@ -74,7 +82,7 @@ async fn insert_on(mut db: &Db, chat: &Chat, organization: Uuid) -> Result<(), F
             chats::task_id.eq(chat.task_id),
             chats::kind.eq(chat.kind.as_str()),
             chats::status.eq(chat.status.as_str()),
-            chats::organization_id.eq(organization),
+            chats::organization_id.eq(organization.uuid()),
             chats::last_sequence.eq(0),
             chats::created_at.eq(At(chat.created_at)),
             chats::updated_at.eq(At(chat.updated_at)),

@@ -2,13 +2,15 @@
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
+use domain::audit::AuditEntry;
 use domain::chat::{DeleteChat, DeleteRefused, DeletedChat};
 use domain::id::{ChatId, ParticipantId};
 use domain::time::Timestamp;
-use futures_util::future::try_join;
+use futures_util::future::try_join3;
 use uuid::Uuid;
 
 use super::row::{locked_chat_on, standing_on};
+use crate::audit;
 use crate::error::Fault;
 use crate::row::{self, At};
 use crate::run::Db;
@@ -25,7 +27,8 @@ pub(super) async fn delete_on(
         return Ok(Err(refused));
     }
     let empties = empty_on(db, chat.id, command.now);
-    let (participants, ()) = try_join(empties, mark_on(db, chat.id, command.now)).await?;
+    let audited = audit::append_on(db, [AuditEntry::chat_deleted(command)]);
+    let (participants, (), ()) = try_join3(empties, mark_on(db, chat.id, command.now), audited).await?;
     Ok(Ok(DeletedChat { chat, participants, deleted_at: command.now }))
 }
 

@@ -2,15 +2,17 @@
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
+use domain::audit::AuditEntry;
 use domain::chat::membership::decide_remove;
 use domain::chat::{Chat, RemoveParticipant, RemoveRefused, RemovedParticipant, Role};
 use domain::id::ChatId;
 use domain::time::Timestamp;
-use futures_util::future::{try_join, try_join3};
+use futures_util::future::try_join3;
 use uuid::Uuid;
 
 use super::row::{locked_chat_on, membership_on, participants_on};
 use super::touch_on;
+use crate::audit;
 use crate::error::Fault;
 use crate::row::At;
 use crate::run::Db;
@@ -35,7 +37,8 @@ pub(super) async fn remove_participant_on(
         return Ok(Err(refused));
     }
     let leaves = leave_on(db, chat.id, command.target, command.now);
-    try_join(leaves, touch_on(db, chat.id, command.now)).await?;
+    let audited = audit::append_on(db, [AuditEntry::participant_removed(command, target.id)]);
+    try_join3(leaves, touch_on(db, chat.id, command.now), audited).await?;
     Ok(Ok(RemovedParticipant { chat: Chat { updated_at: command.now, ..chat }, participant: target }))
 }
 

@@ -6,11 +6,15 @@ use diesel::dsl::{exists, select};
 use diesel::prelude::*;
 use diesel::sql_types::{Array, Text, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
+use domain::audit::AuditEntry;
+use domain::id::OrganizationId;
 use domain::plan::{AssignPlan, AssignRefused, Organization, Plan, PlanName, WhichOrganization};
+use domain::time::Timestamp;
 use uuid::Uuid;
 
 use super::list::{PlanRow, organization_on};
 use super::quota::limit_of;
+use crate::audit;
 use crate::error::Fault;
 use crate::lock;
 use crate::row;
@@ -59,6 +63,7 @@ async fn narrowed_on(mut db: &Db, configured: &[Plan]) -> Result<Vec<String>, Fa
 pub(super) async fn assign_on(
     mut db: &Db,
     command: &AssignPlan,
+    now: Timestamp,
 ) -> Result<Result<Organization, AssignRefused>, Fault> {
     lock::names_on(db).await?;
     let found = match &command.organization {
@@ -74,6 +79,7 @@ pub(super) async fn assign_on(
         .set(organizations::plan.eq(command.plan.as_str()))
         .execute(&mut db)
         .await?;
+    audit::append_on(db, [AuditEntry::plan_set(OrganizationId::new(id), &command.plan, now)]).await?;
     let organization = organization_on(db, id).await?;
     organization.map(Ok).ok_or_else(|| Fault::Row("an organization that went within one change".to_owned()))
 }

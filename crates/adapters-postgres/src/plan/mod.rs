@@ -7,6 +7,7 @@ pub(crate) mod quota;
 use async_trait::async_trait;
 use domain::plan::{AssignPlan, AssignRefused, Organization, Plan, PlanInUse, PlanName, PlanRepository};
 use domain::store::StoreError;
+use domain::time::Timestamp;
 use futures_util::FutureExt;
 
 use crate::PostgresStore;
@@ -27,7 +28,12 @@ impl PlanRepository for PostgresStore {
         self.ask((), |db, ()| list::organizations_on(db).boxed()).await
     }
 
-    async fn assign(&self, command: AssignPlan) -> Result<Result<Organization, AssignRefused>, StoreError> {
-        self.change(command, |db, command| assign::assign_on(db, command).boxed(), |_| ()).await
+    async fn assign(
+        &self,
+        command: AssignPlan,
+        now: Timestamp,
+    ) -> Result<Result<Organization, AssignRefused>, StoreError> {
+        let given = (command, now);
+        self.change(given, |db, (command, now)| assign::assign_on(db, command, *now).boxed(), |_| ()).await
     }
 }

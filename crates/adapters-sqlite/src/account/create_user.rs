@@ -4,10 +4,12 @@ use diesel::dsl::{exists, select};
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::account::{CreateUserRefused, Membership, NewUser, User};
+use domain::audit::AuditEntry;
 use domain::id::{OrganizationId, ParticipantId};
 
 use super::keys;
 use super::row::UserRow;
+use crate::audit;
 use crate::error::Fault;
 use crate::plan::assign::{free_name_on, organization_named_on, plan_exists_on};
 use crate::row;
@@ -50,6 +52,7 @@ fn insert_on(connection: &mut SqliteConnection, new: &NewUser) -> Result<User, F
     let user = User { organization, ..new.user.clone() };
     diesel::insert_into(users::table).values(UserRow::of(&user)).execute(connection)?;
     keys::insert_on(connection, &new.key, ParticipantId::User(user.id), user.created_at)?;
+    audit::append_on(connection, [AuditEntry::user_created(new, &user)])?;
     Ok(user)
 }
 

@@ -4,6 +4,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary};
 use diesel::sqlite::SqliteConnection;
 use domain::account::{Agent, DeleteAgent, DeleteAgentRefused, DeletedAgent};
+use domain::audit::AuditEntry;
 use domain::change::Change;
 use domain::chat::{Chat, Participant, ParticipantStatus, Role};
 use domain::id::ParticipantId;
@@ -11,6 +12,7 @@ use domain::time::Timestamp;
 
 use super::find::agent_on;
 use super::keys;
+use crate::audit;
 use crate::change;
 use crate::chat::row::ChatRow;
 use crate::contact;
@@ -80,7 +82,7 @@ pub(super) fn delete_agent_on(
     diesel::update(agents::table.find(&id))
         .set((agents::deleted_at.eq(now), agents::updated_at.eq(now)))
         .execute(connection)?;
-    keys::revoke_all_of_on(connection, agent.id, command.now)?;
+    keys::revoke_all_of_on(connection, agent.id, command.owner.into(), command.now)?;
     diesel::insert_into(erasures::table)
         .values((erasures::agent_id.eq(&id), erasures::requested_at.eq(now)))
         .execute(connection)?;
@@ -88,6 +90,7 @@ pub(super) fn delete_agent_on(
     memory::forget_on(connection, agent.id, command.now)?;
     let left = leave_all_on(connection, &agent, command.now)?;
     change::append_on(connection, [Change::AgentDeleted(agent.id)], command.now)?;
+    audit::append_on(connection, [AuditEntry::agent_deleted(command)])?;
     Ok(Ok(DeletedAgent { agent, executions, left, parted }))
 }
 

@@ -7,12 +7,14 @@ use domain::account::{
     CreateKeyRefused, KeyRecord, KeyUse, MAX_KEYS, NewKey, NewUserKey, RevokeKeys, RotateKey,
     RotateKeyRefused, RotatedKey, WhichKeys,
 };
+use domain::audit::{Actor, AuditEntry};
 use domain::change::Change;
 use domain::id::{AgentId, ApiKeyId, ParticipantId};
 use domain::page::{Page, PageRequest, Position};
 use domain::time::Timestamp;
 
 use super::find::agent_on;
+use crate::audit;
 use crate::change;
 use crate::error::Fault;
 use crate::row;
@@ -129,11 +131,22 @@ pub(super) fn create_on(
         return Ok(Err(CreateKeyRefused::TooMany));
     }
     insert_on(connection, &new.key, holder, new.now)?;
+    audit::append_on(connection, [AuditEntry::key_created(new.by, new.key.id, holder, new.now)])?;
     let stored = api_keys::table.find(row::bytes(new.key.id.uuid()));
     stored.select(KeyRow::as_select()).first(connection)?.into_record().map(Ok)
 }
 
 pub(super) fn revoke_on(
+    connection: &mut SqliteConnection,
+    command: &RevokeKeys,
+) -> Result<Vec<KeyRecord>, Fault> {
+    let revoked = revoke_unaudited_on(connection, command)?;
+    let entry = |key| AuditEntry::key_revoked(command.by, key, command.now);
+    audit::append_on(connection, revoked.iter().map(entry))?;
+    Ok(revoked)
+}
+
+fn revoke_unaudited_on(
     connection: &mut SqliteConnection,
     command: &RevokeKeys,
 ) -> Result<Vec<KeyRecord>, Fault> {
@@ -161,15 +174,15 @@ pub(super) fn revoke_on(
     Ok(revoked)
 }
 
-/// Revokes all keys of an agent.
+/// Revokes all keys of an agent that is deleted; the audit log tells of that.
 pub(super) fn revoke_all_of_on(
     connection: &mut SqliteConnection,
     agent: AgentId,
+    by: Actor,
     now: Timestamp,
-) -> Result<Vec<ApiKeyId>, Fault> {
+) -> Result<(), Fault> {
     let which = WhichKeys::AllOf(ParticipantId::Agent(agent));
-    let revoked = revoke_on(connection, &RevokeKeys { which, now })?;
-    Ok(revoked.into_iter().map(|key| key.id).collect())
+    revoke_unaudited_on(connection, &RevokeKeys { which, by, now }).map(|_| ())
 }
 
 pub(super) fn rotate_on(
@@ -181,8 +194,11 @@ pub(super) fn rotate_on(
     if !agent.kind.is_external() {
         return Ok(Err(RotateKeyRefused::HasNoKey));
     }
-    let revoked = revoke_all_of_on(connection, agent.id, command.now)?;
-    insert_on(connection, &command.key, ParticipantId::Agent(agent.id), command.now)?;
+    let holder = ParticipantId::Agent(agent.id);
+    let old = RevokeKeys { which: WhichKeys::AllOf(holder), by: command.by, now: command.now };
+    let revoked = revoke_on(connection, &old)?.into_iter().map(|key| key.id).collect();
+    insert_on(connection, &command.key, holder, command.now)?;
+    audit::append_on(connection, [AuditEntry::key_created(command.by, command.key.id, holder, command.now)])?;
     Ok(Ok(RotatedKey { agent, revoked }))
 }
 

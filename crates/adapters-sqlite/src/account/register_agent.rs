@@ -4,10 +4,12 @@ use diesel::dsl::{exists, select};
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::account::{Agent, AgentHandle, NewAgent, NewRun, RegisterRefused, UserHandle};
+use domain::audit::AuditEntry;
 use domain::id::{OrganizationId, ParticipantId};
 
 use super::keys;
 use super::row::AgentRow;
+use crate::audit;
 use crate::error::Fault;
 use crate::plan::quota;
 use crate::row;
@@ -24,6 +26,7 @@ pub(super) fn register_agent_on(
         .first::<(String, Vec<u8>)>(connection)
         .optional()?;
     let Some((owner_handle, organization)) = found else { return Ok(Err(RegisterRefused::OwnerGone)) };
+    let organization = OrganizationId::new(row::uuid(&organization)?);
     let same_name = agents::table
         .filter(agents::owner_id.eq(&owner))
         .filter(agents::name.eq(new.name.as_str()))
@@ -31,7 +34,7 @@ pub(super) fn register_agent_on(
     if select(exists(same_name)).get_result(connection)? {
         return Ok(Err(RegisterRefused::NameTaken));
     }
-    if let Err(reached) = quota::agents_on(connection, OrganizationId::new(row::uuid(&organization)?))? {
+    if let Err(reached) = quota::agents_on(connection, organization)? {
         return Ok(Err(RegisterRefused::Limit(reached)));
     }
     let owner_handle = UserHandle::from_stored(owner_handle);
@@ -57,6 +60,7 @@ pub(super) fn register_agent_on(
     if let NewRun::External(key) = &new.run {
         keys::insert_on(connection, key, ParticipantId::Agent(new.id), new.now)?;
     }
+    audit::append_on(connection, [AuditEntry::agent_registered(new, organization)])?;
     agent.into_agent().map(Ok)
 }
 

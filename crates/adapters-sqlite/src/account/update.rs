@@ -6,10 +6,12 @@ use diesel::sqlite::SqliteConnection;
 use domain::account::{
     Agent, AgentChanges, AgentTag, MarkAgent, UpdateAgent, UpdateAgentRefused, UpdateUser, User,
 };
+use domain::audit::AuditEntry;
 use domain::time::Timestamp;
 
 use super::find::user_on;
 use super::row::AgentRow;
+use crate::audit;
 use crate::error::Fault;
 use crate::row;
 use crate::schema::{agents, users};
@@ -92,7 +94,9 @@ pub(super) fn mark_agent_on(
         (&mut agent.shared_with_organization, command.marks.shared_with_organization),
         (&mut agent.listed_in_directory, command.marks.listed_in_directory),
     ]);
-    save_on(connection, agent, command.now).map(Some)
+    let agent = save_on(connection, agent, command.now)?;
+    audit::append_on(connection, [AuditEntry::agent_marked(command, &agent)])?;
+    Ok(Some(agent))
 }
 
 fn save_on(connection: &mut SqliteConnection, mut agent: AgentRow, now: Timestamp) -> Result<Agent, Fault> {

@@ -2,10 +2,12 @@
 
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
+use domain::audit::AuditEntry;
 use domain::chat::membership::{Candidate, decide_add};
 use domain::chat::{AddParticipant, AddRefused, AddedParticipant, ParticipantStatus};
 
 use super::row::{account_on, chat_on, membership_on, participants_on};
+use crate::audit;
 use crate::error::Fault;
 use crate::peer::ties_on;
 use crate::plan::quota;
@@ -50,6 +52,7 @@ pub(super) fn add_participant_on(
     diesel::update(chats::table.find(row::bytes(chat.id.uuid())))
         .set(chats::updated_at.eq(now))
         .execute(connection)?;
+    audit::append_on(connection, [AuditEntry::participant_added(command, candidate.id)])?;
 
     let added = participants_on(connection, chat.id, Some(candidate.id.uuid()))?.pop();
     let participant = added.ok_or_else(|| Fault::Row("an added participant that is not there".to_owned()))?;

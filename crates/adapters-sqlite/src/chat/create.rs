@@ -2,12 +2,14 @@
 
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
+use domain::audit::AuditEntry;
 use domain::chat::{Chat, CreateRefused, NewChat, ParticipantStatus, Role};
 use domain::id::OrganizationId;
 use domain::idempotency::Verdict;
 
 use super::row::account_on;
 use crate::account::find::is_gone_on;
+use crate::audit;
 use crate::error::Fault;
 use crate::first_answer;
 use crate::plan::quota;
@@ -30,8 +32,9 @@ pub(super) fn create_on(
     }
     let creator = new.creator;
     let account = account_on(connection, new.creator)?;
-    let organization = organization_on(connection, &account)?;
-    if let Err(reached) = quota::chats_on(connection, OrganizationId::new(row::uuid(&organization)?))? {
+    let column = organization_on(connection, &account)?;
+    let organization = OrganizationId::new(row::uuid(&column)?);
+    if let Err(reached) = quota::chats_on(connection, organization)? {
         return Ok(Err(CreateRefused::Limit(reached)));
     }
     let chat = new.into_chat();
@@ -43,7 +46,7 @@ pub(super) fn create_on(
             chats::task_id.eq(chat.task_id.map(row::bytes)),
             chats::kind.eq(chat.kind.as_str()),
             chats::status.eq(chat.status.as_str()),
-            chats::organization_id.eq(&organization),
+            chats::organization_id.eq(&column),
             chats::last_sequence.eq(0),
             chats::created_at.eq(now),
             chats::updated_at.eq(now),
@@ -61,6 +64,7 @@ pub(super) fn create_on(
             participants::account_id.eq(account),
         ))
         .execute(connection)?;
+    audit::append_on(connection, [AuditEntry::chat_created(&chat, creator, organization)])?;
     Ok(Ok(chat))
 }
 

@@ -2,9 +2,11 @@
 
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
+use domain::audit::AuditEntry;
 use domain::chat::{DeleteChat, DeleteRefused, DeletedChat};
 
 use super::row::{chat_on, standing_on};
+use crate::audit;
 use crate::error::Fault;
 use crate::row;
 use crate::schema::{chats, participants};
@@ -37,5 +39,6 @@ pub(super) fn delete_on(
     diesel::update(chats::table.find(&column))
         .set(chats::deleted_at.eq(command.now.micros()))
         .execute(connection)?;
+    audit::append_on(connection, [AuditEntry::chat_deleted(command)])?;
     Ok(Ok(DeletedChat { chat, participants: present, deleted_at: command.now }))
 }

@@ -6,10 +6,15 @@ use diesel::dsl::{exists, select};
 use diesel::prelude::*;
 use diesel::sql_types::Text;
 use diesel::sqlite::SqliteConnection;
+use domain::audit::AuditEntry;
+use domain::id::OrganizationId;
 use domain::plan::{AssignPlan, AssignRefused, Organization, Plan, PlanName, WhichOrganization};
+use domain::time::Timestamp;
 
 use super::list::{PlanRow, organization_on};
+use crate::audit;
 use crate::error::Fault;
+use crate::row;
 use crate::schema::{organizations, plans, users};
 
 #[derive(QueryableByName)]
@@ -42,6 +47,7 @@ pub(super) fn configure_on(
 pub(super) fn assign_on(
     connection: &mut SqliteConnection,
     command: &AssignPlan,
+    now: Timestamp,
 ) -> Result<Result<Organization, AssignRefused>, Fault> {
     let found = match &command.organization {
         WhichOrganization::Named(name) => organization_named_on(connection, name)?,
@@ -58,6 +64,8 @@ pub(super) fn assign_on(
     diesel::update(organizations::table.find(&id))
         .set(organizations::plan.eq(command.plan.as_str()))
         .execute(connection)?;
+    let entry = AuditEntry::plan_set(OrganizationId::new(row::uuid(&id)?), &command.plan, now);
+    audit::append_on(connection, [entry])?;
     let organization = organization_on(connection, &id)?;
     organization.map(Ok).ok_or_else(|| Fault::Row("an organization that went within one change".to_owned()))
 }

@@ -10,6 +10,7 @@ use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
 use domain::plan::{AssignPlan, AssignRefused, Organization, Plan, PlanInUse, PlanName, PlanRepository};
 use domain::store::StoreError;
+use domain::time::Timestamp;
 
 use crate::SqliteStore;
 
@@ -29,7 +30,11 @@ impl PlanRepository for SqliteStore {
         self.read(list::organizations_on).await
     }
 
-    async fn assign(&self, command: AssignPlan) -> Result<Result<Organization, AssignRefused>, StoreError> {
-        self.change(move |connection| assign::assign_on(connection, &command), |_| ()).await
+    async fn assign(
+        &self,
+        command: AssignPlan,
+        now: Timestamp,
+    ) -> Result<Result<Organization, AssignRefused>, StoreError> {
+        self.change(move |connection| assign::assign_on(connection, &command, now), |_| ()).await
     }
 }

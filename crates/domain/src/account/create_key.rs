@@ -3,6 +3,7 @@
 use super::key::{ApiKey, KeyKind, KeyName, KeyRecord, NewKey};
 use super::key_port::{CreateKeyRefused, MAX_KEYS, NewUserKey};
 use super::service::AccountService;
+use crate::audit::Actor;
 use crate::id::{ApiKeyId, UserId};
 use crate::store::StoreError;
 use crate::time::Timestamp;
@@ -43,15 +44,25 @@ pub enum CreateKeyError {
 }
 
 impl AccountService {
-    /// Makes one more key for a human.
+    /// Makes one more key for a human, who asks for it.
     pub async fn create_key(&self, user: UserId, command: CreateKey) -> Result<CreatedKey, CreateKeyError> {
+        self.create_key_by(user.into(), user, command).await
+    }
+
+    /// Makes one more key for a human, whoever asks for it.
+    pub async fn create_key_by(
+        &self,
+        by: Actor,
+        user: UserId,
+        command: CreateKey,
+    ) -> Result<CreatedKey, CreateKeyError> {
         let now = self.clock.now();
         if command.expires_at.is_some_and(|until| until <= now) {
             return Err(CreateKeyError::ExpiryPast);
         }
         let key = self.mint.mint(KeyKind::User, now);
         let new = NewKey { name: command.name, expires_at: command.expires_at, ..self.new_key(&key, now) };
-        match self.keys.create_key(NewUserKey { user, key: new, now }).await? {
+        match self.keys.create_key(NewUserKey { user, by, key: new, now }).await? {
             Ok(record) => Ok(CreatedKey { record, key }),
             Err(CreateKeyRefused::TooMany) => Err(CreateKeyError::TooMany),
             Err(CreateKeyRefused::UserGone) => Err(CreateKeyError::UserGone),

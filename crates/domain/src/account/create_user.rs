@@ -5,6 +5,7 @@ use super::key::{ApiKey, KeyKind};
 use super::port::CreateUserRefused;
 use super::service::AccountService;
 use super::user::{Membership, NewUser, PersonName, User, UserRole};
+use crate::audit::Actor;
 use crate::id::{OrganizationId, UserId};
 use crate::plan::PlanName;
 use crate::store::StoreError;
@@ -84,7 +85,8 @@ impl AccountService {
             updated_at: now,
         };
         let new_key = self.new_key(&key, now);
-        (NewUser { user, key: new_key, membership: command.membership, plan: command.plan }, key)
+        let (membership, plan) = (command.membership, command.plan);
+        (NewUser { user, by: Actor::Operator, key: new_key, membership, plan }, key)
     }
 }
 

@@ -4,6 +4,7 @@ use async_trait::async_trait;
 
 use super::agent::Agent;
 use super::key::{KeyDigest, KeyRecord, NewKey, StoredKey};
+use crate::audit::Actor;
 use crate::id::{AgentId, ApiKeyId, ParticipantId, UserId};
 use crate::page::{Page, PageRequest};
 use crate::store::{Announce, StoreError};
@@ -17,6 +18,8 @@ pub const MAX_KEYS: u32 = 100;
 pub struct NewUserKey {
     /// Whose.
     pub user: UserId,
+    /// Who makes it.
+    pub by: Actor,
     /// The key.
     pub key: NewKey,
     /// When.
@@ -50,6 +53,8 @@ pub enum WhichKeys {
 pub struct RevokeKeys {
     /// Which.
     pub which: WhichKeys,
+    /// Who revokes them.
+    pub by: Actor,
     /// When.
     pub now: Timestamp,
 }
@@ -59,8 +64,10 @@ pub struct RevokeKeys {
 pub struct RotateKey {
     /// Which.
     pub agent: AgentId,
-    /// Who asks.
+    /// Whose it has to be.
     pub owner: UserId,
+    /// Who asks.
+    pub by: Actor,
     /// Its new key.
     pub key: NewKey,
     /// When.

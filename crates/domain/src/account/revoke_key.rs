@@ -5,6 +5,7 @@
 use super::key::KeyRecord;
 use super::key_port::{RevokeKeys, WhichKeys};
 use super::service::AccountService;
+use crate::audit::Actor;
 use crate::caller::UserCaller;
 use crate::event::DomainEvent;
 use crate::id::{ApiKeyId, ParticipantId};
@@ -25,12 +26,17 @@ impl AccountService {
     /// Revokes a key of the caller.
     pub async fn revoke_key(&self, caller: UserCaller, key: ApiKeyId) -> Result<KeyRecord, RevokeKeyError> {
         let which = WhichKeys::Own(ParticipantId::User(caller.user), key);
-        self.revoke_keys(which).await?.pop().ok_or(RevokeKeyError::KeyNotFound)
+        let by = Actor::from(caller.user);
+        self.revoke(which, by).await?.pop().ok_or(RevokeKeyError::KeyNotFound)
     }
 
     /// Revokes keys, whoever holds them: for the operator. Gives those that it has found.
     pub async fn revoke_keys(&self, which: WhichKeys) -> Result<Vec<KeyRecord>, StoreError> {
-        let command = RevokeKeys { which, now: self.clock.now() };
+        self.revoke(which, Actor::Operator).await
+    }
+
+    async fn revoke(&self, which: WhichKeys, by: Actor) -> Result<Vec<KeyRecord>, StoreError> {
+        let command = RevokeKeys { which, by, now: self.clock.now() };
         let events = self.events.clone();
         let announce = Announce::new(move |revoked: &Vec<KeyRecord>| {
             for key in revoked {

@@ -4,6 +4,7 @@ use super::key::KeyKind;
 use super::key_port::{RotateKey, RotateKeyRefused, RotatedKey};
 use super::register::RegisteredAgent;
 use super::service::AccountService;
+use crate::audit::Actor;
 use crate::event::DomainEvent;
 use crate::id::{AgentId, UserId};
 use crate::store::{Announce, StoreError};
@@ -23,11 +24,21 @@ pub enum RotateKeyError {
 }
 
 impl AccountService {
-    /// Makes another key for an agent of `owner` in the place of all that it has.
+    /// Makes another key for an agent of `owner`, who asks for it, in the place of all that it has.
     pub async fn rotate_key(&self, owner: UserId, agent: AgentId) -> Result<RegisteredAgent, RotateKeyError> {
+        self.rotate_key_by(owner.into(), owner, agent).await
+    }
+
+    /// The same, whoever asks for it.
+    pub async fn rotate_key_by(
+        &self,
+        by: Actor,
+        owner: UserId,
+        agent: AgentId,
+    ) -> Result<RegisteredAgent, RotateKeyError> {
         let now = self.clock.now();
         let key = self.mint.mint(KeyKind::Agent, now);
-        let command = RotateKey { agent, owner, key: self.new_key(&key, now), now };
+        let command = RotateKey { agent, owner, by, key: self.new_key(&key, now), now };
         let events = self.events.clone();
         let announce = Announce::new(move |rotated: &RotatedKey| {
             for key in &rotated.revoked {

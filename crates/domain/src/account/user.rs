@@ -2,6 +2,7 @@
 
 use super::handle::UserHandle;
 use super::key::NewKey;
+use crate::audit::Actor;
 use crate::id::{OrganizationId, UserId};
 use crate::plan::{OrganizationName, PlanName};
 use crate::text::{TextFault, single_line};
@@ -108,6 +109,8 @@ pub enum Membership {
 pub struct NewUser {
     /// The account.
     pub user: User,
+    /// Who makes it.
+    pub by: Actor,
     /// Its first API key.
     pub key: NewKey,
     /// Where it is to belong.

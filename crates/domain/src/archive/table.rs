@@ -95,7 +95,7 @@ const fn bytes(name: &'static str) -> Column {
 }
 
 /// All tables, those first to which others refer.
-pub static TABLES: [Table; 16] = [
+pub static TABLES: [Table; 17] = [
     Table { name: "plans", key: 1, columns: PLANS },
     Table { name: "organizations", key: 1, columns: ORGANIZATIONS },
     Table { name: "users", key: 1, columns: USERS },
@@ -112,6 +112,7 @@ pub static TABLES: [Table; 16] = [
     Table { name: "first_answers", key: 4, columns: FIRST_ANSWERS },
     Table { name: "memories", key: 1, columns: MEMORIES },
     Table { name: "secrets", key: 1, columns: &[text("name"), bytes("secret")] },
+    Table { name: "audit", key: 1, columns: AUDIT },
 ];
 
 /// Tables that no archive holds: they are for the servers that run on one store, and of no use elsewhere.
@@ -161,6 +162,20 @@ const API_KEYS: &[Column] = &[
     text("prefix").or_nothing(),
     instant("expires_at").or_nothing(),
     instant("last_used_at").or_nothing(),
+];
+
+const AUDIT: &[Column] = &[
+    id("id"),
+    instant("at"),
+    id("organization_id").or_nothing(),
+    text("actor_kind"),
+    id("actor_id").or_nothing(),
+    text("action"),
+    text("subject_kind"),
+    id("subject_id"),
+    text("place_kind").or_nothing(),
+    id("place_id").or_nothing(),
+    text("detail").or_nothing(),
 ];
 
 const CHATS: &[Column] = &[

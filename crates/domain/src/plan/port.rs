@@ -6,6 +6,7 @@ use super::{Plan, PlanName};
 use crate::id::OrganizationId;
 use crate::store::StoreError;
 use crate::text::{TextFault, single_line};
+use crate::time::Timestamp;
 
 /// An organization's name: 1 to 100 characters on one line; unique, compared without case.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -86,5 +87,9 @@ pub trait PlanRepository: Send + Sync {
     async fn organizations(&self) -> Result<Vec<Organization>, StoreError>;
 
     /// Gives an organization a plan; what it has already beyond the plan's limits stays.
-    async fn assign(&self, command: AssignPlan) -> Result<Result<Organization, AssignRefused>, StoreError>;
+    async fn assign(
+        &self,
+        command: AssignPlan,
+        now: Timestamp,
+    ) -> Result<Result<Organization, AssignRefused>, StoreError>;
 }

@@ -4,17 +4,19 @@ use std::sync::Arc;
 
 use super::port::{AssignPlan, AssignRefused, Organization, PlanInUse, PlanRepository};
 use super::{Plan, PlanName};
+use crate::ports::Clock;
 use crate::store::StoreError;
 
 /// Use cases on plans and organizations, for the operator.
 pub struct PlanService {
     plans: Arc<dyn PlanRepository>,
+    clock: Arc<dyn Clock>,
 }
 
 impl PlanService {
-    /// Wires the area to its port.
-    pub fn new(plans: Arc<dyn PlanRepository>) -> Self {
-        Self { plans }
+    /// Wires the area to its ports.
+    pub fn new(plans: Arc<dyn PlanRepository>, clock: Arc<dyn Clock>) -> Self {
+        Self { plans, clock }
     }
 
     /// Makes the configured plans, and the one that is always there, those of the store. Gives the
@@ -48,6 +50,6 @@ impl PlanService {
         &self,
         command: AssignPlan,
     ) -> Result<Result<Organization, AssignRefused>, StoreError> {
-        self.plans.assign(command).await
+        self.plans.assign(command, self.clock.now()).await
     }
 }

@@ -1,0 +1,71 @@
+//! What can be done that is worth an entry.
+
+/// What was done.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum AuditAction {
+    /// A user was made.
+    UserCreated,
+    /// An agent was registered.
+    AgentRegistered,
+    /// The operator said who may find an agent.
+    AgentMarked,
+    /// An agent was deleted; its keys and memberships ended with it.
+    AgentDeleted,
+    /// A key was made.
+    KeyCreated,
+    /// A key was revoked.
+    KeyRevoked,
+    /// An organization was given a plan.
+    PlanSet,
+    /// A room was made.
+    ChatCreated,
+    /// A room was deleted.
+    ChatDeleted,
+    /// Somebody was added to a room.
+    ParticipantAdded,
+    /// Somebody was removed from a room.
+    ParticipantRemoved,
+    /// Somebody left a room.
+    ParticipantLeft,
+}
+
+impl AuditAction {
+    /// All of them.
+    pub const ALL: &[Self] = &[
+        Self::UserCreated,
+        Self::AgentRegistered,
+        Self::AgentMarked,
+        Self::AgentDeleted,
+        Self::KeyCreated,
+        Self::KeyRevoked,
+        Self::PlanSet,
+        Self::ChatCreated,
+        Self::ChatDeleted,
+        Self::ParticipantAdded,
+        Self::ParticipantRemoved,
+        Self::ParticipantLeft,
+    ];
+
+    /// The word that the wire and the stores use.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::UserCreated => "user.created",
+            Self::AgentRegistered => "agent.registered",
+            Self::AgentMarked => "agent.marked",
+            Self::AgentDeleted => "agent.deleted",
+            Self::KeyCreated => "key.created",
+            Self::KeyRevoked => "key.revoked",
+            Self::PlanSet => "plan.set",
+            Self::ChatCreated => "chat.created",
+            Self::ChatDeleted => "chat.deleted",
+            Self::ParticipantAdded => "participant.added",
+            Self::ParticipantRemoved => "participant.removed",
+            Self::ParticipantLeft => "participant.left",
+        }
+    }
+
+    /// Reads [`Self::as_str`] back.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|action| action.as_str() == text)
+    }
+}

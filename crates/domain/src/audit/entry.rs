@@ -1,0 +1,299 @@
+//! What an entry says, and which entry belongs to what.
+
+use uuid::Uuid;
+
+use super::action::AuditAction;
+use crate::account::{Agent, DeleteAgent, KeyRecord, MarkAgent, NewAgent, NewUser, User};
+use crate::caller::Caller;
+use crate::chat::{AddParticipant, Chat, DeleteChat, RemoveParticipant, Role};
+use crate::id::{AgentId, ApiKeyId, ChatId, OrganizationId, ParticipantId, UserId};
+use crate::plan::PlanName;
+use crate::time::Timestamp;
+
+/// Who did it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Actor {
+    /// Whoever runs the installation, by a command.
+    Operator,
+    /// A user or an agent.
+    Participant(ParticipantId),
+}
+
+impl Actor {
+    /// The word that the stores use, and the id of a user or an agent.
+    pub const fn parts(self) -> (&'static str, Option<Uuid>) {
+        match self {
+            Self::Operator => ("Operator", None),
+            Self::Participant(id) => (id.kind().as_str(), Some(id.uuid())),
+        }
+    }
+}
+
+impl From<Caller> for Actor {
+    fn from(caller: Caller) -> Self {
+        Self::Participant(caller.participant())
+    }
+}
+
+impl From<UserId> for Actor {
+    fn from(user: UserId) -> Self {
+        Self::Participant(ParticipantId::User(user))
+    }
+}
+
+/// To what, or in what.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum AuditObject {
+    /// A user.
+    User(UserId),
+    /// An agent.
+    Agent(AgentId),
+    /// A room.
+    Chat(ChatId),
+    /// A key.
+    Key(ApiKeyId),
+    /// An organization.
+    Organization(OrganizationId),
+}
+
+impl AuditObject {
+    /// The word that the wire and the stores use, and the id.
+    pub const fn parts(self) -> (&'static str, Uuid) {
+        match self {
+            Self::User(id) => ("User", id.uuid()),
+            Self::Agent(id) => ("Agent", id.uuid()),
+            Self::Chat(id) => ("Chat", id.uuid()),
+            Self::Key(id) => ("ApiKey", id.uuid()),
+            Self::Organization(id) => ("Organization", id.uuid()),
+        }
+    }
+
+    /// Reads [`Self::parts`] back.
+    pub fn from_parts(kind: &str, id: Uuid) -> Option<Self> {
+        let all = [
+            Self::User(UserId::new(id)),
+            Self::Agent(AgentId::new(id)),
+            Self::Chat(ChatId::new(id)),
+            Self::Key(ApiKeyId::new(id)),
+            Self::Organization(OrganizationId::new(id)),
+        ];
+        all.into_iter().find(|object| object.parts().0 == kind)
+    }
+}
+
+impl From<ParticipantId> for AuditObject {
+    fn from(id: ParticipantId) -> Self {
+        match id {
+            ParticipantId::User(id) => Self::User(id),
+            ParticipantId::Agent(id) => Self::Agent(id),
+        }
+    }
+}
+
+/// Whose entry it is. The store finds the organization when it writes the entry.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum AuditTenant {
+    /// This one's.
+    Organization(OrganizationId),
+    /// That of this user, or of this agent's owner.
+    Of(ParticipantId),
+    /// The room's; of one whose organization is not known, this one's.
+    Chat(ChatId, OrganizationId),
+}
+
+impl AuditTenant {
+    /// A room, a user or an agent, and an organization: the first of them that is there says whose entry it is.
+    pub fn parts(self) -> (Option<Uuid>, Option<Uuid>, Option<Uuid>) {
+        match self {
+            Self::Organization(id) => (None, None, Some(id.uuid())),
+            Self::Of(who) => (None, Some(who.uuid()), None),
+            Self::Chat(chat, otherwise) => (Some(chat.uuid()), None, Some(otherwise.uuid())),
+        }
+    }
+}
+
+/// An entry of the log.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AuditEntry {
+    /// When it was done.
+    pub at: Timestamp,
+    /// Who.
+    pub actor: Actor,
+    /// What.
+    pub action: AuditAction,
+    /// To what.
+    pub subject: AuditObject,
+    /// In what, or for whom.
+    pub place: Option<AuditObject>,
+    /// As what, or which: a role, the name of a plan.
+    pub detail: Option<String>,
+    /// Whose entry it is.
+    pub tenant: AuditTenant,
+}
+
+impl AuditEntry {
+    /// A user who was made, in the organization that `user` names.
+    pub fn user_created(new: &NewUser, user: &User) -> Self {
+        Self {
+            at: user.created_at,
+            actor: new.by,
+            action: AuditAction::UserCreated,
+            subject: AuditObject::User(user.id),
+            place: Some(AuditObject::Organization(user.organization)),
+            detail: None,
+            tenant: AuditTenant::Organization(user.organization),
+        }
+    }
+
+    /// An agent that was registered.
+    pub fn agent_registered(new: &NewAgent, organization: OrganizationId) -> Self {
+        Self {
+            at: new.now,
+            actor: new.owner.into(),
+            action: AuditAction::AgentRegistered,
+            subject: AuditObject::Agent(new.id),
+            place: None,
+            detail: None,
+            tenant: AuditTenant::Organization(organization),
+        }
+    }
+
+    /// An agent that the operator has marked.
+    pub fn agent_marked(command: &MarkAgent, agent: &Agent) -> Self {
+        let marks = &command.marks;
+        let marks = [
+            ("global", marks.is_global),
+            ("shared", marks.shared_with_organization),
+            ("listed", marks.listed_in_directory),
+        ];
+        let said = |(mark, is_set): (&str, Option<bool>)| is_set.map(|is_set| format!("{mark}={is_set}"));
+        Self {
+            at: command.now,
+            actor: Actor::Operator,
+            action: AuditAction::AgentMarked,
+            subject: AuditObject::Agent(agent.id),
+            place: None,
+            detail: Some(marks.into_iter().filter_map(said).collect::<Vec<_>>().join(" ")),
+            tenant: AuditTenant::Of(ParticipantId::Agent(agent.id)),
+        }
+    }
+
+    /// An agent that its owner has deleted.
+    pub fn agent_deleted(command: &DeleteAgent) -> Self {
+        Self {
+            at: command.now,
+            actor: command.owner.into(),
+            action: AuditAction::AgentDeleted,
+            subject: AuditObject::Agent(command.agent),
+            place: None,
+            detail: None,
+            tenant: AuditTenant::Of(ParticipantId::User(command.owner)),
+        }
+    }
+
+    /// A key that was made.
+    pub fn key_created(by: Actor, key: ApiKeyId, holder: ParticipantId, now: Timestamp) -> Self {
+        Self::of_key(AuditAction::KeyCreated, by, key, holder, now)
+    }
+
+    /// A key that was revoked.
+    pub fn key_revoked(by: Actor, key: &KeyRecord, now: Timestamp) -> Self {
+        Self::of_key(AuditAction::KeyRevoked, by, key.id, key.holder, now)
+    }
+
+    fn of_key(
+        action: AuditAction,
+        actor: Actor,
+        key: ApiKeyId,
+        holder: ParticipantId,
+        at: Timestamp,
+    ) -> Self {
+        Self {
+            at,
+            actor,
+            action,
+            subject: AuditObject::Key(key),
+            place: Some(holder.into()),
+            detail: None,
+            tenant: AuditTenant::Of(holder),
+        }
+    }
+
+    /// A plan that an organization was given.
+    pub fn plan_set(organization: OrganizationId, plan: &PlanName, now: Timestamp) -> Self {
+        Self {
+            at: now,
+            actor: Actor::Operator,
+            action: AuditAction::PlanSet,
+            subject: AuditObject::Organization(organization),
+            place: None,
+            detail: Some(plan.as_str().to_owned()),
+            tenant: AuditTenant::Organization(organization),
+        }
+    }
+
+    /// A room that was made, in this organization.
+    pub fn chat_created(chat: &Chat, creator: ParticipantId, organization: OrganizationId) -> Self {
+        Self {
+            at: chat.created_at,
+            actor: Actor::Participant(creator),
+            action: AuditAction::ChatCreated,
+            subject: AuditObject::Chat(chat.id),
+            place: None,
+            detail: None,
+            tenant: AuditTenant::Organization(organization),
+        }
+    }
+
+    /// A room that was deleted.
+    pub fn chat_deleted(command: &DeleteChat) -> Self {
+        let subject = AuditObject::Chat(command.chat);
+        Self {
+            place: None,
+            ..Self::in_chat(AuditAction::ChatDeleted, command.by, subject, command.chat, command.now)
+        }
+    }
+
+    /// Somebody who was added to a room.
+    pub fn participant_added(command: &AddParticipant, added: ParticipantId) -> Self {
+        let action = AuditAction::ParticipantAdded;
+        let entry = Self::in_chat(action, command.by, added.into(), command.chat, command.now);
+        Self { detail: Some(Role::as_str(command.role).to_owned()), ..entry }
+    }
+
+    /// Somebody who was removed from a room, or left it.
+    pub fn participant_removed(command: &RemoveParticipant, removed: ParticipantId) -> Self {
+        let left = command.by.participant() == removed;
+        let action = if left { AuditAction::ParticipantLeft } else { AuditAction::ParticipantRemoved };
+        Self::in_chat(action, command.by, removed.into(), command.chat, command.now)
+    }
+
+    fn in_chat(action: AuditAction, by: Caller, subject: AuditObject, chat: ChatId, at: Timestamp) -> Self {
+        Self {
+            at,
+            actor: by.into(),
+            action,
+            subject,
+            place: Some(AuditObject::Chat(chat)),
+            detail: None,
+            tenant: AuditTenant::Chat(chat, by.organization()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_read_as_they_were_written() {
+        for action in AuditAction::ALL {
+            assert_eq!(AuditAction::parse(action.as_str()), Some(*action));
+        }
+        let id = Uuid::from_u128(7);
+        for kind in ["User", "Agent", "Chat", "ApiKey", "Organization"] {
+            assert_eq!(AuditObject::from_parts(kind, id).map(AuditObject::parts), Some((kind, id)));
+        }
+        assert_eq!((AuditAction::parse("key.lost"), AuditObject::from_parts("Key", id)), (None, None));
+    }
+}

@@ -1,0 +1,161 @@
+//! The audit log.
+
+use std::time::Duration;
+
+use crate::World;
+use domain::account::{AgentMarks, CreateKey, WhichKeys};
+use domain::audit::{AuditAction, AuditFilter, AuditObject, AuditRecord, AuditScope};
+use domain::chat::{AddParticipantCommand, ChatTitle, Role};
+use domain::id::{OrganizationId, ParticipantId};
+use domain::page::{PageRequest, Slice};
+use domain::plan::{AssignPlan, PlanName, WhichOrganization};
+use domain::ports::Clock;
+use domain::time::Timestamp;
+
+/// Everything that the log holds of one organization, or of all, oldest first, read two at a time.
+async fn log_of(
+    world: &World,
+    organization: Option<OrganizationId>,
+    since: Option<Timestamp>,
+) -> Vec<AuditRecord> {
+    let scope = organization.map_or(AuditScope::Everything, AuditScope::Organization);
+    let filter = AuditFilter { scope, since };
+    let (mut all, mut after) = (Vec::new(), None);
+    loop {
+        let page = PageRequest { slice: Slice::After { after, limit: 2 }, count: false };
+        let page = world.stores.audit.list_audit(filter.clone(), page).await.unwrap();
+        all.extend(page.rows);
+        after = page.next;
+        if after.is_none() {
+            assert!(all.is_sorted_by(|one, next| (one.at, one.id) > (next.at, next.id)));
+            all.reverse();
+            return all;
+        }
+    }
+}
+
+type Told = (Option<String>, AuditAction, Option<String>, Option<String>, Option<String>);
+
+/// Who, what, to what, in what, which.
+fn told(record: &AuditRecord) -> Told {
+    let actor = record.actor.as_ref().map(|actor| actor.name.clone().unwrap());
+    let place = record.place.as_ref().and_then(|place| place.name.clone());
+    (actor, record.action, record.subject.name.clone(), place, record.detail.clone())
+}
+
+fn line(actor: &str, action: AuditAction, subject: &str, place: &str, detail: &str) -> Told {
+    let or_nothing = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    (or_nothing(actor), action, or_nothing(subject), or_nothing(place), or_nothing(detail))
+}
+
+/// One entry for whatever was done, in its order, by name.
+pub async fn what_is_done_is_audited(world: World) {
+    use AuditAction as Did;
+    let tick = || world.clock.advance(Duration::from_secs(1));
+    let ann = world.user("ann").await;
+    tick();
+    let (bot, aide) = (world.agent(&ann, "Bot").await, world.agent(&ann, "Aide").await);
+    tick();
+    let since = world.clock.now();
+    let key = world.accounts.create_key(ann.id, CreateKey { name: None, expires_at: None }).await.unwrap();
+    let prefix = key.record.prefix.clone().unwrap();
+    tick();
+    world.accounts.revoke_key(ann.caller, key.record.id).await.unwrap();
+    tick();
+    let chat = world.chat(ann.caller, &[]).await;
+    world.chats.rename(ann.caller, chat, ChatTitle::renamed("Plans").unwrap()).await.unwrap();
+    tick();
+    world.add(ann.caller, chat, bot.id.uuid(), Role::Admin).await;
+    tick();
+    world.add(bot.caller, chat, aide.id.uuid(), Role::Member).await;
+    tick();
+    world.chats.remove_participant(ann.caller, chat, aide.id.uuid()).await.unwrap();
+    tick();
+    world.chats.remove_participant(bot.caller, chat, bot.id.uuid()).await.unwrap();
+    tick();
+    world.chats.delete(ann.caller, chat).await.unwrap();
+    tick();
+    let marks = AgentMarks { is_global: Some(true), ..AgentMarks::default() };
+    world.accounts.mark_agent("ann/aide", marks).await.unwrap().unwrap();
+    tick();
+    world.accounts.delete_agent(ann.caller, bot.id, true).await.unwrap();
+    tick();
+    let plan = AssignPlan {
+        organization: WhichOrganization::OfUser("ann".to_owned()),
+        plan: PlanName::enterprise(),
+    };
+    world.plans.assign(plan).await.unwrap().unwrap();
+    tick();
+    world.accounts.revoke_keys(WhichKeys::AllOf(ParticipantId::User(ann.id))).await.unwrap();
+
+    let log = log_of(&world, None, Some(since)).await;
+    let expected = [
+        line("ann", Did::KeyCreated, &prefix, "ann", ""),
+        line("ann", Did::KeyRevoked, &prefix, "ann", ""),
+        line("ann", Did::ChatCreated, "Plans", "", ""),
+        line("ann", Did::ParticipantAdded, "ann/bot", "Plans", "admin"),
+        line("ann/bot", Did::ParticipantAdded, "ann/aide", "Plans", "member"),
+        line("ann", Did::ParticipantRemoved, "ann/aide", "Plans", ""),
+        line("ann/bot", Did::ParticipantLeft, "ann/bot", "Plans", ""),
+        line("ann", Did::ChatDeleted, "Plans", "", ""),
+        line("", Did::AgentMarked, "ann/aide", "", "global=true"),
+        line("ann", Did::AgentDeleted, "ann/bot", "", ""),
+        line("", Did::PlanSet, "ann", "", PlanName::enterprise().as_str()),
+    ];
+    let (last, before) = log.split_last().unwrap();
+    assert_eq!(before.iter().map(told).collect::<Vec<_>>(), expected);
+    assert_eq!((last.actor.as_ref(), last.action), (None, Did::KeyRevoked));
+    assert!(log.iter().all(|entry| entry.organization == Some(ann.caller.organization)));
+
+    let all = log_of(&world, None, None).await;
+    let mut made = all[..3].iter().map(|entry| (entry.action, entry.subject.object)).collect::<Vec<_>>();
+    made[1..].sort_by_key(|(_, object)| object.parts().1 != bot.id.uuid());
+    let registered = |agent| (Did::AgentRegistered, AuditObject::Agent(agent));
+    let user = (Did::UserCreated, AuditObject::User(ann.id));
+    assert_eq!(made, [user, registered(bot.id), registered(aide.id)]);
+    assert_eq!(all.len(), log.len() + 3);
+}
+
+/// Nothing is told of what was refused, or of what was done already.
+pub async fn what_is_refused_is_not_audited(world: World) {
+    let (ann, ben) = (world.user("ann").await, world.user("ben").await);
+    let bot = world.agent(&ann, "Bot").await;
+    let chat = world.chat(ann.caller, &[]).await;
+    let before = log_of(&world, None, None).await;
+    world.accounts.delete_agent(ben.caller, bot.id, true).await.unwrap_err();
+    world.chats.delete(ben.caller, chat).await.unwrap_err();
+    let command = AddParticipantCommand { candidate: ben.id.uuid(), role: Role::Member };
+    world.chats.add_participant(ben.caller, chat, command).await.unwrap_err();
+    world.chats.remove_participant(ann.caller, chat, ben.id.uuid()).await.unwrap_err();
+    world.accounts.revoke_key(ben.caller, domain::id::ApiKeyId::new(bot.id.uuid())).await.unwrap_err();
+    world.accounts.mark_agent("ann/nobody", AgentMarks::default()).await.unwrap();
+    let plan = AssignPlan {
+        organization: WhichOrganization::OfUser("nobody".to_owned()),
+        plan: PlanName::enterprise(),
+    };
+    world.plans.assign(plan).await.unwrap().unwrap_err();
+    assert_eq!(log_of(&world, None, None).await, before);
+}
+
+/// An entry belongs to the organization of the room, or of whom it is about, and to no other.
+pub async fn entries_stay_in_their_organization(world: World) {
+    let (ann, ben) = (world.user("ann").await, world.user("ben").await);
+    let (bot, own) = (world.agent(&ann, "Bot").await, world.agent(&ben, "Own").await);
+    world.make_global(&own).await;
+    let chat = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    world.add(ann.caller, chat, own.id.uuid(), Role::Owner).await;
+    world.chats.remove_participant(own.caller, chat, bot.id.uuid()).await.unwrap();
+    let (anns, bens) = (ann.caller.organization, ben.caller.organization);
+    let of_ann = log_of(&world, Some(anns), None).await;
+    let removed = of_ann.iter().find(|entry| entry.action == AuditAction::ParticipantRemoved).unwrap();
+    assert_eq!(removed.actor.as_ref().unwrap().object, AuditObject::Agent(own.id));
+    let of_ben = log_of(&world, Some(bens), None).await;
+    let actions = of_ben.iter().map(|entry| entry.action).collect::<Vec<_>>();
+    assert_eq!(actions.len(), 3, "{actions:?}");
+    assert!(of_ann.iter().chain(&of_ben).all(|entry| {
+        let expected = if of_ann.contains(entry) { anns } else { bens };
+        entry.organization == Some(expected)
+    }));
+    let all = log_of(&world, None, None).await;
+    assert_eq!(all.len(), of_ann.len() + of_ben.len());
+}
