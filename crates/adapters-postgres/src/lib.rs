@@ -18,6 +18,7 @@ mod memory;
 mod message;
 mod open;
 mod order;
+mod organization;
 mod peer;
 mod plan;
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use diesel::sql_types::{Array, BigInt, Text, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
-use domain::id::{AgentId, ChatId, MemoryId, MessageId, ParticipantId, UserId};
+use domain::id::{AgentId, ChatId, MemoryId, MessageId, OrganizationId, ParticipantId, UserId};
 use uuid::Uuid;
 
 use crate::error::Fault;
@@ -13,7 +13,8 @@ use crate::statement::statement;
 /// Held while names are given out that are unique in the whole store; any number that nobody else uses.
 const NAMES: i64 = 0x7061_726c_6e61_6d65;
 
-/// Handles and e-mail addresses of users, names of organizations and plans.
+/// Handles and e-mail addresses of users, names of organizations and plans; and who belongs where: nobody comes
+/// into an organization or goes without holding this.
 pub(crate) async fn names_on(mut db: &Db) -> Result<(), Fault> {
     statement::<BigInt>("SELECT pg_advisory_xact_lock(?)").bind::<BigInt, _>(NAMES).execute(&mut db).await?;
     Ok(())
@@ -23,6 +24,13 @@ pub(crate) async fn names_on(mut db: &Db) -> Result<(), Fault> {
 /// is just adding something to it.
 pub(crate) async fn organization_on(db: &Db, organization: Uuid) -> Result<(), Fault> {
     rows_on(db, "SELECT id FROM organizations WHERE id = ANY(?) FOR UPDATE", vec![organization]).await
+}
+
+/// The people of an organization: their roles, its invitations, and its name. Others may add agents and rooms to
+/// it meanwhile.
+pub(crate) async fn people_on(db: &Db, organization: OrganizationId) -> Result<(), Fault> {
+    let text = "SELECT id FROM organizations WHERE id = ANY(?) FOR NO KEY UPDATE";
+    rows_on(db, text, vec![organization.uuid()]).await
 }
 
 /// Every organization that has one of these plans, as [`organization_on`].

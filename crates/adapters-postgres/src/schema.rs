@@ -20,6 +20,24 @@ diesel::table! {
         created_at -> Timestamptz,
         updated_at -> Timestamptz,
         role -> Text,
+        organization_role -> Text,
+        own_organization_id -> Nullable<Uuid>,
+    }
+}
+
+diesel::table! {
+    invitations (id) {
+        id -> Uuid,
+        organization_id -> Uuid,
+        role -> Text,
+        email -> Nullable<Text>,
+        digest -> Bytea,
+        created_by -> Nullable<Uuid>,
+        created_at -> Timestamptz,
+        expires_at -> Timestamptz,
+        accepted_at -> Nullable<Timestamptz>,
+        accepted_by -> Nullable<Uuid>,
+        revoked_at -> Nullable<Timestamptz>,
     }
 }
 

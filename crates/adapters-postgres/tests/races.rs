@@ -14,6 +14,7 @@ use domain::account::{
 use domain::chat::{AddParticipantCommand, AddParticipantError, CreateChat, CreateChatError, Role};
 use domain::id::{MessageId, ParticipantId};
 use domain::message::{Ageing, EraseOld, MessageRepository, Retention};
+use domain::organization::OrganizationRole;
 use domain::plan::{OrganizationName, Plan, PlanName};
 use domain::ports::Clock;
 use testkit::World;
@@ -92,7 +93,11 @@ async fn users_and_organizations_are_named_once() {
             email: parse_email(&format!("{}{}@example.org", ["u", "U", "u"][number % 3], number / 3))
                 .unwrap(),
             name: parse_person_name("One").unwrap(),
-            membership: if number < 6 { Membership::Own } else { Membership::Named(named) },
+            membership: if number < 6 {
+                Membership::Own
+            } else {
+                Membership::Named(named, OrganizationRole::Member)
+            },
             plan: PlanName::enterprise(),
         };
         tokio::spawn(async move { accounts.create_user(command).await })

@@ -16,6 +16,7 @@ mod first_answer;
 mod memory;
 mod message;
 mod open;
+mod organization;
 mod peer;
 mod plan;
 #[cfg(test)]

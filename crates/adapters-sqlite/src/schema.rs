@@ -20,6 +20,24 @@ diesel::table! {
         created_at -> BigInt,
         updated_at -> BigInt,
         role -> Text,
+        organization_role -> Text,
+        own_organization_id -> Nullable<Binary>,
+    }
+}
+
+diesel::table! {
+    invitations (id) {
+        id -> Binary,
+        organization_id -> Binary,
+        role -> Text,
+        email -> Nullable<Text>,
+        digest -> Binary,
+        created_by -> Nullable<Binary>,
+        created_at -> BigInt,
+        expires_at -> BigInt,
+        accepted_at -> Nullable<BigInt>,
+        accepted_by -> Nullable<Binary>,
+        revoked_at -> Nullable<BigInt>,
     }
 }
 

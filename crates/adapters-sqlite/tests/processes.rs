@@ -10,6 +10,7 @@ use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::account::{KeyDigest, Membership, NewKey, NewUser, PersonName, User, UserHandle, UserRole};
 use domain::id::{ApiKeyId, OrganizationId, UserId};
+use domain::organization::OrganizationRole;
 use domain::plan::PlanName;
 use domain::time::Timestamp;
 use testkit::{NOON, Stores};
@@ -103,6 +104,7 @@ async fn make_user(stores: &Stores, number: u32) -> UserId {
     let user = User {
         id: UserId::new(uuid),
         organization: OrganizationId::new(uuid),
+        organization_role: OrganizationRole::Admin,
         handle: UserHandle::new(&format!("u{process}-{number}")).unwrap(),
         email: format!("u{process}-{number}@example.org"),
         name: PersonName::split("Somebody"),

@@ -59,6 +59,8 @@ id_type! {
     MemoryId,
     /// An organization; every user belongs to one.
     OrganizationId,
+    /// An invitation to an organization.
+    InvitationId,
     /// One side's record of a contact.
     ContactId,
     /// A request to be a contact.

@@ -4,6 +4,7 @@
 //! Areas:
 //!
 //! - [`account`]: users, agents, their handles and API keys;
+//! - [`organization`]: who belongs together, roles and invitations;
 //! - [`plan`]: what an organization may use;
 //! - [`peer`]: whom a caller can find and may bring into rooms;
 //! - [`chat`]: rooms, participants, roles, who may add and remove whom;
@@ -36,6 +37,7 @@ pub mod id;
 pub mod idempotency;
 pub mod memory;
 pub mod message;
+pub mod organization;
 pub mod page;
 pub mod peer;
 pub mod plan;

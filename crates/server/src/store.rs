@@ -16,6 +16,7 @@ use domain::delivery::DeliveryRepository;
 use domain::idempotency::FirstAnswerRepository;
 use domain::memory::MemoryRepository;
 use domain::message::MessageRepository;
+use domain::organization::OrganizationRepository;
 use domain::peer::PeerRepository;
 use domain::plan::PlanRepository;
 use domain::secret::SecretRepository;
@@ -51,6 +52,7 @@ pub(crate) trait Store:
     + KeyRepository
     + MemoryRepository
     + MessageRepository
+    + OrganizationRepository
     + PeerRepository
     + PlanRepository
     + SecretRepository

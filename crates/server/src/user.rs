@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use domain::account::{CreateUser, CreatedUser, Membership, UserHandle, parse_email, parse_person_name};
+use domain::organization::OrganizationRole;
 use domain::plan::{OrganizationName, PlanName};
 use domain::text::TextFault;
 use serde_json::json;
@@ -23,7 +24,8 @@ pub(crate) async fn create(config: &Config, arguments: CreateUserArguments) -> R
         membership: match &arguments.org {
             None => Membership::Own,
             Some(name) => {
-                Membership::Named(OrganizationName::new(name).map_err(|fault| wrong("org", fault))?)
+                let name = OrganizationName::new(name).map_err(|fault| wrong("org", fault))?;
+                Membership::Named(name, OrganizationRole::Member)
             }
         },
         plan: match &arguments.plan {

@@ -15,6 +15,7 @@ pub mod contacts;
 pub mod deliveries;
 pub mod effects;
 pub mod history;
+pub mod invitations;
 pub mod keys;
 pub mod log;
 pub mod memories;
@@ -60,6 +61,11 @@ macro_rules! contract_tests {
             exactly_as_many_agents_as_the_plan_allows, exactly_as_many_rooms_as_the_plan_allows,
             exactly_as_many_participants_as_the_plan_allows, exactly_as_many_messages_as_the_plan_allows,
             plans_are_taken_up_and_kept_while_in_use, organizations_are_named_once,
+        }
+        $crate::contract_tests! { @area $make, invitations:
+            a_guest_comes_in_once, only_who_is_meant_comes_in_while_it_is_open,
+            of_many_guests_with_one_token_one_comes_in, invitations_are_for_admins,
+            invitations_are_listed_newest_first, there_are_never_too_many_invitations,
         }
         $crate::contract_tests! { @area $make, archives:
             what_is_moved_is_the_same_elsewhere, what_comes_from_elsewhere_is_the_same_here,

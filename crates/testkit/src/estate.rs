@@ -22,6 +22,7 @@ use domain::message::{
     EventContent, EventMetadata, HistoryFilter, MentionKind, MessageContent, MessageKind, PostEvent,
     RequestedMention, SendMessage,
 };
+use domain::organization::{Authority, Invite};
 use domain::page::{PageRequest, Slice};
 use domain::peer::ListPeers;
 use domain::plan::{Plan, PlanName};
@@ -59,6 +60,7 @@ impl Estate {
         estate.remember(world).await;
         estate.answer_once(world).await;
         estate.make_keys(world).await;
+        estate.invite(world).await;
         world.accounts.delete_agent(ann.caller, estate.agents[3].id, true).await.unwrap();
         world.stores.secrets.secret("cursors", Secret([255; 32])).await.unwrap();
         estate
@@ -216,6 +218,18 @@ impl Estate {
         world.accounts.write_key_uses().await.unwrap();
     }
 
+    /// Invitations in every state.
+    async fn invite(&self, world: &World) {
+        let by = Authority::Admin(self.users[0].caller);
+        let mut invited = Vec::new();
+        for email in [None, Some("gäst@example.org".to_owned()), None] {
+            let command = Invite { email, ..Invite::default() };
+            invited.push(world.organizations.invite(by, command).await.unwrap());
+        }
+        world.organizations.revoke_invitation(by, invited[0].invitation.id).await.unwrap();
+        world.guest("dan", invited[2].token.reveal()).await.unwrap();
+    }
+
     /// All that they can read, a line each.
     pub async fn seen_in(&self, world: &World) -> Vec<String> {
         let mut seen = Vec::new();
@@ -227,6 +241,8 @@ impl Estate {
         }
         note(&mut seen, world.plans.list().await);
         note(&mut seen, world.plans.organizations().await);
+        let by = Authority::Admin(self.users[0].caller);
+        note(&mut seen, world.organizations.list_invitations(by, ALL).await);
         note(&mut seen, world.stores.secrets.secret("cursors", Secret([0; 32])).await.map(|secret| secret.0));
         seen
     }

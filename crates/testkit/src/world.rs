@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use adapters_sqlite::{Location, SqliteStore};
 use domain::account::{
-    AccountRepository, AccountService, AgentDescription, AgentMarks, AgentName, CreateUser, IssueToken,
-    KeyRepository, MAX_TOKEN_LIFETIME, Membership, RegisterAgent, TokenService, UserHandle, parse_email,
-    parse_person_name,
+    AccountRepository, AccountService, AgentDescription, AgentMarks, AgentName, CreateUser, CreateUserError,
+    IssueToken, KeyRepository, MAX_TOKEN_LIFETIME, Membership, RegisterAgent, TokenService, UserHandle,
+    parse_email, parse_person_name,
 };
 use domain::activity::ActivityService;
 use domain::archive::ArchiveRepository;
@@ -25,6 +25,7 @@ use domain::message::{
     MentionKind, MessageContent, MessageRepository, MessageService, RequestedMention, SendMessage,
     SentMessage,
 };
+use domain::organization::{OrganizationRepository, OrganizationRole, OrganizationService};
 use domain::peer::{PeerRepository, PeerService};
 use domain::plan::{OrganizationName, Plan, PlanName, PlanRepository, PlanService};
 use domain::ports::{Clock, EventPublisher, IdGenerator, KeyMint};
@@ -65,6 +66,8 @@ pub struct World {
     pub memories: Arc<MemoryService>,
     /// Plans and organizations.
     pub plans: Arc<PlanService>,
+    /// Members, roles and invitations.
+    pub organizations: Arc<OrganizationService>,
     /// Contacts and contact requests.
     pub contacts: Arc<ContactService>,
 }
@@ -96,6 +99,8 @@ pub struct Stores {
     pub memories: Arc<dyn MemoryRepository>,
     /// Plans and organizations.
     pub plans: Arc<dyn PlanRepository>,
+    /// Members, roles and invitations.
+    pub organizations: Arc<dyn OrganizationRepository>,
     /// What servers on the same store share.
     pub secrets: Arc<dyn SecretRepository>,
     /// All of it as one thing.
@@ -118,6 +123,7 @@ impl Stores {
             + PeerRepository
             + MemoryRepository
             + PlanRepository
+            + OrganizationRepository
             + FirstAnswerRepository
             + SecretRepository
             + ContactRepository
@@ -136,6 +142,7 @@ impl Stores {
             peers: store.clone(),
             memories: store.clone(),
             plans: store.clone(),
+            organizations: store.clone(),
             secrets: store.clone(),
             answers: store.clone(),
             contacts: store.clone(),
@@ -217,6 +224,12 @@ impl World {
             publisher,
             memories: Arc::new(MemoryService::new(stores.memories.clone(), clock.clone(), ids.clone())),
             plans: Arc::new(PlanService::new(stores.plans.clone(), clock.clone())),
+            organizations: Arc::new(OrganizationService::new(
+                stores.organizations.clone(),
+                clock.clone(),
+                ids.clone(),
+                mint.clone(),
+            )),
             peers: Arc::new(PeerService::new(peers, presence.clone())),
             contacts: Arc::new(ContactService::new(
                 contacts,
@@ -261,7 +274,8 @@ impl World {
 
     /// A new user with this handle in the organization of this name.
     pub async fn colleague(&self, handle: &str, organization: &str) -> TestUser {
-        let membership = Membership::Named(OrganizationName::new(organization).unwrap());
+        let membership =
+            Membership::Named(OrganizationName::new(organization).unwrap(), OrganizationRole::Member);
         self.user_of(handle, membership, PlanName::enterprise()).await
     }
 
@@ -272,7 +286,22 @@ impl World {
         self.user_of(handle, Membership::Own, name).await
     }
 
+    /// A new user with this handle who comes by the invitation of this token.
+    pub async fn guest(&self, handle: &str, token: &str) -> Result<TestUser, CreateUserError> {
+        let membership = self.accounts.by_invitation(token);
+        self.try_user(handle, membership, PlanName::enterprise()).await
+    }
+
     async fn user_of(&self, handle: &str, membership: Membership, plan: PlanName) -> TestUser {
+        self.try_user(handle, membership, plan).await.unwrap()
+    }
+
+    async fn try_user(
+        &self,
+        handle: &str,
+        membership: Membership,
+        plan: PlanName,
+    ) -> Result<TestUser, CreateUserError> {
         let command = CreateUser {
             handle: UserHandle::new(handle).unwrap(),
             email: parse_email(&format!("{handle}@example.org")).unwrap(),
@@ -280,13 +309,13 @@ impl World {
             membership,
             plan,
         };
-        let created = self.accounts.create_user(command).await.unwrap();
-        TestUser {
+        let created = self.accounts.create_user(command).await?;
+        Ok(TestUser {
             id: created.user.id,
             caller: UserCaller { user: created.user.id, organization: created.user.organization },
             key: created.key.reveal().to_owned(),
             handle: handle.to_owned(),
-        }
+        })
     }
 
     /// A token of `user` that is good for fifteen minutes.

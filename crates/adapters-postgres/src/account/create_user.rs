@@ -6,13 +6,15 @@ use diesel::sql_types::{Bool, Text};
 use diesel_async::RunQueryDsl;
 use domain::account::{CreateUserRefused, Membership, NewUser, User};
 use domain::audit::AuditEntry;
-use domain::id::{OrganizationId, ParticipantId};
+use domain::id::{InvitationId, OrganizationId, ParticipantId};
+use domain::organization::OrganizationRole;
 
 use super::keys;
 use super::row::UserRow;
 use crate::audit;
 use crate::error::Fault;
 use crate::lock;
+use crate::organization::{invitation, member};
 use crate::plan::assign::{free_name_on, organization_named_on, plan_exists_on};
 use crate::row::At;
 use crate::run::Db;
@@ -42,7 +44,11 @@ pub(super) async fn create_user_on(
     if !plan_exists_on(db, &new.plan).await? {
         return Ok(Err(CreateUserRefused::NoSuchPlan));
     }
-    insert_on(db, new).await.map(Ok)
+    let place = match place_on(db, new).await? {
+        Ok(place) => place,
+        Err(refused) => return Ok(Err(refused)),
+    };
+    insert_on(db, new, place).await.map(Ok)
 }
 
 /// The store already has a user.
@@ -56,27 +62,64 @@ pub(super) async fn create_first_user_on(
     if select(exists(users::table.select(users::id))).get_result(&mut db).await? {
         return Ok(Err(NotEmpty));
     }
-    insert_on(db, new).await.map(Ok)
+    match place_on(db, new).await? {
+        Ok(place) => insert_on(db, new, place).await.map(Ok),
+        // Nobody can have been invited to an empty store.
+        Err(_) => Ok(Err(NotEmpty)),
+    }
 }
 
-async fn insert_on(mut db: &Db, new: &NewUser) -> Result<User, Fault> {
-    let organization = organization_on(db, new).await?;
-    let user = User { organization, ..new.user.clone() };
-    diesel::insert_into(users::table).values(UserRow::of(&user)).execute(&mut db).await?;
+/// Where a new user comes to.
+struct Place {
+    organization: OrganizationId,
+    role: OrganizationRole,
+    /// Whether it is made with the user, and so the user's own.
+    is_own: bool,
+    /// What the user comes by.
+    invitation: Option<InvitationId>,
+}
+
+async fn insert_on(mut db: &Db, new: &NewUser, place: Place) -> Result<User, Fault> {
+    let Place { organization, role, is_own, invitation } = place;
+    let user = User { organization, organization_role: role, ..new.user.clone() };
+    let own = is_own.then_some(organization.uuid());
+    diesel::insert_into(users::table)
+        .values((UserRow::of(&user), users::own_organization_id.eq(own)))
+        .execute(&mut db)
+        .await?;
     keys::insert_on(db, &new.key, ParticipantId::User(user.id), user.created_at).await?;
+    if let Some(invitation) = invitation {
+        invitation::accept_on(db, invitation, user.id, user.created_at).await?;
+    }
     audit::append_on(db, [AuditEntry::user_created(new, &user)]).await?;
     Ok(user)
 }
 
-/// The organization that the user is to belong to; made if it is not there.
-async fn organization_on(mut db: &Db, new: &NewUser) -> Result<OrganizationId, Fault> {
-    let name = match &new.membership {
-        Membership::Own => free_name_on(db, new.user.handle.as_str()).await?,
-        Membership::Named(name) => match organization_named_on(db, name.as_str()).await? {
-            Some(id) => return Ok(OrganizationId::new(id)),
-            None => name.as_str().to_owned(),
+/// The organization that the user is to belong to; made if it is not there. Names are held.
+async fn place_on(db: &Db, new: &NewUser) -> Result<Result<Place, CreateUserRefused>, Fault> {
+    let user = &new.user;
+    let (organization, role, invitation) = match &new.membership {
+        Membership::Own => {
+            let name = free_name_on(db, user.handle.as_str()).await?;
+            return make_on(db, new, name).await.map(Ok);
+        }
+        Membership::Named(name, role) => match organization_named_on(db, name.as_str()).await? {
+            Some(id) => (OrganizationId::new(id), *role, None),
+            None => return make_on(db, new, name.as_str().to_owned()).await.map(Ok),
         },
+        Membership::Invited(token) => {
+            match invitation::open_for_on(db, *token, &user.email, user.created_at).await? {
+                Ok(found) => (found.organization, found.role, Some(found.id)),
+                Err(refused) => return Ok(Err(CreateUserRefused::Invitation(refused))),
+            }
+        }
     };
+    let role = role.on_coming(member::count_on(db, organization).await?);
+    Ok(Ok(Place { organization, role, is_own: false, invitation }))
+}
+
+/// Makes an organization of this name for the user.
+async fn make_on(mut db: &Db, new: &NewUser, name: String) -> Result<Place, Fault> {
     diesel::insert_into(organizations::table)
         .values((
             organizations::id.eq(new.user.organization.uuid()),
@@ -86,5 +129,6 @@ async fn organization_on(mut db: &Db, new: &NewUser) -> Result<OrganizationId, F
         ))
         .execute(&mut db)
         .await?;
-    Ok(new.user.organization)
+    let (organization, role) = (new.user.organization, OrganizationRole::Admin);
+    Ok(Place { organization, role, is_own: true, invitation: None })
 }

@@ -3,6 +3,7 @@
 use diesel::prelude::*;
 use domain::account::{Agent, AgentHandle, AgentKind, PersonName, User, UserHandle, UserRole};
 use domain::id::{AgentId, OrganizationId, UserId};
+use domain::organization::OrganizationRole;
 use uuid::Uuid;
 
 use crate::error::Fault;
@@ -21,6 +22,7 @@ pub(crate) struct UserRow {
     pub(crate) created_at: At,
     pub(crate) updated_at: At,
     pub(crate) role: String,
+    pub(crate) organization_role: String,
 }
 
 impl UserRow {
@@ -35,6 +37,7 @@ impl UserRow {
             created_at: At(user.created_at),
             updated_at: At(user.updated_at),
             role: user.role.as_str().to_owned(),
+            organization_role: user.organization_role.as_str().to_owned(),
         }
     }
 
@@ -42,6 +45,7 @@ impl UserRow {
         Ok(User {
             id: UserId::new(self.id),
             organization: OrganizationId::new(self.organization_id),
+            organization_role: row::word(&self.organization_role, OrganizationRole::parse)?,
             handle: UserHandle::from_stored(self.handle),
             email: self.email,
             name: PersonName { first: self.first_name, last: self.last_name },

@@ -5,12 +5,14 @@ use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::account::{CreateUserRefused, Membership, NewUser, User};
 use domain::audit::AuditEntry;
-use domain::id::{OrganizationId, ParticipantId};
+use domain::id::{InvitationId, OrganizationId, ParticipantId};
+use domain::organization::OrganizationRole;
 
 use super::keys;
 use super::row::UserRow;
 use crate::audit;
 use crate::error::Fault;
+use crate::organization::{invitation, member};
 use crate::plan::assign::{free_name_on, organization_named_on, plan_exists_on};
 use crate::row;
 use crate::schema::{organizations, users};
@@ -31,7 +33,11 @@ pub(super) fn create_user_on(
     if !plan_exists_on(connection, &new.plan)? {
         return Ok(Err(CreateUserRefused::NoSuchPlan));
     }
-    insert_on(connection, new).map(Ok)
+    let place = match place_on(connection, new)? {
+        Ok(place) => place,
+        Err(refused) => return Ok(Err(refused)),
+    };
+    insert_on(connection, new, place).map(Ok)
 }
 
 /// The store already has a user.
@@ -44,27 +50,66 @@ pub(super) fn create_first_user_on(
     if select(exists(users::table.select(users::id))).get_result(connection)? {
         return Ok(Err(NotEmpty));
     }
-    insert_on(connection, new).map(Ok)
+    match place_on(connection, new)? {
+        Ok(place) => insert_on(connection, new, place).map(Ok),
+        // Nobody can have been invited to an empty store.
+        Err(_) => Ok(Err(NotEmpty)),
+    }
 }
 
-fn insert_on(connection: &mut SqliteConnection, new: &NewUser) -> Result<User, Fault> {
-    let organization = organization_on(connection, new)?;
-    let user = User { organization, ..new.user.clone() };
-    diesel::insert_into(users::table).values(UserRow::of(&user)).execute(connection)?;
+/// Where a new user comes to.
+struct Place {
+    organization: OrganizationId,
+    role: OrganizationRole,
+    /// Whether it is made with the user, and so the user's own.
+    is_own: bool,
+    /// What the user comes by.
+    invitation: Option<InvitationId>,
+}
+
+fn insert_on(connection: &mut SqliteConnection, new: &NewUser, place: Place) -> Result<User, Fault> {
+    let Place { organization, role, is_own, invitation } = place;
+    let user = User { organization, organization_role: role, ..new.user.clone() };
+    let own = is_own.then(|| row::bytes(organization.uuid()));
+    diesel::insert_into(users::table)
+        .values((UserRow::of(&user), users::own_organization_id.eq(own)))
+        .execute(connection)?;
     keys::insert_on(connection, &new.key, ParticipantId::User(user.id), user.created_at)?;
+    if let Some(invitation) = invitation {
+        invitation::accept_on(connection, invitation, user.id, user.created_at)?;
+    }
     audit::append_on(connection, [AuditEntry::user_created(new, &user)])?;
     Ok(user)
 }
 
 /// The organization that the user is to belong to; made if it is not there.
-fn organization_on(connection: &mut SqliteConnection, new: &NewUser) -> Result<OrganizationId, Fault> {
-    let name = match &new.membership {
-        Membership::Own => free_name_on(connection, new.user.handle.as_str())?,
-        Membership::Named(name) => match organization_named_on(connection, name.as_str())? {
-            Some(id) => return Ok(OrganizationId::new(row::uuid(&id)?)),
-            None => name.as_str().to_owned(),
+fn place_on(
+    connection: &mut SqliteConnection,
+    new: &NewUser,
+) -> Result<Result<Place, CreateUserRefused>, Fault> {
+    let user = &new.user;
+    let (organization, role, invitation) = match &new.membership {
+        Membership::Own => {
+            let name = free_name_on(connection, user.handle.as_str())?;
+            return make_on(connection, new, name).map(Ok);
+        }
+        Membership::Named(name, role) => match organization_named_on(connection, name.as_str())? {
+            Some(id) => (OrganizationId::new(row::uuid(&id)?), *role, None),
+            None => return make_on(connection, new, name.as_str().to_owned()).map(Ok),
         },
+        Membership::Invited(token) => {
+            match invitation::open_for_on(connection, *token, &user.email, user.created_at)? {
+                Ok(found) => (found.organization, found.role, Some(found.id)),
+                Err(refused) => return Ok(Err(CreateUserRefused::Invitation(refused))),
+            }
+        }
     };
+    let role = role.on_coming(member::count_on(connection, organization)?);
+    Ok(Ok(Place { organization, role, is_own: false, invitation }))
+}
+
+/// Makes an organization of this name for the user.
+fn make_on(connection: &mut SqliteConnection, new: &NewUser, name: String) -> Result<Place, Fault> {
     diesel::insert_into(organizations::table)
         .values((
             organizations::id.eq(row::bytes(new.user.organization.uuid())),
@@ -73,5 +118,6 @@ fn organization_on(connection: &mut SqliteConnection, new: &NewUser) -> Result<O
             organizations::created_at.eq(new.user.created_at.micros()),
         ))
         .execute(connection)?;
-    Ok(new.user.organization)
+    let (organization, role) = (new.user.organization, OrganizationRole::Admin);
+    Ok(Place { organization, role, is_own: true, invitation: None })
 }

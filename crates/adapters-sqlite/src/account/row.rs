@@ -3,6 +3,7 @@
 use diesel::prelude::*;
 use domain::account::{Agent, AgentHandle, AgentKind, PersonName, User, UserHandle, UserRole};
 use domain::id::OrganizationId;
+use domain::organization::OrganizationRole;
 
 use crate::error::Fault;
 use crate::row;
@@ -20,6 +21,7 @@ pub(crate) struct UserRow {
     pub(crate) created_at: i64,
     pub(crate) updated_at: i64,
     pub(crate) role: String,
+    pub(crate) organization_role: String,
 }
 
 impl UserRow {
@@ -34,6 +36,7 @@ impl UserRow {
             created_at: user.created_at.micros(),
             updated_at: user.updated_at.micros(),
             role: user.role.as_str().to_owned(),
+            organization_role: user.organization_role.as_str().to_owned(),
         }
     }
 
@@ -41,6 +44,7 @@ impl UserRow {
         Ok(User {
             id: row::user_id(&self.id)?,
             organization: OrganizationId::new(row::uuid(&self.organization_id)?),
+            organization_role: row::word(&self.organization_role, OrganizationRole::parse)?,
             handle: UserHandle::from_stored(self.handle),
             email: self.email,
             name: PersonName { first: self.first_name, last: self.last_name },

@@ -7,6 +7,7 @@ use super::service::AccountService;
 use super::user::{Membership, NewUser, PersonName, User, UserRole};
 use crate::audit::Actor;
 use crate::id::{OrganizationId, UserId};
+use crate::organization::{InvitationRefused, OrganizationRole};
 use crate::plan::PlanName;
 use crate::store::StoreError;
 use crate::text::{TextFault, single_line};
@@ -47,13 +48,17 @@ pub enum CreateUserError {
     /// There is no such plan.
     #[error("there is no such plan")]
     NoSuchPlan,
+    /// The invitation does not let the user in.
+    #[error(transparent)]
+    Invitation(#[from] InvitationRefused),
     /// The store gave no answer.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl AccountService {
-    /// Makes a user with an API key, in an organization of its own or in one that is named.
+    /// Makes a user with an API key, in an organization of its own, in one that is named, or in one that it was
+    /// invited to.
     pub async fn create_user(&self, command: CreateUser) -> Result<CreatedUser, CreateUserError> {
         let (new, key) = self.compose_user(command, UserRole::User);
         match self.accounts.create_user(new).await? {
@@ -61,6 +66,7 @@ impl AccountService {
             Err(CreateUserRefused::HandleTaken) => Err(CreateUserError::HandleTaken),
             Err(CreateUserRefused::EmailTaken) => Err(CreateUserError::EmailTaken),
             Err(CreateUserRefused::NoSuchPlan) => Err(CreateUserError::NoSuchPlan),
+            Err(CreateUserRefused::Invitation(refused)) => Err(refused.into()),
         }
     }
 
@@ -71,12 +77,18 @@ impl AccountService {
         Ok(user.map(|user| CreatedUser { user, key }))
     }
 
+    /// Membership in the organization that an invitation leads to; `token` is the text that its guest has.
+    pub fn by_invitation(&self, token: &str) -> Membership {
+        Membership::Invited(self.mint.digest(token.trim()))
+    }
+
     fn compose_user(&self, command: CreateUser, role: UserRole) -> (NewUser, ApiKey) {
         let now = self.clock.now();
         let key = self.mint.mint(KeyKind::User, now);
         let user = User {
             id: UserId::new(self.ids.generate(now)),
             organization: OrganizationId::new(self.ids.generate(now)),
+            organization_role: OrganizationRole::Admin,
             handle: command.handle,
             email: command.email,
             name: command.name,

@@ -8,13 +8,15 @@ use crate::plan::Permits;
 use crate::text::{TextFault, single_line};
 use crate::time::Timestamp;
 
-/// Whose key it is; decides the prefix.
+/// What it is for; decides the prefix.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum KeyKind {
     /// A human's: `thnv_u_…`.
     User,
     /// An agent's: `thnv_a_…`.
     Agent,
+    /// The token of an invitation, which opens nothing else: `thnv_i_…`.
+    Invitation,
 }
 
 impl KeyKind {
@@ -23,6 +25,7 @@ impl KeyKind {
         match self {
             Self::User => "thnv_u_",
             Self::Agent => "thnv_a_",
+            Self::Invitation => "thnv_i_",
         }
     }
 }

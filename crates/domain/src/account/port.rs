@@ -11,6 +11,7 @@ use super::user::{NewUser, User};
 use crate::chat::{Chat, Participant};
 use crate::contact::Parted;
 use crate::id::{AgentId, OrganizationId, UserId};
+use crate::organization::InvitationRefused;
 use crate::page::{Order, Page, PageRequest};
 use crate::plan::{LimitReached, Permits};
 use crate::store::{Announce, StoreError};
@@ -34,6 +35,8 @@ pub enum CreateUserRefused {
     EmailTaken,
     /// There is no such plan.
     NoSuchPlan,
+    /// The invitation does not let the user in.
+    Invitation(InvitationRefused),
 }
 
 /// Why an agent was not registered.
@@ -172,7 +175,8 @@ impl Default for AgentListing {
 /// Users, agents and their keys.
 #[async_trait]
 pub trait AccountRepository: Send + Sync {
-    /// Stores a user, its organization if that is new, and its first key, or nothing.
+    /// Stores a user, its organization if that is new, and its first key, or nothing. The invitation by which
+    /// it comes, if any, is accepted in the same moment; of many who come by one at once, one does.
     async fn create_user(&self, new: NewUser) -> Result<Result<User, CreateUserRefused>, StoreError>;
 
     /// Like [`Self::create_user`], but only if the store holds no user at all; `None` if it does.

@@ -1,9 +1,10 @@
 //! Humans.
 
 use super::handle::UserHandle;
-use super::key::NewKey;
+use super::key::{KeyDigest, NewKey};
 use crate::audit::Actor;
 use crate::id::{OrganizationId, UserId};
+use crate::organization::OrganizationRole;
 use crate::plan::{OrganizationName, PlanName};
 use crate::text::{TextFault, single_line};
 use crate::time::Timestamp;
@@ -80,6 +81,8 @@ pub struct User {
     pub id: UserId,
     /// The organization the user belongs to.
     pub organization: OrganizationId,
+    /// What they are there.
+    pub organization_role: OrganizationRole,
     /// Unique in the installation.
     pub handle: UserHandle,
     /// Unique in the installation, compared without case.
@@ -99,12 +102,14 @@ pub struct User {
 pub enum Membership {
     /// To an organization of its own, named after the handle.
     Own,
-    /// To the organization of this name, which is made if there is none.
-    Named(OrganizationName),
+    /// To the organization of this name, in this role; it is made if there is none.
+    Named(OrganizationName, OrganizationRole),
+    /// To where the invitation leads whose token has this digest, which is accepted with it.
+    Invited(KeyDigest),
 }
 
-/// A user to be stored, with a first key. `user.organization` is the id that a new organization
-/// gets; who joins one gets that one's.
+/// A user to be stored, with a first key. `user.organization` is the id that a new organization gets, and
+/// its first user is its admin; who joins one gets that one's id, and the role as the membership says.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NewUser {
     /// The account.

@@ -95,10 +95,11 @@ const fn bytes(name: &'static str) -> Column {
 }
 
 /// All tables, those first to which others refer.
-pub static TABLES: [Table; 17] = [
+pub static TABLES: [Table; 18] = [
     Table { name: "plans", key: 1, columns: PLANS },
     Table { name: "organizations", key: 1, columns: ORGANIZATIONS },
     Table { name: "users", key: 1, columns: USERS },
+    Table { name: "invitations", key: 1, columns: INVITATIONS },
     Table { name: "agents", key: 1, columns: AGENTS },
     Table { name: "erasures", key: 1, columns: &[id("agent_id"), instant("requested_at")] },
     Table { name: "api_keys", key: 1, columns: API_KEYS },
@@ -130,6 +131,22 @@ const USERS: &[Column] = &[
     instant("created_at"),
     instant("updated_at"),
     text("role"),
+    text("organization_role"),
+    id("own_organization_id").or_nothing(),
+];
+
+const INVITATIONS: &[Column] = &[
+    id("id"),
+    id("organization_id"),
+    text("role"),
+    text("email").or_nothing(),
+    bytes("digest"),
+    id("created_by").or_nothing(),
+    instant("created_at"),
+    instant("expires_at"),
+    instant("accepted_at").or_nothing(),
+    id("accepted_by").or_nothing(),
+    instant("revoked_at").or_nothing(),
 ];
 
 const AGENTS: &[Column] = &[

@@ -10,6 +10,7 @@ use domain::account::{
 use domain::caller::{AgentCaller, UserCaller};
 use domain::chat::Role;
 use domain::id::{ParticipantId, ParticipantKind};
+use domain::organization::OrganizationRole;
 use domain::page::Order;
 use domain::peer::ListPeers;
 use domain::plan::{AssignPlan, OrganizationName, Plan, PlanName, WhichOrganization};
@@ -57,7 +58,10 @@ impl Cast {
     pub(super) fn create_user(&mut self, handle: &str) -> Act {
         let membership = match self.dice.of(&[None, Some("Team"), Some("team"), Some("Other")]) {
             None => Membership::Own,
-            Some(name) => Membership::Named(OrganizationName::new(name).unwrap()),
+            Some(name) => {
+                let role = self.dice.of(&[OrganizationRole::Admin, OrganizationRole::Member]);
+                Membership::Named(OrganizationName::new(name).unwrap(), role)
+            }
         };
         let address = if self.dice.one_in(5) { "USER0".to_owned() } else { handle.to_owned() };
         let command = CreateUser {

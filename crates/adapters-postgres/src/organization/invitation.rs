@@ -1,0 +1,89 @@
+//! Invitations as rows, and accepting them inside the write that lets somebody in.
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use domain::account::KeyDigest;
+use domain::id::{InvitationId, OrganizationId, UserId};
+use domain::organization::{Invitation, InvitationRefused, OrganizationRole};
+use domain::time::Timestamp;
+use uuid::Uuid;
+
+use crate::error::Fault;
+use crate::lock;
+use crate::row::{self, At};
+use crate::run::Db;
+use crate::schema::invitations;
+
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = invitations)]
+pub(super) struct InvitationRow {
+    id: Uuid,
+    organization_id: Uuid,
+    role: String,
+    email: Option<String>,
+    created_by: Option<Uuid>,
+    created_at: At,
+    expires_at: At,
+    accepted_at: Option<At>,
+    accepted_by: Option<Uuid>,
+    revoked_at: Option<At>,
+}
+
+impl InvitationRow {
+    pub(super) fn into_invitation(self) -> Result<Invitation, Fault> {
+        let time = |at: Option<At>| at.map(|At(time)| time);
+        Ok(Invitation {
+            id: InvitationId::new(self.id),
+            organization: OrganizationId::new(self.organization_id),
+            role: row::word(&self.role, OrganizationRole::parse)?,
+            email: self.email,
+            created_by: self.created_by.map(UserId::new),
+            created_at: self.created_at.0,
+            expires_at: self.expires_at.0,
+            accepted: time(self.accepted_at).zip(self.accepted_by.map(UserId::new)),
+            revoked_at: time(self.revoked_at),
+        })
+    }
+}
+
+/// Where an invitation with this token leads to, which never changes; what else is true of it is not looked at.
+pub(super) async fn destination_on(
+    mut db: &Db,
+    token: KeyDigest,
+) -> Result<Result<OrganizationId, InvitationRefused>, Fault> {
+    let of_token = invitations::table.filter(invitations::digest.eq(token.bytes().to_vec()));
+    let found = of_token.select(invitations::organization_id).first::<Uuid>(&mut db).await.optional()?;
+    Ok(found.map(OrganizationId::new).ok_or(InvitationRefused::Unknown))
+}
+
+/// The invitation of this token, if somebody with this address may accept it; its organization's people are
+/// held from then on.
+pub(crate) async fn open_for_on(
+    mut db: &Db,
+    token: KeyDigest,
+    email: &str,
+    now: Timestamp,
+) -> Result<Result<Invitation, InvitationRefused>, Fault> {
+    let organization = match destination_on(db, token).await? {
+        Ok(organization) => organization,
+        Err(refused) => return Ok(Err(refused)),
+    };
+    lock::people_on(db, organization).await?;
+    let of_token = invitations::table.filter(invitations::digest.eq(token.bytes().to_vec()));
+    let invitation = of_token.select(InvitationRow::as_select()).first(&mut db).await?.into_invitation()?;
+    Ok(invitation.check(email, now).map(|()| invitation))
+}
+
+/// Writes down who has accepted an invitation, which [`open_for_on`] has found.
+pub(crate) async fn accept_on(
+    mut db: &Db,
+    invitation: InvitationId,
+    user: UserId,
+    now: Timestamp,
+) -> Result<(), Fault> {
+    diesel::update(invitations::table.find(invitation.uuid()))
+        .set((invitations::accepted_at.eq(At(now)), invitations::accepted_by.eq(user.uuid())))
+        .execute(&mut db)
+        .await?;
+    Ok(())
+}

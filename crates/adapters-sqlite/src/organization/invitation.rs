@@ -1,0 +1,77 @@
+//! Invitations as rows, and accepting them inside the write that lets somebody in.
+
+use diesel::prelude::*;
+use diesel::sqlite::SqliteConnection;
+use domain::account::KeyDigest;
+use domain::id::{InvitationId, OrganizationId, UserId};
+use domain::organization::{Invitation, InvitationRefused, OrganizationRole};
+use domain::time::Timestamp;
+
+use crate::error::Fault;
+use crate::row;
+use crate::schema::invitations;
+
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = invitations)]
+pub(super) struct InvitationRow {
+    id: Vec<u8>,
+    organization_id: Vec<u8>,
+    role: String,
+    email: Option<String>,
+    created_by: Option<Vec<u8>>,
+    created_at: i64,
+    expires_at: i64,
+    accepted_at: Option<i64>,
+    accepted_by: Option<Vec<u8>>,
+    revoked_at: Option<i64>,
+}
+
+impl InvitationRow {
+    pub(super) fn into_invitation(self) -> Result<Invitation, Fault> {
+        let accepted_by = self.accepted_by.as_deref().map(row::user_id).transpose()?;
+        Ok(Invitation {
+            id: InvitationId::new(row::uuid(&self.id)?),
+            organization: OrganizationId::new(row::uuid(&self.organization_id)?),
+            role: row::word(&self.role, OrganizationRole::parse)?,
+            email: self.email,
+            created_by: self.created_by.as_deref().map(row::user_id).transpose()?,
+            created_at: row::time(self.created_at),
+            expires_at: row::time(self.expires_at),
+            accepted: self.accepted_at.map(row::time).zip(accepted_by),
+            revoked_at: self.revoked_at.map(row::time),
+        })
+    }
+}
+
+/// The invitation of this token, if somebody with this address may accept it.
+pub(crate) fn open_for_on(
+    connection: &mut SqliteConnection,
+    token: KeyDigest,
+    email: &str,
+    now: Timestamp,
+) -> Result<Result<Invitation, InvitationRefused>, Fault> {
+    let found = invitations::table
+        .filter(invitations::digest.eq(token.bytes().as_slice()))
+        .select(InvitationRow::as_select())
+        .first(connection)
+        .optional()?;
+    let Some(found) = found else { return Ok(Err(InvitationRefused::Unknown)) };
+    let invitation = found.into_invitation()?;
+    Ok(invitation.check(email, now).map(|()| invitation))
+}
+
+/// Writes down who has accepted an invitation, which [`open_for_on`] has found.
+pub(crate) fn accept_on(
+    connection: &mut SqliteConnection,
+    invitation: InvitationId,
+    user: UserId,
+    now: Timestamp,
+) -> Result<(), Fault> {
+    diesel::update(invitations::table.find(row::bytes(invitation.uuid())))
+        .set((
+            invitations::accepted_at.eq(now.micros()),
+            invitations::accepted_by.eq(row::bytes(user.uuid())),
+        ))
+        .execute(connection)?;
+    Ok(())
+}

@@ -1,0 +1,153 @@
+//! Invitations, and whether one may be accepted. Pure; the stores call it inside the write.
+
+use super::role::OrganizationRole;
+use crate::id::{InvitationId, OrganizationId, UserId};
+use crate::time::Timestamp;
+
+/// An invitation to an organization. Its token was shown once; a store keeps the digest only.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Invitation {
+    /// Identifier.
+    pub id: InvitationId,
+    /// Where to.
+    pub organization: OrganizationId,
+    /// What its guest becomes there.
+    pub role: OrganizationRole,
+    /// Whom it is meant for; `None` for whoever has the token.
+    pub email: Option<String>,
+    /// Who made it; `None` for the operator.
+    pub created_by: Option<UserId>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// Until when it may be accepted.
+    pub expires_at: Timestamp,
+    /// When and by whom it was accepted.
+    pub accepted: Option<(Timestamp, UserId)>,
+    /// Since when it is good for nothing.
+    pub revoked_at: Option<Timestamp>,
+}
+
+/// What has become of an invitation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum InvitationStatus {
+    /// It may be accepted.
+    Open,
+    /// It was accepted.
+    Accepted,
+    /// It was revoked.
+    Revoked,
+    /// Nobody accepted it in time.
+    Expired,
+}
+
+impl InvitationStatus {
+    /// The word that the wire uses.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Accepted => "accepted",
+            Self::Revoked => "revoked",
+            Self::Expired => "expired",
+        }
+    }
+}
+
+/// Why an invitation was not accepted. Whoever is told this, but for [`Self::Unknown`], holds its token.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum InvitationRefused {
+    /// No invitation has this token.
+    #[error("there is no such invitation")]
+    Unknown,
+    /// Its time is over.
+    #[error("the invitation has expired; ask for another one")]
+    Expired,
+    /// It was taken back.
+    #[error("the invitation was revoked; ask for another one")]
+    Revoked,
+    /// Somebody accepted it before.
+    #[error("the invitation was accepted already; ask for another one")]
+    Accepted,
+    /// It is meant for another e-mail address.
+    #[error("the invitation is for another e-mail address")]
+    OtherAddress,
+}
+
+impl Invitation {
+    /// What has become of it.
+    pub fn status(&self, now: Timestamp) -> InvitationStatus {
+        if self.accepted.is_some() {
+            InvitationStatus::Accepted
+        } else if self.revoked_at.is_some() {
+            InvitationStatus::Revoked
+        } else if now < self.expires_at {
+            InvitationStatus::Open
+        } else {
+            InvitationStatus::Expired
+        }
+    }
+
+    /// Whether somebody with this e-mail address, compared without the case of ASCII letters, may accept it.
+    pub fn check(&self, email: &str, now: Timestamp) -> Result<(), InvitationRefused> {
+        match self.status(now) {
+            InvitationStatus::Accepted => return Err(InvitationRefused::Accepted),
+            InvitationStatus::Revoked => return Err(InvitationRefused::Revoked),
+            InvitationStatus::Expired => return Err(InvitationRefused::Expired),
+            InvitationStatus::Open => {}
+        }
+        match &self.email {
+            Some(meant) if !meant.eq_ignore_ascii_case(email) => Err(InvitationRefused::OtherAddress),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn at(micros: i64) -> Timestamp {
+        Timestamp::from_micros(micros)
+    }
+
+    fn invitation() -> Invitation {
+        Invitation {
+            id: InvitationId::new(Uuid::from_u128(1)),
+            organization: OrganizationId::new(Uuid::from_u128(2)),
+            role: OrganizationRole::Member,
+            email: None,
+            created_by: None,
+            created_at: at(0),
+            expires_at: at(10),
+            accepted: None,
+            revoked_at: None,
+        }
+    }
+
+    #[test]
+    fn only_what_is_open_is_accepted() {
+        let by = UserId::new(Uuid::from_u128(3));
+        let cases = [
+            (invitation(), 9, Ok(())),
+            (invitation(), 10, Err(InvitationRefused::Expired)),
+            (Invitation { revoked_at: Some(at(1)), ..invitation() }, 2, Err(InvitationRefused::Revoked)),
+            (Invitation { accepted: Some((at(1), by)), ..invitation() }, 2, Err(InvitationRefused::Accepted)),
+            (
+                Invitation { accepted: Some((at(1), by)), ..invitation() },
+                20,
+                Err(InvitationRefused::Accepted),
+            ),
+        ];
+        for (invitation, now, expected) in cases {
+            assert_eq!(invitation.check("ann@example.org", at(now)), expected, "{invitation:?}");
+        }
+    }
+
+    #[test]
+    fn an_address_is_compared_without_case() {
+        let bound = Invitation { email: Some("Ann@Example.org".to_owned()), ..invitation() };
+        assert_eq!(bound.check("ann@example.ORG", at(1)), Ok(()));
+        assert_eq!(bound.check("ben@example.org", at(1)), Err(InvitationRefused::OtherAddress));
+    }
+}
