@@ -180,7 +180,10 @@ impl Server {
         let started = Instant::now();
         let deadline = started + PATIENCE;
         self.child = Some(command.spawn().unwrap());
-        while !client.get(&health).send().await.is_ok_and(|answer| answer.status().is_success()) {
+        // Where TLS is spoken, this is refused by who speaks it.
+        let encrypts = self.settings.iter().any(|(name, _)| name == "PARLANCE_TLS_CERTIFICATE");
+        let serves = if encrypts { 400 } else { 200 };
+        while !client.get(&health).send().await.is_ok_and(|answer| answer.status() == serves) {
             let ended = self.child.as_mut().unwrap().try_wait().unwrap();
             assert!(ended.is_none(), "the server ended: {ended:?}\n{}", self.log());
             assert!(Instant::now() < deadline, "the server does not serve\n{}", self.log());

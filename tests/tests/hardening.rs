@@ -75,6 +75,77 @@ async fn a_client_that_never_ends_its_headers_is_closed() {
     assert!(until_closed(&mut idle).1 < bound, "who says nothing after an answer");
 }
 
+/// Sends this again and again, a little at a time, until the other side has had enough.
+fn drip(stream: &TcpStream, bytes: &'static [u8]) -> std::thread::JoinHandle<()> {
+    let mut stream = stream.try_clone().unwrap();
+    std::thread::spawn(move || {
+        for byte in bytes.iter().cycle() {
+            if stream.write_all(&[*byte]).is_err() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    })
+}
+
+/// The head of each request has its time, not that of the first one only.
+#[tokio::test]
+async fn a_client_that_never_ends_its_second_headers_is_closed() {
+    let settings = [("PARLANCE_HEADER_TIMEOUT_MS", "1000"), ("PARLANCE_HTTP_IDLE_TIMEOUT_MS", "1000")];
+    let server = Server::start_with(&settings).await;
+    let bound = Duration::from_secs(6);
+    let mut second = connect(&server);
+    assert!(ask(&mut second).starts_with("HTTP/1.1 200"));
+    second.write_all(b"GET /health HTTP/1.1\r\nhost: x\r\nx-slow: ").unwrap();
+    let dripping = drip(&second, b"a");
+    let (answer, took) = until_closed(&mut second);
+    assert!(took < bound && answer.is_empty(), "{took:?} {answer}");
+    drop(second);
+    dripping.join().unwrap();
+
+    // Begun along with the first, before anybody waits for it.
+    for more in [None, Some(b"a")] {
+        let mut early = connect(&server);
+        early.write_all(b"GET /health HTTP/1.1\r\nhost: x\r\n\r\nGET /he").unwrap();
+        let dripping = more.map(|more| drip(&early, more));
+        let (answer, took) = until_closed(&mut early);
+        assert!(took < bound && answer.starts_with("HTTP/1.1 200"), "{took:?} {answer}");
+        drop(early);
+        dripping.map(std::thread::JoinHandle::join).transpose().unwrap();
+    }
+}
+
+/// Who takes large answers slowly is no slow-loris: the time is that of the head, not of the answer.
+#[tokio::test]
+async fn a_client_that_reads_slowly_gets_all_of_it() {
+    const ANSWERS: usize = 24;
+    let settings = [("PARLANCE_HEADER_TIMEOUT_MS", "1000"), ("PARLANCE_HTTP_IDLE_TIMEOUT_MS", "1000")];
+    let server = Server::start_with(&settings).await;
+    let ask = "GET /api/v1/openapi.json HTTP/1.1\r\nhost: x\r\n\r\n";
+    let last = "GET /api/v1/openapi.json HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+    let mut client = connect(&server);
+    client.write_all((ask.repeat(ANSWERS - 1) + last).as_bytes()).unwrap();
+    let started = Instant::now();
+    let (mut answer, mut part) = (Vec::new(), vec![0; 128 * 1024]);
+    loop {
+        match client.read(&mut part).unwrap() {
+            0 => break,
+            count => answer.extend_from_slice(&part[..count]),
+        }
+        // More than three times as long as both time-outs together.
+        if started.elapsed() < Duration::from_secs(7) {
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    }
+    let whole = String::from_utf8(answer).unwrap();
+    assert_eq!(whole.matches("HTTP/1.1 200").count(), ANSWERS);
+    assert!(
+        whole.trim_end().ends_with('}') && started.elapsed() > Duration::from_secs(3),
+        "{:?}",
+        started.elapsed()
+    );
+}
+
 /// The time-outs are those of requests: a socket lives on.
 #[tokio::test]
 async fn a_socket_outlives_the_time_outs_of_requests() {

@@ -2,6 +2,7 @@
 //!
 //! In the order in which a request meets them:
 //!
+//! - [`turn`]: whose turn it is on a connection;
 //! - [`request_scope`]: request id, log span, and the error envelope around every failure;
 //! - [`browser`]: what is said to browsers, and whose pages may read answers;
 //! - [`auth`]: from a credential to a caller;
@@ -30,4 +31,5 @@ pub mod peers;
 pub mod query;
 pub mod request_scope;
 pub mod strict_json;
+pub mod turn;
 pub mod view;

@@ -25,6 +25,7 @@ use tracing::Instrument;
 use crate::browser::{self, Page};
 use crate::error::ApiError;
 use crate::error::render::{self, REQUEST_ID_HEADER};
+use crate::turn::Turn;
 
 /// The middleware; wraps the whole application, outermost.
 #[derive(Clone, Copy, Debug)]
@@ -86,10 +87,14 @@ struct Asked {
     method: Method,
     started: Instant,
     page: Option<Page>,
+    turn: Option<Turn>,
 }
 
 impl Asked {
     fn answered(&self, status: StatusCode) {
+        if let Some(turn) = &self.turn {
+            turn.end(status);
+        }
         let took = self.started.elapsed();
         measure::request(&self.route, self.method.as_str(), status.as_u16(), took);
         tracing::debug!(
@@ -131,7 +136,11 @@ where
             method: request.method().clone(),
             started: Instant::now(),
             page: Page::of(&request),
+            turn: Turn::of(&request),
         };
+        if let Some(turn) = &asked.turn {
+            turn.begin();
+        }
         if asked.page.is_some()
             && let Some(answer) = Page::preflight(&request)
         {

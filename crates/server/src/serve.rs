@@ -4,29 +4,28 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::dev::ServerHandle;
-use actix_web::{App, HttpServer, web};
+use actix_web::{App, web};
 use http_wire::request_scope::RequestScope;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
 use ws_gateway::SocketContext;
 
 use crate::api_document;
 use crate::config::Config;
-use crate::connections;
 use crate::failure::Failure;
 use crate::health::Readiness;
+use crate::listen;
 use crate::lock::StoreLock;
 use crate::metrics::Metrics;
 use crate::store::{self, Store, StoreAt};
 use crate::system;
 use crate::tail::Tail;
 use crate::telemetry;
+use crate::tls::Tls;
 use crate::upkeep;
 use crate::welcome;
 use crate::wiring::{self, Wiring};
-
-/// How long requests in flight may take after the signal to stop, in seconds.
-const GRACE_SECONDS: u64 = 3;
 
 /// How long writing down what sockets took may go on after the last of them has ended.
 const LAST_WRITES: Duration = Duration::from_secs(1);
@@ -69,15 +68,21 @@ async fn run(config: &Config, wiring: &Wiring, metrics: Option<Metrics>) -> Resu
     let readiness = web::Data::new(Readiness::new(wiring.store.clone()));
     let tail = Tail::begin(wiring.store.clone(), wiring.hub.clone()).await;
     let tail = tail.map_err(|cause| Failure::new("cannot read the log of changes", cause))?;
-    let server = bind(config, wiring.clone(), readiness.clone())?;
+    let tls = config.tls.as_ref().map(Tls::open).transpose();
+    let tls = tls.map_err(|fault| Failure::plain(format!("{}: {}", fault.setting, fault.problem)))?;
+    let acceptor = tls.as_ref().map(Tls::acceptor);
+    let server = bind(config, acceptor, wiring.clone(), readiness.clone())?;
     let metrics = metrics.map(|metrics| metrics.bind(&wiring.hub)).transpose()?;
     welcome::greet(&wiring.accounts, config).await?;
     let metrics = metrics.map(tokio::spawn);
     let handle = server.handle();
     let mut server = tokio::spawn(server);
     let mut upkeep = upkeep::start(config, wiring, tail);
+    if let Some(tls) = tls {
+        upkeep.spawn(tls.follow());
+    }
     let delivered = tokio::spawn(keep_deliveries(wiring.clone()));
-    tracing::info!(address = %config.listen, "listening");
+    tracing::info!(address = %config.listen, tls = config.tls.is_some(), "listening");
 
     let ended = tokio::select! {
         _ = terminate.recv() => None,
@@ -106,9 +111,10 @@ async fn run(config: &Config, wiring: &Wiring, metrics: Option<Metrics>) -> Resu
     Ok(())
 }
 
-/// Binds the address and builds the server; nothing is accepted before it is polled.
+/// Builds the server; nothing is accepted before it is polled.
 fn bind(
     config: &Config,
+    acceptor: Option<TlsAcceptor>,
     wiring: Wiring,
     readiness: web::Data<Readiness>,
 ) -> Result<actix_web::dev::Server, Failure> {
@@ -119,9 +125,8 @@ fn bind(
         chats: wiring.chats.clone(),
         activity: wiring.activity.clone(),
     });
-    let connected = connections::limited(config);
     let origins = web::Data::new(config.http.origins.clone());
-    let server = HttpServer::new(move || {
+    listen::bind(config, acceptor, move || {
         App::new()
             .wrap(RequestScope)
             .app_data(readiness.clone())
@@ -143,18 +148,7 @@ fn bind(
             .configure(ws_gateway::configure)
             .configure(http_agent::configure)
             .configure(http_human::configure)
-    });
-    let listen = config.listen.as_str();
-    let server = server
-        .tcp_nodelay(true)
-        .client_request_timeout(config.http.header_timeout)
-        .keep_alive(config.http.idle_timeout)
-        .on_connect(move |connection, kept| connections::accept(&connected, connection, kept))
-        .disable_signals()
-        .shutdown_timeout(GRACE_SECONDS)
-        .bind(listen)
-        .map_err(|cause| Failure::new(format_args!("cannot listen on {listen}"), cause))?;
-    Ok(server.run())
+    })
 }
 
 /// Refuses new sockets, tells the open ones to come back later, lets requests in flight end.

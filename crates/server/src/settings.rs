@@ -12,7 +12,7 @@ use crate::failure::Failure;
 /// Runs one of the commands.
 pub(crate) fn run(flags: Flags, command: ConfigCommand) -> Result<(), Failure> {
     match command {
-        ConfigCommand::Check(arguments) => check(&Config::examine(flags), &arguments),
+        ConfigCommand::Check(arguments) => check(&Config::examine(flags).with_files(), &arguments),
         ConfigCommand::Show(arguments) => show(&Config::examine(flags), &arguments),
         ConfigCommand::Reference => print(&reference()),
     }

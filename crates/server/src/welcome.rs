@@ -10,6 +10,7 @@ use crate::failure::Failure;
 /// Creates the first user if the store has none, and prints its key, once.
 pub(crate) async fn greet(accounts: &AccountService, config: &Config) -> Result<(), Failure> {
     let listen = config.listen.as_str();
+    let scheme = if config.tls.is_some() { "https" } else { "http" };
     let unusable = |fault| Failure::new("cannot name the first user", fault);
     let command = CreateUser {
         handle: UserHandle::new("admin").map_err(unusable)?,
@@ -29,8 +30,8 @@ pub(crate) async fn greet(accounts: &AccountService, config: &Config) -> Result<
          \n    export PARLANCE_KEY=…   # the key above\
          \n    curl -H \"X-API-Key: $PARLANCE_KEY\" -H 'Content-Type: application/json' \
          -d '{{\"agent\":{{\"name\":\"Echo\",\"description\":\"Answers every message\"}}}}' \
-         http://{listen}/api/v1/me/agents/register\
-         \n    curl -H \"X-API-Key: $PARLANCE_KEY\" http://{listen}/api/v1/me/agents\n\n",
+         {scheme}://{listen}/api/v1/me/agents/register\
+         \n    curl -H \"X-API-Key: $PARLANCE_KEY\" {scheme}://{listen}/api/v1/me/agents\n\n",
         handle = created.user.handle,
     );
     // The key exists from now on and is never shown again, so a broken output is not the end of it.

@@ -11,7 +11,7 @@ use super::values::Values;
 /// What a connection may cost, and whose pages may read answers.
 #[derive(Clone, Debug)]
 pub struct HttpConfig {
-    /// How long the headers of a request may take.
+    /// How long the headers of a request may take, and a handshake of TLS before the first.
     pub header_timeout: Duration,
     /// How long a connection without a request stays.
     pub idle_timeout: Duration,
@@ -27,8 +27,8 @@ pub(super) fn read(values: &mut Values) -> HttpConfig {
         "header_timeout_ms",
         "MS",
         "5000",
-        "A connection whose first request has not told all its headers after so long is closed, in milliseconds, to \
-         half a second.",
+        "A connection on which the headers of a request, once begun, are not all there after so long is closed, in \
+         milliseconds, to half a second; so is one whose TLS handshake takes longer.",
     );
     let idle = Key::number(
         "http_idle_timeout_ms",

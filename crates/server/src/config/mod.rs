@@ -18,6 +18,7 @@ mod rates;
 mod reference;
 mod retention;
 mod sockets;
+mod tls;
 mod values;
 
 use std::path::PathBuf;
@@ -35,6 +36,7 @@ pub(crate) use values::{Fault, Origin, Setting};
 
 use crate::failure::Failure;
 use crate::store::StoreAt;
+use crate::tls::{TlsFault, TlsFiles};
 use key::Key;
 use values::Values;
 
@@ -51,6 +53,8 @@ pub struct Config {
     pub store: StoreAt,
     /// What a connection may cost.
     pub http: HttpConfig,
+    /// With what the server encrypts, if it does.
+    pub tls: Option<TlsFiles>,
     /// What is logged, and how.
     pub log: LogConfig,
     /// What holds for sockets and what goes over them.
@@ -75,6 +79,19 @@ pub(crate) struct Examined {
     pub(crate) settings: Vec<Setting>,
     /// All that is wrong.
     pub(crate) faults: Vec<Fault>,
+}
+
+impl Examined {
+    /// The same with what is wrong with the files that settings name.
+    pub(crate) fn with_files(mut self) -> Self {
+        let read = self.config.tls.as_ref().map(TlsFiles::read);
+        if let Some(Err(TlsFault { setting, problem })) = read {
+            let set = self.settings.iter().find(|known| known.key.name == setting);
+            let origin = set.map_or(Origin::Default, |known| known.origin.clone());
+            self.faults.push(Fault { key: setting.to_owned(), problem, origin });
+        }
+        self
+    }
 }
 
 impl Config {
@@ -130,6 +147,7 @@ impl Config {
         let data_dir = PathBuf::from(values.read(data_dir, parse::text));
         let store = database::read(values, &data_dir);
         let http = http::read(values);
+        let tls = tls::read(values);
         let log = log::read(values);
         let sockets = sockets::read(values);
         let contact_request_days = plans::contact_request_days(values);
@@ -142,6 +160,7 @@ impl Config {
             data_dir,
             store,
             http,
+            tls,
             log,
             sockets,
             contact_request_days,

@@ -3,6 +3,7 @@
 //! It only looks: nothing is made, moved or brought up to date, so it may run at any time, beside a server
 //! or without one. Run it as the server's user and with the server's settings, else it looks at others.
 
+mod certificate;
 mod file;
 mod port;
 mod store;
@@ -102,7 +103,9 @@ async fn findings(examined: &Examined) -> Vec<Finding> {
     let config = &examined.config;
     findings.extend(store::look(config).await);
     findings.extend(file::look(config));
-    findings.push(port::look("listen", &config.listen, port::Ours::Server));
+    findings.extend(config.tls.iter().flat_map(certificate::look));
+    let ours = if config.tls.is_some() { port::Ours::TlsServer } else { port::Ours::Server };
+    findings.push(port::look("listen", &config.listen, ours));
     if let Some(listen) = &config.metrics_listen {
         findings.push(port::look("metrics_listen", listen, port::Ours::Metrics));
     }

@@ -16,6 +16,8 @@ const ENOUGH: u64 = 1024 * 1024;
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Ours {
     Server,
+    /// Which tells who it is also to somebody who does not encrypt.
+    TlsServer,
     Metrics,
 }
 
@@ -24,6 +26,7 @@ impl Ours {
     const fn signs(self) -> (&'static str, &'static str) {
         match self {
             Self::Server => ("/version", "\"name\":\"parlance\""),
+            Self::TlsServer => ("/version", crate::listen::PLAIN_REFUSED),
             Self::Metrics => ("/metrics", "parlance_build_info"),
         }
     }

@@ -1,0 +1,35 @@
+//! Whether the server encrypts by itself, and with what.
+
+use std::path::PathBuf;
+
+use super::key::Key;
+use super::parse;
+use super::values::Values;
+use crate::tls::TlsFiles;
+
+/// The two files, if they are named; what stands in them is looked at by who uses them, so that a broken
+/// certificate stops no other command.
+pub(super) fn read(values: &mut Values) -> Option<TlsFiles> {
+    let certificate = Key::text(
+        "tls_certificate",
+        "FILE",
+        "none, without TLS",
+        "The server's certificate for TLS and behind it those of the authorities in between, PEM; with `tls_key`. \
+         Changed files are taken up within seconds.",
+    );
+    let key = Key::text("tls_key", "FILE", "none, without TLS", "The key of `tls_certificate`, PEM.");
+    let certificate = values.optional(certificate, parse::text).map(PathBuf::from);
+    let key = values.optional(key, parse::text).map(PathBuf::from);
+    match (certificate, key) {
+        (Some(certificate), Some(key)) => Some(TlsFiles { certificate, key }),
+        (Some(_), None) => {
+            values.refuse("tls_certificate", "has no tls_key beside it; set both or neither".to_owned());
+            None
+        }
+        (None, Some(_)) => {
+            values.refuse("tls_key", "has no tls_certificate beside it; set both or neither".to_owned());
+            None
+        }
+        (None, None) => None,
+    }
+}

@@ -1,0 +1,122 @@
+//! Connections as they come in: how many one address may have, and how long they may hang.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_http::Protocol;
+use actix_http::error::DispatchError;
+use http_wire::limit::{ConnectionLimit, Connections};
+use socket2::SockRef;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
+
+use super::connection::{Connection, Patience, Stream};
+use crate::config::Config;
+
+/// How many connections an address may have where nobody has said.
+const USUAL: u32 = 2000;
+
+/// How long a peer may take nothing of what waits for it.
+const STUCK_PEER: Duration = Duration::from_secs(30);
+
+/// All that is said to somebody who has too many.
+const TOO_MANY: &[u8] =
+    b"HTTP/1.1 429 Too Many Requests\r\nconnection: close\r\ncontent-length: 0\r\nretry-after: 5\r\n\r\n";
+
+/// The first byte of whoever begins to encrypt.
+const HANDSHAKE: u8 = 22;
+
+/// What somebody is told who does not, where TLS is spoken.
+pub(crate) const PLAIN_REFUSED: &str = "Parlance speaks TLS on this port: ask with https:// or wss://";
+
+/// As much of a request that is not answered is read.
+const UNANSWERED_BYTES: u64 = 64 * 1024;
+
+/// As the framework wants a connection: itself, what is spoken on it, and whose it is.
+type Arrived = (Connection, Protocol, Option<SocketAddr>);
+
+/// Where connections of one listener come in.
+pub(super) struct Door {
+    connections: Arc<Connections>,
+    patience: Patience,
+    acceptor: Option<TlsAcceptor>,
+}
+
+impl Door {
+    pub(super) fn new(config: &Config, acceptor: Option<TlsAcceptor>) -> Self {
+        let given = config.http.per_address;
+        let connections = Connections::new(ConnectionLimit {
+            most: Some(given.unwrap_or(USUAL)).filter(|most| *most > 0),
+            loopback: given.is_some(),
+            exempt: config.rates.trusted_proxies.clone(),
+        });
+        let patience = Patience { head: config.http.header_timeout, idle: config.http.idle_timeout };
+        Self { connections, patience, acceptor }
+    }
+
+    /// Takes in a connection, or ends it.
+    pub(super) async fn let_in(&self, stream: TcpStream) -> Result<Arrived, DispatchError> {
+        give_up_on_stuck_peers(&stream);
+        // Answers are written whole; to wait for more would only delay them.
+        let _ = stream.set_nodelay(true);
+        let peer = stream.peer_addr()?;
+        let Some(counted) = self.connections.arrive(peer.ip()) else {
+            measure::connection_refused();
+            tracing::debug!(address = %peer.ip(), "an address has too many connections");
+            // In the clear there is no answer to somebody who waits for an encrypted one.
+            dismiss(&stream, if self.acceptor.is_none() { TOO_MANY } else { b"" });
+            return Err(io::Error::from(io::ErrorKind::ConnectionRefused).into());
+        };
+        let stream = match &self.acceptor {
+            None => Stream::Plain(stream),
+            // The head of the first request has its own time after this.
+            Some(acceptor) => match timeout(self.patience.head, shake_hands(acceptor, stream)).await {
+                Ok(shaken) => shaken?,
+                Err(_) => return Err(io::Error::from(io::ErrorKind::TimedOut).into()),
+            },
+        };
+        Ok((Connection::new(stream, counted, self.patience), Protocol::Http1, Some(peer)))
+    }
+}
+
+/// Begins to encrypt; tells who does not what would be right.
+async fn shake_hands(acceptor: &TlsAcceptor, mut stream: TcpStream) -> io::Result<Stream> {
+    let mut first = [0];
+    if stream.peek(&mut first).await? == 0 {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    if first != [HANDSHAKE] {
+        let length = PLAIN_REFUSED.len() + 1;
+        let answer = format!(
+            "HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-type: text/plain\r\n\
+             content-length: {length}\r\n\r\n{PLAIN_REFUSED}\n"
+        );
+        stream.write_all(answer.as_bytes()).await?;
+        stream.shutdown().await?;
+        // What is not read would make the system reset the connection, and the answer be lost.
+        tokio::io::copy(&mut stream.take(UNANSWERED_BYTES), &mut tokio::io::sink()).await?;
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    Ok(Stream::Tls(Box::new(acceptor.accept(stream).await?)))
+}
+
+/// Lets the system end a connection whose peer takes nothing of what waits for it; without it a
+/// client that never reads keeps its connection, and what the system holds for it, for ever.
+fn give_up_on_stuck_peers(stream: &TcpStream) {
+    if let Err(error) = SockRef::from(stream).set_tcp_user_timeout(Some(STUCK_PEER)) {
+        tracing::debug!(error = %error, "a connection has no time-out for a stuck peer");
+    }
+}
+
+/// Says a last word. Best effort: who does not hear it finds the connection closed.
+fn dismiss(stream: &TcpStream, word: &[u8]) {
+    let socket = SockRef::from(stream);
+    let _ = socket.send(word);
+    // What has come already and is not taken would make the system reset the connection, and the word be lost.
+    let _ = stream.try_read(&mut [0; 4096]);
+    let _ = socket.shutdown(std::net::Shutdown::Write);
+}

@@ -1,0 +1,170 @@
+//! The certificate that is served: what new connections are given, taken up again when its files change.
+//!
+//! The files are looked at once a second, so whoever renews them has nothing to tell the server. Connections
+//! that are open keep what they began with. A pair that cannot be used changes nothing; it is told of once it
+//! has been there for a few seconds, as two files are not replaced in one step.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use rustls::ServerConfig;
+use rustls::crypto::aws_lc_rs;
+use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
+use tokio::time::{MissedTickBehavior, interval};
+use tokio_rustls::TlsAcceptor;
+
+use super::{Pair, Standing, TlsFault, TlsFiles};
+
+/// How often the files are looked at.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// After so many looks at the same broken files it is no replacement in progress.
+const LOOKS_UNTIL_TOLD: u32 = 3;
+
+/// After so many looks it is time to say again that a certificate ends.
+const LOOKS_A_DAY: u32 = 86_400;
+
+/// What is served, and the files that it comes from.
+pub(crate) struct Tls {
+    files: TlsFiles,
+    served: Arc<Served>,
+    pair: Pair,
+    /// The files as they were when they were read.
+    stamps: Stamps,
+    broken: Option<Broken>,
+    looks: u32,
+}
+
+/// Files that could not be taken up.
+struct Broken {
+    stamps: Stamps,
+    looks: u32,
+}
+
+impl Tls {
+    /// Reads the files.
+    pub(crate) fn open(files: &TlsFiles) -> Result<Self, TlsFault> {
+        let stamps = Stamps::of(files);
+        let pair = files.read()?;
+        let served = Arc::new(Served(RwLock::new(pair.key.clone())));
+        let tls = Self { files: files.clone(), served, pair, stamps, broken: None, looks: 0 };
+        tls.say_how_it_stands();
+        Ok(tls)
+    }
+
+    /// What encrypts connections, always with the certificate of the moment.
+    pub(crate) fn acceptor(&self) -> TlsAcceptor {
+        let provider = Arc::new(aws_lc_rs::default_provider());
+        // All versions that the library has; 1.2 is the oldest.
+        let builder = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .expect("the provider has suites for the versions of its own library");
+        let mut config = builder.with_no_client_auth().with_cert_resolver(self.served.clone());
+        // Sockets are an upgrade of this protocol.
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        TlsAcceptor::from(Arc::new(config))
+    }
+
+    /// Takes up changed files, for ever.
+    pub(crate) async fn follow(self) {
+        let mut ticks = interval(LOOK_EVERY);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut tls = self;
+        loop {
+            ticks.tick().await;
+            // A file system may be slow to answer.
+            let looked = tokio::task::spawn_blocking(move || {
+                tls.look();
+                tls
+            });
+            match looked.await {
+                Ok(same) => tls = same,
+                Err(_) => return,
+            }
+        }
+    }
+
+    fn look(&mut self) {
+        self.looks += 1;
+        if self.looks == LOOKS_A_DAY {
+            self.looks = 0;
+            self.say_how_it_stands();
+        }
+        let stamps = Stamps::of(&self.files);
+        if stamps == self.stamps {
+            self.broken = None;
+            return;
+        }
+        match self.files.read() {
+            // Else they are being replaced right now; the next look will tell.
+            Ok(pair) if Stamps::of(&self.files) == stamps => self.take_up(pair, stamps),
+            Ok(_) => {}
+            Err(fault) => self.leave(fault, stamps),
+        }
+    }
+
+    fn take_up(&mut self, pair: Pair, stamps: Stamps) {
+        *self.served.0.write().unwrap_or_else(PoisonError::into_inner) = pair.key.clone();
+        (self.pair, self.stamps, self.broken) = (pair, stamps, None);
+        tracing::info!(until = self.pair.until(), "the certificate for TLS was taken up again");
+        self.say_how_it_stands();
+    }
+
+    fn leave(&mut self, fault: TlsFault, stamps: Stamps) {
+        let looks = match &self.broken {
+            Some(broken) if broken.stamps == stamps => broken.looks.saturating_add(1),
+            _ => 1,
+        };
+        self.broken = Some(Broken { stamps, looks });
+        if looks == LOOKS_UNTIL_TOLD {
+            tracing::error!(
+                setting = fault.setting,
+                error = fault.problem,
+                until = self.pair.until(),
+                "the changed files for TLS cannot be used; the certificate from before is served"
+            );
+        }
+    }
+
+    fn say_how_it_stands(&self) {
+        let (file, until) = (self.files.certificate.display(), self.pair.until());
+        match self.pair.standing() {
+            Standing::Good => {}
+            Standing::EndsSoon => tracing::warn!(%file, until, "the certificate for TLS ends soon"),
+            Standing::Ended => tracing::error!(%file, until, "the certificate for TLS has ended"),
+            Standing::NotYet => tracing::error!(%file, "the certificate for TLS does not hold yet"),
+        }
+    }
+}
+
+/// The certificate of the moment.
+#[derive(Debug)]
+struct Served(RwLock<Arc<CertifiedKey>>);
+
+impl ResolvesServerCert for Served {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(self.0.read().unwrap_or_else(PoisonError::into_inner).clone())
+    }
+}
+
+/// By which it is seen that a file is another, or was written to, or may be read now; `None` if it is not there.
+type Stamp = Option<(u64, u64, i64, i64)>;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Stamps {
+    certificate: Stamp,
+    key: Stamp,
+}
+
+impl Stamps {
+    fn of(files: &TlsFiles) -> Self {
+        let stamp = |path: &Path| {
+            let file = std::fs::metadata(path).ok()?;
+            Some((file.ino(), file.len(), file.ctime(), file.ctime_nsec()))
+        };
+        Self { certificate: stamp(&files.certificate), key: stamp(&files.key) }
+    }
+}
