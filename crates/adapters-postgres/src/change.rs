@@ -79,11 +79,11 @@ async fn after_on(
         .filter(changes::id.gt(position.0))
         .order(changes::id)
         .limit(i64::from(limit))
-        .select((changes::id, changes::kind, changes::subject_id))
-        .load::<(i64, String, Uuid)>(&mut db)
+        .select((changes::id, changes::kind, changes::subject_id, changes::changed_at))
+        .load::<(i64, String, Uuid, At)>(&mut db)
         .await?;
-    let entry = |(id, kind, subject): (i64, String, Uuid)| {
-        Ok((ChangePosition(id), row::word(&kind, |kind| Change::from_parts(kind, subject))?))
+    let entry = |(id, kind, subject, At(at)): (i64, String, Uuid, At)| {
+        Ok((ChangePosition(id), row::word(&kind, |kind| Change::from_parts(kind, subject, at))?))
     };
     rows.into_iter().map(entry).collect()
 }

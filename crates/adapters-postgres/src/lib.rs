@@ -14,6 +14,7 @@ mod delivery;
 mod error;
 mod first_answer;
 mod lock;
+mod login;
 mod memory;
 mod message;
 mod open;

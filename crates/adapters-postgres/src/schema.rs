@@ -103,6 +103,34 @@ diesel::table! {
 }
 
 diesel::table! {
+    passwords (user_id) {
+        user_id -> Uuid,
+        hash -> Text,
+        changed_at -> Timestamptz,
+    }
+}
+
+diesel::table! {
+    sessions (id) {
+        id -> Uuid,
+        user_id -> Uuid,
+        family -> Bytea,
+        token -> Bytea,
+        created_at -> Timestamptz,
+        used_at -> Timestamptz,
+        expires_at -> Timestamptz,
+    }
+}
+
+diesel::table! {
+    resets (user_id) {
+        user_id -> Uuid,
+        token -> Bytea,
+        expires_at -> Timestamptz,
+    }
+}
+
+diesel::table! {
     chats (id) {
         id -> Uuid,
         title -> Nullable<Text>,
@@ -266,12 +294,17 @@ diesel::table! {
 
 diesel::joinable!(agents -> users (owner_id));
 diesel::joinable!(participants -> chats (chat_id));
+diesel::joinable!(passwords -> users (user_id));
+diesel::joinable!(sessions -> users (user_id));
 diesel::allow_tables_to_appear_in_same_query!(
     organizations,
     plans,
     users,
     agents,
     api_keys,
+    passwords,
+    sessions,
+    resets,
     chats,
     participants,
     messages,

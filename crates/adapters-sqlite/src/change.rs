@@ -68,11 +68,11 @@ fn after_on(
         .filter(changes::id.gt(position.0))
         .order(changes::id)
         .limit(i64::from(limit))
-        .select((changes::id, changes::kind, changes::subject_id))
-        .load::<(i64, String, Vec<u8>)>(connection)?;
-    let entry = |(id, kind, subject): (i64, String, Vec<u8>)| {
-        let subject = row::uuid(&subject)?;
-        Ok((ChangePosition(id), row::word(&kind, |kind| Change::from_parts(kind, subject))?))
+        .select((changes::id, changes::kind, changes::subject_id, changes::changed_at))
+        .load::<(i64, String, Vec<u8>, i64)>(connection)?;
+    let entry = |(id, kind, subject, at): (i64, String, Vec<u8>, i64)| {
+        let (subject, at) = (row::uuid(&subject)?, row::time(at));
+        Ok((ChangePosition(id), row::word(&kind, |kind| Change::from_parts(kind, subject, at))?))
     };
     rows.into_iter().map(entry).collect()
 }

@@ -13,6 +13,7 @@ mod contact;
 mod delivery;
 mod error;
 mod first_answer;
+mod login;
 mod memory;
 mod message;
 mod open;

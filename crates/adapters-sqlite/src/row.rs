@@ -1,5 +1,6 @@
 //! Between columns and values: ids, times, words.
 
+use domain::account::KeyDigest;
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId, ParticipantKind, UserId};
 use domain::time::Timestamp;
 use uuid::Uuid;
@@ -34,6 +35,12 @@ pub(crate) fn message_id(column: &[u8]) -> Result<MessageId, Fault> {
 
 pub(crate) fn participant_id(kind: &str, column: &[u8]) -> Result<ParticipantId, Fault> {
     Ok(word(kind, ParticipantKind::parse)?.with_uuid(uuid(column)?))
+}
+
+/// A SHA-256 digest.
+pub(crate) fn digest(column: Vec<u8>) -> Result<KeyDigest, Fault> {
+    let bytes = <[u8; 32]>::try_from(column);
+    bytes.map(KeyDigest::new).map_err(|_| Fault::Row("a digest of another length".to_owned()))
 }
 
 pub(crate) fn time(column: i64) -> Timestamp {

@@ -103,6 +103,34 @@ diesel::table! {
 }
 
 diesel::table! {
+    passwords (user_id) {
+        user_id -> Binary,
+        hash -> Text,
+        changed_at -> BigInt,
+    }
+}
+
+diesel::table! {
+    sessions (id) {
+        id -> Binary,
+        user_id -> Binary,
+        family -> Binary,
+        token -> Binary,
+        created_at -> BigInt,
+        used_at -> BigInt,
+        expires_at -> BigInt,
+    }
+}
+
+diesel::table! {
+    resets (user_id) {
+        user_id -> Binary,
+        token -> Binary,
+        expires_at -> BigInt,
+    }
+}
+
+diesel::table! {
     chats (id) {
         id -> Binary,
         title -> Nullable<Text>,
@@ -266,12 +294,17 @@ diesel::table! {
 
 diesel::joinable!(agents -> users (owner_id));
 diesel::joinable!(participants -> chats (chat_id));
+diesel::joinable!(passwords -> users (user_id));
+diesel::joinable!(sessions -> users (user_id));
 diesel::allow_tables_to_appear_in_same_query!(
     organizations,
     plans,
     users,
     agents,
     api_keys,
+    passwords,
+    sessions,
+    resets,
     chats,
     participants,
     messages,

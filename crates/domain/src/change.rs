@@ -11,7 +11,7 @@
 use async_trait::async_trait;
 use uuid::Uuid;
 
-use crate::id::{AgentId, ApiKeyId};
+use crate::id::{AgentId, ApiKeyId, UserId};
 use crate::store::StoreError;
 use crate::time::Timestamp;
 
@@ -22,6 +22,13 @@ pub enum Change {
     KeyRevoked(ApiKeyId),
     /// An agent is no more.
     AgentDeleted(AgentId),
+    /// A user has another password: the tokens that were made under an older one are good for nothing any more.
+    TokensEnded {
+        /// Whose.
+        user: UserId,
+        /// When the new password was set; the entry's own time as well.
+        password_set_at: Timestamp,
+    },
 }
 
 impl Change {
@@ -30,12 +37,17 @@ impl Change {
         match self {
             Self::KeyRevoked(key) => ("key_revoked", key.uuid()),
             Self::AgentDeleted(agent) => ("agent_deleted", agent.uuid()),
+            Self::TokensEnded { user, .. } => ("tokens_ended", user.uuid()),
         }
     }
 
-    /// Reads [`Self::parts`] back.
-    pub fn from_parts(kind: &str, subject: Uuid) -> Option<Self> {
-        let all = [Self::KeyRevoked(ApiKeyId::new(subject)), Self::AgentDeleted(AgentId::new(subject))];
+    /// Reads [`Self::parts`] back, of an entry that was made at `at`.
+    pub fn from_parts(kind: &str, subject: Uuid, at: Timestamp) -> Option<Self> {
+        let all = [
+            Self::KeyRevoked(ApiKeyId::new(subject)),
+            Self::AgentDeleted(AgentId::new(subject)),
+            Self::TokensEnded { user: UserId::new(subject), password_set_at: at },
+        ];
         all.into_iter().find(|change| change.parts().0 == kind)
     }
 }
@@ -68,13 +80,15 @@ mod tests {
 
     #[test]
     fn changes_are_read_as_they_were_written() {
-        let subject = Uuid::from_u128(7);
-        for change in
-            [Change::KeyRevoked(ApiKeyId::new(subject)), Change::AgentDeleted(AgentId::new(subject))]
-        {
+        let (subject, at) = (Uuid::from_u128(7), Timestamp::from_micros(8));
+        for change in [
+            Change::KeyRevoked(ApiKeyId::new(subject)),
+            Change::AgentDeleted(AgentId::new(subject)),
+            Change::TokensEnded { user: UserId::new(subject), password_set_at: at },
+        ] {
             let (kind, about) = change.parts();
-            assert_eq!((Change::from_parts(kind, about), about), (Some(change), subject));
+            assert_eq!((Change::from_parts(kind, about, at), about), (Some(change), subject));
         }
-        assert_eq!(Change::from_parts("something_new", subject), None);
+        assert_eq!(Change::from_parts("something_new", subject, at), None);
     }
 }

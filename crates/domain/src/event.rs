@@ -103,6 +103,13 @@ pub enum DomainEvent {
         /// Which.
         key: ApiKeyId,
     },
+    /// A user has another password; nobody is told. The sockets that older tokens of theirs have opened end.
+    TokensEnded {
+        /// Who.
+        user: UserId,
+        /// When the new password was set.
+        password_set_at: Timestamp,
+    },
     /// A room's record changed in a way that lists of rooms show.
     RoomUpdated {
         /// The humans in it.

@@ -55,6 +55,8 @@ id_type! {
     MessageId,
     /// An API key (the record, not the secret).
     ApiKeyId,
+    /// What a log-in has opened.
+    SessionId,
     /// Something that an agent remembers.
     MemoryId,
     /// An organization; every user belongs to one.

@@ -35,6 +35,7 @@ pub mod delivery;
 pub mod event;
 pub mod id;
 pub mod idempotency;
+pub mod login;
 pub mod memory;
 pub mod message;
 pub mod organization;

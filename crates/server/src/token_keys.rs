@@ -244,6 +244,7 @@ mod tests {
         TokenClaims {
             user: UserId::new(Uuid::from_u128(1)),
             organization: OrganizationId::new(Uuid::from_u128(2)),
+            password_set_at: None,
             issued_at: Timestamp::from_micros(0),
             expires_at: Timestamp::from_micros(60_000_000),
         }

@@ -22,6 +22,9 @@ const PARTY: &str = "parlance";
 struct Claims {
     sub: String,
     org: String,
+    /// When the user's password was set, in microseconds; not there without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pwd: Option<i64>,
     iat: i64,
     exp: i64,
     iss: String,
@@ -69,6 +72,7 @@ impl TokenMint for SignedTokens {
         let claims = Claims {
             sub: claims.user.to_string(),
             org: claims.organization.to_string(),
+            pwd: claims.password_set_at.map(Timestamp::micros),
             iat: claims.issued_at.micros() / 1_000_000,
             exp: claims.expires_at.micros() / 1_000_000,
             iss: PARTY.to_owned(),
@@ -85,6 +89,7 @@ impl TokenMint for SignedTokens {
         Some(TokenClaims {
             user: UserId::parse(&claims.sub)?,
             organization: OrganizationId::parse(&claims.org)?,
+            password_set_at: claims.pwd.map(Timestamp::from_micros),
             issued_at: at(claims.iat),
             expires_at: at(claims.exp),
         })
@@ -106,6 +111,7 @@ mod tests {
         TokenClaims {
             user: UserId::new(Uuid::from_u128(1)),
             organization: OrganizationId::new(Uuid::from_u128(2)),
+            password_set_at: Some(Timestamp::from_micros(999_000_007)),
             issued_at: Timestamp::from_micros(1_000_000_000),
             expires_at: Timestamp::from_micros(1_900_000_000),
         }
@@ -114,7 +120,7 @@ mod tests {
     fn as_json() -> Value {
         json!({
             "sub": Uuid::from_u128(1).to_string(), "org": Uuid::from_u128(2).to_string(),
-            "iat": 1000, "exp": 1900, "iss": "parlance", "aud": "parlance",
+            "pwd": 999_000_007, "iat": 1000, "exp": 1900, "iss": "parlance", "aud": "parlance",
         })
     }
 

@@ -18,6 +18,7 @@ pub mod history;
 pub mod invitations;
 pub mod keys;
 pub mod log;
+pub mod logins;
 pub mod memories;
 pub mod messages;
 pub mod peers;
@@ -41,6 +42,11 @@ macro_rules! contract_tests {
         }
         $crate::contract_tests! { @area $make, audit:
             what_is_done_is_audited, what_is_refused_is_not_audited, entries_stay_in_their_organization,
+        }
+        $crate::contract_tests! { @area $make, logins:
+            who_knows_the_password_is_let_in, an_outdated_hash_is_made_anew, a_refresh_token_is_good_once,
+            a_refresh_token_at_the_same_moment, who_logs_out_is_out, another_password_ends_what_was_open,
+            a_reset_token_is_good_once, old_sessions_are_forgotten,
         }
         $crate::contract_tests! { @area $make, log:
             what_ends_is_logged, a_reader_of_the_log_misses_nothing, old_entries_are_forgotten,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use domain::account::{
     AgentBio, AgentChanges, AgentListing, AgentName, AgentTag, CreateKey, CreatePlatformAgent, KeyName,
-    ModelType,
+    ModelType, UserHandle,
 };
 use domain::chat::{ChatListing, ChatTitle, CreateChat};
 use domain::contact::{
@@ -14,6 +14,7 @@ use domain::contact::{
 use domain::delivery::{DeliveryFilter, DeliveryKey, DeliveryStep, FailureText, Order};
 use domain::id::{ChatId, ParticipantId};
 use domain::idempotency::{Fingerprint, IdempotencyKey, Once};
+use domain::login::{Password, WhichLogin};
 use domain::memory::{
     AgentListing as MemoriesOfAgent, HumanListing, MemoryContent, MemoryMetadata, MemoryScope, MemoryStep,
     MemoryThought, StoreMemory,
@@ -61,6 +62,9 @@ impl Estate {
         estate.answer_once(world).await;
         estate.make_keys(world).await;
         estate.invite(world).await;
+        let reset = world.logins.issue_reset(&UserHandle::new(&ann.handle).unwrap()).await.unwrap();
+        let password = Password::new("correct \u{1F40E}".to_owned() + " horse").unwrap();
+        world.logins.reset_password(&reset.token, password).await.unwrap();
         world.accounts.delete_agent(ann.caller, estate.agents[3].id, true).await.unwrap();
         world.stores.secrets.secret("cursors", Secret([255; 32])).await.unwrap();
         estate
@@ -251,6 +255,11 @@ impl Estate {
         let caller = user.caller;
         note(seen, world.accounts.authenticate(&user.key).await);
         note(seen, world.accounts.profile(caller).await);
+        let login = world.stores.logins.find_login(WhichLogin::User(user.id)).await;
+        note(
+            seen,
+            login.map(|login| login.and_then(|login| login.password).map(|hash| hash.as_str().to_owned())),
+        );
         note(seen, world.accounts.list_keys(ParticipantId::User(user.id), ALL).await);
         note(seen, world.accounts.list_agents(caller, AgentListing::default(), ALL).await);
         note(seen, world.chats.list_rooms(caller, ChatListing::default(), ALL).await);

@@ -5,9 +5,11 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use domain::account::{ApiKey, KeyDigest, KeyKind, TokenClaims};
 use domain::event::DomainEvent;
 use domain::id::{OrganizationId, ParticipantId, UserId};
+use domain::login::{HasherBusy, Password, PasswordHash, PasswordHasher, Verdict};
 use domain::ports::{Clock, EventPublisher, IdGenerator, KeyMint, Presence, TokenMint};
 use domain::time::Timestamp;
 use uuid::Uuid;
@@ -79,13 +81,46 @@ impl KeyMint for FixedMint {
     }
 }
 
-/// Tokens that say openly what they say: `plain.<user>.<organization>.<from>.<until>`.
+/// Passwords that stand openly in their hashes: `plain.<costs>.<password>`.
+#[derive(Default)]
+pub struct FixedHasher(AtomicU64);
+
+impl FixedHasher {
+    /// From now on hashes cost more, and those from before are outdated.
+    pub fn raise_costs(&self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn hashed(&self, password: &Password) -> PasswordHash {
+        PasswordHash::new(format!("plain.{}.{}", self.0.load(Ordering::SeqCst), password.reveal()))
+    }
+}
+
+#[async_trait]
+impl PasswordHasher for FixedHasher {
+    async fn hash(&self, password: Password) -> Result<PasswordHash, HasherBusy> {
+        Ok(self.hashed(&password))
+    }
+
+    async fn verify(&self, password: Password, hash: Option<PasswordHash>) -> Result<Verdict, HasherBusy> {
+        let Some(hash) = hash else { return Ok(Verdict::Wrong) };
+        let known = hash.as_str().splitn(3, '.').nth(2);
+        Ok(match (known == Some(password.reveal()), hash == self.hashed(&password)) {
+            (false, _) => Verdict::Wrong,
+            (true, true) => Verdict::Right,
+            (true, false) => Verdict::RightButOutdated,
+        })
+    }
+}
+
+/// Tokens that say openly what they say: `plain.<user>.<organization>.<from>.<until>.<password set at>`.
 pub struct PlainTokens;
 
 impl TokenMint for PlainTokens {
     fn sign(&self, claims: &TokenClaims) -> String {
         let (from, until) = (claims.issued_at.micros(), claims.expires_at.micros());
-        format!("plain.{}.{}.{from}.{until}", claims.user, claims.organization)
+        let set_at = claims.password_set_at.map_or_else(String::new, |at| at.micros().to_string());
+        format!("plain.{}.{}.{from}.{until}.{set_at}", claims.user, claims.organization)
     }
 
     fn verify(&self, presented: &str) -> Option<TokenClaims> {
@@ -96,6 +131,10 @@ impl TokenMint for PlainTokens {
             organization: OrganizationId::parse(next()?)?,
             issued_at: Timestamp::from_micros(next()?.parse().ok()?),
             expires_at: Timestamp::from_micros(next()?.parse().ok()?),
+            password_set_at: match next()? {
+                "" => None,
+                at => Some(Timestamp::from_micros(at.parse().ok()?)),
+            },
         })
     }
 }

@@ -15,5 +15,7 @@ pub mod same;
 mod world;
 
 pub use estate::Estate;
-pub use fakes::{FixedClock, FixedMint, FixedPresence, PlainTokens, RecordingPublisher, SequentialIds};
+pub use fakes::{
+    FixedClock, FixedHasher, FixedMint, FixedPresence, PlainTokens, RecordingPublisher, SequentialIds,
+};
 pub use world::{NOON, Stores, TestAgent, TestUser, World};

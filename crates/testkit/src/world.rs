@@ -18,6 +18,7 @@ use domain::contact::{ContactRepository, ContactRequest, ContactService, Handle,
 use domain::delivery::{DeliveryRepository, DeliveryService};
 use domain::id::{AgentId, ChatId, ParticipantId, UserId};
 use domain::idempotency::FirstAnswerRepository;
+use domain::login::{LoginPorts, LoginRepository, LoginService};
 use domain::memory::{
     MemoryContent, MemoryMetadata, MemoryRepository, MemoryService, MemoryThought, StoreMemory,
 };
@@ -33,7 +34,9 @@ use domain::secret::SecretRepository;
 use domain::time::Timestamp;
 use uuid::Uuid;
 
-use crate::fakes::{FixedClock, FixedMint, FixedPresence, PlainTokens, RecordingPublisher, SequentialIds};
+use crate::fakes::{
+    FixedClock, FixedHasher, FixedMint, FixedPresence, PlainTokens, RecordingPublisher, SequentialIds,
+};
 
 /// Where the clock of a new world stands: 2026-07-01, 12:00 UTC, in microseconds.
 pub const NOON: i64 = 1_782_907_200_000_000;
@@ -52,6 +55,10 @@ pub struct World {
     pub accounts: Arc<AccountService>,
     /// Tokens of users.
     pub tokens: Arc<TokenService>,
+    /// Passwords and sessions.
+    pub logins: Arc<LoginService>,
+    /// What hashes passwords.
+    pub hasher: Arc<FixedHasher>,
     /// Rooms and participants.
     pub chats: Arc<ChatService>,
     /// Messages and events.
@@ -81,6 +88,8 @@ pub struct Stores {
     pub keys: Arc<dyn KeyRepository>,
     /// Who did what.
     pub audit: Arc<dyn AuditRepository>,
+    /// Passwords and sessions.
+    pub logins: Arc<dyn LoginRepository>,
     /// What every server must hear of.
     pub changes: Arc<dyn ChangeRepository>,
     /// Rooms and participants.
@@ -117,6 +126,7 @@ impl Stores {
             + KeyRepository
             + AuditRepository
             + ChangeRepository
+            + LoginRepository
             + ChatRepository
             + MessageRepository
             + DeliveryRepository
@@ -136,6 +146,7 @@ impl Stores {
             keys: store.clone(),
             audit: store.clone(),
             changes: store.clone(),
+            logins: store.clone(),
             chats: store.clone(),
             messages: store.clone(),
             deliveries: store.clone(),
@@ -217,6 +228,18 @@ impl World {
         let ids: Arc<dyn IdGenerator> = Arc::new(SequentialIds::default());
         let mint: Arc<dyn KeyMint> = Arc::new(FixedMint::default());
         let presence = Arc::<FixedPresence>::default();
+        let tokens = Arc::new(TokenService::new(accounts.clone(), clock.clone(), Arc::new(PlainTokens)));
+        let hasher = Arc::<FixedHasher>::default();
+        let logins = Arc::new(LoginService::new(LoginPorts {
+            logins: stores.logins.clone(),
+            accounts: accounts.clone(),
+            tokens: tokens.clone(),
+            hasher: hasher.clone(),
+            events: events.clone(),
+            clock: clock.clone(),
+            ids: ids.clone(),
+            mint: mint.clone(),
+        }));
         let (messages_chats, deliveries_chats, activity_chats) =
             (chats.clone(), chats.clone(), chats.clone());
         Self {
@@ -240,7 +263,9 @@ impl World {
             )),
             presence: presence.clone(),
             stores,
-            tokens: Arc::new(TokenService::new(accounts.clone(), clock.clone(), Arc::new(PlainTokens))),
+            tokens,
+            logins,
+            hasher,
             accounts: Arc::new(AccountService::new(
                 accounts,
                 keys,

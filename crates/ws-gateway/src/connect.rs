@@ -5,7 +5,7 @@ use actix_web::body::BodyStream;
 use actix_web::http::header::{HeaderValue, SEC_WEBSOCKET_PROTOCOL};
 use actix_web::web::{Data, Payload, Query};
 use actix_web::{Error, FromRequest, HttpRequest, HttpResponse};
-use domain::account::{AuthenticateError, Authenticated, PresentedKey};
+use domain::account::{AuthenticateError, Authenticated, Presented};
 use domain::caller::Caller;
 use domain::id::AgentId;
 use http_wire::auth::Credential;
@@ -41,14 +41,14 @@ pub(crate) async fn connect(
         response.headers_mut().insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(PHOENIX));
     }
     let parameters = Parameters::read(&request)?;
-    let presented = Presented::read(&request, &offered, &parameters)?;
-    let (caller, key, standing) = admit(&context, &request, presented).await?;
+    let asked = Asked::read(&request, &offered, &parameters)?;
+    let (caller, presented, standing) = admit(&context, &request, asked).await?;
     let told = |error: ApiError| match standing {
         Some(standing) => limit::told(error, standing),
         None => error,
     };
     let on_conflict = parameters.on_conflict().map_err(told)?;
-    let claimed = context.hub.claim(caller, key, on_conflict);
+    let claimed = context.hub.claim(caller, presented, on_conflict);
     let (mut claim, inbox) = claimed.map_err(|why| told(refused(why)))?;
 
     let machine = Connection::new(parameters.version, caller, context.hub.config().max_topics);
@@ -106,14 +106,14 @@ impl Parameters {
     }
 }
 
-/// What a client presents: its credential, and the agent that it wants to be.
+/// What a client asks with: its credential, and the agent that it wants to be.
 #[derive(Clone, Copy)]
-struct Presented<'a> {
+struct Asked<'a> {
     credential: Credential<'a>,
     agent: Option<AgentId>,
 }
 
-impl<'a> Presented<'a> {
+impl<'a> Asked<'a> {
     /// A header wins over a sub-protocol, that over the query; a token wins over a key.
     fn read(
         request: &'a HttpRequest,
@@ -142,19 +142,19 @@ impl<'a> Presented<'a> {
 async fn admit(
     context: &SocketContext,
     request: &HttpRequest,
-    presented: Presented<'_>,
-) -> Result<(Caller, Option<PresentedKey>, Option<Standing>), ApiError> {
+    asked: Asked<'_>,
+) -> Result<(Caller, Presented, Option<Standing>), ApiError> {
     let limits = request.app_data::<Data<RateLimits>>();
     let holder = match limits {
-        Some(limits) => try_out(context, request, limits, presented.credential).await,
-        None => identify(context, presented.credential).await.map_err(not_admitted),
+        Some(limits) => try_out(context, request, limits, asked.credential).await,
+        None => identify(context, asked.credential).await.map_err(not_admitted),
     }?;
-    let caller = act_as(context, holder, presented.agent).await;
+    let caller = act_as(context, holder, asked.agent).await;
     let counted = caller.as_ref().unwrap_or(&holder.caller).participant();
     let standing = limits.and_then(|limits| limits.spend(counted, Class::Connect));
     let standing = standing.transpose().map_err(too_many)?;
     match (caller, standing) {
-        (Ok(caller), standing) => Ok((caller, holder.key, standing)),
+        (Ok(caller), standing) => Ok((caller, holder.presented, standing)),
         (Err(error), Some(standing)) => Err(limit::told(not_admitted(error), standing)),
         (Err(error), None) => Err(not_admitted(error)),
     }

@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use domain::account::PresentedKey;
+use domain::account::Presented;
 use domain::caller::Caller;
 use domain::chat::Participant;
 use domain::id::{AgentId, ChatId, ParticipantId};
@@ -146,12 +146,12 @@ impl Hub {
         self.sockets().inboxes.values().for_each(|inbox| inbox.order(Told::Stop));
     }
 
-    /// Makes the caller's newcomer, who has shown `key`, a live socket. Of an agent there is one at a time: the
+    /// Makes the caller's newcomer, who has shown `presented`, a live socket. Of an agent there is one at a time: the
     /// older one is told, in the same step, that it is no longer it.
     pub(crate) fn claim(
         self: &Arc<Self>,
         caller: Caller,
-        key: Option<PresentedKey>,
+        presented: Presented,
         on_conflict: OnConflict,
     ) -> Result<(Claim, Reader), ClaimRefused> {
         let (id, who) = (self.number(), caller.participant());
@@ -163,9 +163,7 @@ impl Hub {
         }
         // Either may have ended since the caller was authenticated; then nobody would end this socket.
         let agent = who.agent();
-        if agent.is_some_and(|agent| sockets.ended_agents.holds(&agent))
-            || key.is_some_and(|key| sockets.ended_keys.holds(&key.id))
-        {
+        if agent.is_some_and(|agent| sockets.ended_agents.holds(&agent)) || sockets.has_ended(presented) {
             return Err(ClaimRefused::Ended);
         }
         let is_news = match caller {
@@ -189,16 +187,14 @@ impl Hub {
         };
         let (inbox, reader) = Inbox::new(self.config.queue_bytes);
         sockets.inboxes.insert(id, inbox.clone());
-        if let Some(key) = key {
-            sockets.opened_with.add(key, id);
-        }
+        sockets.opened_with.add(presented, id);
         drop(sockets);
         if is_news {
             self.tell_presence(who, true);
         }
         drop(turn);
         let shares = seat.shares();
-        Ok((Claim { hub: self.clone(), caller, key, id, inbox, shares, seat: Some(seat) }, reader))
+        Ok((Claim { hub: self.clone(), caller, presented, id, inbox, shares, seat: Some(seat) }, reader))
     }
 
     fn number(&self) -> u64 {

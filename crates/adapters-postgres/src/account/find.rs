@@ -14,7 +14,7 @@ use super::row::{AgentRow, UserRow};
 use crate::error::Fault;
 use crate::row::{At, can_be_stored};
 use crate::run::Db;
-use crate::schema::{agents, organizations, plans, users};
+use crate::schema::{agents, organizations, passwords, plans, users};
 use crate::statement::statement;
 
 /// A key, and whom it stands for, a user or an agent with its owner: digest, agent, user, organization,
@@ -67,17 +67,23 @@ pub(super) async fn standing_on(mut db: &Db, user: UserId) -> Result<Option<User
         .inner_join(organizations::table.on(organizations::id.eq(users::organization_id)))
         .left_join(plans::table.on(plans::name.eq(organizations::plan)))
         .filter(users::id.eq(user.uuid()))
-        .select((users::organization_id, (plans::human_interface, plans::memories).nullable()))
-        .first::<(Uuid, Option<(bool, bool)>)>(&mut db)
+        .left_join(passwords::table.on(passwords::user_id.eq(users::id)))
+        .select((
+            users::organization_id,
+            (plans::human_interface, plans::memories).nullable(),
+            passwords::changed_at.nullable(),
+        ))
+        .first::<(Uuid, Option<(bool, bool)>, Option<At>)>(&mut db)
         .await
         .optional()?;
-    let Some((organization, plan)) = found else { return Ok(None) };
+    let Some((organization, plan, password_set_at)) = found else { return Ok(None) };
     let permits =
         plan.map_or(Permits::ALL, |(human_interface, memories)| Permits { human_interface, memories });
-    Ok(Some(UserStanding { organization: OrganizationId::new(organization), permits }))
+    let organization = OrganizationId::new(organization);
+    Ok(Some(UserStanding { organization, permits, password_set_at: password_set_at.map(|At(time)| time) }))
 }
 
-pub(super) async fn user_on(mut db: &Db, id: UserId) -> Result<Option<User>, Fault> {
+pub(crate) async fn user_on(mut db: &Db, id: UserId) -> Result<Option<User>, Fault> {
     let found = users::table.find(id.uuid()).select(UserRow::as_select()).first(&mut db).await.optional()?;
     found.map(UserRow::into_user).transpose()
 }

@@ -12,7 +12,7 @@ use domain::plan::Permits;
 use super::row::{AgentRow, UserRow};
 use crate::error::Fault;
 use crate::row;
-use crate::schema::{agents, organizations, plans, users};
+use crate::schema::{agents, organizations, passwords, plans, users};
 
 /// A key, and whom it stands for: a user, or an agent with its owner.
 #[derive(QueryableByName)]
@@ -86,16 +86,22 @@ pub(super) fn standing_on(
         .inner_join(organizations::table.on(organizations::id.eq(users::organization_id)))
         .left_join(plans::table.on(plans::name.eq(organizations::plan)))
         .filter(users::id.eq(row::bytes(user.uuid())))
-        .select((users::organization_id, (plans::human_interface, plans::memories).nullable()))
-        .first::<(Vec<u8>, Option<(bool, bool)>)>(connection)
+        .left_join(passwords::table.on(passwords::user_id.eq(users::id)))
+        .select((
+            users::organization_id,
+            (plans::human_interface, plans::memories).nullable(),
+            passwords::changed_at.nullable(),
+        ))
+        .first::<(Vec<u8>, Option<(bool, bool)>, Option<i64>)>(connection)
         .optional()?;
-    let Some((organization, plan)) = found else { return Ok(None) };
+    let Some((organization, plan, password_set_at)) = found else { return Ok(None) };
     let permits =
         plan.map_or(Permits::ALL, |(human_interface, memories)| Permits { human_interface, memories });
-    Ok(Some(UserStanding { organization: OrganizationId::new(row::uuid(&organization)?), permits }))
+    let organization = OrganizationId::new(row::uuid(&organization)?);
+    Ok(Some(UserStanding { organization, permits, password_set_at: password_set_at.map(row::time) }))
 }
 
-pub(super) fn user_on(connection: &mut SqliteConnection, id: UserId) -> Result<Option<User>, Fault> {
+pub(crate) fn user_on(connection: &mut SqliteConnection, id: UserId) -> Result<Option<User>, Fault> {
     let found =
         users::table.find(row::bytes(id.uuid())).select(UserRow::as_select()).first(connection).optional()?;
     found.map(UserRow::into_user).transpose()

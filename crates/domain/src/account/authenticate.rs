@@ -2,7 +2,7 @@
 
 use super::service::AccountService;
 use crate::caller::{AgentCaller, Caller};
-use crate::id::{AgentId, ApiKeyId};
+use crate::id::{AgentId, ApiKeyId, UserId};
 use crate::plan::Permits;
 use crate::store::StoreError;
 use crate::time::Timestamp;
@@ -28,11 +28,39 @@ pub struct Authenticated {
     pub caller: Caller,
     /// What the plan of their organization allows.
     pub permits: Permits,
-    /// The key that was presented; `None` if it was a token.
-    pub key: Option<PresentedKey>,
+    /// What was presented.
+    pub presented: Presented,
 }
 
-/// A good key that somebody has presented: what stands on it ends with it.
+/// What somebody has presented: what stands on it ends with it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Presented {
+    /// A key.
+    Key(PresentedKey),
+    /// A token.
+    Token(PresentedToken),
+}
+
+impl Presented {
+    /// The key, if it is one.
+    pub fn key(self) -> Option<PresentedKey> {
+        match self {
+            Self::Key(key) => Some(key),
+            Self::Token(_) => None,
+        }
+    }
+}
+
+/// A good token that somebody has presented.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PresentedToken {
+    /// Whose it is.
+    pub user: UserId,
+    /// When the password was set that the user has; `None` without one. Another password ends the token.
+    pub password_set_at: Option<Timestamp>,
+}
+
+/// A good key that somebody has presented.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PresentedKey {
     /// Which.
@@ -49,7 +77,8 @@ impl AccountService {
             Some(key) if key.digest == digest && key.is_current(now) => {
                 self.uses.note(&key, now);
                 let presented = PresentedKey { id: key.id, expires_at: key.expires_at };
-                Ok(Authenticated { caller: key.holder, permits: key.permits, key: Some(presented) })
+                let presented = Presented::Key(presented);
+                Ok(Authenticated { caller: key.holder, permits: key.permits, presented })
             }
             _ => Err(AuthenticateError::Unauthorized),
         }

@@ -17,6 +17,10 @@ pub enum KeyKind {
     Agent,
     /// The token of an invitation, which opens nothing else: `thnv_i_…`.
     Invitation,
+    /// Part of a refresh token: `thnv_s_…`.
+    Session,
+    /// A token with which a password may be set: `thnv_p_…`.
+    Reset,
 }
 
 impl KeyKind {
@@ -26,6 +30,8 @@ impl KeyKind {
             Self::User => "thnv_u_",
             Self::Agent => "thnv_a_",
             Self::Invitation => "thnv_i_",
+            Self::Session => "thnv_s_",
+            Self::Reset => "thnv_p_",
         }
     }
 }

@@ -32,7 +32,7 @@ mod user;
 pub use agent::{
     Agent, AgentBio, AgentDescription, AgentKind, AgentName, AgentTag, ModelType, NewAgent, NewRun,
 };
-pub use authenticate::{AuthenticateError, Authenticated, PresentedKey};
+pub use authenticate::{AuthenticateError, Authenticated, Presented, PresentedKey, PresentedToken};
 pub use create_key::{CreateKey, CreateKeyError, CreatedKey};
 pub use create_user::{CreateUser, CreateUserError, CreatedUser, parse_email, parse_person_name};
 pub use delete_agent::{DeleteAgentError, DeletionReceipt};

@@ -24,6 +24,8 @@ pub struct UserStanding {
     pub organization: OrganizationId,
     /// What its plan allows.
     pub permits: Permits,
+    /// When the password was set; tokens that were made under another one are good for nothing.
+    pub password_set_at: Option<Timestamp>,
 }
 
 /// Why a user was not created.

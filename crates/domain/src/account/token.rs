@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::authenticate::{AuthenticateError, Authenticated};
+use super::authenticate::{AuthenticateError, Authenticated, Presented, PresentedToken};
 use super::handle::UserHandle;
 use super::port::AccountRepository;
 use super::user::User;
@@ -30,6 +30,8 @@ pub struct TokenClaims {
     pub user: UserId,
     /// The organization that the user belonged to.
     pub organization: OrganizationId,
+    /// When the password was set that the user had; `None` without one.
+    pub password_set_at: Option<Timestamp>,
     /// When it was made.
     pub issued_at: Timestamp,
     /// Until when it is good.
@@ -106,11 +108,18 @@ impl TokenService {
             return Err(AuthenticateError::Unauthorized);
         }
         match self.accounts.find_standing(claims.user).await? {
-            Some(standing) if standing.organization == claims.organization => {
+            Some(standing)
+                if standing.organization == claims.organization
+                    && standing.password_set_at == claims.password_set_at =>
+            {
                 let caller = UserCaller { user: claims.user, organization: standing.organization };
-                Ok(Authenticated { caller: caller.into(), permits: standing.permits, key: None })
+                let presented =
+                    PresentedToken { user: claims.user, password_set_at: standing.password_set_at };
+                let presented = Presented::Token(presented);
+                Ok(Authenticated { caller: caller.into(), permits: standing.permits, presented })
             }
-            // Gone, or moved to another organization since: the token speaks of somebody else.
+            // Gone, or moved to another organization since: the token speaks of somebody else. Or the password
+            // is another one since, which ends what was open.
             _ => Err(AuthenticateError::Unauthorized),
         }
     }
@@ -123,16 +132,31 @@ impl TokenService {
         }
         let found = self.accounts.find_user_by_handle(&command.user).await?;
         let user = found.ok_or(IssueTokenError::NoSuchUser)?;
-        let now = self.clock.now();
-        let issued_at = Timestamp::from_micros(now.micros().div_euclid(1_000_000) * 1_000_000);
+        let standing = self.accounts.find_standing(user.id).await?.ok_or(IssueTokenError::NoSuchUser)?;
+        Ok(self.sign(user, standing.password_set_at, lifetime))
+    }
+
+    /// Makes a token for a user who has just proved who they are, under the password that was set then.
+    pub fn issue_now(&self, user: User, password_set_at: Timestamp) -> IssuedToken {
+        self.sign(user, Some(password_set_at), MAX_TOKEN_LIFETIME)
+    }
+
+    fn sign(&self, user: User, password_set_at: Option<Timestamp>, lifetime: Duration) -> IssuedToken {
+        let issued_at = whole_second(self.clock.now());
         let claims = TokenClaims {
             user: user.id,
             organization: user.organization,
+            password_set_at,
             issued_at,
             expires_at: issued_at.plus(lifetime),
         };
-        Ok(IssuedToken { token: self.tokens.sign(&claims), user, claims })
+        IssuedToken { token: self.tokens.sign(&claims), user, claims }
     }
+}
+
+/// The second that an instant lies in; tokens know no parts of one.
+fn whole_second(at: Timestamp) -> Timestamp {
+    Timestamp::from_micros(at.micros().div_euclid(1_000_000) * 1_000_000)
 }
 
 #[cfg(test)]
@@ -146,6 +170,7 @@ mod tests {
         TokenClaims {
             user: UserId::new(Uuid::from_u128(1)),
             organization: OrganizationId::new(Uuid::from_u128(2)),
+            password_set_at: None,
             issued_at: at(from),
             expires_at: at(until),
         }

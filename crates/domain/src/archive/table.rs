@@ -95,7 +95,7 @@ const fn bytes(name: &'static str) -> Column {
 }
 
 /// All tables, those first to which others refer.
-pub static TABLES: [Table; 18] = [
+pub static TABLES: [Table; 19] = [
     Table { name: "plans", key: 1, columns: PLANS },
     Table { name: "organizations", key: 1, columns: ORGANIZATIONS },
     Table { name: "users", key: 1, columns: USERS },
@@ -103,6 +103,7 @@ pub static TABLES: [Table; 18] = [
     Table { name: "agents", key: 1, columns: AGENTS },
     Table { name: "erasures", key: 1, columns: &[id("agent_id"), instant("requested_at")] },
     Table { name: "api_keys", key: 1, columns: API_KEYS },
+    Table { name: "passwords", key: 1, columns: &[id("user_id"), text("hash"), instant("changed_at")] },
     Table { name: "chats", key: 1, columns: CHATS },
     Table { name: "participants", key: 2, columns: PARTICIPANTS },
     Table { name: "messages", key: 1, columns: MESSAGES },
@@ -116,8 +117,9 @@ pub static TABLES: [Table; 18] = [
     Table { name: "audit", key: 1, columns: AUDIT },
 ];
 
-/// Tables that no archive holds: they are for the servers that run on one store, and of no use elsewhere.
-pub const STAY_BEHIND: [&str; 1] = ["changes"];
+/// Tables that no archive holds: what the servers that run on one store tell each other, and the tokens that stand
+/// for a password that is moved; whoever was logged in logs in again elsewhere.
+pub const STAY_BEHIND: [&str; 3] = ["changes", "sessions", "resets"];
 
 const ORGANIZATIONS: &[Column] = &[id("id"), text("name"), instant("created_at"), text("plan")];
 

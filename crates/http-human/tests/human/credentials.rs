@@ -121,6 +121,7 @@ async fn tokens_of_nobody_and_of_another_organization_are_refused() {
     let api = Api::new().await;
     let now = api.world.clock.now();
     let claims = TokenClaims {
+        password_set_at: None,
         user: api.ann.id,
         organization: api.ann.caller.organization,
         issued_at: now,

@@ -94,7 +94,7 @@ async fn keys_of_others_are_not_found() {
     let api = Api::new().await;
     let bobs = api.get(&api.bob, "/api-keys").await.data()[0]["id"].as_str().unwrap().to_owned();
     let authenticated = api.world.accounts.authenticate(&api.helper.key).await.unwrap();
-    let helpers = authenticated.key.unwrap().id.to_string();
+    let helpers = authenticated.presented.key().unwrap().id.to_string();
     for id in [bobs.as_str(), &helpers, "0190c5a4-0000-7000-8000-0000000000a1", "odd"] {
         let answer = api.delete(&api.ann, &format!("/api-keys/{id}")).await;
         assert_eq!(answer.code(), (404, "not_found"), "{id}");

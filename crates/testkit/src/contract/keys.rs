@@ -89,7 +89,7 @@ pub async fn a_key_expires(world: World) {
     let until = now.plus(Duration::from_secs(10));
     let command = CreateKey { expires_at: Some(until), ..named("short") };
     let key = world.accounts.create_key(ann.id, command).await.unwrap().key.reveal().to_owned();
-    let shown = world.accounts.authenticate(&key).await.unwrap().key.unwrap();
+    let shown = world.accounts.authenticate(&key).await.unwrap().presented.key().unwrap();
     assert_eq!(shown.expires_at, Some(until));
     world.clock.set(Timestamp::from_micros(until.micros() - 1));
     assert!(is_good(&world, &key).await);
@@ -224,7 +224,7 @@ pub async fn the_last_use_is_written_down(world: World) {
     };
     assert_eq!(last_use().await, None);
     let first = world.clock.now();
-    let key = world.accounts.authenticate(&ann.key).await.unwrap().key.unwrap().id;
+    let key = world.accounts.authenticate(&ann.key).await.unwrap().presented.key().unwrap().id;
     assert_eq!(last_use().await, None, "not on the way of a request");
     world.accounts.write_key_uses().await.unwrap();
     assert_eq!(last_use().await, Some(first));

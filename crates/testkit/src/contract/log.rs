@@ -30,7 +30,8 @@ pub async fn what_ends_is_logged(world: World) {
     let start = log.newest_change().await.unwrap();
     let ann = world.user("ann").await;
     let (bot, other) = (world.agent(&ann, "Bot").await, world.agent(&ann, "Other").await);
-    let key_of = async |key: &str| world.accounts.authenticate(key).await.unwrap().key.unwrap().id;
+    let key_of =
+        async |key: &str| world.accounts.authenticate(key).await.unwrap().presented.key().unwrap().id;
     let (anns, bots, others) = (key_of(&ann.key).await, key_of(&bot.key).await, key_of(&other.key).await);
     let more = world.accounts.create_key(ann.id, CreateKey { name: None, expires_at: None }).await.unwrap();
     assert_eq!(behind(log, start).await, (vec![], start));

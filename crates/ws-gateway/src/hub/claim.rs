@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use domain::account::PresentedKey;
+use domain::account::Presented;
 use domain::caller::Caller;
 use domain::chat::Entrance;
 
@@ -24,7 +24,7 @@ pub(crate) enum OnConflict {
 /// Why a socket cannot be opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ClaimRefused {
-    /// The agent was deleted, or the key revoked, after the caller was authenticated.
+    /// The agent was deleted, the key revoked, or the token ended, after the caller was authenticated.
     Ended,
     /// The agent has one.
     Conflict,
@@ -39,8 +39,8 @@ pub(crate) struct Claim {
     pub(super) hub: Arc<Hub>,
     /// Whose socket it is.
     pub(crate) caller: Caller,
-    /// What it was opened with, unless that was a token.
-    pub(super) key: Option<PresentedKey>,
+    /// What it was opened with.
+    pub(super) presented: Presented,
     pub(super) id: SocketId,
     pub(super) inbox: Inbox,
     pub(super) shares: Arc<Shares>,
@@ -96,9 +96,7 @@ impl Claim {
         if sockets.inboxes.remove(&self.id).is_none() {
             return;
         }
-        if let Some(key) = self.key {
-            sockets.opened_with.remove(key, self.id);
-        }
+        sockets.opened_with.remove(self.presented, self.id);
         let last = match self.caller {
             Caller::Agent(agent) => {
                 let live = sockets.agents.get(&agent.agent) == Some(&self.id);

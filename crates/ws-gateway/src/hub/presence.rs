@@ -36,6 +36,8 @@ pub(super) struct Sockets {
     pub(super) users: HashMap<UserId, usize>,
     pub(super) ended_agents: Ended<AgentId>,
     pub(super) ended_keys: Ended<ApiKeyId>,
+    /// Of whom the tokens have ended, and when the password was set that has ended them.
+    pub(super) ended_tokens: Ended<UserId, Timestamp>,
     pub(super) opened_with: OpenedWith,
     /// Whose last connection broke, and until when they count as there.
     lingering: HashMap<ParticipantId, Timestamp>,

@@ -53,6 +53,7 @@ impl EventPublisher for Hub {
                 self.end_agent(agent.id);
             }
             DomainEvent::KeyRevoked { key } => self.end_key(key),
+            DomainEvent::TokensEnded { user, password_set_at } => self.end_tokens(user, password_set_at),
             DomainEvent::ContactRequestReceived { request } => self.request_received(&request),
             DomainEvent::ContactRequestUpdated { request } => self.request_updated(&request),
             DomainEvent::ContactAdded { contact: ContactOf { owner, contact } } => {

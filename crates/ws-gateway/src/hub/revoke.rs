@@ -4,9 +4,9 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::Hash;
 use std::time::{Duration, Instant};
 
-use domain::account::PresentedKey;
+use domain::account::{Presented, PresentedToken};
 use domain::change::Change;
-use domain::id::{AgentId, ApiKeyId};
+use domain::id::{AgentId, ApiKeyId, UserId};
 use domain::time::Timestamp;
 
 use super::presence::Sockets;
@@ -16,54 +16,96 @@ use crate::inbox::Told;
 /// How long a newcomer may take from being authenticated to its claim, at the very most.
 const LONGEST_ADMISSION: Duration = Duration::from_secs(10 * 60);
 
-/// What came to its end a moment ago, and when: a newcomer may have been authenticated before that.
-pub(super) struct Ended<T>(HashMap<T, Instant>);
+/// What came to its end a moment ago, how far, and when: a newcomer may have been authenticated before that.
+pub(super) struct Ended<T, F = ()>(HashMap<T, (F, Instant)>);
 
-impl<T> Default for Ended<T> {
+impl<T, F> Default for Ended<T, F> {
     fn default() -> Self {
         Self(HashMap::new())
     }
 }
 
-impl<T: Eq + Hash> Ended<T> {
-    fn note(&mut self, one: T) {
-        self.0.retain(|_, at| at.elapsed() < LONGEST_ADMISSION);
-        self.0.insert(one, Instant::now());
+impl<T: Eq + Hash, F: Copy + Ord> Ended<T, F> {
+    /// What is told in another order counts as told in the right one.
+    fn note(&mut self, one: T, far: F) {
+        self.0.retain(|_, (_, at)| at.elapsed() < LONGEST_ADMISSION);
+        let far = self.0.get(&one).map_or(far, |(known, _)| far.max(*known));
+        self.0.insert(one, (far, Instant::now()));
     }
 
     pub(super) fn holds(&self, one: &T) -> bool {
         self.0.contains_key(one)
     }
+
+    fn how_far(&self, one: &T) -> Option<F> {
+        self.0.get(one).map(|(far, _)| *far)
+    }
 }
 
-/// Which sockets were opened with which key.
+/// Which sockets were opened with which key, and with which tokens of whom.
 #[derive(Default)]
 pub(super) struct OpenedWith {
-    sockets: HashMap<ApiKeyId, HashSet<SocketId>>,
+    keys: HashMap<ApiKeyId, HashSet<SocketId>>,
+    tokens: HashMap<UserId, HashMap<SocketId, PresentedToken>>,
     /// Until when the keys are good, of those that expire.
     expiring: BTreeSet<(Timestamp, SocketId)>,
 }
 
 impl OpenedWith {
-    pub(super) fn add(&mut self, key: PresentedKey, socket: SocketId) {
-        self.sockets.entry(key.id).or_default().insert(socket);
-        self.expiring.extend(key.expires_at.map(|until| (until, socket)));
-    }
-
-    pub(super) fn remove(&mut self, key: PresentedKey, socket: SocketId) {
-        if let Some(sockets) = self.sockets.get_mut(&key.id) {
-            sockets.remove(&socket);
-            if sockets.is_empty() {
-                self.sockets.remove(&key.id);
+    pub(super) fn add(&mut self, presented: Presented, socket: SocketId) {
+        match presented {
+            Presented::Key(key) => {
+                self.keys.entry(key.id).or_default().insert(socket);
+                self.expiring.extend(key.expires_at.map(|until| (until, socket)));
+            }
+            Presented::Token(token) => {
+                self.tokens.entry(token.user).or_default().insert(socket, token);
             }
         }
-        if let Some(until) = key.expires_at {
-            self.expiring.remove(&(until, socket));
+    }
+
+    pub(super) fn remove(&mut self, presented: Presented, socket: SocketId) {
+        match presented {
+            Presented::Key(key) => {
+                if let Some(sockets) = self.keys.get_mut(&key.id) {
+                    sockets.remove(&socket);
+                    if sockets.is_empty() {
+                        self.keys.remove(&key.id);
+                    }
+                }
+                if let Some(until) = key.expires_at {
+                    self.expiring.remove(&(until, socket));
+                }
+            }
+            Presented::Token(token) => {
+                if let Some(sockets) = self.tokens.get_mut(&token.user) {
+                    sockets.remove(&socket);
+                    if sockets.is_empty() {
+                        self.tokens.remove(&token.user);
+                    }
+                }
+            }
         }
     }
 }
 
+/// Whether a token was made under an older password than the one that was set at `set_at`.
+fn is_older(token: PresentedToken, set_at: Timestamp) -> bool {
+    token.password_set_at.is_none_or(|own| own < set_at)
+}
+
 impl Sockets {
+    /// Whether what a newcomer has presented came to its end after it was looked at; then nobody would end the
+    /// newcomer's socket.
+    pub(super) fn has_ended(&self, presented: Presented) -> bool {
+        match presented {
+            Presented::Key(key) => self.ended_keys.holds(&key.id),
+            Presented::Token(token) => {
+                self.ended_tokens.how_far(&token.user).is_some_and(|set_at| is_older(token, set_at))
+            }
+        }
+    }
+
     fn revoke(&self, socket: SocketId) {
         if let Some(inbox) = self.inboxes.get(&socket) {
             inbox.order(Told::Revoked);
@@ -77,13 +119,14 @@ impl Hub {
         match change {
             Change::AgentDeleted(agent) => self.end_agent(agent),
             Change::KeyRevoked(key) => self.end_key(key),
+            Change::TokensEnded { user, password_set_at } => self.end_tokens(user, password_set_at),
         }
     }
 
     /// Ends the socket of an agent that is no more, and of one that is just about to connect.
     pub(super) fn end_agent(&self, agent: AgentId) {
         let mut sockets = self.sockets();
-        sockets.ended_agents.note(agent);
+        sockets.ended_agents.note(agent, ());
         if let Some(socket) = sockets.agents.get(&agent) {
             sockets.revoke(*socket);
         }
@@ -92,9 +135,19 @@ impl Hub {
     /// Ends the sockets that a key has opened, and one that it is just about to open.
     pub(super) fn end_key(&self, key: ApiKeyId) {
         let mut sockets = self.sockets();
-        sockets.ended_keys.note(key);
-        let opened = sockets.opened_with.sockets.get(&key);
+        sockets.ended_keys.note(key, ());
+        let opened = sockets.opened_with.keys.get(&key);
         opened.into_iter().flatten().for_each(|socket| sockets.revoke(*socket));
+    }
+
+    /// Ends the sockets that tokens of a user have opened under older passwords than the one that was set at
+    /// `set_at`, and one that such a token is just about to open.
+    pub(super) fn end_tokens(&self, user: UserId, set_at: Timestamp) {
+        let mut sockets = self.sockets();
+        sockets.ended_tokens.note(user, set_at);
+        let opened = sockets.opened_with.tokens.get(&user).into_iter().flatten();
+        let older = opened.filter(|(_, token)| is_older(**token, set_at));
+        older.for_each(|(socket, _)| sockets.revoke(*socket));
     }
 
     /// Ends the sockets whose keys have expired; to be called about once a second.

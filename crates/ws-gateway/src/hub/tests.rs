@@ -2,6 +2,7 @@
 
 use super::*;
 use actix_web::web::Data;
+use domain::account::PresentedToken;
 use domain::activity::AgentActivity;
 use domain::caller::{AgentCaller, UserCaller};
 use domain::chat::{Entrance, Participant, ParticipantStatus, Role, Standing};
@@ -111,8 +112,12 @@ fn told(receiver: &mut Reader) -> Vec<String> {
     all
 }
 
+/// A token of a user without a password.
+const BARE: Presented =
+    Presented::Token(PresentedToken { user: UserId::new(Uuid::nil()), password_set_at: None });
+
 pub(crate) fn open(hub: &Arc<Hub>, caller: Caller) -> (Claim, Reader) {
-    hub.claim(caller, None, OnConflict::Supersede).map_err(|refused| format!("{refused:?}")).unwrap()
+    hub.claim(caller, BARE, OnConflict::Supersede).map_err(|refused| format!("{refused:?}")).unwrap()
 }
 
 #[test]
@@ -276,17 +281,17 @@ fn a_hundred_connects_at_once_leave_one_socket() {
     }
     assert_eq!((alive, superseded), (1, 99));
     assert_eq!(hub.socket_count(), 1);
-    assert!(hub.claim(agent(1), None, OnConflict::Reject).is_err(), "the one alive still holds the place");
+    assert!(hub.claim(agent(1), BARE, OnConflict::Reject).is_err(), "the one alive still holds the place");
 }
 
 #[test]
 fn a_newcomer_may_ask_to_be_refused() {
     let hub = hub();
     let (claim, mut inbox) = open(&hub, agent(1));
-    assert_eq!(hub.claim(agent(1), None, OnConflict::Reject).map(|_| ()), Err(ClaimRefused::Conflict));
+    assert_eq!(hub.claim(agent(1), BARE, OnConflict::Reject).map(|_| ()), Err(ClaimRefused::Conflict));
     assert_eq!(told(&mut inbox), Vec::<String>::new());
     claim.release(Departure::Closed);
-    assert!(hub.claim(agent(1), None, OnConflict::Reject).is_ok());
+    assert!(hub.claim(agent(1), BARE, OnConflict::Reject).is_ok());
 }
 
 #[test]
@@ -295,7 +300,7 @@ fn an_older_socket_that_ends_late_does_not_free_the_place() {
     let (older, _) = open(&hub, agent(1));
     let (_newer, _inbox) = open(&hub, agent(1));
     drop(older);
-    assert_eq!(hub.claim(agent(1), None, OnConflict::Reject).map(|_| ()), Err(ClaimRefused::Conflict));
+    assert_eq!(hub.claim(agent(1), BARE, OnConflict::Reject).map(|_| ()), Err(ClaimRefused::Conflict));
 }
 
 #[test]
@@ -303,10 +308,10 @@ fn users_have_many_sockets_up_to_a_bound() {
     let hub = hub_with(HubConfig { max_sockets_per_caller: 2, ..HubConfig::default() });
     let (first, _) = open(&hub, user(1));
     let (_second, _inbox) = open(&hub, user(1));
-    assert_eq!(hub.claim(user(1), None, OnConflict::Supersede).map(|_| ()), Err(ClaimRefused::TooMany));
-    assert!(hub.claim(user(2), None, OnConflict::Supersede).is_ok());
+    assert_eq!(hub.claim(user(1), BARE, OnConflict::Supersede).map(|_| ()), Err(ClaimRefused::TooMany));
+    assert!(hub.claim(user(2), BARE, OnConflict::Supersede).is_ok());
     drop(first);
-    assert!(hub.claim(user(1), None, OnConflict::Supersede).is_ok());
+    assert!(hub.claim(user(1), BARE, OnConflict::Supersede).is_ok());
 }
 
 /// A connection counts until it is gone, though its socket has come to its end.
@@ -316,10 +321,10 @@ fn connections_count_for_as_long_as_they_live() {
         let hub = hub_with(HubConfig { max_sockets_per_caller: 2, ..HubConfig::default() });
         let seats = (0..2).map(|_| open(&hub, caller).0.seat.take()).collect::<Vec<_>>();
         assert_eq!(hub.socket_count(), 0);
-        assert_eq!(hub.claim(caller, None, OnConflict::Supersede).map(|_| ()), Err(ClaimRefused::TooMany));
-        assert!(hub.claim(user(2), None, OnConflict::Supersede).is_ok());
+        assert_eq!(hub.claim(caller, BARE, OnConflict::Supersede).map(|_| ()), Err(ClaimRefused::TooMany));
+        assert!(hub.claim(user(2), BARE, OnConflict::Supersede).is_ok());
         drop(seats);
-        assert!(hub.claim(caller, None, OnConflict::Supersede).is_ok());
+        assert!(hub.claim(caller, BARE, OnConflict::Supersede).is_ok());
         assert!(hub.seats.lock().unwrap().is_empty());
     }
 }
@@ -345,7 +350,7 @@ fn stopping_ends_all_and_takes_no_more() {
     let (_claim, mut inbox) = open(&hub, user(1));
     hub.shut_down();
     assert_eq!(told(&mut inbox), ["!stop"]);
-    assert_eq!(hub.claim(user(1), None, OnConflict::Supersede).map(|_| ()), Err(ClaimRefused::Stopping));
+    assert_eq!(hub.claim(user(1), BARE, OnConflict::Supersede).map(|_| ()), Err(ClaimRefused::Stopping));
 }
 
 #[test]

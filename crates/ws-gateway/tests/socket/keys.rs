@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use domain::account::{CreateKey, WhichKeys};
+use domain::account::{CreateKey, UserHandle, WhichKeys};
 use domain::change::Change;
 use domain::event::DomainEvent;
 use domain::id::ParticipantId;
+use domain::login::Password;
 use domain::ports::{Clock, EventPublisher};
+use domain::time::Timestamp;
 
 use crate::client::Client;
 use crate::harness::Bench;
@@ -14,6 +16,14 @@ use crate::raw::Raw;
 
 /// The code with which sockets of a revoked key are closed.
 const REVOKED: u16 = 1008;
+
+/// Sets Ann's password: an access token under it, and when it was set.
+async fn with_password(bench: &Bench, text: &str) -> (String, Timestamp) {
+    let logins = &bench.world.logins;
+    let reset = logins.issue_reset(&UserHandle::new(&bench.ann.handle).unwrap()).await.unwrap();
+    let open = logins.reset_password(&reset.token, Password::new(text.to_owned()).unwrap()).await.unwrap();
+    (open.access.token, open.access.claims.password_set_at.unwrap())
+}
 
 /// Those of other keys of the same user go on.
 #[actix_web::test]
@@ -53,7 +63,7 @@ async fn what_another_process_ends_ends_here() {
     let bench = Bench::new().await;
     let (mut one, mut two) = (bench.socket(&bench.one.key).await, bench.socket(&bench.two.key).await);
     let mut ann = bench.socket(&bench.ann.key).await;
-    let key = bench.world.accounts.authenticate(&bench.two.key).await.unwrap().key.unwrap().id;
+    let key = bench.world.accounts.authenticate(&bench.two.key).await.unwrap().presented.key().unwrap().id;
     bench.hub.follow(Change::AgentDeleted(bench.one.id));
     assert_eq!(one.closed().await, REVOKED);
     bench.hub.follow(Change::KeyRevoked(key));
@@ -68,7 +78,7 @@ async fn what_another_process_ends_ends_here() {
 #[actix_web::test]
 async fn a_key_that_is_revoked_while_it_connects_gets_no_socket() {
     let bench = Bench::new().await;
-    let key = bench.world.accounts.authenticate(&bench.ann.key).await.unwrap().key.unwrap().id;
+    let key = bench.world.accounts.authenticate(&bench.ann.key).await.unwrap().presented.key().unwrap().id;
     // The key is still good, as it was when it was looked at; the end is told before the claim.
     bench.hub.publish(DomainEvent::KeyRevoked { key });
     for agent in [String::new(), format!("&agent_id={}", bench.one.id)] {
@@ -77,6 +87,47 @@ async fn a_key_that_is_revoked_while_it_connects_gets_no_socket() {
     }
     assert_eq!(bench.hub.socket_count(), 0);
     bench.socket(&bench.one.key).await.nothing_came().await;
+    bench.end().await;
+}
+
+/// Another password ends what older tokens have opened or are about to open, and nothing that a newer one opens, however
+/// often it is told: the server that did it hears of it from the log as well.
+#[actix_web::test]
+async fn another_password_ends_the_sockets_of_older_tokens() {
+    let bench = Bench::new().await;
+    let connect = async |token: &str, agent: &str| {
+        Client::open(bench.address, &format!("vsn=2.0.0&token={token}{agent}"), &[]).await
+    };
+    let agent = format!("&agent_id={}", bench.two.id);
+    let (first, _) = with_password(&bench, "correct horse").await;
+    let (mut mine, mut agents) = (connect(&first, "").await, connect(&first, &agent).await);
+    let mut by_key = bench.socket(&bench.ann.key).await;
+    let (second, set_at) = with_password(&bench, "battery staple").await;
+    let ended = Change::TokensEnded { user: bench.ann.id, password_set_at: set_at };
+    bench.hub.follow(ended);
+    assert_eq!((mine.closed().await, agents.closed().await), (REVOKED, REVOKED));
+    let mut new = connect(&second, "").await;
+    bench.hub.follow(ended);
+    new.nothing_came().await;
+    by_key.nothing_came().await;
+    bench.end().await;
+}
+
+/// The token is still good, as it was when it was looked at; the end is told before the claim.
+#[actix_web::test]
+async fn a_token_that_ends_while_it_connects_gets_no_socket() {
+    let bench = Bench::new().await;
+    let (token, set_at) = with_password(&bench, "correct horse").await;
+    let next = set_at.plus(Duration::from_micros(1));
+    bench.hub.publish(DomainEvent::TokensEnded { user: bench.ann.id, password_set_at: set_at });
+    let query = format!("vsn=2.0.0&token={token}");
+    Client::open(bench.address, &query, &[]).await.nothing_came().await;
+    bench.hub.publish(DomainEvent::TokensEnded { user: bench.ann.id, password_set_at: next });
+    // What is told late changes nothing.
+    bench.hub.publish(DomainEvent::TokensEnded { user: bench.ann.id, password_set_at: set_at });
+    for agent in [String::new(), format!("&agent_id={}", bench.one.id)] {
+        assert_eq!(Raw::refusal(bench.address, &format!("{query}{agent}"), &[]).await.status, 403, "{agent}");
+    }
     bench.end().await;
 }
 

@@ -1,0 +1,102 @@
+//! The store of passwords, sessions and reset tokens.
+
+mod password;
+mod session;
+
+use async_trait::async_trait;
+use domain::account::KeyDigest;
+use domain::id::UserId;
+use domain::login::{
+    LoginRecord, LoginRepository, NewReset, NewSession, PasswordHash, RefreshRefused, RefreshSession,
+    SessionHolder, SetPassword, WhichLogin,
+};
+use domain::store::{Announce, StoreError};
+use domain::time::Timestamp;
+use futures_util::FutureExt;
+
+use crate::PostgresStore;
+
+#[async_trait]
+impl LoginRepository for PostgresStore {
+    async fn find_login(&self, which: WhichLogin) -> Result<Option<LoginRecord>, StoreError> {
+        self.ask(which, |db, which| password::find_on(db, which).boxed()).await
+    }
+
+    async fn rehash(&self, user: UserId, old: PasswordHash, new: PasswordHash) -> Result<(), StoreError> {
+        let given = (user, old, new);
+        let done = self.change(
+            given,
+            |db, (user, old, new)| password::rehash_on(db, *user, old, new).boxed(),
+            |()| (),
+        );
+        let Ok(done) = done.await?;
+        Ok(done)
+    }
+
+    async fn begin_session(&self, new: NewSession) -> Result<Option<SessionHolder>, StoreError> {
+        let Ok(begun) = self.change(new, |db, new| session::begin_on(db, new).boxed(), |_| ()).await?;
+        Ok(begun)
+    }
+
+    async fn refresh(
+        &self,
+        command: RefreshSession,
+    ) -> Result<Result<SessionHolder, RefreshRefused>, StoreError> {
+        // That a token was shown twice is kept as well.
+        let work = self.change(command, |db, command| session::refresh_on(db, command).boxed(), |_| ());
+        let Ok(refreshed) = work.await?;
+        Ok(refreshed)
+    }
+
+    async fn end_session(&self, family: KeyDigest, token: KeyDigest) -> Result<bool, StoreError> {
+        let given = (family, token);
+        let work =
+            self.change(given, |db, (family, token)| session::end_on(db, *family, *token).boxed(), |_| ());
+        let Ok(ended) = work.await?;
+        Ok(ended)
+    }
+
+    async fn set_password(
+        &self,
+        command: SetPassword,
+        announce: Announce<SessionHolder>,
+    ) -> Result<Option<SessionHolder>, StoreError> {
+        let tell = |holder: &SessionHolder| announce.tell(holder);
+        let set = self.change(command, |db, command| password::set_on(db, command).boxed(), tell);
+        Ok(set.await?.ok())
+    }
+
+    async fn issue_reset(&self, new: NewReset) -> Result<(), StoreError> {
+        let Ok(done) = self.change(new, |db, new| password::issue_reset_on(db, new).boxed(), |()| ()).await?;
+        Ok(done)
+    }
+
+    async fn find_reset(&self, token: KeyDigest, now: Timestamp) -> Result<Option<UserId>, StoreError> {
+        self.ask((token, now), |db, (token, now)| password::find_reset_on(db, *token, *now).boxed()).await
+    }
+
+    async fn reset_password(
+        &self,
+        token: KeyDigest,
+        password: PasswordHash,
+        now: Timestamp,
+        announce: Announce<SessionHolder>,
+    ) -> Result<Option<SessionHolder>, StoreError> {
+        let tell = |holder: &SessionHolder| announce.tell(holder);
+        let given = (token, password, now);
+        let reset = self.change(
+            given,
+            |db, (token, password, now)| password::reset_on(db, *token, password, *now).boxed(),
+            tell,
+        );
+        Ok(reset.await?.ok())
+    }
+
+    async fn forget_logins(&self, now: Timestamp, limit: u32) -> Result<u32, StoreError> {
+        let given = (now, limit);
+        let work =
+            self.change(given, |db, (now, limit)| session::forget_on(db, *now, *limit).boxed(), |_| ());
+        let Ok(gone) = work.await?;
+        Ok(gone)
+    }
+}

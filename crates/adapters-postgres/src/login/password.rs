@@ -1,0 +1,123 @@
+//! Passwords, and the tokens with which they may be set. Who changes what a user logs in with holds the user.
+
+use diesel::prelude::*;
+use diesel::sql_types::{Bool, Text};
+use diesel_async::RunQueryDsl;
+use domain::account::KeyDigest;
+use domain::change::Change;
+use domain::id::UserId;
+use domain::login::{LoginRecord, NewReset, PasswordHash, SessionHolder, SetPassword, WhichLogin, set_at};
+use domain::time::Timestamp;
+use uuid::Uuid;
+
+use crate::account::find::user_on;
+use crate::account::row::UserRow;
+use crate::change;
+use crate::error::Fault;
+use crate::lock;
+use crate::row::{At, can_be_stored};
+use crate::run::{Db, Never};
+use crate::schema::{passwords, resets, sessions, users};
+
+/// There is nothing to be changed.
+pub(super) struct Nothing;
+
+pub(super) async fn find_on(mut db: &Db, which: &WhichLogin) -> Result<Option<LoginRecord>, Fault> {
+    let meant = users::table.left_join(passwords::table).into_boxed();
+    let meant = match which {
+        WhichLogin::Handle(handle) => meant.filter(users::handle.eq(handle.as_str().to_owned())),
+        WhichLogin::Email(email) if !can_be_stored(email) => return Ok(None),
+        WhichLogin::Email(email) => {
+            let lower = diesel::dsl::sql::<Bool>("lower(users.email) = lower(");
+            meant.filter(lower.bind::<Text, _>(email.clone()).sql(" COLLATE \"C\")"))
+        }
+        WhichLogin::User(user) => meant.filter(users::id.eq(user.uuid())),
+    };
+    let found = meant
+        .select((UserRow::as_select(), passwords::hash.nullable()))
+        .first::<(UserRow, Option<String>)>(&mut db)
+        .await
+        .optional()?;
+    let Some((user, hash)) = found else { return Ok(None) };
+    Ok(Some(LoginRecord { user: user.into_user()?, password: hash.map(PasswordHash::new) }))
+}
+
+pub(super) async fn rehash_on(
+    mut db: &Db,
+    user: UserId,
+    old: &PasswordHash,
+    new: &PasswordHash,
+) -> Result<Result<(), Never>, Fault> {
+    let same = passwords::table.find(user.uuid()).filter(passwords::hash.eq(old.as_str()));
+    diesel::update(same).set(passwords::hash.eq(new.as_str())).execute(&mut db).await?;
+    Ok(Ok(()))
+}
+
+/// Sets a password and ends what was open; gives whose it is.
+pub(super) async fn set_on(
+    mut db: &Db,
+    command: &SetPassword,
+) -> Result<Result<SessionHolder, Nothing>, Fault> {
+    lock::users_on(db, &[command.user]).await?;
+    let Some(user) = user_on(db, command.user).await? else { return Ok(Err(Nothing)) };
+    let id = user.id.uuid();
+    let before = passwords::table.find(id).select(passwords::changed_at);
+    let before = before.first::<At>(&mut db).await.optional()?;
+    let password_set_at = set_at(command.now, before.map(|At(time)| time));
+    let set = (passwords::hash.eq(command.password.as_str()), passwords::changed_at.eq(At(password_set_at)));
+    diesel::insert_into(passwords::table)
+        .values((passwords::user_id.eq(id), set))
+        .on_conflict(passwords::user_id)
+        .do_update()
+        .set(set)
+        .execute(&mut db)
+        .await?;
+    diesel::delete(sessions::table.filter(sessions::user_id.eq(id))).execute(&mut db).await?;
+    diesel::delete(resets::table.find(id)).execute(&mut db).await?;
+    let ended = Change::TokensEnded { user: user.id, password_set_at };
+    change::append_on(db, [ended], password_set_at).await?;
+    Ok(Ok(SessionHolder { user, password_set_at }))
+}
+
+pub(super) async fn issue_reset_on(mut db: &Db, new: &NewReset) -> Result<Result<(), Never>, Fault> {
+    lock::users_on(db, &[new.user]).await?;
+    let (token, until) = (new.token.bytes().as_slice(), At(new.expires_at));
+    diesel::insert_into(resets::table)
+        .values((resets::user_id.eq(new.user.uuid()), resets::token.eq(token), resets::expires_at.eq(until)))
+        .on_conflict(resets::user_id)
+        .do_update()
+        .set((resets::token.eq(token), resets::expires_at.eq(until)))
+        .execute(&mut db)
+        .await?;
+    Ok(Ok(()))
+}
+
+pub(super) async fn find_reset_on(
+    mut db: &Db,
+    token: KeyDigest,
+    now: Timestamp,
+) -> Result<Option<UserId>, Fault> {
+    let found = resets::table
+        .filter(resets::token.eq(token.bytes().as_slice()))
+        .filter(resets::expires_at.gt(At(now)))
+        .select(resets::user_id)
+        .first::<Uuid>(&mut db)
+        .await
+        .optional()?;
+    Ok(found.map(UserId::new))
+}
+
+/// Of two who use it at once the later finds it used.
+pub(super) async fn reset_on(
+    db: &Db,
+    token: KeyDigest,
+    password: &PasswordHash,
+    now: Timestamp,
+) -> Result<Result<SessionHolder, Nothing>, Fault> {
+    let Some(user) = find_reset_on(db, token, now).await? else { return Ok(Err(Nothing)) };
+    lock::users_on(db, &[user]).await?;
+    if find_reset_on(db, token, now).await? != Some(user) {
+        return Ok(Err(Nothing));
+    }
+    set_on(db, &SetPassword { user, password: password.clone(), now }).await
+}

@@ -1,0 +1,120 @@
+//! Sessions, and their refresh tokens.
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use domain::account::KeyDigest;
+use domain::login::{MAX_SESSIONS, NewSession, PasswordHash, RefreshRefused, RefreshSession, SessionHolder};
+use domain::time::Timestamp;
+use uuid::Uuid;
+
+use crate::account::row::UserRow;
+use crate::error::Fault;
+use crate::lock;
+use crate::row::At;
+use crate::run::{Db, Never};
+use crate::schema::{passwords, resets, sessions, users};
+
+/// The user is held, so that the password stays as it is.
+pub(super) async fn begin_on(
+    mut db: &Db,
+    new: &NewSession,
+) -> Result<Result<Option<SessionHolder>, Never>, Fault> {
+    lock::users_on(db, &[new.user]).await?;
+    let user = new.user.uuid();
+    let found = holder_on(db, user).await?;
+    let Some((holder, _)) = found.filter(|(_, password)| *password == new.password) else {
+        return Ok(Ok(None));
+    };
+    diesel::insert_into(sessions::table)
+        .values((
+            sessions::id.eq(new.id.uuid()),
+            sessions::user_id.eq(user),
+            sessions::family.eq(new.family.bytes().as_slice()),
+            sessions::token.eq(new.token.bytes().as_slice()),
+            sessions::created_at.eq(At(new.now)),
+            sessions::used_at.eq(At(new.now)),
+            sessions::expires_at.eq(At(new.expires_at)),
+        ))
+        .execute(&mut db)
+        .await?;
+    let beyond = sessions::table
+        .filter(sessions::user_id.eq(user))
+        .order((sessions::used_at.desc(), sessions::id.desc()))
+        .offset(i64::from(MAX_SESSIONS))
+        .limit(i64::from(MAX_SESSIONS))
+        .select(sessions::id)
+        .load::<Uuid>(&mut db)
+        .await?;
+    diesel::delete(sessions::table.filter(sessions::id.eq_any(beyond))).execute(&mut db).await?;
+    Ok(Ok(Some(holder)))
+}
+
+/// The session is held, so that of two who show the same token the later shows it a second time.
+pub(super) async fn refresh_on(
+    mut db: &Db,
+    command: &RefreshSession,
+) -> Result<Result<Result<SessionHolder, RefreshRefused>, Never>, Fault> {
+    let found = sessions::table
+        .filter(sessions::family.eq(command.family.bytes().as_slice()))
+        .filter(sessions::expires_at.gt(At(command.now)))
+        .select((sessions::id, sessions::user_id, sessions::token))
+        .for_update()
+        .first::<(Uuid, Uuid, Vec<u8>)>(&mut db)
+        .await
+        .optional()?;
+    let Some((id, user, token)) = found else { return Ok(Ok(Err(RefreshRefused::Unknown))) };
+    let token = <[u8; 32]>::try_from(token);
+    let token = token.map_err(|_| Fault::Row("a digest of another length".to_owned()))?;
+    let session = sessions::table.find(id);
+    if KeyDigest::new(token) != command.token {
+        diesel::delete(session).execute(&mut db).await?;
+        return Ok(Ok(Err(RefreshRefused::Reused)));
+    }
+    diesel::update(session)
+        .set((
+            sessions::token.eq(command.next.bytes().as_slice()),
+            sessions::used_at.eq(At(command.now)),
+            sessions::expires_at.eq(At(command.expires_at)),
+        ))
+        .execute(&mut db)
+        .await?;
+    let holder = holder_on(db, user).await?.map(|(holder, _)| holder);
+    Ok(Ok(holder.ok_or(RefreshRefused::Unknown)))
+}
+
+/// A user who has a password, and its hash.
+async fn holder_on(mut db: &Db, user: Uuid) -> Result<Option<(SessionHolder, PasswordHash)>, Fault> {
+    let found = users::table
+        .inner_join(passwords::table)
+        .filter(users::id.eq(user))
+        .select((UserRow::as_select(), passwords::changed_at, passwords::hash))
+        .first::<(UserRow, At, String)>(&mut db)
+        .await
+        .optional()?;
+    let Some((user, At(password_set_at), hash)) = found else { return Ok(None) };
+    Ok(Some((SessionHolder { user: user.into_user()?, password_set_at }, PasswordHash::new(hash))))
+}
+
+pub(super) async fn end_on(
+    mut db: &Db,
+    family: KeyDigest,
+    token: KeyDigest,
+) -> Result<Result<bool, Never>, Fault> {
+    let session = sessions::table
+        .filter(sessions::family.eq(family.bytes().as_slice()))
+        .filter(sessions::token.eq(token.bytes().as_slice()));
+    Ok(Ok(diesel::delete(session).execute(&mut db).await? > 0))
+}
+
+pub(super) async fn forget_on(mut db: &Db, now: Timestamp, limit: u32) -> Result<Result<u32, Never>, Fault> {
+    let (now, limit) = (At(now), i64::from(limit));
+    let over = sessions::table.filter(sessions::expires_at.le(now)).order(sessions::expires_at).limit(limit);
+    let over = over.select(sessions::id).load::<Uuid>(&mut db).await?;
+    let still = sessions::table.filter(sessions::id.eq_any(over)).filter(sessions::expires_at.le(now));
+    let ended = diesel::delete(still).execute(&mut db).await?;
+    let old = resets::table.filter(resets::expires_at.le(now)).order(resets::expires_at).limit(limit);
+    let old = old.select(resets::user_id).load::<Uuid>(&mut db).await?;
+    let still = resets::table.filter(resets::user_id.eq_any(old)).filter(resets::expires_at.le(now));
+    let gone = diesel::delete(still).execute(&mut db).await?;
+    Ok(Ok(u32::try_from(ended + gone).unwrap_or(u32::MAX)))
+}

@@ -1,0 +1,97 @@
+//! The store of passwords, sessions and reset tokens.
+
+mod password;
+mod session;
+
+use std::convert::Infallible;
+
+use async_trait::async_trait;
+use diesel::sqlite::SqliteConnection;
+use domain::account::KeyDigest;
+use domain::id::UserId;
+use domain::login::{
+    LoginRecord, LoginRepository, NewReset, NewSession, PasswordHash, RefreshRefused, RefreshSession,
+    SessionHolder, SetPassword, WhichLogin,
+};
+use domain::store::{Announce, StoreError};
+use domain::time::Timestamp;
+
+use crate::SqliteStore;
+use crate::error::Fault;
+
+/// There is nothing to be changed.
+struct Nothing;
+
+impl SqliteStore {
+    /// Makes a change that is never refused.
+    async fn always<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut SqliteConnection) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let done: Result<T, Infallible> = self.change(|connection| work(connection).map(Ok), |_| ()).await?;
+        done.map_err(|never| match never {})
+    }
+}
+
+#[async_trait]
+impl LoginRepository for SqliteStore {
+    async fn find_login(&self, which: WhichLogin) -> Result<Option<LoginRecord>, StoreError> {
+        self.read(move |connection| password::find_on(connection, &which)).await
+    }
+
+    async fn rehash(&self, user: UserId, old: PasswordHash, new: PasswordHash) -> Result<(), StoreError> {
+        self.always(move |connection| password::rehash_on(connection, user, &old, &new)).await
+    }
+
+    async fn begin_session(&self, new: NewSession) -> Result<Option<SessionHolder>, StoreError> {
+        self.always(move |connection| session::begin_on(connection, &new)).await
+    }
+
+    async fn refresh(
+        &self,
+        command: RefreshSession,
+    ) -> Result<Result<SessionHolder, RefreshRefused>, StoreError> {
+        // That a token was shown twice is kept as well.
+        self.always(move |connection| session::refresh_on(connection, &command)).await
+    }
+
+    async fn end_session(&self, family: KeyDigest, token: KeyDigest) -> Result<bool, StoreError> {
+        self.always(move |connection| session::end_on(connection, family, token)).await
+    }
+
+    async fn set_password(
+        &self,
+        command: SetPassword,
+        announce: Announce<SessionHolder>,
+    ) -> Result<Option<SessionHolder>, StoreError> {
+        let work = move |connection: &mut SqliteConnection| {
+            Ok(password::set_on(connection, &command)?.ok_or(Nothing))
+        };
+        Ok(self.change(work, |holder| announce.tell(holder)).await?.ok())
+    }
+
+    async fn issue_reset(&self, new: NewReset) -> Result<(), StoreError> {
+        self.always(move |connection| password::issue_reset_on(connection, &new)).await
+    }
+
+    async fn find_reset(&self, token: KeyDigest, now: Timestamp) -> Result<Option<UserId>, StoreError> {
+        self.read(move |connection| password::find_reset_on(connection, token, now)).await
+    }
+
+    async fn reset_password(
+        &self,
+        token: KeyDigest,
+        password: PasswordHash,
+        now: Timestamp,
+        announce: Announce<SessionHolder>,
+    ) -> Result<Option<SessionHolder>, StoreError> {
+        let work = move |connection: &mut SqliteConnection| {
+            Ok(password::reset_on(connection, token, password, now)?.ok_or(Nothing))
+        };
+        Ok(self.change(work, |holder| announce.tell(holder)).await?.ok())
+    }
+
+    async fn forget_logins(&self, now: Timestamp, limit: u32) -> Result<u32, StoreError> {
+        self.always(move |connection| session::forget_on(connection, now, limit)).await
+    }
+}

@@ -1,0 +1,105 @@
+//! Passwords, and the tokens with which they may be set.
+
+use diesel::prelude::*;
+use diesel::sqlite::SqliteConnection;
+use domain::account::KeyDigest;
+use domain::change::Change;
+use domain::id::UserId;
+use domain::login::{LoginRecord, NewReset, PasswordHash, SessionHolder, SetPassword, WhichLogin, set_at};
+use domain::time::Timestamp;
+
+use crate::account::find::user_on;
+use crate::account::row::UserRow;
+use crate::change;
+use crate::error::Fault;
+use crate::row;
+use crate::schema::{passwords, resets, sessions, users};
+
+pub(super) fn find_on(
+    connection: &mut SqliteConnection,
+    which: &WhichLogin,
+) -> Result<Option<LoginRecord>, Fault> {
+    let meant = users::table.left_join(passwords::table).into_boxed();
+    let meant = match which {
+        WhichLogin::Handle(handle) => meant.filter(users::handle.eq(handle.as_str().to_owned())),
+        WhichLogin::Email(email) => meant.filter(users::email.eq(email.clone())),
+        WhichLogin::User(user) => meant.filter(users::id.eq(row::bytes(user.uuid()))),
+    };
+    let found = meant
+        .select((UserRow::as_select(), passwords::hash.nullable()))
+        .first::<(UserRow, Option<String>)>(connection)
+        .optional()?;
+    let Some((user, hash)) = found else { return Ok(None) };
+    Ok(Some(LoginRecord { user: user.into_user()?, password: hash.map(PasswordHash::new) }))
+}
+
+pub(super) fn rehash_on(
+    connection: &mut SqliteConnection,
+    user: UserId,
+    old: &PasswordHash,
+    new: &PasswordHash,
+) -> Result<(), Fault> {
+    let same = passwords::table.find(row::bytes(user.uuid())).filter(passwords::hash.eq(old.as_str()));
+    diesel::update(same).set(passwords::hash.eq(new.as_str())).execute(connection)?;
+    Ok(())
+}
+
+/// Sets a password and ends what was open; gives whose it is.
+pub(super) fn set_on(
+    connection: &mut SqliteConnection,
+    command: &SetPassword,
+) -> Result<Option<SessionHolder>, Fault> {
+    let Some(user) = user_on(connection, command.user)? else { return Ok(None) };
+    let id = row::bytes(user.id.uuid());
+    let before = passwords::table.find(&id).select(passwords::changed_at).first(connection).optional()?;
+    let password_set_at = set_at(command.now, before.map(row::time));
+    let set =
+        (passwords::hash.eq(command.password.as_str()), passwords::changed_at.eq(password_set_at.micros()));
+    diesel::insert_into(passwords::table)
+        .values((passwords::user_id.eq(&id), set))
+        .on_conflict(passwords::user_id)
+        .do_update()
+        .set(set)
+        .execute(connection)?;
+    diesel::delete(sessions::table.filter(sessions::user_id.eq(&id))).execute(connection)?;
+    diesel::delete(resets::table.find(&id)).execute(connection)?;
+    let ended = Change::TokensEnded { user: user.id, password_set_at };
+    change::append_on(connection, [ended], password_set_at)?;
+    Ok(Some(SessionHolder { user, password_set_at }))
+}
+
+pub(super) fn issue_reset_on(connection: &mut SqliteConnection, new: &NewReset) -> Result<(), Fault> {
+    let token = new.token.bytes().as_slice();
+    diesel::replace_into(resets::table)
+        .values((
+            resets::user_id.eq(row::bytes(new.user.uuid())),
+            resets::token.eq(token),
+            resets::expires_at.eq(new.expires_at.micros()),
+        ))
+        .execute(connection)?;
+    Ok(())
+}
+
+pub(super) fn find_reset_on(
+    connection: &mut SqliteConnection,
+    token: KeyDigest,
+    now: Timestamp,
+) -> Result<Option<UserId>, Fault> {
+    let found = resets::table
+        .filter(resets::token.eq(token.bytes().as_slice()))
+        .filter(resets::expires_at.gt(now.micros()))
+        .select(resets::user_id)
+        .first::<Vec<u8>>(connection)
+        .optional()?;
+    found.map(|user| row::user_id(&user)).transpose()
+}
+
+pub(super) fn reset_on(
+    connection: &mut SqliteConnection,
+    token: KeyDigest,
+    password: PasswordHash,
+    now: Timestamp,
+) -> Result<Option<SessionHolder>, Fault> {
+    let Some(user) = find_reset_on(connection, token, now)? else { return Ok(None) };
+    set_on(connection, &SetPassword { user, password, now })
+}

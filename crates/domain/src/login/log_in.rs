@@ -1,0 +1,109 @@
+//! Logging in with a handle or an address, and a password.
+
+use super::password::{HasherBusy, Password, PasswordHash, Verdict};
+use super::port::{NewSession, SessionHolder, WhichLogin};
+use super::service::LoginService;
+use super::session::{RefreshText, SESSION_LIFETIME};
+use crate::account::{IssuedToken, UserHandle, normalize_handle};
+use crate::id::{SessionId, UserId};
+use crate::store::StoreError;
+use crate::time::Timestamp;
+
+/// Who says to be whom.
+#[derive(Clone, Debug)]
+pub struct LogIn {
+    /// A handle or an e-mail address.
+    pub name: String,
+    /// The password.
+    pub password: Password,
+}
+
+/// An open session: what to call with, and what to go on with.
+#[derive(Clone)]
+pub struct LoggedIn {
+    /// Who, and the access token.
+    pub access: IssuedToken,
+    /// The only sight of the refresh token.
+    pub refresh_token: String,
+    /// Until when that is good.
+    pub refresh_expires_at: Timestamp,
+}
+
+/// Why nobody is logged in.
+#[derive(Debug, thiserror::Error)]
+pub enum LogInError {
+    /// Unknown name or wrong password. Which of them is not told.
+    #[error("the name or the password is wrong")]
+    Wrong,
+    /// More passwords wait to be looked at than may.
+    #[error(transparent)]
+    Busy(#[from] HasherBusy),
+    /// The store gave no answer.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl LoginService {
+    /// Opens a session for whoever knows the password. A hash that was made with other parameters than are used
+    /// now is made anew, as this is the moment at which the password is there.
+    pub async fn log_in(&self, command: LogIn) -> Result<LoggedIn, LogInError> {
+        let found = match which(&command.name) {
+            Some(which) => self.logins.find_login(which).await?,
+            None => None,
+        };
+        let (user, hash) = found.map_or((None, None), |found| (Some(found.user), found.password));
+        let verdict = self.hasher.verify(command.password.clone(), hash.clone()).await?;
+        let (Some(user), Some(mut hash), Verdict::Right | Verdict::RightButOutdated) = (user, hash, verdict)
+        else {
+            return Err(LogInError::Wrong);
+        };
+        if verdict == Verdict::RightButOutdated {
+            let new = self.hasher.hash(command.password).await?;
+            self.logins.rehash(user.id, hash, new.clone()).await?;
+            hash = new;
+        }
+        self.begin(user.id, hash).await?.ok_or(LogInError::Wrong)
+    }
+
+    /// Opens a session, unless the user has another password meanwhile.
+    pub(super) async fn begin(
+        &self,
+        user: UserId,
+        password: PasswordHash,
+    ) -> Result<Option<LoggedIn>, StoreError> {
+        let now = self.clock.now();
+        let refresh = RefreshText::first(&*self.mint, now);
+        let expires_at = now.plus(SESSION_LIFETIME);
+        let session = NewSession {
+            id: SessionId::new(self.ids.generate(now)),
+            user,
+            password,
+            family: refresh.family(&*self.mint),
+            token: refresh.digest(&*self.mint),
+            expires_at,
+            now,
+        };
+        let holder = self.logins.begin_session(session).await?;
+        Ok(holder.map(|holder| self.opened(holder, &refresh, expires_at)))
+    }
+
+    /// What whoever holds a session gets to go on with.
+    pub(super) fn opened(
+        &self,
+        holder: SessionHolder,
+        refresh: &RefreshText,
+        refresh_expires_at: Timestamp,
+    ) -> LoggedIn {
+        let access = self.tokens.issue_now(holder.user, holder.password_set_at);
+        LoggedIn { access, refresh_token: refresh.reveal().to_owned(), refresh_expires_at }
+    }
+}
+
+/// An address has an `@` in it; a handle may have one in front.
+fn which(name: &str) -> Option<WhichLogin> {
+    let name = name.trim();
+    if name.chars().skip(1).any(|c| c == '@') {
+        return Some(WhichLogin::Email(name.to_owned()));
+    }
+    UserHandle::new(&normalize_handle(name)).ok().map(WhichLogin::Handle)
+}

@@ -1,0 +1,175 @@
+//! The store of passwords, sessions and reset tokens.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use super::password::PasswordHash;
+use crate::account::{KeyDigest, User, UserHandle};
+use crate::id::{SessionId, UserId};
+use crate::store::{Announce, StoreError};
+use crate::time::Timestamp;
+
+/// Whose log-in is meant.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum WhichLogin {
+    /// The user's with this handle.
+    Handle(UserHandle),
+    /// The user's with this address, in any case.
+    Email(String),
+    /// The user's with this id.
+    User(UserId),
+}
+
+/// A user, and the password.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LoginRecord {
+    /// Who.
+    pub user: User,
+    /// The hash; `None` of somebody who never set a password.
+    pub password: Option<PasswordHash>,
+}
+
+/// Whose a session is, as things stand.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SessionHolder {
+    /// Who.
+    pub user: User,
+    /// When the password was set; see [`set_at`].
+    pub password_set_at: Timestamp,
+}
+
+/// When a password counts as set: at `now`, but always after the one before it, so that by this time the tokens
+/// that were made under one can be told from those under the other.
+pub fn set_at(now: Timestamp, before: Option<Timestamp>) -> Timestamp {
+    before.map_or(now, |before| now.max(before.plus(Duration::from_micros(1))))
+}
+
+/// A session to be begun.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NewSession {
+    /// Identifier.
+    pub id: SessionId,
+    /// Whose.
+    pub user: UserId,
+    /// The password that was right; the session begins only if it still is the user's.
+    pub password: PasswordHash,
+    /// Digest of what all refresh tokens of the session begin with.
+    pub family: KeyDigest,
+    /// Digest of the first refresh token.
+    pub token: KeyDigest,
+    /// Until when that is good.
+    pub expires_at: Timestamp,
+    /// When.
+    pub now: Timestamp,
+}
+
+/// A refresh token to be exchanged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RefreshSession {
+    /// Digest of what it begins with.
+    pub family: KeyDigest,
+    /// Digest of the whole.
+    pub token: KeyDigest,
+    /// Digest of the next one.
+    pub next: KeyDigest,
+    /// Until when that is good.
+    pub expires_at: Timestamp,
+    /// When.
+    pub now: Timestamp,
+}
+
+/// Why a refresh token was not exchanged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RefreshRefused {
+    /// No session begins like this, or it is over.
+    Unknown,
+    /// It is of a session, and was exchanged already: the session is over from now on.
+    Reused,
+}
+
+/// Another password.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SetPassword {
+    /// Whose.
+    pub user: UserId,
+    /// Its hash.
+    pub password: PasswordHash,
+    /// When.
+    pub now: Timestamp,
+}
+
+/// A reset token to be stored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NewReset {
+    /// Whose password may be set with it.
+    pub user: UserId,
+    /// Its digest.
+    pub token: KeyDigest,
+    /// Until when it is good.
+    pub expires_at: Timestamp,
+}
+
+/// Passwords, sessions and reset tokens.
+#[async_trait]
+pub trait LoginRepository: Send + Sync {
+    /// A user with the password; `None` if there is no such user.
+    async fn find_login(&self, which: WhichLogin) -> Result<Option<LoginRecord>, StoreError>;
+
+    /// Keeps another hash of the same password, if it still is the password.
+    async fn rehash(&self, user: UserId, old: PasswordHash, new: PasswordHash) -> Result<(), StoreError>;
+
+    /// Begins a session and gives whose it is; `None` if the password is another one meanwhile. Of more than
+    /// [`super::MAX_SESSIONS`] those end that were not used for longest.
+    async fn begin_session(&self, new: NewSession) -> Result<Option<SessionHolder>, StoreError>;
+
+    /// Exchanges a refresh token and gives whose it is.
+    async fn refresh(
+        &self,
+        command: RefreshSession,
+    ) -> Result<Result<SessionHolder, RefreshRefused>, StoreError>;
+
+    /// Ends the session of a refresh token that is good; whether there was one.
+    async fn end_session(&self, family: KeyDigest, token: KeyDigest) -> Result<bool, StoreError>;
+
+    /// Sets a password, at the time that [`set_at`] gives, and ends all sessions, reset tokens and access tokens
+    /// of the user; `None` if there is no such user.
+    async fn set_password(
+        &self,
+        command: SetPassword,
+        announce: Announce<SessionHolder>,
+    ) -> Result<Option<SessionHolder>, StoreError>;
+
+    /// Stores a reset token in the place of any other of the user's.
+    async fn issue_reset(&self, new: NewReset) -> Result<(), StoreError>;
+
+    /// Whose reset token this is, if it is good at `now`.
+    async fn find_reset(&self, token: KeyDigest, now: Timestamp) -> Result<Option<UserId>, StoreError>;
+
+    /// Like [`Self::set_password`], for a reset token that is good; it is used up by that. Whose it was.
+    async fn reset_password(
+        &self,
+        token: KeyDigest,
+        password: PasswordHash,
+        now: Timestamp,
+        announce: Announce<SessionHolder>,
+    ) -> Result<Option<SessionHolder>, StoreError>;
+
+    /// Forgets up to `limit` sessions and reset tokens each that have expired; how many of both.
+    async fn forget_logins(&self, now: Timestamp, limit: u32) -> Result<u32, StoreError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_passwords_of_a_user_are_set_at_the_same_time() {
+        let at = Timestamp::from_micros;
+        for (now, before, set) in
+            [(5, None, 5), (5, Some(4), 5), (5, Some(5), 6), (5, Some(9), 10), (-5, Some(-5), -4)]
+        {
+            assert_eq!(set_at(at(now), before.map(at)), at(set), "{now} {before:?}");
+        }
+    }
+}

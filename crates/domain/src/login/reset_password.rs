@@ -1,0 +1,77 @@
+//! Setting a password with a token that the operator has issued: for whoever has none yet, or has forgotten it.
+
+use std::time::Duration;
+
+use super::log_in::LoggedIn;
+use super::password::{HasherBusy, Password};
+use super::port::NewReset;
+use super::service::LoginService;
+use crate::account::{KeyKind, User, UserHandle};
+use crate::store::StoreError;
+use crate::time::Timestamp;
+
+/// How long a reset token is good.
+pub const RESET_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// A reset token, the only sight of it.
+#[derive(Clone)]
+pub struct IssuedReset {
+    /// Whose password may be set with it.
+    pub user: User,
+    /// The secret text.
+    pub token: String,
+    /// Until when it is good.
+    pub expires_at: Timestamp,
+}
+
+/// Why no reset token was issued.
+#[derive(Debug, thiserror::Error)]
+pub enum IssueResetError {
+    /// Nobody has the handle.
+    #[error("there is no user with this handle")]
+    NoSuchUser,
+    /// The store gave no answer.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Why no password was set.
+#[derive(Debug, thiserror::Error)]
+pub enum ResetPasswordError {
+    /// The token is unknown, used or too old.
+    #[error("the reset token is not valid")]
+    Unknown,
+    /// More passwords wait to be looked at than may.
+    #[error(transparent)]
+    Busy(#[from] HasherBusy),
+    /// The store gave no answer.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl LoginService {
+    /// Issues a reset token for a user; one that was issued before is worth nothing any more.
+    pub async fn issue_reset(&self, handle: &UserHandle) -> Result<IssuedReset, IssueResetError> {
+        let found = self.accounts.find_user_by_handle(handle).await?;
+        let user = found.ok_or(IssueResetError::NoSuchUser)?;
+        let now = self.clock.now();
+        let token = self.mint.mint(KeyKind::Reset, now);
+        let expires_at = now.plus(RESET_LIFETIME);
+        self.logins.issue_reset(NewReset { user: user.id, token: token.digest(), expires_at }).await?;
+        Ok(IssuedReset { user, token: token.reveal().to_owned(), expires_at })
+    }
+
+    /// Sets a password and opens a session. Nothing is hashed for a token that is no good.
+    pub async fn reset_password(&self, token: &str, new: Password) -> Result<LoggedIn, ResetPasswordError> {
+        let token = self.mint.digest(token);
+        let found = self.logins.find_reset(token, self.clock.now()).await?;
+        if found.is_none() {
+            return Err(ResetPasswordError::Unknown);
+        }
+        let password = self.hasher.hash(new).await?;
+        let now = self.clock.now();
+        let reset = self.logins.reset_password(token, password.clone(), now, self.announce_end()).await?;
+        let holder = reset.ok_or(ResetPasswordError::Unknown)?;
+        self.begin(holder.user.id, password).await?.ok_or(ResetPasswordError::Unknown)
+    }
+}

@@ -1,0 +1,3 @@
+DROP TABLE resets;
+DROP TABLE sessions;
+DROP TABLE passwords;
