@@ -5,6 +5,7 @@
 
 mod account;
 mod api_key;
+mod auth;
 mod chat;
 mod contact;
 mod generic;

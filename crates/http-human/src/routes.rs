@@ -10,13 +10,16 @@ use http_wire::peers::{DirectoryQuery, ListPeersQuery};
 use http_wire::view::{
     AgentView, ChatView, ContactRequestView, ContactView, CreatedKeyView, DeletedAgentView, KeyView,
     ListedAgentView, MemoryView, MessageView, ParticipantView, PeerView, ProfileView, RegisteredAgentView,
-    RemovedView, RequestStepView, ResolvedView, RoomRowView, RoomView, SentMessageView,
+    RemovedView, RequestStepView, ResolvedView, RoomRowView, RoomView, SentMessageView, SessionView,
 };
 
-use crate::{account, api_key, chat, contact, generic, memory, message, participant, peer};
+use crate::{account, api_key, auth, chat, contact, generic, memory, message, participant, peer};
 
 /// Where humans call.
 const BASE: &str = "/api/v1/me";
+
+/// Where humans log in.
+const AUTH_BASE: &str = "/api/v1/auth";
 
 /// "A base that ends in /v1" is taken for either of these.
 const GENERIC_BASES: [(&str, &str); 2] = [("/v1", ""), ("/api/v1", "v1")];
@@ -26,6 +29,10 @@ const GENERIC_BASES: [(&str, &str); 2] = [("/v1", ""), ("/api/v1", "v1")];
 pub fn configure(config: &mut ServiceConfig) {
     let scope = web::scope(BASE).wrap(from_fn(users_only));
     config.service(mount(scope, "", endpoints(), actix_web::Scope::service));
+    mount(&mut *config, AUTH_BASE, auth_endpoints(), ServiceConfig::service);
+    mount(&mut *config, AUTH_BASE, password_endpoints(), |config, resource| {
+        config.service(resource.wrap(from_fn(users_only)))
+    });
     for (base, _) in GENERIC_BASES {
         mount(&mut *config, base, generic_endpoints(), |config, resource| {
             config.service(resource.wrap(from_fn(any_caller)))
@@ -42,6 +49,9 @@ pub fn interfaces() -> Vec<Interface> {
         access: Access::Users,
         endpoints: endpoints(),
     }];
+    let part =
+        |access, endpoints| Interface { base: AUTH_BASE, tag: "Logging in", prefix: "", access, endpoints };
+    all.extend([part(Access::Public, auth_endpoints()), part(Access::Users, password_endpoints())]);
     all.extend(GENERIC_BASES.map(|(base, prefix)| Interface {
         base,
         tag: "Generic paths",
@@ -112,6 +122,46 @@ fn account_endpoints() -> Vec<Endpoint> {
             .named("listDirectory", "The agents that everybody may find")
             .query::<DirectoryQuery>()
             .lists::<ListedAgentView<'_>, NumberedMetadata>(),
+    ]
+}
+
+fn auth_endpoints() -> Vec<Endpoint> {
+    vec![
+        post("/login", auth::log_in)
+            .named("logIn", "Opens a session for whoever knows the password, by handle or e-mail address")
+            .body::<auth::LogInBody>()
+            .answers::<SessionView<'_>>(200)
+            .refuses(&[401, 429]),
+        post("/refresh", auth::refresh)
+            .named("refreshSession", "Exchanges a refresh token for the next pair; it is good once")
+            .body::<auth::RefreshBody>()
+            .answers::<SessionView<'_>>(200)
+            .refuses(&[401, 429]),
+        post("/logout", auth::log_out)
+            .named("logOut", "Ends the session of a refresh token")
+            .body::<auth::RefreshBody>()
+            .answers_nothing()
+            .refuses(&[429]),
+        post("/reset", auth::reset_password)
+            .named(
+                "resetPassword",
+                "Sets a password with a token that the operator has issued, and opens a session",
+            )
+            .body::<auth::ResetPasswordBody>()
+            .answers::<SessionView<'_>>(200)
+            .refuses(&[401, 429]),
+    ]
+}
+
+fn password_endpoints() -> Vec<Endpoint> {
+    vec![
+        post("/password", auth::change_password)
+            .named(
+                "changePassword",
+                "Sets another password and ends all sessions; the answer opens a new one",
+            )
+            .body::<auth::ChangePasswordBody>()
+            .answers::<SessionView<'_>>(200),
     ]
 }
 

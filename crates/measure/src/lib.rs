@@ -6,9 +6,11 @@
 //!
 //! No label has a value that a client can choose: there is one series for each route, not for each path.
 
+mod password;
 mod request;
 mod store;
 
+pub use password::{Hashing, hashing};
 pub use request::{connection_refused, refused, request};
 pub use store::{Doing, InUse, Work, batch, connection_in_use, connections_at_most, doing};
 
@@ -74,12 +76,17 @@ figures! {
     STORE_BATCH = "parlance_store_batch_changes", Kind::Histogram(CHANGES), "Changes that shared one commit.";
     STORE_CONNECTIONS = "parlance_store_connections_in_use", Kind::Gauge, "Connections at work.";
     STORE_CONNECTIONS_MAX = "parlance_store_connections_max", Kind::Gauge, "The most connections that there may be.";
+    PASSWORD_HASHES = "parlance_password_hashes_total", Kind::Counter,
+        "Passwords that were hashed, to keep them or to compare them.";
+    PASSWORD_HASHES_NOW = "parlance_password_hashes_in_progress", Kind::Gauge,
+        "Passwords that are being hashed at the moment.";
     BUILD = "parlance_build_info", Kind::Gauge, "Always 1; says the version.";
     UPTIME = "parlance_uptime_seconds", Kind::Gauge, "For how long the server has been running.";
 }
 
 /// Makes the series that need no event to be there, so that they begin at zero.
 pub fn begin() {
+    password::begin();
     request::begin();
     store::begin();
 }

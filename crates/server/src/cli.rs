@@ -276,6 +276,18 @@ pub struct SetAgentArguments {
 pub enum UserCommand {
     /// Create a user and print its API key, once. Works while a server runs on the same store.
     Create(CreateUserArguments),
+    /// Print a token with which a user may set a password, once and within a day. Works while a server runs.
+    ResetPassword(ResetPasswordArguments),
+}
+
+/// Whose password may be set.
+#[derive(Args, Debug)]
+pub struct ResetPasswordArguments {
+    /// The handle of the user.
+    pub handle: String,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// The user to be created.

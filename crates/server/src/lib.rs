@@ -21,6 +21,7 @@ mod lock;
 mod metrics;
 mod migrate;
 mod openapi;
+pub mod passwords;
 mod plan;
 mod ports;
 mod serve;
@@ -64,6 +65,9 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
             with(flags, async |config| user::create(&config, arguments).await)
         }
         Command::Audit(arguments) => with(flags, async |config| audit::run(&config, arguments).await),
+        Command::User { command: UserCommand::ResetPassword(arguments) } => {
+            with(flags, async |config| user::reset_password(&config, arguments).await)
+        }
         Command::Key { command } => with(flags, async |config| key::run(&config, command).await),
         Command::Token { command: TokenCommand::Issue(arguments) } => {
             with(flags, async |config| token::issue(&config, arguments).await)

@@ -134,6 +134,7 @@ fn bind(
             .app_data(sockets.clone())
             .app_data(web::Data::from(wiring.accounts.clone()))
             .app_data(web::Data::from(wiring.tokens.clone()))
+            .app_data(web::Data::from(wiring.logins.clone()))
             .app_data(web::Data::from(wiring.limits.clone()))
             .app_data(web::Data::new(wiring.cursors.clone()))
             .app_data(web::Data::from(wiring.chats.clone()))

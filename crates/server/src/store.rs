@@ -14,6 +14,7 @@ use domain::chat::ChatRepository;
 use domain::contact::ContactRepository;
 use domain::delivery::DeliveryRepository;
 use domain::idempotency::FirstAnswerRepository;
+use domain::login::LoginRepository;
 use domain::memory::MemoryRepository;
 use domain::message::MessageRepository;
 use domain::organization::OrganizationRepository;
@@ -50,6 +51,7 @@ pub(crate) trait Store:
     + DeliveryRepository
     + FirstAnswerRepository
     + KeyRepository
+    + LoginRepository
     + MemoryRepository
     + MessageRepository
     + OrganizationRepository

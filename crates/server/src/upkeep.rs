@@ -8,6 +8,7 @@ use domain::activity::ActivityService;
 use domain::contact::ContactService;
 use domain::delivery::AgainRule;
 use domain::idempotency::forget_old_answers;
+use domain::login::LoginService;
 use domain::message::{MessageService, Retention};
 use domain::ports::Clock;
 use tokio::task::JoinSet;
@@ -37,6 +38,7 @@ pub(crate) fn start(config: &Config, wiring: &Wiring, tail: Tail) -> JoinSet<()>
     tasks.spawn(tail.follow());
     tasks.spawn(forget_changes(wiring.store.clone()));
     tasks.spawn(write_key_uses(wiring.accounts.clone()));
+    tasks.spawn(forget_logins(wiring.logins.clone()));
     for walk in config.retention.clone() {
         tasks.spawn(erase_old(wiring.messages.clone(), wiring.store.clone(), walk));
     }
@@ -84,6 +86,18 @@ async fn sweep(activity: Arc<ActivityService>, hub: Arc<Hub>) {
         activity.expire();
         hub.expire_presence();
         hub.expire_keys();
+    }
+}
+
+/// Forgets the sessions and reset tokens that have expired, once a minute, in small batches.
+async fn forget_logins(logins: Arc<LoginService>) {
+    let mut ticks = interval(Duration::from_secs(60));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        while logins.forget_some().await.unwrap_or(0) > 0 {
+            tokio::task::yield_now().await;
+        }
     }
 }
 

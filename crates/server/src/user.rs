@@ -1,6 +1,7 @@
 //! `parlance user …`
 
 use std::io::Write;
+use std::sync::Arc;
 
 use domain::account::{CreateUser, CreatedUser, Membership, UserHandle, parse_email, parse_person_name};
 use domain::organization::OrganizationRole;
@@ -8,9 +9,10 @@ use domain::plan::{OrganizationName, PlanName};
 use domain::text::TextFault;
 use serde_json::json;
 
-use crate::cli::CreateUserArguments;
+use crate::cli::{CreateUserArguments, ResetPasswordArguments};
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::ports::NobodyListens;
 use crate::store;
 use crate::wiring;
 
@@ -40,6 +42,40 @@ pub(crate) async fn create(config: &Config, arguments: CreateUserArguments) -> R
     let text = if arguments.json { as_json(&created) } else { as_text(&created) };
     let mut out = std::io::stdout().lock();
     writeln!(out, "{text}").map_err(|cause| Failure::new("cannot print the user's key", cause))
+}
+
+/// Prints a token with which a user may set a password.
+pub(crate) async fn reset_password(
+    config: &Config,
+    arguments: ResetPasswordArguments,
+) -> Result<(), Failure> {
+    config.refuse_memory()?;
+    let handle = UserHandle::new(&arguments.handle);
+    let handle = handle.map_err(|fault| Failure::plain(format!("'{}': {fault}", arguments.handle)))?;
+    let mint = wiring::token_mint(config)?;
+    let opened = store::open(config).await?;
+    let tokens = Arc::new(wiring::tokens(opened.clone(), mint));
+    let issued = match wiring::logins(config, opened.clone(), tokens, Arc::new(NobodyListens)) {
+        Ok(logins) => logins.issue_reset(&handle).await,
+        Err(failure) => {
+            opened.close();
+            return Err(failure);
+        }
+    };
+    opened.close();
+    let issued = issued.map_err(|cause| Failure::new("no reset token was made", cause))?;
+    let text = if arguments.json {
+        let user = json!({ "id": issued.user.id.to_string(), "handle": issued.user.handle.as_str() });
+        let expires_at = issued.expires_at.to_string();
+        json!({ "user": user, "reset_token": issued.token, "expires_at": expires_at }).to_string()
+    } else {
+        format!(
+            "With this token '{}' may set a password, once, until {}:\n\n    {}\n",
+            issued.user.handle, issued.expires_at, issued.token
+        )
+    };
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{text}").map_err(|cause| Failure::new("cannot print the token", cause))
 }
 
 fn wrong(flag: &str, fault: TextFault) -> Failure {

@@ -7,6 +7,7 @@ use domain::activity::ActivityService;
 use domain::chat::ChatService;
 use domain::contact::{ContactService, RequestLifetime};
 use domain::delivery::DeliveryService;
+use domain::login::{LoginPorts, LoginService};
 use domain::memory::MemoryService;
 use domain::message::MessageService;
 use domain::peer::PeerService;
@@ -20,6 +21,7 @@ use ws_gateway::{Hub, HubConfig};
 
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::passwords::Argon2Hasher;
 use crate::ports::{NobodyListens, RandomIds, RandomKeys, SystemClock, random};
 use crate::store::{Store, StoreAt};
 use crate::token_keys::{self, KeyFile};
@@ -31,6 +33,7 @@ pub(crate) struct Wiring {
     pub(crate) hub: Arc<Hub>,
     pub(crate) accounts: Arc<AccountService>,
     pub(crate) tokens: Arc<TokenService>,
+    pub(crate) logins: Arc<LoginService>,
     pub(crate) limits: Arc<RateLimits>,
     pub(crate) cursors: CursorSeal,
     pub(crate) chats: Arc<ChatService>,
@@ -60,6 +63,25 @@ pub(crate) fn token_mint(config: &Config) -> Result<Arc<dyn TokenMint>, Failure>
 /// The use cases on tokens alone, for commands.
 pub(crate) fn tokens(store: Arc<dyn Store>, mint: Arc<dyn TokenMint>) -> TokenService {
     TokenService::new(store, Arc::new(SystemClock), mint)
+}
+
+/// The use cases on passwords and sessions.
+pub(crate) fn logins(
+    config: &Config,
+    store: Arc<dyn Store>,
+    tokens: Arc<TokenService>,
+    events: Arc<dyn EventPublisher>,
+) -> Result<LoginService, Failure> {
+    Ok(LoginService::new(LoginPorts {
+        logins: store.clone(),
+        accounts: store,
+        tokens,
+        hasher: Arc::new(Argon2Hasher::new(config.passwords)?),
+        events,
+        clock: Arc::new(SystemClock),
+        ids: Arc::new(RandomIds),
+        mint: Arc::new(RandomKeys),
+    }))
 }
 
 /// The use cases on plans.
@@ -95,10 +117,12 @@ impl Wiring {
         };
         let hub = Hub::new(bounds, clock.clone());
         let events = events(config, &hub);
+        let tokens = Arc::new(tokens(store.clone(), token_mint(config)?));
         Ok(Self {
+            logins: Arc::new(logins(config, store.clone(), tokens.clone(), events.clone())?),
             limits: Arc::new(RateLimits::new(config.rates.clone(), clock.clone())),
             cursors: cursor_seal(&*store).await?,
-            tokens: Arc::new(tokens(store.clone(), token_mint(config)?)),
+            tokens,
             contacts: Arc::new(
                 ContactService::new(store.clone(), hub.clone(), events.clone(), clock.clone(), ids.clone())
                     .with_lifetime(RequestLifetime::days(config.contact_request_days)),

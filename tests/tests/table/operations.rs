@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 /// Who an operation is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Callers {
-    /// Humans, under `/api/v1/me`.
+    /// Humans, under `/api/v1/me` and `/api/v1/auth`.
     Users,
     /// Agents, under `/api/v1/agent`.
     Agents,
@@ -58,7 +58,7 @@ impl Operation {
 }
 
 fn operation(method: Method, path: &str, body: Value) -> Operation {
-    let callers = if path.starts_with("/api/v1/me/") {
+    let callers = if path.starts_with("/api/v1/me/") || path.starts_with("/api/v1/auth/") {
         Callers::Users
     } else if path.starts_with("/api/v1/agent/") {
         Callers::Agents
@@ -200,6 +200,10 @@ fn account() -> Vec<Operation> {
             json!({"api_key": {"name": "laptop", "expires_at": "2999-01-01T00:00:00Z"}}),
         ),
         delete("/api/v1/me/api-keys/{key_id}"),
+        post(
+            "/api/v1/auth/password",
+            json!({"current_password": "correct horse", "new_password": "battery staple"}),
+        ),
         get("/api/v1/me/peers"),
         get("/api/v1/me/directory"),
         get("/api/v1/agent/me"),

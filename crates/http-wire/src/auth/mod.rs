@@ -70,7 +70,10 @@ async fn admit<T: 'static>(
     let credential = credential.ok_or_else(unauthorized)?;
     let limits = request.app_data::<web::Data<RateLimits>>();
     let admitted = match limits {
-        Some(limits) => try_out(request, limits, credential).await?,
+        Some(limits) => {
+            let source = limits.source(request.peer_addr(), request.headers());
+            limits.try_out(source, credential, authenticate(request, credential)).await?
+        }
         None => authenticate(request, credential).await?,
     };
     // The path as the routes see it, so that no other spelling of it counts differently.
@@ -84,23 +87,6 @@ async fn admit<T: 'static>(
     })?;
     request.extensions_mut().insert(auth);
     Ok(standing)
-}
-
-/// Looks at a credential, unless too much was guessed where it comes from.
-async fn try_out(
-    request: &ServiceRequest,
-    limits: &RateLimits,
-    credential: Credential<'_>,
-) -> Result<Authenticated, ApiError> {
-    let source = limits.source(request.peer_addr(), request.headers());
-    let attempt = limits.may_try(source, credential).await?;
-    let authenticated = authenticate(request, credential).await;
-    match &authenticated {
-        Ok(_) => attempt.good(),
-        Err(error) if error.code() == ErrorCode::Unauthorized => attempt.bad(),
-        Err(_) => attempt.undecided(),
-    }
-    authenticated
 }
 
 /// Lets the request go on; its answer tells how the caller stands.

@@ -4,6 +4,7 @@
 //! Pointers are those of the wrapped form of a body; [`ApiError::without_wrapper`] shortens them.
 
 mod account;
+mod login;
 
 use domain::activity::ReportActivityError;
 use domain::chat::{

@@ -14,7 +14,10 @@ use super::memory::Memory;
 /// So many requests at once, and then so many a second.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Quota {
-    per_second: u32,
+    /// So many requests …
+    requests: u32,
+    /// … in so many seconds.
+    seconds: u32,
     burst: u32,
 }
 
@@ -25,12 +28,18 @@ impl Quota {
     /// `None` unless both are 1 to [`Self::MOST`].
     pub fn new(per_second: u32, burst: u32) -> Option<Self> {
         let sane = |number: u32| (1..=Self::MOST).contains(&number);
-        (sane(per_second) && sane(burst)).then_some(Self { per_second, burst })
+        (sane(per_second) && sane(burst)).then_some(Self { requests: per_second, seconds: 1, burst })
+    }
+
+    /// One request in so many seconds.
+    pub(super) const fn one_in(seconds: u32, burst: u32) -> Self {
+        Self { requests: 1, seconds, burst }
     }
 
     /// How long so many requests take at the steady rate, rounded up.
     fn time_of(self, requests: u32) -> Duration {
-        let micros = (u64::from(requests) * 1_000_000).div_ceil(u64::from(self.per_second));
+        let micros =
+            (u64::from(requests) * u64::from(self.seconds) * 1_000_000).div_ceil(u64::from(self.requests));
         Duration::from_micros(micros)
     }
 }
@@ -126,7 +135,8 @@ impl Meter {
     fn standing(&self, until: Timestamp, now: Timestamp) -> Standing {
         let micros = |from: Timestamp, to: Timestamp| u64::try_from(to.micros() - from.micros()).unwrap_or(0);
         let whole = now.plus(self.quota.time_of(self.quota.burst));
-        let room = micros(until, whole) * u64::from(self.quota.per_second) / 1_000_000;
+        let step = u64::from(self.quota.seconds) * 1_000_000;
+        let room = micros(until, whole) * u64::from(self.quota.requests) / step;
         let remaining = u32::try_from(room).unwrap_or(u32::MAX).min(self.quota.burst);
         let free = until.plus(self.quota.time_of(1));
         let retry_after = if remaining > 0 { 0 } else { micros(whole, free) };

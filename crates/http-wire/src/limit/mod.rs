@@ -10,12 +10,14 @@ pub mod address;
 mod class;
 mod connections;
 mod guesses;
+mod logins;
 mod memory;
 mod meter;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use actix_web::HttpRequest;
 use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
 use domain::id::ParticipantId;
 use domain::ports::Clock;
@@ -26,6 +28,8 @@ pub use class::Class;
 pub use connections::{Connected, ConnectionLimit, Connections};
 pub use guesses::Attempt;
 use guesses::Guesses;
+pub use logins::LoginAttempt;
+use logins::Logins;
 use meter::Meter;
 pub use meter::{Quota, Standing};
 
@@ -84,6 +88,7 @@ pub struct RateLimits {
     invitations: Option<Meter>,
     connects: Option<Meter>,
     guesses: Option<Guesses>,
+    logins: Option<Logins>,
     trusted_proxies: Vec<Network>,
 }
 
@@ -97,6 +102,7 @@ impl RateLimits {
             invitations: meter(config.invitations),
             connects: meter(config.connects),
             guesses: config.failures.map(|quota| Guesses::new(quota, clock.clone())),
+            logins: config.failures.map(|_| Logins::new(clock.clone())),
             trusted_proxies: config.trusted_proxies,
             clock,
         }
@@ -117,6 +123,36 @@ impl RateLimits {
             Some(guesses) => guesses.may_try(source, credential).await,
             None => Ok(Attempt::uncounted()),
         }
+    }
+
+    /// Looks at `credential`, which comes with a request from `source`, unless too much was guessed there; what
+    /// `look` makes of it tells what came of it.
+    pub async fn try_out<T>(
+        &self,
+        source: Option<Source>,
+        credential: Credential<'_>,
+        look: impl Future<Output = Result<T, ApiError>>,
+    ) -> Result<T, ApiError> {
+        let attempt = self.may_try(source, credential).await?;
+        let outcome = look.await;
+        match &outcome {
+            Ok(_) => attempt.good(),
+            Err(error) if error.code() == ErrorCode::Unauthorized => attempt.bad(),
+            Err(_) => attempt.undecided(),
+        }
+        outcome
+    }
+
+    /// Whether a password that comes with this request may be looked at; `name` is what somebody types to say
+    /// who they are. The attempt is told what came of it; `None` where nobody counts.
+    pub fn may_log_in(
+        &self,
+        request: &HttpRequest,
+        name: &str,
+    ) -> Result<Option<LoginAttempt<'_>>, ApiError> {
+        let source = self.source(request.peer_addr(), request.headers());
+        let (Some(logins), Some(source)) = (&self.logins, source) else { return Ok(None) };
+        logins.may_try(source, name).map(Some).map_err(refused)
     }
 
     /// Counts one request of `who`. The standing afterwards; `None` where there is no limit.

@@ -13,6 +13,7 @@ mod participant;
 mod peer;
 mod receipt;
 mod room;
+mod session;
 mod user;
 
 use std::fmt::Display;
@@ -35,6 +36,7 @@ pub use participant::{ParticipantView, PresenceView};
 pub use peer::{ListedAgentView, PeerView};
 pub use receipt::{PostedEventView, SentMessageView, StepView};
 pub use room::{AgentRoomRowView, RoomRowView, RoomView, RosterHeadView};
+pub use session::SessionView;
 pub use user::ProfileView;
 
 /// A value that goes out as the text by which it shows itself: ids and instants.

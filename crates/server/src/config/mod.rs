@@ -13,6 +13,7 @@ mod key;
 mod log;
 mod nearest;
 mod parse;
+mod passwords;
 mod plans;
 mod rates;
 mod reference;
@@ -35,6 +36,7 @@ pub use sockets::SocketConfig;
 pub(crate) use values::{Fault, Origin, Setting};
 
 use crate::failure::Failure;
+use crate::passwords::PasswordConfig;
 use crate::store::StoreAt;
 use crate::tls::{TlsFault, TlsFiles};
 use key::Key;
@@ -67,6 +69,8 @@ pub struct Config {
     pub default_plan: PlanName,
     /// Plans beside the one that is always there.
     pub plans: Vec<Plan>,
+    /// What hashing a password costs.
+    pub passwords: PasswordConfig,
     /// How often somebody may ask.
     pub rates: RateLimitConfig,
 }
@@ -153,6 +157,7 @@ impl Config {
         let contact_request_days = plans::contact_request_days(values);
         let (default_plan, plans) = plans::read(values);
         let retention = retention::read(values);
+        let passwords = passwords::read(values);
         let rates = rates::read(values);
         Self {
             listen,
@@ -167,6 +172,7 @@ impl Config {
             retention,
             default_plan,
             plans,
+            passwords,
             rates,
         }
     }

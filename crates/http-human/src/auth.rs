@@ -1,0 +1,197 @@
+//! `/api/v1/auth`: logging in with a password, going on, logging out, and another password.
+
+use actix_web::{HttpRequest, HttpResponse, web};
+use domain::login::{ChangePasswordError, LogIn, LogInError, LoginService, Password};
+use http_wire::auth::{Credential, UserAuth};
+use http_wire::envelope::Data;
+use http_wire::error::{ApiError, ErrorCode};
+use http_wire::limit::RateLimits;
+use http_wire::openapi::schema::{object, some_text};
+use http_wire::strict_json::{FromBody, ObjectReader, StrictJson, Told};
+use http_wire::view::SessionView;
+use serde_json::{Value, json};
+
+/// The most bytes of a name or a token that is looked at.
+const MAX_TEXT_BYTES: usize = 512;
+
+/// A handle or an address, and the password.
+pub(crate) struct LogInBody(LogIn);
+
+impl FromBody for LogInBody {
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
+        let name = body.text("login", short);
+        let password = body.text("password", Password::typed);
+        Ok(Self(LogIn { name: name?, password: password? }))
+    }
+
+    fn schema() -> Value {
+        object(&["login", "password"], &[("login", some_text(MAX_TEXT_BYTES)), ("password", typed())])
+    }
+}
+
+/// A refresh token.
+pub(crate) struct RefreshBody(String);
+
+impl FromBody for RefreshBody {
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
+        Ok(Self(body.text("refresh_token", short)?))
+    }
+
+    fn schema() -> Value {
+        object(&["refresh_token"], &[("refresh_token", some_text(MAX_TEXT_BYTES))])
+    }
+}
+
+/// The password as it is, and as it is to be.
+pub(crate) struct ChangePasswordBody {
+    current: Password,
+    new: Password,
+}
+
+impl FromBody for ChangePasswordBody {
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
+        let current = body.text("current_password", Password::typed);
+        let new = body.text("new_password", Password::new);
+        Ok(Self { current: current?, new: new? })
+    }
+
+    fn schema() -> Value {
+        object(
+            &["current_password", "new_password"],
+            &[("current_password", typed()), ("new_password", new_password())],
+        )
+    }
+}
+
+/// A reset token, and the password as it is to be.
+pub(crate) struct ResetPasswordBody {
+    token: String,
+    new: Password,
+}
+
+impl FromBody for ResetPasswordBody {
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
+        let token = body.text("reset_token", short);
+        let new = body.text("new_password", Password::new);
+        Ok(Self { token: token?, new: new? })
+    }
+
+    fn schema() -> Value {
+        object(
+            &["reset_token", "new_password"],
+            &[("reset_token", some_text(MAX_TEXT_BYTES)), ("new_password", new_password())],
+        )
+    }
+}
+
+fn short(text: String) -> Result<String, String> {
+    match text.len() {
+        _ if text.trim().is_empty() => Err("can't be blank".to_owned()),
+        0..=MAX_TEXT_BYTES => Ok(text),
+        _ => Err(format!("should be at most {MAX_TEXT_BYTES} byte(s)")),
+    }
+}
+
+fn typed() -> Value {
+    json!({"type": "string", "format": "password", "maxLength": Password::MAX_CHARS})
+}
+
+fn new_password() -> Value {
+    json!({
+        "type": "string", "format": "password", "minLength": Password::MIN_CHARS,
+        "maxLength": Password::MAX_CHARS, "pattern": "\\S",
+    })
+}
+
+/// Where guesses are counted, if they are.
+type Limits = Option<web::Data<RateLimits>>;
+
+/// Nothing is hashed for whoever guesses too much.
+pub(crate) async fn log_in(
+    request: HttpRequest,
+    StrictJson { body, .. }: StrictJson<LogInBody>,
+    logins: web::Data<LoginService>,
+    limits: Limits,
+) -> Result<HttpResponse, ApiError> {
+    let attempt = match &limits {
+        Some(limits) => limits.may_log_in(&request, &body.0.name)?,
+        None => None,
+    };
+    let outcome = logins.log_in(body.0).await;
+    match (attempt, &outcome) {
+        (Some(attempt), Ok(_)) => attempt.good(),
+        (Some(attempt), Err(LogInError::Busy(_) | LogInError::Store(_))) => attempt.undecided(),
+        (Some(_), Err(LogInError::Wrong)) | (None, _) => {}
+    }
+    Ok(Data::ok(SessionView::new(&outcome?)))
+}
+
+pub(crate) async fn refresh(
+    request: HttpRequest,
+    StrictJson { body, .. }: StrictJson<RefreshBody>,
+    logins: web::Data<LoginService>,
+    limits: Limits,
+) -> Result<HttpResponse, ApiError> {
+    let refreshed = async { Ok(logins.refresh(&body.0).await?) };
+    Ok(Data::ok(SessionView::new(&shown(&request, &limits, &body.0, refreshed).await?)))
+}
+
+/// Whether there was anything to end is not told, but a token of no session is a guess.
+pub(crate) async fn log_out(
+    request: HttpRequest,
+    StrictJson { body, .. }: StrictJson<RefreshBody>,
+    logins: web::Data<LoginService>,
+    limits: Limits,
+) -> Result<HttpResponse, ApiError> {
+    let ended = async { Ok(logins.log_out(&body.0).await?) };
+    match shown(&request, &limits, &body.0, ended).await {
+        Err(error) if error.code() != ErrorCode::Unauthorized => Err(error),
+        Ok(()) | Err(_) => Ok(HttpResponse::NoContent().finish()),
+    }
+}
+
+/// A token that was stolen is no way to find the password out.
+pub(crate) async fn change_password(
+    request: HttpRequest,
+    UserAuth(caller): UserAuth,
+    StrictJson { body, .. }: StrictJson<ChangePasswordBody>,
+    logins: web::Data<LoginService>,
+    limits: Limits,
+) -> Result<HttpResponse, ApiError> {
+    let attempt = match &limits {
+        Some(limits) => limits.may_log_in(&request, &caller.user.to_string())?,
+        None => None,
+    };
+    let outcome = logins.change_password(caller, body.current, body.new).await;
+    match (attempt, &outcome) {
+        (Some(attempt), Ok(_)) => attempt.good(),
+        (Some(attempt), Err(ChangePasswordError::Busy(_) | ChangePasswordError::Store(_))) => {
+            attempt.undecided();
+        }
+        (Some(_), Err(ChangePasswordError::Wrong)) | (None, _) => {}
+    }
+    Ok(Data::ok(SessionView::new(&outcome?)))
+}
+
+pub(crate) async fn reset_password(
+    request: HttpRequest,
+    StrictJson { body, .. }: StrictJson<ResetPasswordBody>,
+    logins: web::Data<LoginService>,
+    limits: Limits,
+) -> Result<HttpResponse, ApiError> {
+    let ResetPasswordBody { token, new } = body;
+    let reset = async { Ok(logins.reset_password(&token, new).await?) };
+    Ok(Data::ok(SessionView::new(&shown(&request, &limits, &token, reset).await?)))
+}
+
+/// Looks at a token that stands in a body, unless too much was guessed where it comes from.
+async fn shown<T>(
+    request: &HttpRequest,
+    limits: &Limits,
+    token: &str,
+    look: impl Future<Output = Result<T, ApiError>>,
+) -> Result<T, ApiError> {
+    let Some(limits) = limits else { return look.await };
+    let source = limits.source(request.peer_addr(), request.headers());
+    limits.try_out(source, Credential::Key(token), look).await
+}

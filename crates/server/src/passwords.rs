@@ -1,0 +1,177 @@
+//! Passwords by Argon2id.
+//!
+//! A hash takes tens of milliseconds of a processor and megabytes on purpose, so it is made on threads apart from
+//! those that serve, a few at a time, and only so many may wait. Who comes when that is full is told to come back.
+
+use std::sync::Arc;
+
+use argon2::password_hash::phc::PasswordHash as Phc;
+use argon2::password_hash::{PasswordHasher as _, PasswordVerifier as _};
+use argon2::{Algorithm, Argon2, Params, Version};
+use async_trait::async_trait;
+use domain::account::KeyKind;
+use domain::login::{HasherBusy, Password, PasswordHash, PasswordHasher, Verdict};
+use domain::ports::{Clock, KeyMint};
+use tokio::sync::Semaphore;
+
+use crate::failure::Failure;
+use crate::ports::{RandomKeys, SystemClock, random};
+
+/// How many may wait for each that is at work.
+const WAITING: usize = 16;
+
+/// What a hash costs, and how many are made at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PasswordConfig {
+    /// Memory, in KiB.
+    pub memory_kib: u32,
+    /// How often it is gone through.
+    pub passes: u32,
+    /// How many lanes it is divided into.
+    pub lanes: u32,
+    /// How many hashes are made at once.
+    pub at_once: usize,
+}
+
+/// Hashes by Argon2id.
+pub(crate) struct Argon2Hasher {
+    work: Arc<Work>,
+    /// Those at work.
+    turns: Arc<Semaphore>,
+    /// Those at work and those who wait.
+    places: Arc<Semaphore>,
+}
+
+struct Work {
+    argon2: Argon2<'static>,
+    params: Params,
+    /// Compared with where there is nothing else to compare with.
+    nobodys: String,
+}
+
+impl Argon2Hasher {
+    /// With these costs.
+    pub(crate) fn new(config: PasswordConfig) -> Result<Self, Failure> {
+        let wrong = |cause| Failure::plain(format!("the costs of passwords cannot be: {cause}"));
+        let params = Params::new(config.memory_kib, config.passes, config.lanes, None).map_err(wrong)?;
+        let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params.clone());
+        let nobodys = hash(&argon2, RandomKeys.mint(KeyKind::Reset, SystemClock.now()).reveal());
+        Ok(Self {
+            work: Arc::new(Work { argon2, params, nobodys }),
+            turns: Arc::new(Semaphore::new(config.at_once)),
+            places: Arc::new(Semaphore::new(config.at_once * (WAITING + 1))),
+        })
+    }
+
+    /// Does it when its turn comes, on a thread where nobody else waits for it.
+    async fn work<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Work) -> T + Send + 'static,
+    ) -> Result<T, HasherBusy> {
+        let place = self.places.clone().try_acquire_owned().map_err(|_| HasherBusy)?;
+        let turn = self.turns.clone().acquire_owned().await.map_err(|_| HasherBusy)?;
+        let with = self.work.clone();
+        // Whoever asks may stop waiting; the turn is over when the work is.
+        let done = tokio::task::spawn_blocking(move || {
+            let hashing = measure::hashing();
+            let done = work(&with);
+            drop(hashing);
+            drop((turn, place));
+            done
+        });
+        done.await.map_err(|_| HasherBusy)
+    }
+}
+
+#[async_trait]
+impl PasswordHasher for Argon2Hasher {
+    async fn hash(&self, password: Password) -> Result<PasswordHash, HasherBusy> {
+        self.work(move |work| PasswordHash::new(hash(&work.argon2, password.reveal()))).await
+    }
+
+    async fn verify(&self, password: Password, against: Option<PasswordHash>) -> Result<Verdict, HasherBusy> {
+        self.work(move |work| {
+            let known = against.as_ref().map_or(work.nobodys.as_str(), PasswordHash::as_str);
+            let Ok(known) = Phc::new(known) else { return Verdict::Wrong };
+            let right = work.argon2.verify_password(password.reveal().as_bytes(), &known).is_ok();
+            match (right && against.is_some(), is_current(&known, &work.params)) {
+                (false, _) => Verdict::Wrong,
+                (true, true) => Verdict::Right,
+                (true, false) => Verdict::RightButOutdated,
+            }
+        })
+        .await
+    }
+}
+
+/// Whether a hash was made as one would be made now.
+fn is_current(hash: &Phc, params: &Params) -> bool {
+    let made = Params::try_from(hash);
+    hash.algorithm.as_str() == Algorithm::Argon2id.as_str()
+        && made.is_ok_and(|made| {
+            (made.m_cost(), made.t_cost(), made.p_cost())
+                == (params.m_cost(), params.t_cost(), params.p_cost())
+        })
+}
+
+fn hash(argon2: &Argon2<'_>, password: &str) -> String {
+    let hash: Phc = argon2
+        .hash_password_with_salt(password.as_bytes(), &random::<16>())
+        .expect("the costs were looked at, and a password is never too long");
+    hash.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    const CHEAP: PasswordConfig = PasswordConfig { memory_kib: 64, passes: 1, lanes: 1, at_once: 1 };
+
+    fn password(text: &str) -> Password {
+        Password::typed(text.to_owned()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_password_is_known_again_and_no_other() {
+        let hasher = Argon2Hasher::new(CHEAP).unwrap();
+        let hash = hasher.hash(password("correct horse")).await.unwrap();
+        assert!(hash.as_str().starts_with("$argon2id$v=19$m=64,t=1,p=1$"), "{}", hash.as_str());
+        assert_ne!(hasher.hash(password("correct horse")).await.unwrap(), hash, "salted");
+        for (text, against, verdict) in [
+            ("correct horse", Some(hash.clone()), Verdict::Right),
+            ("Correct horse", Some(hash.clone()), Verdict::Wrong),
+            ("", Some(hash), Verdict::Wrong),
+            ("correct horse", None, Verdict::Wrong),
+            ("correct horse", Some(PasswordHash::new("nothing".to_owned())), Verdict::Wrong),
+        ] {
+            assert_eq!(hasher.verify(password(text), against).await.unwrap(), verdict, "{text}");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_was_made_with_other_costs_is_outdated() {
+        let older = Argon2Hasher::new(CHEAP).unwrap().hash(password("correct horse")).await.unwrap();
+        let hasher = Argon2Hasher::new(PasswordConfig { passes: 2, ..CHEAP }).unwrap();
+        let verdict = hasher.verify(password("correct horse"), Some(older)).await.unwrap();
+        assert_eq!(verdict, Verdict::RightButOutdated);
+    }
+
+    /// However many come, so many are at work and so many wait.
+    #[tokio::test]
+    async fn who_comes_when_all_places_are_taken_is_sent_away() {
+        let hasher = Argon2Hasher::new(CHEAP).unwrap();
+        let turn = hasher.turns.clone().acquire_owned().await.unwrap();
+        let mut waiting = (0..=WAITING).map(|_| Box::pin(hasher.hash(password("x")))).collect::<Vec<_>>();
+        for one in &mut waiting {
+            assert!(tokio::time::timeout(Duration::ZERO, one).await.is_err());
+        }
+        assert_eq!(hasher.hash(password("x")).await, Err(HasherBusy));
+        drop(turn);
+        for one in waiting {
+            one.await.unwrap();
+        }
+        hasher.hash(password("x")).await.unwrap();
+    }
+}
