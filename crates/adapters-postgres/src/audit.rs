@@ -13,6 +13,7 @@ use domain::audit::{
     AuditAction, AuditEntry, AuditFilter, AuditObject, AuditRecord, AuditRepository, AuditScope, NamedObject,
 };
 use domain::id::OrganizationId;
+use domain::organization::NotAdmin;
 use domain::page::{Page, PageRequest, Position};
 use domain::store::StoreError;
 use domain::time::Timestamp;
@@ -21,6 +22,7 @@ use uuid::Uuid;
 
 use crate::PostgresStore;
 use crate::error::Fault;
+use crate::organization::member;
 use crate::row::{self, At};
 use crate::run::Db;
 use crate::schema::audit;
@@ -48,7 +50,7 @@ impl AuditRepository for PostgresStore {
         &self,
         filter: AuditFilter,
         page: PageRequest,
-    ) -> Result<Page<AuditRecord>, StoreError> {
+    ) -> Result<Result<Page<AuditRecord>, NotAdmin>, StoreError> {
         self.read((filter, page), |db, (filter, page)| list_on(db, filter, page).boxed()).await
     }
 }
@@ -128,8 +130,8 @@ impl AuditRow {
 
 fn wanted(filter: &AuditFilter) -> audit::BoxedQuery<'static, Pg> {
     let mut rows = audit::table.into_boxed();
-    if let AuditScope::Organization(organization) = filter.scope {
-        rows = rows.filter(audit::organization_id.eq(organization.uuid()));
+    if let AuditScope::Of(by) = filter.scope {
+        rows = rows.filter(audit::organization_id.eq(by.organization().uuid()));
     }
     if let Some(since) = filter.since {
         rows = rows.filter(audit::at.ge(At(since)));
@@ -137,7 +139,16 @@ fn wanted(filter: &AuditFilter) -> audit::BoxedQuery<'static, Pg> {
     rows
 }
 
-async fn list_on(mut db: &Db, filter: &AuditFilter, page: &PageRequest) -> Result<Page<AuditRecord>, Fault> {
+async fn list_on(
+    mut db: &Db,
+    filter: &AuditFilter,
+    page: &PageRequest,
+) -> Result<Result<Page<AuditRecord>, NotAdmin>, Fault> {
+    if let AuditScope::Of(by) = filter.scope
+        && let Err(refused) = member::check_on(db, by).await?
+    {
+        return Ok(Err(refused));
+    }
     let total = if page.count {
         Some(wanted(filter).select(count_star()).first::<i64>(&mut db).await?.cast_unsigned())
     } else {
@@ -160,7 +171,7 @@ async fn list_on(mut db: &Db, filter: &AuditFilter, page: &PageRequest) -> Resul
     let names = names_on(db, rows.iter().flat_map(AuditRow::ids).collect()).await?;
     let records = rows.into_iter().map(|row| row.into_record(&names)).collect::<Result<Vec<_>, _>>()?;
     let position = |record: &AuditRecord| Position::at(record.at.micros(), record.id);
-    Ok(Page::from_overfetch(records, page, total, position))
+    Ok(Ok(Page::from_overfetch(records, page, total, position)))
 }
 
 async fn names_on(mut db: &Db, ids: Vec<Uuid>) -> Result<HashMap<Uuid, String>, Fault> {

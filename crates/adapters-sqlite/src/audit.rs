@@ -11,11 +11,13 @@ use domain::audit::{
     AuditAction, AuditEntry, AuditFilter, AuditObject, AuditRecord, AuditRepository, AuditScope, NamedObject,
 };
 use domain::id::OrganizationId;
+use domain::organization::NotAdmin;
 use domain::page::{Page, PageRequest, Position};
 use domain::store::StoreError;
 
 use crate::SqliteStore;
 use crate::error::Fault;
+use crate::organization::member;
 use crate::row;
 use crate::schema::{agents, api_keys, audit, chats, organizations, users};
 
@@ -34,7 +36,7 @@ impl AuditRepository for SqliteStore {
         &self,
         filter: AuditFilter,
         page: PageRequest,
-    ) -> Result<Page<AuditRecord>, StoreError> {
+    ) -> Result<Result<Page<AuditRecord>, NotAdmin>, StoreError> {
         self.read(move |connection| list_on(connection, &filter, &page)).await
     }
 }
@@ -117,8 +119,8 @@ impl AuditRow {
 
 fn wanted(filter: &AuditFilter) -> audit::BoxedQuery<'static, Sqlite> {
     let mut rows = audit::table.into_boxed();
-    if let AuditScope::Organization(organization) = filter.scope {
-        rows = rows.filter(audit::organization_id.eq(row::bytes(organization.uuid())));
+    if let AuditScope::Of(by) = filter.scope {
+        rows = rows.filter(audit::organization_id.eq(row::bytes(by.organization().uuid())));
     }
     if let Some(since) = filter.since {
         rows = rows.filter(audit::at.ge(since.micros()));
@@ -130,7 +132,12 @@ fn list_on(
     connection: &mut SqliteConnection,
     filter: &AuditFilter,
     page: &PageRequest,
-) -> Result<Page<AuditRecord>, Fault> {
+) -> Result<Result<Page<AuditRecord>, NotAdmin>, Fault> {
+    if let AuditScope::Of(by) = filter.scope
+        && let Err(refused) = member::check_on(connection, by)?
+    {
+        return Ok(Err(refused));
+    }
     let total = if page.count {
         Some(wanted(filter).select(count_star()).first::<i64>(connection)?.cast_unsigned())
     } else {
@@ -151,7 +158,7 @@ fn list_on(
     let names = names_on(connection, rows.iter().flat_map(AuditRow::ids).cloned().collect())?;
     let records = rows.into_iter().map(|row| row.into_record(&names)).collect::<Result<Vec<_>, _>>()?;
     let position = |record: &AuditRecord| Position::at(record.at.micros(), record.id);
-    Ok(Page::from_overfetch(records, page, total, position))
+    Ok(Ok(Page::from_overfetch(records, page, total, position)))
 }
 
 /// The names of whatever has one; ids are unique over all tables.

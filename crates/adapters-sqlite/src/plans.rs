@@ -15,6 +15,7 @@ use diesel::connection::{Instrumentation, InstrumentationEvent, set_default_inst
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::account::{AccountRepository, AgentListing, CreateKey, KeyDigest, KeyRepository};
+use domain::audit::{AuditFilter, AuditRepository, AuditScope};
 use domain::change::{ChangePosition, ChangeRepository};
 use domain::chat::{ChatListing, CreateChat, Role};
 use domain::delivery::{
@@ -23,6 +24,7 @@ use domain::delivery::{
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId};
 use domain::idempotency::{Fingerprint, FirstAnswerRepository, IdempotencyKey, Once};
 use domain::message::{HistoryFilter, MessageRepository};
+use domain::organization::Authority;
 use domain::page::{PageRequest, Position, Slice};
 use domain::peer::{ListPeers, PeerRepository};
 use domain::store::Announce;
@@ -237,6 +239,16 @@ async fn a_humans_reads_run_along_indexes() {
         heard.expect("keys", &["api_keys_of_user"]);
         store.list_keys(ParticipantId::Agent(bot.id), page).await.unwrap();
         heard.expect("keys of an agent", &["api_keys_current"]);
+    }
+    for page in [after(NOON + 1), NUMBERED] {
+        for (scope, index) in [
+            (AuditScope::Everything, "audit_by_age"),
+            (AuditScope::Of(Authority::Admin(ann.caller)), "audit_of_organization"),
+        ] {
+            let filter = AuditFilter { scope, since: Some(Timestamp::from_micros(NOON)) };
+            store.list_audit(filter, page.clone()).await.unwrap().unwrap();
+            heard.expect("the audit log", &[index]);
+        }
     }
     let accounts = &heard.world.accounts.clone();
     accounts.revoke_keys(accounts.keys_like("nothing")).await.unwrap();

@@ -5,10 +5,12 @@
 
 mod account;
 mod api_key;
+mod audit;
 mod auth;
 mod chat;
 mod contact;
 mod generic;
+mod instant;
 mod memory;
 mod message;
 mod participant;

@@ -8,12 +8,13 @@ use http_wire::openapi::{Access, Endpoint, Interface, delete, get, mount, patch,
 use http_wire::page::{NumberedMetadata, PageMetadata};
 use http_wire::peers::{DirectoryQuery, ListPeersQuery};
 use http_wire::view::{
-    AgentView, ChatView, ContactRequestView, ContactView, CreatedKeyView, DeletedAgentView, KeyView,
-    ListedAgentView, MemoryView, MessageView, ParticipantView, PeerView, ProfileView, RegisteredAgentView,
-    RemovedView, RequestStepView, ResolvedView, RoomRowView, RoomView, SentMessageView, SessionView,
+    AgentView, AuditEntryView, ChatView, ContactRequestView, ContactView, CreatedKeyView, DeletedAgentView,
+    KeyView, ListedAgentView, MemoryView, MessageView, ParticipantView, PeerView, ProfileView,
+    RegisteredAgentView, RemovedView, RequestStepView, ResolvedView, RoomRowView, RoomView, SentMessageView,
+    SessionView,
 };
 
-use crate::{account, api_key, auth, chat, contact, generic, memory, message, participant, peer};
+use crate::{account, api_key, audit, auth, chat, contact, generic, memory, message, participant, peer};
 
 /// Where humans call.
 const BASE: &str = "/api/v1/me";
@@ -65,6 +66,7 @@ pub fn interfaces() -> Vec<Interface> {
 fn endpoints() -> Vec<Endpoint> {
     let mut all = account_endpoints();
     all.extend(key_endpoints());
+    all.extend(audit_endpoints());
     all.extend(room_endpoints());
     all.extend(contact_endpoints());
     all.extend(memory_endpoints());
@@ -182,6 +184,19 @@ fn key_endpoints() -> Vec<Endpoint> {
         delete("/api-keys/{key_id}", api_key::revoke)
             .named("revokeApiKey", "Revokes an API key for good; what was opened with it ends")
             .answers::<KeyView<'_>>(200),
+    ]
+}
+
+fn audit_endpoints() -> Vec<Endpoint> {
+    vec![
+        get("/organization/audit", audit::list)
+            .named(
+                "listAuditEntries",
+                "Who did what in the caller's organization, newest first; for its admins",
+            )
+            .query::<audit::ListAuditQuery>()
+            .lists::<AuditEntryView<'_>, PageMetadata>()
+            .refuses(&[403]),
     ]
 }
 

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use domain::audit::{AuditFilter, AuditRecord, AuditScope, AuditService, NamedObject};
+use domain::organization::Authority;
 use domain::page::{PageRequest, Slice};
 use domain::time::Timestamp;
 use serde_json::{Value, json};
@@ -57,7 +58,7 @@ async fn scope(store: Arc<dyn Store>, arguments: &AuditArguments) -> Result<Audi
         let text = "there is no such organization; `parlance org list` shows those that are there";
         Failure::plain(text)
     })?;
-    Ok(AuditScope::Organization(found.id))
+    Ok(AuditScope::Of(Authority::Operator(found.id)))
 }
 
 fn wrong_time(text: &str) -> Failure {

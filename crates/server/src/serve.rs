@@ -142,6 +142,7 @@ fn bind(
             .app_data(web::Data::from(wiring.deliveries.clone()))
             .app_data(web::Data::from(wiring.activity.clone()))
             .app_data(web::Data::from(wiring.peers.clone()))
+            .app_data(web::Data::from(wiring.audit.clone()))
             .app_data(web::Data::from(wiring.memories.clone()))
             .app_data(web::Data::from(wiring.contacts.clone()))
             .configure(system::configure)

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use domain::account::{AccountService, TokenService};
 use domain::activity::ActivityService;
+use domain::audit::AuditService;
 use domain::chat::ChatService;
 use domain::contact::{ContactService, RequestLifetime};
 use domain::delivery::DeliveryService;
@@ -43,6 +44,7 @@ pub(crate) struct Wiring {
     pub(crate) peers: Arc<PeerService>,
     pub(crate) memories: Arc<MemoryService>,
     pub(crate) contacts: Arc<ContactService>,
+    pub(crate) audit: Arc<AuditService>,
 }
 
 /// The account use cases alone, for commands.
@@ -127,6 +129,7 @@ impl Wiring {
                 ContactService::new(store.clone(), hub.clone(), events.clone(), clock.clone(), ids.clone())
                     .with_lifetime(RequestLifetime::days(config.contact_request_days)),
             ),
+            audit: Arc::new(AuditService::new(store.clone())),
             memories: Arc::new(MemoryService::new(store.clone(), clock.clone(), ids.clone())),
             accounts: Arc::new(AccountService::new(
                 store.clone(),

@@ -42,6 +42,7 @@ macro_rules! contract_tests {
         }
         $crate::contract_tests! { @area $make, audit:
             what_is_done_is_audited, what_is_refused_is_not_audited, entries_stay_in_their_organization,
+            only_admins_read_the_log,
         }
         $crate::contract_tests! { @area $make, logins:
             who_knows_the_password_is_let_in, an_outdated_hash_is_made_anew, a_refresh_token_is_good_once,

@@ -10,7 +10,7 @@ use domain::account::{
 };
 use domain::activity::ActivityService;
 use domain::archive::ArchiveRepository;
-use domain::audit::AuditRepository;
+use domain::audit::{AuditRepository, AuditService};
 use domain::caller::{AgentCaller, Caller, UserCaller};
 use domain::change::ChangeRepository;
 use domain::chat::{AddParticipantCommand, ChatRepository, ChatService, CreateChat, Role};
@@ -71,6 +71,8 @@ pub struct World {
     pub peers: Arc<PeerService>,
     /// What agents remember.
     pub memories: Arc<MemoryService>,
+    /// Who did what.
+    pub audit: Arc<AuditService>,
     /// Plans and organizations.
     pub plans: Arc<PlanService>,
     /// Members, roles and invitations.
@@ -246,6 +248,7 @@ impl World {
             clock: fixed,
             publisher,
             memories: Arc::new(MemoryService::new(stores.memories.clone(), clock.clone(), ids.clone())),
+            audit: Arc::new(AuditService::new(stores.audit.clone())),
             plans: Arc::new(PlanService::new(stores.plans.clone(), clock.clone())),
             organizations: Arc::new(OrganizationService::new(
                 stores.organizations.clone(),

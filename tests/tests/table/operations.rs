@@ -204,6 +204,7 @@ fn account() -> Vec<Operation> {
             "/api/v1/auth/password",
             json!({"current_password": "correct horse", "new_password": "battery staple"}),
         ),
+        get("/api/v1/me/organization/audit"),
         get("/api/v1/me/peers"),
         get("/api/v1/me/directory"),
         get("/api/v1/agent/me"),

@@ -13,7 +13,7 @@ use crate::schema::users;
 
 /// Whether somebody's word holds. It goes on to, if the organization's people are held
 /// ([`people_on`](crate::lock::people_on)).
-pub(super) async fn check_on(db: &Db, by: Authority) -> Result<Result<(), NotAdmin>, Fault> {
+pub(crate) async fn check_on(db: &Db, by: Authority) -> Result<Result<(), NotAdmin>, Fault> {
     let standing = match by.user() {
         Some(user) => standing_on(db, user).await?,
         None => None,

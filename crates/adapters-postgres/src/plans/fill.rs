@@ -74,6 +74,9 @@ impl Size {
                'external', NULL, NULL, '[]', FALSE, TRUE, FALSE, $at(n), $at(n), NULL, FALSE \
                FROM generate_series(1, 200) AS n;
              INSERT INTO api_keys SELECT $id(8, n), sha256(n::text::bytea), NULL, $id(2, n), $at(n), NULL, NULL, NULL, NULL, NULL \
+               FROM generate_series(1, {users} * 10 - 10) AS n;
+             INSERT INTO audit SELECT $id(13, n), $at(n), CASE WHEN n % 10 = 0 THEN $ORG ELSE $id(9, n % {users}) END, \
+               'User', $ANN, 'key.created', 'ApiKey', $id(8, n), 'Agent', $id(2, n), NULL \
                FROM generate_series(1, {users} * 10 - 10) AS n;"
         )
     }

@@ -1,6 +1,7 @@
 //! Rooms, messages, people, contacts and memories, as they are listed.
 
 use domain::account::{AccountRepository, AgentListing, AgentSort, KeyDigest, KeyRepository, UserHandle};
+use domain::audit::{AuditFilter, AuditRepository, AuditScope};
 use domain::caller::Caller;
 use domain::change::{ChangePosition, ChangeRepository};
 use domain::chat::{ChatListing, ChatParts, ChatRepository, ChatSort};
@@ -10,6 +11,7 @@ use domain::memory::{
     AgentListing as MemoriesOfAgent, HumanListing, HumanScope, MemoryFilter, MemoryOwners, MemoryRepository,
 };
 use domain::message::{Anchor, HistoryFilter, Kinds, MessageKind, MessageRepository};
+use domain::organization::Authority;
 use domain::page::Order;
 use domain::peer::{ListPeers, PeerRepository};
 use domain::time::Timestamp;
@@ -81,6 +83,13 @@ impl Watched {
         for holder in [self.viewer(), ParticipantId::Agent(bot.id)] {
             for page in [FIRST, after(at(1))] {
                 self.costs("keys", 20, store.list_keys(holder, page)).await.unwrap();
+            }
+        }
+        let own = AuditScope::Of(Authority::Admin(ann.caller));
+        for scope in [AuditScope::Everything, own] {
+            for page in [FIRST, after(at(1))] {
+                let filter = AuditFilter { scope: scope.clone(), since: Some(Timestamp::from_micros(at(0))) };
+                self.costs("the audit log", 700, store.list_audit(filter, page)).await.unwrap().unwrap();
             }
         }
         self.costs("the newest change", 10, store.newest_change()).await.unwrap();

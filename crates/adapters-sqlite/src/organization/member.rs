@@ -10,7 +10,7 @@ use crate::row;
 use crate::schema::users;
 
 /// Whether somebody's word holds.
-pub(super) fn check_on(
+pub(crate) fn check_on(
     connection: &mut SqliteConnection,
     by: Authority,
 ) -> Result<Result<(), NotAdmin>, Fault> {

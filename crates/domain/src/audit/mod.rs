@@ -13,4 +13,4 @@ mod service;
 pub use action::AuditAction;
 pub use entry::{Actor, AuditEntry, AuditObject, AuditTenant};
 pub use port::{AuditFilter, AuditRecord, AuditRepository, AuditScope, NamedObject};
-pub use service::AuditService;
+pub use service::{AuditService, ListAuditError};

@@ -6,6 +6,7 @@ use uuid::Uuid;
 use super::action::AuditAction;
 use super::entry::AuditObject;
 use crate::id::OrganizationId;
+use crate::organization::{Authority, NotAdmin};
 use crate::page::{Page, PageRequest};
 use crate::store::StoreError;
 use crate::time::Timestamp;
@@ -13,10 +14,10 @@ use crate::time::Timestamp;
 /// Whose entries are wanted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum AuditScope {
-    /// All.
+    /// All: for the operator.
     Everything,
     /// Those of one organization.
-    Organization(OrganizationId),
+    Of(Authority),
 }
 
 /// Which entries are wanted.
@@ -62,10 +63,10 @@ pub struct AuditRecord {
 /// The audit log.
 #[async_trait]
 pub trait AuditRepository: Send + Sync {
-    /// Entries, newest first; the position is (time, id).
+    /// Entries, newest first; the position is (time, id). Refused where the [`Authority`] does not hold.
     async fn list_audit(
         &self,
         filter: AuditFilter,
         page: PageRequest,
-    ) -> Result<Page<AuditRecord>, StoreError>;
+    ) -> Result<Result<Page<AuditRecord>, NotAdmin>, StoreError>;
 }

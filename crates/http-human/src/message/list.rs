@@ -4,7 +4,6 @@
 use actix_web::{HttpResponse, web};
 use domain::id::MessageId;
 use domain::message::{Anchor, HistoryFilter, Kinds, MessageKind, MessageService};
-use domain::time::Timestamp;
 use http_wire::auth::UserAuth;
 use http_wire::cursor::CursorScope;
 use http_wire::envelope::List;
@@ -20,6 +19,7 @@ use serde_json::json;
 use utoipa::ToSchema;
 
 use crate::DEFAULT_ROWS;
+use crate::instant::instant;
 
 const UNKNOWN: &str = "Invalid value for enum";
 
@@ -83,15 +83,6 @@ fn all_of(sets: &[Kinds]) -> Kinds {
     Kinds::of(&sets.iter().flat_map(|set| set.iter()).collect::<Vec<_>>())
 }
 
-/// An instant as clients write it: some forget to escape the plus of the zone, which then
-/// arrives as a blank, some leave the zone away and mean UTC.
-fn instant(text: &str) -> Option<Timestamp> {
-    let plus = || text.rsplit_once(' ').map(|(time, zone)| format!("{time}+{zone}"));
-    Timestamp::parse(text)
-        .or_else(|| Timestamp::parse(&plus()?))
-        .or_else(|| Timestamp::parse(&format!("{text}Z")))
-}
-
 pub(crate) async fn list(
     UserAuth(caller): UserAuth,
     path: ChatPath,
@@ -144,27 +135,5 @@ impl ListMessagesQuery {
             Some(Anchor::Around(_)) | None => "/around",
         };
         Err(ApiError::new(ErrorCode::InvalidParams, message).with_detail(pointer, "cannot be combined"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn instants_as_clients_write_them() {
-        let noon = Timestamp::parse("2026-07-01T12:00:00.5Z");
-        for text in [
-            "2026-07-01T12:00:00.500000Z",
-            "2026-07-01T14:00:00.5+02:00",
-            "2026-07-01T14:00:00.5 02:00",
-            "2026-07-01T12:00:00.5",
-            "2026-07-01 12:00:00.5",
-        ] {
-            assert_eq!(instant(text), noon, "{text}");
-        }
-        for text in ["", "yesterday", "2026-07-01", "1751371200", "2026-13-01T00:00:00Z"] {
-            assert_eq!(instant(text), None, "{text}");
-        }
     }
 }

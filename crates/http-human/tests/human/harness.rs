@@ -87,6 +87,7 @@ impl Api {
             .app_data(web::Data::from(world.deliveries.clone()))
             .app_data(web::Data::from(world.activity.clone()))
             .app_data(web::Data::from(world.peers.clone()))
+            .app_data(web::Data::from(world.audit.clone()))
             .app_data(web::Data::from(world.memories.clone()))
             .app_data(web::Data::from(world.contacts.clone()))
             .configure(http_human::configure);

@@ -4,6 +4,7 @@
 mod access;
 mod agent_records;
 mod agents;
+mod audit;
 mod chats;
 mod contacts;
 mod credentials;

@@ -5,6 +5,7 @@
 
 mod account;
 mod login;
+mod organization;
 
 use domain::activity::ReportActivityError;
 use domain::chat::{

@@ -5,6 +5,7 @@
 
 mod agent;
 mod api_key;
+mod audit;
 mod chat;
 mod contact;
 mod memory;
@@ -25,6 +26,7 @@ use utoipa::{PartialSchema, ToSchema};
 
 pub use agent::{AgentView, DeletedAgentView, RegisteredAgentView};
 pub use api_key::{CreatedKeyView, KeyView};
+pub use audit::AuditEntryView;
 pub use chat::ChatView;
 pub use contact::{
     AgentContactView, ContactRequestView, ContactView, ReceivedRequestView, RemovedView, RequestStepView,

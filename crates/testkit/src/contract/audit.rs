@@ -5,8 +5,10 @@ use std::time::Duration;
 use crate::World;
 use domain::account::{AgentMarks, CreateKey, WhichKeys};
 use domain::audit::{AuditAction, AuditFilter, AuditObject, AuditRecord, AuditScope};
+use domain::caller::UserCaller;
 use domain::chat::{AddParticipantCommand, ChatTitle, Role};
 use domain::id::{OrganizationId, ParticipantId};
+use domain::organization::{Authority, NotAdmin};
 use domain::page::{PageRequest, Slice};
 use domain::plan::{AssignPlan, PlanName, WhichOrganization};
 use domain::ports::Clock;
@@ -18,12 +20,12 @@ async fn log_of(
     organization: Option<OrganizationId>,
     since: Option<Timestamp>,
 ) -> Vec<AuditRecord> {
-    let scope = organization.map_or(AuditScope::Everything, AuditScope::Organization);
+    let scope = organization.map_or(AuditScope::Everything, |id| AuditScope::Of(Authority::Operator(id)));
     let filter = AuditFilter { scope, since };
     let (mut all, mut after) = (Vec::new(), None);
     loop {
         let page = PageRequest { slice: Slice::After { after, limit: 2 }, count: false };
-        let page = world.stores.audit.list_audit(filter.clone(), page).await.unwrap();
+        let page = world.stores.audit.list_audit(filter.clone(), page).await.unwrap().unwrap();
         all.extend(page.rows);
         after = page.next;
         if after.is_none() {
@@ -158,4 +160,22 @@ pub async fn entries_stay_in_their_organization(world: World) {
     }));
     let all = log_of(&world, None, None).await;
     assert_eq!(all.len(), of_ann.len() + of_ben.len());
+}
+
+/// An organization's admin reads its entries, its other members do not, and nobody reads those of another.
+pub async fn only_admins_read_the_log(world: World) {
+    let ann = world.user("ann").await;
+    let ben = world.colleague("ben", "ann").await;
+    assert_eq!(ben.caller.organization, ann.caller.organization);
+    let eve = world.user("eve").await;
+    let ask = |caller: UserCaller| {
+        let filter = AuditFilter { scope: AuditScope::Of(Authority::Admin(caller)), since: None };
+        let page = PageRequest { slice: Slice::Numbered { number: 1, size: 1 }, count: true };
+        world.stores.audit.list_audit(filter, page)
+    };
+    assert_eq!(ask(ann.caller).await.unwrap().unwrap().total, Some(2));
+    assert_eq!(ask(ben.caller).await.unwrap(), Err(NotAdmin));
+    assert_eq!(ask(eve.caller).await.unwrap().unwrap().total, Some(1));
+    let stranger = UserCaller { organization: ann.caller.organization, ..eve.caller };
+    assert_eq!(ask(stranger).await.unwrap(), Err(NotAdmin));
 }
