@@ -104,7 +104,9 @@ impl PostgresStore {
         R: Send + 'static,
         W: for<'c> Fn(&'c Db, &'c G) -> Work<'c, Result<T, R>> + Send + Sync + 'static,
     {
-        let _doing = measure::doing(Kind::Change);
+        let doing = measure::doing(Kind::Change);
+        let carried = doing.carry();
+        let tell = |outcome: &T| carried.within(|| tell(outcome));
         let (pool, order) = (self.pool.clone(), self.order.clone());
         let changing = async move {
             let mut tries = Tries::default();

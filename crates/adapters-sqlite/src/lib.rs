@@ -123,8 +123,9 @@ impl SqliteStore {
         work: impl FnOnce(&mut SqliteConnection) -> Result<Result<T, R>, Fault> + Send + 'static,
         after: impl FnOnce(&T) + Send + 'static,
     ) -> Result<Result<T, R>, StoreError> {
-        let _doing = measure::doing(Work::Change);
-        self.writer.change(work, after).await
+        let doing = measure::doing(Work::Change);
+        let carried = doing.carry();
+        self.writer.change(work, |outcome| carried.within(|| after(outcome))).await
     }
 }
 

@@ -20,7 +20,9 @@ use actix_web::dev::{Service, ServiceRequest, ServiceResponse, Transform};
 use actix_web::http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue, TRANSFER_ENCODING};
 use actix_web::http::{Method, StatusCode};
 use actix_web::{Error, HttpMessage, HttpResponse, ResponseError};
+use measure::{RequestSpan, Trace, TraceParent};
 use tracing::Instrument;
+use tracing::field::{Empty, display};
 
 use crate::browser::{self, Page};
 use crate::error::ApiError;
@@ -88,12 +90,31 @@ struct Asked {
     started: Instant,
     page: Option<Page>,
     turn: Option<Turn>,
+    span: Option<RequestSpan>,
 }
 
 impl Asked {
+    /// A request has come; with it the trace that it belongs to, if that is known.
+    fn now(request: &ServiceRequest, id: &RequestId) -> (Self, Option<Trace>) {
+        // Of the whole path, so it is known before anybody has refused.
+        let route = request.match_pattern().unwrap_or_else(|| "none".to_owned());
+        let parent = trace_parent(request.headers());
+        let span = RequestSpan::begin(request.method().as_str(), &route, id.as_str(), parent.as_ref());
+        let trace = span.as_ref().map(RequestSpan::trace).or_else(|| parent.as_ref().map(TraceParent::trace));
+        let turn = Turn::of(request);
+        if let Some(turn) = &turn {
+            turn.begin();
+        }
+        let (method, page) = (request.method().clone(), Page::of(request));
+        (Self { route, method, started: Instant::now(), page, turn, span }, trace)
+    }
+
     fn answered(&self, status: StatusCode) {
         if let Some(turn) = &self.turn {
             turn.end(status);
+        }
+        if let Some(span) = &self.span {
+            span.answered(status.as_u16());
         }
         let took = self.started.elapsed();
         measure::request(&self.route, self.method.as_str(), status.as_u16(), took);
@@ -104,6 +125,14 @@ impl Asked {
             "answered"
         );
     }
+}
+
+/// The trace that the client says this is part of; who says it twice says nothing.
+fn trace_parent(headers: &HeaderMap) -> Option<TraceParent> {
+    let mut said = headers.get_all("traceparent");
+    let parent = said.next().filter(|_| said.next().is_none())?;
+    let state = headers.get("tracestate").and_then(|state| state.to_str().ok());
+    TraceParent::read(parent.to_str().ok()?, state)
 }
 
 /// The application inside the scope.
@@ -127,34 +156,36 @@ where
 
     fn call(&self, request: ServiceRequest) -> Self::Future {
         let id = RequestId::of(request.headers());
+        let (asked, trace) = Asked::now(&request, &id);
         // An error's span, so that a line of any level carries the id.
-        let span = tracing::error_span!("request", request.id = id.as_str(), http.method = %request.method());
-        request.extensions_mut().insert(id.clone());
-        let asked = Asked {
-            // Of the whole path, so it is known before anybody has refused.
-            route: request.match_pattern().unwrap_or_else(|| "none".to_owned()),
-            method: request.method().clone(),
-            started: Instant::now(),
-            page: Page::of(&request),
-            turn: Turn::of(&request),
-        };
-        if let Some(turn) = &asked.turn {
-            turn.begin();
+        let span = tracing::error_span!(
+            "request", request.id = id.as_str(), http.method = %request.method(), trace.id = Empty
+        );
+        if let Some(trace) = trace {
+            span.record("trace.id", display(trace));
         }
+        request.extensions_mut().insert(id.clone());
         if asked.page.is_some()
             && let Some(answer) = Page::preflight(&request)
         {
             let answer = request.into_response(answer.map_into_right_body());
             return Box::pin(async move { Ok(told(answer, &id, &asked)) });
         }
+        let traced = asked.span.clone();
+        let inside = traced.as_ref().map(RequestSpan::enter);
         let answer = span.in_scope(|| self.service.call(request));
+        drop(inside);
         let settled = async move {
             match answer.await {
                 Ok(response) => Ok(settle(response, &id, &asked)),
                 Err(error) => Err(refuse(error, id, &asked)),
             }
         };
-        Box::pin(settled.instrument(span))
+        let settled = settled.instrument(span);
+        match traced {
+            None => Box::pin(settled),
+            Some(traced) => Box::pin(traced.around(settled)),
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the server measures: the name of every figure, and how it is recorded.
+//! What the server measures: the name of every figure, and how it is recorded; and spans of single requests.
 //!
 //! Edges and adapters record here; the domain knows nothing of it. What has a label for each request is
 //! looked up, everything else has its handle from the first use on, so that recording is an atomic step.
@@ -8,10 +8,12 @@
 
 mod password;
 mod request;
+mod span;
 mod store;
 
 pub use password::{Hashing, hashing};
-pub use request::{connection_refused, refused, request};
+pub use request::{connection_refused, refused, request, spans_dropped, spans_sent};
+pub use span::{Carried, RequestSpan, Step, Trace, TraceParent, step, trace_with};
 pub use store::{Doing, InUse, Work, batch, connection_in_use, connections_at_most, doing};
 
 /// A figure, as it is described to whoever reads it.
@@ -80,6 +82,9 @@ figures! {
         "Passwords that were hashed, to keep them or to compare them.";
     PASSWORD_HASHES_NOW = "parlance_password_hashes_in_progress", Kind::Gauge,
         "Passwords that are being hashed at the moment.";
+    SPANS_SENT = "parlance_spans_sent_total", Kind::Counter, "Spans of traces that the collector took.";
+    SPANS_DROPPED = "parlance_spans_dropped_total", Kind::Counter,
+        "Spans of traces that were dropped, as the collector did not take them in time.";
     BUILD = "parlance_build_info", Kind::Gauge, "Always 1; says the version.";
     UPTIME = "parlance_uptime_seconds", Kind::Gauge, "For how long the server has been running.";
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use metrics::{counter, histogram};
 
-use crate::{CONNECTIONS_REFUSED, REFUSALS, REQUEST_SECONDS};
+use crate::{CONNECTIONS_REFUSED, REFUSALS, REQUEST_SECONDS, SPANS_DROPPED, SPANS_SENT};
 
 /// A request was answered. `route` is the pattern that its path matched.
 pub fn request(route: &str, method: &str, status: u16, took: Duration) {
@@ -23,8 +23,20 @@ pub fn connection_refused() {
     counter!(CONNECTIONS_REFUSED).increment(1);
 }
 
+/// The collector of traces took so many spans.
+pub fn spans_sent(count: u64) {
+    counter!(SPANS_SENT).increment(count);
+}
+
+/// So many spans of traces were dropped.
+pub fn spans_dropped(count: u64) {
+    counter!(SPANS_DROPPED).increment(count);
+}
+
 pub(crate) fn begin() {
-    counter!(CONNECTIONS_REFUSED).absolute(0);
+    for never_yet in [CONNECTIONS_REFUSED, SPANS_SENT, SPANS_DROPPED] {
+        counter!(never_yet).absolute(0);
+    }
     for code in ["rate_limited", "too_many_requests", "limit_reached", "unauthorized", "service_unavailable"]
     {
         counter!(REFUSALS, "code" => code).absolute(0);
@@ -32,7 +44,7 @@ pub(crate) fn begin() {
 }
 
 /// A client may invent methods; those are one.
-fn known_method(method: &str) -> &'static str {
+pub(crate) fn known_method(method: &str) -> &'static str {
     const KNOWN: [&str; 7] = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
     KNOWN.into_iter().find(|known| *known == method).unwrap_or("other")
 }

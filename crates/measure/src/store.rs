@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use metrics::{Gauge, Histogram, gauge, histogram};
 
+use crate::span::{Carried, Step, step};
 use crate::{STORE_BATCH, STORE_CONNECTIONS, STORE_CONNECTIONS_MAX, STORE_IN_PROGRESS, STORE_SECONDS};
 
 /// A kind of work.
@@ -17,6 +18,9 @@ pub enum Work {
     /// A message or event is added to a room.
     Append,
 }
+
+/// What spans of each kind of work are called.
+const SPANS: [&str; 3] = ["store read", "store change", "store append"];
 
 struct Handles {
     seconds: [Histogram; 3],
@@ -37,13 +41,21 @@ static HANDLES: LazyLock<Handles> = LazyLock::new(|| Handles {
 #[derive(Debug)]
 pub struct Doing {
     work: Work,
+    step: Step,
     since: Instant,
 }
 
 /// A piece of work begins.
 pub fn doing(work: Work) -> Doing {
     HANDLES.in_progress[work as usize].increment(1.0);
-    Doing { work, since: Instant::now() }
+    Doing { work, step: step(SPANS[work as usize]), since: Instant::now() }
+}
+
+impl Doing {
+    /// For what belongs to it and is done elsewhere, or later.
+    pub fn carry(&self) -> Carried {
+        self.step.carry()
+    }
 }
 
 impl Drop for Doing {

@@ -34,6 +34,7 @@ mod tls;
 mod token;
 mod token_keys;
 mod tokens;
+mod traces;
 mod upkeep;
 mod user;
 mod welcome;

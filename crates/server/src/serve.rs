@@ -23,6 +23,7 @@ use crate::system;
 use crate::tail::Tail;
 use crate::telemetry;
 use crate::tls::Tls;
+use crate::traces::Traces;
 use crate::upkeep;
 use crate::welcome;
 use crate::wiring::{self, Wiring};
@@ -42,7 +43,11 @@ pub(crate) async fn serve(config: Config) -> Result<(), Failure> {
     let store = store::open(&config).await?;
     take_up_plans(&config, &store).await?;
     let wiring = Wiring::new(&config, store).await?;
+    let traces = Traces::start(&config.traces)?;
     let outcome = run(&config, &wiring, metrics).await;
+    if let Some(traces) = traces {
+        traces.stop().await;
+    }
     wiring.store.close();
     outcome
 }

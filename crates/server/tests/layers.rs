@@ -13,7 +13,7 @@ const ALLOWED: [(&str, &[&str]); 12] = [
     ("http-wire", &["domain", "measure"]),
     ("http-agent", &["domain", "http-wire"]),
     ("http-human", &["domain", "http-wire"]),
-    ("ws-gateway", &["domain", "http-wire"]),
+    ("ws-gateway", &["domain", "http-wire", "measure"]),
     (
         "server",
         &[

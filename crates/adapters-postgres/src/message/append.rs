@@ -78,7 +78,9 @@ impl Appender {
         new: NewMessage,
         announce: Announce<Appended>,
     ) -> Result<Result<Appended, AppendRefused>, StoreError> {
-        let _doing = measure::doing(Work::Append);
+        let doing = measure::doing(Work::Append);
+        let carried = doing.carry();
+        let announce = Announce::new(|appended| carried.within(|| announce.tell(appended)));
         let (answer, wait) = oneshot::channel();
         let job = (new, Reply { since: Instant::now(), announce, answer });
         self.0.try_send(job).map_err(|refused| match refused {

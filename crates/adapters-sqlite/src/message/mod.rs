@@ -34,8 +34,9 @@ impl MessageRepository for SqliteStore {
         announce: Announce<Appended>,
     ) -> Result<Result<Appended, AppendRefused>, StoreError> {
         let work = move |connection: &mut SqliteConnection| append::append_on(connection, new);
-        let _doing = measure::doing(Work::Append);
-        self.writer.change(work, |appended| announce.tell(appended)).await
+        let doing = measure::doing(Work::Append);
+        let carried = doing.carry();
+        self.writer.change(work, |appended| carried.within(|| announce.tell(appended))).await
     }
 
     async fn edit(

@@ -61,7 +61,8 @@ fn scalar(value: &DeValue<'_>) -> (String, Form) {
             let texts = items.iter().map(|item| item.get_ref().as_str()).collect::<Option<Vec<_>>>();
             texts.map_or_else(other, |texts| (texts.join(","), Form::List))
         }
-        DeValue::Float(_) | DeValue::Datetime(_) | DeValue::Table(_) => other(),
+        DeValue::Float(number) => (number.as_str().to_owned(), Form::Number),
+        DeValue::Datetime(_) | DeValue::Table(_) => other(),
     }
 }
 

@@ -101,7 +101,7 @@ impl Form {
     pub(super) fn said(self) -> &'static str {
         match self {
             Self::Text => "must be a text in quotes",
-            Self::Number => "must be a whole number, without quotes",
+            Self::Number => "must be a number, without quotes",
             Self::Switch => "must be true or false, without quotes",
             Self::List => "must be a list of texts in quotes",
             Self::Other => "cannot be set",

@@ -20,6 +20,7 @@ mod reference;
 mod retention;
 mod sockets;
 mod tls;
+mod traces;
 mod values;
 
 use std::path::PathBuf;
@@ -33,6 +34,7 @@ pub use http::HttpConfig;
 pub use log::{LogConfig, LogFormat};
 pub(crate) use reference::reference;
 pub use sockets::SocketConfig;
+pub use traces::TraceConfig;
 pub(crate) use values::{Fault, Origin, Setting};
 
 use crate::failure::Failure;
@@ -59,6 +61,8 @@ pub struct Config {
     pub tls: Option<TlsFiles>,
     /// What is logged, and how.
     pub log: LogConfig,
+    /// Where traces of requests go.
+    pub traces: TraceConfig,
     /// What holds for sockets and what goes over them.
     pub sockets: SocketConfig,
     /// How many days a contact request waits for its answer; 0 is for ever.
@@ -153,6 +157,7 @@ impl Config {
         let http = http::read(values);
         let tls = tls::read(values);
         let log = log::read(values);
+        let traces = traces::read(values);
         let sockets = sockets::read(values);
         let contact_request_days = plans::contact_request_days(values);
         let (default_plan, plans) = plans::read(values);
@@ -167,6 +172,7 @@ impl Config {
             http,
             tls,
             log,
+            traces,
             sockets,
             contact_request_days,
             retention,

@@ -13,6 +13,7 @@ use crate::topic::Topic;
 
 impl EventPublisher for Hub {
     fn publish(&self, event: DomainEvent) {
+        let _step = measure::step("push");
         match event {
             DomainEvent::MessageCreated { message, recipients } => {
                 self.message_created(&message, &recipients);

@@ -1,0 +1,77 @@
+//! Whether traces of requests are sent somewhere, and of how many.
+
+use super::key::Key;
+use super::parse;
+use super::values::Values;
+use crate::traces::Endpoint;
+
+/// Whether traces of requests are sent somewhere, and of how many.
+#[derive(Clone, Debug)]
+pub struct TraceConfig {
+    /// The collector, if there is one.
+    pub endpoint: Option<Endpoint>,
+    /// The share of requests that are traced, of those that do not say it themselves.
+    pub sample_ratio: f64,
+    /// As what the server is known to the collector.
+    pub service_name: String,
+}
+
+pub(super) fn read(values: &mut Values) -> TraceConfig {
+    values.section("Traces");
+    let endpoint = Key::text(
+        "otlp_endpoint",
+        "URL",
+        "off",
+        "The collector that spans of requests are sent to by OTLP over HTTP, as `http://127.0.0.1:4318`.",
+    );
+    let ratio = Key::number(
+        "otlp_sample_ratio",
+        "RATIO",
+        "1",
+        "The share of requests that are traced, from 0 to 1; a `traceparent` that comes with a request decides for it.",
+    );
+    let name = Key::text("otlp_service_name", "NAME", "parlance", "What the collector knows this server as.");
+    TraceConfig {
+        endpoint: values.read(endpoint.secret(without_user), endpoint_or_off),
+        sample_ratio: values.read(ratio, share),
+        service_name: values.read(name, parse::text),
+    }
+}
+
+fn endpoint_or_off(text: &str) -> Result<Option<Endpoint>, String> {
+    if text == "off" { Ok(None) } else { text.parse().map(Some) }
+}
+
+/// The endpoint as it may be shown: one with a user or a query is wrong, and may hold a secret.
+fn without_user(text: &str) -> String {
+    if endpoint_or_off(text).is_ok() { text.to_owned() } else { "(hidden)".to_owned() }
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
+        _ => Err(format!("'{text}' is not a number from 0 to 1, as 0.1")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_a_number_from_0_to_1() {
+        assert_eq!(
+            ["0", "0.25", "1"].map(|text| share(text).unwrap().to_bits()),
+            [0.0, 0.25, 1.0].map(f64::to_bits)
+        );
+        for bad in ["", "-0.1", "1.1", "NaN", "inf", "1/2"] {
+            assert!(share(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn what_may_be_secret_is_not_shown() {
+        assert_eq!(without_user("http://collector:4318"), "http://collector:4318");
+        assert_eq!(without_user("http://u:secret@collector:4318"), "(hidden)");
+    }
+}

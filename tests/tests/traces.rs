@@ -1,0 +1,357 @@
+//! Traces of requests, as a collector gets them, and as little as possible of a collector that is not well.
+#![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use e2e::{Api, Server, Socket, free_port, message};
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use opentelemetry_proto::tonic::common::v1::any_value::Value as Any;
+use opentelemetry_proto::tonic::trace::v1::Span;
+use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
+use prost::Message;
+use reqwest::Response;
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::sleep;
+
+/// How long what must happen may take.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
+const PARENT: &str = "b7ad6b7169203331";
+
+type Given = Arc<Mutex<Vec<ExportTraceServiceRequest>>>;
+
+/// A collector: all that it was given.
+struct Collector {
+    address: String,
+    given: Given,
+}
+
+impl Collector {
+    async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (address, given) = (listener.local_addr().unwrap().to_string(), Given::default());
+        tokio::spawn(collect(listener, given.clone()));
+        Self { address, given }
+    }
+
+    async fn server(&self, more: &[(&str, &str)]) -> Server {
+        let endpoint = format!("http://{}", self.address);
+        let own = [("PARLANCE_OTLP_ENDPOINT", endpoint.as_str()), ("PARLANCE_OTLP_SERVICE_NAME", "talk")];
+        Server::start_with(&[&own, more].concat()).await
+    }
+
+    fn spans(&self) -> Vec<Span> {
+        let given = self.given.lock().unwrap();
+        let scopes = given.iter().flat_map(|one| &one.resource_spans).flat_map(|one| &one.scope_spans);
+        scopes.flat_map(|one| one.spans.clone()).collect()
+    }
+
+    /// The spans of this trace, once there are so many.
+    async fn trace(&self, trace: &str, count: usize) -> Vec<Span> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let spans = self.spans().into_iter().filter(|span| hex(&span.trace_id) == trace);
+            let spans = spans.collect::<Vec<_>>();
+            if spans.len() >= count {
+                return spans;
+            }
+            assert!(Instant::now() < deadline, "{count} spans of {trace}: {spans:#?}");
+            sleep(Duration::from_millis(50)).await;
+        }
+    }
+}
+
+async fn collect(listener: TcpListener, given: Given) {
+    while let Ok((stream, _)) = listener.accept().await {
+        tokio::spawn(take(stream, given.clone()));
+    }
+}
+
+/// Takes what one connection brings, as a collector of OTLP over HTTP.
+async fn take(mut stream: TcpStream, given: Given) {
+    let mut all = Vec::new();
+    loop {
+        if let Some(end) = all.windows(4).position(|part| part == b"\r\n\r\n") {
+            let head = String::from_utf8(all[..end].to_vec()).unwrap();
+            assert!(head.starts_with("POST /v1/traces HTTP/1.1\r\n"), "{head}");
+            assert!(head.contains("content-type: application/x-protobuf"), "{head}");
+            let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
+            let body = &all[end + 4..];
+            if body.len() == length.parse::<usize>().unwrap() {
+                given.lock().unwrap().push(ExportTraceServiceRequest::decode(body).unwrap());
+                stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await.unwrap();
+                all.clear();
+            }
+        }
+        match stream.read_buf(&mut all).await {
+            Ok(0) | Err(_) => return,
+            Ok(_) => {}
+        }
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
+}
+
+fn attribute(span: &Span, name: &str) -> Option<Any> {
+    span.attributes.iter().find(|one| one.key == name)?.value.clone()?.value
+}
+
+fn text(span: &Span, name: &str) -> String {
+    match attribute(span, name) {
+        Some(Any::StringValue(text)) => text,
+        other => panic!("{name} is {other:?}"),
+    }
+}
+
+fn parent(flags: &str) -> String {
+    format!("00-{TRACE}-{PARENT}-{flags}")
+}
+
+/// A text into a room, with more headers.
+async fn send(server: &Server, who: &Api, room: &str, to: &str, headers: &[(&str, &str)]) -> Response {
+    let url = format!("http://{}/api/v1/me/chats/{room}/messages", server.address());
+    let mut request = reqwest::Client::new().post(url).header("x-api-key", &who.key);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    request.json(&message("what nobody else is to read", &[to])).send().await.unwrap()
+}
+
+/// A human, an agent that listens, and a room of both.
+async fn cast(server: &Server) -> (Api, Api, String, Socket) {
+    let ann = server.user("ann");
+    let bot = ann.register(server, "Bot").await;
+    let room = ann.create_chat().await;
+    assert_eq!(ann.add(&room, &bot.id).await.status, 201);
+    let mut socket = Socket::of(server, &bot).await;
+    socket.join("1", &format!("chat_room:{room}")).await;
+    (ann, bot, room, socket)
+}
+
+#[tokio::test]
+async fn a_request_is_a_span_of_the_trace_that_it_came_with() {
+    let collector = Collector::start().await;
+    let settings = [("PARLANCE_LOG", "info,http_wire=debug"), ("PARLANCE_LOG_FORMAT", "json")];
+    let server = collector.server(&settings).await;
+    let (ann, bot, room, mut socket) = cast(&server).await;
+    let parent = parent("01");
+    reqwest::get(format!("http://{}/nowhere?key=in-a-query", server.address())).await.unwrap();
+    let headers = [("traceparent", parent.as_str()), ("x-request-id", "the-id-of-it")];
+    assert_eq!(send(&server, &ann, &room, &bot.id, &headers).await.status(), 201);
+    socket.event("1", &format!("chat_room:{room}"), "message_created").await;
+
+    let spans = collector.trace(TRACE, 4).await;
+    let one = |name: &str| {
+        spans.iter().find(|span| span.name == name).unwrap_or_else(|| panic!("{name}: {spans:#?}"))
+    };
+    let request = one("POST /api/v1/me/chats/{chat_id}/messages");
+    assert_eq!(hex(&request.parent_span_id), PARENT);
+    assert_eq!(request.kind, SpanKind::Server as i32);
+    assert_eq!(text(request, "http.route"), "/api/v1/me/chats/{chat_id}/messages");
+    assert_eq!(text(request, "http.request.method"), "POST");
+    assert_eq!(text(request, "request.id"), "the-id-of-it");
+    assert_eq!(attribute(request, "http.response.status_code"), Some(Any::IntValue(201)));
+    assert!(request.end_time_unix_nano > request.start_time_unix_nano);
+    for part in ["store read", "store append"] {
+        assert_eq!(one(part).parent_span_id, request.span_id, "{part}");
+    }
+    assert_eq!(one("push").parent_span_id, one("store append").span_id);
+
+    let given = format!("{:?}", collector.given.lock().unwrap());
+    assert!(given.contains("service.name") && given.contains("talk") && given.contains("service.version"));
+    for secret in ["what nobody", "in-a-query", "nowhere", &ann.key, &bot.key, &room] {
+        assert!(!given.contains(secret), "{secret} is nobody's business");
+    }
+    let log = server.logged();
+    let line = log.lines().find(|line| line.contains("the-id-of-it")).unwrap();
+    let line: Value = serde_json::from_str(line).unwrap();
+    assert_eq!(line["span"]["trace.id"], TRACE, "{line}");
+}
+
+#[tokio::test]
+async fn what_the_server_does_by_itself_leaves_no_spans() {
+    let collector = Collector::start().await;
+    let server = collector.server(&[]).await;
+    let ann = server.user("ann");
+    ann.create_chat().await;
+    // It looks into its store twice a second.
+    sleep(Duration::from_secs(3)).await;
+    let mut roots = collector.spans();
+    roots.retain(|span| span.parent_span_id.is_empty());
+    assert!(roots.iter().any(|span| span.name == "POST /api/v1/me/chats"), "{roots:#?}");
+    for root in &roots {
+        assert_eq!(root.kind, SpanKind::Server as i32, "{root:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_malformed_traceparent_is_as_if_it_were_not_there() {
+    let collector = Collector::start().await;
+    let server = collector.server(&[("PARLANCE_LOG", "info,http_wire=debug")]).await;
+    let malformed = [
+        "00".to_owned(),
+        format!("00-{TRACE}-{PARENT}"),
+        format!("ff-{TRACE}-{PARENT}-01"),
+        format!("00-{}-{PARENT}-01", TRACE.to_uppercase()),
+        format!("00-{}-{PARENT}-01", "0".repeat(32)),
+    ];
+    let client = reqwest::Client::new();
+    let url = format!("http://{}/version", server.address());
+    for (number, header) in malformed.iter().enumerate() {
+        let request = client.get(&url).header("x-request-id", format!("malformed-{number}"));
+        assert_eq!(request.header("traceparent", header).send().await.unwrap().status(), 200);
+    }
+    // Two of them are none.
+    let twice = client.get(&url).header("x-request-id", "malformed-5").header("traceparent", parent("01"));
+    twice.header("traceparent", parent("01")).send().await.unwrap();
+    let deadline = Instant::now() + PATIENCE;
+    for number in 0..=malformed.len() {
+        let id = Any::StringValue(format!("malformed-{number}"));
+        let span = loop {
+            let mut spans = collector.spans().into_iter();
+            if let Some(span) = spans.find(|span| attribute(span, "request.id") == Some(id.clone())) {
+                break span;
+            }
+            assert!(Instant::now() < deadline, "{number} is told of");
+            sleep(Duration::from_millis(50)).await;
+        };
+        let trace = hex(&span.trace_id);
+        assert!(span.parent_span_id.is_empty() && trace != TRACE, "{span:?}");
+        assert!(server.logged().contains(&format!("trace.id={trace}")), "its own is in the log");
+    }
+}
+
+#[tokio::test]
+async fn who_asks_decides_whether_it_is_traced_and_else_the_share() {
+    let collector = Collector::start().await;
+    let server = collector.server(&[("PARLANCE_OTLP_SAMPLE_RATIO", "0.0")]).await;
+    let client = reqwest::Client::new();
+    let url = format!("http://{}/version", server.address());
+    let unwanted = format!("00-{}-{PARENT}-00", "1".repeat(32));
+    for header in ["", &unwanted, &parent("01")] {
+        let request = client.get(&url);
+        let request = if header.is_empty() { request } else { request.header("traceparent", header) };
+        assert_eq!(request.send().await.unwrap().status(), 200);
+    }
+    collector.trace(TRACE, 1).await;
+    // What came before is sent before.
+    assert_eq!(collector.spans().len(), 1, "{:#?}", collector.spans());
+}
+
+async fn figure(port: u16, name: &str) -> f64 {
+    let text = reqwest::get(format!("http://127.0.0.1:{port}/metrics")).await.unwrap().text().await.unwrap();
+    let line = text.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{name}: {text}"));
+    line.rsplit_once(' ').unwrap().1.parse().unwrap()
+}
+
+/// Requests are answered as ever and in time, the spans are dropped and counted, and the server stops in time.
+async fn goes_on_without(address: &str) {
+    let metrics = free_port();
+    let endpoint = format!("http://{address}");
+    let listen = format!("127.0.0.1:{metrics}");
+    let mut server = Server::start_with(&[
+        ("PARLANCE_OTLP_ENDPOINT", &endpoint),
+        ("PARLANCE_METRICS_LISTEN", &listen),
+        ("PARLANCE_RATE_LIMITS", "false"),
+    ])
+    .await;
+    let (ann, bot, room, mut socket) = cast(&server).await;
+    let deadline = Instant::now() + PATIENCE;
+    let mut slowest = Duration::ZERO;
+    while figure(metrics, "parlance_spans_dropped_total").await < 20.0 {
+        let started = Instant::now();
+        assert_eq!(send(&server, &ann, &room, &bot.id, &[]).await.status(), 201);
+        slowest = slowest.max(started.elapsed());
+        socket.event("1", &format!("chat_room:{room}"), "message_created").await;
+        assert!(Instant::now() < deadline, "what is dropped is counted: {}", server.log());
+        sleep(Duration::from_millis(20)).await;
+    }
+    // The collector is waited for five seconds.
+    assert!(slowest < Duration::from_secs(4), "{slowest:?}");
+    assert!(figure(metrics, "parlance_spans_sent_total").await < 1.0);
+    let told = server.logged().matches("the collector of traces takes no spans").count();
+    assert_eq!(told, 1, "an outage is told once: {}", server.log());
+    assert_eq!(send(&server, &ann, &room, &bot.id, &[]).await.status(), 201);
+    let took = server.terminate().await;
+    assert!(took < Duration::from_secs(6), "{took:?}");
+}
+
+#[tokio::test]
+async fn a_collector_that_is_down_stops_nothing() {
+    goes_on_without(&format!("127.0.0.1:{}", free_port())).await;
+}
+
+#[tokio::test]
+async fn a_collector_that_never_answers_stops_nothing() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let silent = tokio::spawn(async move {
+        let mut held = Vec::new();
+        while let Ok((stream, _)) = listener.accept().await {
+            held.push(stream);
+        }
+    });
+    goes_on_without(&address).await;
+    silent.abort();
+}
+
+#[tokio::test]
+async fn a_collector_that_refuses_stops_nothing() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let refusing = tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            // Whatever becomes of it, it is a refusal.
+            let _ = stream.read(&mut [0; 8192]).await;
+            let answer =
+                b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+            let _ = stream.write_all(answer).await;
+        }
+    });
+    goes_on_without(&address).await;
+    refusing.abort();
+}
+
+#[tokio::test]
+async fn the_last_spans_are_sent_when_the_server_stops() {
+    let collector = Collector::start().await;
+    let mut server = collector.server(&[]).await;
+    let url = format!("http://{}/version", server.address());
+    reqwest::Client::new().get(url).header("traceparent", parent("01")).send().await.unwrap();
+    server.terminate().await;
+    collector.trace(TRACE, 1).await;
+}
+
+#[tokio::test]
+async fn an_outage_ends_with_a_line_that_says_so() {
+    let address = format!("127.0.0.1:{}", free_port());
+    let endpoint = format!("http://{address}");
+    let server = Server::start_with(&[("PARLANCE_OTLP_ENDPOINT", &endpoint)]).await;
+    let deadline = Instant::now() + PATIENCE;
+    let mut collecting = None;
+    while !server.logged().contains("takes spans again") {
+        assert!(Instant::now() < deadline, "{}", server.log());
+        reqwest::get(format!("http://{}/version", server.address())).await.unwrap();
+        if collecting.is_none() && server.logged().contains("takes no spans") {
+            let listener = TcpListener::bind(&address).await.unwrap();
+            collecting = Some(tokio::spawn(collect(listener, Given::default())));
+        }
+        sleep(Duration::from_millis(50)).await;
+    }
+    collecting.unwrap().abort();
+}
+
+/// The trace that a client names stands in the log in any case.
+#[tokio::test]
+async fn without_a_collector_the_log_still_names_the_trace() {
+    let server = Server::start_with(&[("PARLANCE_LOG", "info,http_wire=debug")]).await;
+    let request = reqwest::Client::new().get(format!("http://{}/version", server.address()));
+    request.header("traceparent", parent("01")).send().await.unwrap();
+    assert!(server.logged().contains(&format!("trace.id={TRACE}")), "{}", server.logged());
+}
