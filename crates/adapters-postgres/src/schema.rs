@@ -22,6 +22,7 @@ diesel::table! {
         role -> Text,
         organization_role -> Text,
         own_organization_id -> Nullable<Uuid>,
+        disabled_at -> Nullable<Timestamptz>,
     }
 }
 
@@ -59,6 +60,7 @@ diesel::table! {
         updated_at -> Timestamptz,
         deleted_at -> Nullable<Timestamptz>,
         is_global -> Bool,
+        disabled_at -> Nullable<Timestamptz>,
     }
 }
 

@@ -22,6 +22,7 @@ diesel::table! {
         role -> Text,
         organization_role -> Text,
         own_organization_id -> Nullable<Binary>,
+        disabled_at -> Nullable<BigInt>,
     }
 }
 
@@ -59,6 +60,7 @@ diesel::table! {
         updated_at -> BigInt,
         deleted_at -> Nullable<BigInt>,
         is_global -> Bool,
+        disabled_at -> Nullable<BigInt>,
     }
 }
 

@@ -111,6 +111,7 @@ async fn make_user(stores: &Stores, number: u32) -> UserId {
         role: UserRole::User,
         created_at: now,
         updated_at: now,
+        disabled_at: None,
     };
     let (id, digest) = (ApiKeyId::new(uuid), KeyDigest::new(digest));
     let key = NewKey { id, digest, prefix: String::new(), name: None, expires_at: None };

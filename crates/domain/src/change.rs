@@ -11,11 +11,11 @@
 use async_trait::async_trait;
 use uuid::Uuid;
 
-use crate::id::{AgentId, ApiKeyId, UserId};
+use crate::id::{AgentId, ApiKeyId, ParticipantId, UserId};
 use crate::store::StoreError;
 use crate::time::Timestamp;
 
-/// Something that ends what was open.
+/// Something that ends what was open, or takes that back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Change {
     /// A key is good for nothing any more.
@@ -29,6 +29,10 @@ pub enum Change {
         /// When the new password was set; the entry's own time as well.
         password_set_at: Timestamp,
     },
+    /// The operator keeps somebody out; of a user, the agents too.
+    Disabled(ParticipantId),
+    /// They may come in again.
+    Enabled(ParticipantId),
 }
 
 impl Change {
@@ -38,14 +42,24 @@ impl Change {
             Self::KeyRevoked(key) => ("key_revoked", key.uuid()),
             Self::AgentDeleted(agent) => ("agent_deleted", agent.uuid()),
             Self::TokensEnded { user, .. } => ("tokens_ended", user.uuid()),
+            Self::Disabled(ParticipantId::User(user)) => ("user_disabled", user.uuid()),
+            Self::Disabled(ParticipantId::Agent(agent)) => ("agent_disabled", agent.uuid()),
+            Self::Enabled(ParticipantId::User(user)) => ("user_enabled", user.uuid()),
+            Self::Enabled(ParticipantId::Agent(agent)) => ("agent_enabled", agent.uuid()),
         }
     }
 
     /// Reads [`Self::parts`] back, of an entry that was made at `at`.
     pub fn from_parts(kind: &str, subject: Uuid, at: Timestamp) -> Option<Self> {
+        let agent = AgentId::new(subject);
+        let (user, bot) = (ParticipantId::User(UserId::new(subject)), ParticipantId::Agent(agent));
         let all = [
             Self::KeyRevoked(ApiKeyId::new(subject)),
-            Self::AgentDeleted(AgentId::new(subject)),
+            Self::AgentDeleted(agent),
+            Self::Disabled(user),
+            Self::Disabled(bot),
+            Self::Enabled(user),
+            Self::Enabled(bot),
             Self::TokensEnded { user: UserId::new(subject), password_set_at: at },
         ];
         all.into_iter().find(|change| change.parts().0 == kind)
@@ -81,9 +95,15 @@ mod tests {
     #[test]
     fn changes_are_read_as_they_were_written() {
         let (subject, at) = (Uuid::from_u128(7), Timestamp::from_micros(8));
+        let agent = AgentId::new(subject);
+        let (user, bot) = (ParticipantId::User(UserId::new(subject)), ParticipantId::Agent(agent));
         for change in [
             Change::KeyRevoked(ApiKeyId::new(subject)),
-            Change::AgentDeleted(AgentId::new(subject)),
+            Change::AgentDeleted(agent),
+            Change::Disabled(user),
+            Change::Disabled(bot),
+            Change::Enabled(user),
+            Change::Enabled(bot),
             Change::TokensEnded { user: UserId::new(subject), password_set_at: at },
         ] {
             let (kind, about) = change.parts();

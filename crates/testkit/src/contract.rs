@@ -4,6 +4,7 @@
 //! that gives fresh [`Stores`](crate::Stores) and whatever must stay alive with them.
 
 pub mod accounts;
+pub mod administration;
 pub mod again;
 pub mod agents;
 pub mod answers;
@@ -48,6 +49,10 @@ macro_rules! contract_tests {
             who_knows_the_password_is_let_in, an_outdated_hash_is_made_anew, a_refresh_token_is_good_once,
             a_refresh_token_at_the_same_moment, who_logs_out_is_out, another_password_ends_what_was_open,
             a_reset_token_is_good_once, old_sessions_are_forgotten,
+        }
+        $crate::contract_tests! { @area $make, administration:
+            all_accounts_are_listed_by_handle, who_is_disabled_is_let_in_nowhere,
+            since_when_somebody_is_disabled_is_known, who_is_disabled_is_nobodys_peer,
         }
         $crate::contract_tests! { @area $make, log:
             what_ends_is_logged, a_reader_of_the_log_misses_nothing, old_entries_are_forgotten,

@@ -66,6 +66,9 @@ impl Estate {
         let password = Password::new("correct \u{1F40E}".to_owned() + " horse").unwrap();
         world.logins.reset_password(&reset.token, password).await.unwrap();
         world.accounts.delete_agent(ann.caller, estate.agents[3].id, true).await.unwrap();
+        for who in [ParticipantId::User(estate.users[2].id), ParticipantId::Agent(estate.agents[1].id)] {
+            world.administration.set_disabled(who, true).await.unwrap();
+        }
         world.stores.secrets.secret("cursors", Secret([255; 32])).await.unwrap();
         estate
     }

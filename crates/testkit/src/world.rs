@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use adapters_sqlite::{Location, SqliteStore};
 use domain::account::{
-    AccountRepository, AccountService, AgentDescription, AgentMarks, AgentName, CreateUser, CreateUserError,
-    IssueToken, KeyRepository, MAX_TOKEN_LIFETIME, Membership, RegisterAgent, TokenService, UserHandle,
-    parse_email, parse_person_name,
+    AccountRepository, AccountService, AdministrationRepository, AdministrationService, AgentDescription,
+    AgentMarks, AgentName, CreateUser, CreateUserError, IssueToken, KeyRepository, MAX_TOKEN_LIFETIME, Membership,
+    RegisterAgent, TokenService, UserHandle, parse_email, parse_person_name,
 };
 use domain::activity::ActivityService;
 use domain::archive::ArchiveRepository;
@@ -53,6 +53,8 @@ pub struct World {
     pub stores: Stores,
     /// Users, agents, keys.
     pub accounts: Arc<AccountService>,
+    /// All accounts, for the operator.
+    pub administration: AdministrationService,
     /// Tokens of users.
     pub tokens: Arc<TokenService>,
     /// Passwords and sessions.
@@ -86,6 +88,8 @@ pub struct World {
 pub struct Stores {
     /// Users and agents.
     pub accounts: Arc<dyn AccountRepository>,
+    /// The same for the operator.
+    pub administration: Arc<dyn AdministrationRepository>,
     /// Their keys.
     pub keys: Arc<dyn KeyRepository>,
     /// Who did what.
@@ -125,6 +129,7 @@ impl Stores {
     pub fn of<S>(store: &Arc<S>, close: impl Fn(&S) + Send + Sync + 'static) -> Self
     where
         S: AccountRepository
+            + AdministrationRepository
             + KeyRepository
             + AuditRepository
             + ChangeRepository
@@ -145,6 +150,7 @@ impl Stores {
         let closing = store.clone();
         Self {
             accounts: store.clone(),
+            administration: store.clone(),
             keys: store.clone(),
             audit: store.clone(),
             changes: store.clone(),
@@ -256,6 +262,7 @@ impl World {
                 ids.clone(),
                 mint.clone(),
             )),
+            administration: AdministrationService::new(stores.administration.clone(), clock.clone()),
             peers: Arc::new(PeerService::new(peers, presence.clone())),
             contacts: Arc::new(ContactService::new(
                 contacts,

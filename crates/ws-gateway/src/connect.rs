@@ -146,15 +146,22 @@ async fn admit(
 ) -> Result<(Caller, Presented, Option<Standing>), ApiError> {
     let limits = request.app_data::<Data<RateLimits>>();
     let holder = match limits {
-        Some(limits) => try_out(context, request, limits, asked.credential).await,
-        None => identify(context, asked.credential).await.map_err(not_admitted),
-    }?;
-    let caller = act_as(context, holder, asked.agent).await;
-    let counted = caller.as_ref().unwrap_or(&holder.caller).participant();
+        Some(limits) => try_out(context, request, limits, asked.credential).await?,
+        None => identify(context, asked.credential).await,
+    };
+    let (counted, admitted) = match holder {
+        Ok(holder) => {
+            let caller = act_as(context, holder, asked.agent).await;
+            let counted = caller.as_ref().unwrap_or(&holder.caller).participant();
+            (counted, caller.map(|caller| (caller, holder.presented)))
+        }
+        Err(AuthenticateError::Disabled(who)) => (who, Err(AuthenticateError::Disabled(who))),
+        Err(error) => return Err(not_admitted(error)),
+    };
     let standing = limits.and_then(|limits| limits.spend(counted, Class::Connect));
     let standing = standing.transpose().map_err(too_many)?;
-    match (caller, standing) {
-        (Ok(caller), standing) => Ok((caller, holder.presented, standing)),
+    match (admitted, standing) {
+        (Ok((caller, presented)), standing) => Ok((caller, presented, standing)),
         (Err(error), Some(standing)) => Err(limit::told(not_admitted(error), standing)),
         (Err(error), None) => Err(not_admitted(error)),
     }
@@ -166,7 +173,7 @@ async fn try_out(
     request: &HttpRequest,
     limits: &RateLimits,
     credential: Credential<'_>,
-) -> Result<Authenticated, ApiError> {
+) -> Result<Result<Authenticated, AuthenticateError>, ApiError> {
     let source = limits.source(request.peer_addr(), request.headers());
     let attempt = limits.may_try(source, credential).await.map_err(|not_tried| match not_tried {
         NotTried::KnownBad => forbidden(),
@@ -174,11 +181,11 @@ async fn try_out(
     })?;
     let holder = identify(context, credential).await;
     match &holder {
-        Ok(_) => attempt.good(),
+        Ok(_) | Err(AuthenticateError::Disabled(_)) => attempt.good(),
         Err(AuthenticateError::Unauthorized | AuthenticateError::NotThisAgent) => attempt.bad(),
         Err(AuthenticateError::Store(_)) => attempt.undecided(),
     }
-    holder.map_err(not_admitted)
+    Ok(holder)
 }
 
 async fn identify(
@@ -220,6 +227,7 @@ fn not_admitted(error: AuthenticateError) -> ApiError {
     match error {
         // Not 401: clients take that for a passing fault and try for ever.
         AuthenticateError::Unauthorized | AuthenticateError::NotThisAgent => forbidden(),
+        AuthenticateError::Disabled(_) => ApiError::from(error),
         AuthenticateError::Store(error) => {
             ApiError::new(ErrorCode::TrackingFailed, "The server cannot work right now, try again")
                 .with_retry_after(RETRY_SECONDS)

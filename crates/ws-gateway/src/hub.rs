@@ -162,8 +162,7 @@ impl Hub {
             return Err(ClaimRefused::Stopping);
         }
         // Either may have ended since the caller was authenticated; then nobody would end this socket.
-        let agent = who.agent();
-        if agent.is_some_and(|agent| sockets.ended_agents.holds(&agent)) || sockets.has_ended(presented) {
+        if sockets.is_out(caller) || sockets.has_ended(presented) {
             return Err(ClaimRefused::Ended);
         }
         let is_news = match caller {
@@ -187,6 +186,7 @@ impl Hub {
         };
         let (inbox, reader) = Inbox::new(self.config.queue_bytes);
         sockets.inboxes.insert(id, inbox.clone());
+        sockets.stand_for(caller.accountable_user(), id);
         sockets.opened_with.add(presented, id);
         drop(sockets);
         if is_news {

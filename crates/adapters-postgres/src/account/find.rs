@@ -18,17 +18,18 @@ use crate::schema::{agents, organizations, passwords, plans, users};
 use crate::statement::statement;
 
 /// A key, and whom it stands for, a user or an agent with its owner: digest, agent, user, organization,
-/// then what the plan allows; id, expiry, last use.
+/// then what the plan allows; id, expiry, last use, whether somebody is disabled.
 type KeyTypes = (
     (Bytea, Nullable<SqlUuid>, SqlUuid, SqlUuid, Bool, Bool),
-    (SqlUuid, Nullable<Timestamptz>, Nullable<Timestamptz>),
+    (SqlUuid, Nullable<Timestamptz>, Nullable<Timestamptz>, Bool),
 );
-type KeyColumns = ((Vec<u8>, Option<Uuid>, Uuid, Uuid, bool, bool), (Uuid, Option<At>, Option<At>));
+type KeyColumns = ((Vec<u8>, Option<Uuid>, Uuid, Uuid, bool, bool), (Uuid, Option<At>, Option<At>, bool));
 
 /// The key of a deleted agent has no user to it, and is not found.
 const FIND_KEY: &str = "SELECT api_key.digest, agent.id, account.id, account.organization_id, \
      coalesce(plan.human_interface, TRUE), coalesce(plan.memories, TRUE), \
-     api_key.id, api_key.expires_at, api_key.last_used_at \
+     api_key.id, api_key.expires_at, api_key.last_used_at, \
+     account.disabled_at IS NOT NULL OR agent.disabled_at IS NOT NULL \
      FROM api_keys AS api_key \
      LEFT JOIN agents AS agent ON agent.id = api_key.agent_id AND agent.deleted_at IS NULL \
      JOIN users AS account ON account.id = coalesce(api_key.user_id, agent.owner_id) \
@@ -42,7 +43,7 @@ pub(super) async fn key_on(mut db: &Db, digest: KeyDigest) -> Result<Option<Stor
         .get_result::<KeyColumns>(&mut db)
         .await
         .optional()?;
-    let Some((whose, (id, expires_at, last_used_at))) = found else { return Ok(None) };
+    let Some((whose, (id, expires_at, last_used_at, is_disabled))) = found else { return Ok(None) };
     let (stored, agent, user, organization, human_interface, memories) = whose;
     let stored =
         <[u8; 32]>::try_from(stored).map_err(|_| Fault::Row("a digest of another length".to_owned()))?;
@@ -57,6 +58,7 @@ pub(super) async fn key_on(mut db: &Db, digest: KeyDigest) -> Result<Option<Stor
         digest: KeyDigest::new(stored),
         holder,
         permits,
+        is_disabled,
         expires_at: expires_at.map(|At(time)| time),
         last_used_at: last_used_at.map(|At(time)| time),
     }))
@@ -71,16 +73,17 @@ pub(super) async fn standing_on(mut db: &Db, user: UserId) -> Result<Option<User
         .select((
             users::organization_id,
             (plans::human_interface, plans::memories).nullable(),
-            passwords::changed_at.nullable(),
+            (passwords::changed_at.nullable(), users::disabled_at.is_not_null()),
         ))
-        .first::<(Uuid, Option<(bool, bool)>, Option<At>)>(&mut db)
+        .first::<(Uuid, Option<(bool, bool)>, (Option<At>, bool))>(&mut db)
         .await
         .optional()?;
-    let Some((organization, plan, password_set_at)) = found else { return Ok(None) };
+    let Some((organization, plan, (password_set_at, is_disabled))) = found else { return Ok(None) };
     let permits =
         plan.map_or(Permits::ALL, |(human_interface, memories)| Permits { human_interface, memories });
     let organization = OrganizationId::new(organization);
-    Ok(Some(UserStanding { organization, permits, password_set_at: password_set_at.map(|At(time)| time) }))
+    let password_set_at = password_set_at.map(|At(time)| time);
+    Ok(Some(UserStanding { organization, permits, password_set_at, is_disabled }))
 }
 
 pub(crate) async fn user_on(mut db: &Db, id: UserId) -> Result<Option<User>, Fault> {

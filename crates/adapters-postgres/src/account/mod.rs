@@ -1,5 +1,6 @@
 //! The store of accounts.
 
+mod administration;
 mod create_user;
 mod delete_agent;
 pub(crate) mod find;

@@ -69,6 +69,7 @@ async fn insert_on(mut db: &Db, new: &NewAgent, handle: &AgentHandle) -> Result<
         is_global: false,
         created_at: At(new.now),
         updated_at: At(new.now),
+        disabled_at: None,
     };
     diesel::insert_into(agents::table).values(&agent).execute(&mut db).await?;
     if let NewRun::External(key) = &new.run {

@@ -23,6 +23,7 @@ pub(crate) struct UserRow {
     pub(crate) updated_at: At,
     pub(crate) role: String,
     pub(crate) organization_role: String,
+    pub(crate) disabled_at: Option<At>,
 }
 
 impl UserRow {
@@ -38,6 +39,7 @@ impl UserRow {
             updated_at: At(user.updated_at),
             role: user.role.as_str().to_owned(),
             organization_role: user.organization_role.as_str().to_owned(),
+            disabled_at: user.disabled_at.map(At),
         }
     }
 
@@ -52,6 +54,7 @@ impl UserRow {
             role: row::word(&self.role, UserRole::parse)?,
             created_at: self.created_at.0,
             updated_at: self.updated_at.0,
+            disabled_at: self.disabled_at.map(|At(time)| time),
         })
     }
 }
@@ -74,6 +77,7 @@ pub(crate) struct AgentRow {
     pub(crate) is_global: bool,
     pub(crate) created_at: At,
     pub(crate) updated_at: At,
+    pub(crate) disabled_at: Option<At>,
 }
 
 impl AgentRow {
@@ -94,6 +98,7 @@ impl AgentRow {
             is_global: self.is_global,
             created_at: self.created_at.0,
             updated_at: self.updated_at.0,
+            disabled_at: self.disabled_at.map(|At(time)| time),
         })
     }
 }

@@ -54,7 +54,12 @@ const COLUMNS: &str = "found.id, found.kind, found.place, \
 
 const ACCOUNTS: &str = "\
     LEFT JOIN agents AS agent ON agent.id = found.id AND agent.deleted_at IS NULL \
-    LEFT JOIN users AS account ON account.id = found.id";
+    LEFT JOIN users AS account ON account.id = found.id \
+    LEFT JOIN users AS owner ON owner.id = agent.owner_id";
+
+/// Who is disabled is nobody's peer.
+const ENABLED: &str =
+    "agent.disabled_at IS NULL AND account.disabled_at IS NULL AND owner.disabled_at IS NULL";
 
 const ORDER: &str = "ORDER BY found.place, coalesce(agent.created_at, account.created_at), found.id";
 
@@ -147,7 +152,7 @@ impl Wanted {
             (Self::Directory, _) => {
                 return format!(
                     "(SELECT id, 'Agent' AS kind, 0 AS place FROM agents \
-                     WHERE listed_in_directory AND deleted_at IS NULL) AS found {ACCOUNTS}"
+                     WHERE listed_in_directory AND deleted_at IS NULL) AS found {ACCOUNTS} WHERE {ENABLED}"
                 );
             }
             (Self::Peers(_), Caller::Agent(_)) => REGISTRY_OF_AGENT,
@@ -157,7 +162,7 @@ impl Wanted {
         format!(
             "(SELECT id, kind, min(place) AS place FROM ({registry} UNION ALL {EVERYBODYS}) AS known \
              WHERE id <> ? GROUP BY id, kind) AS found {ACCOUNTS} \
-             WHERE coalesce(agent.id, account.id) IS NOT NULL AND found.kind = ANY(?) \
+             WHERE coalesce(agent.id, account.id) IS NOT NULL AND {ENABLED} AND found.kind = ANY(?) \
              AND NOT EXISTS (SELECT 1 FROM participants \
              WHERE chat_id = ? AND participant_id = found.id AND left_at IS NULL)"
         )

@@ -13,21 +13,23 @@ use crate::row;
 use crate::run::Db;
 use crate::statement::statement;
 
-/// Kind, owner, organization, then whether the other one is global, shared, a contact, and whether the caller
-/// sees its siblings.
-type TiesTypes = (Text, Nullable<SqlUuid>, SqlUuid, Bool, Bool, Bool, Bool);
-type TiesColumns = (String, Option<Uuid>, Uuid, bool, bool, bool, bool);
+/// Kind, owner, organization, then whether the other one is global, shared, disabled, a contact, and whether the
+/// caller sees its siblings.
+type TiesTypes = (Text, Nullable<SqlUuid>, SqlUuid, Bool, Bool, Bool, Bool, Bool);
+type TiesColumns = (String, Option<Uuid>, Uuid, bool, bool, bool, bool, bool);
 
 /// The values are the caller, the other one, the caller, the other one, the other one.
 const TIES: &str = "SELECT other.kind, other.owner_id, other.organization_id, other.is_global, other.is_shared, \
+     other.is_disabled, \
      EXISTS (SELECT 1 FROM contacts WHERE owner_id = ? AND contact_id = ?), \
      coalesce((SELECT registry_access FROM agents WHERE id = ?), TRUE) \
      FROM (SELECT 'Agent' AS kind, agents.owner_id, users.organization_id, \
-             agents.is_global, agents.shared_with_organization AS is_shared \
+             agents.is_global, agents.shared_with_organization AS is_shared, \
+             (agents.disabled_at IS NOT NULL OR users.disabled_at IS NOT NULL) AS is_disabled \
            FROM agents JOIN users ON users.id = agents.owner_id \
            WHERE agents.id = ? AND agents.deleted_at IS NULL \
            UNION ALL \
-           SELECT 'User', NULL, organization_id, FALSE, FALSE FROM users WHERE id = ?) AS other";
+           SELECT 'User', NULL, organization_id, FALSE, FALSE, disabled_at IS NOT NULL FROM users WHERE id = ?) AS other";
 
 /// Who has the id `other`, and what lies between them and the caller; `None` if nobody has it.
 pub(crate) async fn ties_on(
@@ -45,7 +47,9 @@ pub(crate) async fn ties_on(
         .get_result::<TiesColumns>(&mut db)
         .await
         .optional()?;
-    let Some((kind, owner, organization, is_global, is_shared, is_contact, sees_siblings)) = found else {
+    let Some((kind, owner, organization, is_global, is_shared, is_disabled, is_contact, sees_siblings)) =
+        found
+    else {
         return Ok(None);
     };
     let who = row::word(&kind, ParticipantKind::parse)?.with_uuid(other);
@@ -54,6 +58,7 @@ pub(crate) async fn ties_on(
         organization: OrganizationId::new(organization),
         is_global,
         is_shared,
+        is_disabled,
         is_contact,
         sees_siblings,
     };

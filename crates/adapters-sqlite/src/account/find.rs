@@ -35,12 +35,15 @@ struct KeyRow {
     expires_at: Option<i64>,
     #[diesel(sql_type = Nullable<BigInt>)]
     last_used_at: Option<i64>,
+    #[diesel(sql_type = Bool)]
+    is_disabled: bool,
 }
 
 /// The key of a deleted agent has no user to it, and is not found.
 const FIND_KEY: &str = "SELECT key.id, key.digest, agent.id AS agent_id, user.id AS user_id, user.organization_id, \
      coalesce(plan.human_interface, TRUE) AS human_interface, coalesce(plan.memories, TRUE) AS memories, \
-     key.expires_at, key.last_used_at \
+     key.expires_at, key.last_used_at, \
+     user.disabled_at IS NOT NULL OR agent.disabled_at IS NOT NULL AS is_disabled \
      FROM api_keys AS key \
      LEFT JOIN agents AS agent ON agent.id = key.agent_id AND agent.deleted_at IS NULL \
      JOIN users AS user ON user.id = coalesce(key.user_id, agent.owner_id) \
@@ -73,6 +76,7 @@ pub(super) fn key_on(
         digest: KeyDigest::new(stored),
         holder,
         permits,
+        is_disabled: found.is_disabled,
         expires_at: found.expires_at.map(row::time),
         last_used_at: found.last_used_at.map(row::time),
     }))
@@ -90,15 +94,16 @@ pub(super) fn standing_on(
         .select((
             users::organization_id,
             (plans::human_interface, plans::memories).nullable(),
-            passwords::changed_at.nullable(),
+            (passwords::changed_at.nullable(), users::disabled_at.is_not_null()),
         ))
-        .first::<(Vec<u8>, Option<(bool, bool)>, Option<i64>)>(connection)
+        .first::<(Vec<u8>, Option<(bool, bool)>, (Option<i64>, bool))>(connection)
         .optional()?;
-    let Some((organization, plan, password_set_at)) = found else { return Ok(None) };
+    let Some((organization, plan, (password_set_at, is_disabled))) = found else { return Ok(None) };
     let permits =
         plan.map_or(Permits::ALL, |(human_interface, memories)| Permits { human_interface, memories });
     let organization = OrganizationId::new(row::uuid(&organization)?);
-    Ok(Some(UserStanding { organization, permits, password_set_at: password_set_at.map(row::time) }))
+    let password_set_at = password_set_at.map(row::time);
+    Ok(Some(UserStanding { organization, permits, password_set_at, is_disabled }))
 }
 
 pub(crate) fn user_on(connection: &mut SqliteConnection, id: UserId) -> Result<Option<User>, Fault> {

@@ -55,6 +55,7 @@ pub(super) fn register_agent_on(
         is_global: false,
         created_at: new.now.micros(),
         updated_at: new.now.micros(),
+        disabled_at: None,
     };
     diesel::insert_into(agents::table).values(&agent).execute(connection)?;
     if let NewRun::External(key) = &new.run {

@@ -4,6 +4,7 @@ use diesel::prelude::*;
 use domain::account::{Agent, AgentHandle, AgentKind, PersonName, User, UserHandle, UserRole};
 use domain::id::OrganizationId;
 use domain::organization::OrganizationRole;
+use domain::time::Timestamp;
 
 use crate::error::Fault;
 use crate::row;
@@ -22,6 +23,7 @@ pub(crate) struct UserRow {
     pub(crate) updated_at: i64,
     pub(crate) role: String,
     pub(crate) organization_role: String,
+    pub(crate) disabled_at: Option<i64>,
 }
 
 impl UserRow {
@@ -37,6 +39,7 @@ impl UserRow {
             updated_at: user.updated_at.micros(),
             role: user.role.as_str().to_owned(),
             organization_role: user.organization_role.as_str().to_owned(),
+            disabled_at: user.disabled_at.map(Timestamp::micros),
         }
     }
 
@@ -51,6 +54,7 @@ impl UserRow {
             role: row::word(&self.role, UserRole::parse)?,
             created_at: row::time(self.created_at),
             updated_at: row::time(self.updated_at),
+            disabled_at: self.disabled_at.map(row::time),
         })
     }
 }
@@ -73,6 +77,7 @@ pub(crate) struct AgentRow {
     pub(crate) is_global: bool,
     pub(crate) created_at: i64,
     pub(crate) updated_at: i64,
+    pub(crate) disabled_at: Option<i64>,
 }
 
 impl AgentRow {
@@ -93,6 +98,7 @@ impl AgentRow {
             is_global: self.is_global,
             created_at: row::time(self.created_at),
             updated_at: row::time(self.updated_at),
+            disabled_at: self.disabled_at.map(row::time),
         })
     }
 }

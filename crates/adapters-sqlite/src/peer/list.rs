@@ -52,7 +52,11 @@ const COLUMNS: &str = "found.id, found.kind, found.place, \
 
 const ACCOUNTS: &str = "\
     LEFT JOIN agents AS agent ON agent.id = found.id AND agent.deleted_at IS NULL \
-    LEFT JOIN users AS user ON user.id = found.id";
+    LEFT JOIN users AS user ON user.id = found.id \
+    LEFT JOIN users AS owner ON owner.id = agent.owner_id";
+
+/// Who is disabled is nobody's peer.
+const ENABLED: &str = "agent.disabled_at IS NULL AND user.disabled_at IS NULL AND owner.disabled_at IS NULL";
 
 const ORDER: &str = "ORDER BY found.place, coalesce(agent.created_at, user.created_at), found.id";
 
@@ -145,7 +149,7 @@ pub(super) fn peers_on(
     let found = format!(
         "FROM (SELECT id, kind, min(place) AS place FROM ({registry} UNION ALL {EVERYBODYS}) \
          WHERE id <> ?1 GROUP BY id, kind) AS found {ACCOUNTS} \
-         WHERE coalesce(agent.id, user.id) IS NOT NULL AND {absent} {kind}"
+         WHERE coalesce(agent.id, user.id) IS NOT NULL AND {ENABLED} AND {absent} {kind}"
     );
     page_on(connection, &found, caller, wanted.not_in_chat.map(ChatId::uuid), page).map(Some)
 }
@@ -157,7 +161,8 @@ pub(super) fn directory_on(
 ) -> Result<Page<Peer>, Fault> {
     let found = format!(
         "FROM (SELECT id, 'Agent' AS kind, 0 AS place FROM agents INDEXED BY agents_listed \
-         WHERE listed_in_directory = 1 AND deleted_at IS NULL) AS found {ACCOUNTS} WHERE ?4 IS NULL"
+         WHERE listed_in_directory = 1 AND deleted_at IS NULL) AS found {ACCOUNTS} \
+         WHERE {ENABLED} AND ?4 IS NULL"
     );
     page_on(connection, &found, caller, None, page)
 }

@@ -24,6 +24,8 @@ struct TiesRow {
     #[diesel(sql_type = Bool)]
     is_shared: bool,
     #[diesel(sql_type = Bool)]
+    is_disabled: bool,
+    #[diesel(sql_type = Bool)]
     is_contact: bool,
     #[diesel(sql_type = Bool)]
     sees_siblings: bool,
@@ -34,11 +36,12 @@ const TIES: &str = "SELECT other.*, \
      EXISTS (SELECT 1 FROM contacts WHERE owner_id = ?2 AND contact_id = ?1) AS is_contact, \
      coalesce((SELECT registry_access FROM agents WHERE id = ?2), TRUE) AS sees_siblings \
      FROM (SELECT 'Agent' AS kind, agents.owner_id, users.organization_id, \
-             agents.is_global, agents.shared_with_organization AS is_shared \
+             agents.is_global, agents.shared_with_organization AS is_shared, \
+             agents.disabled_at IS NOT NULL OR users.disabled_at IS NOT NULL AS is_disabled \
            FROM agents JOIN users ON users.id = agents.owner_id \
            WHERE agents.id = ?1 AND agents.deleted_at IS NULL \
            UNION ALL \
-           SELECT 'User', NULL, organization_id, FALSE, FALSE FROM users WHERE id = ?1) AS other";
+           SELECT 'User', NULL, organization_id, FALSE, FALSE, disabled_at IS NOT NULL FROM users WHERE id = ?1) AS other";
 
 /// Who has the id `other`, and what lies between them and the caller; `None` if nobody has it.
 pub(crate) fn ties_on(
@@ -58,6 +61,7 @@ pub(crate) fn ties_on(
         organization: OrganizationId::new(row::uuid(&found.organization_id)?),
         is_global: found.is_global,
         is_shared: found.is_shared,
+        is_disabled: found.is_disabled,
         is_contact: found.is_contact,
         sees_siblings: found.sees_siblings,
     };

@@ -157,6 +157,8 @@ pub struct Agent {
     pub created_at: Timestamp,
     /// When its record last changed.
     pub updated_at: Timestamp,
+    /// Since when the operator keeps it out; `None` if it may come in, unless its owner may not.
+    pub disabled_at: Option<Timestamp>,
 }
 
 /// An agent to be stored.

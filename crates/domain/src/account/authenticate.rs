@@ -2,7 +2,7 @@
 
 use super::service::AccountService;
 use crate::caller::{AgentCaller, Caller};
-use crate::id::{AgentId, ApiKeyId, UserId};
+use crate::id::{AgentId, ApiKeyId, ParticipantId, UserId};
 use crate::plan::Permits;
 use crate::store::StoreError;
 use crate::time::Timestamp;
@@ -16,6 +16,9 @@ pub enum AuthenticateError {
     /// The key is good, but may not act as the agent that was asked for.
     #[error("the credential may not act as this agent")]
     NotThisAgent,
+    /// The credential is good, but the operator keeps its holder out, or the owner of that agent.
+    #[error("the account is disabled")]
+    Disabled(ParticipantId),
     /// The store gave no answer.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -75,6 +78,9 @@ impl AccountService {
         let (digest, now) = (self.mint.digest(presented), self.clock.now());
         match self.keys.find_key(digest).await? {
             Some(key) if key.digest == digest && key.is_current(now) => {
+                if key.is_disabled {
+                    return Err(AuthenticateError::Disabled(key.holder.participant()));
+                }
                 self.uses.note(&key, now);
                 let presented = PresentedKey { id: key.id, expires_at: key.expires_at };
                 let presented = Presented::Key(presented);
@@ -90,6 +96,9 @@ impl AccountService {
             Caller::Agent(caller) if caller.agent == agent => Ok(caller),
             Caller::Agent(_) => Err(AuthenticateError::NotThisAgent),
             Caller::User(caller) => match self.accounts.find_agent(agent).await? {
+                Some(found) if found.owner == caller.user && found.disabled_at.is_some() => {
+                    Err(AuthenticateError::Disabled(ParticipantId::Agent(agent)))
+                }
                 Some(found) if found.owner == caller.user => {
                     Ok(AgentCaller { agent, owner: caller.user, organization: caller.organization })
                 }

@@ -95,6 +95,7 @@ impl AccountService {
             role,
             created_at: now,
             updated_at: now,
+            disabled_at: None,
         };
         let new_key = self.new_key(&key, now);
         let (membership, plan) = (command.membership, command.plan);

@@ -159,6 +159,8 @@ pub struct StoredKey {
     pub holder: Caller,
     /// What the plan of their organization allows.
     pub permits: Permits,
+    /// Whether the operator keeps them out, or the owner of that agent.
+    pub is_disabled: bool,
     /// Until when it is good; `None` for ever.
     pub expires_at: Option<Timestamp>,
     /// When it was used last, as far as that was written down.

@@ -7,6 +7,7 @@
 //! Invariants: a handle names one user or agent for good and survives a rename; an agent's name
 //! is unique among its owner's agents; of a key only the SHA-256 digest is kept.
 
+mod administration;
 mod agent;
 mod authenticate;
 mod create_key;
@@ -29,6 +30,7 @@ mod token;
 mod update_agent;
 mod user;
 
+pub use administration::{AdministrationRepository, AdministrationService, SetDisabled, SetDisabledOutcome};
 pub use agent::{
     Agent, AgentBio, AgentDescription, AgentKind, AgentName, AgentTag, ModelType, NewAgent, NewRun,
 };

@@ -26,6 +26,8 @@ pub struct UserStanding {
     pub permits: Permits,
     /// When the password was set; tokens that were made under another one are good for nothing.
     pub password_set_at: Option<Timestamp>,
+    /// Whether the operator keeps the user out.
+    pub is_disabled: bool,
 }
 
 /// Why a user was not created.

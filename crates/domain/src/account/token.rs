@@ -12,7 +12,7 @@ use super::handle::UserHandle;
 use super::port::AccountRepository;
 use super::user::User;
 use crate::caller::UserCaller;
-use crate::id::{OrganizationId, UserId};
+use crate::id::{OrganizationId, ParticipantId, UserId};
 use crate::ports::{Clock, TokenMint};
 use crate::store::StoreError;
 use crate::time::Timestamp;
@@ -79,6 +79,9 @@ pub enum IssueTokenError {
     /// Nobody has the handle.
     #[error("there is no user with this handle")]
     NoSuchUser,
+    /// The user is kept out, so the token would be good for nothing.
+    #[error("the user is disabled")]
+    Disabled,
     /// The store gave no answer.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -108,6 +111,9 @@ impl TokenService {
             return Err(AuthenticateError::Unauthorized);
         }
         match self.accounts.find_standing(claims.user).await? {
+            Some(standing) if standing.is_disabled => {
+                Err(AuthenticateError::Disabled(ParticipantId::User(claims.user)))
+            }
             Some(standing)
                 if standing.organization == claims.organization
                     && standing.password_set_at == claims.password_set_at =>
@@ -132,6 +138,9 @@ impl TokenService {
         }
         let found = self.accounts.find_user_by_handle(&command.user).await?;
         let user = found.ok_or(IssueTokenError::NoSuchUser)?;
+        if user.disabled_at.is_some() {
+            return Err(IssueTokenError::Disabled);
+        }
         let standing = self.accounts.find_standing(user.id).await?.ok_or(IssueTokenError::NoSuchUser)?;
         Ok(self.sign(user, standing.password_set_at, lifetime))
     }

@@ -95,6 +95,8 @@ pub struct User {
     pub created_at: Timestamp,
     /// When it last changed.
     pub updated_at: Timestamp,
+    /// Since when the operator keeps them out; `None` if they may come in.
+    pub disabled_at: Option<Timestamp>,
 }
 
 /// Where a new user is to belong.

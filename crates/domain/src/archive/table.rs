@@ -135,6 +135,7 @@ const USERS: &[Column] = &[
     text("role"),
     text("organization_role"),
     id("own_organization_id").or_nothing(),
+    instant("disabled_at").or_nothing(),
 ];
 
 const INVITATIONS: &[Column] = &[
@@ -168,6 +169,7 @@ const AGENTS: &[Column] = &[
     instant("updated_at"),
     instant("deleted_at").or_nothing(),
     flag("is_global"),
+    instant("disabled_at").or_nothing(),
 ];
 
 const API_KEYS: &[Column] = &[

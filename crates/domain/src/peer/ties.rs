@@ -16,6 +16,8 @@ pub struct Ties {
     pub is_global: bool,
     /// Whether it is an agent that its owner lets the organization see.
     pub is_shared: bool,
+    /// Whether the operator keeps the other one out, or the owner of that agent; always `false` of a caller.
+    pub is_disabled: bool,
     /// Whether the two are contacts.
     pub is_contact: bool,
     /// Whether the caller may discover its owner's other agents; always so for a user.
@@ -42,9 +44,10 @@ impl PeerSource {
 }
 
 impl Ties {
-    /// Whether they make `who` a peer of `caller`, and where from. Nobody is a peer of themselves.
+    /// Whether they make `who` a peer of `caller`, and where from. Nobody is a peer of themselves,
+    /// and who is disabled is nobody's.
     pub fn source(&self, caller: Caller, who: ParticipantId) -> Option<PeerSource> {
-        if caller.participant() == who {
+        if caller.participant() == who || self.is_disabled {
             return None;
         }
         if self.in_registry(caller, who) {

@@ -12,8 +12,9 @@ use actix_web::body::MessageBody;
 use actix_web::dev::{Payload, ServiceRequest, ServiceResponse};
 use actix_web::middleware::Next;
 use actix_web::{Error, FromRequest, HttpMessage, HttpRequest, web};
-use domain::account::{AccountService, Authenticated, TokenService};
+use domain::account::{AccountService, AuthenticateError, Authenticated, TokenService};
 use domain::caller::{AgentCaller, Caller, UserCaller};
+use domain::id::ParticipantId;
 
 use crate::error::{ApiError, ErrorCode, unauthorized};
 use crate::limit::{self, Class, RateLimits, Standing};
@@ -68,19 +69,28 @@ async fn admit<T: 'static>(
     accept: impl FnOnce(Authenticated) -> Result<T, ApiError>,
 ) -> Result<Option<Standing>, ApiError> {
     let credential = credential.ok_or_else(unauthorized)?;
+    let accounts = request
+        .app_data::<web::Data<AccountService>>()
+        .ok_or_else(|| ApiError::defect("the account service is not registered"))?;
     let limits = request.app_data::<web::Data<RateLimits>>();
-    let admitted = match limits {
+    let looked_at = match limits {
         Some(limits) => {
             let source = limits.source(request.peer_addr(), request.headers());
-            limits.try_out(source, credential, authenticate(request, credential)).await?
+            limits.try_out(source, credential, look(request, accounts, credential)).await?
         }
-        None => authenticate(request, credential).await?,
+        None => look(request, accounts, credential).await?,
+    };
+    let who = match &looked_at {
+        Ok(admitted) => admitted.caller.participant(),
+        Err(kept_out) => *kept_out,
     };
     // The path as the routes see it, so that no other spelling of it counts differently.
     let class = Class::of(request.method(), request.match_info().as_str());
-    let standing = limits.and_then(|limits| limits.spend(admitted.caller.participant(), class));
+    let standing = limits.and_then(|limits| limits.spend(who, class));
     let standing = standing.transpose().map_err(limit::refused)?;
-    let accepted = within_plan(request, admitted).and_then(|()| accept(admitted));
+    let accepted = looked_at
+        .map_err(|who| AuthenticateError::Disabled(who).into())
+        .and_then(|admitted| within_plan(request, admitted).and_then(|()| accept(admitted)));
     let auth = accepted.map_err(|error| match standing {
         Some(standing) => limit::told(error, standing),
         None => error,
@@ -102,19 +112,30 @@ async fn answer<B: MessageBody + 'static>(
     Ok(response)
 }
 
+/// Finds out whose a credential is; whom the operator keeps out is told apart, being known.
+async fn look(
+    request: &ServiceRequest,
+    accounts: &AccountService,
+    credential: Credential<'_>,
+) -> Result<Result<Authenticated, ParticipantId>, ApiError> {
+    match authenticate(request, accounts, credential).await {
+        Ok(admitted) => Ok(Ok(admitted)),
+        Err(AuthenticateError::Disabled(who)) => Ok(Err(who)),
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// A token counts only where a service for tokens is mounted.
 async fn authenticate(
     request: &ServiceRequest,
+    accounts: &AccountService,
     credential: Credential<'_>,
-) -> Result<Authenticated, ApiError> {
-    let accounts = request
-        .app_data::<web::Data<AccountService>>()
-        .ok_or_else(|| ApiError::defect("the account service is not registered"))?;
+) -> Result<Authenticated, AuthenticateError> {
     match credential {
-        Credential::Key(key) => Ok(accounts.authenticate(key).await?),
+        Credential::Key(key) => accounts.authenticate(key).await,
         Credential::Token(token) => match request.app_data::<web::Data<TokenService>>() {
-            Some(tokens) => Ok(tokens.authenticate(token).await?),
-            None => Err(unauthorized()),
+            Some(tokens) => tokens.authenticate(token).await,
+            None => Err(AuthenticateError::Unauthorized),
         },
     }
 }

@@ -24,7 +24,8 @@ pub(crate) enum OnConflict {
 /// Why a socket cannot be opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ClaimRefused {
-    /// The agent was deleted, the key revoked, or the token ended, after the caller was authenticated.
+    /// The agent was deleted, the caller disabled, the key revoked, or the token ended, after the caller was
+    /// authenticated.
     Ended,
     /// The agent has one.
     Conflict,
@@ -96,6 +97,7 @@ impl Claim {
         if sockets.inboxes.remove(&self.id).is_none() {
             return;
         }
+        sockets.stand_down(self.caller.accountable_user(), self.id);
         sockets.opened_with.remove(self.presented, self.id);
         let last = match self.caller {
             Caller::Agent(agent) => {
@@ -110,7 +112,7 @@ impl Claim {
                 open == 1
             }
         };
-        let is_news = last && sockets.depart(who, departure, self.hub.clock.now());
+        let is_news = last && sockets.depart(self.caller, departure, self.hub.clock.now());
         drop(sockets);
         if is_news {
             self.hub.tell_presence(who, false);

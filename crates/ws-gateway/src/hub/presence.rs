@@ -1,9 +1,10 @@
 //! Who is there: whoever has a socket, and for a moment whoever has lost the last one.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
 
+use domain::caller::Caller;
 use domain::chat::Roster;
 use domain::id::{AgentId, ApiKeyId, ChatId, ParticipantId, UserId};
 use domain::ports::Presence;
@@ -35,9 +36,12 @@ pub(super) struct Sockets {
     pub(super) agents: HashMap<AgentId, SocketId>,
     pub(super) users: HashMap<UserId, usize>,
     pub(super) ended_agents: Ended<AgentId>,
+    pub(super) ended_users: Ended<UserId>,
     pub(super) ended_keys: Ended<ApiKeyId>,
     /// Of whom the tokens have ended, and when the password was set that has ended them.
     pub(super) ended_tokens: Ended<UserId, Timestamp>,
+    /// Which sockets somebody answers for: the own, and those of the own agents.
+    pub(super) accountable: HashMap<UserId, HashSet<SocketId>>,
     pub(super) opened_with: OpenedWith,
     /// Whose last connection broke, and until when they count as there.
     lingering: HashMap<ParticipantId, Timestamp>,
@@ -57,11 +61,10 @@ impl Sockets {
     }
 
     /// Somebody's last socket has gone. Whether that is news already.
-    pub(super) fn depart(&mut self, who: ParticipantId, departure: Departure, now: Timestamp) -> bool {
-        let ended = who.agent().is_some_and(|agent| self.ended_agents.holds(&agent));
-        let lingers = departure == Departure::Dropped && !ended;
+    pub(super) fn depart(&mut self, caller: Caller, departure: Departure, now: Timestamp) -> bool {
+        let lingers = departure == Departure::Dropped && !self.is_out(caller);
         if lingers {
-            self.lingering.insert(who, now.plus(GRACE));
+            self.lingering.insert(caller.participant(), now.plus(GRACE));
         }
         !lingers
     }

@@ -1,12 +1,14 @@
-//! Ending the sockets of agents that are no more, and those that a key has opened which is good no longer.
+//! Ending the sockets of those who are no more or are kept out, and those that a key has opened which is good no
+//! longer.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::Hash;
 use std::time::{Duration, Instant};
 
 use domain::account::{Presented, PresentedToken};
+use domain::caller::Caller;
 use domain::change::Change;
-use domain::id::{AgentId, ApiKeyId, UserId};
+use domain::id::{AgentId, ApiKeyId, ParticipantId, UserId};
 use domain::time::Timestamp;
 
 use super::presence::Sockets;
@@ -31,6 +33,10 @@ impl<T: Eq + Hash, F: Copy + Ord> Ended<T, F> {
         self.0.retain(|_, (_, at)| at.elapsed() < LONGEST_ADMISSION);
         let far = self.0.get(&one).map_or(far, |(known, _)| far.max(*known));
         self.0.insert(one, (far, Instant::now()));
+    }
+
+    fn forget(&mut self, one: &T) {
+        self.0.remove(one);
     }
 
     pub(super) fn holds(&self, one: &T) -> bool {
@@ -106,6 +112,28 @@ impl Sockets {
         }
     }
 
+    /// Whether the caller is no more or is kept out, whatever was presented.
+    pub(super) fn is_out(&self, caller: Caller) -> bool {
+        let agent = caller.participant().agent();
+        self.ended_users.holds(&caller.accountable_user())
+            || agent.is_some_and(|agent| self.ended_agents.holds(&agent))
+    }
+
+    /// Notes who answers for a socket.
+    pub(super) fn stand_for(&mut self, user: UserId, socket: SocketId) {
+        self.accountable.entry(user).or_default().insert(socket);
+    }
+
+    /// Takes that back.
+    pub(super) fn stand_down(&mut self, user: UserId, socket: SocketId) {
+        if let Some(open) = self.accountable.get_mut(&user) {
+            open.remove(&socket);
+            if open.is_empty() {
+                self.accountable.remove(&user);
+            }
+        }
+    }
+
     fn revoke(&self, socket: SocketId) {
         if let Some(inbox) = self.inboxes.get(&socket) {
             inbox.order(Told::Revoked);
@@ -120,10 +148,22 @@ impl Hub {
             Change::AgentDeleted(agent) => self.end_agent(agent),
             Change::KeyRevoked(key) => self.end_key(key),
             Change::TokensEnded { user, password_set_at } => self.end_tokens(user, password_set_at),
+            Change::Disabled(ParticipantId::Agent(agent)) => self.end_agent(agent),
+            Change::Disabled(ParticipantId::User(user)) => self.end_user(user),
+            Change::Enabled(ParticipantId::Agent(agent)) => self.sockets().ended_agents.forget(&agent),
+            Change::Enabled(ParticipantId::User(user)) => self.sockets().ended_users.forget(&user),
         }
     }
 
-    /// Ends the socket of an agent that is no more, and of one that is just about to connect.
+    /// Ends the sockets of a user who is kept out, of the user's agents, and of any that is just about to connect.
+    fn end_user(&self, user: UserId) {
+        let mut sockets = self.sockets();
+        sockets.ended_users.note(user, ());
+        let opened = sockets.accountable.get(&user);
+        opened.into_iter().flatten().for_each(|socket| sockets.revoke(*socket));
+    }
+
+    /// Ends the socket of an agent that is no more or is kept out, and of one that is just about to connect.
     pub(super) fn end_agent(&self, agent: AgentId) {
         let mut sockets = self.sockets();
         sockets.ended_agents.note(agent, ());

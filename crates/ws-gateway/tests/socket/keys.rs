@@ -74,6 +74,37 @@ async fn what_another_process_ends_ends_here() {
     bench.end().await;
 }
 
+/// The operator has done it, so by the log alone: all sockets that somebody answers for end, and a newcomer who was
+/// let in before that gets none until they may come in again.
+#[actix_web::test]
+async fn who_is_disabled_has_no_socket_until_enabled() {
+    let bench = Bench::new().await;
+    let (ann, one) = (ParticipantId::User(bench.ann.id), ParticipantId::Agent(bench.one.id));
+    let (mut first, mut second) = (bench.socket(&bench.one.key).await, bench.socket(&bench.two.key).await);
+    bench.hub.follow(Change::Disabled(one));
+    assert_eq!(first.closed().await, REVOKED);
+    second.nothing_came().await;
+    let query = format!("vsn=2.0.0&api_key={}", bench.one.key);
+    assert_eq!(Raw::refusal(bench.address, &query, &[]).await.status, 403);
+    bench.hub.follow(Change::Enabled(one));
+    let mut first = bench.socket(&bench.one.key).await;
+    let mut anns = bench.socket(&bench.ann.key).await;
+    bench.hub.follow(Change::Disabled(ann));
+    assert_eq!(
+        (first.closed().await, second.closed().await, anns.closed().await),
+        (REVOKED, REVOKED, REVOKED)
+    );
+    bench.until_open(0).await;
+    for key in [&bench.ann.key, &bench.one.key] {
+        let query = format!("vsn=2.0.0&api_key={key}");
+        assert_eq!(Raw::refusal(bench.address, &query, &[]).await.status, 403);
+    }
+    bench.hub.follow(Change::Enabled(ann));
+    bench.socket(&bench.two.key).await.nothing_came().await;
+    bench.socket(&bench.ann.key).await.nothing_came().await;
+    bench.end().await;
+}
+
 /// Between being authenticated and its claim a newcomer is in nobody's list.
 #[actix_web::test]
 async fn a_key_that_is_revoked_while_it_connects_gets_no_socket() {

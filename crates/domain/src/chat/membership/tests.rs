@@ -27,6 +27,7 @@ fn agent(id: AgentId, owner: UserId) -> Candidate {
         organization: if owner == ANN { HOUSE } else { ABROAD },
         is_global: false,
         is_shared: false,
+        is_disabled: false,
         is_contact: false,
         sees_siblings: true,
     };

@@ -21,6 +21,7 @@ const fn user_of(organization: OrganizationId) -> Ties {
         organization,
         is_global: false,
         is_shared: false,
+        is_disabled: false,
         is_contact: false,
         sees_siblings: true,
     }

@@ -15,6 +15,9 @@ impl From<AuthenticateError> for ApiError {
             AuthenticateError::NotThisAgent => {
                 Self::new(ErrorCode::Forbidden, "The credential may not act as this agent")
             }
+            AuthenticateError::Disabled(_) => {
+                Self::new(ErrorCode::Forbidden, "This account is disabled; ask whoever runs the server")
+            }
             AuthenticateError::Store(error) => error.into(),
         }
     }

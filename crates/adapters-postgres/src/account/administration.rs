@@ -1,0 +1,110 @@
+//! Accounts as the operator sees them.
+
+use async_trait::async_trait;
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use domain::account::{
+    AdministrationRepository, Agent, AgentHandle, SetDisabled, SetDisabledOutcome, User, UserHandle,
+};
+use domain::change::Change;
+use domain::id::{ParticipantId, UserId};
+use domain::store::StoreError;
+use futures_util::FutureExt;
+
+use super::row::{AgentRow, UserRow};
+use crate::PostgresStore;
+use crate::change;
+use crate::error::Fault;
+use crate::lock;
+use crate::row::At;
+use crate::run::{Db, Never};
+use crate::schema::{agents, users};
+
+#[async_trait]
+impl AdministrationRepository for PostgresStore {
+    async fn users_after(&self, after: Option<UserHandle>, limit: u32) -> Result<Vec<User>, StoreError> {
+        let given = (after, limit);
+        self.ask(given, |db, (after, limit)| users_on(db, after.as_ref(), *limit).boxed()).await
+    }
+
+    async fn agents_after(
+        &self,
+        owner: Option<UserId>,
+        after: Option<AgentHandle>,
+        limit: u32,
+    ) -> Result<Vec<Agent>, StoreError> {
+        let given = (owner, after, limit);
+        self.ask(given, |db, (owner, after, limit)| agents_on(db, *owner, after.as_ref(), *limit).boxed())
+            .await
+    }
+
+    async fn set_disabled(&self, command: SetDisabled) -> Result<SetDisabledOutcome, StoreError> {
+        let done = self.change(command, |db, command| set_disabled_on(db, *command).boxed(), |_| ());
+        let Ok(outcome) = done.await?;
+        Ok(outcome)
+    }
+}
+
+async fn users_on(mut db: &Db, after: Option<&UserHandle>, limit: u32) -> Result<Vec<User>, Fault> {
+    let rows = users::table
+        .filter(users::handle.gt(after.map_or("", UserHandle::as_str)))
+        .order(users::handle)
+        .limit(i64::from(limit))
+        .select(UserRow::as_select())
+        .load(&mut db)
+        .await?;
+    rows.into_iter().map(UserRow::into_user).collect()
+}
+
+async fn agents_on(
+    mut db: &Db,
+    owner: Option<UserId>,
+    after: Option<&AgentHandle>,
+    limit: u32,
+) -> Result<Vec<Agent>, Fault> {
+    let mut rows = agents::table
+        .filter(agents::handle.gt(after.map_or("", AgentHandle::as_str)))
+        .filter(agents::deleted_at.is_null())
+        .into_boxed();
+    if let Some(owner) = owner {
+        rows = rows.filter(agents::owner_id.eq(owner.uuid()));
+    }
+    let rows = rows.order(agents::handle).limit(i64::from(limit)).select(AgentRow::as_select());
+    let rows = rows.load(&mut db).await?;
+    rows.into_iter().map(AgentRow::into_agent).collect()
+}
+
+async fn set_disabled_on(
+    mut db: &Db,
+    command: SetDisabled,
+) -> Result<Result<SetDisabledOutcome, Never>, Fault> {
+    lock::parties_on(db, &[command.who]).await?;
+    let id = command.who.uuid();
+    let found = match command.who {
+        ParticipantId::User(_) => users::table.find(id).select(users::disabled_at).first(&mut db).await,
+        ParticipantId::Agent(_) => {
+            let there = agents::table.find(id).filter(agents::deleted_at.is_null());
+            there.select(agents::disabled_at).first(&mut db).await
+        }
+    };
+    let Some(since) = found.optional()? as Option<Option<At>> else {
+        return Ok(Ok(SetDisabledOutcome::NotFound));
+    };
+    if since.is_some() == command.disabled {
+        return Ok(Ok(SetDisabledOutcome::AlreadySo));
+    }
+    let since = command.disabled.then_some(At(command.now));
+    match command.who {
+        ParticipantId::User(_) => {
+            let user = diesel::update(users::table.find(id));
+            user.set(users::disabled_at.eq(since)).execute(&mut db).await?
+        }
+        ParticipantId::Agent(_) => {
+            let agent = diesel::update(agents::table.find(id));
+            agent.set(agents::disabled_at.eq(since)).execute(&mut db).await?
+        }
+    };
+    let change = if command.disabled { Change::Disabled } else { Change::Enabled };
+    change::append_on(db, [change(command.who)], command.now).await?;
+    Ok(Ok(SetDisabledOutcome::Done))
+}

@@ -1,0 +1,107 @@
+//! Accounts as the operator sees them.
+
+use std::convert::Infallible;
+
+use async_trait::async_trait;
+use diesel::prelude::*;
+use diesel::sqlite::SqliteConnection;
+use domain::account::{
+    AdministrationRepository, Agent, AgentHandle, SetDisabled, SetDisabledOutcome, User, UserHandle,
+};
+use domain::change::Change;
+use domain::id::{ParticipantId, UserId};
+use domain::store::StoreError;
+
+use super::row::{AgentRow, UserRow};
+use crate::SqliteStore;
+use crate::change;
+use crate::error::Fault;
+use crate::row;
+use crate::schema::{agents, users};
+
+#[async_trait]
+impl AdministrationRepository for SqliteStore {
+    async fn users_after(&self, after: Option<UserHandle>, limit: u32) -> Result<Vec<User>, StoreError> {
+        self.read(move |connection| users_on(connection, after.as_ref(), limit)).await
+    }
+
+    async fn agents_after(
+        &self,
+        owner: Option<UserId>,
+        after: Option<AgentHandle>,
+        limit: u32,
+    ) -> Result<Vec<Agent>, StoreError> {
+        self.read(move |connection| agents_on(connection, owner, after.as_ref(), limit)).await
+    }
+
+    async fn set_disabled(&self, command: SetDisabled) -> Result<SetDisabledOutcome, StoreError> {
+        let work = move |connection: &mut SqliteConnection| set_disabled_on(connection, command).map(Ok);
+        let done: Result<SetDisabledOutcome, Infallible> = self.change(work, |_| ()).await?;
+        done.map_err(|never| match never {})
+    }
+}
+
+fn users_on(
+    connection: &mut SqliteConnection,
+    after: Option<&UserHandle>,
+    limit: u32,
+) -> Result<Vec<User>, Fault> {
+    let after = after.map_or_else(String::new, |handle| handle.as_str().to_owned());
+    let rows = users::table
+        .filter(users::handle.gt(after))
+        .order(users::handle)
+        .limit(i64::from(limit))
+        .select(UserRow::as_select())
+        .load(connection)?;
+    rows.into_iter().map(UserRow::into_user).collect()
+}
+
+fn agents_on(
+    connection: &mut SqliteConnection,
+    owner: Option<UserId>,
+    after: Option<&AgentHandle>,
+    limit: u32,
+) -> Result<Vec<Agent>, Fault> {
+    let after = after.map_or_else(String::new, |handle| handle.as_str().to_owned());
+    let mut rows =
+        agents::table.filter(agents::handle.gt(after)).filter(agents::deleted_at.is_null()).into_boxed();
+    if let Some(owner) = owner {
+        rows = rows.filter(agents::owner_id.eq(row::bytes(owner.uuid())));
+    }
+    let rows =
+        rows.order(agents::handle).limit(i64::from(limit)).select(AgentRow::as_select()).load(connection)?;
+    rows.into_iter().map(AgentRow::into_agent).collect()
+}
+
+fn set_disabled_on(
+    connection: &mut SqliteConnection,
+    command: SetDisabled,
+) -> Result<SetDisabledOutcome, Fault> {
+    let id = row::bytes(command.who.uuid());
+    let found = match command.who {
+        ParticipantId::User(_) => users::table.find(&id).select(users::disabled_at).first(connection),
+        ParticipantId::Agent(_) => agents::table
+            .find(&id)
+            .filter(agents::deleted_at.is_null())
+            .select(agents::disabled_at)
+            .first(connection),
+    };
+    let Some(since) = found.optional()? as Option<Option<i64>> else {
+        return Ok(SetDisabledOutcome::NotFound);
+    };
+    if since.is_some() == command.disabled {
+        return Ok(SetDisabledOutcome::AlreadySo);
+    }
+    let since = command.disabled.then(|| command.now.micros());
+    match command.who {
+        ParticipantId::User(_) => {
+            diesel::update(users::table.find(&id)).set(users::disabled_at.eq(since)).execute(connection)?
+        }
+        ParticipantId::Agent(_) => {
+            diesel::update(agents::table.find(&id)).set(agents::disabled_at.eq(since)).execute(connection)?
+        }
+    };
+    let change = if command.disabled { Change::Disabled } else { Change::Enabled };
+    change::append_on(connection, [change(command.who)], command.now)?;
+    Ok(SetDisabledOutcome::Done)
+}
