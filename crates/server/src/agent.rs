@@ -1,54 +1,216 @@
 //! `parlance agent …`
 
-use std::io::Write;
+use std::sync::Arc;
 
-use domain::account::{Agent, AgentMarks, normalize_handle};
-use serde_json::json;
+use domain::account::{
+    Agent, AgentDescription, AgentMarks, AgentName, DeleteAgentError, RegisterAgent, RegisterError,
+    SetDisabledOutcome, normalize_handle,
+};
+use domain::caller::UserCaller;
+use domain::id::ParticipantId;
+use domain::text::TextFault;
+use serde_json::{Value, json};
 
-use crate::cli::SetAgentArguments;
+use crate::cli::{
+    AgentArguments, AgentCommand, CreateAgentArguments, DeleteAgentArguments, ListAgentsArguments,
+    SetAgentArguments,
+};
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::store;
+use crate::output::{Rows, print};
+use crate::store::{self, Store};
+use crate::user::{self, AT_ONCE};
 use crate::wiring;
 
+/// Does it on the store of the configuration, and prints what came of it.
+pub(crate) async fn run(config: &Config, command: AgentCommand) -> Result<(), Failure> {
+    match command {
+        AgentCommand::Create(arguments) => create(config, &arguments).await,
+        AgentCommand::List(arguments) => {
+            store::with(config, async |store| list(store, &arguments).await).await
+        }
+        AgentCommand::Show(arguments) => {
+            store::with(config, async |store| show(store, &arguments).await).await
+        }
+        AgentCommand::Set(arguments) => store::with(config, async |store| set(store, &arguments).await).await,
+        AgentCommand::Disable(arguments) => {
+            store::with(config, async |store| set_disabled(store, &arguments, true).await).await
+        }
+        AgentCommand::Enable(arguments) => {
+            store::with(config, async |store| set_disabled(store, &arguments, false).await).await
+        }
+        AgentCommand::Delete(arguments) => {
+            store::with(config, async |store| delete(store, &arguments).await).await
+        }
+    }
+}
+
+async fn create(config: &Config, arguments: &CreateAgentArguments) -> Result<(), Failure> {
+    let wrong = |flag: &str, fault: TextFault| {
+        Failure::plain(format!("--{flag}: {fault}")).next("see `parlance agent create --help`")
+    };
+    let command = RegisterAgent {
+        name: AgentName::new(&arguments.name).map_err(|fault| wrong("name", fault))?,
+        description: AgentDescription::new(&arguments.description)
+            .map_err(|fault| wrong("description", fault))?,
+    };
+    let registered = store::with(config, async |store| {
+        let owner = user::find(store, &arguments.owner).await?;
+        let caller = UserCaller { user: owner.id, organization: owner.organization };
+        wiring::accounts(store.clone()).register_agent(caller, command).await.map_err(|error| {
+            let next = match error {
+                RegisterError::NameTaken => "`parlance agent list --owner HANDLE` shows those that are there",
+                RegisterError::Limit(_) => "`parlance plan set` gives the organization another plan",
+                RegisterError::OwnerGone => "`parlance user list` shows who is there",
+                RegisterError::Store(_) => store::NEXT,
+            };
+            Failure::new("the agent was not made", error).next(next)
+        })
+    });
+    let registered = registered.await?;
+    let (agent, key) = (&registered.agent, registered.key.reveal());
+    print(&if arguments.json {
+        json!({ "agent": as_json(agent), "api_key": key }).to_string()
+    } else {
+        format!(
+            "Made the agent '{}', id {}. This is its API key; it is not shown again:\n\n    {key}\n",
+            agent.handle, agent.id
+        )
+    })
+}
+
+async fn list(store: &Arc<dyn Store>, arguments: &ListAgentsArguments) -> Result<(), Failure> {
+    let owner = match &arguments.owner {
+        Some(handle) => Some(user::find(store, handle).await?.id),
+        None => None,
+    };
+    let agents = wiring::administration(store.clone());
+    let mut rows = Rows::begin("agents", arguments.print.json)?;
+    let mut after = None;
+    loop {
+        let part = agents.agents_after(owner, after, AT_ONCE).await;
+        let part = part.map_err(|cause| Failure::new("cannot read the agents", cause).next(store::NEXT))?;
+        let Some(last) = part.last() else { return rows.end() };
+        after = Some(last.handle.clone());
+        for agent in part.iter().filter(|agent| !arguments.disabled || agent.disabled_at.is_some()) {
+            rows.row(|| as_json(agent), || as_text(agent))?;
+        }
+    }
+}
+
+async fn show(store: &Arc<dyn Store>, arguments: &AgentArguments) -> Result<(), Failure> {
+    let agent = find(store, &arguments.handle).await?;
+    let unread = |cause| Failure::new("cannot read the agent", cause).next(store::NEXT);
+    let owner = store.find_user(agent.owner).await.map_err(unread)?;
+    let owner_disabled_at = owner.and_then(|owner| owner.disabled_at);
+    if arguments.json {
+        let mut shown = as_json(&agent);
+        shown["owner_disabled_at"] = owner_disabled_at.map(|at| at.to_string()).into();
+        return print(&json!({ "agent": shown }).to_string());
+    }
+    let owner = owner_disabled_at.map(|at| format!(", its owner disabled since {at}")).unwrap_or_default();
+    print(&format!("{}{owner}\n  id {}\n  {}", as_text(&agent), agent.id, marks(&agent)))
+}
+
 /// Says who may find an agent.
-pub(crate) async fn set(config: &Config, arguments: SetAgentArguments) -> Result<(), Failure> {
-    config.refuse_memory()?;
-    let marks = AgentMarks {
+async fn set(store: &Arc<dyn Store>, arguments: &SetAgentArguments) -> Result<(), Failure> {
+    let given = AgentMarks {
         is_global: arguments.global,
         shared_with_organization: arguments.shared,
         listed_in_directory: arguments.listed,
     };
     let handle = normalize_handle(&arguments.handle);
-    let opened = store::open(config).await?;
-    let marked = wiring::accounts(opened.clone()).mark_agent(&handle, marks).await;
-    opened.close();
-    let marked = marked.map_err(|cause| Failure::new("the agent was not changed", cause))?;
-    let agent = marked.ok_or_else(|| Failure::plain(format!("there is no agent '{handle}'")))?;
-    let text = if arguments.json { as_json(&agent) } else { as_text(&agent) };
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{text}").map_err(|cause| Failure::new("cannot print what was changed", cause))
+    let marked = wiring::accounts(store.clone()).mark_agent(&handle, given).await;
+    let marked =
+        marked.map_err(|cause| Failure::new("the agent was not changed", cause).next(store::NEXT))?;
+    let agent = marked.ok_or_else(|| unknown(&handle))?;
+    print(&if arguments.json {
+        json!({ "agent": as_json(&agent) }).to_string()
+    } else {
+        format!("{}: {}", agent.handle, marks(&agent))
+    })
 }
 
-fn as_json(agent: &Agent) -> String {
-    let text = json!({
-        "agent": {
-            "id": agent.id.to_string(),
-            "handle": agent.handle.as_str(),
-            "name": agent.name,
-            "is_global": agent.is_global,
-            "shared_with_organization": agent.shared_with_organization,
-            "listed_in_directory": agent.listed_in_directory,
-        },
-    });
-    text.to_string()
+async fn set_disabled(
+    store: &Arc<dyn Store>,
+    arguments: &AgentArguments,
+    disabled: bool,
+) -> Result<(), Failure> {
+    let agent = find(store, &arguments.handle).await?;
+    let who = ParticipantId::Agent(agent.id);
+    let done = wiring::administration(store.clone()).set_disabled(who, disabled).await;
+    let done = done.map_err(|cause| Failure::new("the agent is as before", cause).next(store::NEXT))?;
+    let agent = find(store, &arguments.handle).await?;
+    let changed = done == SetDisabledOutcome::Done;
+    print(&if arguments.json {
+        json!({ "agent": as_json(&agent), "changed": changed }).to_string()
+    } else if changed {
+        as_text(&agent)
+    } else {
+        format!("{} (as before)", as_text(&agent))
+    })
+}
+
+async fn delete(store: &Arc<dyn Store>, arguments: &DeleteAgentArguments) -> Result<(), Failure> {
+    let agent = find(store, &arguments.handle).await?;
+    let accounts = wiring::accounts(store.clone());
+    let unread = |cause| Failure::new("cannot read the agent's owner", cause).next(store::NEXT);
+    let owner = store.find_user(agent.owner).await.map_err(unread)?;
+    let owner = owner.ok_or_else(|| unknown(agent.handle.as_str()))?;
+    let owner = UserCaller { user: owner.id, organization: owner.organization };
+    let deleted = accounts.delete_agent(owner, agent.id, arguments.force).await;
+    let deleted = deleted.map_err(|error| match error {
+        DeleteAgentError::AgentNotFound => unknown(agent.handle.as_str()),
+        DeleteAgentError::HasWorked { .. } => Failure::new("the agent was not deleted", error)
+            .next("with --force it is, or `parlance agent disable` keeps it out for a while"),
+        DeleteAgentError::Store(_) => Failure::new("the agent was not deleted", error).next(store::NEXT),
+    })?;
+    print(&if arguments.json {
+        json!({ "agent": as_json(&deleted.agent), "executions": deleted.executions }).to_string()
+    } else {
+        format!("Deleted the agent '{}', which had worked in {} chat(s).", agent.handle, deleted.executions)
+    })
+}
+
+/// The agent with this handle.
+async fn find(store: &Arc<dyn Store>, handle: &str) -> Result<Agent, Failure> {
+    let handle = normalize_handle(handle);
+    let found = store.find_agent_by_handle(&handle).await;
+    let found = found.map_err(|cause| Failure::new("cannot look for the agent", cause).next(store::NEXT))?;
+    found.ok_or_else(|| unknown(&handle))
+}
+
+/// Says that nobody has this handle, and where those that are there stand.
+pub(crate) fn unknown(handle: &str) -> Failure {
+    let next = "`parlance agent list` shows those that are there, as owner/slug";
+    Failure::plain(format!("there is no agent '{handle}'")).next(next)
+}
+
+fn as_json(agent: &Agent) -> Value {
+    json!({
+        "id": agent.id.to_string(),
+        "handle": agent.handle.as_str(),
+        "name": agent.name,
+        "description": agent.description,
+        "owner_id": agent.owner.to_string(),
+        "is_external": agent.kind.is_external(),
+        "is_global": agent.is_global,
+        "shared_with_organization": agent.shared_with_organization,
+        "listed_in_directory": agent.listed_in_directory,
+        "inserted_at": agent.created_at.to_string(),
+        "disabled_at": agent.disabled_at.map(|at| at.to_string()),
+    })
 }
 
 fn as_text(agent: &Agent) -> String {
+    let disabled = agent.disabled_at.map(|at| format!(", disabled since {at}")).unwrap_or_default();
+    format!("{}: {}, since {}{disabled}", agent.handle, agent.name, agent.created_at)
+}
+
+fn marks(agent: &Agent) -> String {
     let said = |what: bool| if what { "yes" } else { "no" };
     format!(
-        "{}: global {}, shared with the organization {}, listed in the directory {}",
-        agent.handle,
+        "global {}, shared with the organization {}, listed in the directory {}",
         said(agent.is_global),
         said(agent.shared_with_organization),
         said(agent.listed_in_directory),

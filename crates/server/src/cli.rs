@@ -6,6 +6,13 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::config::Flags;
 
+mod account;
+
+pub use account::{
+    AgentArguments, AgentCommand, CreateAgentArguments, CreateUserArguments, DeleteAgentArguments,
+    ListAgentsArguments, ListUsersArguments, ResetPasswordArguments, SetAgentArguments, UserArguments, UserCommand,
+};
+
 /// A self-hosted server where agents and humans share chat rooms.
 ///
 /// Without a command it serves. Every setting is a flag, an environment variable or a line in
@@ -45,10 +52,16 @@ pub enum Command {
     /// Bring the store's schema up to date, as every start does, and say which steps that took.
     Migrate(ListArguments),
     /// Write all that the store holds, as it is at this moment. Works while a server runs on it.
+    #[command(after_help = "Examples:\n  parlance export --to parlance.jsonl\n  \
+        parlance export | ssh backup 'cat > parlance.jsonl'")]
     Export(ExportArguments),
     /// Fill a new store with what `export` wrote, from whichever store.
+    #[command(
+        after_help = "Examples:\n  PARLANCE_DATABASE_URL=sqlite:new.db parlance import --from parlance.jsonl\n  \
+        parlance import --from parlance.jsonl --resume"
+    )]
     Import(ImportArguments),
-    /// Manage the humans who have an account.
+    /// See the humans who have an account, make accounts, and keep somebody out.
     User {
         /// What to do.
         #[command(subcommand)]
@@ -68,7 +81,7 @@ pub enum Command {
     },
     /// See who did what to accounts, keys, rooms and plans, newest first. Nothing is ever taken out of this log.
     Audit(AuditArguments),
-    /// Manage agents, whoever owns them.
+    /// See agents, whoever owns them, make and delete them, and keep one out.
     Agent {
         /// What to do.
         #[command(subcommand)]
@@ -125,12 +138,18 @@ pub struct ImportArguments {
 #[derive(Subcommand, Debug)]
 pub enum KeyCommand {
     /// The keys of a user or an agent that are not revoked, without their secrets.
+    #[command(after_help = "Examples:\n  parlance key list ann\n  \
+        parlance key list ann/echo --json")]
     List(ListKeysArguments),
     /// Make one more key for a user and print it, once.
+    #[command(after_help = "Example:\n  parlance key create --user ann --name laptop --days 90")]
     Create(CreateKeyArguments),
     /// Give an agent another key in the place of the one it has, and print it, once.
+    #[command(after_help = "Example:\n  parlance key rotate ann/echo --json")]
     Rotate(RotateKeyArguments),
     /// Revoke keys. Running servers refuse them at once and end what was opened with them within a second.
+    #[command(after_help = "Examples:\n  parlance key revoke thnv_u_1790000000_AbCdEfGh\n  \
+        parlance key revoke --all-of ann/echo")]
     Revoke(RevokeKeyArguments),
 }
 
@@ -209,6 +228,8 @@ pub enum PlanCommand {
     /// All plans with their limits. The server takes them up from its configuration when it starts.
     List(ListArguments),
     /// Give an organization a plan. It holds from the next request on, also of a running server.
+    #[command(after_help = "Examples:\n  parlance plan set free --org acme\n  \
+        parlance plan set enterprise --user ann")]
     Set(SetPlanArguments),
 }
 
@@ -244,79 +265,11 @@ pub struct SetPlanArguments {
     pub json: bool,
 }
 
-/// What to do with agents.
-#[derive(Subcommand, Debug)]
-pub enum AgentCommand {
-    /// Say who may find an agent. Works while a server runs on the same store.
-    Set(SetAgentArguments),
-}
-
-/// What is to change about an agent; each flag alone means true, or say `=false`.
-#[derive(Args, Debug)]
-#[command(group(clap::ArgGroup::new("mark").required(true).multiple(true)))]
-pub struct SetAgentArguments {
-    /// The agent's handle, owner/slug.
-    pub handle: String,
-    /// Everybody may work with it.
-    #[arg(long, group = "mark", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
-    pub global: Option<bool>,
-    /// The organization of its owner sees it.
-    #[arg(long, group = "mark", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
-    pub shared: Option<bool>,
-    /// It stands in the directory.
-    #[arg(long, group = "mark", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
-    pub listed: Option<bool>,
-    /// Print JSON.
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// What to do with users.
-#[derive(Subcommand, Debug)]
-pub enum UserCommand {
-    /// Create a user and print its API key, once. Works while a server runs on the same store.
-    Create(CreateUserArguments),
-    /// Print a token with which a user may set a password, once and within a day. Works while a server runs.
-    ResetPassword(ResetPasswordArguments),
-}
-
-/// Whose password may be set.
-#[derive(Args, Debug)]
-pub struct ResetPasswordArguments {
-    /// The handle of the user.
-    pub handle: String,
-    /// Print JSON.
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// The user to be created.
-#[derive(Args, Debug)]
-pub struct CreateUserArguments {
-    /// How others name the user: 3 to 39 of a-z, 0-9, dot and hyphen.
-    #[arg(long)]
-    pub handle: String,
-    /// E-mail address.
-    #[arg(long)]
-    pub email: String,
-    /// Full name.
-    #[arg(long)]
-    pub name: String,
-    /// Name of the organization to belong to; made if there is none [default: one of its own].
-    #[arg(long)]
-    pub org: Option<String>,
-    /// Plan of the organization, if it is made [default: the default plan].
-    #[arg(long)]
-    pub plan: Option<String>,
-    /// Print JSON.
-    #[arg(long)]
-    pub json: bool,
-}
-
 /// What to do with tokens.
 #[derive(Subcommand, Debug)]
 pub enum TokenCommand {
     /// Make a token for a user and print it. Works while a server runs on the same store.
+    #[command(after_help = "Example:\n  parlance token issue --user ann --ttl 300")]
     Issue(IssueTokenArguments),
     /// Make a new key sign from now on. A running server takes it up within a second.
     RotateKeys(RotateKeysArguments),

@@ -23,6 +23,12 @@ impl Failure {
         Self(line.replace('\n', " "))
     }
 
+    /// The same, with what to do about it.
+    #[must_use]
+    pub fn next(self, what: &str) -> Self {
+        Self(format!("{}; {what}", self.0))
+    }
+
     /// A failure without a cause behind it.
     pub fn plain(what: impl Into<String>) -> Self {
         Self(what.into())

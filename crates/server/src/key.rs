@@ -1,6 +1,5 @@
 //! `parlance key …`
 
-use std::io::Write;
 use std::time::Duration;
 
 use domain::account::{AccountService, CreateKey, KeyName, KeyRecord, WhichKeys, normalize_handle};
@@ -10,27 +9,27 @@ use domain::page::{PageRequest, Slice};
 use domain::ports::Clock;
 use serde_json::{Value, json};
 
+use crate::agent::unknown;
 use crate::cli::{CreateKeyArguments, KeyCommand, ListKeysArguments, RevokeKeyArguments, RotateKeyArguments};
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::output::print;
 use crate::ports::SystemClock;
 use crate::store;
 use crate::wiring;
 
 /// Does it on the store of the configuration, and prints what came of it.
 pub(crate) async fn run(config: &Config, command: KeyCommand) -> Result<(), Failure> {
-    config.refuse_memory()?;
-    let opened = store::open(config).await?;
-    let accounts = wiring::accounts(opened.clone());
-    let said = match command {
-        KeyCommand::List(arguments) => list(&accounts, &arguments).await,
-        KeyCommand::Create(arguments) => create(&accounts, &arguments).await,
-        KeyCommand::Rotate(arguments) => rotate(&accounts, &arguments).await,
-        KeyCommand::Revoke(arguments) => revoke(&accounts, &arguments).await,
-    };
-    opened.close();
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{}", said?).map_err(|cause| Failure::new("cannot print what was done", cause))
+    let said = store::with(config, async |store| {
+        let accounts = wiring::accounts(store.clone());
+        match command {
+            KeyCommand::List(arguments) => list(&accounts, &arguments).await,
+            KeyCommand::Create(arguments) => create(&accounts, &arguments).await,
+            KeyCommand::Rotate(arguments) => rotate(&accounts, &arguments).await,
+            KeyCommand::Revoke(arguments) => revoke(&accounts, &arguments).await,
+        }
+    });
+    print(&said.await?)
 }
 
 async fn list(accounts: &AccountService, arguments: &ListKeysArguments) -> Result<String, Failure> {
@@ -39,7 +38,7 @@ async fn list(accounts: &AccountService, arguments: &ListKeysArguments) -> Resul
     loop {
         let page = PageRequest { slice: Slice::After { after, limit: 100 }, count: false };
         let page = accounts.list_keys(holder, page).await;
-        let page = page.map_err(|cause| Failure::new("cannot read the keys", cause))?;
+        let page = page.map_err(|cause| Failure::new("cannot read the keys", cause).next(store::NEXT))?;
         keys.extend(page.rows);
         after = page.next;
         if after.is_none() {
@@ -50,7 +49,9 @@ async fn list(accounts: &AccountService, arguments: &ListKeysArguments) -> Resul
 
 async fn create(accounts: &AccountService, arguments: &CreateKeyArguments) -> Result<String, Failure> {
     let name = arguments.name.as_deref().map(KeyName::new).transpose();
-    let name = name.map_err(|fault| Failure::plain(format!("--name: {fault}")))?;
+    let name = name.map_err(|fault| {
+        Failure::plain(format!("--name: {fault}")).next("see `parlance key create --help`")
+    })?;
     let day = Duration::from_secs(24 * 60 * 60);
     let expires_at = arguments.days.map(|days| SystemClock.now().plus(day * days));
     let ParticipantId::User(user) = holder(accounts, &arguments.user).await? else {
@@ -58,7 +59,8 @@ async fn create(accounts: &AccountService, arguments: &CreateKeyArguments) -> Re
         return Err(Failure::plain(text));
     };
     let created = accounts.create_key_by(Actor::Operator, user, CreateKey { name, expires_at }).await;
-    let created = created.map_err(|cause| Failure::new("no key was made", cause))?;
+    let created = created
+        .map_err(|cause| Failure::new("no key was made", cause).next("see `parlance key list HANDLE`"))?;
     Ok(if arguments.json {
         json!({ "key": as_json(&created.record), "api_key": created.key.reveal() }).to_string()
     } else {
@@ -69,10 +71,12 @@ async fn create(accounts: &AccountService, arguments: &CreateKeyArguments) -> Re
 async fn rotate(accounts: &AccountService, arguments: &RotateKeyArguments) -> Result<String, Failure> {
     let handle = normalize_handle(&arguments.handle);
     let found = accounts.find_agent(&handle).await;
-    let found = found.map_err(|cause| Failure::new("cannot read the agent", cause))?;
-    let agent = found.ok_or_else(|| Failure::plain(format!("there is no agent '{handle}'")))?;
+    let found = found.map_err(|cause| Failure::new("cannot read the agent", cause).next(store::NEXT))?;
+    let agent = found.ok_or_else(|| unknown(&handle))?;
     let rotated = accounts.rotate_key_by(Actor::Operator, agent.owner, agent.id).await;
-    let rotated = rotated.map_err(|cause| Failure::new("the agent has the key it had", cause))?;
+    let rotated = rotated.map_err(|cause| {
+        Failure::new("the agent has the key it had", cause).next("see `parlance agent show HANDLE`")
+    })?;
     Ok(if arguments.json {
         let agent = json!({ "id": agent.id.to_string(), "handle": agent.handle.as_str() });
         json!({ "agent": agent, "api_key": rotated.key.reveal() }).to_string()
@@ -90,7 +94,7 @@ async fn revoke(accounts: &AccountService, arguments: &RevokeKeyArguments) -> Re
         }
     };
     let revoked = accounts.revoke_keys(which).await;
-    let revoked = revoked.map_err(|cause| Failure::new("no key was revoked", cause))?;
+    let revoked = revoked.map_err(|cause| Failure::new("no key was revoked", cause).next(store::NEXT))?;
     if revoked.is_empty() {
         let text =
             "there is no such key that is not revoked; `parlance key list HANDLE` shows those that are there";
@@ -102,8 +106,11 @@ async fn revoke(accounts: &AccountService, arguments: &RevokeKeyArguments) -> Re
 async fn holder(accounts: &AccountService, handle: &str) -> Result<ParticipantId, Failure> {
     let handle = normalize_handle(handle);
     let found = accounts.find_holder(&handle).await;
-    let found = found.map_err(|cause| Failure::new("cannot look for the handle", cause))?;
-    found.ok_or_else(|| Failure::plain(format!("nobody has the handle '{handle}'")))
+    let found = found.map_err(|cause| Failure::new("cannot look for the handle", cause).next(store::NEXT))?;
+    found.ok_or_else(|| {
+        let next = "`parlance user list` and `parlance agent list` show those who are there";
+        Failure::plain(format!("nobody has the handle '{handle}'")).next(next)
+    })
 }
 
 fn shown_once(key: &str) -> String {

@@ -21,6 +21,7 @@ mod lock;
 mod metrics;
 mod migrate;
 mod openapi;
+mod output;
 pub mod passwords;
 mod plan;
 mod ports;
@@ -43,7 +44,7 @@ mod wiring;
 pub use failure::Failure;
 
 use clap::CommandFactory;
-use cli::{AgentCommand, Cli, Command, OrgCommand, PlanCommand, TokenCommand, UserCommand};
+use cli::{Cli, Command, OrgCommand, PlanCommand, TokenCommand};
 use config::{Config, Flags};
 
 /// Runs one command to its end.
@@ -62,13 +63,8 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Export(arguments) => with(flags, async |config| export::export(&config, arguments).await),
         Command::Import(arguments) => with(flags, async |config| import::import(&config, arguments).await),
         Command::Serve => with(flags, serve::serve),
-        Command::User { command: UserCommand::Create(arguments) } => {
-            with(flags, async |config| user::create(&config, arguments).await)
-        }
+        Command::User { command } => with(flags, async |config| user::run(&config, command).await),
         Command::Audit(arguments) => with(flags, async |config| audit::run(&config, arguments).await),
-        Command::User { command: UserCommand::ResetPassword(arguments) } => {
-            with(flags, async |config| user::reset_password(&config, arguments).await)
-        }
         Command::Key { command } => with(flags, async |config| key::run(&config, command).await),
         Command::Token { command: TokenCommand::Issue(arguments) } => {
             with(flags, async |config| token::issue(&config, arguments).await)
@@ -85,9 +81,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Org { command: OrgCommand::List(arguments) } => {
             with(flags, async |config| plan::organizations(&config, arguments).await)
         }
-        Command::Agent { command: AgentCommand::Set(arguments) } => {
-            with(flags, async |config| agent::set(&config, arguments).await)
-        }
+        Command::Agent { command } => with(flags, async |config| agent::run(&config, command).await),
     }
 }
 

@@ -1,7 +1,5 @@
 //! `parlance plan …` and `parlance org …`
 
-use std::io::Write;
-
 use domain::account::normalize_handle;
 use domain::plan::{AssignPlan, AssignRefused, Organization, PlanInUse, PlanName, WhichOrganization};
 use serde_json::{Value, json};
@@ -9,16 +7,20 @@ use serde_json::{Value, json};
 use crate::cli::{ListArguments, SetPlanArguments};
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::output::print;
 use crate::store;
 use crate::wiring;
 
+/// Where the names of plans stand.
+const PLANS: &str = "`parlance plan list` shows those that are there";
+
 /// Prints all plans.
 pub(crate) async fn list(config: &Config, arguments: ListArguments) -> Result<(), Failure> {
-    config.refuse_memory()?;
-    let opened = store::open(config).await?;
-    let plans = wiring::plans(opened.clone()).list().await;
-    opened.close();
-    let plans = plans.map_err(|cause| Failure::new("cannot read the plans", cause))?;
+    let plans = store::with(config, async |store| {
+        let plans = wiring::plans(store.clone()).list().await;
+        plans.map_err(|cause| Failure::new("cannot read the plans", cause).next(store::NEXT))
+    });
+    let plans = plans.await?;
     if arguments.json {
         return print(&json!({ "plans": plans.iter().map(plan_as_json).collect::<Vec<_>>() }).to_string());
     }
@@ -41,18 +43,19 @@ pub(crate) async fn organizations(config: &Config, arguments: ListArguments) -> 
 
 /// Gives an organization a plan.
 pub(crate) async fn set(config: &Config, arguments: SetPlanArguments) -> Result<(), Failure> {
-    config.refuse_memory()?;
     let plan = PlanName::new(&arguments.plan);
-    let plan =
-        plan.map_err(|fault| Failure::plain(format!("'{}': a plan's name {fault}", arguments.plan)))?;
+    let plan = plan.map_err(|fault| {
+        Failure::plain(format!("'{}': a plan's name {fault}", arguments.plan)).next(PLANS)
+    })?;
     let organization = match (arguments.org, arguments.user) {
         (Some(name), _) => WhichOrganization::Named(name.trim().to_owned()),
         (None, handle) => WhichOrganization::OfUser(normalize_handle(&handle.unwrap_or_default())),
     };
-    let opened = store::open(config).await?;
-    let done = wiring::plans(opened.clone()).assign(AssignPlan { organization, plan }).await;
-    opened.close();
-    match done.map_err(|cause| Failure::new("the plan was not changed", cause))? {
+    let done = store::with(config, async |store| {
+        let done = wiring::plans(store.clone()).assign(AssignPlan { organization, plan }).await;
+        done.map_err(|cause| Failure::new("the plan was not changed", cause).next(store::NEXT))
+    });
+    match done.await? {
         Ok(changed) if arguments.json => {
             print(&json!({ "organization": organization_as_json(&changed) }).to_string())
         }
@@ -66,11 +69,6 @@ pub(crate) async fn set(config: &Config, arguments: SetPlanArguments) -> Result<
             arguments.plan
         ))),
     }
-}
-
-fn print(text: &str) -> Result<(), Failure> {
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{text}").map_err(|cause| Failure::new("cannot print", cause))
 }
 
 fn plan_as_json(in_use: &PlanInUse) -> Value {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use adapters_postgres::{AtWork, PostgresConfig, PostgresStore};
 use adapters_sqlite::{Location, SqliteStore};
 use async_trait::async_trait;
-use domain::account::{AccountRepository, KeyRepository};
+use domain::account::{AccountRepository, AdministrationRepository, KeyRepository};
 use domain::archive::ArchiveRepository;
 use domain::audit::AuditRepository;
 use domain::change::ChangeRepository;
@@ -43,6 +43,7 @@ pub enum StoreAt {
 #[async_trait]
 pub(crate) trait Store:
     AccountRepository
+    + AdministrationRepository
     + ArchiveRepository
     + AuditRepository
     + ChangeRepository
@@ -121,6 +122,21 @@ impl Store for PostgresStore {
     }
 }
 
+/// What to do when a store gives no answer.
+pub(crate) const NEXT: &str = "`parlance doctor` looks for the reason";
+
+/// Does `work` on the store, for a command, and closes it. A store in memory is refused.
+pub(crate) async fn with<T>(
+    config: &Config,
+    work: impl AsyncFnOnce(&Arc<dyn Store>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    config.refuse_memory()?;
+    let opened = open(config).await?;
+    let done = work(&opened).await;
+    opened.close();
+    done
+}
+
 /// Opens the store to work on it; its schema is brought up to date. While an import fills it, it is refused.
 pub(crate) async fn open(config: &Config) -> Result<Arc<dyn Store>, Failure> {
     let StoreAt::Postgres(database) = &config.store else { return open_alone(config).await };
@@ -142,7 +158,7 @@ pub(crate) async fn open_alone(config: &Config) -> Result<Arc<dyn Store>, Failur
 }
 
 fn unopened(cause: impl std::error::Error) -> Failure {
-    Failure::new("cannot open the store", cause)
+    Failure::new("cannot open the store", cause).next(NEXT)
 }
 
 /// Opens the store to read it; its schema is not touched.

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::time::Duration;
 
-use domain::account::{IssueToken, IssuedToken, UserHandle};
+use domain::account::{IssueToken, IssueTokenError, IssuedToken, UserHandle};
 use serde_json::json;
 
 use crate::cli::{IssueTokenArguments, RotateKeysArguments};
@@ -18,14 +18,24 @@ pub(crate) async fn issue(config: &Config, arguments: IssueTokenArguments) -> Re
     config.refuse_memory()?;
     let handle = UserHandle::new(&arguments.user);
     let command = IssueToken {
-        user: handle.map_err(|fault| Failure::plain(format!("--user: {fault}")))?,
+        user: handle.map_err(|fault| {
+            Failure::plain(format!("--user: {fault}")).next("see `parlance token issue --help`")
+        })?,
         lifetime: Duration::from_secs(arguments.ttl),
     };
     let tokens = wiring::token_mint(config)?;
     let opened = store::open(config).await?;
     let issued = wiring::tokens(opened.clone(), tokens).issue(command).await;
     opened.close();
-    let issued = issued.map_err(|cause| Failure::new("no token was made", cause))?;
+    let issued = issued.map_err(|error| {
+        let next = match error {
+            IssueTokenError::Lifetime => "see `parlance token issue --help`",
+            IssueTokenError::NoSuchUser => "`parlance user list` shows those who are there",
+            IssueTokenError::Disabled => "`parlance user enable HANDLE` lets the user in again",
+            IssueTokenError::Store(_) => store::NEXT,
+        };
+        Failure::new("no token was made", error).next(next)
+    })?;
     let text = if arguments.json { as_json(&issued) } else { issued.token };
     let mut out = std::io::stdout().lock();
     writeln!(out, "{text}").map_err(|cause| Failure::new("cannot print the token", cause))

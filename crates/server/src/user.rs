@@ -1,24 +1,54 @@
 //! `parlance user …`
 
-use std::io::Write;
 use std::sync::Arc;
 
-use domain::account::{CreateUser, CreatedUser, Membership, UserHandle, parse_email, parse_person_name};
+use domain::account::{
+    AgentListing, CreateUser, CreateUserError, CreatedUser, Membership, SetDisabledOutcome, User, UserHandle,
+    normalize_handle, parse_email, parse_person_name,
+};
+use domain::caller::UserCaller;
+use domain::id::ParticipantId;
+use domain::page::{PageRequest, Slice};
 use domain::organization::OrganizationRole;
 use domain::plan::{OrganizationName, PlanName};
 use domain::text::TextFault;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::cli::{CreateUserArguments, ResetPasswordArguments};
+use crate::cli::{CreateUserArguments, ListUsersArguments, ResetPasswordArguments, UserArguments, UserCommand};
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::output::{Rows, print};
 use crate::ports::NobodyListens;
-use crate::store;
+use crate::store::{self, Store};
 use crate::wiring;
 
-/// Creates a user and prints its key.
-pub(crate) async fn create(config: &Config, arguments: CreateUserArguments) -> Result<(), Failure> {
-    config.refuse_memory()?;
+/// How many rows are read at a time; no more are held.
+pub(crate) const AT_ONCE: u32 = 500;
+
+/// For counts: one row, and how many there are.
+const COUNT: PageRequest = PageRequest { slice: Slice::Numbered { number: 1, size: 1 }, count: true };
+
+/// Does it on the store of the configuration, and prints what came of it.
+pub(crate) async fn run(config: &Config, command: UserCommand) -> Result<(), Failure> {
+    match command {
+        UserCommand::Create(arguments) => create(config, arguments).await,
+        UserCommand::ResetPassword(arguments) => reset_password(config, arguments).await,
+        UserCommand::List(arguments) => {
+            store::with(config, async |store| list(store, &arguments).await).await
+        }
+        UserCommand::Show(arguments) => {
+            store::with(config, async |store| show(store, &arguments).await).await
+        }
+        UserCommand::Disable(arguments) => {
+            store::with(config, async |store| set_disabled(store, &arguments, true).await).await
+        }
+        UserCommand::Enable(arguments) => {
+            store::with(config, async |store| set_disabled(store, &arguments, false).await).await
+        }
+    }
+}
+
+async fn create(config: &Config, arguments: CreateUserArguments) -> Result<(), Failure> {
     let command = CreateUser {
         handle: UserHandle::new(&arguments.handle).map_err(|fault| wrong("handle", fault))?,
         email: parse_email(&arguments.email).map_err(|fault| wrong("email", fault))?,
@@ -35,36 +65,34 @@ pub(crate) async fn create(config: &Config, arguments: CreateUserArguments) -> R
             Some(name) => PlanName::new(name).map_err(|fault| wrong("plan", fault))?,
         },
     };
-    let opened = store::open(config).await?;
-    let created = wiring::accounts(opened.clone()).create_user(command).await;
-    opened.close();
-    let created = created.map_err(|cause| Failure::new("the user was not created", cause))?;
-    let text = if arguments.json { as_json(&created) } else { as_text(&created) };
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{text}").map_err(|cause| Failure::new("cannot print the user's key", cause))
+    let created = store::with(config, async |store| {
+        wiring::accounts(store.clone()).create_user(command).await.map_err(|error| {
+            let next = match error {
+                CreateUserError::HandleTaken | CreateUserError::EmailTaken => {
+                    "`parlance user list` shows who is there"
+                }
+                CreateUserError::NoSuchPlan => "`parlance plan list` shows those that are there",
+                CreateUserError::Store(_) => store::NEXT,
+            };
+            Failure::new("the user was not created", error).next(next)
+        })
+    });
+    let created = created.await?;
+    print(&if arguments.json { created_as_json(&created) } else { created_as_text(&created) })
 }
 
 /// Prints a token with which a user may set a password.
-pub(crate) async fn reset_password(
-    config: &Config,
-    arguments: ResetPasswordArguments,
-) -> Result<(), Failure> {
-    config.refuse_memory()?;
-    let handle = UserHandle::new(&arguments.handle);
-    let handle = handle.map_err(|fault| Failure::plain(format!("'{}': {fault}", arguments.handle)))?;
+async fn reset_password(config: &Config, arguments: ResetPasswordArguments) -> Result<(), Failure> {
     let mint = wiring::token_mint(config)?;
-    let opened = store::open(config).await?;
-    let tokens = Arc::new(wiring::tokens(opened.clone(), mint));
-    let issued = match wiring::logins(config, opened.clone(), tokens, Arc::new(NobodyListens)) {
-        Ok(logins) => logins.issue_reset(&handle).await,
-        Err(failure) => {
-            opened.close();
-            return Err(failure);
-        }
-    };
-    opened.close();
-    let issued = issued.map_err(|cause| Failure::new("no reset token was made", cause))?;
-    let text = if arguments.json {
+    let issued = store::with(config, async |store| {
+        let user = find(store, &arguments.handle).await?;
+        let tokens = Arc::new(wiring::tokens(store.clone(), mint));
+        let logins = wiring::logins(config, store.clone(), tokens, Arc::new(NobodyListens))?;
+        let issued = logins.issue_reset(&user.handle).await;
+        issued.map_err(|cause| Failure::new("no reset token was made", cause).next(store::NEXT))
+    });
+    let issued = issued.await?;
+    print(&if arguments.json {
         let user = json!({ "id": issued.user.id.to_string(), "handle": issued.user.handle.as_str() });
         let expires_at = issued.expires_at.to_string();
         json!({ "user": user, "reset_token": issued.token, "expires_at": expires_at }).to_string()
@@ -73,36 +101,103 @@ pub(crate) async fn reset_password(
             "With this token '{}' may set a password, once, until {}:\n\n    {}\n",
             issued.user.handle, issued.expires_at, issued.token
         )
-    };
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{text}").map_err(|cause| Failure::new("cannot print the token", cause))
+    })
 }
 
 fn wrong(flag: &str, fault: TextFault) -> Failure {
-    Failure::plain(format!("--{flag}: {fault}"))
+    Failure::plain(format!("--{flag}: {fault}")).next("see `parlance user create --help`")
 }
 
-fn as_json(created: &CreatedUser) -> String {
-    let user = &created.user;
-    let text = json!({
-        "user": {
-            "id": user.id.to_string(),
-            "handle": user.handle.as_str(),
-            "organization_id": user.organization.to_string(),
-            "email": user.email,
-            "first_name": user.name.first,
-            "last_name": user.name.last,
-            "inserted_at": user.created_at.to_string(),
-        },
-        "api_key": created.key.reveal(),
-    });
-    text.to_string()
+fn created_as_json(created: &CreatedUser) -> String {
+    json!({ "user": as_json(&created.user), "api_key": created.key.reveal() }).to_string()
 }
 
-fn as_text(created: &CreatedUser) -> String {
+fn created_as_text(created: &CreatedUser) -> String {
     format!(
         "Created the user '{}'. This is its API key; it is not shown again:\n\n    {}\n",
         created.user.handle,
         created.key.reveal()
     )
+}
+
+async fn list(store: &Arc<dyn Store>, arguments: &ListUsersArguments) -> Result<(), Failure> {
+    let users = wiring::administration(store.clone());
+    let mut rows = Rows::begin("users", arguments.print.json)?;
+    let mut after = None;
+    loop {
+        let part = users.users_after(after, AT_ONCE).await;
+        let part = part.map_err(|cause| Failure::new("cannot read the users", cause).next(store::NEXT))?;
+        let Some(last) = part.last() else { return rows.end() };
+        after = Some(last.handle.clone());
+        for user in part.iter().filter(|user| !arguments.disabled || user.disabled_at.is_some()) {
+            rows.row(|| as_json(user), || as_text(user))?;
+        }
+    }
+}
+
+async fn show(store: &Arc<dyn Store>, arguments: &UserArguments) -> Result<(), Failure> {
+    let accounts = wiring::accounts(store.clone());
+    let user = find(store, &arguments.handle).await?;
+    let unread = |cause| Failure::new("cannot read the user", cause).next(store::NEXT);
+    let caller = UserCaller { user: user.id, organization: user.organization };
+    let agents = accounts.list_agents(caller, AgentListing::default(), COUNT).await.map_err(unread)?;
+    let keys = accounts.list_keys(ParticipantId::User(user.id), COUNT).await.map_err(unread)?;
+    let (agents, keys) = (agents.total.unwrap_or(0), keys.total.unwrap_or(0));
+    if !arguments.json {
+        return print(&format!("{}; {agents} agent(s), {keys} API key(s)", as_text(&user)));
+    }
+    let mut shown = as_json(&user);
+    shown["agents"] = agents.into();
+    shown["api_keys"] = keys.into();
+    print(&json!({ "user": shown }).to_string())
+}
+
+async fn set_disabled(
+    store: &Arc<dyn Store>,
+    arguments: &UserArguments,
+    disabled: bool,
+) -> Result<(), Failure> {
+    let user = find(store, &arguments.handle).await?;
+    let done =
+        wiring::administration(store.clone()).set_disabled(ParticipantId::User(user.id), disabled).await;
+    let done = done.map_err(|cause| Failure::new("the user is as before", cause).next(store::NEXT))?;
+    let user = find(store, &arguments.handle).await?;
+    let changed = done == SetDisabledOutcome::Done;
+    print(&if arguments.json {
+        json!({ "user": as_json(&user), "changed": changed }).to_string()
+    } else if changed {
+        as_text(&user)
+    } else {
+        format!("{} (as before)", as_text(&user))
+    })
+}
+
+/// The user with this handle.
+pub(crate) async fn find(store: &Arc<dyn Store>, handle: &str) -> Result<User, Failure> {
+    let handle = normalize_handle(handle);
+    let found = store.find_user_by_handle(&UserHandle::from_stored(handle.clone())).await;
+    let found = found.map_err(|cause| Failure::new("cannot look for the user", cause).next(store::NEXT))?;
+    found.ok_or_else(|| {
+        let next = "`parlance user list` shows those who are there";
+        Failure::plain(format!("there is no user '{handle}'")).next(next)
+    })
+}
+
+fn as_json(user: &User) -> Value {
+    json!({
+        "id": user.id.to_string(),
+        "handle": user.handle.as_str(),
+        "organization_id": user.organization.to_string(),
+        "email": user.email,
+        "first_name": user.name.first,
+        "last_name": user.name.last,
+        "role": user.role.as_str(),
+        "inserted_at": user.created_at.to_string(),
+        "disabled_at": user.disabled_at.map(|at| at.to_string()),
+    })
+}
+
+fn as_text(user: &User) -> String {
+    let disabled = user.disabled_at.map(|at| format!(", disabled since {at}")).unwrap_or_default();
+    format!("{}: {} <{}>, since {}{disabled}", user.handle, user.name.full(), user.email, user.created_at)
 }

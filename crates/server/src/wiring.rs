@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use domain::account::{AccountService, TokenService};
+use domain::account::{AccountService, AdministrationService, TokenService};
 use domain::activity::ActivityService;
 use domain::audit::AuditService;
 use domain::chat::ChatService;
@@ -51,6 +51,11 @@ pub(crate) struct Wiring {
 pub(crate) fn accounts(store: Arc<dyn Store>) -> AccountService {
     let (events, clock) = (Arc::new(NobodyListens), Arc::new(SystemClock));
     AccountService::new(store.clone(), store, events, clock, Arc::new(RandomIds), Arc::new(RandomKeys))
+}
+
+/// What the operator does to accounts.
+pub(crate) fn administration(store: Arc<dyn Store>) -> AdministrationService {
+    AdministrationService::new(store, Arc::new(SystemClock))
 }
 
 /// What signs tokens: the keys beside the store, or for a store in memory keys as short-lived.

@@ -1,0 +1,199 @@
+//! The commands on users and agents.
+
+use clap::{Args, Subcommand};
+
+use super::ListArguments;
+
+/// What to do with users.
+#[derive(Subcommand, Debug)]
+pub enum UserCommand {
+    /// Create a user and print its API key, once. Works while a server runs on the same store.
+    #[command(after_help = "Examples:\n  \
+        parlance user create --handle ann --email ann@example.org --name \"Ann Lee\"\n  \
+        parlance user create --handle ben --email ben@example.org --name Ben --org acme --json\n\
+        Next: give the user the key; `parlance agent create` makes an agent of theirs.")]
+    Create(CreateUserArguments),
+    /// All users in the order of their handles.
+    #[command(after_help = "Examples:\n  \
+        parlance user list --disabled\n  \
+        parlance user list --json | jq -r '.users[].email'")]
+    List(ListUsersArguments),
+    /// What is known of a user: name, address, organization, how many agents and keys, whether disabled.
+    #[command(after_help = "Example:\n  parlance user show ann --json")]
+    Show(UserArguments),
+    /// Keep a user and all agents of the user out, at once; nothing is erased, and `enable` takes it back.
+    ///
+    /// Running servers answer their keys and tokens with 403 from the next request on, and end their sockets within
+    /// a second. They stay in their rooms, and messages for the agents are stored and wait.
+    #[command(after_help = "Example:\n  parlance user disable ann\n\
+        See also: `parlance key revoke --all-of ann`, if keys have leaked.")]
+    Disable(UserArguments),
+    /// Let a user and the agents of the user in again, with the keys that they have.
+    #[command(after_help = "Example:\n  parlance user enable ann\n\
+        An agent that was disabled by itself stays so; see `parlance agent list --owner ann --disabled`.")]
+    Enable(UserArguments),
+    /// Print a token with which a user may set a password, once and within a day. Works while a server runs.
+    #[command(after_help = "Example:\n  parlance user reset-password ann\n\
+        Next: give it to the user, who sets a password with it; all earlier log-ins end then.")]
+    ResetPassword(ResetPasswordArguments),
+}
+
+/// Whose password may be set.
+#[derive(Args, Debug)]
+pub struct ResetPasswordArguments {
+    /// The handle of the user.
+    pub handle: String,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The user to be created.
+#[derive(Args, Debug)]
+pub struct CreateUserArguments {
+    /// How others name the user: 3 to 39 of a-z, 0-9, dot and hyphen.
+    #[arg(long)]
+    pub handle: String,
+    /// E-mail address.
+    #[arg(long)]
+    pub email: String,
+    /// Full name.
+    #[arg(long)]
+    pub name: String,
+    /// Name of the organization to belong to; made if there is none [default: one of its own].
+    #[arg(long)]
+    pub org: Option<String>,
+    /// Plan of the organization, if it is made [default: the default plan].
+    #[arg(long)]
+    pub plan: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Which users.
+#[derive(Args, Debug)]
+pub struct ListUsersArguments {
+    /// Only those who are disabled.
+    #[arg(long)]
+    pub disabled: bool,
+    #[command(flatten)]
+    pub print: ListArguments,
+}
+
+/// Which user.
+#[derive(Args, Debug)]
+pub struct UserArguments {
+    /// The user's handle, as `parlance user list` shows it.
+    pub handle: String,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What to do with agents.
+#[derive(Subcommand, Debug)]
+pub enum AgentCommand {
+    /// Make an agent of a user and print its API key, once. Works while a server runs on the same store.
+    #[command(after_help = "Example:\n  \
+        parlance agent create --owner ann --name Echo --description \"Answers every message\"\n\
+        Next: start the agent with the key; `parlance key rotate ann/echo` gives it another one.")]
+    Create(CreateAgentArguments),
+    /// All agents in the order of their handles, or those of one user.
+    #[command(after_help = "Examples:\n  \
+        parlance agent list --owner ann\n  \
+        parlance agent list --disabled --json | jq -r '.agents[].handle'")]
+    List(ListAgentsArguments),
+    /// What is known of an agent.
+    #[command(after_help = "Example:\n  parlance agent show ann/echo --json")]
+    Show(AgentArguments),
+    /// Say who may find an agent. Works while a server runs on the same store.
+    #[command(after_help = "Example:\n  parlance agent set ann/echo --global --shared=false")]
+    Set(SetAgentArguments),
+    /// Keep an agent out, at once; nothing is erased, and `enable` takes it back.
+    ///
+    /// Running servers answer its key with 403 from the next request on, and end its socket within a second. It stays
+    /// in its rooms, but nobody is offered it; messages for it are stored and wait.
+    #[command(after_help = "Example:\n  parlance agent disable ann/echo")]
+    Disable(AgentArguments),
+    /// Let an agent in again, with the key that it has.
+    #[command(after_help = "Example:\n  parlance agent enable ann/echo")]
+    Enable(AgentArguments),
+    /// Delete an agent for good: its key is dead, and it leaves its rooms. Its messages stay.
+    #[command(after_help = "Example:\n  parlance agent delete ann/echo --force\n\
+        To keep it out for a while: `parlance agent disable`.")]
+    Delete(DeleteAgentArguments),
+}
+
+/// The agent to be made.
+#[derive(Args, Debug)]
+pub struct CreateAgentArguments {
+    /// The handle of the user whose agent it is.
+    #[arg(long, value_name = "HANDLE")]
+    pub owner: String,
+    /// Its name: 1 to 100 characters, unique among the owner's agents.
+    #[arg(long)]
+    pub name: String,
+    /// What it is for: 1 to 500 characters.
+    #[arg(long)]
+    pub description: String,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Which agents.
+#[derive(Args, Debug)]
+pub struct ListAgentsArguments {
+    /// Only those of the user with this handle.
+    #[arg(long, value_name = "HANDLE")]
+    pub owner: Option<String>,
+    /// Only those that are disabled themselves; those of a disabled user are kept out as well.
+    #[arg(long)]
+    pub disabled: bool,
+    #[command(flatten)]
+    pub print: ListArguments,
+}
+
+/// Which agent.
+#[derive(Args, Debug)]
+pub struct AgentArguments {
+    /// The agent's handle, owner/slug, as `parlance agent list` shows it.
+    pub handle: String,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Which agent is to be deleted.
+#[derive(Args, Debug)]
+pub struct DeleteAgentArguments {
+    /// The agent's handle, owner/slug, as `parlance agent list` shows it.
+    pub handle: String,
+    /// Also if it has sent or received messages; the record of its work is erased.
+    #[arg(long)]
+    pub force: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What is to change about an agent; each flag alone means true, or say `=false`.
+#[derive(Args, Debug)]
+#[command(group(clap::ArgGroup::new("mark").required(true).multiple(true)))]
+pub struct SetAgentArguments {
+    /// The agent's handle, owner/slug.
+    pub handle: String,
+    /// Everybody may work with it.
+    #[arg(long, group = "mark", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub global: Option<bool>,
+    /// The organization of its owner sees it.
+    #[arg(long, group = "mark", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub shared: Option<bool>,
+    /// It stands in the directory.
+    #[arg(long, group = "mark", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub listed: Option<bool>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,230 @@
+//! Every command of the program, wrongly used: it says what to do next, prints nothing else, and changes nothing.
+#![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::process::Output;
+
+use e2e::{Api, Server, isolated, program};
+use serde_json::{Value, json};
+
+/// Commands that nothing can be wrong about but an argument that is not known.
+const NEVER_WRONG: [&[&str]; 12] = [
+    &["serve"],
+    &["migrate"],
+    &["doctor"],
+    &["openapi"],
+    &["export"],
+    &["config", "check"],
+    &["config", "show"],
+    &["config", "reference"],
+    &["plan", "list"],
+    &["org", "list"],
+    &["user", "list"],
+    &["token", "rotate-keys"],
+];
+
+/// Wrong uses of each other command: what it needs and does not get, values that cannot be, and subjects that are
+/// not there.
+const WRONG: [(&[&str], &[&[&str]]); 19] = [
+    (&["completions"], &[&[], &["tcsh"]]),
+    (&["import"], &[&["--from", "/nowhere/x.jsonl"], &["--from", "/dev/null"]]),
+    (
+        &["user", "create"],
+        &[
+            &[],
+            &["--handle", "A B", "--email", "x@example.org", "--name", "X"],
+            &["--handle", "new", "--email", "x", "--name", "X"],
+            &["--handle", "new", "--email", "x@example.org", "--name", " "],
+            &["--handle", "new", "--email", "x@example.org", "--name", "X", "--org", ""],
+            &["--handle", "new", "--email", "x@example.org", "--name", "X", "--plan", "none"],
+            &["--handle", "ann", "--email", "x@example.org", "--name", "X"],
+            &["--handle", "new", "--email", "ANN@example.org", "--name", "X"],
+        ],
+    ),
+    (&["user", "show"], &[&[], &["nobody"], &["ann/bot"]]),
+    (&["user", "disable"], &[&[], &["nobody"]]),
+    (&["user", "enable"], &[&[], &["nobody"]]),
+    (
+        &["agent", "create"],
+        &[
+            &["--owner", "ann"],
+            &["--owner", "nobody", "--name", "X", "--description", "x"],
+            &["--owner", "ann", "--name", " ", "--description", "x"],
+            &["--owner", "ann", "--name", "X", "--description", ""],
+            &["--owner", "ann", "--name", "Bot", "--description", "x"],
+        ],
+    ),
+    (&["agent", "list"], &[&["--owner", "nobody"], &["--owner"]]),
+    (&["agent", "show"], &[&[], &["ann"], &["ann/nobody"]]),
+    (&["agent", "set"], &[&["ann/bot"], &["ann/nobody", "--global"], &["ann/bot", "--global=maybe"]]),
+    (&["agent", "disable"], &[&[], &["ann/nobody"]]),
+    (&["agent", "enable"], &[&[], &["ann/nobody"]]),
+    (&["agent", "delete"], &[&[], &["ann/nobody", "--force"], &["ann/bot"]]),
+    (&["key", "list"], &[&[], &["nobody"], &["ann/nobody"]]),
+    (
+        &["key", "create"],
+        &[
+            &[],
+            &["--user", "nobody"],
+            &["--user", "ann/bot"],
+            &["--user", "ann", "--name", " "],
+            &["--user", "ann", "--days", "0"],
+        ],
+    ),
+    (&["key", "rotate"], &[&[], &["ann"], &["ann/nobody"]]),
+    (&["key", "revoke"], &[&[], &["thnv_u_1_x"], &["--all-of", "nobody"], &["x", "--all-of", "ann"]]),
+    (
+        &["plan", "set"],
+        &[
+            &[],
+            &["free"],
+            &["none", "--user", "ann"],
+            &["enterprise", "--org", "none"],
+            &["", "--user", "ann"],
+        ],
+    ),
+    (
+        &["token", "issue"],
+        &[&[], &["--user", "nobody"], &["--user", "A B"], &["--user", "ann", "--ttl", "901"]],
+    ),
+];
+
+fn run(server: &Server, path: &[&str], arguments: &[&str]) -> Output {
+    server.command().args(path).args(arguments).output().unwrap()
+}
+
+/// All that the store holds, as a digest.
+fn digest(server: &Server) -> Value {
+    let output = run(server, &["export"], &[]);
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    serde_json::from_str(text.lines().last().unwrap()).unwrap()
+}
+
+/// It says what is wrong and what to do next, and nothing on standard output.
+fn refused(server: &Server, path: &[&str], arguments: &[&str]) {
+    let output = run(server, path, arguments);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && output.status.code().is_some(), "{path:?} {arguments:?}: {said}");
+    assert!(output.stdout.is_empty(), "{path:?} {arguments:?}: {output:?}");
+    let points_on = said.contains("--help") || said.contains("`parlance ") || said.contains("with --force");
+    assert!(points_on, "{path:?} {arguments:?} does not say what to do next: {said}");
+    assert!(!said.contains("panicked"), "{said}");
+}
+
+/// The commands below `path`, as its help names them.
+fn below(path: &[String]) -> Vec<String> {
+    let output = isolated(program()).args(path).arg("--help").output().unwrap();
+    assert!(output.status.success(), "{path:?}: {output:?}");
+    let help = String::from_utf8(output.stdout).unwrap();
+    let Some((_, commands)) = help.split_once("\nCommands:\n") else { return Vec::new() };
+    let named = commands.lines().take_while(|line| line.starts_with("  "));
+    let names =
+        named.filter(|line| !line.starts_with("   ")).filter_map(|line| line.split_whitespace().next());
+    names.filter(|name| *name != "help").map(str::to_owned).collect()
+}
+
+/// Every command that does something.
+fn leaves(path: &[String]) -> BTreeSet<Vec<String>> {
+    let below = below(path);
+    if below.is_empty() {
+        return BTreeSet::from([path.to_vec()]);
+    }
+    below.into_iter().flat_map(|name| leaves(&[path, &[name]].concat())).collect()
+}
+
+/// A new command without a case here fails.
+#[test]
+fn every_command_is_tried() {
+    let tried = NEVER_WRONG.into_iter().chain(WRONG.map(|(path, _)| path));
+    let tried = tried.map(|path| path.iter().map(|&word| word.to_owned()).collect::<Vec<_>>());
+    assert_eq!(leaves(&[]), tried.collect::<BTreeSet<_>>());
+}
+
+#[tokio::test]
+async fn what_is_wrong_is_explained_and_changes_nothing() {
+    let mut server = Server::start().await;
+    let ann = server.user("ann");
+    let bot = ann.register(&server, "Bot").await;
+    let chat = ann.create_chat().await;
+    assert_eq!(ann.add(&chat, &bot.id).await.status, 201);
+    ann.sent(&chat, "do it", &[&bot.id]).await;
+    server.terminate().await;
+    let before = digest(&server);
+    for path in NEVER_WRONG.into_iter().chain(WRONG.map(|(path, _)| path)) {
+        refused(&server, path, &["--no-such-flag"]);
+    }
+    for group in
+        [&["user"][..], &["agent"], &["key"], &["plan"], &["org"], &["token"], &["config"], &["nothing"]]
+    {
+        refused(&server, group, &[]);
+        refused(&server, group, &["nothing"]);
+    }
+    for (path, wrong) in WRONG {
+        for arguments in wrong {
+            refused(&server, path, arguments);
+        }
+    }
+    // No store at all, and one that cannot be.
+    let place = server.data().join("file");
+    fs::write(&place, "no store").unwrap();
+    for url in ["sqlite::memory:".to_owned(), format!("sqlite:{}", place.display())] {
+        for path in [&["user", "list"][..], &["agent", "list"], &["key", "list", "ann"], &["plan", "list"]] {
+            refused(&server, path, &["--database-url", &url]);
+        }
+    }
+    assert_eq!(digest(&server), before);
+}
+
+#[tokio::test]
+async fn accounts_are_made_seen_and_deleted() {
+    let server = Server::start().await;
+    let told = |arguments: &[&str]| -> Value {
+        let output = run(&server, arguments, &["--json"]);
+        assert!(output.status.success(), "{output:?}");
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let said = |arguments: &[&str]| {
+        let output = run(&server, arguments, &[]);
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let ann = server.user("ann");
+    let first = told(&["user", "list"])["users"].as_array().unwrap().len();
+    let made = told(&["agent", "create", "--owner", "@Ann", "--name", "My Bot", "--description", "Works"]);
+    assert_eq!(made["agent"]["handle"], "ann/my-bot");
+    let bot =
+        Api::new(&server, "agent", made["api_key"].as_str().unwrap(), made["agent"]["id"].as_str().unwrap());
+    assert_eq!(bot.get("/me").await.data()["description"], "Works");
+    let key = said(&["agent", "create", "--owner", "ann", "--name", "Two", "--description", "Waits"]);
+    let key = key.split_whitespace().find(|word| word.starts_with("thnv_a_")).unwrap().to_owned();
+    assert_eq!(bot.with_key(&key).get("/me").await.data()["name"], "Two");
+
+    for number in 0..3 {
+        server.user(&format!("user-{number}"));
+    }
+    let listed = told(&["user", "list"]);
+    let handles = listed["users"].as_array().unwrap().iter().map(|user| user["handle"].as_str().unwrap());
+    let handles = handles.collect::<Vec<_>>();
+    assert!(handles.is_sorted() && handles.len() == first + 3, "{listed}");
+    assert_eq!(said(&["user", "list"]).lines().count(), first + 3);
+    let shown = told(&["user", "show", "ann"]);
+    assert_eq!((&shown["user"]["agents"], &shown["user"]["api_keys"]), (&json!(2), &json!(1)));
+    assert_eq!(shown["user"]["disabled_at"], Value::Null);
+    assert!(said(&["user", "show", "ann"]).contains("<ann@example.org>"));
+    let listed = told(&["agent", "list", "--owner", "ann"]);
+    assert_eq!(
+        (&listed["agents"][0]["handle"], &listed["agents"][1]["handle"]),
+        (&json!("ann/my-bot"), &json!("ann/two"))
+    );
+    assert_eq!(told(&["agent", "list", "--owner", "user-0"]), json!({ "agents": [] }));
+    let mut shown = listed["agents"][1].clone();
+    shown["owner_disabled_at"] = Value::Null;
+    assert_eq!(told(&["agent", "show", "ann/two"])["agent"], shown);
+
+    let deleted = told(&["agent", "delete", "ann/two"]);
+    assert_eq!((&deleted["agent"]["handle"], &deleted["executions"]), (&json!("ann/two"), &json!(0)));
+    assert_eq!(bot.with_key(&key).get("/me").await.code(), "unauthorized");
+    assert_eq!(ann.get("/agents").await.data().as_array().unwrap().len(), 1);
+}

@@ -1,0 +1,153 @@
+//! Users and agents that the operator keeps out: at once, everywhere, and nothing is lost by it.
+#![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
+
+use std::time::{Duration, Instant};
+
+use e2e::{Api, Closed, Server, Socket};
+use serde_json::{Value, json};
+
+/// Within this time what was open must have ended, and who is let in again be let in.
+const SOON: Duration = Duration::from_secs(1);
+
+/// What a command that must work prints as JSON.
+fn told(server: &Server, arguments: &[&str]) -> Value {
+    let output = server.command().args(arguments).arg("--json").output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// Refused as one who is known and kept out.
+async fn kept_out(who: &Api, path: &str) {
+    let answer = who.get(path).await;
+    assert_eq!((answer.status, answer.code()), (403, "forbidden"));
+    assert!(answer.body["error"]["message"].as_str().unwrap().contains("disabled"), "{answer:?}");
+}
+
+/// The status with which a socket is refused; `None` if it is let in.
+async fn connects(server: &Server, query: &str) -> Option<u16> {
+    Socket::connect(server, &format!("vsn=2.0.0&{query}"), &[]).await.err()
+}
+
+/// Waits until a socket is let in.
+async fn let_in(server: &Server, who: &Api) {
+    let since = Instant::now();
+    while let Some(status) = connects(server, &format!("api_key={}", who.key)).await {
+        assert!(status == 403 && since.elapsed() < SOON, "{status} after {:?}", since.elapsed());
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test]
+async fn an_agent_is_kept_out_and_finds_all_when_it_is_back() {
+    let server = Server::start().await;
+    let ann = server.user("ann");
+    let (bot, other) = (ann.register(&server, "Bot").await, ann.register(&server, "Other").await);
+    let chat = ann.create_chat().await;
+    for agent in [&bot, &other] {
+        assert_eq!(ann.add(&chat, &agent.id).await.status, 201);
+    }
+    let as_bot = format!("api_key={}&agent_id={}", ann.key, bot.id);
+    let (mut socket, mut others) = (Socket::of(&server, &bot).await, Socket::of(&server, &other).await);
+    let mut anns = Socket::of(&server, &ann).await;
+    let since = Instant::now();
+    let disabled = told(&server, &["agent", "disable", "ann/bot"]);
+    assert!(disabled["changed"] == true && disabled["agent"]["disabled_at"].is_string(), "{disabled}");
+    kept_out(&bot, "/me").await;
+    assert_eq!(socket.closed().await, Closed::Code(1008));
+    assert!(since.elapsed() < SOON, "{:?}", since.elapsed());
+    assert_eq!(connects(&server, &format!("api_key={}", bot.key)).await, Some(403));
+    assert_eq!(connects(&server, &as_bot).await, Some(403), "nor as the agent by its owner's key");
+    others.alive().await;
+    anns.alive().await;
+
+    // It stays in the room, and what it is sent waits; but nobody is offered it.
+    let waits = ann.sent(&chat, "for later", &[&bot.id]).await;
+    let participants = ann.get(&format!("/chats/{chat}/participants")).await.data();
+    assert!(participants.as_array().unwrap().iter().any(|one| one["id"] == bot.id.as_str()));
+    let peers = ann.get("/peers").await.data();
+    let names = peers.as_array().unwrap().iter().map(|peer| peer["name"].clone()).collect::<Vec<_>>();
+    assert_eq!(names, ["Other"]);
+    let again = told(&server, &["agent", "disable", "@ann/bot"]);
+    assert_eq!((&again["changed"], &again["agent"]), (&json!(false), &disabled["agent"]));
+    assert_eq!(told(&server, &["agent", "list", "--disabled"])["agents"], json!([disabled["agent"]]));
+
+    let enabled = told(&server, &["agent", "enable", "ann/bot"]);
+    assert_eq!((&enabled["changed"], &enabled["agent"]["disabled_at"]), (&json!(true), &Value::Null));
+    assert_eq!(bot.next(&chat).await, Some(waits));
+    let_in(&server, &bot).await;
+}
+
+#[tokio::test]
+async fn a_user_is_kept_out_with_all_agents() {
+    let server = Server::start().await;
+    let (ann, ben) = (server.user("ann"), server.user("ben"));
+    let bot = ann.register(&server, "Bot").await;
+    let token = told(&server, &["token", "issue", "--user", "ann"])["token"].as_str().unwrap().to_owned();
+    let by_token = format!("token={token}");
+    let mut sockets = vec![Socket::of(&server, &ann).await, Socket::of(&server, &bot).await];
+    sockets.push(Socket::connect(&server, &format!("vsn=2.0.0&{by_token}"), &[]).await.ok().unwrap());
+    let mut bens = Socket::of(&server, &ben).await;
+    let since = Instant::now();
+    told(&server, &["user", "disable", "ann"]);
+    kept_out(&ann, "/profile").await;
+    kept_out(&bot, "/chats").await;
+    kept_out(&ann.at(&server, "/api/v1"), "/chats").await;
+    for mut socket in sockets {
+        assert_eq!(socket.closed().await, Closed::Code(1008));
+    }
+    assert!(since.elapsed() < SOON, "{:?}", since.elapsed());
+    for query in [&by_token, &format!("api_key={}", ann.key), &format!("api_key={}", bot.key)] {
+        assert_eq!(connects(&server, query).await, Some(403));
+    }
+    bens.alive().await;
+    let issued = server.command().args(["token", "issue", "--user", "ann"]).output().unwrap();
+    assert!(!issued.status.success() && issued.stdout.is_empty(), "{issued:?}");
+    let shown = told(&server, &["agent", "show", "ann/bot"]);
+    assert!(shown["agent"]["owner_disabled_at"].is_string() && shown["agent"]["disabled_at"].is_null());
+    told(&server, &["user", "enable", "ann"]);
+    assert_eq!((ann.get("/profile").await.status, bot.get("/me").await.status), (200, 200));
+    let_in(&server, &ann).await;
+    let_in(&server, &bot).await;
+    assert_eq!(connects(&server, &by_token).await, None, "the token is as good as before");
+}
+
+/// Who knocks on a closed door is counted as the one they are, and shuts nobody else out.
+#[tokio::test]
+async fn who_is_kept_out_is_counted() {
+    let server = Server::start_with(&[("PARLANCE_RATE_LIMIT", "1/20")]).await;
+    let (ann, ben) = (server.user("ann"), server.user("ben"));
+    told(&server, &["user", "disable", "ann"]);
+    let mut statuses = Vec::new();
+    for _ in 0..100 {
+        statuses.push(ann.get("/profile").await.status);
+    }
+    assert!(statuses.iter().all(|status| [403, 429].contains(status)), "{statuses:?}");
+    assert!(statuses.contains(&429), "{statuses:?}");
+    assert_eq!(ben.get("/profile").await.status, 200);
+}
+
+/// Both serve one database; what the operator does holds on both.
+#[tokio::test]
+async fn every_server_keeps_out_whom_one_command_disables() {
+    let database = testkit::postgres::server().database();
+    let url = database.url();
+    let settings = [("PARLANCE_DATABASE_URL", url.as_str())];
+    let (here, there) = (Server::start_with(&settings).await, Server::start_with(&settings).await);
+    let ann = here.user("ann");
+    let bot = ann.register(&here, "Bot").await;
+    let mut sockets = Vec::new();
+    for server in [&here, &there] {
+        sockets.push(Socket::of(server, &ann).await);
+    }
+    sockets.push(Socket::of(&there, &bot).await);
+    let since = Instant::now();
+    told(&here, &["user", "disable", "ann"]);
+    for mut socket in sockets {
+        assert_eq!(socket.closed().await, Closed::Code(1008));
+    }
+    assert!(since.elapsed() < SOON, "{:?}", since.elapsed());
+    told(&here, &["user", "enable", "ann"]);
+    for server in [&here, &there] {
+        let_in(server, &bot).await;
+    }
+}
