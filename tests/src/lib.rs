@@ -14,5 +14,8 @@ pub use rest::{Answer, Api, message};
 pub use server::{Server, free_port, isolated, on_postgres, program};
 pub use socket::{Closed, Socket, reply};
 
+/// What must stand in no log.
+pub mod secrets;
+
 /// A room with its people, as the protocol cases want it.
 pub mod cast;

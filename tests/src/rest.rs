@@ -6,6 +6,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use testkit::document;
 
+use crate::secrets;
 use crate::server::Server;
 
 /// An interface under a key.
@@ -48,6 +49,7 @@ impl Answer {
 impl Api {
     /// `interface` is `me` or `agent`.
     pub fn new(server: &Server, interface: &str, key: &str, id: &str) -> Self {
+        secrets::keep(key);
         let client = reqwest::Client::builder().timeout(Duration::from_secs(20)).build().unwrap();
         let base = format!("http://{}/api/v1/{interface}", server.address());
         Self { client, base, key: key.to_owned(), id: id.to_owned() }
@@ -80,6 +82,7 @@ impl Api {
             request = request.header("x-api-key", &self.key);
         }
         if let Some(body) = body {
+            secrets::keep_all(&body);
             request = request.json(&body);
         }
         let answer = request.send().await?;
@@ -88,6 +91,7 @@ impl Api {
         let bytes = answer.bytes().await?;
         let body = if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes).unwrap() };
         let answer = Answer { status, body };
+        secrets::keep_all(&answer.body);
         assert!(named.is_some(), "{answer:?}");
         if status >= 400 {
             assert_eq!(answer.body["error"]["request_id"].as_str(), named.as_deref(), "{answer:?}");

@@ -13,9 +13,13 @@ use tempfile::TempDir;
 use testkit::postgres::{Database, server as postgres};
 
 use crate::rest::Api;
+use crate::secrets;
 
 /// How long a start or a stop may take before the test gives up.
 const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What is logged. Unless a test says otherwise it is everything, so that a secret in any line is found.
+const LOG: &str = "PARLANCE_LOG";
 
 /// The built program: `PARLANCE_BIN`, or built once for this process.
 pub fn program() -> &'static Path {
@@ -117,6 +121,9 @@ impl Server {
             outputs: TempDir::new().unwrap(),
             database,
         };
+        let database = server.database.as_ref().map(Database::url);
+        let urls = server.settings.iter().map(|(_, value)| value).chain(&database);
+        urls.for_each(|url| secrets::keep_password_of(url));
         server.run().await;
         server
     }
@@ -144,9 +151,27 @@ impl Server {
         std::fs::read_to_string(self.outputs.path().join("stderr")).unwrap_or_default()
     }
 
-    /// Both, for the message of a failed test.
+    /// Both, for the message of a failed test, without the finest lines unless the test has asked for them.
     pub fn log(&self) -> String {
-        format!("{}{}", self.printed(), self.logged())
+        let chosen = self.settings.iter().any(|(name, _)| name == LOG);
+        let is_fine = |line: &&str| line.contains(" TRACE ") || line.contains(" DEBUG ");
+        let logged = self.logged();
+        let lines = logged.lines().filter(|line| chosen || !is_fine(line));
+        format!("{}{}", self.printed(), lines.collect::<Vec<_>>().join("\n"))
+    }
+
+    /// The lines of the log that hold a secret, with the secret cut out of them.
+    pub fn leaked(&self) -> Vec<String> {
+        secrets::keep_file(&self.data().join("parlance.db.token-keys"));
+        let bytes = std::fs::read(self.outputs.path().join("stderr")).unwrap_or_default();
+        secrets::found_in(&String::from_utf8_lossy(&bytes))
+    }
+
+    /// For a test that has made the server log a secret: takes the lines that hold one out of the log.
+    pub fn forgive_leaks(&self) -> Vec<String> {
+        let leaked = self.leaked();
+        std::fs::write(self.outputs.path().join("stderr"), "").unwrap();
+        leaked
     }
 
     /// A file that the process goes on writing where it stopped.
@@ -176,6 +201,9 @@ impl Server {
         let health = format!("http://{}/health", self.address());
         let client = reqwest::Client::new();
         let mut command = self.command();
+        if self.settings.iter().all(|(name, _)| name != LOG) {
+            command.env(LOG, "trace");
+        }
         command.arg("serve").stdout(self.output("stdout")).stderr(self.output("stderr"));
         let started = Instant::now();
         let deadline = started + PATIENCE;
@@ -245,6 +273,10 @@ impl Drop for Server {
             // It may have ended by itself; then there is nothing to kill.
             let _ = child.kill();
             let _ = child.wait();
+        }
+        if !std::thread::panicking() {
+            let leaked = self.leaked();
+            assert!(leaked.is_empty(), "the server has logged secrets:\n{}", leaked.join("\n"));
         }
         if std::thread::panicking() {
             use std::io::Write;

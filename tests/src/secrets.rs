@@ -1,0 +1,129 @@
+//! Secrets in logs: keys, tokens and passwords that a test has seen must stand in no line that a server has written.
+//!
+//! Whatever goes through the REST client is looked at, requests and answers, and so is the file of the keys that sign
+//! tokens. Beside that, whatever looks like a key or a token is one. When a [`Server`](crate::Server) goes, its log is
+//! searched, and a line with a secret fails the test.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde_json::Value;
+
+/// Shorter than this, a secret could not be told from other words.
+const SHORTEST: usize = 8;
+
+/// How much of the end of a key or token is looked for; its beginning may be shown.
+const TAIL: usize = 24;
+
+/// From this length on a word that begins like a key is a whole one; what lists show of a key is shorter.
+const WHOLE_KEY: usize = 45;
+
+/// Members whose values are secret.
+const NAMES: [&str; 8] = [
+    "access_token",
+    "api_key",
+    "current_password",
+    "new_password",
+    "password",
+    "refresh_token",
+    "reset_token",
+    "token",
+];
+
+#[derive(Default)]
+struct Known {
+    /// The ends of keys and tokens, each of [`TAIL`] bytes.
+    tails: HashSet<Vec<u8>>,
+    /// Passwords, whole.
+    texts: HashSet<String>,
+}
+
+static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
+
+fn known() -> MutexGuard<'static, Option<Known>> {
+    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Remembers a secret for every server of this process.
+pub fn keep(secret: &str) {
+    if secret.len() < SHORTEST {
+        return;
+    }
+    let mut known = known();
+    let known = known.get_or_insert_default();
+    if is_word(secret) && secret.len() >= TAIL {
+        known.tails.insert(secret.as_bytes()[secret.len() - TAIL..].to_vec());
+    } else {
+        known.texts.insert(secret.to_owned());
+    }
+}
+
+/// Remembers what is secret in a body.
+pub fn keep_all(body: &Value) {
+    match body {
+        Value::Object(members) => {
+            for (name, value) in members {
+                match value {
+                    Value::String(text) if NAMES.contains(&name.as_str()) => keep(text),
+                    other => keep_all(other),
+                }
+            }
+        }
+        Value::Array(values) => values.iter().for_each(keep_all),
+        Value::String(text) if is_whole(text) => keep(text),
+        _ => {}
+    }
+}
+
+/// Remembers the password in a URL.
+pub fn keep_password_of(url: &str) {
+    let authority = url.split_once("://").and_then(|(_, rest)| rest.split_once('@'));
+    if let Some((_, password)) = authority.and_then(|(user, _)| user.split_once(':')) {
+        keep(password);
+    }
+}
+
+/// Remembers the keys in a file that signs tokens, if it is there.
+pub(crate) fn keep_file(path: &Path) {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    text.split_whitespace().filter(|word| word.len() >= TAIL).for_each(keep);
+}
+
+/// The lines of a log that hold a secret, which is cut out of them.
+pub fn found_in(log: &str) -> Vec<String> {
+    let known = known();
+    let (no_tails, no_texts) = (HashSet::new(), HashSet::new());
+    let tails = known.as_ref().map_or(&no_tails, |known| &known.tails);
+    let texts = known.as_ref().map_or(&no_texts, |known| &known.texts);
+    let holds = |word: &str| {
+        is_whole(word)
+            || word.as_bytes().windows(TAIL).any(|window| !tails.is_empty() && tails.contains(window))
+    };
+    let mut found = Vec::new();
+    for line in log.lines() {
+        let words = line.split(|letter| !is_letter(letter)).filter(|word| word.len() >= TAIL && holds(word));
+        let mut cut = line.to_owned();
+        words.for_each(|word| cut = cut.replace(word, "<SECRET>"));
+        texts.iter().for_each(|text| cut = cut.replace(text.as_str(), "<SECRET>"));
+        if cut != line {
+            found.push(cut);
+        }
+    }
+    found
+}
+
+/// Whether it is a whole key or token by the look of it.
+fn is_whole(word: &str) -> bool {
+    let is_key = word.starts_with("thnv_") && word.len() >= WHOLE_KEY;
+    let is_token = word.starts_with("eyJ") && word.split('.').filter(|part| part.len() >= 20).count() == 3;
+    is_key || is_token
+}
+
+fn is_word(text: &str) -> bool {
+    text.chars().all(is_letter)
+}
+
+const fn is_letter(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.')
+}
