@@ -6,7 +6,7 @@ use domain::account::{
     Agent, AgentDescription, AgentMarks, AgentName, DeleteAgentError, RegisterAgent, RegisterError,
     SetDisabledOutcome, normalize_handle,
 };
-use domain::caller::UserCaller;
+use domain::audit::Actor;
 use domain::id::ParticipantId;
 use domain::text::TextFault;
 use serde_json::{Value, json};
@@ -56,8 +56,8 @@ async fn create(config: &Config, arguments: &CreateAgentArguments) -> Result<(),
     };
     let registered = store::with(config, async |store| {
         let owner = user::find(store, &arguments.owner).await?;
-        let caller = UserCaller { user: owner.id, organization: owner.organization };
-        wiring::accounts(store.clone()).register_agent(caller, command).await.map_err(|error| {
+        let accounts = wiring::accounts(store.clone());
+        accounts.register_agent_by(Actor::Operator, owner.id, command).await.map_err(|error| {
             let next = match error {
                 RegisterError::NameTaken => "`parlance agent list --owner HANDLE` shows those that are there",
                 RegisterError::Limit(_) => "`parlance plan set` gives the organization another plan",
@@ -154,11 +154,7 @@ async fn set_disabled(
 async fn delete(store: &Arc<dyn Store>, arguments: &DeleteAgentArguments) -> Result<(), Failure> {
     let agent = find(store, &arguments.handle).await?;
     let accounts = wiring::accounts(store.clone());
-    let unread = |cause| Failure::new("cannot read the agent's owner", cause).next(store::NEXT);
-    let owner = store.find_user(agent.owner).await.map_err(unread)?;
-    let owner = owner.ok_or_else(|| unknown(agent.handle.as_str()))?;
-    let owner = UserCaller { user: owner.id, organization: owner.organization };
-    let deleted = accounts.delete_agent(owner, agent.id, arguments.force).await;
+    let deleted = accounts.delete_agent_by(Actor::Operator, agent.owner, agent.id, arguments.force).await;
     let deleted = deleted.map_err(|error| match error {
         DeleteAgentError::AgentNotFound => unknown(agent.handle.as_str()),
         DeleteAgentError::HasWorked { .. } => Failure::new("the agent was not deleted", error)

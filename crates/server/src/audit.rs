@@ -36,7 +36,8 @@ async fn print(store: Arc<dyn Store>, arguments: &AuditArguments) -> Result<(), 
     loop {
         let page = PageRequest { slice: Slice::After { after, limit: left.min(PAGE) }, count: false };
         let page = log.list(filter.clone(), page).await;
-        let page = page.map_err(|cause| Failure::new("cannot read the audit log", cause))?;
+        let page =
+            page.map_err(|cause| Failure::new("cannot read the audit log", cause).next(store::NEXT))?;
         for record in &page.rows {
             let line = if arguments.json { as_json(record).to_string() } else { as_text(record) };
             writeln!(out, "{line}").map_err(|cause| Failure::new("cannot print", cause))?;
@@ -62,7 +63,8 @@ async fn scope(store: Arc<dyn Store>, arguments: &AuditArguments) -> Result<Audi
 }
 
 fn wrong_time(text: &str) -> Failure {
-    Failure::plain(format!("--since: '{text}' is no time; write it like 2026-11-22T08:00:00Z"))
+    let said = format!("--since: '{text}' is no time; write it like 2026-11-22T08:00:00Z");
+    Failure::plain(said).next("see `parlance audit --help`")
 }
 
 /// One object a line, so that the output can be read while it is written.

@@ -33,16 +33,8 @@ const BYTES_AT_ONCE: u64 = 4 * 1024 * 1024;
 /// Fills the store from a file or from standard input.
 pub(crate) async fn import(config: &Config, arguments: ImportArguments) -> Result<(), Failure> {
     config.refuse_memory()?;
-    let place = match &arguments.from {
-        Some(path) => {
-            let (reader, _) = Reader::begin(open(path)?)?;
-            let sha256 = reader.skim()?.sha256;
-            let file = PlaceFile::beside(path);
-            let reached = if arguments.resume { file.of(&sha256)? } else { None };
-            Some((file, reached.unwrap_or(Place { sha256, bytes: 0, rows: 0, replaced: 0 })))
-        }
-        None => None,
-    };
+    let place = arguments.from.as_deref().map(|path| begin(path, arguments.resume)).transpose();
+    let place = place.map_err(|failure| failure.next("see `parlance import --help`"))?;
     let mut lock = FillLock::take(&config.store).await?;
     let store = store::open_alone(config).await?;
     let taking = async {
@@ -59,6 +51,15 @@ pub(crate) async fn import(config: &Config, arguments: ImportArguments) -> Resul
     store.close();
     lock.end().await;
     report(&done?, arguments.json)
+}
+
+/// Looks through a file, and where to begin in it.
+fn begin(path: &Path, resume: bool) -> Result<(PlaceFile, Place), Failure> {
+    let (reader, _) = Reader::begin(open(path)?)?;
+    let sha256 = reader.skim()?.sha256;
+    let file = PlaceFile::beside(path);
+    let reached = if resume { file.of(&sha256)? } else { None };
+    Ok((file, reached.unwrap_or(Place { sha256, bytes: 0, rows: 0, replaced: 0 })))
 }
 
 fn open(path: &Path) -> Result<BufReader<File>, Failure> {

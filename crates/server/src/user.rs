@@ -8,8 +8,8 @@ use domain::account::{
 };
 use domain::caller::UserCaller;
 use domain::id::ParticipantId;
-use domain::page::{PageRequest, Slice};
 use domain::organization::OrganizationRole;
+use domain::page::{PageRequest, Slice};
 use domain::plan::{OrganizationName, PlanName};
 use domain::text::TextFault;
 use serde_json::{Value, json};
@@ -71,6 +71,7 @@ async fn create(config: &Config, arguments: CreateUserArguments) -> Result<(), F
                 CreateUserError::HandleTaken | CreateUserError::EmailTaken => {
                     "`parlance user list` shows who is there"
                 }
+                CreateUserError::Invitation(_) => "see `parlance org --help`",
                 CreateUserError::NoSuchPlan => "`parlance plan list` shows those that are there",
                 CreateUserError::Store(_) => store::NEXT,
             };

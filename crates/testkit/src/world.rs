@@ -5,8 +5,8 @@ use std::sync::Arc;
 use adapters_sqlite::{Location, SqliteStore};
 use domain::account::{
     AccountRepository, AccountService, AdministrationRepository, AdministrationService, AgentDescription,
-    AgentMarks, AgentName, CreateUser, CreateUserError, IssueToken, KeyRepository, MAX_TOKEN_LIFETIME, Membership,
-    RegisterAgent, TokenService, UserHandle, parse_email, parse_person_name,
+    AgentMarks, AgentName, CreateUser, CreateUserError, IssueToken, KeyRepository, MAX_TOKEN_LIFETIME,
+    Membership, RegisterAgent, TokenService, UserHandle, parse_email, parse_person_name,
 };
 use domain::activity::ActivityService;
 use domain::archive::ArchiveRepository;

@@ -6,6 +6,7 @@ use diesel_async::RunQueryDsl;
 use domain::account::{
     AdministrationRepository, Agent, AgentHandle, SetDisabled, SetDisabledOutcome, User, UserHandle,
 };
+use domain::audit::AuditEntry;
 use domain::change::Change;
 use domain::id::{ParticipantId, UserId};
 use domain::store::StoreError;
@@ -13,6 +14,7 @@ use futures_util::FutureExt;
 
 use super::row::{AgentRow, UserRow};
 use crate::PostgresStore;
+use crate::audit;
 use crate::change;
 use crate::error::Fault;
 use crate::lock;
@@ -104,6 +106,7 @@ async fn set_disabled_on(
             agent.set(agents::disabled_at.eq(since)).execute(&mut db).await?
         }
     };
+    audit::append_on(db, [AuditEntry::account_disabled(&command)]).await?;
     let change = if command.disabled { Change::Disabled } else { Change::Enabled };
     change::append_on(db, [change(command.who)], command.now).await?;
     Ok(Ok(SetDisabledOutcome::Done))

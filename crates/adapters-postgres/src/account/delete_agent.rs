@@ -81,7 +81,7 @@ pub(super) async fn delete_agent_on(
         .set((agents::deleted_at.eq(now), agents::updated_at.eq(now)))
         .execute(&mut db)
         .await?;
-    let keys = keys::revoke_all_of_on(db, agent.id, command.owner.into(), command.now).await?;
+    let keys = keys::revoke_all_of_on(db, agent.id, command.by, command.now).await?;
     diesel::insert_into(erasures::table)
         .values((erasures::agent_id.eq(id), erasures::requested_at.eq(now)))
         .execute(&mut db)

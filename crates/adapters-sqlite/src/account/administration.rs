@@ -8,12 +8,14 @@ use diesel::sqlite::SqliteConnection;
 use domain::account::{
     AdministrationRepository, Agent, AgentHandle, SetDisabled, SetDisabledOutcome, User, UserHandle,
 };
+use domain::audit::AuditEntry;
 use domain::change::Change;
 use domain::id::{ParticipantId, UserId};
 use domain::store::StoreError;
 
 use super::row::{AgentRow, UserRow};
 use crate::SqliteStore;
+use crate::audit;
 use crate::change;
 use crate::error::Fault;
 use crate::row;
@@ -103,5 +105,6 @@ fn set_disabled_on(
     };
     let change = if command.disabled { Change::Disabled } else { Change::Enabled };
     change::append_on(connection, [change(command.who)], command.now)?;
+    audit::append_on(connection, [AuditEntry::account_disabled(&command)])?;
     Ok(SetDisabledOutcome::Done)
 }

@@ -82,7 +82,7 @@ pub(super) fn delete_agent_on(
     diesel::update(agents::table.find(&id))
         .set((agents::deleted_at.eq(now), agents::updated_at.eq(now)))
         .execute(connection)?;
-    keys::revoke_all_of_on(connection, agent.id, command.owner.into(), command.now)?;
+    keys::revoke_all_of_on(connection, agent.id, command.by, command.now)?;
     diesel::insert_into(erasures::table)
         .values((erasures::agent_id.eq(&id), erasures::requested_at.eq(now)))
         .execute(connection)?;

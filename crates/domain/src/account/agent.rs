@@ -2,6 +2,7 @@
 
 use super::handle::{AgentHandle, Slug};
 use super::key::NewKey;
+use crate::audit::Actor;
 use crate::id::{AgentId, UserId};
 use crate::text::{TextFault, bounded, single_line};
 use crate::time::Timestamp;
@@ -166,8 +167,10 @@ pub struct Agent {
 pub struct NewAgent {
     /// Identifier.
     pub id: AgentId,
-    /// Who makes it.
+    /// Whose it is.
     pub owner: UserId,
+    /// Who makes it.
+    pub by: Actor,
     /// Its name.
     pub name: AgentName,
     /// Where its slug starts from; the store appends a number if it is taken.

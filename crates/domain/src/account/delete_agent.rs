@@ -8,9 +8,10 @@
 use super::agent::Agent;
 use super::port::{DeleteAgent, DeleteAgentRefused, DeletedAgent};
 use super::service::AccountService;
+use crate::audit::Actor;
 use crate::caller::UserCaller;
 use crate::event::DomainEvent;
-use crate::id::AgentId;
+use crate::id::{AgentId, UserId};
 use crate::store::{Announce, StoreError};
 
 /// How many records of work are erased at a time.
@@ -50,8 +51,19 @@ impl AccountService {
         agent: AgentId,
         force: bool,
     ) -> Result<DeletionReceipt, DeleteAgentError> {
+        self.delete_agent_by(caller.user.into(), caller.user, agent, force).await
+    }
+
+    /// The same with an agent of `owner`, whoever asks for it.
+    pub async fn delete_agent_by(
+        &self,
+        by: Actor,
+        owner: UserId,
+        agent: AgentId,
+        force: bool,
+    ) -> Result<DeletionReceipt, DeleteAgentError> {
         let now = self.clock.now();
-        let command = DeleteAgent { agent, owner: caller.user, force, now };
+        let command = DeleteAgent { agent, owner, by, force, now };
         let events = self.events.clone();
         let announce = Announce::new(move |deleted: &DeletedAgent| {
             for (chat, participant) in &deleted.left {

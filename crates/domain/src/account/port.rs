@@ -8,6 +8,7 @@ use super::mark_agent::AgentMarks;
 use super::profile::ProfileChanges;
 use super::update_agent::AgentChanges;
 use super::user::{NewUser, User};
+use crate::audit::Actor;
 use crate::chat::{Chat, Participant};
 use crate::contact::Parted;
 use crate::id::{AgentId, OrganizationId, UserId};
@@ -87,13 +88,15 @@ pub struct MarkAgent {
     pub now: Timestamp,
 }
 
-/// An agent to be deleted by its owner.
+/// An agent to be deleted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DeleteAgent {
     /// Which.
     pub agent: AgentId,
-    /// Who asks.
+    /// Whose it must be.
     pub owner: UserId,
+    /// Who asks.
+    pub by: Actor,
     /// Whether also if it has worked.
     pub force: bool,
     /// When.

@@ -5,9 +5,10 @@ use super::handle::Slug;
 use super::key::{ApiKey, KeyKind};
 use super::port::RegisterRefused;
 use super::service::AccountService;
+use crate::audit::Actor;
 use crate::caller::UserCaller;
 use crate::event::DomainEvent;
-use crate::id::AgentId;
+use crate::id::{AgentId, UserId};
 use crate::plan::LimitReached;
 use crate::store::{Announce, StoreError};
 
@@ -64,12 +65,23 @@ impl AccountService {
         caller: UserCaller,
         command: RegisterAgent,
     ) -> Result<RegisteredAgent, RegisterError> {
+        self.register_agent_by(caller.user.into(), caller.user, command).await
+    }
+
+    /// The same, whoever asks for it.
+    pub async fn register_agent_by(
+        &self,
+        by: Actor,
+        owner: UserId,
+        command: RegisterAgent,
+    ) -> Result<RegisteredAgent, RegisterError> {
         let now = self.clock.now();
         let key = self.mint.mint(KeyKind::Agent, now);
         let new_key = self.new_key(&key, now);
         let new = NewAgent {
             id: AgentId::new(self.ids.generate(now)),
-            owner: caller.user,
+            owner,
+            by,
             slug: Slug::from_name(command.name.as_str()),
             name: command.name,
             description: Some(command.description),
@@ -90,6 +102,7 @@ impl AccountService {
         let new = NewAgent {
             id: AgentId::new(self.ids.generate(now)),
             owner: caller.user,
+            by: caller.user.into(),
             slug: Slug::from_name(command.name.as_str()),
             name: command.name,
             description: command.description,

@@ -11,6 +11,10 @@ pub enum AuditAction {
     AgentMarked,
     /// An agent was deleted; its keys and memberships ended with it.
     AgentDeleted,
+    /// The operator keeps a user or an agent out.
+    AccountDisabled,
+    /// The operator lets one in again.
+    AccountEnabled,
     /// A key was made.
     KeyCreated,
     /// A key was revoked.
@@ -36,6 +40,8 @@ impl AuditAction {
         Self::AgentRegistered,
         Self::AgentMarked,
         Self::AgentDeleted,
+        Self::AccountDisabled,
+        Self::AccountEnabled,
         Self::KeyCreated,
         Self::KeyRevoked,
         Self::PlanSet,
@@ -53,6 +59,8 @@ impl AuditAction {
             Self::AgentRegistered => "agent.registered",
             Self::AgentMarked => "agent.marked",
             Self::AgentDeleted => "agent.deleted",
+            Self::AccountDisabled => "account.disabled",
+            Self::AccountEnabled => "account.enabled",
             Self::KeyCreated => "key.created",
             Self::KeyRevoked => "key.revoked",
             Self::PlanSet => "plan.set",

@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use super::action::AuditAction;
-use crate::account::{Agent, DeleteAgent, KeyRecord, MarkAgent, NewAgent, NewUser, User};
+use crate::account::{Agent, DeleteAgent, KeyRecord, MarkAgent, NewAgent, NewUser, SetDisabled, User};
 use crate::caller::Caller;
 use crate::chat::{AddParticipant, Chat, DeleteChat, RemoveParticipant, Role};
 use crate::id::{AgentId, ApiKeyId, ChatId, OrganizationId, ParticipantId, UserId};
@@ -149,7 +149,7 @@ impl AuditEntry {
     pub fn agent_registered(new: &NewAgent, organization: OrganizationId) -> Self {
         Self {
             at: new.now,
-            actor: new.owner.into(),
+            actor: new.by,
             action: AuditAction::AgentRegistered,
             subject: AuditObject::Agent(new.id),
             place: None,
@@ -178,11 +178,26 @@ impl AuditEntry {
         }
     }
 
-    /// An agent that its owner has deleted.
+    /// A user or an agent that the operator has disabled, or enabled.
+    pub fn account_disabled(command: &SetDisabled) -> Self {
+        let action =
+            if command.disabled { AuditAction::AccountDisabled } else { AuditAction::AccountEnabled };
+        Self {
+            at: command.now,
+            actor: Actor::Operator,
+            action,
+            subject: command.who.into(),
+            place: None,
+            detail: None,
+            tenant: AuditTenant::Of(command.who),
+        }
+    }
+
+    /// An agent that was deleted.
     pub fn agent_deleted(command: &DeleteAgent) -> Self {
         Self {
             at: command.now,
-            actor: command.owner.into(),
+            actor: command.by,
             action: AuditAction::AgentDeleted,
             subject: AuditObject::Agent(command.agent),
             place: None,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::World;
 use domain::account::{AgentMarks, CreateKey, WhichKeys};
-use domain::audit::{AuditAction, AuditFilter, AuditObject, AuditRecord, AuditScope};
+use domain::audit::{Actor, AuditAction, AuditFilter, AuditObject, AuditRecord, AuditScope};
 use domain::caller::UserCaller;
 use domain::chat::{AddParticipantCommand, ChatTitle, Role};
 use domain::id::{OrganizationId, ParticipantId};
@@ -82,6 +82,14 @@ pub async fn what_is_done_is_audited(world: World) {
     tick();
     world.accounts.delete_agent(ann.caller, bot.id, true).await.unwrap();
     tick();
+    for (who, disabled) in [(ParticipantId::User(ann.id), true), (ParticipantId::Agent(aide.id), false)] {
+        for disabled in [disabled, !disabled] {
+            world.administration.set_disabled(who, disabled).await.unwrap();
+            tick();
+        }
+    }
+    world.accounts.delete_agent_by(Actor::Operator, ann.id, aide.id, true).await.unwrap();
+    tick();
     let plan = AssignPlan {
         organization: WhichOrganization::OfUser("ann".to_owned()),
         plan: PlanName::enterprise(),
@@ -102,6 +110,10 @@ pub async fn what_is_done_is_audited(world: World) {
         line("ann", Did::ChatDeleted, "Plans", "", ""),
         line("", Did::AgentMarked, "ann/aide", "", "global=true"),
         line("ann", Did::AgentDeleted, "ann/bot", "", ""),
+        line("", Did::AccountDisabled, "ann", "", ""),
+        line("", Did::AccountEnabled, "ann", "", ""),
+        line("", Did::AccountDisabled, "ann/aide", "", ""),
+        line("", Did::AgentDeleted, "ann/aide", "", ""),
         line("", Did::PlanSet, "ann", "", PlanName::enterprise().as_str()),
     ];
     let (last, before) = log.split_last().unwrap();
