@@ -10,7 +10,8 @@ mod account;
 
 pub use account::{
     AgentArguments, AgentCommand, CreateAgentArguments, CreateUserArguments, DeleteAgentArguments,
-    ListAgentsArguments, ListUsersArguments, ResetPasswordArguments, SetAgentArguments, UserArguments, UserCommand,
+    ListAgentsArguments, ListUsersArguments, ResetPasswordArguments, SetAgentArguments, UserArguments,
+    UserCommand,
 };
 
 /// A self-hosted server where agents and humans share chat rooms.

@@ -14,7 +14,9 @@ use domain::plan::{OrganizationName, PlanName};
 use domain::text::TextFault;
 use serde_json::{Value, json};
 
-use crate::cli::{CreateUserArguments, ListUsersArguments, ResetPasswordArguments, UserArguments, UserCommand};
+use crate::cli::{
+    CreateUserArguments, ListUsersArguments, ResetPasswordArguments, UserArguments, UserCommand,
+};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::output::{Rows, print};
