@@ -26,7 +26,8 @@ const NEVER_WRONG: [&[&str]; 12] = [
 
 /// Wrong uses of each other command: what it needs and does not get, values that cannot be, and subjects that are
 /// not there.
-const WRONG: [(&[&str], &[&[&str]]); 20] = [
+const WRONG: [(&[&str], &[&[&str]]); 21] = [
+    (&["user", "reset-password"], &[&[], &["nobody"], &["A B"]]),
     (&["audit"], &[&["--org", "nobodys"], &["--since", "yesterday"], &["--limit", "0"]]),
     (&["completions"], &[&[], &["tcsh"]]),
     (&["import"], &[&["--from", "/nowhere/x.jsonl"], &["--from", "/dev/null"]]),

@@ -187,7 +187,8 @@ impl Config {
     pub(crate) fn refuse_memory(&self) -> Result<(), Failure> {
         match self.store {
             StoreAt::Memory => {
-                Err(Failure::plain("a store in memory is seen by its own server only; name a file"))
+                let said = "a store in memory is seen by its own server only; name another";
+                Err(Failure::plain(said).next("see `parlance config show`"))
             }
             StoreAt::File(_) | StoreAt::Postgres(_) => Ok(()),
         }
