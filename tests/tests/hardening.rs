@@ -115,6 +115,26 @@ async fn a_client_that_never_ends_its_second_headers_is_closed() {
     }
 }
 
+/// A refusal that comes early is not lost to a client that is still sending.
+#[tokio::test]
+async fn who_is_refused_while_sending_hears_it() {
+    let server = Server::start().await;
+    let body = vec![b'a'; 1024];
+    for _ in 0..5 {
+        let mut stream = connect(&server);
+        let head = "POST /api/v1/me/chats HTTP/1.1\r\nhost: x\r\nx-api-key: wrong\r\ncontent-length: 1048576\r\n\r\n";
+        stream.write_all(head.as_bytes()).unwrap();
+        // Long enough to be refused in the middle of it.
+        for part in 0..100 {
+            assert!(stream.write_all(&body).is_ok(), "it is cut off at part {part}");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        let mut answer = [0; 12];
+        stream.read_exact(&mut answer).unwrap();
+        assert!(answer.starts_with(b"HTTP/1.1 4"), "{}", String::from_utf8_lossy(&answer));
+    }
+}
+
 /// Who takes large answers slowly is no slow-loris: the time is that of the head, not of the answer.
 #[tokio::test]
 async fn a_client_that_reads_slowly_gets_all_of_it() {

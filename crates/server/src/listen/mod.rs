@@ -9,6 +9,7 @@ mod connection;
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix_http::{HttpService, Request, Response};
 use actix_service::{IntoServiceFactory, ServiceFactory, ServiceFactoryExt, fn_service, map_config};
@@ -27,6 +28,10 @@ use connection::Connection;
 
 /// How long requests in flight may take after the signal to stop, in seconds.
 const GRACE_SECONDS: u64 = 3;
+
+/// How long a client is listened to that still sends what was refused already: a connection that is ended on
+/// what nobody has read is reset, and the refusal lost.
+const FAREWELL: Duration = Duration::from_secs(1);
 
 /// Binds the address and builds the server of `app`, encrypted if there is an acceptor; nothing is accepted before it is polled.
 pub(crate) fn bind<F, I, S, B>(
@@ -60,6 +65,7 @@ where
             })
             .client_request_timeout(header_timeout)
             .keep_alive(idle_timeout)
+            .client_disconnect_timeout(FAREWELL)
             .on_connect_ext(|connection: &Connection, kept| _ = kept.insert(connection.turn()))
             .finish(map_config(app, |()| AppConfig::default()));
         let door = door.clone();
