@@ -104,8 +104,9 @@ pub fn found_in(log: &str) -> Vec<String> {
     for line in log.lines() {
         let words = line.split(|letter| !is_letter(letter)).filter(|word| word.len() >= TAIL && holds(word));
         let mut cut = line.to_owned();
-        words.for_each(|word| cut = cut.replace(word, "<SECRET>"));
-        texts.iter().for_each(|text| cut = cut.replace(text.as_str(), "<SECRET>"));
+        for secret in words.chain(texts.iter().map(String::as_str)) {
+            cut = cut.replace(secret, "<SECRET>");
+        }
         if cut != line {
             found.push(cut);
         }

@@ -121,10 +121,10 @@ fn below(path: &[String]) -> Vec<String> {
     assert!(output.status.success(), "{path:?}: {output:?}");
     let help = String::from_utf8(output.stdout).unwrap();
     let Some((_, commands)) = help.split_once("\nCommands:\n") else { return Vec::new() };
-    let named = commands.lines().take_while(|line| line.starts_with("  "));
-    let names =
-        named.filter(|line| !line.starts_with("   ")).filter_map(|line| line.split_whitespace().next());
-    names.filter(|name| *name != "help").map(str::to_owned).collect()
+    let lines = commands.lines().take_while(|line| line.starts_with("  "));
+    let lines = lines.filter(|line| !line.starts_with("   "));
+    let names = lines.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help");
+    names.map(str::to_owned).collect()
 }
 
 /// Every command that does something.

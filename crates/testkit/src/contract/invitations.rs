@@ -65,8 +65,8 @@ pub async fn a_guest_comes_in_once(world: World) {
     // Whose handle is taken uses nothing up.
     let admin = Invite { role: OrganizationRole::Admin, ..Invite::default() };
     let invited = world.organizations.invite(by(&ann), admin).await.unwrap();
-    let taken = world.guest("cai", invited.token.reveal()).await;
-    assert!(matches!(taken, Err(CreateUserError::HandleTaken)), "{taken:?}");
+    let refused = world.guest("cai", invited.token.reveal()).await;
+    assert!(matches!(refused, Err(CreateUserError::HandleTaken)), "{refused:?}");
     let dan = world.guest("dan", invited.token.reveal()).await.unwrap();
     assert_eq!(role(&world, dan.id).await, OrganizationRole::Admin);
 }

@@ -145,10 +145,11 @@ impl Hub {
     /// Does what a change asks for that this process or another has made.
     pub fn follow(&self, change: Change) {
         match change {
-            Change::AgentDeleted(agent) => self.end_agent(agent),
+            Change::AgentDeleted(agent) | Change::Disabled(ParticipantId::Agent(agent)) => {
+                self.end_agent(agent);
+            }
             Change::KeyRevoked(key) => self.end_key(key),
             Change::TokensEnded { user, password_set_at } => self.end_tokens(user, password_set_at),
-            Change::Disabled(ParticipantId::Agent(agent)) => self.end_agent(agent),
             Change::Disabled(ParticipantId::User(user)) => self.end_user(user),
             Change::Enabled(ParticipantId::Agent(agent)) => self.sockets().ended_agents.forget(&agent),
             Change::Enabled(ParticipantId::User(user)) => self.sockets().ended_users.forget(&user),
