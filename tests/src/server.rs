@@ -254,10 +254,20 @@ impl Server {
 
     /// `parlance user create`, also while the server runs: the user's interface.
     pub fn user(&self, handle: &str) -> Api {
+        self.user_with(handle, &[])
+    }
+
+    /// A new user with this handle in the organization of this name.
+    pub fn colleague(&self, handle: &str, organization: &str) -> Api {
+        self.user_with(handle, &["--org", organization])
+    }
+
+    fn user_with(&self, handle: &str, more: &[&str]) -> Api {
         let email = format!("{handle}@example.org");
         let output = self
             .command()
             .args(["user", "create", "--handle", handle, "--email", &email, "--name", handle, "--json"])
+            .args(more)
             .output()
             .unwrap();
         assert!(output.status.success(), "{}", text(&output));

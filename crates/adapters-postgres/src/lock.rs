@@ -26,6 +26,21 @@ pub(crate) async fn organization_on(db: &Db, organization: Uuid) -> Result<(), F
     rows_on(db, "SELECT id FROM organizations WHERE id = ANY(?) FOR UPDATE", vec![organization]).await
 }
 
+/// Several such organizations.
+pub(crate) async fn organizations_on(
+    db: &Db,
+    organizations: impl IntoIterator<Item = OrganizationId>,
+) -> Result<(), Fault> {
+    let ids = organizations.into_iter().map(OrganizationId::uuid).collect();
+    rows_on(db, "SELECT id FROM organizations WHERE id = ANY(?) ORDER BY id FOR UPDATE", ids).await
+}
+
+/// Keeps an organization, its plan and who belongs to it; others may do the same meanwhile.
+pub(crate) async fn organization_stays_on(db: &Db, organization: OrganizationId) -> Result<(), Fault> {
+    let text = "SELECT id FROM organizations WHERE id = ANY(?) FOR KEY SHARE";
+    rows_on(db, text, vec![organization.uuid()]).await
+}
+
 /// The people of an organization: their roles, its invitations, and its name. Others may add agents and rooms to
 /// it meanwhile.
 pub(crate) async fn people_on(db: &Db, organization: OrganizationId) -> Result<(), Fault> {

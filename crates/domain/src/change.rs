@@ -33,6 +33,8 @@ pub enum Change {
     Disabled(ParticipantId),
     /// They may come in again.
     Enabled(ParticipantId),
+    /// A user belongs to another organization: the tokens that name the one before are good for nothing any more.
+    UserMoved(UserId),
 }
 
 impl Change {
@@ -46,6 +48,7 @@ impl Change {
             Self::Disabled(ParticipantId::Agent(agent)) => ("agent_disabled", agent.uuid()),
             Self::Enabled(ParticipantId::User(user)) => ("user_enabled", user.uuid()),
             Self::Enabled(ParticipantId::Agent(agent)) => ("agent_enabled", agent.uuid()),
+            Self::UserMoved(user) => ("user_moved", user.uuid()),
         }
     }
 
@@ -61,6 +64,7 @@ impl Change {
             Self::Enabled(user),
             Self::Enabled(bot),
             Self::TokensEnded { user: UserId::new(subject), password_set_at: at },
+            Self::UserMoved(UserId::new(subject)),
         ];
         all.into_iter().find(|change| change.parts().0 == kind)
     }
@@ -105,6 +109,7 @@ mod tests {
             Change::Enabled(user),
             Change::Enabled(bot),
             Change::TokensEnded { user: UserId::new(subject), password_set_at: at },
+            Change::UserMoved(UserId::new(subject)),
         ] {
             let (kind, about) = change.parts();
             assert_eq!((Change::from_parts(kind, about, at), about), (Some(change), subject));

@@ -110,6 +110,11 @@ pub enum DomainEvent {
         /// When the new password was set.
         password_set_at: Timestamp,
     },
+    /// A user belongs to another organization; nobody is told. The sockets that tokens of theirs have opened end.
+    UserMoved {
+        /// Who.
+        user: UserId,
+    },
     /// A room's record changed in a way that lists of rooms show.
     RoomUpdated {
         /// The humans in it.

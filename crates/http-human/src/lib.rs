@@ -13,6 +13,7 @@ mod generic;
 mod instant;
 mod memory;
 mod message;
+mod organization;
 mod participant;
 mod peer;
 pub mod routes;

@@ -9,12 +9,14 @@ use http_wire::page::{NumberedMetadata, PageMetadata};
 use http_wire::peers::{DirectoryQuery, ListPeersQuery};
 use http_wire::view::{
     AgentView, AuditEntryView, ChatView, ContactRequestView, ContactView, CreatedKeyView, DeletedAgentView,
-    KeyView, ListedAgentView, MemoryView, MessageView, ParticipantView, PeerView, ProfileView,
-    RegisteredAgentView, RemovedView, RequestStepView, ResolvedView, RoomRowView, RoomView, SentMessageView,
-    SessionView,
+    InvitationView, InvitedView, KeyView, ListedAgentView, MemberView, MemoryView, MessageView,
+    OrganizationView, ParticipantView, PeerView, ProfileView, RegisteredAgentView, RemovedView,
+    RequestStepView, ResolvedView, RoomRowView, RoomView, SentMessageView, SessionView,
 };
 
-use crate::{account, api_key, audit, auth, chat, contact, generic, memory, message, participant, peer};
+use crate::{
+    account, api_key, audit, auth, chat, contact, generic, memory, message, organization, participant, peer,
+};
 
 /// Where humans call.
 const BASE: &str = "/api/v1/me";
@@ -67,6 +69,7 @@ fn endpoints() -> Vec<Endpoint> {
     let mut all = account_endpoints();
     all.extend(key_endpoints());
     all.extend(audit_endpoints());
+    all.extend(organization_endpoints());
     all.extend(room_endpoints());
     all.extend(contact_endpoints());
     all.extend(memory_endpoints());
@@ -197,6 +200,59 @@ fn audit_endpoints() -> Vec<Endpoint> {
             .query::<audit::ListAuditQuery>()
             .lists::<AuditEntryView<'_>, PageMetadata>()
             .refuses(&[403]),
+    ]
+}
+
+fn organization_endpoints() -> Vec<Endpoint> {
+    vec![
+        get("/organization", organization::show)
+            .named("showOrganization", "The caller's organization, and what its plan allows")
+            .answers::<OrganizationView<'_>>(200),
+        patch("/organization", organization::rename)
+            .named("renameOrganization", "Gives the organization another name; its admins may")
+            .body::<organization::RenameBody>()
+            .answers::<OrganizationView<'_>>(200),
+        get("/organization/members", organization::list_members)
+            .named("listMembers", "Who is in the organization, the oldest account first")
+            .query::<organization::ListMembersQuery>()
+            .lists::<MemberView<'_>, PageMetadata>(),
+        patch("/organization/members/{member_id}", organization::set_role)
+            .named("setMemberRole", "Gives a member another role; admins may, and one admin is always left")
+            .body::<organization::SetRoleBody>()
+            .answers::<MemberView<'_>>(200)
+            .refuses(&[409]),
+        delete("/organization/members/{member_id}", organization::remove_member)
+            .named(
+                "removeMember",
+                "Removes a member, who falls back to an organization of their own; admins may",
+            )
+            .answers_nothing()
+            .refuses(&[409]),
+        post("/organization/leave", organization::leave)
+            .named("leaveOrganization", "Goes back to an organization of the caller's own, which is shown")
+            .answers::<OrganizationView<'_>>(200)
+            .refuses(&[409]),
+        get("/organization/invitations", organization::list_invitations)
+            .named("listInvitations", "Who was invited, newest first, without the tokens; admins may know")
+            .query::<organization::ListInvitationsQuery>()
+            .lists::<InvitationView<'_>, PageMetadata>(),
+        post("/organization/invitations", organization::invite)
+            .named("invite", "Invites somebody; the token is shown here and never again; admins may")
+            .body::<organization::InviteBody>()
+            .answers::<InvitedView<'_>>(201)
+            .refuses(&[409]),
+        delete("/organization/invitations/{invitation_id}", organization::revoke_invitation)
+            .named("revokeInvitation", "Takes an invitation back that nobody has accepted; admins may")
+            .answers::<InvitationView<'_>>(200),
+        post("/invitations/accept", organization::accept)
+            .named(
+                "acceptInvitation",
+                "Moves the caller, agents included, to where an invitation leads, which is shown; tokens that were \
+                 made before end",
+            )
+            .body::<organization::AcceptBody>()
+            .answers::<OrganizationView<'_>>(200)
+            .refuses(&[404, 409]),
     ]
 }
 

@@ -4,7 +4,9 @@ use std::future::{Ready, ready};
 
 use actix_web::dev::Payload;
 use actix_web::{FromRequest, HttpRequest};
-use domain::id::{AgentId, ApiKeyId, ChatId, ContactRequestId, MemoryId, MessageId, parse_uuid};
+use domain::id::{
+    AgentId, ApiKeyId, ChatId, ContactRequestId, InvitationId, MemoryId, MessageId, UserId, parse_uuid,
+};
 use uuid::Uuid;
 
 use crate::error::{ApiError, ErrorCode};
@@ -62,6 +64,20 @@ pub struct KeyPath {
     pub key: ApiKeyId,
 }
 
+/// `…/organization/members/{member_id}`.
+#[derive(Clone, Copy, Debug)]
+pub struct MemberPath {
+    /// The user.
+    pub member: UserId,
+}
+
+/// `…/organization/invitations/{invitation_id}`.
+#[derive(Clone, Copy, Debug)]
+pub struct InvitationPath {
+    /// The invitation.
+    pub invitation: InvitationId,
+}
+
 /// `…/memories/{memory_id}`.
 #[derive(Clone, Copy, Debug)]
 pub struct MemoryPath {
@@ -85,6 +101,8 @@ macro_rules! from_path {
 }
 
 from_path!(KeyPath { key: "key_id" as ApiKeyId::new });
+from_path!(MemberPath { member: "member_id" as UserId::new });
+from_path!(InvitationPath { invitation: "invitation_id" as InvitationId::new });
 from_path!(MemoryPath { memory: "memory_id" as MemoryId::new });
 from_path!(AgentPath { agent: "agent_id" as AgentId::new });
 from_path!(ChatPath { chat: "chat_id" as ChatId::new });

@@ -7,11 +7,16 @@ use clap::{Args, Parser, Subcommand};
 use crate::config::Flags;
 
 mod account;
+mod org;
 
 pub use account::{
     AgentArguments, AgentCommand, CreateAgentArguments, CreateUserArguments, DeleteAgentArguments,
     ListAgentsArguments, ListUsersArguments, ResetPasswordArguments, SetAgentArguments, UserArguments,
     UserCommand,
+};
+pub use org::{
+    CreateOrgArguments, InviteArguments, MoveArguments, OrgCommand, RenameOrgArguments, RoleArgument,
+    SetRoleArguments, ShowOrgArguments,
 };
 
 /// A self-hosted server where agents and humans share chat rooms.
@@ -94,7 +99,7 @@ pub enum Command {
         #[command(subcommand)]
         command: PlanCommand,
     },
-    /// See the organizations.
+    /// See organizations, make them, and say who belongs where. Works while servers run on the same store.
     Org {
         /// What to do.
         #[command(subcommand)]
@@ -232,13 +237,6 @@ pub enum PlanCommand {
     #[command(after_help = "Examples:\n  parlance plan set free --org acme\n  \
         parlance plan set enterprise --user ann")]
     Set(SetPlanArguments),
-}
-
-/// What to do with organizations.
-#[derive(Subcommand, Debug)]
-pub enum OrgCommand {
-    /// All organizations with their plans.
-    List(ListArguments),
 }
 
 /// How to print.

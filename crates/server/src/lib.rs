@@ -21,6 +21,7 @@ mod lock;
 mod metrics;
 mod migrate;
 mod openapi;
+mod org;
 mod output;
 pub mod passwords;
 mod plan;
@@ -44,7 +45,7 @@ mod wiring;
 pub use failure::Failure;
 
 use clap::CommandFactory;
-use cli::{Cli, Command, OrgCommand, PlanCommand, TokenCommand};
+use cli::{Cli, Command, PlanCommand, TokenCommand};
 use config::{Config, Flags};
 
 /// Runs one command to its end.
@@ -78,9 +79,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Plan { command: PlanCommand::Set(arguments) } => {
             with(flags, async |config| plan::set(&config, arguments).await)
         }
-        Command::Org { command: OrgCommand::List(arguments) } => {
-            with(flags, async |config| plan::organizations(&config, arguments).await)
-        }
+        Command::Org { command } => with(flags, async |config| org::run(&config, command).await),
         Command::Agent { command } => with(flags, async |config| agent::run(&config, command).await),
     }
 }

@@ -1,7 +1,9 @@
-//! `parlance plan …` and `parlance org …`
+//! `parlance plan …`, and how organizations are printed
 
 use domain::account::normalize_handle;
-use domain::plan::{AssignPlan, AssignRefused, Organization, PlanInUse, PlanName, WhichOrganization};
+use domain::plan::{
+    AssignPlan, AssignRefused, Organization, PlanInUse, PlanName, PlanService, WhichOrganization,
+};
 use serde_json::{Value, json};
 
 use crate::cli::{ListArguments, SetPlanArguments};
@@ -27,18 +29,15 @@ pub(crate) async fn list(config: &Config, arguments: ListArguments) -> Result<()
     print(&plans.iter().map(plan_as_text).collect::<Vec<_>>().join("\n"))
 }
 
-/// Prints all organizations.
-pub(crate) async fn organizations(config: &Config, arguments: ListArguments) -> Result<(), Failure> {
-    config.refuse_memory()?;
-    let opened = store::open(config).await?;
-    let found = wiring::plans(opened.clone()).organizations().await;
-    opened.close();
+/// All organizations, as they are printed.
+pub(crate) async fn organizations(plans: &PlanService, as_json: bool) -> Result<String, Failure> {
+    let found = plans.organizations().await;
     let found = found.map_err(|cause| Failure::new("cannot read the organizations", cause))?;
-    if arguments.json {
+    if as_json {
         let rows = found.iter().map(organization_as_json).collect::<Vec<_>>();
-        return print(&json!({ "organizations": rows }).to_string());
+        return Ok(json!({ "organizations": rows }).to_string());
     }
-    print(&found.iter().map(organization_as_text).collect::<Vec<_>>().join("\n"))
+    Ok(found.iter().map(organization_as_text).collect::<Vec<_>>().join("\n"))
 }
 
 /// Gives an organization a plan.
@@ -102,7 +101,7 @@ fn plan_as_text(in_use: &PlanInUse) -> String {
     )
 }
 
-fn organization_as_json(organization: &Organization) -> Value {
+pub(crate) fn organization_as_json(organization: &Organization) -> Value {
     json!({
         "id": organization.id.to_string(),
         "name": organization.name,
@@ -111,6 +110,6 @@ fn organization_as_json(organization: &Organization) -> Value {
     })
 }
 
-fn organization_as_text(organization: &Organization) -> String {
+pub(crate) fn organization_as_text(organization: &Organization) -> String {
     format!("{}: plan {}, {} user(s)", organization.name, organization.plan.as_str(), organization.users)
 }

@@ -150,6 +150,7 @@ fn bind(
             .app_data(web::Data::from(wiring.audit.clone()))
             .app_data(web::Data::from(wiring.memories.clone()))
             .app_data(web::Data::from(wiring.contacts.clone()))
+            .app_data(web::Data::from(wiring.organizations.clone()))
             .configure(system::configure)
             .configure(api_document::configure)
             .configure(ws_gateway::configure)

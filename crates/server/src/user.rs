@@ -8,7 +8,6 @@ use domain::account::{
 };
 use domain::caller::UserCaller;
 use domain::id::ParticipantId;
-use domain::organization::OrganizationRole;
 use domain::page::{PageRequest, Slice};
 use domain::plan::{OrganizationName, PlanName};
 use domain::text::TextFault;
@@ -59,7 +58,7 @@ async fn create(config: &Config, arguments: CreateUserArguments) -> Result<(), F
             None => Membership::Own,
             Some(name) => {
                 let name = OrganizationName::new(name).map_err(|fault| wrong("org", fault))?;
-                Membership::Named(name, OrganizationRole::Member)
+                Membership::Named(name, arguments.role.into())
             }
         },
         plan: match &arguments.plan {
@@ -191,6 +190,7 @@ fn as_json(user: &User) -> Value {
         "id": user.id.to_string(),
         "handle": user.handle.as_str(),
         "organization_id": user.organization.to_string(),
+        "organization_role": user.organization_role.as_str(),
         "email": user.email,
         "first_name": user.name.first,
         "last_name": user.name.last,

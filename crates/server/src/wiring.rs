@@ -11,6 +11,7 @@ use domain::delivery::DeliveryService;
 use domain::login::{LoginPorts, LoginService};
 use domain::memory::MemoryService;
 use domain::message::MessageService;
+use domain::organization::OrganizationService;
 use domain::peer::PeerService;
 use domain::plan::PlanService;
 use domain::ports::{Clock, EventPublisher, IdGenerator, KeyMint, TokenMint};
@@ -42,6 +43,7 @@ pub(crate) struct Wiring {
     pub(crate) deliveries: Arc<DeliveryService>,
     pub(crate) activity: Arc<ActivityService>,
     pub(crate) peers: Arc<PeerService>,
+    pub(crate) organizations: Arc<OrganizationService>,
     pub(crate) memories: Arc<MemoryService>,
     pub(crate) contacts: Arc<ContactService>,
     pub(crate) audit: Arc<AuditService>,
@@ -96,6 +98,13 @@ pub(crate) fn plans(store: Arc<dyn Store>) -> PlanService {
     PlanService::new(store, Arc::new(SystemClock))
 }
 
+/// The use cases on organizations alone, for commands.
+pub(crate) fn organizations(config: &Config, store: Arc<dyn Store>) -> OrganizationService {
+    let (events, clock) = (Arc::new(NobodyListens), Arc::new(SystemClock));
+    let plan = config.default_plan.clone();
+    OrganizationService::new(store, events, clock, Arc::new(RandomIds), Arc::new(RandomKeys), plan)
+}
+
 /// What cursors are sealed with: a secret of the store, made when it is first needed.
 async fn cursor_seal(store: &dyn Store) -> Result<CursorSeal, Failure> {
     let secret = store.secret("cursors", Secret(random())).await;
@@ -142,7 +151,15 @@ impl Wiring {
                 events.clone(),
                 clock.clone(),
                 ids.clone(),
+                keys.clone(),
+            )),
+            organizations: Arc::new(OrganizationService::new(
+                store.clone(),
+                events.clone(),
+                clock.clone(),
+                ids.clone(),
                 keys,
+                config.default_plan.clone(),
             )),
             chats: Arc::new(ChatService::new(
                 store.clone(),

@@ -20,8 +20,10 @@ pub mod invitations;
 pub mod keys;
 pub mod log;
 pub mod logins;
+pub mod members;
 pub mod memories;
 pub mod messages;
+pub mod moves;
 pub mod peers;
 pub mod plans;
 pub mod retention;
@@ -78,6 +80,17 @@ macro_rules! contract_tests {
             a_guest_comes_in_once, only_who_is_meant_comes_in_while_it_is_open,
             of_many_guests_with_one_token_one_comes_in, invitations_are_for_admins,
             invitations_are_listed_newest_first, there_are_never_too_many_invitations,
+        }
+        $crate::contract_tests! { @area $make, members:
+            an_organization_never_lacks_an_admin, roles_are_for_admins_to_give, organizations_are_renamed_once,
+            members_are_listed_oldest_first, who_goes_falls_back_to_their_own,
+        }
+        $crate::contract_tests! { @area $make, moves:
+            an_invitation_moves_whoever_accepts_it, agents_must_fit_where_they_come,
+            as_many_come_in_as_the_plan_has_room_for, what_the_organization_showed_is_not_seen_any_more,
+            tokens_end_with_a_move, nobody_comes_back_by_an_invitation_of_their_own,
+            the_last_admins_do_not_go_at_once, who_moves_while_making_things_makes_them_in_one_place,
+            moves_are_written_down,
         }
         $crate::contract_tests! { @area $make, archives:
             what_is_moved_is_the_same_elsewhere, what_comes_from_elsewhere_is_the_same_here,

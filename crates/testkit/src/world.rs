@@ -258,9 +258,11 @@ impl World {
             plans: Arc::new(PlanService::new(stores.plans.clone(), clock.clone())),
             organizations: Arc::new(OrganizationService::new(
                 stores.organizations.clone(),
+                events.clone(),
                 clock.clone(),
                 ids.clone(),
                 mint.clone(),
+                PlanName::enterprise(),
             )),
             administration: AdministrationService::new(stores.administration.clone(), clock.clone()),
             peers: Arc::new(PeerService::new(peers, presence.clone())),

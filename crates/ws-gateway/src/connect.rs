@@ -197,7 +197,9 @@ async fn identify(
         Credential::Token(token) if token.len() <= MAX_TOKEN_BYTES => {
             context.tokens.authenticate(token).await
         }
-        Credential::Key(_) | Credential::Token(_) => Err(AuthenticateError::Unauthorized),
+        Credential::Key(_) | Credential::Token(_) | Credential::Invitation(_) => {
+            Err(AuthenticateError::Unauthorized)
+        }
     }
 }
 

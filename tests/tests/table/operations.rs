@@ -105,6 +105,7 @@ const HANDLES: &[(&str, bool, u16)] = &[
 
 pub(crate) fn operations() -> Vec<Operation> {
     let mut all = account();
+    all.extend(organization());
     all.extend(rooms("/api/v1/me"));
     all.extend(rooms("/api/v1/agent"));
     all.extend(work());
@@ -221,6 +222,26 @@ fn account() -> Vec<Operation> {
         get("/api/v1/chats"),
         post("/api/v1/chats", json!({"title": "Plan", "chat_type": "group"})),
         get("/api/v1/test"),
+    ]
+}
+
+fn organization() -> Vec<Operation> {
+    let at = |path: &str| format!("/api/v1/me/organization{path}");
+    let patch = |path: &str, body| operation(Method::PATCH, &at(path), body);
+    let invitation = json!({"invitation": {
+        "role": "member", "email": "guest@example.org", "expires_at": "2999-01-01T00:00:00Z",
+    }});
+    vec![
+        get(&at("")),
+        patch("", json!({"organization": {"name": "Acme"}})),
+        get(&at("/members")),
+        patch("/members/{member_id}", json!({"member": {"role": "admin"}})),
+        delete(&at("/members/{member_id}")),
+        post(&at("/leave"), Value::Null),
+        get(&at("/invitations")),
+        post(&at("/invitations"), invitation),
+        delete(&at("/invitations/{invitation_id}")),
+        post("/api/v1/me/invitations/accept", json!({"invitation": {"token": "thnv_i_unknown"}})),
     ]
 }
 

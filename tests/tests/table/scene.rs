@@ -24,6 +24,8 @@ struct Tenant {
     message: String,
     memory: String,
     key: String,
+    member: String,
+    invitation: String,
     /// What the human can name, and what the agent can.
     of_user: Ties,
     of_agent: Ties,
@@ -62,11 +64,14 @@ impl Tenant {
         let memory = memory["id"].as_str().unwrap().to_owned();
         let keys = user.get("/api-keys").await.data();
         let key = keys[0]["id"].as_str().unwrap().to_owned();
+        let member = server.colleague(&format!("{handle}-mate"), handle).id;
+        let invited = user.post("/organization/invitations", json!({})).await.data();
+        let invitation = invited["invitation"]["id"].as_str().unwrap().to_owned();
         let (suitor, friend) = (format!("{handle}-suitor"), format!("{handle}-friend"));
         let (asks, befriends) = (server.user(&suitor), server.user(&friend));
         let of_user = Ties::of(&user, handle, &asks, &befriends, &friend).await;
         let of_agent = Ties::of(&agent, &format!("{handle}/one"), &asks, &befriends, &friend).await;
-        Self { user, agent, helper, chat, message, memory, key, of_user, of_agent }
+        Self { user, agent, helper, chat, message, memory, key, member, invitation, of_user, of_agent }
     }
 
     fn ids(&self, callers: Callers) -> Vec<(&'static str, String)> {
@@ -78,6 +83,8 @@ impl Tenant {
             ("{message_id}", self.message.clone()),
             ("{memory_id}", self.memory.clone()),
             ("{key_id}", self.key.clone()),
+            ("{member_id}", self.member.clone()),
+            ("{invitation_id}", self.invitation.clone()),
             ("{participant_id}", self.helper.id.clone()),
             ("{agent_id}", self.helper.id.clone()),
         ]
@@ -110,6 +117,9 @@ impl Scene {
                 "/chats",
                 "/peers",
                 "/profile",
+                "/organization",
+                "/organization/members",
+                "/organization/invitations",
                 "/contacts",
                 "/contacts/requests",
                 "/contacts/requests/sent",

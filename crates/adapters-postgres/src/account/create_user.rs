@@ -14,11 +14,10 @@ use super::row::UserRow;
 use crate::audit;
 use crate::error::Fault;
 use crate::lock;
-use crate::organization::{invitation, member};
+use crate::organization::{invitation, member, show};
 use crate::plan::assign::{free_name_on, organization_named_on, plan_exists_on};
-use crate::row::At;
 use crate::run::Db;
-use crate::schema::{organizations, users};
+use crate::schema::users;
 use crate::statement::statement;
 
 /// Whether a handle and an address are taken; the values are they.
@@ -101,11 +100,11 @@ async fn place_on(db: &Db, new: &NewUser) -> Result<Result<Place, CreateUserRefu
     let (organization, role, invitation) = match &new.membership {
         Membership::Own => {
             let name = free_name_on(db, user.handle.as_str()).await?;
-            return make_on(db, new, name).await.map(Ok);
+            return make_on(db, new, &name).await.map(Ok);
         }
         Membership::Named(name, role) => match organization_named_on(db, name.as_str()).await? {
             Some(id) => (OrganizationId::new(id), *role, None),
-            None => return make_on(db, new, name.as_str().to_owned()).await.map(Ok),
+            None => return make_on(db, new, name.as_str()).await.map(Ok),
         },
         Membership::Invited(token) => {
             match invitation::open_for_on(db, *token, &user.email, user.created_at).await? {
@@ -119,16 +118,9 @@ async fn place_on(db: &Db, new: &NewUser) -> Result<Result<Place, CreateUserRefu
 }
 
 /// Makes an organization of this name for the user.
-async fn make_on(mut db: &Db, new: &NewUser, name: String) -> Result<Place, Fault> {
-    diesel::insert_into(organizations::table)
-        .values((
-            organizations::id.eq(new.user.organization.uuid()),
-            organizations::name.eq(name),
-            organizations::plan.eq(new.plan.as_str()),
-            organizations::created_at.eq(At(new.user.created_at)),
-        ))
-        .execute(&mut db)
-        .await?;
+async fn make_on(db: &Db, new: &NewUser, name: &str) -> Result<Place, Fault> {
+    let user = &new.user;
+    show::insert_on(db, user.organization, name, &new.plan, user.created_at).await?;
     let (organization, role) = (new.user.organization, OrganizationRole::Admin);
     Ok(Place { organization, role, is_own: true, invitation: None })
 }

@@ -7,7 +7,7 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use domain::account::{Agent, AgentHandle, NewAgent, NewRun, RegisterRefused, UserHandle};
 use domain::audit::AuditEntry;
-use domain::id::{OrganizationId, ParticipantId};
+use domain::id::{OrganizationId, ParticipantId, UserId};
 use uuid::Uuid;
 
 use super::keys;
@@ -24,16 +24,9 @@ pub(super) async fn register_agent_on(
     mut db: &Db,
     new: &NewAgent,
 ) -> Result<Result<Agent, RegisterRefused>, Fault> {
-    // Neither of the two ever changes.
-    let found = users::table
-        .find(new.owner.uuid())
-        .select((users::handle, users::organization_id))
-        .first::<(String, Uuid)>(&mut db)
-        .await
-        .optional()?;
-    let Some((owner_handle, organization)) = found else { return Ok(Err(RegisterRefused::OwnerGone)) };
-    let organization = OrganizationId::new(organization);
-    quota::hold_for_agents_on(db, organization).await?;
+    let Some((owner_handle, organization)) = held_place_on(db, new.owner).await? else {
+        return Ok(Err(RegisterRefused::OwnerGone));
+    };
     // Names and handles are given out to one agent of the owner after the other.
     lock::users_on(db, &[new.owner]).await?;
     let same_name = agents::table
@@ -50,6 +43,26 @@ pub(super) async fn register_agent_on(
     let agent = insert_on(db, new, &handle).await?;
     audit::append_on(db, [AuditEntry::agent_registered(new, organization)]).await?;
     Ok(Ok(agent))
+}
+
+/// The owner's handle, which never changes, and the organization, where the owner stays from now on.
+async fn held_place_on(db: &Db, owner: UserId) -> Result<Option<(String, OrganizationId)>, Fault> {
+    let Some(mut place) = place_on(db, owner).await? else { return Ok(None) };
+    loop {
+        quota::hold_for_agents_on(db, place.1).await?;
+        let Some(now) = place_on(db, owner).await? else { return Ok(None) };
+        if now.1 == place.1 {
+            return Ok(Some(now));
+        }
+        // Moved before that was held.
+        place = now;
+    }
+}
+
+async fn place_on(mut db: &Db, owner: UserId) -> Result<Option<(String, OrganizationId)>, Fault> {
+    let place = users::table.find(owner.uuid()).select((users::handle, users::organization_id));
+    let found = place.first::<(String, Uuid)>(&mut db).await.optional()?;
+    Ok(found.map(|(handle, organization)| (handle, OrganizationId::new(organization))))
 }
 
 async fn insert_on(mut db: &Db, new: &NewAgent, handle: &AgentHandle) -> Result<Agent, Fault> {

@@ -18,10 +18,19 @@ use crate::run::Db;
 use crate::schema::{agents, chats, participants, users};
 
 pub(super) async fn create_on(db: &Db, new: &NewChat) -> Result<Result<Chat, CreateRefused>, Fault> {
-    let ((account, organization), verdict) = try_join(account_on(db, new.creator), judge_on(db, new)).await?;
-    quota::hold_for_chats_on(db, organization).await?;
-    let quota = quota::chats_on(db, organization);
-    let (stays, quota) = try_join(stays_on(db, new.creator), quota).await?;
+    let ((account, mut organization), verdict) =
+        try_join(account_on(db, new.creator), judge_on(db, new)).await?;
+    let (stays, quota) = loop {
+        quota::hold_for_chats_on(db, organization).await?;
+        let quota = quota::chats_on(db, organization);
+        let (stays, quota, (_, now)) =
+            try_join3(stays_on(db, new.creator), quota, account_on(db, new.creator)).await?;
+        if now == organization {
+            break (stays, quota);
+        }
+        // Moved before that was held.
+        organization = now;
+    };
     if !stays {
         return Ok(Err(CreateRefused::CreatorGone));
     }

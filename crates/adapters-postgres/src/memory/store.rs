@@ -5,6 +5,7 @@ use diesel::sql_types::{Bool, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::id::ParticipantId;
 use domain::memory::{Memory, MemoryStatus, NewMemory, StoreRefused, fold};
+use futures_util::future::try_join;
 use uuid::Uuid;
 
 use super::read::memory_on;
@@ -18,7 +19,9 @@ use crate::schema::memories;
 use crate::statement::statement;
 
 pub(super) async fn store_on(mut db: &Db, new: &NewMemory) -> Result<Result<Memory, StoreRefused>, Fault> {
-    lock::agent_stays_on(db, new.source.agent).await?;
+    // What refers to the organization would wait for it while it holds the agent.
+    let stays = lock::organization_stays_on(db, new.source.organization);
+    try_join(stays, lock::agent_stays_on(db, new.source.agent)).await?;
     if is_gone_on(db, ParticipantId::Agent(new.source.agent)).await? {
         return Ok(Err(StoreRefused::SourceGone));
     }

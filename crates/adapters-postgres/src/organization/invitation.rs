@@ -87,3 +87,25 @@ pub(crate) async fn accept_on(
         .await?;
     Ok(())
 }
+
+/// Revokes the open invitations of an organization, whose people are held, that somebody has made, or all.
+pub(super) async fn revoke_those_of_on(
+    mut db: &Db,
+    organization: OrganizationId,
+    by: Option<UserId>,
+    now: Timestamp,
+) -> Result<(), Fault> {
+    let open = invitations::table
+        .filter(invitations::organization_id.eq(organization.uuid()))
+        .filter(invitations::accepted_at.is_null())
+        .filter(invitations::revoked_at.is_null());
+    let revoked = invitations::revoked_at.eq(At(now));
+    match by {
+        Some(user) => {
+            let made = open.filter(invitations::created_by.eq(user.uuid()));
+            diesel::update(made).set(revoked).execute(&mut db).await?
+        }
+        None => diesel::update(open).set(revoked).execute(&mut db).await?,
+    };
+    Ok(())
+}

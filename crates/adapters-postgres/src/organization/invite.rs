@@ -4,6 +4,7 @@ use diesel::dsl::count_star;
 use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
+use domain::audit::AuditEntry;
 use domain::id::{InvitationId, OrganizationId, UserId};
 use domain::organization::{
     Authority, Invitation, InviteRefused, MAX_INVITATIONS, NewInvitation, NotAdmin, RevokeInvitation,
@@ -16,6 +17,7 @@ use uuid::Uuid;
 
 use super::invitation::InvitationRow;
 use super::member::check_on;
+use crate::audit;
 use crate::error::Fault;
 use crate::lock;
 use crate::row::At;
@@ -64,6 +66,7 @@ pub(super) async fn invite_on(
         ))
         .execute(&mut db)
         .await?;
+    audit::append_on(db, [AuditEntry::invitation_created(new)]).await?;
     invitation_on(db, new.id).await.map(Ok)
 }
 
@@ -126,5 +129,6 @@ pub(super) async fn revoke_on(
         .set(invitations::revoked_at.eq(At(command.now)))
         .execute(&mut db)
         .await?;
+    audit::append_on(db, [AuditEntry::invitation_revoked(command)]).await?;
     invitation_on(db, command.id).await.map(Ok)
 }

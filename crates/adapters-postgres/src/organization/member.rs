@@ -1,43 +1,138 @@
 //! Who belongs to an organization, and what they are there.
 
+use diesel::dsl::count_star;
+use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use domain::id::{OrganizationId, UserId};
-use domain::organization::{Authority, NotAdmin, OrganizationRole};
-use uuid::Uuid;
+use domain::account::User;
+use domain::audit::AuditEntry;
+use domain::id::OrganizationId;
+use domain::organization::{Authority, Member, NotAdmin, OrganizationRole, Others, SetRole, SetRoleRefused};
+use domain::page::{Page, PageRequest, Position};
+use domain::time::Timestamp;
+use futures_util::future::try_join;
 
+use super::invitation;
+use crate::account::find::user_on;
+use crate::account::row::UserRow;
+use crate::audit;
 use crate::error::Fault;
-use crate::row;
+use crate::lock;
+use crate::row::At;
 use crate::run::Db;
 use crate::schema::users;
+
+type Users = users::BoxedQuery<'static, Pg>;
+
+fn of(organization: OrganizationId) -> Users {
+    users::table.filter(users::organization_id.eq(organization.uuid())).into_boxed()
+}
 
 /// Whether somebody's word holds. It goes on to, if the organization's people are held
 /// ([`people_on`](crate::lock::people_on)).
 pub(crate) async fn check_on(db: &Db, by: Authority) -> Result<Result<(), NotAdmin>, Fault> {
-    let standing = match by.user() {
-        Some(user) => standing_on(db, user).await?,
+    let user = match by.user() {
+        Some(user) => user_on(db, user).await?,
         None => None,
     };
-    Ok(by.check(standing))
-}
-
-/// Where a user belongs, and as what.
-pub(super) async fn standing_on(
-    mut db: &Db,
-    user: UserId,
-) -> Result<Option<(OrganizationId, OrganizationRole)>, Fault> {
-    let found = users::table
-        .find(user.uuid())
-        .select((users::organization_id, users::organization_role))
-        .first::<(Uuid, String)>(&mut db)
-        .await
-        .optional()?;
-    let Some((organization, role)) = found else { return Ok(None) };
-    Ok(Some((OrganizationId::new(organization), row::word(&role, OrganizationRole::parse)?)))
+    Ok(by.check(user.map(|user| (user.organization, user.organization_role))))
 }
 
 /// How many members an organization has; nobody comes or goes while names are held.
 pub(crate) async fn count_on(mut db: &Db, organization: OrganizationId) -> Result<u64, Fault> {
-    let members = users::table.filter(users::organization_id.eq(organization.uuid()));
-    Ok(members.count().get_result::<i64>(&mut db).await?.cast_unsigned())
+    Ok(of(organization).select(count_star()).first::<i64>(&mut db).await?.cast_unsigned())
+}
+
+/// Who is where this user is; their roles stay while the organization's people are held.
+pub(super) async fn others_on(mut db: &Db, user: &User) -> Result<Others, Fault> {
+    let others = || of(user.organization).filter(users::id.ne(user.id.uuid()));
+    let admins = others().filter(users::organization_role.eq(OrganizationRole::Admin.as_str()));
+    Ok(Others {
+        members: others().select(count_star()).first::<i64>(&mut db).await?.cast_unsigned(),
+        admins: admins.select(count_star()).first::<i64>(&mut db).await?.cast_unsigned(),
+    })
+}
+
+pub(super) async fn list_on(
+    db: &Db,
+    organization: OrganizationId,
+    page: &PageRequest,
+) -> Result<Page<Member>, Fault> {
+    let total = async { Ok(if page.count { Some(count_on(db, organization).await?) } else { None }) };
+    let (total, rows) = try_join(total, page_on(db, organization, page)).await?;
+    let rows = rows.into_iter().map(|row| Ok(into_member(row.into_user()?)));
+    let position = |one: &Member| Position::at(one.created_at.micros(), one.id.uuid());
+    Ok(Page::from_overfetch(rows.collect::<Result<Vec<_>, Fault>>()?, page, total, position))
+}
+
+async fn page_on(
+    mut db: &Db,
+    organization: OrganizationId,
+    page: &PageRequest,
+) -> Result<Vec<UserRow>, Fault> {
+    let mut rows = of(organization);
+    if let Some(Position { key, id, .. }) = page.slice.after() {
+        let key = At(Timestamp::from_micros(key));
+        // The first condition says nothing new; it lets the index begin at the right place.
+        let younger = users::created_at.gt(key);
+        let as_old = users::created_at.eq(key).and(users::id.gt(id));
+        rows = rows.filter(users::created_at.ge(key)).filter(younger.or(as_old));
+    }
+    let rows = rows
+        .order((users::created_at, users::id))
+        .limit(i64::from(page.slice.limit()) + 1)
+        .offset(page.slice.offset())
+        .select(UserRow::as_select());
+    Ok(rows.load(&mut db).await?)
+}
+
+fn into_member(user: User) -> Member {
+    Member {
+        id: user.id,
+        handle: user.handle,
+        name: user.name.full(),
+        role: user.organization_role,
+        created_at: user.created_at,
+    }
+}
+
+pub(super) async fn set_role_on(db: &Db, command: &SetRole) -> Result<Result<Member, SetRoleRefused>, Fault> {
+    let organization = command.by.organization();
+    lock::people_on(db, organization).await?;
+    if check_on(db, command.by).await? == Err(NotAdmin) {
+        return Ok(Err(SetRoleRefused::NotAdmin));
+    }
+    let found = user_on(db, command.member).await?.filter(|user| user.organization == organization);
+    let Some(user) = found else { return Ok(Err(SetRoleRefused::NotFound)) };
+    if user.organization_role == command.role {
+        return Ok(Ok(into_member(user)));
+    }
+    if others_on(db, &user).await?.let_change(user.organization_role, command.role).is_err() {
+        return Ok(Err(SetRoleRefused::LastAdmin));
+    }
+    if command.role == OrganizationRole::Member {
+        invitation::revoke_those_of_on(db, organization, Some(user.id), command.now).await?;
+    }
+    let user = place_on(db, user, organization, command.role, command.now).await?;
+    audit::append_on(db, [AuditEntry::role_set(command)]).await?;
+    Ok(Ok(into_member(user)))
+}
+
+/// Writes down where a user belongs from now on, and as what.
+pub(super) async fn place_on(
+    mut db: &Db,
+    user: User,
+    organization: OrganizationId,
+    role: OrganizationRole,
+    now: Timestamp,
+) -> Result<User, Fault> {
+    diesel::update(users::table.find(user.id.uuid()))
+        .set((
+            users::organization_id.eq(organization.uuid()),
+            users::organization_role.eq(role.as_str()),
+            users::updated_at.eq(At(now)),
+        ))
+        .execute(&mut db)
+        .await?;
+    Ok(User { organization, organization_role: role, updated_at: now, ..user })
 }

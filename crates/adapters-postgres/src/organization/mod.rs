@@ -3,20 +3,79 @@
 pub(crate) mod invitation;
 mod invite;
 pub(crate) mod member;
+pub(crate) mod show;
+mod transfer;
 
 use async_trait::async_trait;
+use domain::id::{OrganizationId, UserId};
 use domain::organization::{
-    Authority, Invitation, InviteRefused, NewInvitation, NotAdmin, OrganizationRepository, RevokeInvitation,
-    RevokeInvitationRefused,
+    Authority, CreateOrganizationRefused, Depart, DepartRefused, Enter, EnterRefused, Invitation,
+    InviteRefused, Member, Moved, NewInvitation, NewOrganization, NotAdmin, OrganizationOf,
+    OrganizationRepository, RenameOrganization, RenameRefused, RevokeInvitation, RevokeInvitationRefused,
+    SetRole, SetRoleRefused,
 };
 use domain::page::{Page, PageRequest};
-use domain::store::StoreError;
+use domain::plan::{Organization, WhichOrganization};
+use domain::store::{Announce, StoreError};
 use futures_util::FutureExt;
 
 use crate::PostgresStore;
 
 #[async_trait]
 impl OrganizationRepository for PostgresStore {
+    async fn find_organization(&self, which: WhichOrganization) -> Result<Option<Organization>, StoreError> {
+        self.read(which, |db, which| show::find_on(db, which).boxed()).await
+    }
+
+    async fn organization_of(&self, user: UserId) -> Result<Option<OrganizationOf>, StoreError> {
+        self.read(user, |db, user| show::of_on(db, *user).boxed()).await
+    }
+
+    async fn create_organization(
+        &self,
+        new: NewOrganization,
+    ) -> Result<Result<Organization, CreateOrganizationRefused>, StoreError> {
+        self.change(new, |db, new| show::create_on(db, new).boxed(), |_| ()).await
+    }
+
+    async fn rename_organization(
+        &self,
+        command: RenameOrganization,
+    ) -> Result<Result<Organization, RenameRefused>, StoreError> {
+        self.change(command, |db, command| show::rename_on(db, command).boxed(), |_| ()).await
+    }
+
+    async fn list_members(
+        &self,
+        organization: OrganizationId,
+        page: PageRequest,
+    ) -> Result<Page<Member>, StoreError> {
+        let given = (organization, page);
+        self.read(given, |db, (organization, page)| member::list_on(db, *organization, page).boxed()).await
+    }
+
+    async fn set_role(&self, command: SetRole) -> Result<Result<Member, SetRoleRefused>, StoreError> {
+        self.change(command, |db, command| member::set_role_on(db, command).boxed(), |_| ()).await
+    }
+
+    async fn depart(
+        &self,
+        command: Depart,
+        announce: Announce<Moved>,
+    ) -> Result<Result<Moved, DepartRefused>, StoreError> {
+        let tell = |moved: &Moved| announce.tell(moved);
+        self.change(command, |db, command| transfer::depart_on(db, command).boxed(), tell).await
+    }
+
+    async fn enter(
+        &self,
+        command: Enter,
+        announce: Announce<Moved>,
+    ) -> Result<Result<Moved, EnterRefused>, StoreError> {
+        let tell = |moved: &Moved| announce.tell(moved);
+        self.change(command, |db, command| transfer::enter_on(db, command).boxed(), tell).await
+    }
+
     async fn invite(&self, new: NewInvitation) -> Result<Result<Invitation, InviteRefused>, StoreError> {
         self.change(new, |db, new| invite::invite_on(db, new).boxed(), |_| ()).await
     }

@@ -85,7 +85,7 @@ pub(super) async fn assign_on(
 }
 
 /// The id of the organization of the user of this handle.
-async fn organization_of_on(mut db: &Db, handle: &str) -> Result<Option<Uuid>, Fault> {
+pub(crate) async fn organization_of_on(mut db: &Db, handle: &str) -> Result<Option<Uuid>, Fault> {
     if !row::can_be_stored(handle) {
         return Ok(None);
     }

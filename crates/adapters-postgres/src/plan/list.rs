@@ -14,7 +14,7 @@ use crate::schema::{organizations, plans, users};
 
 #[derive(Queryable, Selectable, Insertable, AsChangeset)]
 #[diesel(table_name = plans, treat_none_as_null = true)]
-pub(super) struct PlanRow {
+pub(crate) struct PlanRow {
     pub(super) name: String,
     agents: Option<i64>,
     chats: Option<i64>,
@@ -37,7 +37,7 @@ impl PlanRow {
         }
     }
 
-    fn into_plan(self) -> Plan {
+    pub(crate) fn into_plan(self) -> Plan {
         Plan {
             name: PlanName::from_stored(self.name),
             agents: self.agents.map(limit_of),
@@ -87,7 +87,7 @@ pub(super) async fn organizations_on(mut db: &Db) -> Result<Vec<Organization>, F
     Ok(rows.into_iter().map(into_organization).collect())
 }
 
-pub(super) async fn organization_on(mut db: &Db, id: Uuid) -> Result<Option<Organization>, Fault> {
+pub(crate) async fn organization_on(mut db: &Db, id: Uuid) -> Result<Option<Organization>, Fault> {
     let found = organizations::table
         .find(id)
         .select((organizations::id, organizations::name, organizations::plan))

@@ -1,7 +1,7 @@
 //! The store of plans and organizations, and the quotas inside other writes.
 
 pub(crate) mod assign;
-mod list;
+pub(crate) mod list;
 pub(crate) mod quota;
 
 use async_trait::async_trait;

@@ -1,13 +1,14 @@
 //! Counting, inside the write that would exceed a quota. Nothing is counted where nothing is limited.
 //!
 //! Whoever counts what an organization or a room has holds it, so that nobody else adds to it meanwhile. Where
-//! nothing is limited others may add at the same time, but no other plan is given before they are done.
+//! nothing is limited others may add at the same time, but no other plan is given before they are done, and
+//! nobody is moved to another organization.
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Nullable, Text, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::id::{ChatId, OrganizationId};
-use domain::plan::{LimitReached, Resource, check};
+use domain::plan::{LimitReached, Resource, check, check_more};
 use futures_util::future::try_join;
 use uuid::Uuid;
 
@@ -39,7 +40,7 @@ const PARTICIPANTS: &str = "SELECT plan.name, plan.participants, CASE WHEN plan.
      FROM chats AS chat JOIN organizations AS organization ON organization.id = chat.organization_id \
      JOIN plans AS plan ON plan.name = organization.plan WHERE chat.id = ?";
 
-/// Keeps the organization at its plan; others may do the same meanwhile ([`crate::lock::organization_on`] waits).
+/// Keeps the organization at its plan, and who belongs to it there; others may do the same meanwhile ([`crate::lock::organization_on`] waits).
 const KEEP_PLAN: &str = "SELECT id FROM organizations WHERE id = ? FOR KEY SHARE";
 
 /// Holds the organization if its plan, which is kept, limits it.
@@ -78,6 +79,18 @@ pub(crate) async fn agents_on(
     check_on(db, AGENTS, organization.uuid(), Resource::Agents, None).await
 }
 
+/// Whether so many more agents may come into the organization, which is held.
+pub(crate) async fn more_agents_on(
+    db: &Db,
+    organization: OrganizationId,
+    more: u64,
+) -> Result<Result<(), LimitReached>, Fault> {
+    let Some((plan, limit, current)) = use_on(db, AGENTS, organization.uuid()).await? else {
+        return Ok(Ok(()));
+    };
+    Ok(check_more(Resource::Agents, Some(limit), current, more, &plan))
+}
+
 /// Whether the organization may have one more room; [`hold_for_chats_on`] comes before it.
 pub(crate) async fn chats_on(
     db: &Db,
@@ -92,19 +105,25 @@ pub(crate) async fn participants_on(db: &Db, chat: ChatId) -> Result<Result<(), 
 }
 
 async fn check_on(
-    mut db: &Db,
+    db: &Db,
     text: &'static str,
     of: Uuid,
     resource: Resource,
     chat: Option<ChatId>,
 ) -> Result<Result<(), LimitReached>, Fault> {
+    let Some((plan, limit, current)) = use_on(db, text, of).await? else { return Ok(Ok(())) };
+    Ok(check(resource, Some(limit), current, &plan, chat))
+}
+
+/// The plan, its limit, and how many there are; `None` where nothing is limited.
+async fn use_on(mut db: &Db, text: &'static str, of: Uuid) -> Result<Option<(String, u32, u64)>, Fault> {
     let found = statement::<UseTypes>(text)
         .bind::<SqlUuid, _>(of)
         .get_result::<UseColumns>(&mut db)
         .await
         .optional()?;
-    let Some((plan, Some(limit), current)) = found else { return Ok(Ok(())) };
-    Ok(check(resource, Some(limit_of(limit)), current.cast_unsigned(), &plan, chat))
+    let Some((plan, Some(limit), current)) = found else { return Ok(None) };
+    Ok(Some((plan, limit_of(limit), current.cast_unsigned())))
 }
 
 /// A limit as it stands in a column.

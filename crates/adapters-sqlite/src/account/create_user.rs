@@ -12,10 +12,10 @@ use super::keys;
 use super::row::UserRow;
 use crate::audit;
 use crate::error::Fault;
-use crate::organization::{invitation, member};
+use crate::organization::{invitation, member, show};
 use crate::plan::assign::{free_name_on, organization_named_on, plan_exists_on};
 use crate::row;
-use crate::schema::{organizations, users};
+use crate::schema::users;
 
 pub(super) fn create_user_on(
     connection: &mut SqliteConnection,
@@ -91,11 +91,11 @@ fn place_on(
     let (organization, role, invitation) = match &new.membership {
         Membership::Own => {
             let name = free_name_on(connection, user.handle.as_str())?;
-            return make_on(connection, new, name).map(Ok);
+            return make_on(connection, new, &name).map(Ok);
         }
         Membership::Named(name, role) => match organization_named_on(connection, name.as_str())? {
             Some(id) => (OrganizationId::new(row::uuid(&id)?), *role, None),
-            None => return make_on(connection, new, name.as_str().to_owned()).map(Ok),
+            None => return make_on(connection, new, name.as_str()).map(Ok),
         },
         Membership::Invited(token) => {
             match invitation::open_for_on(connection, *token, &user.email, user.created_at)? {
@@ -109,15 +109,9 @@ fn place_on(
 }
 
 /// Makes an organization of this name for the user.
-fn make_on(connection: &mut SqliteConnection, new: &NewUser, name: String) -> Result<Place, Fault> {
-    diesel::insert_into(organizations::table)
-        .values((
-            organizations::id.eq(row::bytes(new.user.organization.uuid())),
-            organizations::name.eq(name),
-            organizations::plan.eq(new.plan.as_str()),
-            organizations::created_at.eq(new.user.created_at.micros()),
-        ))
-        .execute(connection)?;
+fn make_on(connection: &mut SqliteConnection, new: &NewUser, name: &str) -> Result<Place, Fault> {
+    let user = &new.user;
+    show::insert_on(connection, user.organization, name, &new.plan, user.created_at)?;
     let (organization, role) = (new.user.organization, OrganizationRole::Admin);
     Ok(Place { organization, role, is_own: true, invitation: None })
 }

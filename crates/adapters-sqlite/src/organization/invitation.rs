@@ -75,3 +75,25 @@ pub(crate) fn accept_on(
         .execute(connection)?;
     Ok(())
 }
+
+/// Revokes the open invitations of an organization that somebody has made, or all.
+pub(super) fn revoke_those_of_on(
+    connection: &mut SqliteConnection,
+    organization: OrganizationId,
+    by: Option<UserId>,
+    now: Timestamp,
+) -> Result<(), Fault> {
+    let open = invitations::table
+        .filter(invitations::organization_id.eq(row::bytes(organization.uuid())))
+        .filter(invitations::accepted_at.is_null())
+        .filter(invitations::revoked_at.is_null());
+    let revoked = invitations::revoked_at.eq(now.micros());
+    match by {
+        Some(user) => {
+            let made = open.filter(invitations::created_by.eq(row::bytes(user.uuid())));
+            diesel::update(made).set(revoked).execute(connection)?
+        }
+        None => diesel::update(open).set(revoked).execute(connection)?,
+    };
+    Ok(())
+}

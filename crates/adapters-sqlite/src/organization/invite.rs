@@ -3,6 +3,7 @@
 use diesel::dsl::count_star;
 use diesel::prelude::*;
 use diesel::sqlite::{Sqlite, SqliteConnection};
+use domain::audit::AuditEntry;
 use domain::id::{InvitationId, OrganizationId, UserId};
 use domain::organization::{
     Authority, Invitation, InviteRefused, MAX_INVITATIONS, NewInvitation, NotAdmin, RevokeInvitation,
@@ -12,6 +13,7 @@ use domain::page::{Page, PageRequest, Position};
 
 use super::invitation::InvitationRow;
 use super::member::check_on;
+use crate::audit;
 use crate::error::Fault;
 use crate::row;
 use crate::schema::invitations;
@@ -57,6 +59,7 @@ pub(super) fn invite_on(
             invitations::expires_at.eq(new.expires_at.micros()),
         ))
         .execute(connection)?;
+    audit::append_on(connection, [AuditEntry::invitation_created(new)])?;
     invitation_on(connection, new.id).map(Ok)
 }
 
@@ -107,5 +110,6 @@ pub(super) fn revoke_on(
     diesel::update(invitations::table.find(&id))
         .set(invitations::revoked_at.eq(command.now.micros()))
         .execute(connection)?;
+    audit::append_on(connection, [AuditEntry::invitation_revoked(command)])?;
     invitation_on(connection, command.id).map(Ok)
 }

@@ -1,39 +1,36 @@
 //! Who belongs to an organization, and what they are there.
 
+use diesel::dsl::count_star;
 use diesel::prelude::*;
-use diesel::sqlite::SqliteConnection;
-use domain::id::{OrganizationId, UserId};
-use domain::organization::{Authority, NotAdmin, OrganizationRole};
+use diesel::sqlite::{Sqlite, SqliteConnection};
+use domain::account::User;
+use domain::audit::AuditEntry;
+use domain::id::OrganizationId;
+use domain::organization::{Authority, Member, NotAdmin, OrganizationRole, Others, SetRole, SetRoleRefused};
+use domain::page::{Page, PageRequest, Position};
+use domain::time::Timestamp;
 
+use super::invitation;
+use crate::account::find::user_on;
+use crate::account::row::UserRow;
+use crate::audit;
 use crate::error::Fault;
 use crate::row;
 use crate::schema::users;
+
+type Users = users::BoxedQuery<'static, Sqlite>;
+
+fn of(organization: OrganizationId) -> Users {
+    users::table.filter(users::organization_id.eq(row::bytes(organization.uuid()))).into_boxed()
+}
 
 /// Whether somebody's word holds.
 pub(crate) fn check_on(
     connection: &mut SqliteConnection,
     by: Authority,
 ) -> Result<Result<(), NotAdmin>, Fault> {
-    let standing = match by.user() {
-        Some(user) => standing_on(connection, user)?,
-        None => None,
-    };
-    Ok(by.check(standing))
-}
-
-/// Where a user belongs, and as what.
-pub(super) fn standing_on(
-    connection: &mut SqliteConnection,
-    user: UserId,
-) -> Result<Option<(OrganizationId, OrganizationRole)>, Fault> {
-    let found = users::table
-        .find(row::bytes(user.uuid()))
-        .select((users::organization_id, users::organization_role))
-        .first::<(Vec<u8>, String)>(connection)
-        .optional()?;
-    let Some((organization, role)) = found else { return Ok(None) };
-    let role = row::word(&role, OrganizationRole::parse)?;
-    Ok(Some((OrganizationId::new(row::uuid(&organization)?), role)))
+    let user = by.user().map_or(Ok(None), |user| user_on(connection, user))?;
+    Ok(by.check(user.map(|user| (user.organization, user.organization_role))))
 }
 
 /// How many members an organization has.
@@ -41,6 +38,91 @@ pub(crate) fn count_on(
     connection: &mut SqliteConnection,
     organization: OrganizationId,
 ) -> Result<u64, Fault> {
-    let members = users::table.filter(users::organization_id.eq(row::bytes(organization.uuid())));
-    Ok(members.count().get_result::<i64>(connection)?.cast_unsigned())
+    Ok(of(organization).select(count_star()).first::<i64>(connection)?.cast_unsigned())
+}
+
+/// Who is where this user is.
+pub(super) fn others_on(connection: &mut SqliteConnection, user: &User) -> Result<Others, Fault> {
+    let others = || of(user.organization).filter(users::id.ne(row::bytes(user.id.uuid())));
+    let admins = others().filter(users::organization_role.eq(OrganizationRole::Admin.as_str()));
+    Ok(Others {
+        members: others().select(count_star()).first::<i64>(connection)?.cast_unsigned(),
+        admins: admins.select(count_star()).first::<i64>(connection)?.cast_unsigned(),
+    })
+}
+
+pub(super) fn list_on(
+    connection: &mut SqliteConnection,
+    organization: OrganizationId,
+    page: &PageRequest,
+) -> Result<Page<Member>, Fault> {
+    let total = if page.count { Some(count_on(connection, organization)?) } else { None };
+    let mut rows = of(organization);
+    if let Some(Position { key, id, .. }) = page.slice.after() {
+        // The first condition says nothing new; it lets the index begin at the right place.
+        let younger = users::created_at.gt(key);
+        let as_old = users::created_at.eq(key).and(users::id.gt(row::bytes(id)));
+        rows = rows.filter(users::created_at.ge(key)).filter(younger.or(as_old));
+    }
+    let rows = rows
+        .order((users::created_at, users::id))
+        .limit(i64::from(page.slice.limit()) + 1)
+        .offset(page.slice.offset())
+        .select(UserRow::as_select())
+        .load(connection)?;
+    let rows = rows.into_iter().map(|row| Ok(into_member(row.into_user()?)));
+    let position = |one: &Member| Position::at(one.created_at.micros(), one.id.uuid());
+    Ok(Page::from_overfetch(rows.collect::<Result<Vec<_>, Fault>>()?, page, total, position))
+}
+
+fn into_member(user: User) -> Member {
+    Member {
+        id: user.id,
+        handle: user.handle,
+        name: user.name.full(),
+        role: user.organization_role,
+        created_at: user.created_at,
+    }
+}
+
+pub(super) fn set_role_on(
+    connection: &mut SqliteConnection,
+    command: &SetRole,
+) -> Result<Result<Member, SetRoleRefused>, Fault> {
+    if check_on(connection, command.by)? == Err(NotAdmin) {
+        return Ok(Err(SetRoleRefused::NotAdmin));
+    }
+    let organization = command.by.organization();
+    let found = user_on(connection, command.member)?.filter(|user| user.organization == organization);
+    let Some(user) = found else { return Ok(Err(SetRoleRefused::NotFound)) };
+    if user.organization_role == command.role {
+        return Ok(Ok(into_member(user)));
+    }
+    if others_on(connection, &user)?.let_change(user.organization_role, command.role).is_err() {
+        return Ok(Err(SetRoleRefused::LastAdmin));
+    }
+    if command.role == OrganizationRole::Member {
+        invitation::revoke_those_of_on(connection, organization, Some(user.id), command.now)?;
+    }
+    let user = place_on(connection, user, organization, command.role, command.now)?;
+    audit::append_on(connection, [AuditEntry::role_set(command)])?;
+    Ok(Ok(into_member(user)))
+}
+
+/// Writes down where a user belongs from now on, and as what.
+pub(super) fn place_on(
+    connection: &mut SqliteConnection,
+    user: User,
+    organization: OrganizationId,
+    role: OrganizationRole,
+    now: Timestamp,
+) -> Result<User, Fault> {
+    diesel::update(users::table.find(row::bytes(user.id.uuid())))
+        .set((
+            users::organization_id.eq(row::bytes(organization.uuid())),
+            users::organization_role.eq(role.as_str()),
+            users::updated_at.eq(now.micros()),
+        ))
+        .execute(connection)?;
+    Ok(User { organization, organization_role: role, updated_at: now, ..user })
 }

@@ -3,20 +3,78 @@
 pub(crate) mod invitation;
 mod invite;
 pub(crate) mod member;
+pub(crate) mod show;
+mod transfer;
 
 use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
+use domain::id::{OrganizationId, UserId};
 use domain::organization::{
-    Authority, Invitation, InviteRefused, NewInvitation, NotAdmin, OrganizationRepository, RevokeInvitation,
-    RevokeInvitationRefused,
+    Authority, CreateOrganizationRefused, Depart, DepartRefused, Enter, EnterRefused, Invitation,
+    InviteRefused, Member, Moved, NewInvitation, NewOrganization, NotAdmin, OrganizationOf,
+    OrganizationRepository, RenameOrganization, RenameRefused, RevokeInvitation, RevokeInvitationRefused,
+    SetRole, SetRoleRefused,
 };
 use domain::page::{Page, PageRequest};
-use domain::store::StoreError;
+use domain::plan::{Organization, WhichOrganization};
+use domain::store::{Announce, StoreError};
 
 use crate::SqliteStore;
 
 #[async_trait]
 impl OrganizationRepository for SqliteStore {
+    async fn find_organization(&self, which: WhichOrganization) -> Result<Option<Organization>, StoreError> {
+        self.read(move |connection| show::find_on(connection, &which)).await
+    }
+
+    async fn organization_of(&self, user: UserId) -> Result<Option<OrganizationOf>, StoreError> {
+        self.read(move |connection| show::of_on(connection, user)).await
+    }
+
+    async fn create_organization(
+        &self,
+        new: NewOrganization,
+    ) -> Result<Result<Organization, CreateOrganizationRefused>, StoreError> {
+        self.change(move |connection| show::create_on(connection, &new), |_| ()).await
+    }
+
+    async fn rename_organization(
+        &self,
+        command: RenameOrganization,
+    ) -> Result<Result<Organization, RenameRefused>, StoreError> {
+        self.change(move |connection| show::rename_on(connection, &command), |_| ()).await
+    }
+
+    async fn list_members(
+        &self,
+        organization: OrganizationId,
+        page: PageRequest,
+    ) -> Result<Page<Member>, StoreError> {
+        self.read(move |connection| member::list_on(connection, organization, &page)).await
+    }
+
+    async fn set_role(&self, command: SetRole) -> Result<Result<Member, SetRoleRefused>, StoreError> {
+        self.change(move |connection| member::set_role_on(connection, &command), |_| ()).await
+    }
+
+    async fn depart(
+        &self,
+        command: Depart,
+        announce: Announce<Moved>,
+    ) -> Result<Result<Moved, DepartRefused>, StoreError> {
+        let work = move |connection: &mut SqliteConnection| transfer::depart_on(connection, &command);
+        self.change(work, |moved| announce.tell(moved)).await
+    }
+
+    async fn enter(
+        &self,
+        command: Enter,
+        announce: Announce<Moved>,
+    ) -> Result<Result<Moved, EnterRefused>, StoreError> {
+        let work = move |connection: &mut SqliteConnection| transfer::enter_on(connection, &command);
+        self.change(work, |moved| announce.tell(moved)).await
+    }
+
     async fn invite(&self, new: NewInvitation) -> Result<Result<Invitation, InviteRefused>, StoreError> {
         self.change(move |connection| invite::invite_on(connection, &new), |_| ()).await
     }

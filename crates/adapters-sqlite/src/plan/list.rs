@@ -13,7 +13,7 @@ use crate::schema::{organizations, plans, users};
 
 #[derive(Queryable, Selectable, Insertable, AsChangeset)]
 #[diesel(table_name = plans, treat_none_as_null = true)]
-pub(super) struct PlanRow {
+pub(crate) struct PlanRow {
     pub(super) name: String,
     agents: Option<i64>,
     chats: Option<i64>,
@@ -36,7 +36,7 @@ impl PlanRow {
         }
     }
 
-    fn into_plan(self) -> Plan {
+    pub(crate) fn into_plan(self) -> Plan {
         Plan {
             name: PlanName::from_stored(self.name),
             agents: self.agents.map(limit_of),
@@ -84,7 +84,7 @@ pub(super) fn organizations_on(connection: &mut SqliteConnection) -> Result<Vec<
     rows.into_iter().map(into_organization).collect()
 }
 
-pub(super) fn organization_on(
+pub(crate) fn organization_on(
     connection: &mut SqliteConnection,
     id: &[u8],
 ) -> Result<Option<Organization>, Fault> {

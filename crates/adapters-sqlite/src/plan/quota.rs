@@ -4,7 +4,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary};
 use diesel::sqlite::SqliteConnection;
 use domain::id::{ChatId, OrganizationId};
-use domain::plan::{LimitReached, Resource, check};
+use domain::plan::{LimitReached, Resource, check, check_more};
 
 use crate::error::Fault;
 use crate::row;
@@ -34,7 +34,18 @@ pub(crate) fn agents_on(
     connection: &mut SqliteConnection,
     organization: OrganizationId,
 ) -> Result<Result<(), LimitReached>, Fault> {
-    of_organization_on(connection, organization, Resource::Agents)
+    one_more_on(connection, organization, Resource::Agents)
+}
+
+/// Whether so many more agents may come into the organization.
+pub(crate) fn more_agents_on(
+    connection: &mut SqliteConnection,
+    organization: OrganizationId,
+    more: u64,
+) -> Result<Result<(), LimitReached>, Fault> {
+    let found = of_organization_on(connection, organization, Resource::Agents)?;
+    let Some((plan, limit, current)) = found else { return Ok(Ok(())) };
+    Ok(check_more(Resource::Agents, Some(limit), current, more, &plan))
 }
 
 /// Whether the organization may have one more room.
@@ -42,7 +53,7 @@ pub(crate) fn chats_on(
     connection: &mut SqliteConnection,
     organization: OrganizationId,
 ) -> Result<Result<(), LimitReached>, Fault> {
-    of_organization_on(connection, organization, Resource::Chats)
+    one_more_on(connection, organization, Resource::Chats)
 }
 
 /// Whether the room may have one more participant.
@@ -64,11 +75,22 @@ pub(crate) fn participants_on(
     Ok(check(Resource::Participants, Some(limit_of(limit)), current, &plan, Some(chat)))
 }
 
-fn of_organization_on(
+fn one_more_on(
     connection: &mut SqliteConnection,
     organization: OrganizationId,
     resource: Resource,
 ) -> Result<Result<(), LimitReached>, Fault> {
+    let found = of_organization_on(connection, organization, resource)?;
+    let Some((plan, limit, current)) = found else { return Ok(Ok(())) };
+    Ok(check(resource, Some(limit), current, &plan, None))
+}
+
+/// The plan, its limit, and how many there are; `None` where nothing is limited.
+fn of_organization_on(
+    connection: &mut SqliteConnection,
+    organization: OrganizationId,
+    resource: Resource,
+) -> Result<Option<(String, u32, u64)>, Fault> {
     let id = row::bytes(organization.uuid());
     let of = organizations::table
         .inner_join(plans::table.on(plans::name.eq(organizations::plan)))
@@ -79,9 +101,9 @@ fn of_organization_on(
         }
         _ => (of.select((plans::name, plans::chats)).first::<Limit>(connection), COUNT_CHATS),
     };
-    let Some((plan, Some(limit))) = limit.optional()? else { return Ok(Ok(())) };
+    let Some((plan, Some(limit))) = limit.optional()? else { return Ok(None) };
     let current = diesel::sql_query(count).bind::<Binary, _>(&id).get_result::<Counted>(connection)?.number;
-    Ok(check(resource, Some(limit_of(limit)), current.cast_unsigned(), &plan, None))
+    Ok(Some((plan, limit_of(limit), current.cast_unsigned())))
 }
 
 /// A limit as it stands in a column.

@@ -21,6 +21,22 @@ pub enum AuditAction {
     KeyRevoked,
     /// An organization was given a plan.
     PlanSet,
+    /// The operator made an organization.
+    OrganizationCreated,
+    /// An organization was given another name.
+    OrganizationRenamed,
+    /// A member was given a role.
+    RoleSet,
+    /// Somebody came into an organization.
+    MemberJoined,
+    /// Somebody left an organization.
+    MemberLeft,
+    /// Somebody was removed from an organization.
+    MemberRemoved,
+    /// Somebody was invited.
+    InvitationCreated,
+    /// An invitation was taken back.
+    InvitationRevoked,
     /// A room was made.
     ChatCreated,
     /// A room was deleted.
@@ -45,6 +61,14 @@ impl AuditAction {
         Self::KeyCreated,
         Self::KeyRevoked,
         Self::PlanSet,
+        Self::OrganizationCreated,
+        Self::OrganizationRenamed,
+        Self::RoleSet,
+        Self::MemberJoined,
+        Self::MemberLeft,
+        Self::MemberRemoved,
+        Self::InvitationCreated,
+        Self::InvitationRevoked,
         Self::ChatCreated,
         Self::ChatDeleted,
         Self::ParticipantAdded,
@@ -64,6 +88,14 @@ impl AuditAction {
             Self::KeyCreated => "key.created",
             Self::KeyRevoked => "key.revoked",
             Self::PlanSet => "plan.set",
+            Self::OrganizationCreated => "organization.created",
+            Self::OrganizationRenamed => "organization.renamed",
+            Self::RoleSet => "member.role_set",
+            Self::MemberJoined => "member.joined",
+            Self::MemberLeft => "member.left",
+            Self::MemberRemoved => "member.removed",
+            Self::InvitationCreated => "invitation.created",
+            Self::InvitationRevoked => "invitation.revoked",
             Self::ChatCreated => "chat.created",
             Self::ChatDeleted => "chat.deleted",
             Self::ParticipantAdded => "participant.added",

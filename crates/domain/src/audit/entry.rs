@@ -6,7 +6,7 @@ use super::action::AuditAction;
 use crate::account::{Agent, DeleteAgent, KeyRecord, MarkAgent, NewAgent, NewUser, SetDisabled, User};
 use crate::caller::Caller;
 use crate::chat::{AddParticipant, Chat, DeleteChat, RemoveParticipant, Role};
-use crate::id::{AgentId, ApiKeyId, ChatId, OrganizationId, ParticipantId, UserId};
+use crate::id::{AgentId, ApiKeyId, ChatId, InvitationId, OrganizationId, ParticipantId, UserId};
 use crate::plan::PlanName;
 use crate::time::Timestamp;
 
@@ -54,6 +54,8 @@ pub enum AuditObject {
     Key(ApiKeyId),
     /// An organization.
     Organization(OrganizationId),
+    /// An invitation.
+    Invitation(InvitationId),
 }
 
 impl AuditObject {
@@ -65,6 +67,7 @@ impl AuditObject {
             Self::Chat(id) => ("Chat", id.uuid()),
             Self::Key(id) => ("ApiKey", id.uuid()),
             Self::Organization(id) => ("Organization", id.uuid()),
+            Self::Invitation(id) => ("Invitation", id.uuid()),
         }
     }
 
@@ -76,6 +79,7 @@ impl AuditObject {
             Self::Chat(ChatId::new(id)),
             Self::Key(ApiKeyId::new(id)),
             Self::Organization(OrganizationId::new(id)),
+            Self::Invitation(InvitationId::new(id)),
         ];
         all.into_iter().find(|object| object.parts().0 == kind)
     }
@@ -306,7 +310,7 @@ mod tests {
             assert_eq!(AuditAction::parse(action.as_str()), Some(*action));
         }
         let id = Uuid::from_u128(7);
-        for kind in ["User", "Agent", "Chat", "ApiKey", "Organization"] {
+        for kind in ["User", "Agent", "Chat", "ApiKey", "Organization", "Invitation"] {
             assert_eq!(AuditObject::from_parts(kind, id).map(AuditObject::parts), Some((kind, id)));
         }
         assert_eq!((AuditAction::parse("key.lost"), AuditObject::from_parts("Key", id)), (None, None));

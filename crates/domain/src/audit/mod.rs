@@ -1,4 +1,4 @@
-//! The audit log: who did what to accounts, keys, rooms and plans, and when.
+//! The audit log: who did what to accounts, organizations, keys, rooms and plans, and when.
 //!
 //! An entry is written in the same transaction as what it tells of, so there is none without the other. It
 //! is never changed and never removed; the stores refuse both. It names things by their ids, and holds no message,
@@ -7,6 +7,7 @@
 
 mod action;
 mod entry;
+mod organization;
 mod port;
 mod service;
 

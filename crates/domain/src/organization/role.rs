@@ -32,6 +32,36 @@ impl OrganizationRole {
     }
 }
 
+/// Who is in an organization beside somebody.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Others {
+    /// All of them.
+    pub members: u64,
+    /// The admins among them.
+    pub admins: u64,
+}
+
+impl Others {
+    /// Whether somebody with this role may go: not the last admin, while others stay.
+    pub fn let_go(self, role: OrganizationRole) -> Result<(), LastAdmin> {
+        let is_last = role == OrganizationRole::Admin && self.admins == 0 && self.members > 0;
+        if is_last { Err(LastAdmin) } else { Ok(()) }
+    }
+
+    /// Whether somebody with the first role may have the second: an admin is always left.
+    pub fn let_change(self, role: OrganizationRole, next: OrganizationRole) -> Result<(), LastAdmin> {
+        match (role, next) {
+            (OrganizationRole::Admin, OrganizationRole::Member) if self.admins == 0 => Err(LastAdmin),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The organization would be left without an admin.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("the last admin cannot go or step down; make another member an admin first")]
+pub struct LastAdmin;
+
 /// Only an admin of the organization may do this.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("only an admin of the organization may do this")]
@@ -48,6 +78,29 @@ mod tests {
             [(Member, 0, Admin), (Member, 1, Member), (Admin, 0, Admin), (Admin, 3, Admin)]
         {
             assert_eq!(wished.on_coming(members), role);
+        }
+    }
+
+    #[test]
+    fn an_admin_is_always_left() {
+        let others = |members, admins| Others { members, admins };
+        for (role, others, goes) in [
+            (Admin, others(0, 0), true),
+            (Admin, others(1, 0), false),
+            (Admin, others(2, 1), true),
+            (Member, others(1, 1), true),
+        ] {
+            assert_eq!(others.let_go(role).is_ok(), goes, "{role:?} {others:?}");
+        }
+        for (from, to, others, changes) in [
+            (Admin, Member, others(0, 0), false),
+            (Admin, Member, others(3, 0), false),
+            (Admin, Member, others(1, 1), true),
+            (Admin, Admin, others(0, 0), true),
+            (Member, Admin, others(1, 1), true),
+            (Member, Member, others(1, 1), true),
+        ] {
+            assert_eq!(others.let_change(from, to).is_ok(), changes, "{from:?} {to:?} {others:?}");
         }
     }
 

@@ -2,25 +2,46 @@
 
 use std::sync::Arc;
 
+use super::port::Moved;
 use super::port::OrganizationRepository;
-use crate::ports::{Clock, IdGenerator, KeyMint};
+use crate::event::DomainEvent;
+use crate::plan::PlanName;
+use crate::ports::{Clock, EventPublisher, IdGenerator, KeyMint};
+use crate::store::Announce;
+use crate::time::Timestamp;
 
 /// Use cases on organizations, members and invitations.
 pub struct OrganizationService {
     pub(super) organizations: Arc<dyn OrganizationRepository>,
+    pub(super) events: Arc<dyn EventPublisher>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) ids: Arc<dyn IdGenerator>,
     pub(super) mint: Arc<dyn KeyMint>,
+    /// The plan of a fresh organization.
+    pub(super) plan: PlanName,
 }
 
 impl OrganizationService {
-    /// Wires the area to its ports.
+    /// Wires the area to its ports; `plan` is what a fresh organization gets.
     pub fn new(
         organizations: Arc<dyn OrganizationRepository>,
+        events: Arc<dyn EventPublisher>,
         clock: Arc<dyn Clock>,
         ids: Arc<dyn IdGenerator>,
         mint: Arc<dyn KeyMint>,
+        plan: PlanName,
     ) -> Self {
-        Self { organizations, clock, ids, mint }
+        Self { organizations, events, clock, ids, mint, plan }
+    }
+
+    /// What time it is, for what depends on it.
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// Tokens say where somebody belongs, so those of somebody who moved end.
+    pub(super) fn moved(&self) -> Announce<Moved> {
+        let events = self.events.clone();
+        Announce::new(move |moved: &Moved| events.publish(DomainEvent::UserMoved { user: moved.user.id }))
     }
 }

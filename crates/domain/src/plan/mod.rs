@@ -4,7 +4,7 @@
 //! interface of their own and whether memories may be kept. Every organization has one. Plans are
 //! the operator's configuration, written to the store at every start, so that a limit is looked at
 //! where it counts: inside the write that would exceed it. A room counts for the organization of
-//! whoever made it. The rule stands in [`quota`].
+//! whoever made it, for good, wherever its maker belongs later. The rule stands in [`quota`].
 
 mod port;
 pub mod quota;
@@ -13,7 +13,7 @@ mod service;
 pub use port::{
     AssignPlan, AssignRefused, Organization, OrganizationName, PlanInUse, PlanRepository, WhichOrganization,
 };
-pub use quota::{LimitReached, Resource, check};
+pub use quota::{LimitReached, Resource, check, check_more};
 pub use service::PlanService;
 
 use crate::text::{TextFault, single_line};

@@ -43,6 +43,21 @@ pub struct LimitReached {
     pub scope: Option<ChatId>,
 }
 
+/// Whether so many `more` of `resource` may come to the `current` ones; none may always.
+pub fn check_more(
+    resource: Resource,
+    limit: Option<u32>,
+    current: u64,
+    more: u64,
+    plan: &str,
+) -> Result<(), LimitReached> {
+    match more.checked_sub(1) {
+        Some(others) => check(resource, limit, current + others, plan, None)
+            .map_err(|reached| LimitReached { current, ..reached }),
+        None => Ok(()),
+    }
+}
+
 /// Whether one more of `resource` may come to the `current` ones.
 pub fn check(
     resource: Resource,
@@ -69,6 +84,9 @@ mod tests {
         assert!(fits(None, u64::MAX));
         assert!(fits(Some(1), 0) && !fits(Some(1), 1) && !fits(Some(1), 2));
         assert!(!fits(Some(0), 0), "a limit of none allows none");
+        let more = |current, more| check_more(Resource::Agents, Some(5), current, more, "tiny");
+        assert!(more(3, 2).is_ok() && more(5, 0).is_ok() && more(9, 0).is_ok());
+        assert_eq!(more(3, 3).unwrap_err().current, 3);
         let refused = check(Resource::Agents, Some(2), 7, "tiny", None).unwrap_err();
         assert_eq!((refused.limit, refused.current, refused.plan.as_str()), (2, 7, "tiny"));
     }

@@ -90,6 +90,7 @@ impl Api {
             .app_data(web::Data::from(world.audit.clone()))
             .app_data(web::Data::from(world.memories.clone()))
             .app_data(web::Data::from(world.contacts.clone()))
+            .app_data(web::Data::from(world.organizations.clone()))
             .configure(http_human::configure);
         let app = init_service(app).await;
         let (status, headers, bytes) = match actix_web::dev::Service::call(&app, request).await {

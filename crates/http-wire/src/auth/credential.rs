@@ -18,6 +18,8 @@ pub enum Credential<'a> {
     Key(&'a str),
     /// A signed token.
     Token(&'a str),
+    /// The token of an invitation, which lets nobody in but where it leads.
+    Invitation(&'a str),
 }
 
 /// The key in `X-API-Key`; `None` when it is absent or cannot be a key.

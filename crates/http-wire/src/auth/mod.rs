@@ -137,6 +137,7 @@ async fn authenticate(
             Some(tokens) => tokens.authenticate(token).await,
             None => Err(AuthenticateError::Unauthorized),
         },
+        Credential::Invitation(_) => Err(AuthenticateError::Unauthorized),
     }
 }
 

@@ -28,6 +28,8 @@ impl Class {
             | ("POST", "agents", "register")
             | ("POST", "me", "api-keys")
             | ("POST", _, "rotate-key")
+            | ("POST", "organization", "invitations" | "leave")
+            | ("POST", "invitations", "accept")
             | ("POST", "me" | "v1", "agents") => Self::Invitation,
             _ => Self::General,
         }
@@ -54,6 +56,10 @@ mod tests {
             (&post, "/v1/agents", Class::Invitation),
             (&post, "/api/v1/me/api-keys", Class::Invitation),
             (&post, "/api/v1/me/agents/a/rotate-key", Class::Invitation),
+            (&post, "/api/v1/me/organization/invitations", Class::Invitation),
+            (&post, "/api/v1/me/organization/leave", Class::Invitation),
+            (&post, "/api/v1/me/invitations/accept", Class::Invitation),
+            (&get, "/api/v1/me/organization/invitations", Class::General),
             (&get, "/api/v1/me/api-keys", Class::General),
             (&post, "/api/v1/agents", Class::Invitation),
             (&get, "/api/v1/me/agents", Class::General),

@@ -10,6 +10,7 @@ mod chat;
 mod contact;
 mod memory;
 mod message;
+mod organization;
 mod participant;
 mod peer;
 mod receipt;
@@ -34,6 +35,7 @@ pub use contact::{
 };
 pub use memory::MemoryView;
 pub use message::MessageView;
+pub use organization::{InvitationView, InvitedView, MemberView, OrganizationView};
 pub use participant::{ParticipantView, PresenceView};
 pub use peer::{ListedAgentView, PeerView};
 pub use receipt::{PostedEventView, SentMessageView, StepView};

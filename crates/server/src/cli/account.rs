@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::ListArguments;
+use super::{ListArguments, RoleArgument};
 
 /// What to do with users.
 #[derive(Subcommand, Debug)]
@@ -63,6 +63,9 @@ pub struct CreateUserArguments {
     /// Name of the organization to belong to; made if there is none [default: one of its own].
     #[arg(long)]
     pub org: Option<String>,
+    /// What the user is in it; who makes an organization is its admin in any case.
+    #[arg(long, value_enum, default_value = "member", requires = "org")]
+    pub role: RoleArgument,
     /// Plan of the organization, if it is made [default: the default plan].
     #[arg(long)]
     pub plan: Option<String>,

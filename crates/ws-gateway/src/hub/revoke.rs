@@ -153,6 +153,7 @@ impl Hub {
             Change::Disabled(ParticipantId::User(user)) => self.end_user(user),
             Change::Enabled(ParticipantId::Agent(agent)) => self.sockets().ended_agents.forget(&agent),
             Change::Enabled(ParticipantId::User(user)) => self.sockets().ended_users.forget(&user),
+            Change::UserMoved(user) => self.end_all_tokens(user),
         }
     }
 
@@ -189,6 +190,14 @@ impl Hub {
         let opened = sockets.opened_with.tokens.get(&user).into_iter().flatten();
         let older = opened.filter(|(_, token)| is_older(**token, set_at));
         older.for_each(|(socket, _)| sockets.revoke(*socket));
+    }
+
+    /// Ends the sockets that tokens of a user have opened, whichever: who was moved to another organization comes
+    /// back with a new one.
+    pub(super) fn end_all_tokens(&self, user: UserId) {
+        let sockets = self.sockets();
+        let opened = sockets.opened_with.tokens.get(&user).into_iter().flatten();
+        opened.for_each(|(socket, _)| sockets.revoke(*socket));
     }
 
     /// Ends the sockets whose keys have expired; to be called about once a second.

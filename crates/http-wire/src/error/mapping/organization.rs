@@ -1,8 +1,12 @@
-//! Organizations, and who looks after them.
+//! Organizations, members and invitations.
 
 use domain::audit::ListAuditError;
-use domain::organization::NotAdmin;
+use domain::organization::{
+    AcceptError, EnterError, InvitationRefused, InviteError, LastAdmin, LeaveError, ListInvitationsError,
+    MAX_INVITATION_LIFETIME, MAX_INVITATIONS, NotAdmin, RenameError, RevokeInvitationError, SetRoleError,
+};
 
+use super::unauthorized;
 use crate::error::{ApiError, ErrorCode};
 
 impl From<NotAdmin> for ApiError {
@@ -18,4 +22,111 @@ impl From<ListAuditError> for ApiError {
             ListAuditError::Store(error) => error.into(),
         }
     }
+}
+
+impl From<LastAdmin> for ApiError {
+    fn from(_: LastAdmin) -> Self {
+        let message = "The organization would be left without an admin; make another member an admin first";
+        Self::new(ErrorCode::Conflict, message)
+    }
+}
+
+impl From<RenameError> for ApiError {
+    fn from(error: RenameError) -> Self {
+        match error {
+            RenameError::NotAdmin(error) => error.into(),
+            RenameError::NameTaken => {
+                Self::validation().with_detail("/organization/name", "has already been taken")
+            }
+            RenameError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<SetRoleError> for ApiError {
+    fn from(error: SetRoleError) -> Self {
+        match error {
+            SetRoleError::NotAdmin(error) => error.into(),
+            SetRoleError::MemberNotFound => member_not_found(),
+            SetRoleError::LastAdmin(error) => error.into(),
+            SetRoleError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<LeaveError> for ApiError {
+    fn from(error: LeaveError) -> Self {
+        match error {
+            LeaveError::NotAdmin(error) => error.into(),
+            LeaveError::MemberNotFound => member_not_found(),
+            LeaveError::LastAdmin(error) => error.into(),
+            LeaveError::Alone => {
+                Self::new(ErrorCode::Conflict, "This is your own organization, and nobody else is in it")
+            }
+            LeaveError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<InviteError> for ApiError {
+    fn from(error: InviteError) -> Self {
+        let wrong = |what: String| Self::validation().with_detail("/invitation/expires_at", what);
+        match error {
+            InviteError::NotAdmin(error) => error.into(),
+            InviteError::ExpiryPast => wrong("must lie in the future".to_owned()),
+            InviteError::ExpiryTooLate => {
+                wrong(format!("must lie within {} days", MAX_INVITATION_LIFETIME.as_secs() / 86_400))
+            }
+            InviteError::TooMany => Self::new(
+                ErrorCode::Conflict,
+                format!("{MAX_INVITATIONS} invitations are open already; revoke one that is not needed"),
+            ),
+            InviteError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<ListInvitationsError> for ApiError {
+    fn from(error: ListInvitationsError) -> Self {
+        match error {
+            ListInvitationsError::NotAdmin(error) => error.into(),
+            ListInvitationsError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<RevokeInvitationError> for ApiError {
+    fn from(error: RevokeInvitationError) -> Self {
+        match error {
+            RevokeInvitationError::NotAdmin(error) => error.into(),
+            RevokeInvitationError::NotFound => {
+                Self::new(ErrorCode::NotFound, "No such invitation that could be revoked")
+            }
+            RevokeInvitationError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<AcceptError> for ApiError {
+    fn from(error: AcceptError) -> Self {
+        match error {
+            AcceptError::Invitation(InvitationRefused::Unknown) => {
+                Self::new(ErrorCode::NotFound, "No invitation has this token")
+            }
+            AcceptError::Invitation(refused) => {
+                Self::validation().with_detail("/invitation/token", refused.to_string())
+            }
+            AcceptError::Enter(EnterError::UserGone) => unauthorized(),
+            AcceptError::Enter(EnterError::AlreadyThere) => {
+                Self::new(ErrorCode::Conflict, "You are in this organization already")
+            }
+            AcceptError::Enter(EnterError::LastAdmin(error)) => error.into(),
+            AcceptError::Enter(EnterError::Limit(reached)) => reached.into(),
+            AcceptError::Enter(EnterError::Store(error)) => error.into(),
+        }
+    }
+}
+
+fn member_not_found() -> ApiError {
+    ApiError::new(ErrorCode::NotFound, "No such member in your organization")
 }

@@ -1,0 +1,124 @@
+//! Reading and making organizations, and naming them.
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use domain::audit::AuditEntry;
+use domain::id::{OrganizationId, UserId};
+use domain::organization::{
+    CreateOrganizationRefused, NewOrganization, NotAdmin, OrganizationOf, OrganizationRole,
+    RenameOrganization, RenameRefused,
+};
+use domain::plan::{Organization, PlanName, WhichOrganization};
+use domain::time::Timestamp;
+use uuid::Uuid;
+
+use super::member::{check_on, count_on};
+use crate::audit;
+use crate::error::Fault;
+use crate::lock;
+use crate::plan::assign::{organization_named_on, organization_of_on, plan_exists_on};
+use crate::plan::list::{PlanRow, organization_on};
+use crate::row::{self, At};
+use crate::run::Db;
+use crate::schema::{organizations, plans, users};
+
+pub(super) async fn find_on(db: &Db, which: &WhichOrganization) -> Result<Option<Organization>, Fault> {
+    let found = match which {
+        WhichOrganization::Named(name) => organization_named_on(db, name).await?,
+        WhichOrganization::OfUser(handle) => organization_of_on(db, handle).await?,
+    };
+    match found {
+        Some(id) => organization_on(db, id).await,
+        None => Ok(None),
+    }
+}
+
+/// Id, name, when it was made, and the user's role.
+type OfColumns = (Uuid, String, At, String);
+
+pub(super) async fn of_on(mut db: &Db, user: UserId) -> Result<Option<OrganizationOf>, Fault> {
+    let found = users::table
+        .inner_join(organizations::table.on(organizations::id.eq(users::organization_id)))
+        .inner_join(plans::table.on(plans::name.eq(organizations::plan)))
+        .filter(users::id.eq(user.uuid()))
+        .select((
+            (organizations::id, organizations::name, organizations::created_at, users::organization_role),
+            PlanRow::as_select(),
+        ))
+        .first::<(OfColumns, PlanRow)>(&mut db)
+        .await
+        .optional()?;
+    let Some(((id, name, created_at, role), plan)) = found else { return Ok(None) };
+    let id = OrganizationId::new(id);
+    Ok(Some(OrganizationOf {
+        id,
+        name,
+        created_at: created_at.0,
+        role: row::word(&role, OrganizationRole::parse)?,
+        members: count_on(db, id).await?,
+        plan: plan.into_plan(),
+    }))
+}
+
+pub(super) async fn create_on(
+    db: &Db,
+    new: &NewOrganization,
+) -> Result<Result<Organization, CreateOrganizationRefused>, Fault> {
+    lock::names_on(db).await?;
+    if organization_named_on(db, new.name.as_str()).await?.is_some() {
+        return Ok(Err(CreateOrganizationRefused::NameTaken));
+    }
+    if !plan_exists_on(db, &new.plan).await? {
+        return Ok(Err(CreateOrganizationRefused::NoSuchPlan));
+    }
+    insert_on(db, new.id, new.name.as_str(), &new.plan, new.now).await?;
+    audit::append_on(db, [AuditEntry::organization_created(new)]).await?;
+    stored_on(db, new.id).await.map(Ok)
+}
+
+/// Stores an organization; that its name is free and its plan there was looked at, and names are held.
+pub(crate) async fn insert_on(
+    mut db: &Db,
+    id: OrganizationId,
+    name: &str,
+    plan: &PlanName,
+    now: Timestamp,
+) -> Result<(), Fault> {
+    diesel::insert_into(organizations::table)
+        .values((
+            organizations::id.eq(id.uuid()),
+            organizations::name.eq(name),
+            organizations::plan.eq(plan.as_str()),
+            organizations::created_at.eq(At(now)),
+        ))
+        .execute(&mut db)
+        .await?;
+    Ok(())
+}
+
+pub(super) async fn rename_on(
+    mut db: &Db,
+    command: &RenameOrganization,
+) -> Result<Result<Organization, RenameRefused>, Fault> {
+    let id = command.by.organization();
+    lock::names_on(db).await?;
+    lock::people_on(db, id).await?;
+    if check_on(db, command.by).await? == Err(NotAdmin) {
+        return Ok(Err(RenameRefused::NotAdmin));
+    }
+    let of_name = organization_named_on(db, command.name.as_str()).await?;
+    if of_name.is_some_and(|other| other != id.uuid()) {
+        return Ok(Err(RenameRefused::NameTaken));
+    }
+    diesel::update(organizations::table.find(id.uuid()))
+        .set(organizations::name.eq(command.name.as_str()))
+        .execute(&mut db)
+        .await?;
+    audit::append_on(db, [AuditEntry::organization_renamed(command)]).await?;
+    stored_on(db, id).await.map(Ok)
+}
+
+async fn stored_on(db: &Db, id: OrganizationId) -> Result<Organization, Fault> {
+    let stored = organization_on(db, id.uuid()).await?;
+    stored.ok_or_else(|| Fault::Row("an organization that went within one change".to_owned()))
+}

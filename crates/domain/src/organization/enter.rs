@@ -1,0 +1,72 @@
+//! Coming into an organization: by accepting an invitation, or because the operator says so.
+
+use super::invitation::InvitationRefused;
+use super::port::{Enter, EnterBy, EnterRefused, Moved};
+use super::role::{LastAdmin, OrganizationRole};
+use super::service::OrganizationService;
+use crate::caller::UserCaller;
+use crate::id::{OrganizationId, UserId};
+use crate::plan::LimitReached;
+use crate::store::StoreError;
+
+/// Why somebody did not come in.
+#[derive(Debug, thiserror::Error)]
+pub enum EnterError {
+    /// There is no such user.
+    #[error("there is no such user")]
+    UserGone,
+    /// They are there already.
+    #[error("the user is in this organization already")]
+    AlreadyThere,
+    /// The organization that they are in would be left without an admin, and with others.
+    #[error(transparent)]
+    LastAdmin(#[from] LastAdmin),
+    /// Their agents do not fit into the plan.
+    #[error(transparent)]
+    Limit(#[from] LimitReached),
+    /// The store gave no answer.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Why an invitation was not accepted.
+#[derive(Debug, thiserror::Error)]
+pub enum AcceptError {
+    /// It does not let the caller in.
+    #[error(transparent)]
+    Invitation(#[from] InvitationRefused),
+    /// It would, but.
+    #[error(transparent)]
+    Enter(#[from] EnterError),
+}
+
+impl OrganizationService {
+    /// Moves the caller to where an invitation leads; `token` is the text that its guest has.
+    pub async fn accept(&self, caller: UserCaller, token: &str) -> Result<Moved, AcceptError> {
+        let digest = self.mint.digest(token.trim());
+        self.enter(caller.user, EnterBy::Invitation(digest)).await
+    }
+
+    /// Moves a user into an organization: for the operator.
+    pub async fn move_user(
+        &self,
+        user: UserId,
+        to: OrganizationId,
+        role: OrganizationRole,
+    ) -> Result<Moved, AcceptError> {
+        self.enter(user, EnterBy::Operator(to, role)).await
+    }
+
+    async fn enter(&self, user: UserId, by: EnterBy) -> Result<Moved, AcceptError> {
+        let command = Enter { user, by, now: self.clock.now() };
+        let refused = match self.organizations.enter(command, self.moved()).await.map_err(EnterError::from)? {
+            Ok(moved) => return Ok(moved),
+            Err(EnterRefused::Invitation(refused)) => return Err(refused.into()),
+            Err(EnterRefused::UserGone) => EnterError::UserGone,
+            Err(EnterRefused::AlreadyThere) => EnterError::AlreadyThere,
+            Err(EnterRefused::LastAdmin) => LastAdmin.into(),
+            Err(EnterRefused::Limit(reached)) => reached.into(),
+        };
+        Err(refused.into())
+    }
+}

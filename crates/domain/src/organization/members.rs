@@ -1,0 +1,123 @@
+//! An organization, its name, its members and their roles.
+
+use super::authority::Authority;
+use super::port::{
+    CreateOrganizationRefused, Member, NewOrganization, OrganizationOf, RenameOrganization, RenameRefused,
+    SetRole, SetRoleRefused,
+};
+use super::role::{LastAdmin, NotAdmin, OrganizationRole};
+use super::service::OrganizationService;
+use crate::caller::UserCaller;
+use crate::id::{OrganizationId, UserId};
+use crate::page::{Page, PageRequest};
+use crate::plan::{Organization, OrganizationName, PlanName, WhichOrganization};
+use crate::store::StoreError;
+
+/// Why an organization was not made.
+#[derive(Debug, thiserror::Error)]
+pub enum CreateOrganizationError {
+    /// Another one has the name.
+    #[error("the name is already taken")]
+    NameTaken,
+    /// There is no such plan.
+    #[error("there is no such plan")]
+    NoSuchPlan,
+    /// The store gave no answer.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Why an organization was not renamed.
+#[derive(Debug, thiserror::Error)]
+pub enum RenameError {
+    /// Only an admin may.
+    #[error(transparent)]
+    NotAdmin(#[from] NotAdmin),
+    /// Another organization has the name.
+    #[error("the name is already taken")]
+    NameTaken,
+    /// The store gave no answer.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Why a member has no other role.
+#[derive(Debug, thiserror::Error)]
+pub enum SetRoleError {
+    /// Only an admin may.
+    #[error(transparent)]
+    NotAdmin(#[from] NotAdmin),
+    /// The organization has no such member.
+    #[error("there is no such member")]
+    MemberNotFound,
+    /// It would be left without an admin.
+    #[error(transparent)]
+    LastAdmin(#[from] LastAdmin),
+    /// The store gave no answer.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl OrganizationService {
+    /// The caller's organization; `None` when the account went after it authenticated.
+    pub async fn show(&self, caller: UserCaller) -> Result<Option<OrganizationOf>, StoreError> {
+        self.organizations.organization_of(caller.user).await
+    }
+
+    /// The organization that is meant: for the operator.
+    pub async fn find(&self, which: WhichOrganization) -> Result<Option<Organization>, StoreError> {
+        self.organizations.find_organization(which).await
+    }
+
+    /// Makes an organization that nobody belongs to yet, with the plan of fresh ones unless one is said: for the
+    /// operator.
+    pub async fn create(
+        &self,
+        name: OrganizationName,
+        plan: Option<PlanName>,
+    ) -> Result<Organization, CreateOrganizationError> {
+        let now = self.clock.now();
+        let id = OrganizationId::new(self.ids.generate(now));
+        let plan = plan.unwrap_or_else(|| self.plan.clone());
+        match self.organizations.create_organization(NewOrganization { id, name, plan, now }).await? {
+            Ok(organization) => Ok(organization),
+            Err(CreateOrganizationRefused::NameTaken) => Err(CreateOrganizationError::NameTaken),
+            Err(CreateOrganizationRefused::NoSuchPlan) => Err(CreateOrganizationError::NoSuchPlan),
+        }
+    }
+
+    /// Gives an organization another name.
+    pub async fn rename(&self, by: Authority, name: OrganizationName) -> Result<Organization, RenameError> {
+        let command = RenameOrganization { by, name, now: self.clock.now() };
+        match self.organizations.rename_organization(command).await? {
+            Ok(organization) => Ok(organization),
+            Err(RenameRefused::NotAdmin) => Err(NotAdmin.into()),
+            Err(RenameRefused::NameTaken) => Err(RenameError::NameTaken),
+        }
+    }
+
+    /// Who is in an organization, the oldest account first; every member may know.
+    pub async fn list_members(
+        &self,
+        organization: OrganizationId,
+        page: PageRequest,
+    ) -> Result<Page<Member>, StoreError> {
+        self.organizations.list_members(organization, page).await
+    }
+
+    /// Gives a member another role; one's own too.
+    pub async fn set_role(
+        &self,
+        by: Authority,
+        member: UserId,
+        role: OrganizationRole,
+    ) -> Result<Member, SetRoleError> {
+        let command = SetRole { by, member, role, now: self.clock.now() };
+        match self.organizations.set_role(command).await? {
+            Ok(member) => Ok(member),
+            Err(SetRoleRefused::NotAdmin) => Err(NotAdmin.into()),
+            Err(SetRoleRefused::NotFound) => Err(SetRoleError::MemberNotFound),
+            Err(SetRoleRefused::LastAdmin) => Err(LastAdmin.into()),
+        }
+    }
+}

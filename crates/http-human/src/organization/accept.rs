@@ -1,0 +1,66 @@
+//! `POST /invitations/accept`. A token that is none is a guess, and counted like any other failed
+//! authentication of the address it comes from.
+
+use actix_web::{HttpRequest, HttpResponse, web};
+use domain::organization::{AcceptError, EnterError, InvitationRefused, OrganizationService};
+use domain::text::single_line;
+use http_wire::auth::{Credential, UserAuth};
+use http_wire::error::ApiError;
+use http_wire::limit::{NotTried, RateLimits};
+use http_wire::openapi::schema::{line, object};
+use http_wire::strict_json::{FromBody, ObjectReader, StrictJson, Told};
+use serde_json::Value;
+
+use super::show::shown;
+
+/// The most characters of a token that is looked at.
+const MAX_TOKEN_CHARS: usize = 200;
+
+/// What a guest was given.
+pub(crate) struct AcceptBody(String);
+
+impl FromBody for AcceptBody {
+    const WRAPPER: Option<&'static str> = Some("invitation");
+
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
+        body.text("token", |text| single_line(&text, MAX_TOKEN_CHARS)).map(Self)
+    }
+
+    fn schema() -> Value {
+        object(&["token"], &[("token", line(MAX_TOKEN_CHARS))])
+    }
+}
+
+pub(crate) async fn accept(
+    UserAuth(caller): UserAuth,
+    request: HttpRequest,
+    StrictJson { body, form }: StrictJson<AcceptBody>,
+    organizations: web::Data<OrganizationService>,
+) -> Result<HttpResponse, ApiError> {
+    let limits = request.app_data::<web::Data<RateLimits>>();
+    let attempt = match limits {
+        Some(limits) => {
+            let source = limits.source(request.peer_addr(), request.headers());
+            let tried = limits.may_try(source, Credential::Invitation(&body.0)).await;
+            Some(tried.map_err(not_tried)?)
+        }
+        None => None,
+    };
+    let accepted = organizations.accept(caller, &body.0).await;
+    if let Some(attempt) = attempt {
+        match &accepted {
+            Err(AcceptError::Invitation(InvitationRefused::Unknown)) => attempt.bad(),
+            Err(AcceptError::Enter(EnterError::Store(_))) => attempt.undecided(),
+            _ => attempt.good(),
+        }
+    }
+    accepted.map_err(|error| form.explain(error))?;
+    shown(&organizations, caller).await
+}
+
+fn not_tried(not_tried: NotTried) -> ApiError {
+    match not_tried {
+        NotTried::KnownBad => AcceptError::from(InvitationRefused::Unknown).into(),
+        shut_out @ NotTried::ShutOut(_) => shut_out.into(),
+    }
+}

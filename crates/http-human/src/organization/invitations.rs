@@ -1,0 +1,101 @@
+//! `/organization/invitations`.
+
+use actix_web::{HttpResponse, web};
+use domain::account::parse_email;
+use domain::organization::{Authority, Invite, OrganizationRole, OrganizationService};
+use domain::time::Timestamp;
+use http_wire::auth::UserAuth;
+use http_wire::cursor::CursorScope;
+use http_wire::envelope::{Data, List};
+use http_wire::error::ApiError;
+use http_wire::openapi::schema::{Parameter, about, nullable, object, word};
+use http_wire::page::PageQuery;
+use http_wire::path::InvitationPath;
+use http_wire::query::{FromQuery, NoQuery, QueryReader, StrictQuery};
+use http_wire::strict_json::{FromBody, ObjectReader, StrictJson, Told};
+use http_wire::view::{InvitationView, InvitedView};
+use serde_json::{Value, json};
+
+use super::members::role;
+use crate::DEFAULT_ROWS;
+
+pub(crate) struct ListInvitationsQuery {
+    page: PageQuery,
+}
+
+impl FromQuery for ListInvitationsQuery {
+    fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
+        Ok(Self { page: PageQuery::read(query)? })
+    }
+
+    fn parameters() -> Vec<Parameter> {
+        PageQuery::parameters()
+    }
+}
+
+/// Whom to invite.
+pub(crate) struct InviteBody(Invite);
+
+impl FromBody for InviteBody {
+    const WRAPPER: Option<&'static str> = Some("invitation");
+
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
+        let role = body.text_if_given("role", role);
+        let email = body.text_or_null_if_given("email", |text| parse_email(&text));
+        let instant =
+            |text: String| Timestamp::parse(&text).ok_or("must be an instant such as 2026-07-01T10:00:00Z");
+        let expires_at = body.text_or_null_if_given("expires_at", instant);
+        Ok(Self(Invite {
+            role: role?.unwrap_or(OrganizationRole::Member),
+            email: email?.flatten(),
+            expires_at: expires_at?.flatten(),
+        }))
+    }
+
+    fn schema() -> Value {
+        let email = nullable(json!({"type": "string", "format": "email", "maxLength": 254}));
+        let instant = nullable(json!({"type": "string", "format": "date-time"}));
+        let properties = [
+            (
+                "role",
+                about(word(&["admin", "member"]), "What the guest becomes; a member unless it is said."),
+            ),
+            ("email", about(email, "Who alone may accept it; null for whoever has the token.")),
+            ("expires_at", about(instant, "Until when, within 90 days; null for a week from now.")),
+        ];
+        object(&[], &properties)
+    }
+}
+
+pub(crate) async fn list_invitations(
+    UserAuth(caller): UserAuth,
+    StrictQuery(query): StrictQuery<ListInvitationsQuery>,
+    organizations: web::Data<OrganizationService>,
+) -> Result<HttpResponse, ApiError> {
+    let scope = CursorScope::list("me/organization/invitations").of(caller.organization.uuid());
+    let window = query.page.window(scope, DEFAULT_ROWS)?;
+    let page = organizations.list_invitations(Authority::Admin(caller), window.request.clone()).await?;
+    let now = organizations.now();
+    let rows = page.rows.iter().map(|invitation| InvitationView::new(invitation, now));
+    Ok(window.mark(List::ok(rows, window.metadata(&page))))
+}
+
+pub(crate) async fn invite(
+    UserAuth(caller): UserAuth,
+    StrictJson { body, form }: StrictJson<InviteBody>,
+    organizations: web::Data<OrganizationService>,
+) -> Result<HttpResponse, ApiError> {
+    let invited = organizations.invite(Authority::Admin(caller), body.0).await;
+    let invited = invited.map_err(|error| form.explain(error))?;
+    Ok(Data::created(InvitedView::new(&invited)))
+}
+
+pub(crate) async fn revoke_invitation(
+    UserAuth(caller): UserAuth,
+    path: InvitationPath,
+    _: StrictQuery<NoQuery>,
+    organizations: web::Data<OrganizationService>,
+) -> Result<HttpResponse, ApiError> {
+    let revoked = organizations.revoke_invitation(Authority::Admin(caller), path.invitation).await?;
+    Ok(Data::ok(InvitationView::new(&revoked, organizations.now())))
+}

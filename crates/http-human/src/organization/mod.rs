@@ -1,0 +1,11 @@
+//! `/organization`: the caller's organization, its members and its invitations; and accepting an invitation.
+
+mod accept;
+mod invitations;
+mod members;
+mod show;
+
+pub(crate) use accept::{AcceptBody, accept};
+pub(crate) use invitations::{InviteBody, ListInvitationsQuery, invite, list_invitations, revoke_invitation};
+pub(crate) use members::{ListMembersQuery, SetRoleBody, leave, list_members, remove_member, set_role};
+pub(crate) use show::{RenameBody, rename, show};

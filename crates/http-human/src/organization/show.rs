@@ -1,0 +1,56 @@
+//! `GET` and `PATCH /organization`.
+
+use actix_web::{HttpResponse, web};
+use domain::caller::UserCaller;
+use domain::organization::{Authority, OrganizationService};
+use domain::plan::OrganizationName;
+use http_wire::auth::UserAuth;
+use http_wire::envelope::Data;
+use http_wire::error::{ApiError, unauthorized};
+use http_wire::openapi::schema::{line, object};
+use http_wire::query::{NoQuery, StrictQuery};
+use http_wire::strict_json::{FromBody, ObjectReader, StrictJson, Told};
+use http_wire::view::OrganizationView;
+use serde_json::Value;
+
+/// Another name.
+pub(crate) struct RenameBody(OrganizationName);
+
+impl FromBody for RenameBody {
+    const WRAPPER: Option<&'static str> = Some("organization");
+
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
+        body.text("name", |text| OrganizationName::new(&text)).map(Self)
+    }
+
+    fn schema() -> Value {
+        object(&["name"], &[("name", line(100))])
+    }
+}
+
+pub(crate) async fn show(
+    UserAuth(caller): UserAuth,
+    _: StrictQuery<NoQuery>,
+    organizations: web::Data<OrganizationService>,
+) -> Result<HttpResponse, ApiError> {
+    shown(&organizations, caller).await
+}
+
+pub(crate) async fn rename(
+    UserAuth(caller): UserAuth,
+    StrictJson { body, form }: StrictJson<RenameBody>,
+    organizations: web::Data<OrganizationService>,
+) -> Result<HttpResponse, ApiError> {
+    let renamed = organizations.rename(Authority::Admin(caller), body.0).await;
+    renamed.map_err(|error| form.explain(error))?;
+    shown(&organizations, caller).await
+}
+
+/// The caller's organization as it is now.
+pub(super) async fn shown(
+    organizations: &OrganizationService,
+    caller: UserCaller,
+) -> Result<HttpResponse, ApiError> {
+    let organization = organizations.show(caller).await?.ok_or_else(unauthorized)?;
+    Ok(Data::ok(OrganizationView::new(&organization)))
+}

@@ -1,0 +1,136 @@
+//! Arguments of `parlance org …`.
+
+use clap::{Args, Subcommand, ValueEnum};
+use domain::organization::OrganizationRole;
+
+use super::ListArguments;
+
+/// What to do with organizations.
+#[derive(Subcommand, Debug)]
+pub enum OrgCommand {
+    /// All organizations with their plans.
+    List(ListArguments),
+    /// Make an organization that nobody belongs to yet. Whoever comes in first is its admin: see `org move`,
+    /// `org invite` and `user create --org`.
+    Create(CreateOrgArguments),
+    /// One organization with its plan, its members and its open invitations.
+    Show(ShowOrgArguments),
+    /// Give an organization another name; what else it is stays.
+    Rename(RenameOrgArguments),
+    /// The members of an organization and what they are there, the oldest account first.
+    Members(ShowOrgArguments),
+    /// Invite somebody, and print the token once. They accept it with POST /api/v1/me/invitations/accept, or
+    /// register with it.
+    Invite(InviteArguments),
+    /// Say what a member is in their organization. An organization never lacks an admin, so make another member one
+    /// before you make its only admin a member.
+    SetRole(SetRoleArguments),
+    /// Move a user, agents included, to another organization, at once and without asking them. Their rooms and
+    /// memories stay where they were made; access tokens and the sockets opened with them end within a second.
+    Move(MoveArguments),
+}
+
+/// What a member is, as it is said on the command line.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
+pub enum RoleArgument {
+    /// Looks after the organization: its name, members, roles and invitations.
+    Admin,
+    /// Is in it.
+    Member,
+}
+
+impl From<RoleArgument> for OrganizationRole {
+    fn from(role: RoleArgument) -> Self {
+        match role {
+            RoleArgument::Admin => Self::Admin,
+            RoleArgument::Member => Self::Member,
+        }
+    }
+}
+
+/// The organization to be made.
+#[derive(Args, Debug)]
+pub struct CreateOrgArguments {
+    /// Its name, which no other organization has in any case.
+    pub name: String,
+    /// Its plan [default: the default plan].
+    #[arg(long)]
+    pub plan: Option<String>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Which organization.
+#[derive(Args, Debug)]
+pub struct ShowOrgArguments {
+    /// Its name.
+    pub name: String,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Which organization, and its new name.
+#[derive(Args, Debug)]
+pub struct RenameOrgArguments {
+    /// Its name.
+    pub name: String,
+    /// The name that it is to have.
+    pub new_name: String,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Whom to invite, and where to.
+#[derive(Args, Debug)]
+pub struct InviteArguments {
+    /// Name of the organization.
+    pub name: String,
+    /// What the guest becomes there.
+    #[arg(long, value_enum, default_value = "member")]
+    pub role: RoleArgument,
+    /// The only e-mail address whose user may accept it [default: whoever has the token].
+    #[arg(long)]
+    pub email: Option<String>,
+    /// For how many days it may be accepted, 1 to 90.
+    #[arg(long, default_value = "7", value_parser = clap::value_parser!(u32).range(1..=90))]
+    pub days: u32,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Who becomes what.
+#[derive(Args, Debug)]
+pub struct SetRoleArguments {
+    /// Handle of the user.
+    pub user: String,
+    /// What they become in the organization that they are in.
+    #[arg(value_enum)]
+    pub role: RoleArgument,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Who moves, and where to.
+#[derive(Args, Debug)]
+#[command(group(clap::ArgGroup::new("where").required(true)))]
+pub struct MoveArguments {
+    /// Handle of the user.
+    pub user: String,
+    /// To the organization of this name.
+    #[arg(long, group = "where", value_name = "NAME")]
+    pub to: Option<String>,
+    /// To an organization of the user's own: the one that was made for them, or a fresh one if others are in that.
+    #[arg(long, group = "where")]
+    pub own: bool,
+    /// What they become there.
+    #[arg(long, value_enum, default_value = "member", conflicts_with = "own")]
+    pub role: RoleArgument,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,294 @@
+//! `parlance org …`
+
+use std::io::Write;
+use std::time::Duration;
+
+use domain::account::{AccountService, normalize_handle, parse_email};
+use domain::id::{ParticipantId, UserId};
+use domain::organization::{
+    AcceptError, Authority, CreateOrganizationError, EnterError, Invitation, InvitationStatus, Invite,
+    LeaveError, Member, OrganizationService, RenameError, SetRoleError,
+};
+use domain::page::{Page, PageRequest, Position, Slice};
+use domain::plan::{Organization, OrganizationName, PlanName, WhichOrganization};
+use serde_json::{Value, json};
+
+use crate::cli::{
+    CreateOrgArguments, InviteArguments, MoveArguments, OrgCommand, RenameOrgArguments, SetRoleArguments,
+    ShowOrgArguments,
+};
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::{plan, store, wiring};
+
+const LAST_ADMIN: &str = "the organization would be left without an admin; make another member one first: \
+     `parlance org set-role USER admin`";
+
+/// What a command works with.
+struct Desk {
+    organizations: OrganizationService,
+    accounts: AccountService,
+}
+
+/// Does it on the store of the configuration, and prints what came of it.
+pub(crate) async fn run(config: &Config, command: OrgCommand) -> Result<(), Failure> {
+    config.refuse_memory()?;
+    let opened = store::open(config).await?;
+    let desk = Desk {
+        organizations: wiring::organizations(config, opened.clone()),
+        accounts: wiring::accounts(opened.clone()),
+    };
+    let said = match command {
+        OrgCommand::List(arguments) => {
+            plan::organizations(&wiring::plans(opened.clone()), arguments.json).await
+        }
+        OrgCommand::Create(arguments) => create(&desk, &arguments).await,
+        OrgCommand::Show(arguments) => show(&desk, &arguments).await,
+        OrgCommand::Rename(arguments) => rename(&desk, &arguments).await,
+        OrgCommand::Members(arguments) => list_members(&desk, &arguments).await,
+        OrgCommand::Invite(arguments) => invite(&desk, &arguments).await,
+        OrgCommand::SetRole(arguments) => set_role(&desk, &arguments).await,
+        OrgCommand::Move(arguments) => move_user(&desk, &arguments).await,
+    };
+    opened.close();
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{}", said?).map_err(|cause| Failure::new("cannot print what was done", cause))
+}
+
+async fn create(desk: &Desk, arguments: &CreateOrgArguments) -> Result<String, Failure> {
+    let wished = name(&arguments.name)?;
+    let plan = arguments.plan.as_deref().map(PlanName::new).transpose();
+    let plan = plan.map_err(|fault| Failure::plain(format!("--plan: {fault}")))?;
+    match desk.organizations.create(wished, plan).await {
+        Ok(made) => Ok(told(&made, arguments.json)),
+        Err(CreateOrganizationError::NameTaken) => Err(name_taken(&arguments.name)),
+        Err(CreateOrganizationError::NoSuchPlan) => Err(Failure::plain(
+            "there is no such plan; `parlance plan list` shows those that are there, and a start of the server takes \
+             up the ones that are configured",
+        )),
+        Err(cause) => Err(Failure::new("the organization was not made", cause)),
+    }
+}
+
+async fn show(desk: &Desk, arguments: &ShowOrgArguments) -> Result<String, Failure> {
+    let organization = named(desk, &arguments.name).await?;
+    let by = Authority::Operator(organization.id);
+    let members = members(desk, &organization).await?;
+    let invitations = all(async |page| desk.organizations.list_invitations(by, page).await).await;
+    let mut open = invitations.map_err(|cause| Failure::new("cannot read the invitations", cause))?;
+    let now = desk.organizations.now();
+    open.retain(|invitation| invitation.status(now) == InvitationStatus::Open);
+    if arguments.json {
+        let members = members.iter().map(member_as_json).collect::<Vec<_>>();
+        let open = open.iter().map(invitation_as_json).collect::<Vec<_>>();
+        let organization = plan::organization_as_json(&organization);
+        let all = json!({"organization": organization, "members": members, "open_invitations": open});
+        return Ok(all.to_string());
+    }
+    let mut lines = vec![plan::organization_as_text(&organization)];
+    lines.extend(members.iter().map(member_as_text));
+    lines.extend(open.iter().map(invitation_as_text));
+    Ok(lines.join("\n"))
+}
+
+async fn rename(desk: &Desk, arguments: &RenameOrgArguments) -> Result<String, Failure> {
+    let wished = name(&arguments.new_name)?;
+    let organization = named(desk, &arguments.name).await?;
+    match desk.organizations.rename(Authority::Operator(organization.id), wished).await {
+        Ok(renamed) => Ok(told(&renamed, arguments.json)),
+        Err(RenameError::NameTaken) => Err(name_taken(&arguments.new_name)),
+        Err(cause) => Err(Failure::new("the organization was not renamed", cause)),
+    }
+}
+
+async fn list_members(desk: &Desk, arguments: &ShowOrgArguments) -> Result<String, Failure> {
+    let members = members(desk, &named(desk, &arguments.name).await?).await?;
+    if arguments.json {
+        let members = members.iter().map(member_as_json).collect::<Vec<_>>();
+        return Ok(json!({ "members": members }).to_string());
+    }
+    Ok(members.iter().map(member_as_text).collect::<Vec<_>>().join("\n"))
+}
+
+async fn invite(desk: &Desk, arguments: &InviteArguments) -> Result<String, Failure> {
+    let email = arguments.email.as_deref().map(parse_email).transpose();
+    let email = email.map_err(|fault| Failure::plain(format!("--email: {fault}")))?;
+    let organization = named(desk, &arguments.name).await?;
+    let day = Duration::from_secs(24 * 60 * 60);
+    let expires_at = Some(desk.organizations.now().plus(day * arguments.days));
+    let command = Invite { role: arguments.role.into(), email, expires_at };
+    let invited = desk.organizations.invite(Authority::Operator(organization.id), command).await;
+    let invited = invited.map_err(|cause| Failure::new("nobody was invited", cause))?;
+    if arguments.json {
+        let invitation = invitation_as_json(&invited.invitation);
+        return Ok(json!({"invitation": invitation, "token": invited.token.reveal()}).to_string());
+    }
+    Ok(format!(
+        "An invitation to '{}', good until {}. This is its token; it is not shown again:\n\n    {}\n",
+        organization.name,
+        invited.invitation.expires_at,
+        invited.token.reveal()
+    ))
+}
+
+async fn set_role(desk: &Desk, arguments: &SetRoleArguments) -> Result<String, Failure> {
+    let (user, organization) = user(desk, &arguments.user).await?;
+    let by = Authority::Operator(organization.id);
+    match desk.organizations.set_role(by, user, arguments.role.into()).await {
+        Ok(member) if arguments.json => Ok(json!({ "member": member_as_json(&member) }).to_string()),
+        Ok(member) => Ok(format!("{}: {}", organization.name, member_as_text(&member))),
+        Err(SetRoleError::LastAdmin(_)) => Err(Failure::plain(LAST_ADMIN)),
+        Err(cause) => Err(Failure::new("the role was not given", cause)),
+    }
+}
+
+async fn move_user(desk: &Desk, arguments: &MoveArguments) -> Result<String, Failure> {
+    let (user, from) = user(desk, &arguments.user).await?;
+    let moved = match &arguments.to {
+        Some(name) => {
+            let to = named(desk, name).await?.id;
+            desk.organizations.move_user(user, to, arguments.role.into()).await.map_err(not_entered)
+        }
+        None => desk.organizations.remove(Authority::Operator(from.id), user).await.map_err(not_departed),
+    };
+    let user = moved?.user;
+    let to = desk.organizations.find(WhichOrganization::OfUser(user.handle.as_str().to_owned())).await;
+    let to = to.map_err(unread)?.ok_or_else(|| no_user(&arguments.user))?;
+    if arguments.json {
+        let user = json!({
+            "id": user.id.to_string(),
+            "handle": user.handle.as_str(),
+            "role": user.organization_role.as_str(),
+        });
+        let (from, to) = (plan::organization_as_json(&from), plan::organization_as_json(&to));
+        return Ok(json!({"user": user, "from": from["name"], "organization": to}).to_string());
+    }
+    Ok(format!(
+        "{} was moved from '{}' to '{}' as {}",
+        user.handle,
+        from.name,
+        to.name,
+        user.organization_role.as_str()
+    ))
+}
+
+fn not_entered(error: AcceptError) -> Failure {
+    match error {
+        AcceptError::Enter(EnterError::LastAdmin(_)) => Failure::plain(LAST_ADMIN),
+        AcceptError::Enter(EnterError::AlreadyThere) => Failure::plain(
+            "the user is in this organization already; `parlance org set-role` changes the role",
+        ),
+        AcceptError::Enter(EnterError::Limit(reached)) => Failure::plain(format!(
+            "the user's agents do not fit: {reached} in the organization, which has {}; give it a larger plan with \
+             `parlance plan set`, or let the user delete some",
+            reached.current
+        )),
+        cause => Failure::new("the user was not moved", cause),
+    }
+}
+
+fn not_departed(error: LeaveError) -> Failure {
+    match error {
+        LeaveError::LastAdmin(_) => Failure::plain(LAST_ADMIN),
+        LeaveError::Alone => Failure::plain("the user is in an organization of their own already, alone"),
+        cause => Failure::new("the user was not moved", cause),
+    }
+}
+
+/// The user of this handle, and where they are.
+async fn user(desk: &Desk, handle: &str) -> Result<(UserId, Organization), Failure> {
+    let stored = normalize_handle(handle);
+    let found = desk.accounts.find_holder(&stored).await.map_err(unread)?;
+    let Some(ParticipantId::User(user)) = found else { return Err(no_user(handle)) };
+    let organization = desk.organizations.find(WhichOrganization::OfUser(stored)).await.map_err(unread)?;
+    Ok((user, organization.ok_or_else(|| no_user(handle))?))
+}
+
+async fn named(desk: &Desk, name: &str) -> Result<Organization, Failure> {
+    let found = desk.organizations.find(WhichOrganization::Named(name.trim().to_owned())).await;
+    found.map_err(unread)?.ok_or_else(|| {
+        Failure::plain(format!(
+            "there is no organization '{name}'; `parlance org list` shows those that are there, and `parlance org \
+             create` makes one"
+        ))
+    })
+}
+
+async fn members(desk: &Desk, organization: &Organization) -> Result<Vec<Member>, Failure> {
+    let members = all(async |page| desk.organizations.list_members(organization.id, page).await).await;
+    members.map_err(|cause| Failure::new("cannot read the members", cause))
+}
+
+/// All rows of a list.
+async fn all<T, E>(page: impl AsyncFn(PageRequest) -> Result<Page<T>, E>) -> Result<Vec<T>, E> {
+    let (mut rows, mut after) = (Vec::new(), None::<Position>);
+    loop {
+        let part = page(PageRequest { slice: Slice::After { after, limit: 100 }, count: false }).await?;
+        rows.extend(part.rows);
+        after = part.next;
+        if after.is_none() {
+            return Ok(rows);
+        }
+    }
+}
+
+fn name(text: &str) -> Result<OrganizationName, Failure> {
+    OrganizationName::new(text)
+        .map_err(|fault| Failure::plain(format!("'{text}': an organization's name {fault}")))
+}
+
+fn name_taken(name: &str) -> Failure {
+    Failure::plain(format!("another organization is called '{name}'; `parlance org list` shows them all"))
+}
+
+fn no_user(handle: &str) -> Failure {
+    Failure::plain(format!(
+        "there is no user '{handle}'; `parlance org members NAME` shows the users of an organization"
+    ))
+}
+
+fn unread(cause: domain::store::StoreError) -> Failure {
+    Failure::new("the store gave no answer", cause)
+}
+
+fn told(organization: &Organization, as_json: bool) -> String {
+    if as_json {
+        return json!({ "organization": plan::organization_as_json(organization) }).to_string();
+    }
+    plan::organization_as_text(organization)
+}
+
+fn member_as_json(member: &Member) -> Value {
+    json!({
+        "id": member.id.to_string(),
+        "handle": member.handle.as_str(),
+        "name": member.name,
+        "role": member.role.as_str(),
+        "inserted_at": member.created_at.to_string(),
+    })
+}
+
+fn member_as_text(member: &Member) -> String {
+    format!("{} ({}): {}", member.handle, member.name, member.role.as_str())
+}
+
+fn invitation_as_json(invitation: &Invitation) -> Value {
+    json!({
+        "id": invitation.id.to_string(),
+        "role": invitation.role.as_str(),
+        "email": invitation.email,
+        "created_by": invitation.created_by.map(|user| user.to_string()),
+        "inserted_at": invitation.created_at.to_string(),
+        "expires_at": invitation.expires_at.to_string(),
+    })
+}
+
+fn invitation_as_text(invitation: &Invitation) -> String {
+    let whom = invitation.email.as_deref().unwrap_or("whoever has the token");
+    format!(
+        "invited: {whom} as {}, until {} ({})",
+        invitation.role.as_str(),
+        invitation.expires_at,
+        invitation.id
+    )
+}
