@@ -54,7 +54,8 @@ impl FromStr for Endpoint {
         }
         let port = match uri.port() {
             Some(port) => port.as_u16(),
-            None if authority.as_str().ends_with(':') => return Err(wrong()),
+            // What stands behind the host is no port.
+            None if authority.as_str() != authority.host() => return Err(wrong()),
             None => 4318,
         };
         let path = format!("{}{PATH}", uri.path().trim_end_matches('/'));
