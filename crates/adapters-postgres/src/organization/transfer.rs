@@ -129,8 +129,8 @@ async fn way_on(db: &Db, command: &Enter, user: &User) -> Result<Result<Way, Inv
 
 /// How many agents come along; no other is made while their owner's organization is held.
 async fn agents_on(mut db: &Db, owner: UserId) -> Result<u64, Fault> {
-    let owned = agents::table.filter(agents::owner_id.eq(owner.uuid())).filter(agents::deleted_at.is_null());
-    Ok(owned.select(count_star()).first::<i64>(&mut db).await?.cast_unsigned())
+    let theirs = agents::table.filter(agents::owner_id.eq(owner.uuid())).filter(agents::deleted_at.is_null());
+    Ok(theirs.select(count_star()).first::<i64>(&mut db).await?.cast_unsigned())
 }
 
 /// Moves a user, and ends what must not outlive it: the invitations that the user could come back by, those of

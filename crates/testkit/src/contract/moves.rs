@@ -164,7 +164,7 @@ pub async fn as_many_come_in_as_the_plan_has_room_for(world: World) {
             world.stores.accounts.list_agents(member.id, domain::account::AgentListing::default(), ALL);
         agents += listed.await.unwrap().total.unwrap();
     }
-    assert!(agents <= 5 && agents >= 4, "{agents} agents of {came} guests");
+    assert!((4..=5).contains(&agents), "{agents} agents of {came} guests");
 }
 
 /// Colleagues, what they share, and what was remembered for the organization; rooms go on.
