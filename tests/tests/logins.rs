@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use e2e::{Answer, Api, Closed, Server, Socket};
+use e2e::{Answer, Api, Closed, Server, Socket, free_port};
 use serde_json::{Value, json};
 
 /// Hashes that take no time worth speaking of.
@@ -167,4 +167,101 @@ async fn too_many_guesses_are_refused_unseen() {
     }
     assert!(since.elapsed() < Duration::from_secs(3), "{:?}", since.elapsed());
     assert_eq!(log_in(&server, "ben", "correct horse").await.status, 200);
+}
+
+/// What the server tells of itself.
+async fn figure(port: u16, name: &str) -> f64 {
+    let text = reqwest::get(format!("http://127.0.0.1:{port}/metrics")).await.unwrap().text().await.unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')).unwrap();
+    line.parse().unwrap()
+}
+
+/// A thousand log-ins a second: those of one account and those of an address are answered with 429 before anything
+/// is hashed, one password is hashed at a time, and whoever else works does not notice.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_flood_of_wrong_passwords_is_not_hashed() {
+    let port = free_port();
+    let metrics = format!("127.0.0.1:{port}");
+    let server = Server::start_with(&[("PARLANCE_METRICS_LISTEN", &metrics)]).await;
+    let ann = server.user("ann");
+    let login = format!("http://{}/api/v1/auth/login", server.address());
+    let client = reqwest::Client::new();
+    let attempt = async |number: usize| {
+        // Half of them guess at Ann, the others try whoever there may be.
+        let name = if number.is_multiple_of(2) { "ann".to_owned() } else { format!("nobody{number}") };
+        let body = json!({"login": name, "password": "wrong"});
+        client.post(&login).json(&body).send().await.unwrap().status().as_u16()
+    };
+    let since = Instant::now();
+    let (mut looked_at, mut refused, mut most_at_once) = (0_u32, 0, 0.0_f64);
+    for wave in 0..20 {
+        let statuses = futures_util::future::join_all((0..50).map(|one| attempt(wave * 50 + one)));
+        let now = figure(port, "parlance_password_hashes_in_progress");
+        let (statuses, now) = tokio::join!(statuses, now);
+        most_at_once = most_at_once.max(now);
+        for status in statuses {
+            match status {
+                401 => looked_at += 1,
+                429 => refused += 1,
+                other => panic!("{other}"),
+            }
+        }
+        assert_eq!(ann.get("/profile").await.status, 200);
+    }
+    // Fifty of the address and one more a second, of which Ann's are five and one in ten seconds.
+    let seconds = u32::try_from(since.elapsed().as_secs()).unwrap();
+    assert!(looked_at <= 51 + seconds, "{looked_at} in {seconds} s");
+    assert_eq!(looked_at + refused, 1000);
+    let hashes = figure(port, "parlance_password_hashes_total").await;
+    assert!(hashes <= f64::from(looked_at), "{hashes} hashes for {looked_at} that were looked at");
+    assert!(most_at_once <= 1.0, "{most_at_once} at once");
+    assert!((1..).contains(&looked_at) && refused >= 900, "{looked_at} {refused}");
+}
+
+fn wish(handle: &str) -> Value {
+    json!({
+        "handle": handle, "email": format!("{handle}@example.org"), "name": "Some Body", "password": "correct horse",
+    })
+}
+
+#[tokio::test]
+async fn people_register_where_the_operator_lets_them() {
+    let server = Server::start_with(&[CHEAP, ("PARLANCE_REGISTRATION", "open")]).await;
+    let open = public(&server).post("/register", wish("ann")).await;
+    assert_eq!(open.status, 201);
+    let open = open.data();
+    assert_eq!((profile(&server, &open).await, &open["user"]["handle"]), (200, &json!("ann")));
+    assert_eq!(log_in(&server, "ann@example.org", "correct horse").await.status, 200);
+    let taken = public(&server).post("/register", wish("ann")).await;
+    assert_eq!((taken.status, taken.code()), (422, "validation_error"));
+    assert!(taken.body["error"]["details"].get("/handle").is_some(), "{taken:?}");
+    for (name, value) in [
+        ("handle", json!("A!")),
+        ("email", json!("nowhere")),
+        ("name", json!("")),
+        ("password", json!("short")),
+        ("invitation", json!("thnv_i_nothing")),
+    ] {
+        let mut body = wish("ben");
+        body[name] = value;
+        let odd = public(&server).post("/register", body).await;
+        assert_eq!((odd.status, odd.code()), (422, "validation_error"), "{name}");
+        assert!(odd.body["error"]["details"].get(format!("/{name}")).is_some(), "{odd:?}");
+    }
+    for registration in ["closed", "invitation"] {
+        let server = Server::start_with(&[CHEAP, ("PARLANCE_REGISTRATION", registration)]).await;
+        let refused = public(&server).post("/register", wish("ann")).await;
+        assert_eq!((refused.status, refused.code()), (403, "forbidden"), "{registration}");
+    }
+}
+
+#[tokio::test]
+async fn not_everybody_registers_at_once() {
+    let settings = [CHEAP, ("PARLANCE_REGISTRATION", "open"), ("PARLANCE_REGISTRATIONS_PER_HOUR", "2")];
+    let server = Server::start_with(&settings).await;
+    let mut statuses = Vec::new();
+    for handle in ["ann", "ann", "ben", "cat"] {
+        statuses.push(public(&server).post("/register", wish(handle)).await.status);
+    }
+    assert_eq!(statuses, [201, 422, 429, 429]);
 }

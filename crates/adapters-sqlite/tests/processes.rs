@@ -120,7 +120,8 @@ async fn make_user(stores: &Stores, number: u32) -> UserId {
         .create_user(NewUser {
             user,
             by: domain::audit::Actor::Operator,
-            key,
+            key: Some(key),
+            password: None,
             membership: Membership::Own,
             plan: PlanName::enterprise(),
         })

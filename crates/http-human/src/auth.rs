@@ -1,12 +1,13 @@
-//! `/api/v1/auth`: logging in with a password, going on, logging out, and another password.
+//! `/api/v1/auth`: registering, logging in with a password, going on, logging out, and another password.
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use domain::login::{ChangePasswordError, LogIn, LogInError, LoginService, Password};
+use domain::account::{UserHandle, parse_email, parse_person_name};
+use domain::login::{ChangePasswordError, LogIn, LogInError, LoginService, Password, Register};
 use http_wire::auth::{Credential, UserAuth};
 use http_wire::envelope::Data;
 use http_wire::error::{ApiError, ErrorCode};
 use http_wire::limit::RateLimits;
-use http_wire::openapi::schema::{object, some_text};
+use http_wire::openapi::schema::{line, object, some_text};
 use http_wire::strict_json::{FromBody, ObjectReader, StrictJson, Told};
 use http_wire::view::SessionView;
 use serde_json::{Value, json};
@@ -84,6 +85,38 @@ impl FromBody for ResetPasswordBody {
     }
 }
 
+/// Who wants an account.
+pub(crate) struct RegisterBody(Register);
+
+impl FromBody for RegisterBody {
+    fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
+        let handle = body.text("handle", |text| UserHandle::new(&text));
+        let email = body.text("email", |text| parse_email(&text));
+        let name = body.text("name", |text| parse_person_name(&text));
+        let password = body.text("password", Password::new);
+        let invitation = body.text_if_given("invitation", short)?;
+        Ok(Self(Register { handle: handle?, email: email?, name: name?, password: password?, invitation }))
+    }
+
+    fn schema() -> Value {
+        let handle = json!({"type": "string", "minLength": 3, "maxLength": 40, "pattern": HANDLE});
+        let email = json!({"type": "string", "format": "email", "minLength": 3, "maxLength": 254});
+        object(
+            &["handle", "email", "name", "password"],
+            &[
+                ("handle", handle),
+                ("email", email),
+                ("name", line(100)),
+                ("password", new_password()),
+                ("invitation", some_text(MAX_TEXT_BYTES)),
+            ],
+        )
+    }
+}
+
+/// What can be a user's handle.
+const HANDLE: &str = "^@?[A-Za-z0-9][A-Za-z0-9.-]{1,37}[A-Za-z0-9]$";
+
 fn short(text: String) -> Result<String, String> {
     match text.len() {
         _ if text.trim().is_empty() => Err("can't be blank".to_owned()),
@@ -124,6 +157,19 @@ pub(crate) async fn log_in(
         (Some(_), Err(LogInError::Wrong)) | (None, _) => {}
     }
     Ok(Data::ok(SessionView::new(&outcome?)))
+}
+
+/// Whoever comes too often is sent away before anything is looked at.
+pub(crate) async fn register(
+    request: HttpRequest,
+    StrictJson { body, .. }: StrictJson<RegisterBody>,
+    logins: web::Data<LoginService>,
+    limits: Limits,
+) -> Result<HttpResponse, ApiError> {
+    if let Some(limits) = &limits {
+        limits.may_register(&request)?;
+    }
+    Ok(Data::created(SessionView::new(&logins.register(body.0).await?)))
 }
 
 pub(crate) async fn refresh(

@@ -137,6 +137,11 @@ fn auth_endpoints() -> Vec<Endpoint> {
             .body::<auth::LogInBody>()
             .answers::<SessionView<'_>>(200)
             .refuses(&[401, 429]),
+        post("/register", auth::register)
+            .named("register", "Makes an account with a password, where that is allowed, and opens a session")
+            .body::<auth::RegisterBody>()
+            .answers::<SessionView<'_>>(201)
+            .refuses(&[403, 429]),
         post("/refresh", auth::refresh)
             .named("refreshSession", "Exchanges a refresh token for the next pair; it is good once")
             .body::<auth::RefreshBody>()

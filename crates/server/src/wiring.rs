@@ -90,6 +90,8 @@ pub(crate) fn logins(
         clock: Arc::new(SystemClock),
         ids: Arc::new(RandomIds),
         mint: Arc::new(RandomKeys),
+        registration: config.registration,
+        plan: config.default_plan.clone(),
     }))
 }
 

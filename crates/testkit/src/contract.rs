@@ -26,6 +26,7 @@ pub mod messages;
 pub mod moves;
 pub mod peers;
 pub mod plans;
+pub mod registering;
 pub mod retention;
 pub mod rooms;
 pub mod secrets;
@@ -55,6 +56,9 @@ macro_rules! contract_tests {
         $crate::contract_tests! { @area $make, administration:
             all_accounts_are_listed_by_handle, who_is_disabled_is_let_in_nowhere,
             since_when_somebody_is_disabled_is_known, who_is_disabled_is_nobodys_peer,
+        }
+        $crate::contract_tests! { @area $make, registering:
+            whoever_registers_is_in, a_guest_registers_into_the_organization, who_may_register_is_said_by_the_operator,
         }
         $crate::contract_tests! { @area $make, log:
             what_ends_is_logged, a_reader_of_the_log_misses_nothing, old_entries_are_forgotten,

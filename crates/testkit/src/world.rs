@@ -18,7 +18,7 @@ use domain::contact::{ContactRepository, ContactRequest, ContactService, Handle,
 use domain::delivery::{DeliveryRepository, DeliveryService};
 use domain::id::{AgentId, ChatId, ParticipantId, UserId};
 use domain::idempotency::FirstAnswerRepository;
-use domain::login::{LoginPorts, LoginRepository, LoginService};
+use domain::login::{LoginPorts, LoginRepository, LoginService, Registration};
 use domain::memory::{
     MemoryContent, MemoryMetadata, MemoryRepository, MemoryService, MemoryThought, StoreMemory,
 };
@@ -57,8 +57,10 @@ pub struct World {
     pub administration: AdministrationService,
     /// Tokens of users.
     pub tokens: Arc<TokenService>,
-    /// Passwords and sessions.
+    /// Passwords and sessions; everybody may register.
     pub logins: Arc<LoginService>,
+    /// What that stands on.
+    pub login_ports: LoginPorts,
     /// What hashes passwords.
     pub hasher: Arc<FixedHasher>,
     /// Rooms and participants.
@@ -238,7 +240,7 @@ impl World {
         let presence = Arc::<FixedPresence>::default();
         let tokens = Arc::new(TokenService::new(accounts.clone(), clock.clone(), Arc::new(PlainTokens)));
         let hasher = Arc::<FixedHasher>::default();
-        let logins = Arc::new(LoginService::new(LoginPorts {
+        let login_ports = LoginPorts {
             logins: stores.logins.clone(),
             accounts: accounts.clone(),
             tokens: tokens.clone(),
@@ -247,7 +249,9 @@ impl World {
             clock: clock.clone(),
             ids: ids.clone(),
             mint: mint.clone(),
-        }));
+            registration: Registration::Open,
+            plan: PlanName::enterprise(),
+        };
         let (messages_chats, deliveries_chats, activity_chats) =
             (chats.clone(), chats.clone(), chats.clone());
         Self {
@@ -276,7 +280,8 @@ impl World {
             presence: presence.clone(),
             stores,
             tokens,
-            logins,
+            logins: Arc::new(LoginService::new(login_ports.clone())),
+            login_ports,
             hasher,
             accounts: Arc::new(AccountService::new(
                 accounts,

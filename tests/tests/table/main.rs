@@ -141,13 +141,14 @@ async fn deletions_have_no_body() {
 }
 
 /// What needs no credential; all else must stand in the table.
-const PUBLIC: [&str; 10] = [
+const PUBLIC: [&str; 11] = [
     "GET /",
     "GET /health",
     "GET /ready",
     "GET /version",
     "GET /api/version",
     "GET /api/v1/health",
+    "POST /api/v1/auth/register",
     "POST /api/v1/auth/login",
     "POST /api/v1/auth/refresh",
     "POST /api/v1/auth/logout",

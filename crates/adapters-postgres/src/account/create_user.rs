@@ -7,13 +7,14 @@ use diesel_async::RunQueryDsl;
 use domain::account::{CreateUserRefused, Membership, NewUser, User};
 use domain::audit::AuditEntry;
 use domain::id::{InvitationId, OrganizationId, ParticipantId};
-use domain::organization::OrganizationRole;
+use domain::organization::{InvitationRefused, OrganizationRole};
 
 use super::keys;
 use super::row::UserRow;
 use crate::audit;
 use crate::error::Fault;
 use crate::lock;
+use crate::login::password;
 use crate::organization::{invitation, member, show};
 use crate::plan::assign::{free_name_on, organization_named_on, plan_exists_on};
 use crate::run::Db;
@@ -28,6 +29,14 @@ pub(super) async fn create_user_on(
     mut db: &Db,
     new: &NewUser,
 ) -> Result<Result<User, CreateUserRefused>, Fault> {
+    // First, so that whoever was not invited does not learn who is there. Nobody is held for it yet.
+    if let Membership::Invited(token) = &new.membership {
+        let found = invitation::find_on(db, *token).await?.ok_or(InvitationRefused::Unknown);
+        let checked = found.and_then(|found| found.check(&new.user.email, new.user.created_at));
+        if let Err(refused) = checked {
+            return Ok(Err(CreateUserRefused::Invitation(refused)));
+        }
+    }
     lock::names_on(db).await?;
     let (handle_taken, email_taken) = statement::<(Bool, Bool)>(TAKEN)
         .bind::<Text, _>(new.user.handle.as_str().to_owned())
@@ -86,7 +95,12 @@ async fn insert_on(mut db: &Db, new: &NewUser, place: Place) -> Result<User, Fau
         .values((UserRow::of(&user), users::own_organization_id.eq(own)))
         .execute(&mut db)
         .await?;
-    keys::insert_on(db, &new.key, ParticipantId::User(user.id), user.created_at).await?;
+    if let Some(key) = &new.key {
+        keys::insert_on(db, key, ParticipantId::User(user.id), user.created_at).await?;
+    }
+    if let Some(hash) = &new.password {
+        password::insert_on(db, user.id, hash, user.created_at).await?;
+    }
     if let Some(invitation) = invitation {
         invitation::accept_on(db, invitation, user.id, user.created_at).await?;
     }

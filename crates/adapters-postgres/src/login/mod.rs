@@ -1,6 +1,6 @@
 //! The store of passwords, sessions and reset tokens.
 
-mod password;
+pub(crate) mod password;
 mod session;
 
 use async_trait::async_trait;
@@ -10,11 +10,13 @@ use domain::login::{
     LoginRecord, LoginRepository, NewReset, NewSession, PasswordHash, RefreshRefused, RefreshSession,
     SessionHolder, SetPassword, WhichLogin,
 };
+use domain::organization::Invitation;
 use domain::store::{Announce, StoreError};
 use domain::time::Timestamp;
 use futures_util::FutureExt;
 
 use crate::PostgresStore;
+use crate::organization::invitation;
 
 #[async_trait]
 impl LoginRepository for PostgresStore {
@@ -90,6 +92,10 @@ impl LoginRepository for PostgresStore {
             tell,
         );
         Ok(reset.await?.ok())
+    }
+
+    async fn find_invitation(&self, token: KeyDigest) -> Result<Option<Invitation>, StoreError> {
+        self.ask(token, |db, token| invitation::find_on(db, *token).boxed()).await
     }
 
     async fn forget_logins(&self, now: Timestamp, limit: u32) -> Result<u32, StoreError> {

@@ -4,6 +4,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{Bool, Text};
 use diesel_async::RunQueryDsl;
 use domain::account::KeyDigest;
+use domain::audit::AuditEntry;
 use domain::change::Change;
 use domain::id::UserId;
 use domain::login::{LoginRecord, NewReset, PasswordHash, SessionHolder, SetPassword, WhichLogin, set_at};
@@ -12,6 +13,7 @@ use uuid::Uuid;
 
 use crate::account::find::user_on;
 use crate::account::row::UserRow;
+use crate::audit;
 use crate::change;
 use crate::error::Fault;
 use crate::lock;
@@ -53,6 +55,24 @@ pub(super) async fn rehash_on(
     Ok(Ok(()))
 }
 
+/// The first password of a user who is being made.
+pub(crate) async fn insert_on(
+    mut db: &Db,
+    user: UserId,
+    hash: &PasswordHash,
+    now: Timestamp,
+) -> Result<(), Fault> {
+    diesel::insert_into(passwords::table)
+        .values((
+            passwords::user_id.eq(user.uuid()),
+            passwords::hash.eq(hash.as_str()),
+            passwords::changed_at.eq(At(now)),
+        ))
+        .execute(&mut db)
+        .await?;
+    Ok(())
+}
+
 /// Sets a password and ends what was open; gives whose it is.
 pub(super) async fn set_on(
     mut db: &Db,
@@ -76,7 +96,9 @@ pub(super) async fn set_on(
     diesel::delete(resets::table.find(id)).execute(&mut db).await?;
     let ended = Change::TokensEnded { user: user.id, password_set_at };
     change::append_on(db, [ended], password_set_at).await?;
-    Ok(Ok(SessionHolder { user, password_set_at }))
+    let holder = SessionHolder { user, password_set_at };
+    audit::append_on(db, [AuditEntry::password_set(&holder)]).await?;
+    Ok(Ok(holder))
 }
 
 pub(super) async fn issue_reset_on(mut db: &Db, new: &NewReset) -> Result<Result<(), Never>, Fault> {
@@ -89,6 +111,7 @@ pub(super) async fn issue_reset_on(mut db: &Db, new: &NewReset) -> Result<Result
         .set((resets::token.eq(token), resets::expires_at.eq(until)))
         .execute(&mut db)
         .await?;
+    audit::append_on(db, [AuditEntry::password_reset_issued(new)]).await?;
     Ok(Ok(()))
 }
 

@@ -56,6 +56,13 @@ pub(super) async fn destination_on(
     Ok(found.map(OrganizationId::new).ok_or(InvitationRefused::Unknown))
 }
 
+/// The invitation of this token, whatever has become of it.
+pub(crate) async fn find_on(mut db: &Db, token: KeyDigest) -> Result<Option<Invitation>, Fault> {
+    let of_token = invitations::table.filter(invitations::digest.eq(token.bytes().to_vec()));
+    let found = of_token.select(InvitationRow::as_select()).first(&mut db).await.optional()?;
+    found.map(InvitationRow::into_invitation).transpose()
+}
+
 /// The invitation of this token, if somebody with this address may accept it; its organization's people are
 /// held from then on.
 pub(crate) async fn open_for_on(

@@ -12,6 +12,7 @@ use super::keys;
 use super::row::UserRow;
 use crate::audit;
 use crate::error::Fault;
+use crate::login::password;
 use crate::organization::{invitation, member, show};
 use crate::plan::assign::{free_name_on, organization_named_on, plan_exists_on};
 use crate::row;
@@ -22,6 +23,12 @@ pub(super) fn create_user_on(
     new: &NewUser,
 ) -> Result<Result<User, CreateUserRefused>, Fault> {
     let user = &new.user;
+    // First, so that whoever was not invited does not learn who is there.
+    if let Membership::Invited(token) = &new.membership
+        && let Err(refused) = invitation::open_for_on(connection, *token, &user.email, user.created_at)?
+    {
+        return Ok(Err(CreateUserRefused::Invitation(refused)));
+    }
     let handle = users::table.filter(users::handle.eq(user.handle.as_str()));
     if select(exists(handle)).get_result(connection)? {
         return Ok(Err(CreateUserRefused::HandleTaken));
@@ -74,7 +81,12 @@ fn insert_on(connection: &mut SqliteConnection, new: &NewUser, place: Place) -> 
     diesel::insert_into(users::table)
         .values((UserRow::of(&user), users::own_organization_id.eq(own)))
         .execute(connection)?;
-    keys::insert_on(connection, &new.key, ParticipantId::User(user.id), user.created_at)?;
+    if let Some(key) = &new.key {
+        keys::insert_on(connection, key, ParticipantId::User(user.id), user.created_at)?;
+    }
+    if let Some(hash) = &new.password {
+        password::insert_on(connection, user.id, hash, user.created_at)?;
+    }
     if let Some(invitation) = invitation {
         invitation::accept_on(connection, invitation, user.id, user.created_at)?;
     }

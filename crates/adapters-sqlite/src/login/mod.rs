@@ -1,6 +1,6 @@
 //! The store of passwords, sessions and reset tokens.
 
-mod password;
+pub(crate) mod password;
 mod session;
 
 use std::convert::Infallible;
@@ -13,11 +13,13 @@ use domain::login::{
     LoginRecord, LoginRepository, NewReset, NewSession, PasswordHash, RefreshRefused, RefreshSession,
     SessionHolder, SetPassword, WhichLogin,
 };
+use domain::organization::Invitation;
 use domain::store::{Announce, StoreError};
 use domain::time::Timestamp;
 
 use crate::SqliteStore;
 use crate::error::Fault;
+use crate::organization::invitation;
 
 /// There is nothing to be changed.
 struct Nothing;
@@ -89,6 +91,10 @@ impl LoginRepository for SqliteStore {
             Ok(password::reset_on(connection, token, password, now)?.ok_or(Nothing))
         };
         Ok(self.change(work, |holder| announce.tell(holder)).await?.ok())
+    }
+
+    async fn find_invitation(&self, token: KeyDigest) -> Result<Option<Invitation>, StoreError> {
+        self.read(move |connection| invitation::find_on(connection, token)).await
     }
 
     async fn forget_logins(&self, now: Timestamp, limit: u32) -> Result<u32, StoreError> {

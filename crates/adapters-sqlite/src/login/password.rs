@@ -3,6 +3,7 @@
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::account::KeyDigest;
+use domain::audit::AuditEntry;
 use domain::change::Change;
 use domain::id::UserId;
 use domain::login::{LoginRecord, NewReset, PasswordHash, SessionHolder, SetPassword, WhichLogin, set_at};
@@ -10,6 +11,7 @@ use domain::time::Timestamp;
 
 use crate::account::find::user_on;
 use crate::account::row::UserRow;
+use crate::audit;
 use crate::change;
 use crate::error::Fault;
 use crate::row;
@@ -44,6 +46,23 @@ pub(super) fn rehash_on(
     Ok(())
 }
 
+/// The first password of a user who is being made.
+pub(crate) fn insert_on(
+    connection: &mut SqliteConnection,
+    user: UserId,
+    hash: &PasswordHash,
+    now: Timestamp,
+) -> Result<(), Fault> {
+    diesel::insert_into(passwords::table)
+        .values((
+            passwords::user_id.eq(row::bytes(user.uuid())),
+            passwords::hash.eq(hash.as_str()),
+            passwords::changed_at.eq(now.micros()),
+        ))
+        .execute(connection)?;
+    Ok(())
+}
+
 /// Sets a password and ends what was open; gives whose it is.
 pub(super) fn set_on(
     connection: &mut SqliteConnection,
@@ -65,7 +84,9 @@ pub(super) fn set_on(
     diesel::delete(resets::table.find(&id)).execute(connection)?;
     let ended = Change::TokensEnded { user: user.id, password_set_at };
     change::append_on(connection, [ended], password_set_at)?;
-    Ok(Some(SessionHolder { user, password_set_at }))
+    let holder = SessionHolder { user, password_set_at };
+    audit::append_on(connection, [AuditEntry::password_set(&holder)])?;
+    Ok(Some(holder))
 }
 
 pub(super) fn issue_reset_on(connection: &mut SqliteConnection, new: &NewReset) -> Result<(), Fault> {
@@ -77,7 +98,7 @@ pub(super) fn issue_reset_on(connection: &mut SqliteConnection, new: &NewReset) 
             resets::expires_at.eq(new.expires_at.micros()),
         ))
         .execute(connection)?;
-    Ok(())
+    audit::append_on(connection, [AuditEntry::password_reset_issued(new)])
 }
 
 pub(super) fn find_reset_on(

@@ -43,6 +43,19 @@ impl InvitationRow {
     }
 }
 
+/// The invitation of this token, whatever has become of it.
+pub(crate) fn find_on(
+    connection: &mut SqliteConnection,
+    token: KeyDigest,
+) -> Result<Option<Invitation>, Fault> {
+    let found = invitations::table
+        .filter(invitations::digest.eq(token.bytes().as_slice()))
+        .select(InvitationRow::as_select())
+        .first(connection)
+        .optional()?;
+    found.map(InvitationRow::into_invitation).transpose()
+}
+
 /// The invitation of this token, if somebody with this address may accept it.
 pub(crate) fn open_for_on(
     connection: &mut SqliteConnection,
@@ -50,13 +63,7 @@ pub(crate) fn open_for_on(
     email: &str,
     now: Timestamp,
 ) -> Result<Result<Invitation, InvitationRefused>, Fault> {
-    let found = invitations::table
-        .filter(invitations::digest.eq(token.bytes().as_slice()))
-        .select(InvitationRow::as_select())
-        .first(connection)
-        .optional()?;
-    let Some(found) = found else { return Ok(Err(InvitationRefused::Unknown)) };
-    let invitation = found.into_invitation()?;
+    let Some(invitation) = find_on(connection, token)? else { return Ok(Err(InvitationRefused::Unknown)) };
     Ok(invitation.check(email, now).map(|()| invitation))
 }
 

@@ -9,8 +9,10 @@ use crate::audit::Actor;
 use crate::id::{OrganizationId, UserId};
 use crate::organization::{InvitationRefused, OrganizationRole};
 use crate::plan::PlanName;
+use crate::ports::IdGenerator;
 use crate::store::StoreError;
 use crate::text::{TextFault, single_line};
+use crate::time::Timestamp;
 
 /// A user to be made; every part already checked.
 #[derive(Clone, Debug)]
@@ -84,10 +86,24 @@ impl AccountService {
 
     fn compose_user(&self, command: CreateUser, role: UserRole) -> (NewUser, ApiKey) {
         let now = self.clock.now();
+        let mut new = NewUser::compose(command, role, &*self.ids, now);
         let key = self.mint.mint(KeyKind::User, now);
+        new.key = Some(self.new_key(&key, now));
+        (new, key)
+    }
+}
+
+impl NewUser {
+    /// A user whom the operator makes at `now`, without a way to come in yet.
+    pub(crate) fn compose(
+        command: CreateUser,
+        role: UserRole,
+        ids: &dyn IdGenerator,
+        now: Timestamp,
+    ) -> Self {
         let user = User {
-            id: UserId::new(self.ids.generate(now)),
-            organization: OrganizationId::new(self.ids.generate(now)),
+            id: UserId::new(ids.generate(now)),
+            organization: OrganizationId::new(ids.generate(now)),
             organization_role: OrganizationRole::Admin,
             handle: command.handle,
             email: command.email,
@@ -97,9 +113,8 @@ impl AccountService {
             updated_at: now,
             disabled_at: None,
         };
-        let new_key = self.new_key(&key, now);
         let (membership, plan) = (command.membership, command.plan);
-        (NewUser { user, by: Actor::Operator, key: new_key, membership, plan }, key)
+        Self { user, by: Actor::Operator, key: None, password: None, membership, plan }
     }
 }
 

@@ -4,6 +4,7 @@ use super::handle::UserHandle;
 use super::key::{KeyDigest, NewKey};
 use crate::audit::Actor;
 use crate::id::{OrganizationId, UserId};
+use crate::login::PasswordHash;
 use crate::organization::OrganizationRole;
 use crate::plan::{OrganizationName, PlanName};
 use crate::text::{TextFault, single_line};
@@ -110,7 +111,7 @@ pub enum Membership {
     Invited(KeyDigest),
 }
 
-/// A user to be stored, with a first key. `user.organization` is the id that a new organization gets, and
+/// A user to be stored, with a first key or a password. `user.organization` is the id that a new organization gets, and
 /// its first user is its admin; who joins one gets that one's id, and the role as the membership says.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NewUser {
@@ -118,8 +119,10 @@ pub struct NewUser {
     pub user: User,
     /// Who makes it.
     pub by: Actor,
-    /// Its first API key.
-    pub key: NewKey,
+    /// Its first API key, if it gets one.
+    pub key: Option<NewKey>,
+    /// The hash of its password, if it gets one.
+    pub password: Option<PasswordHash>,
     /// Where it is to belong.
     pub membership: Membership,
     /// The plan of a new organization; one that is there already keeps its own.

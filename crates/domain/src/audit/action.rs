@@ -19,6 +19,10 @@ pub enum AuditAction {
     KeyCreated,
     /// A key was revoked.
     KeyRevoked,
+    /// A user set a password; what the one before had opened ended with it.
+    PasswordSet,
+    /// The operator issued a token with which a user may set a password.
+    PasswordResetIssued,
     /// An organization was given a plan.
     PlanSet,
     /// The operator made an organization.
@@ -60,6 +64,8 @@ impl AuditAction {
         Self::AccountEnabled,
         Self::KeyCreated,
         Self::KeyRevoked,
+        Self::PasswordSet,
+        Self::PasswordResetIssued,
         Self::PlanSet,
         Self::OrganizationCreated,
         Self::OrganizationRenamed,
@@ -87,6 +93,8 @@ impl AuditAction {
             Self::AccountEnabled => "account.enabled",
             Self::KeyCreated => "key.created",
             Self::KeyRevoked => "key.revoked",
+            Self::PasswordSet => "password.set",
+            Self::PasswordResetIssued => "password.reset_issued",
             Self::PlanSet => "plan.set",
             Self::OrganizationCreated => "organization.created",
             Self::OrganizationRenamed => "organization.renamed",

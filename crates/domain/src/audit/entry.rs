@@ -7,6 +7,7 @@ use crate::account::{Agent, DeleteAgent, KeyRecord, MarkAgent, NewAgent, NewUser
 use crate::caller::Caller;
 use crate::chat::{AddParticipant, Chat, DeleteChat, RemoveParticipant, Role};
 use crate::id::{AgentId, ApiKeyId, ChatId, InvitationId, OrganizationId, ParticipantId, UserId};
+use crate::login::{NewReset, SessionHolder};
 use crate::plan::PlanName;
 use crate::time::Timestamp;
 
@@ -146,6 +147,32 @@ impl AuditEntry {
             place: Some(AuditObject::Organization(user.organization)),
             detail: None,
             tenant: AuditTenant::Organization(user.organization),
+        }
+    }
+
+    /// A password that its user has set, now or with a token of the operator.
+    pub fn password_set(holder: &SessionHolder) -> Self {
+        Self {
+            at: holder.password_set_at,
+            actor: holder.user.id.into(),
+            action: AuditAction::PasswordSet,
+            subject: AuditObject::User(holder.user.id),
+            place: None,
+            detail: None,
+            tenant: AuditTenant::Organization(holder.user.organization),
+        }
+    }
+
+    /// A token of the operator with which a user may set a password.
+    pub fn password_reset_issued(new: &NewReset) -> Self {
+        Self {
+            at: new.now,
+            actor: Actor::Operator,
+            action: AuditAction::PasswordResetIssued,
+            subject: AuditObject::User(new.user),
+            place: None,
+            detail: None,
+            tenant: AuditTenant::Of(ParticipantId::User(new.user)),
         }
     }
 

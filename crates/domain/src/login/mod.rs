@@ -3,7 +3,7 @@
 //! Who logs in gets an *access token*, which lives minutes, and a *refresh token*, which gets the next pair and is
 //! then worth nothing. All refresh tokens that came of one log-in are one *session*. A refresh token that comes a
 //! second time was copied, so the session ends, whoever came first. An operator helps who has forgotten a password
-//! with a *reset token*, which is good once.
+//! with a *reset token*, which is good once. Where the operator allows it, people make their accounts themselves.
 //!
 //! Invariants: of a password only a slow hash is kept, of a token only a digest; an unknown name costs as much as a
 //! wrong password; another password ends all sessions, and the access tokens with them.
@@ -12,6 +12,7 @@ mod change_password;
 mod log_in;
 mod password;
 mod port;
+mod register;
 mod reset_password;
 mod service;
 mod session;
@@ -23,6 +24,7 @@ pub use port::{
     LoginRecord, LoginRepository, NewReset, NewSession, RefreshRefused, RefreshSession, SessionHolder,
     SetPassword, WhichLogin, set_at,
 };
+pub use register::{Register, RegisterUserError, Registration};
 pub use reset_password::{IssueResetError, IssuedReset, RESET_LIFETIME, ResetPasswordError};
 pub use service::{LoginPorts, LoginService, MAX_SESSIONS};
 pub use session::{RefreshError, SESSION_LIFETIME};

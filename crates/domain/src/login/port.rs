@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use super::password::PasswordHash;
 use crate::account::{KeyDigest, User, UserHandle};
 use crate::id::{SessionId, UserId};
+use crate::organization::Invitation;
 use crate::store::{Announce, StoreError};
 use crate::time::Timestamp;
 
@@ -108,6 +109,8 @@ pub struct NewReset {
     pub token: KeyDigest,
     /// Until when it is good.
     pub expires_at: Timestamp,
+    /// When.
+    pub now: Timestamp,
 }
 
 /// Passwords, sessions and reset tokens.
@@ -154,6 +157,9 @@ pub trait LoginRepository: Send + Sync {
         now: Timestamp,
         announce: Announce<SessionHolder>,
     ) -> Result<Option<SessionHolder>, StoreError>;
+
+    /// The invitation with this token, whatever has become of it.
+    async fn find_invitation(&self, token: KeyDigest) -> Result<Option<Invitation>, StoreError>;
 
     /// Forgets up to `limit` sessions and reset tokens each that have expired; how many of both.
     async fn forget_logins(&self, now: Timestamp, limit: u32) -> Result<u32, StoreError>;

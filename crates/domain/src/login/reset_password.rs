@@ -57,7 +57,7 @@ impl LoginService {
         let now = self.clock.now();
         let token = self.mint.mint(KeyKind::Reset, now);
         let expires_at = now.plus(RESET_LIFETIME);
-        self.logins.issue_reset(NewReset { user: user.id, token: token.digest(), expires_at }).await?;
+        self.logins.issue_reset(NewReset { user: user.id, token: token.digest(), expires_at, now }).await?;
         Ok(IssuedReset { user, token: token.reveal().to_owned(), expires_at })
     }
 

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use super::password::PasswordHasher;
 use super::port::LoginRepository;
+use super::register::Registration;
 use crate::account::{AccountRepository, TokenService};
+use crate::plan::PlanName;
 use crate::ports::{Clock, EventPublisher, IdGenerator, KeyMint};
 
 /// How many sessions one user may have; of more the longest unused end.
@@ -20,9 +22,12 @@ pub struct LoginService {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) ids: Arc<dyn IdGenerator>,
     pub(super) mint: Arc<dyn KeyMint>,
+    pub(super) registration: Registration,
+    pub(super) plan: PlanName,
 }
 
 /// What [`LoginService`] stands on.
+#[derive(Clone)]
 pub struct LoginPorts {
     /// Passwords and sessions.
     pub logins: Arc<dyn LoginRepository>,
@@ -40,12 +45,17 @@ pub struct LoginPorts {
     pub ids: Arc<dyn IdGenerator>,
     /// Refresh and reset tokens.
     pub mint: Arc<dyn KeyMint>,
+    /// Who may register.
+    pub registration: Registration,
+    /// The plan of an organization that comes with a registration.
+    pub plan: PlanName,
 }
 
 impl LoginService {
     /// Wires the area to its ports.
     pub fn new(ports: LoginPorts) -> Self {
-        let LoginPorts { logins, accounts, tokens, hasher, events, clock, ids, mint } = ports;
-        Self { logins, accounts, tokens, hasher, events, clock, ids, mint }
+        let LoginPorts { logins, accounts, tokens, hasher, events, clock, ids, mint, registration, plan } =
+            ports;
+        Self { logins, accounts, tokens, hasher, events, clock, ids, mint, registration, plan }
     }
 }

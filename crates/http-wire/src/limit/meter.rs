@@ -36,6 +36,12 @@ impl Quota {
         Self { requests: 1, seconds, burst }
     }
 
+    /// So many in an hour, as many at once; `None` unless it is 1 to [`Self::MOST`].
+    pub fn per_hour(requests: u32) -> Option<Self> {
+        let sane = (1..=Self::MOST).contains(&requests);
+        sane.then_some(Self { requests, seconds: 60 * 60, burst: requests })
+    }
+
     /// How long so many requests take at the steady rate, rounded up.
     fn time_of(self, requests: u32) -> Duration {
         let micros =

@@ -49,6 +49,8 @@ pub struct RateLimitConfig {
     pub connects: Option<Quota>,
     /// Failed authentication, for each address.
     pub failures: Option<Quota>,
+    /// Who wants to register, from one address.
+    pub registrations: Option<Quota>,
     /// Proxies whose word on the client's address is taken.
     pub trusted_proxies: Vec<Network>,
 }
@@ -61,6 +63,7 @@ impl Default for RateLimitConfig {
             invitations: Quota::new(20, 500),
             connects: Quota::new(20, 200),
             failures: Quota::new(2, 100),
+            registrations: Quota::per_hour(30),
             trusted_proxies: Vec::new(),
         }
     }
@@ -75,6 +78,7 @@ impl RateLimitConfig {
             invitations: None,
             connects: None,
             failures: None,
+            registrations: None,
             trusted_proxies: Vec::new(),
         }
     }
@@ -89,6 +93,7 @@ pub struct RateLimits {
     connects: Option<Meter>,
     guesses: Option<Guesses>,
     logins: Option<Logins>,
+    registrations: Option<Meter>,
     trusted_proxies: Vec<Network>,
 }
 
@@ -103,6 +108,7 @@ impl RateLimits {
             connects: meter(config.connects),
             guesses: config.failures.map(|quota| Guesses::new(quota, clock.clone())),
             logins: config.failures.map(|_| Logins::new(clock.clone())),
+            registrations: meter(config.registrations),
             trusted_proxies: config.trusted_proxies,
             clock,
         }
@@ -153,6 +159,13 @@ impl RateLimits {
         let source = self.source(request.peer_addr(), request.headers());
         let (Some(logins), Some(source)) = (&self.logins, source) else { return Ok(None) };
         logins.may_try(source, name).map(Some).map_err(refused)
+    }
+
+    /// Counts one who wants to register, whatever comes of it, before anything is looked at.
+    pub fn may_register(&self, request: &HttpRequest) -> Result<(), ApiError> {
+        let source = self.source(request.peer_addr(), request.headers());
+        let (Some(registrations), Some(source)) = (&self.registrations, source) else { return Ok(()) };
+        registrations.spend(source.key(), self.clock.now()).map(|_| ()).map_err(refused)
     }
 
     /// Counts one request of `who`. The standing afterwards; `None` where there is no limit.

@@ -25,6 +25,7 @@ mod values;
 
 use std::path::PathBuf;
 
+use domain::login::Registration;
 use domain::message::Retention;
 use domain::plan::{Plan, PlanName};
 use http_wire::limit::RateLimitConfig;
@@ -75,6 +76,8 @@ pub struct Config {
     pub plans: Vec<Plan>,
     /// What hashing a password costs.
     pub passwords: PasswordConfig,
+    /// Who may register.
+    pub registration: Registration,
     /// How often somebody may ask.
     pub rates: RateLimitConfig,
 }
@@ -162,7 +165,7 @@ impl Config {
         let contact_request_days = plans::contact_request_days(values);
         let (default_plan, plans) = plans::read(values);
         let retention = retention::read(values);
-        let passwords = passwords::read(values);
+        let (registration, passwords) = passwords::read(values);
         let rates = rates::read(values);
         Self {
             listen,
@@ -179,6 +182,7 @@ impl Config {
             default_plan,
             plans,
             passwords,
+            registration,
             rates,
         }
     }

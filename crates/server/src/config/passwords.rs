@@ -1,12 +1,22 @@
-//! What hashing a password costs.
+//! Who may register, and what hashing a password costs.
+
+use domain::login::Registration;
 
 use super::key::Key;
 use super::parse;
 use super::values::Values;
 use crate::passwords::PasswordConfig;
 
-pub(super) fn read(values: &mut Values) -> PasswordConfig {
-    values.section("Passwords");
+pub(super) fn read(values: &mut Values) -> (Registration, PasswordConfig) {
+    values.section("Accounts");
+    let registration = Key::text(
+        "registration",
+        "closed|invitation|open",
+        "closed",
+        "Who may make an account with `POST /api/v1/auth/register`: nobody, who was invited into an organization, \
+         or everybody, with an organization of their own.",
+    );
+    let registration = values.read(registration, registration_of);
     let memory = Key::number(
         "password_memory_kib",
         "KIB",
@@ -22,10 +32,15 @@ pub(super) fn read(values: &mut Values) -> PasswordConfig {
         "1",
         "So many passwords are hashed at once; sixteen times as many wait, more are refused with 429.",
     );
-    PasswordConfig {
+    let passwords = PasswordConfig {
         memory_kib: values.read(memory, parse::number(1024, 4 * 1024 * 1024)),
         passes: values.read(passes, parse::number(1, 1000)),
         lanes: values.read(lanes, parse::number(1, 64)),
         at_once: values.read(at_once, parse::number(1, 64)),
-    }
+    };
+    (registration, passwords)
+}
+
+fn registration_of(text: &str) -> Result<Registration, String> {
+    Registration::parse(text).ok_or_else(|| format!("'{text}' is neither closed, invitation nor open"))
 }

@@ -25,8 +25,17 @@ pub(super) fn read(values: &mut Values) -> RateLimitConfig {
         invitations: quota("rate_limit_invitations", "20/500", "Contact requests and new agents."),
         connects: quota("rate_limit_connects", "20/200", "Opening sockets."),
         failures: quota("rate_limit_failures", "2/100", "Failed authentication from one address."),
+        registrations: None,
         trusted_proxies: Vec::new(),
     };
+    let registrations = Key::number(
+        "registrations_per_hour",
+        "NUMBER",
+        "30",
+        "So many from one address may want to register in an hour, as many at once; 0 is no limit.",
+    );
+    let registrations = Quota::per_hour(values.read(registrations, parse::number(0, Quota::MOST)));
+    let limits = RateLimitConfig { registrations, ..limits };
     let proxies = Key::list(
         "trusted_proxies",
         "ADDRESSES",
@@ -71,7 +80,7 @@ mod tests {
         assert_eq!(limits.general, Quota::new(500, 1000));
         assert_eq!((limits.general, limits.work), (usual.general, usual.work));
         assert_eq!((limits.invitations, limits.connects), (usual.invitations, usual.connects));
-        assert_eq!(limits.failures, usual.failures);
+        assert_eq!((limits.failures, limits.registrations), (usual.failures, usual.registrations));
         for proxies in ["'127.0.0.1, ::1'", "['127.0.0.1', '::1']"] {
             let (limits, _) =
                 checked(&format!("rate_limit = '7/9'\nrate_limit_work = 'off'\ntrusted_proxies = {proxies}"));

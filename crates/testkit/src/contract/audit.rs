@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use crate::World;
-use domain::account::{AgentMarks, CreateKey, WhichKeys};
+use domain::account::{AgentMarks, CreateKey, UserHandle, WhichKeys};
 use domain::audit::{Actor, AuditAction, AuditFilter, AuditObject, AuditRecord, AuditScope};
 use domain::caller::UserCaller;
 use domain::chat::{AddParticipantCommand, ChatTitle, Role};
 use domain::id::{OrganizationId, ParticipantId};
+use domain::login::Password;
 use domain::organization::{Authority, NotAdmin};
 use domain::page::{PageRequest, Slice};
 use domain::plan::{AssignPlan, PlanName, WhichOrganization};
@@ -98,7 +99,17 @@ pub async fn what_is_done_is_audited(world: World) {
     tick();
     world.accounts.revoke_keys(WhichKeys::AllOf(ParticipantId::User(ann.id))).await.unwrap();
 
-    let log = log_of(&world, None, Some(since)).await;
+    tick();
+    let reset = world.logins.issue_reset(&UserHandle::new("ann").unwrap()).await.unwrap();
+    tick();
+    let password = Password::new("correct horse".to_owned()).unwrap();
+    world.logins.reset_password(&reset.token, password).await.unwrap();
+
+    let mut log = log_of(&world, None, Some(since)).await;
+    let passwords = log.split_off(log.len() - 2);
+    let expected =
+        [line("", Did::PasswordResetIssued, "ann", "", ""), line("ann", Did::PasswordSet, "ann", "", "")];
+    assert_eq!(passwords.iter().map(told).collect::<Vec<_>>(), expected);
     let expected = [
         line("ann", Did::KeyCreated, &prefix, "ann", ""),
         line("ann", Did::KeyRevoked, &prefix, "ann", ""),
@@ -127,7 +138,7 @@ pub async fn what_is_done_is_audited(world: World) {
     let registered = |agent| (Did::AgentRegistered, AuditObject::Agent(agent));
     let user = (Did::UserCreated, AuditObject::User(ann.id));
     assert_eq!(made, [user, registered(bot.id), registered(aide.id)]);
-    assert_eq!(all.len(), log.len() + 3);
+    assert_eq!(all.len(), log.len() + 5);
 }
 
 /// Nothing is told of what was refused, or of what was done already.

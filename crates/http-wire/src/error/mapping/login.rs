@@ -1,6 +1,8 @@
 //! Passwords and sessions.
 
-use domain::login::{ChangePasswordError, HasherBusy, LogInError, RefreshError, ResetPasswordError};
+use domain::login::{
+    ChangePasswordError, HasherBusy, LogInError, RefreshError, RegisterUserError, ResetPasswordError,
+};
 
 use crate::error::{ApiError, ErrorCode};
 
@@ -39,6 +41,30 @@ impl From<ChangePasswordError> for ApiError {
             ChangePasswordError::Wrong => Self::validation().with_detail("/current_password", "is wrong"),
             ChangePasswordError::Busy(busy) => busy.into(),
             ChangePasswordError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<RegisterUserError> for ApiError {
+    fn from(error: RegisterUserError) -> Self {
+        let taken = |name| Self::validation().with_detail(name, "has already been taken");
+        match error {
+            RegisterUserError::Closed => Self::new(
+                ErrorCode::Forbidden,
+                "Nobody can register here; ask whoever runs the server for an account",
+            ),
+            RegisterUserError::NotInvited => {
+                Self::new(ErrorCode::Forbidden, "Only who was invited can register here")
+            }
+            RegisterUserError::Invitation(refused) => {
+                Self::validation().with_detail("/invitation", refused)
+            }
+            RegisterUserError::HandleTaken => taken("/handle"),
+            RegisterUserError::EmailTaken => taken("/email"),
+            RegisterUserError::NoSuchPlan => Self::defect("the plan of new organizations is not there"),
+            RegisterUserError::Overtaken => wrong("The account is there; log in"),
+            RegisterUserError::Busy(busy) => busy.into(),
+            RegisterUserError::Store(error) => error.into(),
         }
     }
 }

@@ -1,0 +1,118 @@
+//! Registering: somebody makes an account of their own, with a password.
+
+use super::log_in::LoggedIn;
+use super::password::{HasherBusy, Password};
+use super::service::LoginService;
+use crate::account::{CreateUser, CreateUserRefused, Membership, NewUser, PersonName, UserHandle, UserRole};
+use crate::organization::InvitationRefused;
+use crate::store::StoreError;
+
+/// Who may register; the operator decides.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Registration {
+    /// Nobody.
+    #[default]
+    Closed,
+    /// Whoever was invited into an organization.
+    Invitation,
+    /// Everybody; who was not invited gets an organization of their own.
+    Open,
+}
+
+impl Registration {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Closed, Self::Invitation, Self::Open];
+
+    /// The word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Closed => "closed",
+            Self::Invitation => "invitation",
+            Self::Open => "open",
+        }
+    }
+
+    /// Reads [`Self::as_str`] back.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.as_str() == text)
+    }
+}
+
+/// Who wants an account; every part already checked.
+#[derive(Clone, Debug)]
+pub struct Register {
+    /// The wished handle.
+    pub handle: UserHandle,
+    /// From [`crate::account::parse_email`].
+    pub email: String,
+    /// From [`crate::account::parse_person_name`].
+    pub name: PersonName,
+    /// To log in with.
+    pub password: Password,
+    /// The text of an invitation, if there is one.
+    pub invitation: Option<String>,
+}
+
+/// Why nobody was registered.
+#[derive(Debug, thiserror::Error)]
+pub enum RegisterUserError {
+    /// Nobody may register here.
+    #[error("registration is closed")]
+    Closed,
+    /// Only with an invitation.
+    #[error("registration takes an invitation")]
+    NotInvited,
+    /// The invitation does not let them in.
+    #[error(transparent)]
+    Invitation(#[from] InvitationRefused),
+    /// Another user has the handle.
+    #[error("the handle is already taken")]
+    HandleTaken,
+    /// Another user has the address.
+    #[error("the e-mail address is already taken")]
+    EmailTaken,
+    /// The plan that new organizations get is not there.
+    #[error("there is no such plan")]
+    NoSuchPlan,
+    /// The account is there, and was changed in the same moment.
+    #[error("the password was set anew meanwhile")]
+    Overtaken,
+    /// More passwords wait to be looked at than may.
+    #[error(transparent)]
+    Busy(#[from] HasherBusy),
+    /// The store gave no answer.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl LoginService {
+    /// Makes an account, where its invitation leads to or with an organization of its own, and opens a session.
+    /// Nothing is hashed for whoever may not register or shows an invitation that is no good, and who does not
+    /// learns nothing of other accounts.
+    pub async fn register(&self, command: Register) -> Result<LoggedIn, RegisterUserError> {
+        let invitation = command.invitation.as_deref().map(|token| self.mint.digest(token.trim()));
+        let membership = match (self.registration, invitation) {
+            (Registration::Closed, _) => return Err(RegisterUserError::Closed),
+            (Registration::Invitation, None) => return Err(RegisterUserError::NotInvited),
+            (Registration::Open, None) => Membership::Own,
+            (_, Some(token)) => {
+                let found = self.logins.find_invitation(token).await?;
+                found.ok_or(InvitationRefused::Unknown)?.check(&command.email, self.clock.now())?;
+                Membership::Invited(token)
+            }
+        };
+        let password = self.hasher.hash(command.password).await?;
+        let Register { handle, email, name, .. } = command;
+        let wanted = CreateUser { handle, email, name, membership, plan: self.plan.clone() };
+        let mut new = NewUser::compose(wanted, UserRole::User, &*self.ids, self.clock.now());
+        new.by = new.user.id.into();
+        new.password = Some(password.clone());
+        match self.accounts.create_user(new).await? {
+            Ok(user) => self.begin(user.id, password).await?.ok_or(RegisterUserError::Overtaken),
+            Err(CreateUserRefused::HandleTaken) => Err(RegisterUserError::HandleTaken),
+            Err(CreateUserRefused::EmailTaken) => Err(RegisterUserError::EmailTaken),
+            Err(CreateUserRefused::NoSuchPlan) => Err(RegisterUserError::NoSuchPlan),
+            Err(CreateUserRefused::Invitation(refused)) => Err(refused.into()),
+        }
+    }
+}
