@@ -38,8 +38,8 @@ impl Registration {
     }
 }
 
-/// Who wants an account; every part already checked.
-#[derive(Clone, Debug)]
+/// Who wants an account; every part already checked. It holds secrets, so it is never shown.
+#[derive(Clone)]
 pub struct Register {
     /// The wished handle.
     pub handle: UserHandle,

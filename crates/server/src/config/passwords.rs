@@ -33,7 +33,7 @@ pub(super) fn read(values: &mut Values) -> (Registration, PasswordConfig) {
         "So many passwords are hashed at once; sixteen times as many wait, more are refused with 429.",
     );
     let passwords = PasswordConfig {
-        memory_kib: values.read(memory, parse::number(1024, 4 * 1024 * 1024)),
+        memory_kib: values.read(memory, parse::number(1024, 1024 * 1024)),
         passes: values.read(passes, parse::number(1, 1000)),
         lanes: values.read(lanes, parse::number(1, 64)),
         at_once: values.read(at_once, parse::number(1, 64)),
