@@ -56,9 +56,7 @@ impl From<RegisterUserError> for ApiError {
             RegisterUserError::NotInvited => {
                 Self::new(ErrorCode::Forbidden, "Only who was invited can register here")
             }
-            RegisterUserError::Invitation(refused) => {
-                Self::validation().with_detail("/invitation", refused)
-            }
+            RegisterUserError::Invitation(refused) => Self::validation().with_detail("/invitation", refused),
             RegisterUserError::HandleTaken => taken("/handle"),
             RegisterUserError::EmailTaken => taken("/email"),
             RegisterUserError::NoSuchPlan => Self::defect("the plan of new organizations is not there"),
