@@ -65,6 +65,7 @@ pub(super) async fn refresh_on(
     let Some((id, user, token)) = found else { return Ok(Ok(Err(RefreshRefused::Unknown))) };
     let token = <[u8; 32]>::try_from(token);
     let token = token.map_err(|_| Fault::Row("a digest of another length".to_owned()))?;
+    let Some((holder, _)) = holder_on(db, user).await? else { return Ok(Ok(Err(RefreshRefused::Unknown))) };
     let session = sessions::table.find(id);
     if KeyDigest::new(token) != command.token {
         diesel::delete(session).execute(&mut db).await?;
@@ -78,15 +79,15 @@ pub(super) async fn refresh_on(
         ))
         .execute(&mut db)
         .await?;
-    let holder = holder_on(db, user).await?.map(|(holder, _)| holder);
-    Ok(Ok(holder.ok_or(RefreshRefused::Unknown)))
+    Ok(Ok(Ok(holder)))
 }
 
-/// A user who has a password, and its hash.
+/// A user who has a password and is not disabled, and its hash.
 async fn holder_on(mut db: &Db, user: Uuid) -> Result<Option<(SessionHolder, PasswordHash)>, Fault> {
     let found = users::table
         .inner_join(passwords::table)
         .filter(users::id.eq(user))
+        .filter(users::disabled_at.is_null())
         .select((UserRow::as_select(), passwords::changed_at, passwords::hash))
         .first::<(UserRow, At, String)>(&mut db)
         .await

@@ -19,6 +19,7 @@ pub(super) fn begin_on(
     let found = users::table
         .inner_join(passwords::table)
         .filter(users::id.eq(&user))
+        .filter(users::disabled_at.is_null())
         .filter(passwords::hash.eq(new.password.as_str()))
         .select((UserRow::as_select(), passwords::changed_at))
         .first::<(UserRow, i64)>(connection)
@@ -54,6 +55,7 @@ pub(super) fn refresh_on(
         .inner_join(users::table.inner_join(passwords::table))
         .filter(sessions::family.eq(command.family.bytes().as_slice()))
         .filter(sessions::expires_at.gt(command.now.micros()))
+        .filter(users::disabled_at.is_null())
         .select((sessions::id, sessions::token, UserRow::as_select(), passwords::changed_at))
         .first::<(Vec<u8>, Vec<u8>, UserRow, i64)>(connection)
         .optional()?;

@@ -122,11 +122,12 @@ pub trait LoginRepository: Send + Sync {
     /// Keeps another hash of the same password, if it still is the password.
     async fn rehash(&self, user: UserId, old: PasswordHash, new: PasswordHash) -> Result<(), StoreError>;
 
-    /// Begins a session and gives whose it is; `None` if the password is another one meanwhile. Of more than
+    /// Begins a session and gives whose it is; `None` if the password is another one meanwhile, or the user is
+    /// disabled. Of more than
     /// [`super::MAX_SESSIONS`] those end that were not used for longest.
     async fn begin_session(&self, new: NewSession) -> Result<Option<SessionHolder>, StoreError>;
 
-    /// Exchanges a refresh token and gives whose it is.
+    /// Exchanges a refresh token and gives whose it is; while its user is disabled it is as if there were none.
     async fn refresh(
         &self,
         command: RefreshSession,

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use domain::account::{AuthenticateError, UserHandle};
 use domain::change::Change;
+use domain::id::ParticipantId;
 use domain::login::{
     ChangePasswordError, IssueResetError, LogIn, LogInError, LoggedIn, Password, RESET_LIFETIME,
     RefreshError, ResetPasswordError, SESSION_LIFETIME, WhichLogin,
@@ -217,4 +218,17 @@ pub async fn old_sessions_are_forgotten(world: World) {
         }
     }
     assert_eq!(gone, 100);
+}
+
+/// Neither with the password nor with what a session has; afterwards both are good again.
+pub async fn who_is_disabled_does_not_log_in(world: World) {
+    let ann = user_with_password(&world, "ann").await;
+    let open = log_in(&world, "ann", FIRST).await.unwrap();
+    let who = ParticipantId::User(ann.id);
+    world.administration.set_disabled(who, true).await.unwrap();
+    assert!(log_in(&world, "ann", FIRST).await.is_none());
+    assert!(refresh(&world, &open.refresh_token).await.is_none());
+    world.administration.set_disabled(who, false).await.unwrap();
+    assert!(log_in(&world, "ann", FIRST).await.is_some());
+    assert!(refresh(&world, &open.refresh_token).await.is_some());
 }
