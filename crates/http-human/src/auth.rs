@@ -6,7 +6,7 @@ use domain::login::{ChangePasswordError, LogIn, LogInError, LoginService, Passwo
 use http_wire::auth::{Credential, UserAuth};
 use http_wire::envelope::Data;
 use http_wire::error::{ApiError, ErrorCode};
-use http_wire::limit::RateLimits;
+use http_wire::limit::{LoginName, RateLimits};
 use http_wire::openapi::schema::{line, object, some_text};
 use http_wire::strict_json::{FromBody, ObjectReader, StrictJson, Told};
 use http_wire::view::SessionView;
@@ -147,7 +147,7 @@ pub(crate) async fn log_in(
     limits: Limits,
 ) -> Result<HttpResponse, ApiError> {
     let attempt = match &limits {
-        Some(limits) => limits.may_log_in(&request, &body.0.name)?,
+        Some(limits) => limits.may_log_in(&request, LoginName::Typed(&body.0.name))?,
         None => None,
     };
     let outcome = logins.log_in(body.0).await;
@@ -178,6 +178,9 @@ pub(crate) async fn refresh(
     logins: web::Data<LoginService>,
     limits: Limits,
 ) -> Result<HttpResponse, ApiError> {
+    if let Some(limits) = &limits {
+        limits.may_refresh(&request)?;
+    }
     let refreshed = async { Ok(logins.refresh(&body.0).await?) };
     Ok(Data::ok(SessionView::new(&shown(&request, &limits, &body.0, refreshed).await?)))
 }
@@ -205,7 +208,7 @@ pub(crate) async fn change_password(
     limits: Limits,
 ) -> Result<HttpResponse, ApiError> {
     let attempt = match &limits {
-        Some(limits) => limits.may_log_in(&request, &caller.user.to_string())?,
+        Some(limits) => limits.may_log_in(&request, LoginName::Known(caller.user))?,
         None => None,
     };
     let outcome = logins.change_password(caller, body.current, body.new).await;

@@ -38,7 +38,7 @@ pub(crate) fn start(config: &Config, wiring: &Wiring, tail: Tail) -> JoinSet<()>
     tasks.spawn(tail.follow());
     tasks.spawn(forget_changes(wiring.store.clone()));
     tasks.spawn(write_key_uses(wiring.accounts.clone()));
-    tasks.spawn(forget_logins(wiring.logins.clone()));
+    tasks.spawn(forget_logins(wiring.logins.clone(), wiring.store.clone()));
     for walk in config.retention.clone() {
         tasks.spawn(erase_old(wiring.messages.clone(), wiring.store.clone(), walk));
     }
@@ -90,11 +90,14 @@ async fn sweep(activity: Arc<ActivityService>, hub: Arc<Hub>) {
 }
 
 /// Forgets the sessions and reset tokens that have expired, once a minute, in small batches.
-async fn forget_logins(logins: Arc<LoginService>) {
+async fn forget_logins(logins: Arc<LoginService>, store: Arc<dyn Store>) {
     let mut ticks = interval(Duration::from_secs(60));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
+        if !clock_is_right(&*store).await {
+            continue;
+        }
         while logins.forget_some().await.unwrap_or(0) > 0 {
             tokio::task::yield_now().await;
         }

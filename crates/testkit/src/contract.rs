@@ -50,7 +50,7 @@ macro_rules! contract_tests {
         }
         $crate::contract_tests! { @area $make, logins:
             who_knows_the_password_is_let_in, an_outdated_hash_is_made_anew, a_refresh_token_is_good_once,
-            a_refresh_token_at_the_same_moment, who_logs_out_is_out, another_password_ends_what_was_open,
+            a_refresh_token_at_the_same_moment, who_logs_out_is_out, what_was_looked_at_meanwhile_counts_no_more, another_password_ends_what_was_open,
             a_reset_token_is_good_once, old_sessions_are_forgotten, who_is_disabled_does_not_log_in,
         }
         $crate::contract_tests! { @area $make, administration:

@@ -261,7 +261,9 @@ impl Estate {
         let login = world.stores.logins.find_login(WhichLogin::User(user.id)).await;
         note(
             seen,
-            login.map(|login| login.and_then(|login| login.password).map(|hash| hash.as_str().to_owned())),
+            login.map(|login| {
+                login.and_then(|login| login.password).map(|known| known.hash.as_str().to_owned())
+            }),
         );
         note(seen, world.accounts.list_keys(ParticipantId::User(user.id), ALL).await);
         note(seen, world.accounts.list_agents(caller, AgentListing::default(), ALL).await);

@@ -50,11 +50,9 @@ impl LoginRepository for PostgresStore {
         Ok(refreshed)
     }
 
-    async fn end_session(&self, family: KeyDigest, token: KeyDigest) -> Result<bool, StoreError> {
-        let given = (family, token);
-        let work =
-            self.change(given, |db, (family, token)| session::end_on(db, *family, *token).boxed(), |_| ());
-        let Ok(ended) = work.await?;
+    async fn end_session(&self, family: KeyDigest) -> Result<bool, StoreError> {
+        let Ok(ended) =
+            self.change(family, |db, family| session::end_on(db, *family).boxed(), |_| ()).await?;
         Ok(ended)
     }
 

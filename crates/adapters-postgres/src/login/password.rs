@@ -7,7 +7,9 @@ use domain::account::KeyDigest;
 use domain::audit::AuditEntry;
 use domain::change::Change;
 use domain::id::UserId;
-use domain::login::{LoginRecord, NewReset, PasswordHash, SessionHolder, SetPassword, WhichLogin, set_at};
+use domain::login::{
+    LoginRecord, NewReset, PasswordHash, SessionHolder, SetPassword, StoredPassword, WhichLogin, set_at,
+};
 use domain::time::Timestamp;
 use uuid::Uuid;
 
@@ -36,12 +38,13 @@ pub(super) async fn find_on(mut db: &Db, which: &WhichLogin) -> Result<Option<Lo
         WhichLogin::User(user) => meant.filter(users::id.eq(user.uuid())),
     };
     let found = meant
-        .select((UserRow::as_select(), passwords::hash.nullable()))
-        .first::<(UserRow, Option<String>)>(&mut db)
+        .select((UserRow::as_select(), (passwords::hash, passwords::changed_at).nullable()))
+        .first::<(UserRow, Option<(String, At)>)>(&mut db)
         .await
         .optional()?;
-    let Some((user, hash)) = found else { return Ok(None) };
-    Ok(Some(LoginRecord { user: user.into_user()?, password: hash.map(PasswordHash::new) }))
+    let Some((user, password)) = found else { return Ok(None) };
+    let stored = |(hash, At(set_at))| StoredPassword { hash: PasswordHash::new(hash), set_at };
+    Ok(Some(LoginRecord { user: user.into_user()?, password: password.map(stored) }))
 }
 
 pub(super) async fn rehash_on(
@@ -82,8 +85,11 @@ pub(super) async fn set_on(
     let Some(user) = user_on(db, command.user).await? else { return Ok(Err(Nothing)) };
     let id = user.id.uuid();
     let before = passwords::table.find(id).select(passwords::changed_at);
-    let before = before.first::<At>(&mut db).await.optional()?;
-    let password_set_at = set_at(command.now, before.map(|At(time)| time));
+    let before = before.first::<At>(&mut db).await.optional()?.map(|At(time)| time);
+    if command.replaces.is_some() && command.replaces != before {
+        return Ok(Err(Nothing));
+    }
+    let password_set_at = set_at(command.now, before);
     let set = (passwords::hash.eq(command.password.as_str()), passwords::changed_at.eq(At(password_set_at)));
     diesel::insert_into(passwords::table)
         .values((passwords::user_id.eq(id), set))
@@ -142,5 +148,5 @@ pub(super) async fn reset_on(
     if find_reset_on(db, token, now).await? != Some(user) {
         return Ok(Err(Nothing));
     }
-    set_on(db, &SetPassword { user, password: password.clone(), now }).await
+    set_on(db, &SetPassword { user, password: password.clone(), replaces: None, now }).await
 }

@@ -3,7 +3,7 @@
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use domain::account::KeyDigest;
-use domain::login::{MAX_SESSIONS, NewSession, PasswordHash, RefreshRefused, RefreshSession, SessionHolder};
+use domain::login::{MAX_SESSIONS, NewSession, RefreshRefused, RefreshSession, SessionHolder};
 use domain::time::Timestamp;
 use uuid::Uuid;
 
@@ -22,7 +22,7 @@ pub(super) async fn begin_on(
     lock::users_on(db, &[new.user]).await?;
     let user = new.user.uuid();
     let found = holder_on(db, user).await?;
-    let Some((holder, _)) = found.filter(|(_, password)| *password == new.password) else {
+    let Some(holder) = found.filter(|holder| holder.password_set_at == new.password_set_at) else {
         return Ok(Ok(None));
     };
     diesel::insert_into(sessions::table)
@@ -65,7 +65,7 @@ pub(super) async fn refresh_on(
     let Some((id, user, token)) = found else { return Ok(Ok(Err(RefreshRefused::Unknown))) };
     let token = <[u8; 32]>::try_from(token);
     let token = token.map_err(|_| Fault::Row("a digest of another length".to_owned()))?;
-    let Some((holder, _)) = holder_on(db, user).await? else { return Ok(Ok(Err(RefreshRefused::Unknown))) };
+    let Some(holder) = holder_on(db, user).await? else { return Ok(Ok(Err(RefreshRefused::Unknown))) };
     let session = sessions::table.find(id);
     if KeyDigest::new(token) != command.token {
         diesel::delete(session).execute(&mut db).await?;
@@ -82,28 +82,22 @@ pub(super) async fn refresh_on(
     Ok(Ok(Ok(holder)))
 }
 
-/// A user who has a password and is not disabled, and its hash.
-async fn holder_on(mut db: &Db, user: Uuid) -> Result<Option<(SessionHolder, PasswordHash)>, Fault> {
+/// A user who has a password and is not disabled.
+async fn holder_on(mut db: &Db, user: Uuid) -> Result<Option<SessionHolder>, Fault> {
     let found = users::table
         .inner_join(passwords::table)
         .filter(users::id.eq(user))
         .filter(users::disabled_at.is_null())
-        .select((UserRow::as_select(), passwords::changed_at, passwords::hash))
-        .first::<(UserRow, At, String)>(&mut db)
+        .select((UserRow::as_select(), passwords::changed_at))
+        .first::<(UserRow, At)>(&mut db)
         .await
         .optional()?;
-    let Some((user, At(password_set_at), hash)) = found else { return Ok(None) };
-    Ok(Some((SessionHolder { user: user.into_user()?, password_set_at }, PasswordHash::new(hash))))
+    let Some((user, At(password_set_at))) = found else { return Ok(None) };
+    Ok(Some(SessionHolder { user: user.into_user()?, password_set_at }))
 }
 
-pub(super) async fn end_on(
-    mut db: &Db,
-    family: KeyDigest,
-    token: KeyDigest,
-) -> Result<Result<bool, Never>, Fault> {
-    let session = sessions::table
-        .filter(sessions::family.eq(family.bytes().as_slice()))
-        .filter(sessions::token.eq(token.bytes().as_slice()));
+pub(super) async fn end_on(mut db: &Db, family: KeyDigest) -> Result<Result<bool, Never>, Fault> {
+    let session = sessions::table.filter(sessions::family.eq(family.bytes().as_slice()));
     Ok(Ok(diesel::delete(session).execute(&mut db).await? > 0))
 }
 

@@ -57,8 +57,8 @@ impl LoginRepository for SqliteStore {
         self.always(move |connection| session::refresh_on(connection, &command)).await
     }
 
-    async fn end_session(&self, family: KeyDigest, token: KeyDigest) -> Result<bool, StoreError> {
-        self.always(move |connection| session::end_on(connection, family, token)).await
+    async fn end_session(&self, family: KeyDigest) -> Result<bool, StoreError> {
+        self.always(move |connection| session::end_on(connection, family)).await
     }
 
     async fn set_password(

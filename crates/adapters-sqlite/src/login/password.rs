@@ -6,7 +6,9 @@ use domain::account::KeyDigest;
 use domain::audit::AuditEntry;
 use domain::change::Change;
 use domain::id::UserId;
-use domain::login::{LoginRecord, NewReset, PasswordHash, SessionHolder, SetPassword, WhichLogin, set_at};
+use domain::login::{
+    LoginRecord, NewReset, PasswordHash, SessionHolder, SetPassword, StoredPassword, WhichLogin, set_at,
+};
 use domain::time::Timestamp;
 
 use crate::account::find::user_on;
@@ -28,11 +30,12 @@ pub(super) fn find_on(
         WhichLogin::User(user) => meant.filter(users::id.eq(row::bytes(user.uuid()))),
     };
     let found = meant
-        .select((UserRow::as_select(), passwords::hash.nullable()))
-        .first::<(UserRow, Option<String>)>(connection)
+        .select((UserRow::as_select(), (passwords::hash, passwords::changed_at).nullable()))
+        .first::<(UserRow, Option<(String, i64)>)>(connection)
         .optional()?;
-    let Some((user, hash)) = found else { return Ok(None) };
-    Ok(Some(LoginRecord { user: user.into_user()?, password: hash.map(PasswordHash::new) }))
+    let Some((user, password)) = found else { return Ok(None) };
+    let stored = |(hash, at)| StoredPassword { hash: PasswordHash::new(hash), set_at: row::time(at) };
+    Ok(Some(LoginRecord { user: user.into_user()?, password: password.map(stored) }))
 }
 
 pub(super) fn rehash_on(
@@ -71,7 +74,11 @@ pub(super) fn set_on(
     let Some(user) = user_on(connection, command.user)? else { return Ok(None) };
     let id = row::bytes(user.id.uuid());
     let before = passwords::table.find(&id).select(passwords::changed_at).first(connection).optional()?;
-    let password_set_at = set_at(command.now, before.map(row::time));
+    let before = before.map(row::time);
+    if command.replaces.is_some() && command.replaces != before {
+        return Ok(None);
+    }
+    let password_set_at = set_at(command.now, before);
     let set =
         (passwords::hash.eq(command.password.as_str()), passwords::changed_at.eq(password_set_at.micros()));
     diesel::insert_into(passwords::table)
@@ -122,5 +129,5 @@ pub(super) fn reset_on(
     now: Timestamp,
 ) -> Result<Option<SessionHolder>, Fault> {
     let Some(user) = find_reset_on(connection, token, now)? else { return Ok(None) };
-    set_on(connection, &SetPassword { user, password, now })
+    set_on(connection, &SetPassword { user, password, replaces: None, now })
 }

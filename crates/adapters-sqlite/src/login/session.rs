@@ -20,7 +20,7 @@ pub(super) fn begin_on(
         .inner_join(passwords::table)
         .filter(users::id.eq(&user))
         .filter(users::disabled_at.is_null())
-        .filter(passwords::hash.eq(new.password.as_str()))
+        .filter(passwords::changed_at.eq(new.password_set_at.micros()))
         .select((UserRow::as_select(), passwords::changed_at))
         .first::<(UserRow, i64)>(connection)
         .optional()?;
@@ -79,14 +79,8 @@ fn holder_of(user: UserRow, set_at: i64) -> Result<SessionHolder, Fault> {
     Ok(SessionHolder { user: user.into_user()?, password_set_at: row::time(set_at) })
 }
 
-pub(super) fn end_on(
-    connection: &mut SqliteConnection,
-    family: KeyDigest,
-    token: KeyDigest,
-) -> Result<bool, Fault> {
-    let session = sessions::table
-        .filter(sessions::family.eq(family.bytes().as_slice()))
-        .filter(sessions::token.eq(token.bytes().as_slice()));
+pub(super) fn end_on(connection: &mut SqliteConnection, family: KeyDigest) -> Result<bool, Fault> {
+    let session = sessions::table.filter(sessions::family.eq(family.bytes().as_slice()));
     Ok(diesel::delete(session).execute(connection)? > 0)
 }
 

@@ -31,15 +31,17 @@ impl LoginService {
         new: Password,
     ) -> Result<LoggedIn, ChangePasswordError> {
         let found = self.logins.find_login(WhichLogin::User(caller.user)).await?;
-        let (user, hash) = found.map_or((None, None), |found| (Some(found.user), found.password));
-        let verdict = self.hasher.verify(current, hash).await?;
-        let (Some(user), Verdict::Right | Verdict::RightButOutdated) = (user, verdict) else {
+        let known = found.and_then(|found| found.password);
+        let verdict = self.hasher.verify(current, known.as_ref().map(|known| known.hash.clone())).await?;
+        let (Some(known), Verdict::Right | Verdict::RightButOutdated) = (known, verdict) else {
             return Err(ChangePasswordError::Wrong);
         };
         let password = self.hasher.hash(new).await?;
-        let command = SetPassword { user: user.id, password: password.clone(), now: self.clock.now() };
-        self.logins.set_password(command, self.announce_end()).await?;
-        self.begin(user.id, password).await?.ok_or(ChangePasswordError::Wrong)
+        let (user, replaces, now) = (caller.user, Some(known.set_at), self.clock.now());
+        let command = SetPassword { user, password, replaces, now };
+        let holder = self.logins.set_password(command, self.announce_end()).await?;
+        let holder = holder.ok_or(ChangePasswordError::Wrong)?;
+        self.begin(user, holder.password_set_at).await?.ok_or(ChangePasswordError::Wrong)
     }
 
     /// Tells that all that an older password has opened has ended.

@@ -51,25 +51,31 @@ impl LoginService {
             Some(which) => self.logins.find_login(which).await?,
             None => None,
         };
-        let (user, hash) = found.map_or((None, None), |found| (Some(found.user), found.password));
-        let verdict = self.hasher.verify(command.password.clone(), hash.clone()).await?;
-        let (Some(user), Some(mut hash), Verdict::Right | Verdict::RightButOutdated) = (user, hash, verdict)
+        let (user, known) = found.map_or((None, None), |found| (Some(found.user), found.password));
+        let hash = known.as_ref().map(|known| known.hash.clone());
+        let verdict = self.hasher.verify(command.password.clone(), hash).await?;
+        let (Some(user), Some(known), Verdict::Right | Verdict::RightButOutdated) = (user, known, verdict)
         else {
             return Err(LogInError::Wrong);
         };
+        let open = self.begin(user.id, known.set_at).await?.ok_or(LogInError::Wrong)?;
         if verdict == Verdict::RightButOutdated {
-            let new = self.hasher.hash(command.password).await?;
-            self.logins.rehash(user.id, hash, new.clone()).await?;
-            hash = new;
+            // Who is let in is let in, also where this cannot be done right now; the next log-in tries again.
+            let _ = self.rehash(user.id, known.hash, command.password).await;
         }
-        self.begin(user.id, hash).await?.ok_or(LogInError::Wrong)
+        Ok(open)
+    }
+
+    async fn rehash(&self, user: UserId, old: PasswordHash, password: Password) -> Result<(), LogInError> {
+        let new = self.hasher.hash(password).await?;
+        Ok(self.logins.rehash(user, old, new).await?)
     }
 
     /// Opens a session, unless the user has another password meanwhile.
     pub(super) async fn begin(
         &self,
         user: UserId,
-        password: PasswordHash,
+        password_set_at: Timestamp,
     ) -> Result<Option<LoggedIn>, StoreError> {
         let now = self.clock.now();
         let refresh = RefreshText::first(&*self.mint, now);
@@ -77,7 +83,7 @@ impl LoginService {
         let session = NewSession {
             id: SessionId::new(self.ids.generate(now)),
             user,
-            password,
+            password_set_at,
             family: refresh.family(&*self.mint),
             token: refresh.digest(&*self.mint),
             expires_at,

@@ -22,7 +22,7 @@ pub use log_in::{LogIn, LogInError, LoggedIn};
 pub use password::{HasherBusy, Password, PasswordHash, PasswordHasher, Verdict};
 pub use port::{
     LoginRecord, LoginRepository, NewReset, NewSession, RefreshRefused, RefreshSession, SessionHolder,
-    SetPassword, WhichLogin, set_at,
+    SetPassword, StoredPassword, WhichLogin, set_at,
 };
 pub use register::{Register, RegisterUserError, Registration};
 pub use reset_password::{IssueResetError, IssuedReset, RESET_LIFETIME, ResetPasswordError};

@@ -27,8 +27,17 @@ pub enum WhichLogin {
 pub struct LoginRecord {
     /// Who.
     pub user: User,
-    /// The hash; `None` of somebody who never set a password.
-    pub password: Option<PasswordHash>,
+    /// The password; `None` of somebody who never set one.
+    pub password: Option<StoredPassword>,
+}
+
+/// A password as it is stored.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StoredPassword {
+    /// Its hash.
+    pub hash: PasswordHash,
+    /// When it was set, by which one password is told from another: its hash may be made anew. See [`set_at`].
+    pub set_at: Timestamp,
 }
 
 /// Whose a session is, as things stand.
@@ -53,8 +62,8 @@ pub struct NewSession {
     pub id: SessionId,
     /// Whose.
     pub user: UserId,
-    /// The password that was right; the session begins only if it still is the user's.
-    pub password: PasswordHash,
+    /// When the password was set that was right; the session begins only if it still is the user's.
+    pub password_set_at: Timestamp,
     /// Digest of what all refresh tokens of the session begin with.
     pub family: KeyDigest,
     /// Digest of the first refresh token.
@@ -96,6 +105,9 @@ pub struct SetPassword {
     pub user: UserId,
     /// Its hash.
     pub password: PasswordHash,
+    /// When the password was set that this one is to follow; nothing happens if there is another meanwhile. `None`
+    /// for whichever it is.
+    pub replaces: Option<Timestamp>,
     /// When.
     pub now: Timestamp,
 }
@@ -133,11 +145,11 @@ pub trait LoginRepository: Send + Sync {
         command: RefreshSession,
     ) -> Result<Result<SessionHolder, RefreshRefused>, StoreError>;
 
-    /// Ends the session of a refresh token that is good; whether there was one.
-    async fn end_session(&self, family: KeyDigest, token: KeyDigest) -> Result<bool, StoreError>;
+    /// Ends the session whose refresh tokens begin like this; whether there was one.
+    async fn end_session(&self, family: KeyDigest) -> Result<bool, StoreError>;
 
     /// Sets a password, at the time that [`set_at`] gives, and ends all sessions, reset tokens and access tokens
-    /// of the user; `None` if there is no such user.
+    /// of the user; `None` if there is no such user, or another password than the one to be replaced.
     async fn set_password(
         &self,
         command: SetPassword,

@@ -106,9 +106,9 @@ impl LoginService {
         let wanted = CreateUser { handle, email, name, membership, plan: self.plan.clone() };
         let mut new = NewUser::compose(wanted, UserRole::User, &*self.ids, self.clock.now());
         new.by = new.user.id.into();
-        new.password = Some(password.clone());
+        new.password = Some(password);
         match self.accounts.create_user(new).await? {
-            Ok(user) => self.begin(user.id, password).await?.ok_or(RegisterUserError::Overtaken),
+            Ok(user) => self.begin(user.id, user.created_at).await?.ok_or(RegisterUserError::Overtaken),
             Err(CreateUserRefused::HandleTaken) => Err(RegisterUserError::HandleTaken),
             Err(CreateUserRefused::EmailTaken) => Err(RegisterUserError::EmailTaken),
             Err(CreateUserRefused::NoSuchPlan) => Err(RegisterUserError::NoSuchPlan),

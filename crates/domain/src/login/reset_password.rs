@@ -70,8 +70,8 @@ impl LoginService {
         }
         let password = self.hasher.hash(new).await?;
         let now = self.clock.now();
-        let reset = self.logins.reset_password(token, password.clone(), now, self.announce_end()).await?;
+        let reset = self.logins.reset_password(token, password, now, self.announce_end()).await?;
         let holder = reset.ok_or(ResetPasswordError::Unknown)?;
-        self.begin(holder.user.id, password).await?.ok_or(ResetPasswordError::Unknown)
+        self.begin(holder.user.id, holder.password_set_at).await?.ok_or(ResetPasswordError::Unknown)
     }
 }

@@ -1,18 +1,22 @@
 //! Log-ins: wrong passwords, counted before anything is hashed.
 //!
-//! Each attempt takes one of two quotas, and gets it back if the password was right: of the account from this
-//! address, and of the address. A third counts the account from all addresses at which nobody was right lately.
+//! Each attempt takes one of two quotas: of the account from this address, which it gets back if the password was right,
+//! and of the address, which also right ones are taken from, as each costs a hash and a write. Beside that, few
+//! attempts of one address are looked at in the same moment, so that nobody takes all places. A third counts the account from all addresses at which nobody was right lately.
 //! Somebody with many addresses runs into that one; it does not shut the account, since then anybody could lock
 //! its owner out, but from then on each unknown address has a single attempt a minute. So the owner is let in from
 //! wherever they are, at the first try, and from where they are at home as always.
 //!
 //! This is remembered in memory: after a restart everybody is a stranger, with a fresh quota.
 
-use std::hash::{BuildHasher, RandomState};
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::hash::{BuildHasher, Hash, RandomState};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use domain::id::UserId;
 use domain::ports::Clock;
+use domain::time::Timestamp;
 
 use super::address::Source;
 use super::memory::Memory;
@@ -20,6 +24,21 @@ use super::meter::{Meter, Quota, Standing};
 
 /// How long an address is known to an account.
 const KNOWN: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// How many passwords from one address are looked at in the same moment.
+const AT_ONCE: u32 = 2;
+
+/// When an address may come again that has as many attempts as it may.
+const SOON: Duration = Duration::from_secs(1);
+
+/// Who somebody says to be.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum LoginName<'a> {
+    /// What they have typed: a handle or an address.
+    Typed(&'a str),
+    /// The user whose token they have.
+    Known(UserId),
+}
 
 /// Counts wrong passwords.
 pub(super) struct Logins {
@@ -30,6 +49,10 @@ pub(super) struct Logins {
     /// Of an account and an address, while many others guess at the account.
     strangers: Meter,
     known: Memory,
+    /// Attempts that are looked at, by address.
+    busy: Mutex<HashMap<u128, u32>>,
+    /// Those who exchange refresh tokens, by address.
+    refreshes: Meter,
     hasher: RandomState,
 }
 
@@ -43,18 +66,28 @@ impl Logins {
             accounts: meter(Quota::one_in(10, 30)),
             strangers: meter(Quota::one_in(60, 1)),
             known: Memory::new(),
+            busy: Mutex::default(),
+            refreshes: meter(Quota::one_in(1, 60)),
             hasher: RandomState::new(),
         }
     }
 
-    /// Whether a password may be looked at; `name` is what somebody types to say who they are.
-    pub(super) fn may_try(&self, source: Source, name: &str) -> Result<LoginAttempt<'_>, Standing> {
-        let now = self.clock.now();
-        let name = name.trim().trim_start_matches('@').to_lowercase();
-        let account = u128::from(self.hasher.hash_one(&name));
-        let pair = u128::from(self.hasher.hash_one((&name, source.key())));
-        let mut attempt = LoginAttempt { logins: self, pair, paid: Vec::with_capacity(3) };
-        let spent = attempt.pay(&self.pairs, pair).and_then(|()| attempt.pay(&self.addresses, source.key()));
+    /// Counts one who exchanges a refresh token, whatever comes of it.
+    pub(super) fn may_refresh(&self, source: Source) -> Result<(), Standing> {
+        self.refreshes.spend(source.key(), self.clock.now()).map(|_| ())
+    }
+
+    /// Whether a password may be looked at.
+    pub(super) fn may_try(&self, source: Source, name: LoginName<'_>) -> Result<LoginAttempt<'_>, Standing> {
+        let (now, address) = (self.clock.now(), source.key());
+        self.begin(address, now)?;
+        let typed = |text: &str| text.trim().trim_start_matches('@').to_lowercase();
+        let (account, pair) = match name {
+            LoginName::Typed(text) => self.keys(typed(text), address),
+            LoginName::Known(user) => self.keys(user, address),
+        };
+        let mut attempt = LoginAttempt { logins: self, address, pair, paid: Vec::with_capacity(3) };
+        let spent = attempt.pay(&self.pairs, pair).and_then(|()| attempt.pay(&self.addresses, address));
         let spent = spent.and_then(|()| {
             if self.known.holds(pair, now) || attempt.pay(&self.accounts, account).is_ok() {
                 return Ok(());
@@ -69,12 +102,32 @@ impl Logins {
             }
         }
     }
+
+    /// Of the account, and of the account from this address.
+    fn keys(&self, name: impl Hash, address: u128) -> (u128, u128) {
+        (self.hasher.hash_one(&name).into(), self.hasher.hash_one((&name, address)).into())
+    }
+
+    fn begin(&self, address: u128, now: Timestamp) -> Result<(), Standing> {
+        let mut busy = self.busy();
+        let count = busy.entry(address).or_default();
+        if *count >= AT_ONCE {
+            return Err(Standing { limit: AT_ONCE, remaining: 0, reset: now.plus(SOON), retry_after: SOON });
+        }
+        *count += 1;
+        Ok(())
+    }
+
+    fn busy(&self) -> MutexGuard<'_, HashMap<u128, u32>> {
+        self.busy.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// A password that is being looked at; whoever looks tells the verdict. Without one what was paid stays paid.
 #[must_use]
 pub struct LoginAttempt<'a> {
     logins: &'a Logins,
+    address: u128,
     pair: u128,
     paid: Vec<(&'a Meter, u128)>,
 }
@@ -87,9 +140,10 @@ impl<'a> LoginAttempt<'a> {
     }
 
     /// It was right.
-    pub fn good(self) {
+    pub fn good(mut self) {
         let now = self.logins.clock.now();
         self.logins.known.keep(self.pair, now.plus(KNOWN), now);
+        self.paid.retain(|(meter, _)| !std::ptr::eq(*meter, &raw const self.logins.addresses));
         self.undecided();
     }
 
@@ -102,12 +156,22 @@ impl<'a> LoginAttempt<'a> {
     }
 }
 
+impl Drop for LoginAttempt<'_> {
+    fn drop(&mut self) {
+        let mut busy = self.logins.busy();
+        if let Some(count) = busy.get_mut(&self.address) {
+            *count -= 1;
+            if *count == 0 {
+                busy.remove(&self.address);
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::net::{IpAddr, Ipv4Addr};
     use std::sync::atomic::{AtomicI64, Ordering};
-
-    use domain::time::Timestamp;
 
     use super::*;
 
@@ -134,7 +198,7 @@ mod tests {
 
     /// How many of so many wrong passwords are looked at.
     fn guess(logins: &Logins, address: u32, name: &str, times: usize) -> usize {
-        (0..times).filter(|_| logins.may_try(from(address), name).is_ok()).count()
+        (0..times).filter(|_| logins.may_try(from(address), LoginName::Typed(name)).is_ok()).count()
     }
 
     #[test]
@@ -155,15 +219,46 @@ mod tests {
         assert_eq!((0..9).map(|account| guess(&logins, 1, &format!("other-{account}"), 1)).sum::<usize>(), 2);
     }
 
-    /// What was right or cannot be told costs nothing.
+    /// What cannot be told costs nothing; what was right counts for the address alone.
     #[test]
     fn only_guesses_are_paid_for() {
         let (logins, _) = logins();
+        let ann = || LoginName::Typed("ann");
         for _ in 0..200 {
-            logins.may_try(from(1), "ann").unwrap_or_else(|_| panic!("refused")).good();
-            logins.may_try(from(2), "ann").unwrap_or_else(|_| panic!("refused")).undecided();
+            logins.may_try(from(2), ann()).unwrap_or_else(|_| panic!("refused")).undecided();
+        }
+        for _ in 0..45 {
+            logins.may_try(from(1), ann()).unwrap_or_else(|_| panic!("refused")).good();
         }
         assert_eq!((guess(&logins, 1, "ann", 9), guess(&logins, 2, "ann", 9)), (5, 5));
+        assert_eq!(guess(&logins, 1, "ben", 9), 0);
+        assert_eq!(guess(&logins, 2, "ben", 9), 5);
+    }
+
+    #[test]
+    fn nobody_takes_all_places() {
+        let (logins, _) = logins();
+        let begin = |address, name| logins.may_try(from(address), LoginName::Typed(name));
+        let held = [begin(1, "ann"), begin(1, "ben")];
+        assert!(held.iter().all(Result::is_ok));
+        let refused = begin(1, "cat").err().unwrap();
+        assert_eq!(refused.retry_after_seconds(), 1);
+        assert!(begin(2, "cat").is_ok());
+        drop(held);
+        assert!(begin(1, "cat").is_ok());
+        assert!(logins.busy().is_empty(), "who has gone is forgotten");
+    }
+
+    /// A user's id may be typed as a name; that is not the user who changes their password.
+    #[test]
+    fn a_typed_name_is_nobody_known() {
+        let (logins, _) = logins();
+        let user = UserId::new(uuid::Uuid::from_u128(7));
+        for address in 1..99 {
+            guess(&logins, address, &user.to_string(), 9);
+        }
+        let own = (0..9).filter(|_| logins.may_try(from(200), LoginName::Known(user)).is_ok()).count();
+        assert_eq!(own, 5);
     }
 
     /// However many guess, from however many addresses, the owner has a try from anywhere, and from where they were
@@ -171,7 +266,7 @@ mod tests {
     #[test]
     fn nobody_is_locked_out_by_others() {
         let (logins, _) = logins();
-        logins.may_try(from(0), "ann").unwrap_or_else(|_| panic!("refused")).good();
+        logins.may_try(from(0), LoginName::Typed("ann")).unwrap_or_else(|_| panic!("refused")).good();
         let guessed = (1..=100).map(|address| guess(&logins, address, "ann", 50)).sum::<usize>();
         assert_eq!(guessed, 30 + 94, "six addresses have five each, the others one");
         assert_eq!(guess(&logins, 0, "ann", 50), 5, "at home");

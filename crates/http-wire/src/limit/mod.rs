@@ -28,8 +28,8 @@ pub use class::Class;
 pub use connections::{Connected, ConnectionLimit, Connections};
 pub use guesses::Attempt;
 use guesses::Guesses;
-pub use logins::LoginAttempt;
 use logins::Logins;
+pub use logins::{LoginAttempt, LoginName};
 use meter::Meter;
 pub use meter::{Quota, Standing};
 
@@ -149,16 +149,23 @@ impl RateLimits {
         outcome
     }
 
-    /// Whether a password that comes with this request may be looked at; `name` is what somebody types to say
-    /// who they are. The attempt is told what came of it; `None` where nobody counts.
+    /// Whether a password that comes with this request may be looked at. The attempt is told what came of it;
+    /// `None` where nobody counts.
     pub fn may_log_in(
         &self,
         request: &HttpRequest,
-        name: &str,
+        name: LoginName<'_>,
     ) -> Result<Option<LoginAttempt<'_>>, ApiError> {
         let source = self.source(request.peer_addr(), request.headers());
         let (Some(logins), Some(source)) = (&self.logins, source) else { return Ok(None) };
         logins.may_try(source, name).map(Some).map_err(refused)
+    }
+
+    /// Counts one who exchanges a refresh token, whatever comes of it: good ones cost a write too.
+    pub fn may_refresh(&self, request: &HttpRequest) -> Result<(), ApiError> {
+        let source = self.source(request.peer_addr(), request.headers());
+        let (Some(logins), Some(source)) = (&self.logins, source) else { return Ok(()) };
+        logins.may_refresh(source).map_err(refused)
     }
 
     /// Counts one who wants to register, whatever comes of it, before anything is looked at.

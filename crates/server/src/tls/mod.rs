@@ -121,6 +121,12 @@ impl Pair {
         let seconds = SystemClock.now().micros() / 1_000_000;
         standing(&self.validity, u64::try_from(seconds).unwrap_or_default())
     }
+
+    /// Whether it cannot be used now in the place of `other`, which can.
+    pub(crate) fn is_worse_than(&self, other: &Self) -> bool {
+        let holds = |pair: &Self| matches!(pair.standing(), Standing::Good | Standing::EndsSoon);
+        !holds(self) && holds(other)
+    }
 }
 
 fn standing(validity: &Validity, now_seconds: u64) -> Standing {

@@ -82,7 +82,10 @@ impl Tls {
             });
             match looked.await {
                 Ok(same) => tls = same,
-                Err(_) => return,
+                Err(error) => {
+                    tracing::error!(error = %error, "changed files for TLS are not taken up any more");
+                    return;
+                }
             }
         }
     }
@@ -99,9 +102,13 @@ impl Tls {
             return;
         }
         match self.files.read() {
-            // Else they are being replaced right now; the next look will tell.
-            Ok(pair) if Stamps::of(&self.files) == stamps => self.take_up(pair, stamps),
-            Ok(_) => {}
+            // They are being replaced right now; the next look will tell.
+            Ok(_) if Stamps::of(&self.files) != stamps => {}
+            Ok(pair) if pair.is_worse_than(&self.pair) => {
+                let problem = "does not hold now, and the one that is served does".to_owned();
+                self.leave(TlsFault { setting: "tls_certificate", problem }, stamps);
+            }
+            Ok(pair) => self.take_up(pair, stamps),
             Err(fault) => self.leave(fault, stamps),
         }
     }

@@ -2,13 +2,16 @@
 
 use std::time::Duration;
 
-use domain::account::{AuthenticateError, UserHandle};
+use domain::account::{AuthenticateError, KeyDigest, UserHandle};
 use domain::change::Change;
-use domain::id::ParticipantId;
+use domain::id::{ParticipantId, SessionId};
 use domain::login::{
-    ChangePasswordError, IssueResetError, LogIn, LogInError, LoggedIn, Password, RESET_LIFETIME,
-    RefreshError, ResetPasswordError, SESSION_LIFETIME, WhichLogin,
+    ChangePasswordError, IssueResetError, LogIn, LogInError, LoggedIn, NewSession, Password, PasswordHash,
+    RESET_LIFETIME, RefreshError, ResetPasswordError, SESSION_LIFETIME, SetPassword, WhichLogin,
 };
+use domain::ports::Clock;
+use domain::store::Announce;
+use uuid::Uuid;
 
 use crate::{FixedHasher, TestUser, World};
 
@@ -146,7 +149,44 @@ pub async fn who_logs_out_is_out(world: World) {
         assert!(matches!(world.logins.log_out(over).await, Err(RefreshError::Unknown)));
     }
     assert!(refresh(&world, &open.refresh_token).await.is_none());
-    assert!(refresh(&world, &other.refresh_token).await.is_some());
+    let next = refresh(&world, &other.refresh_token).await.unwrap();
+    // Somebody else has exchanged the token: that ends as well.
+    world.logins.log_out(&other.refresh_token).await.unwrap();
+    assert!(refresh(&world, &next.refresh_token).await.is_none());
+}
+
+/// One password is told from another by when it was set: a hash that is made anew is the same password, and whoever
+/// has looked at one that was replaced meanwhile neither gets in nor sets another.
+pub async fn what_was_looked_at_meanwhile_counts_no_more(world: World) {
+    let ann = user_with_password(&world, "ann").await;
+    let (store, now) = (world.stores.logins.clone(), world.clock.now());
+    let known = store.find_login(WhichLogin::User(ann.id)).await.unwrap().unwrap().password.unwrap();
+    let begin = |number: u8, password_set_at| {
+        let digest = |half: u8| KeyDigest::new([number * 2 + half; 32]);
+        store.begin_session(NewSession {
+            id: SessionId::new(Uuid::from_u128(number.into())),
+            user: ann.id,
+            password_set_at,
+            family: digest(0),
+            token: digest(1),
+            expires_at: now.plus(SESSION_LIFETIME),
+            now,
+        })
+    };
+    store.rehash(ann.id, known.hash.clone(), PasswordHash::new("anew".to_owned())).await.unwrap();
+    assert!(begin(1, known.set_at).await.unwrap().is_some());
+
+    let set = |text: &str, replaces| {
+        let password = PasswordHash::new(text.to_owned());
+        let command = SetPassword { user: ann.id, password, replaces, now };
+        store.set_password(command, Announce::nothing())
+    };
+    let holder = set("another", Some(known.set_at)).await.unwrap().unwrap();
+    assert!(begin(2, known.set_at).await.unwrap().is_none());
+    assert_eq!(set("too late", Some(known.set_at)).await.unwrap(), None);
+    assert!(begin(3, holder.password_set_at).await.unwrap().is_some());
+    let stored = store.find_login(WhichLogin::User(ann.id)).await.unwrap().unwrap().password.unwrap();
+    assert_eq!((stored.hash.as_str(), stored.set_at), ("another", holder.password_set_at));
 }
 
 /// What others have opened ends, their access tokens too; the log tells every server.
