@@ -26,8 +26,28 @@ const NEVER_WRONG: [&[&str]; 12] = [
 
 /// Wrong uses of each other command: what it needs and does not get, values that cannot be, and subjects that are
 /// not there.
-const WRONG: [(&[&str], &[&[&str]]); 21] = [
+const WRONG: [(&[&str], &[&[&str]]); 28] = [
     (&["user", "reset-password"], &[&[], &["nobody"], &["A B"]]),
+    (&["org", "create"], &[&[], &[" "], &["ANN"], &["new", "--plan", "none"]]),
+    (&["org", "show"], &[&[], &["nobodys"]]),
+    (&["org", "rename"], &[&["ann"], &["nobodys", "x"], &["ann", " "]]),
+    (&["org", "members"], &[&[], &["nobodys"]]),
+    (
+        &["org", "invite"],
+        &[
+            &[],
+            &["nobodys"],
+            &["ann", "--role", "king"],
+            &["ann", "--email", "x"],
+            &["ann", "--days", "0"],
+            &["ann", "--days", "91"],
+        ],
+    ),
+    (&["org", "set-role"], &[&["ann"], &["nobody", "admin"], &["ann", "king"]]),
+    (
+        &["org", "move"],
+        &[&["ann"], &["nobody", "--own"], &["ann", "--to", "nobodys"], &["ann", "--to", "x", "--own"]],
+    ),
     (&["audit"], &[&["--org", "nobodys"], &["--since", "yesterday"], &["--limit", "0"]]),
     (&["completions"], &[&[], &["tcsh"]]),
     (&["import"], &[&["--from", "/nowhere/x.jsonl"], &["--from", "/dev/null"]]),
