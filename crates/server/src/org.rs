@@ -21,6 +21,13 @@ use crate::config::Config;
 use crate::failure::Failure;
 use crate::{plan, store, wiring};
 
+/// What to do next about a name.
+const NAMES: &str = "`parlance org list` shows those that are there";
+
+/// The same, about plans.
+const PLANS: &str = "`parlance plan list` shows those that are there";
+
+/// Why somebody stays who would go.
 const LAST_ADMIN: &str = "the organization would be left without an admin; make another member one first: \
      `parlance org set-role USER admin`";
 
@@ -58,7 +65,7 @@ pub(crate) async fn run(config: &Config, command: OrgCommand) -> Result<(), Fail
 async fn create(desk: &Desk, arguments: &CreateOrgArguments) -> Result<String, Failure> {
     let wished = name(&arguments.name)?;
     let plan = arguments.plan.as_deref().map(PlanName::new).transpose();
-    let plan = plan.map_err(|fault| Failure::plain(format!("--plan: {fault}")))?;
+    let plan = plan.map_err(|fault| Failure::plain(format!("--plan: {fault}")).next(PLANS))?;
     match desk.organizations.create(wished, plan).await {
         Ok(made) => Ok(told(&made, arguments.json)),
         Err(CreateOrganizationError::NameTaken) => Err(name_taken(&arguments.name)),
@@ -112,7 +119,9 @@ async fn list_members(desk: &Desk, arguments: &ShowOrgArguments) -> Result<Strin
 
 async fn invite(desk: &Desk, arguments: &InviteArguments) -> Result<String, Failure> {
     let email = arguments.email.as_deref().map(parse_email).transpose();
-    let email = email.map_err(|fault| Failure::plain(format!("--email: {fault}")))?;
+    let email = email.map_err(|fault| {
+        Failure::plain(format!("--email: {fault}")).next("see `parlance org invite --help`")
+    })?;
     let organization = named(desk, &arguments.name).await?;
     let day = Duration::from_secs(24 * 60 * 60);
     let expires_at = Some(desk.organizations.now().plus(day * arguments.days));
@@ -190,7 +199,9 @@ fn not_entered(error: AcceptError) -> Failure {
 fn not_departed(error: LeaveError) -> Failure {
     match error {
         LeaveError::LastAdmin(_) => Failure::plain(LAST_ADMIN),
-        LeaveError::Alone => Failure::plain("the user is in an organization of their own already, alone"),
+        LeaveError::Alone => {
+            Failure::plain("the user is in an organization of their own already, alone").next(NAMES)
+        }
         cause => Failure::new("the user was not moved", cause),
     }
 }
@@ -234,7 +245,7 @@ async fn all<T, E>(page: impl AsyncFn(PageRequest) -> Result<Page<T>, E>) -> Res
 
 fn name(text: &str) -> Result<OrganizationName, Failure> {
     OrganizationName::new(text)
-        .map_err(|fault| Failure::plain(format!("'{text}': an organization's name {fault}")))
+        .map_err(|fault| Failure::plain(format!("'{text}': an organization's name {fault}")).next(NAMES))
 }
 
 fn name_taken(name: &str) -> Failure {

@@ -1,7 +1,8 @@
 //! Passwords by Argon2id.
 //!
 //! A hash takes tens of milliseconds of a processor and megabytes on purpose, so it is made on threads apart from
-//! those that serve, a few at a time, and only so many may wait. Who comes when that is full is told to come back.
+//! those that serve, a few at a time, and only so many may wait. These threads come after all others wherever
+//! processors are short, so that who guesses takes little from who sends. Who comes when that is full is told to come back.
 
 use std::sync::Arc;
 
@@ -12,13 +13,20 @@ use async_trait::async_trait;
 use domain::account::KeyKind;
 use domain::login::{HasherBusy, Password, PasswordHash, PasswordHasher, Verdict};
 use domain::ports::{Clock, KeyMint};
+use rustix::process::setpriority_process;
+use rustix::thread::gettid;
+use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
 
 use crate::failure::Failure;
 use crate::ports::{RandomKeys, SystemClock, random};
 
 /// How many may wait for each that is at work.
 const WAITING: usize = 16;
+
+/// The lowest priority of a thread.
+const LAST: i32 = 19;
 
 /// What a hash costs, and how many are made at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,6 +48,43 @@ pub(crate) struct Argon2Hasher {
     turns: Arc<Semaphore>,
     /// Those at work and those who wait.
     places: Arc<Semaphore>,
+    threads: Threads,
+}
+
+/// The threads on which hashes are made.
+struct Threads(Option<Runtime>);
+
+impl Threads {
+    fn new(number: usize) -> Result<Self, Failure> {
+        let runtime = Builder::new_current_thread()
+            .thread_name("passwords")
+            .max_blocking_threads(number)
+            .on_thread_start(come_last)
+            .build();
+        let runtime =
+            runtime.map_err(|cause| Failure::new("cannot make the threads for passwords", cause))?;
+        Ok(Self(Some(runtime)))
+    }
+
+    fn spawn<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Option<JoinHandle<T>> {
+        self.0.as_ref().map(|runtime| runtime.spawn_blocking(work))
+    }
+}
+
+impl Drop for Threads {
+    /// Nobody waits for the answer any more.
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// Lets this thread have what others leave.
+fn come_last() {
+    if let Err(error) = setpriority_process(Some(gettid()), LAST) {
+        tracing::debug!(error = %error, "passwords are hashed with the priority of everything else");
+    }
 }
 
 struct Work {
@@ -60,6 +105,7 @@ impl Argon2Hasher {
             work: Arc::new(Work { argon2, params, nobodys }),
             turns: Arc::new(Semaphore::new(config.at_once)),
             places: Arc::new(Semaphore::new(config.at_once * (WAITING + 1))),
+            threads: Threads::new(config.at_once)?,
         })
     }
 
@@ -72,14 +118,14 @@ impl Argon2Hasher {
         let turn = self.turns.clone().acquire_owned().await.map_err(|_| HasherBusy)?;
         let with = self.work.clone();
         // Whoever asks may stop waiting; the turn is over when the work is.
-        let done = tokio::task::spawn_blocking(move || {
+        let done = self.threads.spawn(move || {
             let hashing = measure::hashing();
             let done = work(&with);
             drop(hashing);
             drop((turn, place));
             done
         });
-        done.await.map_err(|_| HasherBusy)
+        done.ok_or(HasherBusy)?.await.map_err(|_| HasherBusy)
     }
 }
 

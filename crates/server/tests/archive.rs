@@ -254,7 +254,7 @@ async fn a_position_of_another_store_or_archive_is_not_believed() {
         assert_eq!(place.rows("moved"), place.rows("first"));
     }
     // A store with other rows beside those of the archive is not what the archive says.
-    world.user("dan").await;
+    world.user("eve").await;
     let more = run(&place.url("first.db"), &["import", "--from", &place.path("first"), "--resume"]);
     assert!(refused(&more).contains("where the archive has"), "{more:?}");
 }
