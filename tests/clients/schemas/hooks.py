@@ -35,7 +35,7 @@ class AgentKey(Key):
         super().__init__(SCENE["agent_key"])
 
 
-@schemathesis.auth().apply_to(path_regex="^(/v1/|/api/v1/(me/|agents|chats|test))")
+@schemathesis.auth().apply_to(path_regex="^(/v1/|/api/v1/(me/|auth/password|agents|chats|test))")
 class UserKey(Key):
     def __init__(self):
         super().__init__(SCENE["user_key"])

@@ -61,9 +61,9 @@ class Server:
     def log_text(self):
         return (self.place / "server.log").read_text(errors="replace")[-20_000:]
 
-    def user(self, handle):
+    def user(self, handle, *others):
         command = [self.binary, "user", "create", "--handle", handle, "--name", handle, "--json"]
-        command += ["--email", f"{handle}@example.org"]
+        command += ["--email", f"{handle}@example.org", *others]
         made = subprocess.run(command, env=self.env, cwd=self.place, check=True, capture_output=True)
         return json.loads(made.stdout)["api_key"]
 
@@ -118,6 +118,10 @@ def scene(server):
     (own_key,) = server.call(ann, "GET", "/me/api-keys")
     another = server.call(ann, "POST", "/me/api-keys", {"name": "another"})["api_key"]
     ids["user_ids"]["key_id"] = another["id"]
+    mate = server.user("mate", "--org", "ann")
+    ids["user_ids"]["member_id"] = server.call(mate, "GET", "/me/profile")["id"]
+    invited = server.call(ann, "POST", "/me/organization/invitations", {})
+    ids["user_ids"]["invitation_id"] = invited["invitation"]["id"]
     return {"user_key": ann, "user_key_id": own_key["id"], "agent_key": key, "caller_id": helper, **ids}
 
 

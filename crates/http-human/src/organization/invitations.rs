@@ -41,14 +41,21 @@ impl FromBody for InviteBody {
 
     fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
         let role = body.text_if_given("role", role);
-        let email = body.text_or_null_if_given("email", |text| parse_email(&text));
-        let instant =
-            |text: String| Timestamp::parse(&text).ok_or("must be an instant such as 2026-07-01T10:00:00Z");
-        let expires_at = body.text_or_null_if_given("expires_at", instant);
+        // Texts that are empty are none: whoever gets one wrong is not to invite whoever has the token.
+        let email = match body.optional_text("email") {
+            Ok(Some(text)) => parse_email(&text).map(Some).map_err(|fault| body.fault("email", fault)),
+            none => none.map(|_| None),
+        };
+        let expires_at = match body.optional_text("expires_at") {
+            Ok(Some(text)) => Timestamp::parse(&text)
+                .map(Some)
+                .ok_or_else(|| body.fault("expires_at", "must be an instant such as 2026-07-01T10:00:00Z")),
+            none => none.map(|_| None),
+        };
         Ok(Self(Invite {
             role: role?.unwrap_or(OrganizationRole::Member),
-            email: email?.flatten(),
-            expires_at: expires_at?.flatten(),
+            email: email?,
+            expires_at: expires_at?,
         }))
     }
 
