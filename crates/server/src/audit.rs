@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use crate::cli::AuditArguments;
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::org;
 use crate::store::{self, Store};
 use crate::wiring;
 
@@ -22,14 +23,21 @@ const PAGE: u32 = 100;
 pub(crate) async fn run(config: &Config, arguments: AuditArguments) -> Result<(), Failure> {
     config.refuse_memory()?;
     let opened = store::open(config).await?;
-    let done = print(opened.clone(), &arguments).await;
+    let done = print(config, opened.clone(), &arguments).await;
     opened.close();
     done
 }
 
-async fn print(store: Arc<dyn Store>, arguments: &AuditArguments) -> Result<(), Failure> {
+async fn print(config: &Config, store: Arc<dyn Store>, arguments: &AuditArguments) -> Result<(), Failure> {
     let since = arguments.since.as_deref().map(|text| Timestamp::parse(text).ok_or_else(|| wrong_time(text)));
-    let filter = AuditFilter { scope: scope(store.clone(), arguments).await?, since: since.transpose()? };
+    let scope = match &arguments.org {
+        Some(name) => {
+            let organization = org::named(&wiring::organizations(config, store.clone()), name).await?;
+            AuditScope::Of(Authority::Operator(organization.id))
+        }
+        None => AuditScope::Everything,
+    };
+    let filter = AuditFilter { scope, since: since.transpose()? };
     let log = AuditService::new(store);
     let mut out = std::io::stdout().lock();
     let (mut left, mut after) = (arguments.limit, None);
@@ -48,18 +56,6 @@ async fn print(store: Arc<dyn Store>, arguments: &AuditArguments) -> Result<(), 
             return Ok(());
         }
     }
-}
-
-async fn scope(store: Arc<dyn Store>, arguments: &AuditArguments) -> Result<AuditScope, Failure> {
-    let Some(name) = arguments.org.as_deref().map(str::trim) else { return Ok(AuditScope::Everything) };
-    let all = wiring::plans(store).organizations().await;
-    let all = all.map_err(|cause| Failure::new("cannot read the organizations", cause))?;
-    let found = all.iter().find(|organization| organization.name.eq_ignore_ascii_case(name));
-    let found = found.ok_or_else(|| {
-        let text = "there is no such organization; `parlance org list` shows those that are there";
-        Failure::plain(text)
-    })?;
-    Ok(AuditScope::Of(Authority::Operator(found.id)))
 }
 
 fn wrong_time(text: &str) -> Failure {

@@ -78,7 +78,7 @@ async fn create(desk: &Desk, arguments: &CreateOrgArguments) -> Result<String, F
 }
 
 async fn show(desk: &Desk, arguments: &ShowOrgArguments) -> Result<String, Failure> {
-    let organization = named(desk, &arguments.name).await?;
+    let organization = named(&desk.organizations, &arguments.name).await?;
     let by = Authority::Operator(organization.id);
     let members = members(desk, &organization).await?;
     let invitations = all(async |page| desk.organizations.list_invitations(by, page).await).await;
@@ -100,7 +100,7 @@ async fn show(desk: &Desk, arguments: &ShowOrgArguments) -> Result<String, Failu
 
 async fn rename(desk: &Desk, arguments: &RenameOrgArguments) -> Result<String, Failure> {
     let wished = name(&arguments.new_name)?;
-    let organization = named(desk, &arguments.name).await?;
+    let organization = named(&desk.organizations, &arguments.name).await?;
     match desk.organizations.rename(Authority::Operator(organization.id), wished).await {
         Ok(renamed) => Ok(told(&renamed, arguments.json)),
         Err(RenameError::NameTaken) => Err(name_taken(&arguments.new_name)),
@@ -109,7 +109,7 @@ async fn rename(desk: &Desk, arguments: &RenameOrgArguments) -> Result<String, F
 }
 
 async fn list_members(desk: &Desk, arguments: &ShowOrgArguments) -> Result<String, Failure> {
-    let members = members(desk, &named(desk, &arguments.name).await?).await?;
+    let members = members(desk, &named(&desk.organizations, &arguments.name).await?).await?;
     if arguments.json {
         let members = members.iter().map(member_as_json).collect::<Vec<_>>();
         return Ok(json!({ "members": members }).to_string());
@@ -122,7 +122,7 @@ async fn invite(desk: &Desk, arguments: &InviteArguments) -> Result<String, Fail
     let email = email.map_err(|fault| {
         Failure::plain(format!("--email: {fault}")).next("see `parlance org invite --help`")
     })?;
-    let organization = named(desk, &arguments.name).await?;
+    let organization = named(&desk.organizations, &arguments.name).await?;
     let day = Duration::from_secs(24 * 60 * 60);
     let expires_at = Some(desk.organizations.now().plus(day * arguments.days));
     let command = Invite { role: arguments.role.into(), email, expires_at };
@@ -155,7 +155,7 @@ async fn move_user(desk: &Desk, arguments: &MoveArguments) -> Result<String, Fai
     let (user, from) = user(desk, &arguments.user).await?;
     let moved = match &arguments.to {
         Some(name) => {
-            let to = named(desk, name).await?.id;
+            let to = named(&desk.organizations, name).await?.id;
             desk.organizations.move_user(user, to, arguments.role.into()).await.map_err(not_entered)
         }
         None => desk.organizations.remove(Authority::Operator(from.id), user).await.map_err(not_departed),
@@ -215,8 +215,9 @@ async fn user(desk: &Desk, handle: &str) -> Result<(UserId, Organization), Failu
     Ok((user, organization.ok_or_else(|| no_user(handle))?))
 }
 
-async fn named(desk: &Desk, name: &str) -> Result<Organization, Failure> {
-    let found = desk.organizations.find(WhichOrganization::Named(name.trim().to_owned())).await;
+/// The organization of this name.
+pub(crate) async fn named(organizations: &OrganizationService, name: &str) -> Result<Organization, Failure> {
+    let found = organizations.find(WhichOrganization::Named(name.trim().to_owned())).await;
     found.map_err(unread)?.ok_or_else(|| {
         Failure::plain(format!(
             "there is no organization '{name}'; `parlance org list` shows those that are there, and `parlance org \

@@ -16,18 +16,14 @@ use super::member::{check_on, count_on};
 use crate::audit;
 use crate::error::Fault;
 use crate::lock;
-use crate::plan::assign::{organization_named_on, organization_of_on, plan_exists_on};
+use crate::plan::assign::{organization_named_on, plan_exists_on, which_on};
 use crate::plan::list::{PlanRow, organization_on};
 use crate::row::{self, At};
 use crate::run::Db;
 use crate::schema::{organizations, plans, users};
 
 pub(super) async fn find_on(db: &Db, which: &WhichOrganization) -> Result<Option<Organization>, Fault> {
-    let found = match which {
-        WhichOrganization::Named(name) => organization_named_on(db, name).await?,
-        WhichOrganization::OfUser(handle) => organization_of_on(db, handle).await?,
-    };
-    match found {
+    match which_on(db, which).await? {
         Some(id) => organization_on(db, id).await,
         None => Ok(None),
     }

@@ -66,11 +66,9 @@ pub(super) async fn assign_on(
     now: Timestamp,
 ) -> Result<Result<Organization, AssignRefused>, Fault> {
     lock::names_on(db).await?;
-    let found = match &command.organization {
-        WhichOrganization::Named(name) => organization_named_on(db, name).await?,
-        WhichOrganization::OfUser(handle) => organization_of_on(db, handle).await?,
+    let Some(id) = which_on(db, &command.organization).await? else {
+        return Ok(Err(AssignRefused::NoSuchOrganization));
     };
-    let Some(id) = found else { return Ok(Err(AssignRefused::NoSuchOrganization)) };
     if !plan_exists_on(db, &command.plan).await? {
         return Ok(Err(AssignRefused::NoSuchPlan));
     }
@@ -84,8 +82,16 @@ pub(super) async fn assign_on(
     organization.map(Ok).ok_or_else(|| Fault::Row("an organization that went within one change".to_owned()))
 }
 
+/// The id of the organization that is meant.
+pub(crate) async fn which_on(db: &Db, which: &WhichOrganization) -> Result<Option<Uuid>, Fault> {
+    match which {
+        WhichOrganization::Named(name) => organization_named_on(db, name).await,
+        WhichOrganization::OfUser(handle) => organization_of_on(db, handle).await,
+    }
+}
+
 /// The id of the organization of the user of this handle.
-pub(crate) async fn organization_of_on(mut db: &Db, handle: &str) -> Result<Option<Uuid>, Fault> {
+async fn organization_of_on(mut db: &Db, handle: &str) -> Result<Option<Uuid>, Fault> {
     if !row::can_be_stored(handle) {
         return Ok(None);
     }

@@ -14,7 +14,7 @@ use domain::time::Timestamp;
 use super::member::{check_on, count_on};
 use crate::audit;
 use crate::error::Fault;
-use crate::plan::assign::{organization_named_on, plan_exists_on};
+use crate::plan::assign::{organization_named_on, plan_exists_on, which_on};
 use crate::plan::list::{PlanRow, organization_on};
 use crate::row;
 use crate::schema::{organizations, plans, users};
@@ -23,15 +23,7 @@ pub(super) fn find_on(
     connection: &mut SqliteConnection,
     which: &WhichOrganization,
 ) -> Result<Option<Organization>, Fault> {
-    let found = match which {
-        WhichOrganization::Named(name) => organization_named_on(connection, name)?,
-        WhichOrganization::OfUser(handle) => users::table
-            .filter(users::handle.eq(handle))
-            .select(users::organization_id)
-            .first::<Vec<u8>>(connection)
-            .optional()?,
-    };
-    found.map_or(Ok(None), |id| organization_on(connection, &id))
+    which_on(connection, which)?.map_or(Ok(None), |id| organization_on(connection, &id))
 }
 
 /// Id, name, when it was made, and the user's role.

@@ -49,15 +49,9 @@ pub(super) fn assign_on(
     command: &AssignPlan,
     now: Timestamp,
 ) -> Result<Result<Organization, AssignRefused>, Fault> {
-    let found = match &command.organization {
-        WhichOrganization::Named(name) => organization_named_on(connection, name)?,
-        WhichOrganization::OfUser(handle) => users::table
-            .filter(users::handle.eq(handle))
-            .select(users::organization_id)
-            .first::<Vec<u8>>(connection)
-            .optional()?,
+    let Some(id) = which_on(connection, &command.organization)? else {
+        return Ok(Err(AssignRefused::NoSuchOrganization));
     };
-    let Some(id) = found else { return Ok(Err(AssignRefused::NoSuchOrganization)) };
     if !plan_exists_on(connection, &command.plan)? {
         return Ok(Err(AssignRefused::NoSuchPlan));
     }
@@ -68,6 +62,21 @@ pub(super) fn assign_on(
     audit::append_on(connection, [entry])?;
     let organization = organization_on(connection, &id)?;
     organization.map(Ok).ok_or_else(|| Fault::Row("an organization that went within one change".to_owned()))
+}
+
+/// The id of the organization that is meant.
+pub(crate) fn which_on(
+    connection: &mut SqliteConnection,
+    which: &WhichOrganization,
+) -> Result<Option<Vec<u8>>, Fault> {
+    Ok(match which {
+        WhichOrganization::Named(name) => organization_named_on(connection, name)?,
+        WhichOrganization::OfUser(handle) => users::table
+            .filter(users::handle.eq(handle))
+            .select(users::organization_id)
+            .first(connection)
+            .optional()?,
+    })
 }
 
 /// The id of the organization of this name, in any case.
