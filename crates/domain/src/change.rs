@@ -11,11 +11,11 @@
 use async_trait::async_trait;
 use uuid::Uuid;
 
-use crate::id::{AgentId, ApiKeyId, ParticipantId, UserId};
+use crate::id::{AgentId, ApiKeyId, OrganizationId, ParticipantId, UserId};
 use crate::store::StoreError;
 use crate::time::Timestamp;
 
-/// Something that ends what was open, or takes that back.
+/// Something that ends what was open, takes that back, or makes untrue what was read of callers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Change {
     /// A key is good for nothing any more.
@@ -35,6 +35,12 @@ pub enum Change {
     Enabled(ParticipantId),
     /// A user belongs to another organization: the tokens that name the one before are good for nothing any more.
     UserMoved(UserId),
+    /// An agent's record is another one.
+    AgentUpdated(AgentId),
+    /// An organization has another plan.
+    PlanAssigned(OrganizationId),
+    /// What plans allow may be something else, whichever; it is about nobody in particular.
+    PlansConfigured,
 }
 
 impl Change {
@@ -49,6 +55,9 @@ impl Change {
             Self::Enabled(ParticipantId::User(user)) => ("user_enabled", user.uuid()),
             Self::Enabled(ParticipantId::Agent(agent)) => ("agent_enabled", agent.uuid()),
             Self::UserMoved(user) => ("user_moved", user.uuid()),
+            Self::AgentUpdated(agent) => ("agent_updated", agent.uuid()),
+            Self::PlanAssigned(organization) => ("plan_assigned", organization.uuid()),
+            Self::PlansConfigured => ("plans_configured", Uuid::nil()),
         }
     }
 
@@ -65,6 +74,9 @@ impl Change {
             Self::Enabled(bot),
             Self::TokensEnded { user: UserId::new(subject), password_set_at: at },
             Self::UserMoved(UserId::new(subject)),
+            Self::AgentUpdated(agent),
+            Self::PlanAssigned(OrganizationId::new(subject)),
+            Self::PlansConfigured,
         ];
         all.into_iter().find(|change| change.parts().0 == kind)
     }
@@ -110,10 +122,14 @@ mod tests {
             Change::Enabled(bot),
             Change::TokensEnded { user: UserId::new(subject), password_set_at: at },
             Change::UserMoved(UserId::new(subject)),
+            Change::AgentUpdated(agent),
+            Change::PlanAssigned(OrganizationId::new(subject)),
         ] {
             let (kind, about) = change.parts();
             assert_eq!((Change::from_parts(kind, about, at), about), (Some(change), subject));
         }
+        let (kind, about) = Change::PlansConfigured.parts();
+        assert_eq!(Change::from_parts(kind, about, at), Some(Change::PlansConfigured));
         assert_eq!(Change::from_parts("something_new", subject, at), None);
     }
 }

@@ -8,11 +8,13 @@ use domain::account::{
     User,
 };
 use domain::audit::AuditEntry;
+use domain::change::Change;
 use domain::id::{AgentId, UserId};
 use domain::time::Timestamp;
 
 use super::row::{AgentRow, UserRow};
 use crate::audit;
+use crate::change;
 use crate::error::Fault;
 use crate::lock;
 use crate::row::{self, At};
@@ -44,7 +46,9 @@ pub(super) async fn update_agent_on(
         }
     }
     apply(&mut agent, &command.changes)?;
-    save_on(db, agent, command.now).await.map(Ok)
+    let agent = save_on(db, agent, command.now).await?;
+    change::append_on(db, [Change::AgentUpdated(agent.id)], command.now).await?;
+    Ok(Ok(agent))
 }
 
 /// The agent, if it is one of the owner's; held.
@@ -111,6 +115,7 @@ pub(super) async fn mark_agent_on(mut db: &Db, command: &MarkAgent) -> Result<Re
     ]);
     let agent = save_on(db, agent, command.now).await?;
     audit::append_on(db, [AuditEntry::agent_marked(command, &agent)]).await?;
+    change::append_on(db, [Change::AgentUpdated(agent.id)], command.now).await?;
     Ok(Ok(agent))
 }
 

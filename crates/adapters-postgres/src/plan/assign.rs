@@ -7,6 +7,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{Array, Text, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::audit::AuditEntry;
+use domain::change::Change;
 use domain::id::OrganizationId;
 use domain::plan::{AssignPlan, AssignRefused, Organization, Plan, PlanName, WhichOrganization};
 use domain::time::Timestamp;
@@ -15,6 +16,7 @@ use uuid::Uuid;
 use super::list::{PlanRow, organization_on};
 use super::quota::limit_of;
 use crate::audit;
+use crate::change;
 use crate::error::Fault;
 use crate::lock;
 use crate::row;
@@ -28,6 +30,7 @@ const DELETE_UNUSED: &str = "DELETE FROM plans WHERE name <> ALL(?) \
 pub(super) async fn configure_on(
     mut db: &Db,
     configured: &[Plan],
+    now: Timestamp,
 ) -> Result<Result<Vec<PlanName>, Never>, Fault> {
     lock::names_on(db).await?;
     let names = configured.iter().map(|plan| plan.name.as_str().to_owned()).collect::<Vec<_>>();
@@ -44,7 +47,9 @@ pub(super) async fn configure_on(
             .await?;
     }
     let left = plans::table.filter(plans::name.ne_all(names)).order(plans::name).select(plans::name);
-    Ok(Ok(left.load::<String>(&mut db).await?.into_iter().map(PlanName::from_stored).collect()))
+    let left = left.load::<String>(&mut db).await?;
+    change::append_on(db, [Change::PlansConfigured], now).await?;
+    Ok(Ok(left.into_iter().map(PlanName::from_stored).collect()))
 }
 
 /// The plans that limit otherwise what organizations have; who is just adding to one is waited for.
@@ -79,6 +84,7 @@ pub(super) async fn assign_on(
         .await?;
     audit::append_on(db, [AuditEntry::plan_set(OrganizationId::new(id), &command.plan, now)]).await?;
     let organization = organization_on(db, id).await?;
+    change::append_on(db, [Change::PlanAssigned(OrganizationId::new(id))], now).await?;
     organization.map(Ok).ok_or_else(|| Fault::Row("an organization that went within one change".to_owned()))
 }
 

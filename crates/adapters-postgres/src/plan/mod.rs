@@ -15,8 +15,10 @@ use crate::run::Never;
 
 #[async_trait]
 impl PlanRepository for PostgresStore {
-    async fn configure(&self, plans: Vec<Plan>) -> Result<Vec<PlanName>, StoreError> {
-        let done = self.change(plans, |db, plans| assign::configure_on(db, plans).boxed(), |_| ());
+    async fn configure(&self, plans: Vec<Plan>, now: Timestamp) -> Result<Vec<PlanName>, StoreError> {
+        let given = (plans, now);
+        let done =
+            self.change(given, |db, (plans, now)| assign::configure_on(db, plans, *now).boxed(), |_| ());
         done.await?.map_err(|never: Never| match never {})
     }
 

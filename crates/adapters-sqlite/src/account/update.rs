@@ -7,11 +7,13 @@ use domain::account::{
     Agent, AgentChanges, AgentTag, MarkAgent, UpdateAgent, UpdateAgentRefused, UpdateUser, User,
 };
 use domain::audit::AuditEntry;
+use domain::change::Change;
 use domain::time::Timestamp;
 
 use super::find::user_on;
 use super::row::AgentRow;
 use crate::audit;
+use crate::change;
 use crate::error::Fault;
 use crate::row;
 use crate::schema::{agents, users};
@@ -102,7 +104,9 @@ pub(super) fn mark_agent_on(
 fn save_on(connection: &mut SqliteConnection, mut agent: AgentRow, now: Timestamp) -> Result<Agent, Fault> {
     agent.updated_at = now.micros();
     diesel::update(agents::table.find(agent.id.clone())).set(&agent).execute(connection)?;
-    agent.into_agent()
+    let agent = agent.into_agent()?;
+    change::append_on(connection, [Change::AgentUpdated(agent.id)], now)?;
+    Ok(agent)
 }
 
 pub(super) fn update_user_on(

@@ -7,12 +7,14 @@ use diesel::prelude::*;
 use diesel::sql_types::Text;
 use diesel::sqlite::SqliteConnection;
 use domain::audit::AuditEntry;
+use domain::change::Change;
 use domain::id::OrganizationId;
 use domain::plan::{AssignPlan, AssignRefused, Organization, Plan, PlanName, WhichOrganization};
 use domain::time::Timestamp;
 
 use super::list::{PlanRow, organization_on};
 use crate::audit;
+use crate::change;
 use crate::error::Fault;
 use crate::row;
 use crate::schema::{organizations, plans, users};
@@ -26,6 +28,7 @@ struct Named {
 pub(super) fn configure_on(
     connection: &mut SqliteConnection,
     configured: &[Plan],
+    now: Timestamp,
 ) -> Result<Vec<PlanName>, Fault> {
     let names = configured.iter().map(|plan| plan.name.as_str()).collect::<Vec<_>>();
     let in_use = organizations::table.select(organizations::plan).distinct().load::<String>(connection)?;
@@ -40,6 +43,7 @@ pub(super) fn configure_on(
             .set(&row)
             .execute(connection)?;
     }
+    change::append_on(connection, [Change::PlansConfigured], now)?;
     let left = plans::table.filter(plans::name.ne_all(&names)).order(plans::name).select(plans::name);
     Ok(left.load::<String>(connection)?.into_iter().map(PlanName::from_stored).collect())
 }
@@ -58,8 +62,9 @@ pub(super) fn assign_on(
     diesel::update(organizations::table.find(&id))
         .set(organizations::plan.eq(command.plan.as_str()))
         .execute(connection)?;
-    let entry = AuditEntry::plan_set(OrganizationId::new(row::uuid(&id)?), &command.plan, now);
-    audit::append_on(connection, [entry])?;
+    let assigned = OrganizationId::new(row::uuid(&id)?);
+    audit::append_on(connection, [AuditEntry::plan_set(assigned, &command.plan, now)])?;
+    change::append_on(connection, [Change::PlanAssigned(assigned)], now)?;
     let organization = organization_on(connection, &id)?;
     organization.map(Ok).ok_or_else(|| Fault::Row("an organization that went within one change".to_owned()))
 }

@@ -16,8 +16,9 @@ use crate::SqliteStore;
 
 #[async_trait]
 impl PlanRepository for SqliteStore {
-    async fn configure(&self, plans: Vec<Plan>) -> Result<Vec<PlanName>, StoreError> {
-        let work = move |connection: &mut SqliteConnection| assign::configure_on(connection, &plans).map(Ok);
+    async fn configure(&self, plans: Vec<Plan>, now: Timestamp) -> Result<Vec<PlanName>, StoreError> {
+        let work =
+            move |connection: &mut SqliteConnection| assign::configure_on(connection, &plans, now).map(Ok);
         let done: Result<Vec<PlanName>, Infallible> = self.change(work, |_| ()).await?;
         done.map_err(|never| match never {})
     }

@@ -77,8 +77,8 @@ pub enum AssignRefused {
 #[async_trait]
 pub trait PlanRepository: Send + Sync {
     /// Writes the configured plans. Those that are configured no longer go, unless an organization
-    /// has them: these stay as they were and are given.
-    async fn configure(&self, plans: Vec<Plan>) -> Result<Vec<PlanName>, StoreError>;
+    /// has them: these stay as they were and are given. That is written into the log of changes.
+    async fn configure(&self, plans: Vec<Plan>, now: Timestamp) -> Result<Vec<PlanName>, StoreError>;
 
     /// All plans by name.
     async fn plans(&self) -> Result<Vec<PlanInUse>, StoreError>;
@@ -86,7 +86,8 @@ pub trait PlanRepository: Send + Sync {
     /// All organizations by name.
     async fn organizations(&self) -> Result<Vec<Organization>, StoreError>;
 
-    /// Gives an organization a plan; what it has already beyond the plan's limits stays.
+    /// Gives an organization a plan, and writes that into the log of changes; what it has already beyond the
+    /// plan's limits stays.
     async fn assign(
         &self,
         command: AssignPlan,

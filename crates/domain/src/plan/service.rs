@@ -32,7 +32,7 @@ impl PlanService {
         if plans.iter().all(is_stored) && left.clone().all(|stored| stored.organizations > 0) {
             return Ok(left.map(|stored| stored.plan.name.clone()).collect());
         }
-        self.plans.configure(plans).await
+        self.plans.configure(plans, self.clock.now()).await
     }
 
     /// All plans by name.
@@ -45,7 +45,7 @@ impl PlanService {
         self.plans.organizations().await
     }
 
-    /// Gives an organization a plan. It holds from the next request on.
+    /// Gives an organization a plan.
     pub async fn assign(
         &self,
         command: AssignPlan,

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use domain::account::{CreateKey, WhichKeys};
+use domain::account::{AgentChanges, AgentMarks, AgentName, CreateKey, WhichKeys};
 use domain::change::{Change, ChangePosition, ChangeRepository};
 use domain::id::ParticipantId;
 use domain::page::{PageRequest, Slice};
+use domain::plan::{AssignPlan, Plan, PlanName, WhichOrganization};
 use domain::ports::Clock;
 
 use crate::World;
@@ -55,6 +56,37 @@ pub async fn what_ends_is_logged(world: World) {
     assert_eq!(all, expected);
     assert_eq!(log.newest_change().await.unwrap(), end);
     assert_eq!(behind(log, end).await, (vec![], end));
+}
+
+/// What is known of callers is another: an agent's record, a plan, what plans allow; once, and nothing of what was
+/// refused or is so already.
+pub async fn what_callers_carry_is_logged(world: World) {
+    let log = &*world.stores.changes;
+    let ann = world.user("ann").await;
+    let (bot, _other) = (world.agent(&ann, "Bot").await, world.agent(&ann, "Other").await);
+    let start = log.newest_change().await.unwrap();
+    let named = |name: &str| AgentChanges { name: AgentName::new(name).ok(), ..AgentChanges::default() };
+    world.accounts.update_agent(ann.caller, bot.id, named("Robot")).await.unwrap();
+    world.accounts.update_agent(ann.caller, bot.id, named("Other")).await.unwrap_err();
+    let marks = AgentMarks { is_global: Some(true), ..AgentMarks::default() };
+    assert!(world.accounts.mark_agent("ann/bot", marks).await.unwrap().is_some());
+    assert!(world.accounts.mark_agent("ann/none", marks).await.unwrap().is_none());
+    let mute = PlanName::new("mute").unwrap();
+    let plans = || vec![Plan { name: mute.clone(), human_interface: false, ..Plan::enterprise() }];
+    world.plans.configure(plans()).await.unwrap();
+    world.plans.configure(plans()).await.unwrap();
+    for (handle, is_there) in [("ann", true), ("zoe", false)] {
+        let organization = WhichOrganization::OfUser(handle.to_owned());
+        let assigned = world.plans.assign(AssignPlan { organization, plan: mute.clone() }).await.unwrap();
+        assert_eq!(assigned.is_ok(), is_there);
+    }
+    let expected = [
+        Change::AgentUpdated(bot.id),
+        Change::AgentUpdated(bot.id),
+        Change::PlansConfigured,
+        Change::PlanAssigned(ann.caller.organization),
+    ];
+    assert_eq!(behind(log, start).await.0, expected);
 }
 
 /// A reader who goes on from where it was sees every entry once, however many write at the same time.

@@ -154,6 +154,8 @@ impl Hub {
             Change::Enabled(ParticipantId::Agent(agent)) => self.sockets().ended_agents.forget(&agent),
             Change::Enabled(ParticipantId::User(user)) => self.sockets().ended_users.forget(&user),
             Change::UserMoved(user) => self.end_all_tokens(user),
+            // These end no socket.
+            Change::AgentUpdated(_) | Change::PlanAssigned(_) | Change::PlansConfigured => {}
         }
     }
 
