@@ -9,10 +9,12 @@
 mod rest;
 mod server;
 mod socket;
+mod soon;
 
 pub use rest::{Answer, Api, message};
 pub use server::{Server, free_port, isolated, on_postgres, program};
 pub use socket::{Closed, Socket, reply};
+pub use soon::{LEASE, soon};
 
 /// What must stand in no log.
 pub mod secrets;

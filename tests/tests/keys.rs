@@ -4,7 +4,7 @@
 use std::process::Output;
 use std::time::{Duration, Instant};
 
-use e2e::{Api, Closed, Server, Socket};
+use e2e::{Api, Closed, Server, Socket, soon};
 use serde_json::{Value, json};
 
 /// Within this time what was revoked must have ended.
@@ -88,7 +88,7 @@ async fn what_the_operator_revokes_ends_within_a_second() {
         let revoked = told(&server, &all);
         let since = Instant::now();
         assert!(revoked["keys"][0]["revoked_at"].is_string(), "{revoked}");
-        assert_eq!(holder.get("/chats").await.code(), "unauthorized");
+        assert!(soon(async || holder.get("/chats").await.status == 401).await);
         assert_eq!(socket.closed().await, Closed::Code(1008));
         assert!(since.elapsed() < SOON, "{all:?}: {:?}", since.elapsed());
         let again = refused(&server, &all);
@@ -179,7 +179,7 @@ async fn keys_are_not_logged() {
     assert_eq!(ann.with_key(&key).get("/profile").await.status, 200);
     let rotated = ann.post(&format!("/agents/{}/rotate-key", bot.id), json!({})).await.data();
     told(&server, &["key", "revoke", &id, "--json"]);
-    assert_eq!(ann.with_key(&key).get("/profile").await.status, 401);
+    assert!(soon(async || ann.with_key(&key).get("/profile").await.status == 401).await);
     let rotated = rotated["credentials"]["api_key"].as_str().unwrap();
     for secret in [&ann.key, &bot.key, &key, rotated] {
         assert!(!server.logged().contains(&secret[secret.len() - 30..]));

@@ -71,6 +71,8 @@ figures! {
         "Messages that were pushed again, as no socket had taken them.";
     TOO_SLOW = "parlance_sockets_too_slow_total", Kind::Counter,
         "Sockets that were ended since their client let too much wait.";
+    CALLER_LOOKUPS = "parlance_caller_lookups_total", Kind::Counter,
+        "How often it was asked who a caller is: known (hit), or read from the store (miss).";
     STORE_SECONDS = "parlance_store_seconds", Kind::Histogram(SECONDS),
         "How long the store took, with the time in its queues, by the kind of work.";
     STORE_IN_PROGRESS = "parlance_store_in_progress", Kind::Gauge,

@@ -233,7 +233,7 @@ pub struct AuditArguments {
 pub enum PlanCommand {
     /// All plans with their limits. The server takes them up from its configuration when it starts.
     List(ListArguments),
-    /// Give an organization a plan. It holds from the next request on, also of a running server.
+    /// Give an organization a plan. Its quotas hold at once, the rest within a second, also on running servers.
     #[command(after_help = "Examples:\n  parlance plan set free --org acme\n  \
         parlance plan set enterprise --user ann")]
     Set(SetPlanArguments),

@@ -1,7 +1,7 @@
 //! `GET /metrics`: what the server measures, for Prometheus, on a listener of its own.
 //!
-//! What edges and adapters record is collected from the start; what the hub knows is asked when somebody
-//! reads. Without a listener nothing is collected.
+//! What edges and adapters record is collected from the start; what the hub and the cache of callers know is asked
+//! when somebody reads. Without a listener nothing is collected.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use actix_web::http::header::CONTENT_TYPE;
 use actix_web::{App, HttpResponse, HttpServer, web};
+use domain::account::cache::{CacheCounts, CallerCache};
 use measure::{Figure, Kind};
 use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
@@ -50,10 +51,14 @@ impl Metrics {
     }
 
     /// Binds the address; gives what serves until it is dropped.
-    pub(crate) fn bind(self, hub: &Arc<Hub>) -> Result<impl Future<Output = ()> + Send + use<>, Failure> {
+    pub(crate) fn bind(
+        self,
+        hub: &Arc<Hub>,
+        callers: &Arc<CallerCache>,
+    ) -> Result<impl Future<Output = ()> + Send + use<>, Failure> {
         let listen = self.listen.clone();
         let collected = self.collected.clone();
-        let data = web::Data::new((self, hub.clone()));
+        let data = web::Data::new((self, hub.clone(), callers.clone()));
         let server = HttpServer::new(move || {
             App::new().app_data(data.clone()).route("/metrics", web::get().to(answer))
         });
@@ -77,9 +82,10 @@ impl Metrics {
     }
 }
 
-async fn answer(data: web::Data<(Metrics, Arc<Hub>)>) -> HttpResponse {
-    let (metrics, hub) = &**data;
+async fn answer(data: web::Data<(Metrics, Arc<Hub>, Arc<CallerCache>)>) -> HttpResponse {
+    let (metrics, hub, callers) = &**data;
     take_up(hub.figures());
+    take_up_callers(callers.counts());
     gauge!(measure::UPTIME).set(metrics.since.elapsed().as_secs_f64());
     HttpResponse::Ok()
         .insert_header((CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8"))
@@ -107,6 +113,12 @@ fn take_up(figures: Figures) {
     counter!(measure::PUSHES).absolute(figures.pushes);
     counter!(measure::PUSHED_AGAIN).absolute(figures.pushed_again);
     counter!(measure::TOO_SLOW).absolute(figures.too_slow);
+}
+
+/// Takes up how often callers were known.
+fn take_up_callers(counts: CacheCounts) {
+    counter!(measure::CALLER_LOOKUPS, "result" => "hit").absolute(counts.hits);
+    counter!(measure::CALLER_LOOKUPS, "result" => "miss").absolute(counts.misses);
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a figure to be looked at")]

@@ -71,13 +71,13 @@ async fn run(config: &Config, wiring: &Wiring, metrics: Option<Metrics>) -> Resu
     let mut interrupt = signal(SignalKind::interrupt()).map_err(no_signals)?;
 
     let readiness = web::Data::new(Readiness::new(wiring.store.clone()));
-    let tail = Tail::begin(wiring.store.clone(), wiring.hub.clone()).await;
+    let tail = Tail::begin(wiring.store.clone(), wiring.hub.clone(), wiring.callers.clone()).await;
     let tail = tail.map_err(|cause| Failure::new("cannot read the log of changes", cause))?;
     let tls = config.tls.as_ref().map(Tls::open).transpose();
     let tls = tls.map_err(|fault| Failure::plain(format!("{}: {}", fault.setting, fault.problem)))?;
     let acceptor = tls.as_ref().map(Tls::acceptor);
     let server = bind(config, acceptor, wiring.clone(), readiness.clone())?;
-    let metrics = metrics.map(|metrics| metrics.bind(&wiring.hub)).transpose()?;
+    let metrics = metrics.map(|metrics| metrics.bind(&wiring.hub, &wiring.callers)).transpose()?;
     welcome::greet(&wiring.accounts, config).await?;
     let metrics = metrics.map(tokio::spawn);
     let handle = server.handle();

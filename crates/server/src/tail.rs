@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use domain::account::cache::CallerCache;
 use domain::change::ChangePosition;
 use domain::ports::Clock;
 use domain::store::StoreError;
@@ -12,7 +13,8 @@ use ws_gateway::Hub;
 use crate::ports::SystemClock;
 use crate::store::Store;
 
-/// How often the log is read: what another process has revoked holds here within a second.
+/// How often the log is read, so that it is followed without a gap ([`domain::account::cache::LOG_LEASE`]): what
+/// another process has revoked holds here within a second.
 const EVERY: Duration = Duration::from_millis(500);
 
 /// How many entries are read at a time.
@@ -28,15 +30,20 @@ const BLIND: Duration = Duration::from_secs(30 * 60);
 pub(crate) struct Tail {
     store: Arc<dyn Store>,
     hub: Arc<Hub>,
+    callers: Arc<CallerCache>,
     position: ChangePosition,
     read_at: Instant,
 }
 
 impl Tail {
     /// Begins behind the newest entry; to be called before anybody is let in.
-    pub(crate) async fn begin(store: Arc<dyn Store>, hub: Arc<Hub>) -> Result<Self, StoreError> {
+    pub(crate) async fn begin(
+        store: Arc<dyn Store>,
+        hub: Arc<Hub>,
+        callers: Arc<CallerCache>,
+    ) -> Result<Self, StoreError> {
         let position = store.newest_change().await?;
-        Ok(Self { store, hub, position, read_at: Instant::now() })
+        Ok(Self { store, hub, callers, position, read_at: Instant::now() })
     }
 
     /// Follows the log for ever.
@@ -62,17 +69,22 @@ impl Tail {
             self.position = self.store.newest_change().await?;
             self.read_at = Instant::now();
             tracing::warn!("all sockets are ended, as changes of other processes may have been missed");
+            self.callers.forget_all();
             self.hub.end_sockets();
         }
         loop {
+            let begun = SystemClock.now();
             let changes = self.store.changes_after(self.position, AT_ONCE).await?;
             self.read_at = Instant::now();
             let is_last = changes.len() < AT_ONCE as usize;
             for (position, change) in changes {
+                // First of all nobody new may come in by what was known.
+                self.callers.follow(change);
                 self.hub.follow(change);
                 self.position = position;
             }
             if is_last {
+                self.callers.confirm(begun);
                 return Ok(());
             }
         }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use domain::account::cache::{CacheInvalidation, CallerCache};
 use domain::account::{AccountService, AdministrationService, TokenService};
 use domain::activity::ActivityService;
 use domain::audit::AuditService;
@@ -33,6 +34,7 @@ use crate::token_keys::{self, KeyFile};
 pub(crate) struct Wiring {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) hub: Arc<Hub>,
+    pub(crate) callers: Arc<CallerCache>,
     pub(crate) accounts: Arc<AccountService>,
     pub(crate) tokens: Arc<TokenService>,
     pub(crate) logins: Arc<LoginService>,
@@ -134,8 +136,10 @@ impl Wiring {
             ..HubConfig::default()
         };
         let hub = Hub::new(bounds, clock.clone());
-        let events = events(config, &hub);
-        let tokens = Arc::new(tokens(store.clone(), token_mint(config)?));
+        let callers = Arc::<CallerCache>::default();
+        let events = Arc::new(CacheInvalidation::new(callers.clone(), events(config, &hub)));
+        let tokens = tokens(store.clone(), token_mint(config)?).with_cache(callers.clone());
+        let tokens = Arc::new(tokens);
         Ok(Self {
             logins: Arc::new(logins(config, store.clone(), tokens.clone(), events.clone())?),
             limits: Arc::new(RateLimits::new(config.rates.clone(), clock.clone())),
@@ -147,14 +151,17 @@ impl Wiring {
             ),
             audit: Arc::new(AuditService::new(store.clone())),
             memories: Arc::new(MemoryService::new(store.clone(), clock.clone(), ids.clone())),
-            accounts: Arc::new(AccountService::new(
-                store.clone(),
-                store.clone(),
-                events.clone(),
-                clock.clone(),
-                ids.clone(),
-                keys.clone(),
-            )),
+            accounts: Arc::new(
+                AccountService::new(
+                    store.clone(),
+                    store.clone(),
+                    events.clone(),
+                    clock.clone(),
+                    ids.clone(),
+                    keys.clone(),
+                )
+                .with_cache(callers.clone()),
+            ),
             organizations: Arc::new(OrganizationService::new(
                 store.clone(),
                 events.clone(),
@@ -187,6 +194,7 @@ impl Wiring {
             peers: Arc::new(PeerService::new(store.clone(), hub.clone())),
             store,
             hub,
+            callers,
         })
     }
 }

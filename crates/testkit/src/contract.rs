@@ -10,6 +10,7 @@ pub mod agents;
 pub mod answers;
 pub mod archives;
 pub mod audit;
+pub mod callers;
 pub mod changes;
 pub mod chats;
 pub mod contacts;
@@ -43,6 +44,10 @@ macro_rules! contract_tests {
         $crate::contract_tests! { @area $make, keys:
             keys_are_listed_newest_first, a_key_expires, a_revoked_key_is_good_for_nothing,
             nobody_has_more_keys_than_anybody_may, an_agent_has_one_key, the_last_use_is_written_down,
+        }
+        $crate::contract_tests! { @area $make, callers:
+            what_is_changed_here_holds_for_the_next_request, what_is_changed_elsewhere_holds_once_the_log_was_read,
+            what_is_changed_elsewhere_holds_while_the_log_is_stuck, who_is_known_is_looked_at_by_the_clock,
         }
         $crate::contract_tests! { @area $make, audit:
             what_is_done_is_audited, what_is_refused_is_not_audited, entries_stay_in_their_organization,

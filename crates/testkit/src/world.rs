@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use adapters_sqlite::{Location, SqliteStore};
+use domain::account::cache::{CacheInvalidation, CallerCache};
 use domain::account::{
     AccountRepository, AccountService, AdministrationRepository, AdministrationService, AgentDescription,
     AgentMarks, AgentName, CreateUser, CreateUserError, IssueToken, KeyRepository, MAX_TOKEN_LIFETIME,
@@ -47,6 +48,8 @@ pub struct World {
     pub clock: Arc<FixedClock>,
     /// What was published, unless another publisher was given.
     pub publisher: Arc<RecordingPublisher>,
+    /// Who is known without asking the store: nobody, until a test says that the log is followed.
+    pub callers: Arc<CallerCache>,
     /// Who is online.
     pub presence: Arc<FixedPresence>,
     /// The store under it all.
@@ -238,7 +241,10 @@ impl World {
         let ids: Arc<dyn IdGenerator> = Arc::new(SequentialIds::default());
         let mint: Arc<dyn KeyMint> = Arc::new(FixedMint::default());
         let presence = Arc::<FixedPresence>::default();
-        let tokens = Arc::new(TokenService::new(accounts.clone(), clock.clone(), Arc::new(PlainTokens)));
+        let callers = Arc::<CallerCache>::default();
+        let events: Arc<dyn EventPublisher> = Arc::new(CacheInvalidation::new(callers.clone(), events));
+        let tokens = TokenService::new(accounts.clone(), clock.clone(), Arc::new(PlainTokens));
+        let tokens = Arc::new(tokens.with_cache(callers.clone()));
         let hasher = Arc::<FixedHasher>::default();
         let login_ports = LoginPorts {
             logins: stores.logins.clone(),
@@ -283,14 +289,11 @@ impl World {
             logins: Arc::new(LoginService::new(login_ports.clone())),
             login_ports,
             hasher,
-            accounts: Arc::new(AccountService::new(
-                accounts,
-                keys,
-                events.clone(),
-                clock.clone(),
-                ids.clone(),
-                mint,
-            )),
+            accounts: Arc::new(
+                AccountService::new(accounts, keys, events.clone(), clock.clone(), ids.clone(), mint)
+                    .with_cache(callers.clone()),
+            ),
+            callers,
             chats: Arc::new(ChatService::new(chats, events.clone(), clock.clone(), ids.clone(), presence)),
             messages: Arc::new(MessageService::new(
                 messages,

@@ -1,7 +1,7 @@
 //! What agents remember.
 
 use e2e::cast::Cast;
-use e2e::{Api, Server};
+use e2e::{Api, Server, soon};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -145,6 +145,9 @@ async fn case_39_a_plan_may_forbid_memories() {
     let id = store(&cast.a1, json!({"content": "before"})).await;
     let set = server.command().args(["plan", "set", "forgetful", "--user", "ann"]).output().unwrap();
     assert!(set.status.success());
+    for who in [&cast.a1, &cast.u1] {
+        assert!(soon(async || who.get("/memories").await.status == 403).await);
+    }
     for path in ["/memories", "/memories?status=all", &format!("/memories/{id}"), "/memories/odd"] {
         assert_eq!(refusal(&cast.a1.get(path).await), (403, "forbidden"), "{path}");
         assert_eq!(refusal(&cast.u1.get(path).await), (403, "forbidden"), "{path}");

@@ -76,12 +76,15 @@ impl AccountService {
     /// Whom `presented`, the text of an API key, stands for.
     pub async fn authenticate(&self, presented: &str) -> Result<Authenticated, AuthenticateError> {
         let (digest, now) = (self.mint.digest(presented), self.clock.now());
-        match self.keys.find_key(digest).await? {
+        let stored = async { self.keys.find_key(digest).await };
+        match self.cache.key(digest, now, stored).await? {
             Some(key) if key.digest == digest && key.is_current(now) => {
                 if key.is_disabled {
                     return Err(AuthenticateError::Disabled(key.holder.participant()));
                 }
-                self.uses.note(&key, now);
+                if self.uses.note(&key, now) {
+                    self.cache.used(digest, now);
+                }
                 let presented = PresentedKey { id: key.id, expires_at: key.expires_at };
                 let presented = Presented::Key(presented);
                 Ok(Authenticated { caller: key.holder, permits: key.permits, presented })

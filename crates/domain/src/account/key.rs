@@ -1,6 +1,7 @@
 //! API keys. The secret is shown once; a store keeps its SHA-256 digest only.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 use crate::caller::Caller;
 use crate::id::{ApiKeyId, ParticipantId};
@@ -87,6 +88,12 @@ impl PartialEq for KeyDigest {
     fn eq(&self, other: &Self) -> bool {
         let difference = self.0.iter().zip(&other.0).fold(0_u8, |acc, (a, b)| acc | (a ^ b));
         std::hint::black_box(difference) == 0
+    }
+}
+
+impl Hash for KeyDigest {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
     }
 }
 

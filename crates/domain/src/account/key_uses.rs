@@ -25,11 +25,13 @@ const WRITTEN_AT_ONCE: usize = 500;
 pub(super) struct KeyUses(Mutex<HashMap<ApiKeyId, Timestamp>>);
 
 impl KeyUses {
-    /// A key was used.
-    pub(super) fn note(&self, key: &StoredKey, now: Timestamp) {
-        if key.last_used_at.is_none_or(|written| now >= written.plus(USE_RESOLUTION)) {
+    /// A key was used; whether that is to be written down.
+    pub(super) fn note(&self, key: &StoredKey, now: Timestamp) -> bool {
+        let is_news = key.last_used_at.is_none_or(|written| now >= written.plus(USE_RESOLUTION));
+        if is_news {
             self.put(KeyUse { key: key.id, at: now });
         }
+        is_news
     }
 
     fn put(&self, used: KeyUse) {

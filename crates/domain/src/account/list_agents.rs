@@ -1,5 +1,7 @@
 //! Reading agents: one's own record, and those one owns.
 
+use std::sync::Arc;
+
 use super::agent::Agent;
 use super::port::AgentListing;
 use super::service::AccountService;
@@ -9,8 +11,9 @@ use crate::store::StoreError;
 
 impl AccountService {
     /// The record of the calling agent; `None` when it was deleted after it authenticated.
-    pub async fn agent_record(&self, caller: AgentCaller) -> Result<Option<Agent>, StoreError> {
-        self.accounts.find_agent(caller.agent).await
+    pub async fn agent_record(&self, caller: AgentCaller) -> Result<Option<Arc<Agent>>, StoreError> {
+        let read = async { self.accounts.find_agent(caller.agent).await };
+        self.cache.agent(caller.agent, self.clock.now(), read).await
     }
 
     /// The agents that the caller owns.

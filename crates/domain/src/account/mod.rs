@@ -10,6 +10,7 @@
 mod administration;
 mod agent;
 mod authenticate;
+pub mod cache;
 mod create_key;
 mod create_user;
 mod delete_agent;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::cache::CallerCache;
 use super::key_port::KeyRepository;
 use super::key_uses::KeyUses;
 use super::port::AccountRepository;
@@ -16,6 +17,7 @@ pub struct AccountService {
     pub(super) ids: Arc<dyn IdGenerator>,
     pub(super) mint: Arc<dyn KeyMint>,
     pub(super) uses: KeyUses,
+    pub(super) cache: Arc<CallerCache>,
 }
 
 impl AccountService {
@@ -28,6 +30,11 @@ impl AccountService {
         ids: Arc<dyn IdGenerator>,
         mint: Arc<dyn KeyMint>,
     ) -> Self {
-        Self { accounts, keys, events, clock, ids, mint, uses: KeyUses::default() }
+        Self { accounts, keys, events, clock, ids, mint, uses: KeyUses::default(), cache: Arc::default() }
+    }
+
+    /// Callers are known by this cache.
+    pub fn with_cache(self, cache: Arc<CallerCache>) -> Self {
+        Self { cache, ..self }
     }
 }

@@ -2,12 +2,13 @@
 //!
 //! A token is made by whoever may read this installation's signing key, lives fifteen minutes at
 //! the most, and is not stored. It says who somebody was when it was made; whether that user
-//! still exists is asked of the store each time.
+//! still exists, and is where they were, is asked of the store, or known ([`super::cache`]).
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::authenticate::{AuthenticateError, Authenticated, Presented, PresentedToken};
+use super::cache::CallerCache;
 use super::handle::UserHandle;
 use super::port::AccountRepository;
 use super::user::User;
@@ -92,6 +93,7 @@ pub struct TokenService {
     accounts: Arc<dyn AccountRepository>,
     clock: Arc<dyn Clock>,
     tokens: Arc<dyn TokenMint>,
+    cache: Arc<CallerCache>,
 }
 
 impl TokenService {
@@ -101,16 +103,23 @@ impl TokenService {
         clock: Arc<dyn Clock>,
         tokens: Arc<dyn TokenMint>,
     ) -> Self {
-        Self { accounts, clock, tokens }
+        Self { accounts, clock, tokens, cache: Arc::default() }
+    }
+
+    /// Callers are known by this cache.
+    pub fn with_cache(self, cache: Arc<CallerCache>) -> Self {
+        Self { cache, ..self }
     }
 
     /// Whom `presented`, the text of a token, stands for.
     pub async fn authenticate(&self, presented: &str) -> Result<Authenticated, AuthenticateError> {
         let claims = self.tokens.verify(presented).ok_or(AuthenticateError::Unauthorized)?;
-        if !claims.is_current(self.clock.now()) {
+        let now = self.clock.now();
+        if !claims.is_current(now) {
             return Err(AuthenticateError::Unauthorized);
         }
-        match self.accounts.find_standing(claims.user).await? {
+        let standing = async { self.accounts.find_standing(claims.user).await };
+        match self.cache.standing(claims.user, now, standing).await? {
             Some(standing) if standing.is_disabled => {
                 Err(AuthenticateError::Disabled(ParticipantId::User(claims.user)))
             }

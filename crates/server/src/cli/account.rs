@@ -23,8 +23,8 @@ pub enum UserCommand {
     Show(UserArguments),
     /// Keep a user and all agents of the user out, at once; nothing is erased, and `enable` takes it back.
     ///
-    /// Running servers answer their keys and tokens with 403 from the next request on, and end their sockets within
-    /// a second. They stay in their rooms, and messages for the agents are stored and wait.
+    /// Within a second running servers answer their keys and tokens with 403, and end their sockets. They stay in
+    /// their rooms, and messages for the agents are stored and wait.
     #[command(after_help = "Example:\n  parlance user disable ann\n\
         See also: `parlance key revoke --all-of ann`, if keys have leaked.")]
     Disable(UserArguments),
@@ -115,8 +115,8 @@ pub enum AgentCommand {
     Set(SetAgentArguments),
     /// Keep an agent out, at once; nothing is erased, and `enable` takes it back.
     ///
-    /// Running servers answer its key with 403 from the next request on, and end its socket within a second. It stays
-    /// in its rooms, but nobody is offered it; messages for it are stored and wait.
+    /// Within a second running servers answer its key with 403, and end its socket. It stays in its rooms, but nobody
+    /// is offered it; messages for it are stored and wait.
     #[command(after_help = "Example:\n  parlance agent disable ann/echo")]
     Disable(AgentArguments),
     /// Let an agent in again, with the key that it has.

@@ -162,7 +162,7 @@ pub async fn exactly_as_many_messages_as_the_plan_allows(world: World) {
     expect_all(&refusals, Resource::Messages, 6, 19);
     let told = world.publisher.take();
     assert_eq!(told.len(), 7, "five texts, and the title that the first gave, told twice: {told:?}");
-    // Another plan holds from the next request on.
+    // Quotas of another plan hold at once.
     let organization = WhichOrganization::OfUser("ann".to_owned());
     let assigned =
         world.plans.assign(AssignPlan { organization, plan: PlanName::enterprise() }).await.unwrap();

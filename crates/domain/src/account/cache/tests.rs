@@ -1,0 +1,326 @@
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+
+use uuid::Uuid;
+
+use super::invalidation::change_of;
+use super::*;
+use crate::account::{AgentHandle, AgentKind};
+use crate::caller::{AgentCaller, Caller, UserCaller};
+use crate::event::DomainEvent;
+use crate::id::{ApiKeyId, ChatId, MessageId};
+use crate::plan::Permits;
+use crate::ports::EventPublisher;
+
+/// Milliseconds after an arbitrary instant.
+fn at(millis: i64) -> Timestamp {
+    Timestamp::from_micros(1_700_000_000_000_000 + millis * 1000)
+}
+
+fn id(number: u8) -> Uuid {
+    Uuid::from_u128(number.into())
+}
+
+fn digest(number: u8) -> KeyDigest {
+    KeyDigest::new([number; 32])
+}
+
+fn user(number: u8) -> UserId {
+    UserId::new(id(number))
+}
+
+fn agent(number: u8) -> AgentId {
+    AgentId::new(id(number))
+}
+
+/// Ann is 1 and belongs to 1, Ben is 2 and belongs to 2.
+fn organization(of: u8) -> OrganizationId {
+    OrganizationId::new(id(of))
+}
+
+/// The key of this number: a user's, or that of an agent which the user owns.
+fn key(number: u8, owner: u8, of_agent: bool) -> StoredKey {
+    let (user, organization) = (user(owner), organization(owner));
+    let holder = if of_agent {
+        Caller::from(AgentCaller { agent: agent(number), owner: user, organization })
+    } else {
+        Caller::from(UserCaller { user, organization })
+    };
+    StoredKey {
+        id: ApiKeyId::new(id(number)),
+        digest: digest(number),
+        holder,
+        permits: Permits::ALL,
+        is_disabled: false,
+        expires_at: None,
+        last_used_at: None,
+    }
+}
+
+fn standing(of: u8) -> UserStanding {
+    let organization = organization(of);
+    UserStanding { organization, permits: Permits::ALL, password_set_at: None, is_disabled: false }
+}
+
+fn record(number: u8) -> Agent {
+    Agent {
+        id: agent(number),
+        owner: user(1),
+        name: format!("Agent {number}"),
+        handle: AgentHandle::from_stored(format!("ann/agent-{number}")),
+        description: "Does things".to_owned(),
+        kind: AgentKind::External,
+        model_type: None,
+        bio: None,
+        tags: Vec::new(),
+        listed_in_directory: false,
+        registry_access: false,
+        shared_with_organization: false,
+        is_global: false,
+        created_at: at(0),
+        updated_at: at(0),
+        disabled_at: None,
+    }
+}
+
+/// The keys that there are.
+fn keys() -> [StoredKey; 4] {
+    [key(1, 1, false), key(2, 2, false), key(11, 1, true), key(12, 1, true)]
+}
+
+/// A cache whose log was just read, at `at(0)`.
+fn followed() -> CallerCache {
+    let cache = CallerCache::default();
+    cache.confirm(at(0));
+    cache
+}
+
+/// Asks for everything at an instant; gives the names of what had to be read.
+async fn read(cache: &CallerCache, now: Timestamp) -> BTreeSet<String> {
+    let all = Mutex::new(BTreeSet::new());
+    let note = |name: String| assert!(all.lock().unwrap().insert(name));
+    for key in keys() {
+        let reading = async {
+            note(format!("key {}", key.id.uuid().as_u128()));
+            Ok(Some(key))
+        };
+        assert_eq!(cache.key(key.digest, now, reading).await.unwrap(), Some(key));
+    }
+    for number in [1, 2] {
+        let reading = async {
+            note(format!("standing {number}"));
+            Ok(Some(standing(number)))
+        };
+        assert_eq!(cache.standing(user(number), now, reading).await.unwrap(), Some(standing(number)));
+    }
+    for number in [11, 12] {
+        let reading = async {
+            note(format!("record {number}"));
+            Ok(Some(record(number)))
+        };
+        assert_eq!(*cache.agent(agent(number), now, reading).await.unwrap().unwrap(), record(number));
+    }
+    all.into_inner().unwrap()
+}
+
+const ALL: usize = 8;
+
+#[tokio::test]
+async fn who_is_known_is_not_read_again() {
+    let cache = followed();
+    assert_eq!(read(&cache, at(0)).await.len(), ALL);
+    assert!(read(&cache, at(999)).await.is_empty());
+    assert_eq!(cache.counts(), CacheCounts { hits: 8, misses: 8 });
+}
+
+/// Without a word from the log nobody is known, and with the next one they are again.
+#[tokio::test]
+async fn nobody_is_known_while_the_log_is_not_followed() {
+    let cache = CallerCache::default();
+    assert_eq!((read(&cache, at(0)).await.len(), read(&cache, at(0)).await.len()), (ALL, ALL));
+    cache.confirm(at(0));
+    assert_eq!(read(&cache, at(0)).await.len(), ALL, "nothing was kept for a log that nobody follows");
+    assert!(read(&cache, at(999)).await.is_empty());
+    assert_eq!(read(&cache, at(1000)).await.len(), ALL);
+    assert_eq!(read(&cache, at(-1)).await.len(), ALL, "a clock that was set back counts for nothing");
+    cache.confirm(at(5000));
+    read(&cache, at(5000)).await;
+    assert!(read(&cache, at(5999)).await.is_empty());
+    assert_eq!(read(&cache, at(6000)).await.len(), ALL);
+    cache.forget_all();
+    assert_eq!(read(&cache, at(5999)).await.len(), ALL);
+}
+
+#[tokio::test]
+async fn what_is_old_is_read_again() {
+    let cache = followed();
+    read(&cache, at(0)).await;
+    cache.confirm(at(59_900));
+    assert!(read(&cache, at(59_999)).await.is_empty());
+    assert_eq!(read(&cache, at(60_000)).await.len(), ALL);
+}
+
+/// What each change makes untrue. A new kind of change has to be decided on here.
+fn forgotten(change: Change) -> &'static [&'static str] {
+    match change {
+        Change::KeyRevoked(_) => &["key 12"],
+        Change::AgentDeleted(_)
+        | Change::Disabled(ParticipantId::Agent(_))
+        | Change::Enabled(ParticipantId::Agent(_)) => &["key 11", "record 11"],
+        Change::Disabled(ParticipantId::User(_))
+        | Change::Enabled(ParticipantId::User(_))
+        | Change::UserMoved(_)
+        | Change::PlanAssigned(_) => &["key 1", "key 11", "key 12", "standing 1"],
+        Change::TokensEnded { .. } => &["standing 1"],
+        Change::AgentUpdated(_) => &["record 11"],
+        Change::PlansConfigured => &["key 1", "key 11", "key 12", "key 2", "standing 1", "standing 2"],
+    }
+}
+
+fn changes() -> [Change; 10] {
+    let (ann, bot) = (ParticipantId::User(user(1)), ParticipantId::Agent(agent(11)));
+    [
+        Change::KeyRevoked(ApiKeyId::new(id(12))),
+        Change::AgentDeleted(agent(11)),
+        Change::TokensEnded { user: user(1), password_set_at: at(0) },
+        Change::Disabled(ann),
+        Change::Disabled(bot),
+        Change::Enabled(ann),
+        Change::Enabled(bot),
+        Change::UserMoved(user(1)),
+        Change::AgentUpdated(agent(11)),
+        Change::PlanAssigned(organization(1)),
+    ]
+}
+
+#[tokio::test]
+async fn each_change_drops_what_it_makes_untrue_and_nothing_else() {
+    for change in changes().into_iter().chain([Change::PlansConfigured]) {
+        let cache = followed();
+        read(&cache, at(0)).await;
+        cache.follow(change);
+        let expected = forgotten(change).iter().map(|name| (*name).to_owned()).collect();
+        assert_eq!(read(&cache, at(1)).await, expected, "{change:?}");
+        assert!(read(&cache, at(1)).await.is_empty(), "{change:?}: known again");
+    }
+}
+
+/// The reader began before the change and ends after it: what was read may be from before.
+#[tokio::test]
+async fn what_was_read_during_a_change_is_not_kept() {
+    for change in changes().into_iter().chain([Change::PlansConfigured]) {
+        let cache = followed();
+        for key in keys() {
+            let reading = async {
+                cache.follow(change);
+                Ok(Some(key))
+            };
+            assert!(cache.key(key.digest, at(0), reading).await.unwrap().is_some());
+        }
+        let reading = async {
+            cache.follow(change);
+            Ok(Some(standing(1)))
+        };
+        assert!(cache.standing(user(1), at(0), reading).await.unwrap().is_some());
+        let reading = async {
+            cache.follow(change);
+            Ok(Some(record(11)))
+        };
+        assert!(cache.agent(agent(11), at(0), reading).await.unwrap().is_some());
+        let again = read(&cache, at(0)).await;
+        for name in forgotten(change) {
+            assert!(again.contains(*name), "{change:?} leaves {name}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_asked_for_each_time() {
+    let cache = followed();
+    let asked = AtomicU64::default();
+    for _ in 0..3 {
+        let reading = async {
+            asked.fetch_add(1, Ordering::Relaxed);
+            Ok(None)
+        };
+        assert_eq!(cache.key(digest(9), at(0), reading).await.unwrap(), None);
+    }
+    assert_eq!((asked.into_inner(), cache.keys.len()), (3, 0));
+    let failed = async { Err(StoreError::Unavailable("away".into())) };
+    assert!(cache.key(digest(9), at(0), failed).await.is_err());
+    assert_eq!(cache.keys.len(), 0);
+}
+
+/// However many callers there are, there is room for so many; the newest are among them.
+#[tokio::test]
+async fn there_is_a_bound() {
+    let cache = followed();
+    for number in 0..MOST_CALLERS * 2 {
+        let mut bytes = [0; 32];
+        bytes[..8].copy_from_slice(&number.to_be_bytes());
+        let key = StoredKey { digest: KeyDigest::new(bytes), ..key(1, 1, false) };
+        cache.key(key.digest, at(0), async { Ok(Some(key)) }).await.unwrap();
+    }
+    assert!(cache.keys.len() <= MOST_CALLERS && cache.keys.len() > MOST_CALLERS / 4, "{}", cache.keys.len());
+}
+
+/// A use that was noted shows, so that it is not noted with every request.
+#[tokio::test]
+async fn the_last_use_is_the_one_that_was_noted() {
+    let cache = followed();
+    let one = key(1, 1, false);
+    let known = async || cache.key(one.digest, at(1), async { Ok(Some(one)) }).await.unwrap().unwrap();
+    assert_eq!(known().await.last_used_at, None);
+    cache.used(one.digest, at(500));
+    cache.used(one.digest, at(400));
+    assert_eq!(known().await.last_used_at, Some(at(500)));
+    cache.used(digest(99), at(500));
+}
+
+/// Remembers what came, and whether the cache knew of it before.
+struct Watching {
+    cache: Arc<CallerCache>,
+    seen: Mutex<Vec<usize>>,
+}
+
+impl EventPublisher for Watching {
+    fn publish(&self, _: DomainEvent) {
+        self.seen.lock().unwrap().push(self.cache.agents.len());
+    }
+
+    fn is_heard(&self, _: ChatId) -> bool {
+        false
+    }
+}
+
+#[tokio::test]
+async fn what_this_process_changes_is_forgotten_before_anybody_hears_of_it() {
+    let cache = Arc::new(followed());
+    let next = Arc::new(Watching { cache: cache.clone(), seen: Mutex::default() });
+    let publisher = CacheInvalidation::new(cache.clone(), next.clone());
+    read(&cache, at(0)).await;
+    publisher.publish(DomainEvent::MessageDeleted { chat_id: ChatId::new(id(1)), id: MessageId::new(id(2)) });
+    publisher.publish(DomainEvent::AgentUpdated { agent: record(11) });
+    assert_eq!(*next.seen.lock().unwrap(), [2, 1]);
+    assert!(!publisher.is_heard(ChatId::new(id(1))), "what is heard is asked of the next");
+}
+
+#[test]
+fn events_tell_the_changes_that_they_stand_for() {
+    let bot = record(11);
+    let key = ApiKeyId::new(id(1));
+    let (user, password_set_at) = (user(1), at(0));
+    for (event, change) in [
+        (DomainEvent::KeyRevoked { key }, Some(Change::KeyRevoked(key))),
+        (DomainEvent::AgentDeleted { agent: bot.clone() }, Some(Change::AgentDeleted(bot.id))),
+        (DomainEvent::AgentUpdated { agent: bot.clone() }, Some(Change::AgentUpdated(bot.id))),
+        (DomainEvent::AgentCreated { agent: bot }, None),
+        (
+            DomainEvent::TokensEnded { user, password_set_at },
+            Some(Change::TokensEnded { user, password_set_at }),
+        ),
+        (DomainEvent::UserMoved { user }, Some(Change::UserMoved(user))),
+    ] {
+        assert_eq!(change_of(&event), change, "{event:?}");
+    }
+}

@@ -1,0 +1,22 @@
+//! Waiting for what another process has changed.
+
+use std::time::{Duration, Instant};
+
+/// Whatever a command or another server changed of callers holds for requests that begin so much later.
+pub const LEASE: Duration = Duration::from_secs(1);
+
+/// Whether it is so for a request that begins within [`LEASE`], or for the first one after it. To be called when
+/// whoever changed it is done.
+pub async fn soon(mut is_so: impl AsyncFnMut() -> bool) -> bool {
+    let since = Instant::now();
+    loop {
+        let is_last = since.elapsed() >= LEASE;
+        if is_so().await {
+            return true;
+        }
+        if is_last {
+            return false;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}

@@ -1,0 +1,192 @@
+//! Callers who are known: nothing of them is asked of the store, and whatever is changed of them holds in time.
+#![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use e2e::{Api, LEASE, Server, free_port, soon};
+use reqwest::Method;
+use serde_json::{Value, json};
+use tokio_postgres::{Client, NoTls};
+
+/// What a command that must work prints as JSON.
+fn told(server: &Server, arguments: &[&str]) -> Value {
+    let output = server.command().args(arguments).arg("--json").output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// A server that tells what it measures, without limits.
+struct Measured {
+    server: Server,
+    port: u16,
+}
+
+impl Measured {
+    async fn start(settings: &[(&str, &str)]) -> Self {
+        let port = free_port();
+        let listen = format!("127.0.0.1:{port}");
+        let mut all = vec![("PARLANCE_METRICS_LISTEN", listen.as_str()), ("PARLANCE_RATE_LIMITS", "false")];
+        all.extend(settings);
+        Self { server: Server::start_with(&all).await, port }
+    }
+
+    /// How often a caller was known, and how often not.
+    async fn lookups(&self) -> [u64; 2] {
+        let text = reqwest::get(format!("http://127.0.0.1:{}/metrics", self.port)).await.unwrap();
+        let text = text.text().await.unwrap();
+        ["hit", "miss"].map(|result| {
+            let series = format!("parlance_caller_lookups_total{{result=\"{result}\"}} ");
+            let line = text.lines().find_map(|line| line.strip_prefix(&series));
+            line.unwrap_or_else(|| panic!("{series} is not there")).parse().unwrap()
+        })
+    }
+
+    /// Asks until nothing more is read for it.
+    async fn warm(&self, who: &Api, path: &str) {
+        let is_known = async || {
+            let [hits, misses] = self.lookups().await;
+            assert_eq!(who.get(path).await.status, 200);
+            let [more_hits, more_misses] = self.lookups().await;
+            more_hits > hits && more_misses == misses
+        };
+        assert!(soon(is_known).await, "{path}");
+    }
+}
+
+async fn rename(ann: &Api, agent: &Api, name: &str) {
+    let changed =
+        ann.call(Method::PATCH, &format!("/agents/{}", agent.id), Some(json!({"name": name}))).await;
+    assert_eq!(changed.status, 200, "{changed:?}");
+}
+
+async fn rotate(ann: &Api, agent: &Api) -> Api {
+    let rotated = ann.post(&format!("/agents/{}/rotate-key", agent.id), json!({})).await.data();
+    agent.with_key(rotated["credentials"]["api_key"].as_str().unwrap())
+}
+
+#[tokio::test]
+async fn what_a_request_changes_holds_for_the_next_one() {
+    let here = Measured::start(&[]).await;
+    let ann = here.server.user("ann");
+    let bot = ann.register(&here.server, "Bot").await;
+    here.warm(&bot, "/me").await;
+    let before = here.lookups().await;
+    assert_eq!(bot.get("/me").await.data()["name"], "Bot");
+    assert_eq!(here.lookups().await, [before[0] + 2, before[1]], "who it is, and its record");
+    for name in ["Robot", "Bot"] {
+        rename(&ann, &bot, name).await;
+        assert_eq!(bot.get("/me").await.data()["name"], name);
+    }
+    let rotated = rotate(&ann, &bot).await;
+    assert_eq!(bot.get("/me").await.status, 401);
+    here.warm(&rotated, "/me").await;
+    assert_eq!(ann.delete(&format!("/agents/{}", bot.id)).await.status, 200);
+    assert_eq!(rotated.get("/me").await.status, 401);
+
+    let made = ann.post("/api-keys", json!({"api_key": {"name": "laptop"}})).await.data();
+    let laptop = ann.with_key(made["credentials"]["api_key"].as_str().unwrap());
+    here.warm(&laptop, "/api-keys").await;
+    let key = made["api_key"]["id"].as_str().unwrap();
+    assert_eq!(ann.delete(&format!("/api-keys/{key}")).await.status, 200);
+    assert_eq!((laptop.get("/api-keys").await.status, ann.get("/api-keys").await.status), (401, 200));
+}
+
+/// Many ask while the key is replaced, so that some have read it just before: nobody who asks afterwards is let in.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_is_let_in_by_a_key_that_was_read_before_it_was_replaced() {
+    let here = Measured::start(&[]).await;
+    let ann = here.server.user("ann");
+    let mut bot = ann.register(&here.server, "Bot").await;
+    for _ in 0..10 {
+        let ended = Arc::new(AtomicBool::new(false));
+        let asking = (0..8).map(|_| {
+            let (bot, ended) = (bot.clone(), ended.clone());
+            tokio::spawn(async move {
+                loop {
+                    let is_last = ended.load(Ordering::SeqCst);
+                    let status = bot.get("/me").await.status;
+                    assert!(status == 401 || (status == 200 && !is_last), "{status} {is_last}");
+                    if is_last {
+                        return;
+                    }
+                }
+            })
+        });
+        let asking = asking.collect::<Vec<_>>();
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        let next = rotate(&ann, &bot).await;
+        ended.store(true, Ordering::SeqCst);
+        for one in asking {
+            one.await.unwrap();
+        }
+        bot = next;
+    }
+}
+
+#[tokio::test]
+async fn what_a_command_changes_holds_within_a_second() {
+    let here = Measured::start(&[]).await;
+    let server = &here.server;
+    let ann = server.user("ann");
+    let bot = ann.register(server, "Bot").await;
+    here.warm(&bot, "/me").await;
+    told(server, &["agent", "set", "ann/bot", "--global"]);
+    assert!(soon(async || bot.get("/me").await.data()["is_global"] == true).await);
+    let statuses = async |who: &Api, path: &str, status: u16| {
+        assert!(soon(async || who.get(path).await.status == status).await, "{path} {status}");
+    };
+    for (who, path, handle, what) in [(&bot, "/me", "ann/bot", "agent"), (&ann, "/profile", "ann", "user")] {
+        here.warm(who, path).await;
+        told(server, &[what, "disable", handle]);
+        statuses(who, path, 403).await;
+        told(server, &[what, "enable", handle]);
+        statuses(who, path, 200).await;
+    }
+    here.warm(&bot, "/me").await;
+    let made = told(server, &["key", "rotate", "ann/bot"]);
+    statuses(&bot, "/me", 401).await;
+    let bot = bot.with_key(made["api_key"].as_str().unwrap());
+    here.warm(&bot, "/me").await;
+    told(server, &["agent", "delete", "ann/bot"]);
+    statuses(&bot, "/me", 401).await;
+    here.warm(&ann, "/profile").await;
+    told(server, &["key", "revoke", "--all-of", "ann"]);
+    statuses(&ann, "/profile", 401).await;
+}
+
+async fn connect(url: &str) -> Client {
+    let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client
+}
+
+/// While nobody can read the log, nobody is known: the store is asked, and who was revoked behind everybody's back is
+/// refused. When it can be read again callers are known again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn while_the_log_cannot_be_read_the_store_is_asked() {
+    let database = testkit::postgres::server().database();
+    let url = database.url();
+    let here = Measured::start(&[("PARLANCE_DATABASE_URL", &url)]).await;
+    let ann = here.server.user("ann");
+    let (bot, other) = (ann.register(&here.server, "Bot").await, ann.register(&here.server, "Other").await);
+    here.warm(&bot, "/me").await;
+    here.warm(&other, "/me").await;
+
+    let mut holder = connect(&url).await;
+    let held = holder.transaction().await.unwrap();
+    held.batch_execute("LOCK TABLE changes IN ACCESS EXCLUSIVE MODE").await.unwrap();
+    let revoke = format!("UPDATE api_keys SET revoked_at = now() WHERE agent_id = '{}'", bot.id);
+    connect(&url).await.batch_execute(&revoke).await.unwrap();
+    let since = Instant::now();
+    assert!(soon(async || bot.get("/me").await.status == 401).await);
+    while since.elapsed() < LEASE {
+        assert_eq!(other.get("/me").await.status, 200);
+    }
+    let before = here.lookups().await;
+    assert_eq!(other.get("/me").await.status, 200, "the others go on");
+    assert_eq!(here.lookups().await, [before[0], before[1] + 2], "and are looked up");
+    held.rollback().await.unwrap();
+    here.warm(&other, "/me").await;
+}
