@@ -47,6 +47,7 @@ macro_rules! contract_tests {
         }
         $crate::contract_tests! { @area $make, callers:
             what_is_changed_here_holds_for_the_next_request, what_is_changed_elsewhere_holds_once_the_log_was_read,
+            who_is_disabled_elsewhere_is_out_once_the_log_was_read, what_ends_elsewhere_ends_once_the_log_was_read,
             what_is_changed_elsewhere_holds_while_the_log_is_stuck, who_is_known_is_looked_at_by_the_clock,
         }
         $crate::contract_tests! { @area $make, audit:

@@ -173,75 +173,93 @@ async fn follow(world: &World, position: ChangePosition) -> ChangePosition {
     changes.last().map_or(position, |(last, _)| *last)
 }
 
-/// All that may happen, one after the other.
-pub async fn what_is_changed_elsewhere_holds_once_the_log_was_read(world: World) {
+/// Whether the key's holder may call, as far as the plan goes.
+async fn may_call(world: &World, key: &str) -> Option<bool> {
+    match by_key(world, key).await {
+        Look::In(admitted) => Some(admitted.permits.human_interface),
+        _ => None,
+    }
+}
+
+/// Kept out by the operator and let in again, by key and by token; of a user the agents too.
+pub async fn who_is_disabled_elsewhere_is_out_once_the_log_was_read(world: World) {
     let cast = Cast::known(&world).await;
     let Cast { ann, bot, .. } = &cast;
     let (other, here) = (elsewhere(&world), &world);
-    let mute = Plan { human_interface: false, ..Plan::enterprise() };
-    let mute = Plan { name: PlanName::new("mute").unwrap(), ..mute };
-    let organization_of_ann = || WhichOrganization::OfUser("ann".to_owned());
-    let may_call = async || match by_key(here, &ann.key).await {
-        Look::In(admitted) => Some(admitted.permits.human_interface),
-        _ => None,
-    };
-    let start = world.stores.changes.newest_change().await.unwrap();
-
-    let marks = AgentMarks { is_global: Some(true), ..AgentMarks::default() };
-    other.accounts.mark_agent("ann/bot", marks).await.unwrap();
-    let position = follow(here, start).await;
-    assert!(here.accounts.agent_record(bot.caller).await.unwrap().unwrap().is_global);
-
+    let mut position = world.stores.changes.newest_change().await.unwrap();
     for who in [ParticipantId::Agent(bot.id), ParticipantId::User(ann.id)] {
         let is_user = who.user().is_some();
         cast.warm(here).await;
         other.administration.set_disabled(who, true).await.unwrap();
-        let position = follow(here, position).await;
+        position = follow(here, position).await;
         assert_eq!(by_key(here, &bot.key).await, Look::Disabled);
         assert_eq!(by_key(here, &ann.key).await == Look::Disabled, is_user);
         assert_eq!(by_token(here, &cast.token).await == Look::Disabled, is_user);
+        cast.others_are_known(here).await;
         other.administration.set_disabled(who, false).await.unwrap();
-        follow(here, position).await;
+        position = follow(here, position).await;
         for key in [&bot.key, &ann.key] {
             assert!(matches!(by_key(here, key).await, Look::In(_)), "let in again");
         }
         assert!(matches!(by_token(here, &cast.token).await, Look::In(_)));
     }
+}
 
+/// An agent's record, a plan, what a plan allows, and where somebody belongs.
+pub async fn what_is_changed_elsewhere_holds_once_the_log_was_read(world: World) {
+    let cast = Cast::known(&world).await;
+    let Cast { ann, bot, .. } = &cast;
+    let (other, here) = (elsewhere(&world), &world);
+    let position = world.stores.changes.newest_change().await.unwrap();
+
+    let marks = AgentMarks { is_global: Some(true), ..AgentMarks::default() };
+    other.accounts.mark_agent("ann/bot", marks).await.unwrap();
+    let position = follow(here, position).await;
+    assert!(here.accounts.agent_record(bot.caller).await.unwrap().unwrap().is_global);
+
+    let name = PlanName::new("mute").unwrap();
+    let mute = Plan { name: name.clone(), human_interface: false, ..Plan::enterprise() };
     other.plans.configure(vec![mute.clone()]).await.unwrap();
-    let assign = AssignPlan { organization: organization_of_ann(), plan: mute.name.clone() };
     cast.warm(here).await;
+    let organization_of_ann = WhichOrganization::OfUser("ann".to_owned());
+    let assign = AssignPlan { organization: organization_of_ann, plan: name };
     other.plans.assign(assign).await.unwrap().unwrap();
     let position = follow(here, position).await;
-    assert_eq!(may_call().await, Some(false));
+    assert_eq!(may_call(here, &ann.key).await, Some(false));
     other.plans.configure(vec![Plan { human_interface: true, ..mute }]).await.unwrap();
     let position = follow(here, position).await;
-    assert_eq!(may_call().await, Some(true));
+    assert_eq!(may_call(here, &ann.key).await, Some(true));
 
     let before = organization(here, &ann.key).await;
     cast.warm(here).await;
     move_ann(&other, &cast).await;
-    let position = follow(here, position).await;
+    follow(here, position).await;
     for key in [&ann.key, &bot.key] {
         let now = organization(here, key).await;
         assert!(now.is_some() && now != before);
     }
     assert_eq!(by_token(here, &cast.token).await, Look::Out);
+}
 
-    let token = here.token(ann).await;
-    assert!(matches!(by_token(here, &token).await, Look::In(_)));
+/// A password, keys and an agent.
+pub async fn what_ends_elsewhere_ends_once_the_log_was_read(world: World) {
+    let cast = Cast::known(&world).await;
+    let Cast { ann, bot, .. } = &cast;
+    let (other, here) = (elsewhere(&world), &world);
+    let position = world.stores.changes.newest_change().await.unwrap();
     set_password(&other).await;
     let position = follow(here, position).await;
-    assert_eq!(by_token(here, &token).await, Look::Out);
+    assert_eq!(by_token(here, &cast.token).await, Look::Out);
 
-    cast.warm(here).await;
     other.accounts.revoke_keys(WhichKeys::AllOf(ParticipantId::User(ann.id))).await.unwrap();
     let position = follow(here, position).await;
     assert_eq!(by_key(here, &ann.key).await, Look::Out);
     assert!(matches!(by_key(here, &bot.key).await, Look::In(_)));
+
     other.accounts.delete_agent(ann.caller, bot.id, true).await.unwrap();
     follow(here, position).await;
     assert_eq!((by_key(here, &bot.key).await, name(here, bot).await), (Look::Out, None));
+    cast.others_are_known(here).await;
 }
 
 /// Nobody reads the log: what was known counts for a second and no longer.
