@@ -25,6 +25,10 @@ measure:
 bench *arguments:
     scripts/bench {{arguments}}
 
+# The pure parts under criterion, about two minutes when they are built: mentions, frames, cursors.
+micro *filter:
+    cargo bench --locked -p domain -p ws-gateway -p http-wire --bench mentions --bench frames --bench cursors -- {{filter}}
+
 # Bring docs/openapi/openapi.json up to date with the code
 openapi:
     mkdir -p docs/openapi
