@@ -29,6 +29,10 @@ bench *arguments:
 micro *filter:
     cargo bench --locked -p domain -p ws-gateway -p http-wire --bench mentions --bench frames --bench cursors -- {{filter}}
 
+# Instructions of the send path, of /next and of pushed frames against the checked-in figures; --renew takes new ones.
+guard *arguments:
+    scripts/guard {{arguments}}
+
 # Bring docs/openapi/openapi.json up to date with the code
 openapi:
     mkdir -p docs/openapi

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
 /// Which of our crates each of our crates may use.
-const ALLOWED: [(&str, &[&str]); 12] = [
+const ALLOWED: [(&str, &[&str]); 13] = [
     ("domain", &[]),
     ("measure", &[]),
     ("adapters-postgres", &["domain", "measure"]),
@@ -30,6 +30,7 @@ const ALLOWED: [(&str, &[&str]); 12] = [
     ("testkit", &["domain", "adapters-sqlite"]),
     ("e2e", &["server", "testkit"]),
     ("bench", &["e2e"]),
+    ("guard", &["domain", "http-agent", "http-human", "http-wire", "testkit", "ws-gateway"]),
 ];
 
 /// The other crates that the domain may use.
