@@ -26,6 +26,7 @@ mod reader;
 mod row;
 mod schema;
 mod secret;
+mod statement;
 mod writer;
 
 use std::convert::Infallible;

@@ -8,6 +8,7 @@ use domain::id::{ChatId, ParticipantId, ParticipantKind};
 use crate::error::Fault;
 use crate::row;
 use crate::schema::{agents, chats, participants, users};
+use crate::statement::statement;
 
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = chats)]
@@ -43,7 +44,7 @@ pub(crate) fn chat_on(connection: &mut SqliteConnection, chat: ChatId) -> Result
         .find(row::bytes(chat.uuid()))
         .filter(chats::deleted_at.is_null())
         .select(ChatRow::as_select())
-        .first(connection)
+        .get_result(connection)
         .optional()?;
     found.map(ChatRow::into_chat).transpose()
 }
@@ -61,7 +62,7 @@ pub(crate) fn membership_on(
         .filter(participants::left_at.is_null())
         .filter(chats::deleted_at.is_null())
         .select((participants::role, participants::status))
-        .first::<(String, String)>(connection)
+        .get_result::<(String, String)>(connection)
         .optional()?;
     let Some((role, status)) = found else { return Ok(None) };
     Ok(Some((row::word(&role, Role::parse)?, row::word(&status, ParticipantStatus::parse)?)))
@@ -79,12 +80,13 @@ pub(crate) fn standing_on(
         return Ok(Standing { own, agents: Vec::new() });
     };
     // The index is named because SQLite would look at everybody in the room.
-    let rows = diesel::sql_query(
+    let rows = statement!(
         "SELECT participants.chat_id, participant_id, participants.kind, role, participants.status \
          FROM chats CROSS JOIN participants INDEXED BY participants_of_account \
          ON participants.chat_id = chats.id AND participants.left_at IS NULL \
-         WHERE chats.id = ?1 AND participants.account_id = ?2 AND chats.deleted_at IS NULL \
-         ORDER BY participant_id",
+         WHERE chats.id = ? AND participants.account_id = ? AND chats.deleted_at IS NULL \
+         ORDER BY participant_id"
+        => (Binary, Binary, Text, Text, Text)
     );
     let rows = rows
         .bind::<Binary, _>(row::bytes(chat.uuid()))
@@ -96,7 +98,7 @@ pub(crate) fn standing_on(
 }
 
 /// A membership of a user or of an own agent.
-#[derive(QueryableByName)]
+#[derive(Queryable, QueryableByName)]
 pub(crate) struct StandingRow {
     #[diesel(sql_type = Binary)]
     pub(crate) chat_id: Vec<u8>,
@@ -129,7 +131,9 @@ pub(crate) fn account_on(connection: &mut SqliteConnection, who: ParticipantId) 
     let id = row::bytes(who.uuid());
     match who {
         ParticipantId::User(_) => Ok(id),
-        ParticipantId::Agent(_) => Ok(agents::table.find(id).select(agents::owner_id).first(connection)?),
+        ParticipantId::Agent(_) => {
+            Ok(agents::table.find(id).select(agents::owner_id).get_result(connection)?)
+        }
     }
 }
 
@@ -183,31 +187,33 @@ pub(crate) fn participants_on(
     chat: ChatId,
     who: Option<uuid::Uuid>,
 ) -> Result<Vec<Participant>, Fault> {
-    let mut present = participants::table
-        .left_join(
-            users::table.on(participants::kind.eq("User").and(users::id.eq(participants::participant_id))),
-        )
-        .left_join(
-            agents::table.on(participants::kind.eq("Agent").and(agents::id.eq(participants::participant_id))),
-        )
-        .filter(participants::chat_id.eq(row::bytes(chat.uuid())))
-        .filter(participants::left_at.is_null())
-        .select((
-            participants::participant_id,
-            participants::kind,
-            participants::role,
-            participants::status,
-            participants::joined_at,
-            participants::account_id,
-            (users::handle, users::first_name, users::last_name).nullable(),
-            (agents::handle, agents::name, agents::description, agents::kind).nullable(),
-        ))
-        .into_boxed();
-    if let Some(who) = who {
-        present = present.filter(participants::participant_id.eq(row::bytes(who)));
-    }
-    let rows = present
-        .order((participants::joined_at, participants::participant_id))
-        .load::<ParticipantRow>(connection)?;
+    let present = || {
+        participants::table
+            .left_join(
+                users::table
+                    .on(participants::kind.eq("User").and(users::id.eq(participants::participant_id))),
+            )
+            .left_join(
+                agents::table
+                    .on(participants::kind.eq("Agent").and(agents::id.eq(participants::participant_id))),
+            )
+            .filter(participants::chat_id.eq(row::bytes(chat.uuid())))
+            .filter(participants::left_at.is_null())
+            .select((
+                participants::participant_id,
+                participants::kind,
+                participants::role,
+                participants::status,
+                participants::joined_at,
+                participants::account_id,
+                (users::handle, users::first_name, users::last_name).nullable(),
+                (agents::handle, agents::name, agents::description, agents::kind).nullable(),
+            ))
+            .order((participants::joined_at, participants::participant_id))
+    };
+    let rows = match who {
+        None => present().load::<ParticipantRow>(connection)?,
+        Some(who) => present().filter(participants::participant_id.eq(row::bytes(who))).load(connection)?,
+    };
     rows.into_iter().map(ParticipantRow::into_participant).collect()
 }

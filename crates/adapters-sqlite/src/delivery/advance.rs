@@ -1,7 +1,9 @@
 //! Storing one step of an agent's work.
 
 use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, Text};
 use diesel::sqlite::SqliteConnection;
+use domain::chat::ParticipantStatus;
 use domain::delivery::{AdvanceDelivery, AdvanceRefused, Advanced, Attempt, Delivery, DeliveryStep};
 use domain::id::ParticipantId;
 use domain::time::Timestamp;
@@ -9,25 +11,22 @@ use domain::time::Timestamp;
 use crate::chat::activate_on;
 use crate::chat::row::membership_on;
 use crate::error::Fault;
-use crate::message::load::{AttemptRow, DeliveryRow, message_on};
+use crate::message::load::{AttemptRow, DeliveryRow, HeadColumns, Records, message_row_on, messages_on};
 use crate::row;
-use crate::schema::{attempts, deliveries, messages};
+use crate::schema::deliveries;
+use crate::statement::statement;
 
 pub(super) fn advance_on(
     connection: &mut SqliteConnection,
     command: &AdvanceDelivery,
 ) -> Result<Result<Advanced, AdvanceRefused>, Fault> {
     let agent = ParticipantId::Agent(command.agent);
-    if membership_on(connection, agent, command.chat)?.is_none() {
+    let Some((_, membership)) = membership_on(connection, agent, command.chat)? else {
         return Ok(Err(AdvanceRefused::NotFound));
-    }
-    let sequence = messages::table
-        .find(row::bytes(command.message.uuid()))
-        .filter(messages::chat_id.eq(row::bytes(command.chat.uuid())))
-        .select(messages::sequence)
-        .first::<i64>(connection)
-        .optional()?;
-    let Some(sequence) = sequence else { return Ok(Err(AdvanceRefused::NotFound)) };
+    };
+    let Some(message) = message_row_on(connection, command.chat, command.message)? else {
+        return Ok(Err(AdvanceRefused::NotFound));
+    };
     let before = record_on(connection, command)?.unwrap_or_else(|| Delivery::new(command.agent, false));
     let known = before.attempts.clone();
     let after = match &command.step {
@@ -36,12 +35,14 @@ pub(super) fn advance_on(
         DeliveryStep::Fail(error) => before.fail(error, command.now),
     };
     let Ok(after) = after else { return Ok(Err(AdvanceRefused::NoActiveAttempt)) };
-    activate_on(connection, agent, command.chat)?;
-    save_on(connection, command, sequence, &after)?;
+    if membership == ParticipantStatus::Inactive {
+        activate_on(connection, agent, command.chat)?;
+    }
+    save_on(connection, command, message.sequence, &after)?;
     for attempt in after.attempts.iter().filter(|attempt| !known.contains(attempt)) {
         save_attempt_on(connection, command, attempt)?;
     }
-    let message = message_on(connection, command.chat, command.message)?;
+    let message = messages_on(connection, vec![message], Records::All)?.pop();
     let message = message.ok_or_else(|| Fault::Row("a message that went within one change".to_owned()))?;
     Ok(Ok(Advanced { message, delivery: after }))
 }
@@ -55,15 +56,18 @@ fn record_on(
     let found = deliveries::table
         .find((&key.0, &key.1))
         .select(DeliveryRow::as_select())
-        .first(connection)
+        .get_result(connection)
         .optional()?;
     let Some(found) = found else { return Ok(None) };
-    let newest = attempts::table
-        .filter(attempts::message_id.eq(&key.0))
-        .filter(attempts::agent_id.eq(&key.1))
-        .order(attempts::number.desc())
-        .select(AttemptRow::as_select())
-        .first(connection)
+    let newest = statement!(
+        "SELECT number, status, started_at, completed_at, error FROM attempts \
+         WHERE message_id = ? AND agent_id = ? ORDER BY number DESC LIMIT 1"
+        => (HeadColumns, Nullable<Text>)
+    );
+    let newest = newest
+        .bind::<Binary, _>(&key.0)
+        .bind::<Binary, _>(&key.1)
+        .get_result::<AttemptRow>(connection)
         .optional()?;
     let newest = newest.map(AttemptRow::into_attempt).transpose()?;
     found.into_delivery(newest.into_iter().collect()).map(Some)
@@ -75,25 +79,23 @@ fn save_on(
     sequence: i64,
     after: &Delivery,
 ) -> Result<(), Fault> {
-    let state = (
-        deliveries::status.eq(after.status.as_str()),
-        deliveries::current_attempt.eq(number(after.current_attempt())?),
-        deliveries::delivered_at.eq(after.delivered_at.map(Timestamp::micros)),
-        deliveries::processed_at.eq(after.processed_at.map(Timestamp::micros)),
-    );
-    diesel::insert_into(deliveries::table)
-        .values((
-            deliveries::message_id.eq(row::bytes(command.message.uuid())),
-            deliveries::agent_id.eq(row::bytes(command.agent.uuid())),
-            deliveries::chat_id.eq(row::bytes(command.chat.uuid())),
-            deliveries::sequence.eq(sequence),
-            deliveries::addressed.eq(after.addressed),
-            state,
-        ))
-        .on_conflict((deliveries::message_id, deliveries::agent_id))
-        .do_update()
-        .set(state)
-        .execute(connection)?;
+    statement!(
+        "INSERT INTO deliveries (message_id, agent_id, chat_id, sequence, addressed, \
+         status, current_attempt, delivered_at, processed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) \
+         ON CONFLICT (message_id, agent_id) DO UPDATE SET status = excluded.status, \
+         current_attempt = excluded.current_attempt, delivered_at = excluded.delivered_at, \
+         processed_at = excluded.processed_at"
+    )
+    .bind::<Binary, _>(row::bytes(command.message.uuid()))
+    .bind::<Binary, _>(row::bytes(command.agent.uuid()))
+    .bind::<Binary, _>(row::bytes(command.chat.uuid()))
+    .bind::<BigInt, _>(sequence)
+    .bind::<Bool, _>(after.addressed)
+    .bind::<Text, _>(after.status.as_str())
+    .bind::<Integer, _>(number(after.current_attempt())?)
+    .bind::<Nullable<BigInt>, _>(after.delivered_at.map(Timestamp::micros))
+    .bind::<Nullable<BigInt>, _>(after.processed_at.map(Timestamp::micros))
+    .execute(connection)?;
     Ok(())
 }
 
@@ -102,23 +104,19 @@ fn save_attempt_on(
     command: &AdvanceDelivery,
     attempt: &Attempt,
 ) -> Result<(), Fault> {
-    let state = (
-        attempts::status.eq(attempt.status.as_str()),
-        attempts::completed_at.eq(attempt.completed_at.map(Timestamp::micros)),
-        attempts::error.eq(attempt.error.as_deref()),
-    );
-    diesel::insert_into(attempts::table)
-        .values((
-            attempts::message_id.eq(row::bytes(command.message.uuid())),
-            attempts::agent_id.eq(row::bytes(command.agent.uuid())),
-            attempts::number.eq(number(attempt.number.0)?),
-            attempts::started_at.eq(attempt.started_at.micros()),
-            state,
-        ))
-        .on_conflict((attempts::message_id, attempts::agent_id, attempts::number))
-        .do_update()
-        .set(state)
-        .execute(connection)?;
+    statement!(
+        "INSERT INTO attempts (message_id, agent_id, number, started_at, status, completed_at, error) \
+         VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (message_id, agent_id, number) DO UPDATE SET \
+         status = excluded.status, completed_at = excluded.completed_at, error = excluded.error"
+    )
+    .bind::<Binary, _>(row::bytes(command.message.uuid()))
+    .bind::<Binary, _>(row::bytes(command.agent.uuid()))
+    .bind::<Integer, _>(number(attempt.number.0)?)
+    .bind::<BigInt, _>(attempt.started_at.micros())
+    .bind::<Text, _>(attempt.status.as_str())
+    .bind::<Nullable<BigInt>, _>(attempt.completed_at.map(Timestamp::micros))
+    .bind::<Nullable<Text>, _>(attempt.error.as_deref())
+    .execute(connection)?;
     Ok(())
 }
 

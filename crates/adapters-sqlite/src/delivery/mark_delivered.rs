@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Binary, Text};
 use diesel::sqlite::SqliteConnection;
 use domain::delivery::{DeliveryKey, DeliveryStatus, Heard};
 use domain::id::MessageId;
@@ -12,7 +13,8 @@ use domain::time::Timestamp;
 use crate::error::Fault;
 use crate::message::load::{MessageRow, Records, messages_on};
 use crate::row;
-use crate::schema::{deliveries, messages};
+use crate::schema::messages;
+use crate::statement::statement;
 
 /// Of the messages that changed those that are heard of, in the order of their rooms; `None` when
 /// nothing changed.
@@ -25,15 +27,16 @@ pub(super) fn mark_delivered_on(
     let (mut any, mut told) = (false, BTreeSet::new());
     for key in taken {
         let message = row::bytes(key.message.uuid());
-        let new = deliveries::table
-            .find((&message, row::bytes(key.agent.uuid())))
-            .filter(deliveries::status.eq(DeliveryStatus::New.as_str()));
-        let chat = diesel::update(new)
-            .set((
-                deliveries::status.eq(DeliveryStatus::Delivered.as_str()),
-                deliveries::delivered_at.eq(now.micros()),
-            ))
-            .returning(deliveries::chat_id)
+        let chat = statement!(
+            "UPDATE deliveries SET status = ?, delivered_at = ? \
+             WHERE message_id = ? AND agent_id = ? AND status = ? RETURNING chat_id" => Binary
+        );
+        let chat = chat
+            .bind::<Text, _>(DeliveryStatus::Delivered.as_str())
+            .bind::<BigInt, _>(now.micros())
+            .bind::<Binary, _>(&message)
+            .bind::<Binary, _>(row::bytes(key.agent.uuid()))
+            .bind::<Text, _>(DeliveryStatus::New.as_str())
             .get_result::<Vec<u8>>(connection)
             .optional()?;
         let Some(chat) = chat else { continue };
@@ -54,13 +57,11 @@ pub(super) fn heard_on(
     of: &[MessageId],
     heard: Heard,
 ) -> Result<Vec<Message>, Fault> {
-    let ids = of.iter().map(|message| row::bytes(message.uuid()));
-    let rooms = messages::table
-        .filter(messages::id.eq_any(ids))
-        .select((messages::id, messages::chat_id))
-        .load::<(Vec<u8>, Vec<u8>)>(connection)?;
     let mut told = BTreeSet::new();
-    for (message, chat) in rooms {
+    for message in of {
+        let message = row::bytes(message.uuid());
+        let chat = messages::table.find(&message).select(messages::chat_id);
+        let Some(chat) = chat.get_result::<Vec<u8>>(connection).optional()? else { continue };
         if heard(row::chat_id(&chat)?) {
             told.insert(message);
         }
@@ -69,10 +70,11 @@ pub(super) fn heard_on(
 }
 
 fn told_on(connection: &mut SqliteConnection, told: BTreeSet<Vec<u8>>) -> Result<Vec<Message>, Fault> {
-    let rows = messages::table
-        .filter(messages::id.eq_any(told))
-        .order((messages::chat_id, messages::sequence))
-        .select(MessageRow::as_select())
-        .load(connection)?;
+    let mut rows = Vec::with_capacity(told.len());
+    for message in told {
+        let found = messages::table.find(message).select(MessageRow::as_select());
+        rows.extend(found.get_result(connection).optional()?);
+    }
+    rows.sort_unstable_by(|a, b| (&a.chat_id, a.sequence).cmp(&(&b.chat_id, b.sequence)));
     messages_on(connection, rows, Records::All)
 }

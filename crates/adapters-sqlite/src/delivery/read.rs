@@ -6,12 +6,13 @@ use diesel::sqlite::SqliteConnection;
 use domain::delivery::{DeliveryFilter, NextMessage};
 use domain::id::{AgentId, ChatId, ParticipantId};
 use domain::message::Message;
-use domain::page::{Order, PAGE_BYTES, Page, PageRequest, Slice};
+use domain::page::{Order, PAGE_BYTES, Page, PageRequest};
 
 use crate::chat::row::membership_on;
 use crate::error::Fault;
 use crate::message::load::{Records, part_on, position};
 use crate::row;
+use crate::statement::statement;
 
 /// The deliveries that a filter chooses: which index to run along, and the condition.
 ///
@@ -50,12 +51,20 @@ pub(super) fn next_on(
     let Some((_, membership)) = membership_on(connection, ParticipantId::Agent(agent), chat)? else {
         return Ok(None);
     };
-    let first = PageRequest { slice: Slice::After { after: None, limit: 1 }, count: false };
-    let places = places_on(connection, agent, chat, DeliveryFilter::Open, Order::Ascending, &first)?;
-    let first = &places[..places.len().min(1)];
-    let (mut rows, _) = part_on(connection, chat, first, Order::Ascending, Records::Of(agent), PAGE_BYTES)?;
-    let message = rows.pop();
-    Ok(Some(NextMessage { membership, message }))
+    // As the deliveries that `DeliveryFilter::Open` chooses, of which this is the first.
+    let first = statement!(
+        "SELECT sequence FROM deliveries INDEXED BY deliveries_open \
+         WHERE agent_id = ? AND chat_id = ? AND status <> 'processed' AND addressed = 1 \
+         ORDER BY sequence LIMIT 1" => BigInt
+    );
+    let first = first
+        .bind::<Binary, _>(row::bytes(agent.uuid()))
+        .bind::<Binary, _>(row::bytes(chat.uuid()))
+        .get_result::<i64>(connection)
+        .optional()?;
+    let (mut rows, _) =
+        part_on(connection, chat, first.as_slice(), Order::Ascending, Records::Of(agent), PAGE_BYTES)?;
+    Ok(Some(NextMessage { membership, message: rows.pop() }))
 }
 
 pub(super) fn list_on(

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Binary};
 use diesel::sqlite::SqliteConnection;
 use domain::chat::{ParticipantStatus, RenamedChat};
 use domain::id::ChatId;
@@ -18,6 +19,7 @@ use crate::first_answer;
 use crate::plan::quota::limit_of;
 use crate::row;
 use crate::schema::{chats, deliveries, messages, organizations, participants, plans};
+use crate::statement::statement;
 
 pub(super) fn append_on(
     connection: &mut SqliteConnection,
@@ -44,22 +46,27 @@ pub(super) fn append_on(
         activate_on(connection, message.sender, message.chat_id)?;
     }
     let at = message.created_at.micros();
-    diesel::update(chats::table.find(row::bytes(message.chat_id.uuid())))
-        .set((
-            chats::last_sequence.eq(message.sequence),
-            chats::updated_at.eq(at),
-            chats::last_message_at.eq(at),
-            placed.titles.then(|| chats::title.eq(&room.title)),
-        ))
+    statement!("UPDATE chats SET last_sequence = ?, updated_at = ?, last_message_at = ? WHERE id = ?")
+        .bind::<BigInt, _>(message.sequence)
+        .bind::<BigInt, _>(at)
+        .bind::<BigInt, _>(at)
+        .bind::<Binary, _>(row::bytes(message.chat_id.uuid()))
         .execute(connection)?;
     insert_on(connection, &message)?;
     deliver_on(connection, &message)?;
-    let titled = if placed.titles { Some(titled_on(connection, message.chat_id)?) } else { None };
+    let titled = if placed.titles { Some(title_on(connection, message.chat_id, room.title)?) } else { None };
     Ok(Ok(Appended { message, titled }))
 }
 
-/// The room after it got its title.
-fn titled_on(connection: &mut SqliteConnection, chat: ChatId) -> Result<RenamedChat, Fault> {
+/// Gives the room its title; the room after it.
+fn title_on(
+    connection: &mut SqliteConnection,
+    chat: ChatId,
+    title: Option<String>,
+) -> Result<RenamedChat, Fault> {
+    diesel::update(chats::table.find(row::bytes(chat.uuid())))
+        .set(chats::title.eq(title))
+        .execute(connection)?;
     let chat = chat_on(connection, chat)?;
     renamed_on(connection, chat.ok_or_else(|| Fault::Row("a room that went within one change".to_owned()))?)
 }
@@ -91,7 +98,7 @@ fn sender_on(
             chats::last_message_at,
             (plans::name, plans::messages).nullable(),
         ))
-        .first::<Sender>(connection)
+        .get_result::<Sender>(connection)
         .optional()?;
     let Some((status, title, last_sequence, deleted_messages, newest, plan)) = found else { return Ok(None) };
     let plan = plan.map(|(name, limit)| (name, limit.map(limit_of)));
@@ -102,17 +109,20 @@ fn sender_on(
 
 /// Of those who are mentioned whoever is in the room.
 fn present_on(connection: &mut SqliteConnection, new: &NewMessage) -> Result<HashSet<Uuid>, Fault> {
-    if new.mentions.is_empty() {
-        return Ok(HashSet::new());
+    let mut present = HashSet::with_capacity(new.mentions.len());
+    for mention in &new.mentions {
+        let who = mention.id.uuid();
+        let found = participants::table
+            .find((row::bytes(new.chat.uuid()), row::bytes(who)))
+            .filter(participants::left_at.is_null())
+            .select(participants::joined_at)
+            .get_result::<i64>(connection)
+            .optional()?;
+        if found.is_some() {
+            present.insert(who);
+        }
     }
-    let ids = new.mentions.iter().map(|mention| row::bytes(mention.id.uuid()));
-    let present = participants::table
-        .filter(participants::chat_id.eq(row::bytes(new.chat.uuid())))
-        .filter(participants::participant_id.eq_any(ids.collect::<Vec<_>>()))
-        .filter(participants::left_at.is_null())
-        .select(participants::participant_id)
-        .load::<Vec<u8>>(connection)?;
-    present.iter().map(|id| row::uuid(id)).collect()
+    Ok(present)
 }
 
 fn insert_on(connection: &mut SqliteConnection, message: &Message) -> Result<(), Fault> {

@@ -1,16 +1,13 @@
 //! Messages out of their rows, each with its deliveries: three statements for a whole page.
 
-use std::collections::HashMap;
-
-use diesel::dsl::sql;
 use diesel::prelude::*;
-use diesel::sql_types::{Binary, Nullable};
+use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, Text};
 use diesel::sqlite::SqliteConnection;
 use domain::delivery::{
     Attempt, AttemptNumber, AttemptStatus, Delivery, DeliveryStatus, SHOWN_ATTEMPTS, SHOWN_ERROR_BYTES,
     shown_error,
 };
-use domain::id::{AgentId, MessageId, ParticipantKind, parse_uuid};
+use domain::id::{AgentId, ChatId, MessageId, ParticipantKind, parse_uuid};
 use domain::message::{Mention, MentionKind, Message, MessageKind};
 use domain::page::{Order, Position, fitting, weight};
 use serde::{Deserialize, Serialize};
@@ -18,11 +15,12 @@ use uuid::Uuid;
 
 use crate::error::Fault;
 use crate::row;
-use crate::schema::{attempts, deliveries, messages};
+use crate::schema::{deliveries, messages};
+use crate::statement::{Listed, statement};
 
 /// A row of `messages`.
 #[derive(Queryable, Selectable, Insertable)]
-#[diesel(table_name = messages)]
+#[diesel(table_name = messages, treat_none_as_default_value = false)]
 pub(crate) struct MessageRow {
     pub(crate) id: Vec<u8>,
     pub(crate) chat_id: Vec<u8>,
@@ -57,7 +55,7 @@ pub(crate) fn position(message: &Message) -> Position {
 /// whether there were any.
 pub(crate) fn part_on(
     connection: &mut SqliteConnection,
-    chat: domain::id::ChatId,
+    chat: ChatId,
     places: &[i64],
     order: Order,
     records: Records,
@@ -68,7 +66,7 @@ pub(crate) fn part_on(
     }
     let wanted = messages::table
         .filter(messages::chat_id.eq(row::bytes(chat.uuid())))
-        .filter(messages::sequence.eq_any(places))
+        .filter(Listed::new(messages::sequence, row::to_json(&places)?))
         .select(MessageRow::as_select());
     let mut rows = Vec::with_capacity(places.len());
     // One by one, so that no more is in memory than the page may hold, and one message.
@@ -95,14 +93,13 @@ pub(crate) fn part_on(
         }
     }
     let mut found = records_of(connection, &rows, records)?;
-    let weigh = |row: &MessageRow| {
-        let attempts = found.get(&row.id).into_iter().flatten().map(DeliveryRow::weight).sum::<usize>();
-        row.weight() + attempts
+    let weigh = |(row, records): (&MessageRow, &Vec<DeliveryRow>)| {
+        row.weight() + records.iter().map(DeliveryRow::weight).sum::<usize>()
     };
-    rows.truncate(fitting(budget, rows.iter().map(weigh)));
-    found.retain(|id, _| rows.iter().any(|row| row.id == *id));
+    rows.truncate(fitting(budget, rows.iter().zip(&found).map(weigh)));
+    found.truncate(rows.len());
     let cut = rows.len() < places.len();
-    Ok((with_attempts_on(connection, rows, found, records)?, cut))
+    Ok((with_attempts_on(connection, rows, found)?, cut))
 }
 
 /// The messages of `rows`, in their order.
@@ -115,7 +112,7 @@ pub(crate) fn messages_on(
         return Ok(Vec::new());
     }
     let found = records_of(connection, &rows, records)?;
-    with_attempts_on(connection, rows, found, records)
+    with_attempts_on(connection, rows, found)
 }
 
 impl MessageRow {
@@ -146,7 +143,6 @@ impl MessageRow {
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = deliveries)]
 pub(crate) struct DeliveryRow {
-    message_id: Vec<u8>,
     agent_id: Vec<u8>,
     addressed: bool,
     status: String,
@@ -156,10 +152,8 @@ pub(crate) struct DeliveryRow {
 }
 
 /// An attempt with its whole error.
-#[derive(Queryable, Selectable)]
-#[diesel(table_name = attempts)]
+#[derive(Queryable)]
 pub(crate) struct AttemptRow {
-    #[diesel(embed)]
     head: AttemptHead,
     error: Option<String>,
 }
@@ -203,104 +197,134 @@ impl AttemptRow {
     }
 }
 
-/// Delivery records by message id.
-type RecordRows = HashMap<Vec<u8>, Vec<DeliveryRow>>;
+/// The SQL types of a [`DeliveryRow`] behind the place of its message in a list.
+type RecordColumns = (BigInt, (Binary, Bool, Text, Integer, Nullable<BigInt>, Nullable<BigInt>));
 
-/// The delivery records of messages.
+/// The delivery records of each of the messages.
 fn records_of(
     connection: &mut SqliteConnection,
     rows: &[MessageRow],
     wanted: Records,
-) -> Result<RecordRows, Fault> {
-    let mut records = deliveries::table
-        .filter(deliveries::message_id.eq_any(rows.iter().map(|row| &row.id)))
-        .select(DeliveryRow::as_select())
-        .into_boxed();
-    if let Records::Of(agent) = wanted {
-        records = records.filter(deliveries::agent_id.eq(row::bytes(agent.uuid())));
+) -> Result<Vec<Vec<DeliveryRow>>, Fault> {
+    let ids = rows.iter().map(|row| row::hex(&row.id));
+    let ids = row::to_json(&ids.collect::<Result<Vec<_>, Fault>>()?)?;
+    let found = match wanted {
+        Records::All => statement!(
+            "SELECT message.key, agent_id, addressed, status, current_attempt, delivered_at, processed_at \
+             FROM json_each(?) AS message CROSS JOIN deliveries ON message_id = unhex(message.value) \
+             ORDER BY agent_id" => RecordColumns
+        )
+        .bind::<Text, _>(ids)
+        .load::<(i64, DeliveryRow)>(connection)?,
+        Records::Of(agent) => statement!(
+            "SELECT message.key, agent_id, addressed, status, current_attempt, delivered_at, processed_at \
+             FROM json_each(?) AS message CROSS JOIN deliveries ON message_id = unhex(message.value) \
+             AND agent_id = ?" => RecordColumns
+        )
+        .bind::<Text, _>(ids)
+        .bind::<Binary, _>(row::bytes(agent.uuid()))
+        .load(connection)?,
+    };
+    let mut records = rows.iter().map(|_| Vec::new()).collect::<Vec<_>>();
+    for (place, record) in found {
+        records[listed(place)?].push(record);
     }
-    let mut by_message = RecordRows::new();
-    for record in records.order(deliveries::agent_id).load::<DeliveryRow>(connection)? {
-        by_message.entry(record.message_id.clone()).or_default().push(record);
-    }
-    Ok(by_message)
-}
-
-/// The first bytes of an attempt's error, and one more than are shown.
-#[derive(Queryable)]
-struct ShownAttemptRow {
-    attempt: AttemptHead,
-    error: Option<Vec<u8>>,
+    Ok(records)
 }
 
 /// An attempt without its error.
-#[derive(Queryable, Selectable)]
-#[diesel(table_name = attempts)]
+#[derive(Queryable)]
 pub(crate) struct AttemptHead {
-    message_id: Vec<u8>,
-    agent_id: Vec<u8>,
     number: i32,
     status: String,
     started_at: i64,
     completed_at: Option<i64>,
 }
 
-/// The messages of `rows` with these records; of each record the newest attempts.
+/// The SQL types of an [`AttemptHead`].
+pub(crate) type HeadColumns = (Integer, Text, BigInt, Nullable<BigInt>);
+
+/// The messages of `rows`, each with its `records`; of each record the newest attempts.
 fn with_attempts_on(
     connection: &mut SqliteConnection,
     rows: Vec<MessageRow>,
-    mut records: RecordRows,
-    wanted: Records,
+    records: Vec<Vec<DeliveryRow>>,
 ) -> Result<Vec<Message>, Fault> {
-    let worked_on = records.iter().filter(|(_, records)| records.iter().any(|r| r.current_attempt > 0));
-    let ids = worked_on.map(|(id, _)| id.clone()).collect::<Vec<_>>();
-    let mut tries: HashMap<(Vec<u8>, Vec<u8>), Vec<Attempt>> = HashMap::new();
-    if !ids.is_empty() {
-        let shown = i32::try_from(SHOWN_ATTEMPTS).unwrap_or(i32::MAX);
-        let error = format!("substr(CAST(attempts.error AS BLOB), 1, {})", SHOWN_ERROR_BYTES + 1);
-        let mut found = attempts::table
-            .inner_join(
-                deliveries::table.on(deliveries::message_id
-                    .eq(attempts::message_id)
-                    .and(deliveries::agent_id.eq(attempts::agent_id))),
-            )
-            .filter(attempts::message_id.eq_any(ids))
-            .filter(attempts::number.gt(deliveries::current_attempt - shown))
-            .select((AttemptHead::as_select(), sql::<Nullable<Binary>>(&error)))
-            .into_boxed();
-        if let Records::Of(agent) = wanted {
-            found = found.filter(attempts::agent_id.eq(row::bytes(agent.uuid())));
-        }
-        for ShownAttemptRow { mut attempt, error } in
-            found.order(attempts::number).load::<ShownAttemptRow>(connection)?
-        {
-            let key = (std::mem::take(&mut attempt.message_id), std::mem::take(&mut attempt.agent_id));
-            tries.entry(key).or_default().push(attempt.into_attempt(error.map(shown_error))?);
-        }
-    }
-    let with_records = |row: MessageRow| {
-        let records = records.remove(&row.id).unwrap_or_default().into_iter().map(|record| {
-            let key = (record.message_id.clone(), record.agent_id.clone());
-            record.into_delivery(tries.remove(&key).unwrap_or_default())
+    let mut attempts = attempts_of(connection, &rows, &records)?.into_iter();
+    let with_records = |(row, records): (MessageRow, Vec<DeliveryRow>)| {
+        let records = records.into_iter().map(|record| match record.current_attempt {
+            0 => record.into_delivery(Vec::new()),
+            _ => record.into_delivery(attempts.next().unwrap_or_default()),
         });
         let records = records.collect::<Result<Vec<_>, _>>()?;
         row.into_message(records)
     };
-    rows.into_iter().map(with_records).collect()
+    rows.into_iter().zip(records).map(with_records).collect()
+}
+
+/// The newest attempts, as they are shown, of each record that has any.
+fn attempts_of(
+    connection: &mut SqliteConnection,
+    rows: &[MessageRow],
+    records: &[Vec<DeliveryRow>],
+) -> Result<Vec<Vec<Attempt>>, Fault> {
+    let shown = i32::try_from(SHOWN_ATTEMPTS).unwrap_or(i32::MAX);
+    let mut worked_on = Vec::new();
+    for (row, records) in rows.iter().zip(records) {
+        for record in records.iter().filter(|record| record.current_attempt != 0) {
+            let (message, agent) = (row::hex(&row.id)?, row::hex(&record.agent_id)?);
+            worked_on.push((message, agent, record.current_attempt - shown));
+        }
+    }
+    let mut attempts = worked_on.iter().map(|_| Vec::new()).collect::<Vec<_>>();
+    if worked_on.is_empty() {
+        return Ok(attempts);
+    }
+    let found = statement!(
+        "SELECT record.key, number, status, started_at, completed_at, \
+         substr(CAST(error AS BLOB), 1, ?) FROM json_each(?) AS record \
+         CROSS JOIN attempts ON message_id = unhex(record.value ->> 0) \
+         AND agent_id = unhex(record.value ->> 1) AND number > record.value ->> 2 ORDER BY number"
+        => (BigInt, HeadColumns, Nullable<Binary>)
+    );
+    let found = found
+        .bind::<BigInt, _>(i64::try_from(SHOWN_ERROR_BYTES).unwrap_or(i64::MAX).saturating_add(1))
+        .bind::<Text, _>(row::to_json(&worked_on)?)
+        .load::<(i64, AttemptHead, Option<Vec<u8>>)>(connection)?;
+    for (place, attempt, error) in found {
+        attempts[listed(place)?].push(attempt.into_attempt(error.map(shown_error))?);
+    }
+    Ok(attempts)
+}
+
+/// The place in a list, as `json_each` gives it.
+fn listed(key: i64) -> Result<usize, Fault> {
+    usize::try_from(key).map_err(|_| Fault::Row(format!("the place {key} in a list")))
 }
 
 /// One message of a room by id, with everybody's records.
 pub(crate) fn message_on(
     connection: &mut SqliteConnection,
-    chat: domain::id::ChatId,
+    chat: ChatId,
     message: MessageId,
 ) -> Result<Option<Message>, Fault> {
+    let found = message_row_on(connection, chat, message)?;
+    Ok(messages_on(connection, found.into_iter().collect(), Records::All)?.pop())
+}
+
+/// The row of a message of a room.
+pub(crate) fn message_row_on(
+    connection: &mut SqliteConnection,
+    chat: ChatId,
+    message: MessageId,
+) -> Result<Option<MessageRow>, Fault> {
     let found = messages::table
         .find(row::bytes(message.uuid()))
         .filter(messages::chat_id.eq(row::bytes(chat.uuid())))
         .select(MessageRow::as_select())
-        .load(connection)?;
-    Ok(messages_on(connection, found, Records::All)?.pop())
+        .get_result(connection)
+        .optional()?;
+    Ok(found)
 }
 
 /// A mention as it is kept in the column `mentions`.

@@ -1,0 +1,179 @@
+//! Statements that are prepared once on each connection: how the hot paths are written.
+//!
+//! To parse and plan a statement takes SQLite many times longer than to run it along an index, and
+//! not everything is kept that diesel was asked for once. It prepares at every use an UPDATE, a
+//! `sql_query` and whatever has `eq_any`; it writes the text anew, to look it up by that, of what is
+//! boxed and of a column that may be left out (an `Option` of an `Insertable`, unless
+//! `treat_none_as_default_value` is off). And a `first` binds a LIMIT, on whose value SQLite's plan
+//! depends, so that it plans a kept statement anew each time: a row with a key of its own is asked
+//! for with `get_result`.
+//!
+//! So statements of hot paths are of diesel's other kinds, or [`statement!`], which is found by its
+//! type; and a list is one value, JSON that `json_each` takes apart.
+
+use std::marker::PhantomData;
+
+use diesel::RunQueryDsl;
+use diesel::expression::{AppearsOnTable, Expression, ValidGrouping};
+use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
+use diesel::result::QueryResult;
+use diesel::serialize::ToSql;
+use diesel::sql_types::{BigInt, Bool, HasSqlType, Text as SqlText};
+use diesel::sqlite::{Sqlite, SqliteConnection};
+
+/// The statement of this text, with `?` where its values stand, and rows of the type behind `=>`.
+/// A `?` that is not a value's may not stand in it.
+macro_rules! statement {
+    ($text:expr) => {
+        $crate::statement::statement!($text => ())
+    };
+    ($text:expr => $row:ty) => {{
+        struct ThisText;
+        impl $crate::statement::Text for ThisText {
+            const TEXT: &'static str = $text;
+        }
+        $crate::statement::Statement::<ThisText, (), $row>::new()
+    }};
+}
+pub(crate) use statement;
+
+/// What a statement says; every statement has a type of its own for it, by which it is found again.
+pub(crate) trait Text: 'static {
+    /// The text, with `?` where values stand.
+    const TEXT: &'static str;
+}
+
+/// A statement of the text `T` with its values; its rows have the SQL type `Row`.
+pub(crate) struct Statement<T, Values, Row> {
+    values: Values,
+    of: PhantomData<fn() -> (T, Row)>,
+}
+
+impl<T: Text, Row> Statement<T, (), Row> {
+    pub(crate) const fn new() -> Self {
+        Self { values: (), of: PhantomData }
+    }
+}
+
+impl<T: Text, Before, Row> Statement<T, Before, Row> {
+    /// The value of the next `?`, of the SQL type `Type`.
+    pub(crate) fn bind<Type, Value>(self, value: Value) -> Statement<T, Bound<Before, Type, Value>, Row>
+    where
+        Value: ToSql<Type, Sqlite>,
+    {
+        Statement { values: Bound { before: self.values, value, of: PhantomData }, of: PhantomData }
+    }
+}
+
+/// A value, and those before it.
+pub(crate) struct Bound<Before, Type, Value> {
+    before: Before,
+    value: Value,
+    of: PhantomData<fn() -> Type>,
+}
+
+/// The values of a statement, in the order of their places.
+pub(crate) trait Values {
+    /// How many there are.
+    const NUMBER: usize;
+
+    /// Pushes each after its part of the text.
+    fn walk<'b>(
+        &'b self,
+        parts: &mut impl Iterator<Item = &'static str>,
+        out: &mut AstPass<'_, 'b, Sqlite>,
+    ) -> QueryResult<()>;
+}
+
+impl Values for () {
+    const NUMBER: usize = 0;
+
+    fn walk<'b>(
+        &'b self,
+        _: &mut impl Iterator<Item = &'static str>,
+        _: &mut AstPass<'_, 'b, Sqlite>,
+    ) -> QueryResult<()> {
+        Ok(())
+    }
+}
+
+impl<Before: Values, Type, Value> Values for Bound<Before, Type, Value>
+where
+    Sqlite: HasSqlType<Type>,
+    Value: ToSql<Type, Sqlite>,
+{
+    const NUMBER: usize = Before::NUMBER + 1;
+
+    fn walk<'b>(
+        &'b self,
+        parts: &mut impl Iterator<Item = &'static str>,
+        out: &mut AstPass<'_, 'b, Sqlite>,
+    ) -> QueryResult<()> {
+        self.before.walk(parts, out)?;
+        out.push_sql(parts.next().unwrap_or_default());
+        out.push_bind_param::<Type, Value>(&self.value)
+    }
+}
+
+/// How many values stand in a text.
+const fn places(text: &str) -> usize {
+    let (bytes, mut at, mut number) = (text.as_bytes(), 0, 0);
+    while at < bytes.len() {
+        number += (bytes[at] == b'?') as usize;
+        at += 1;
+    }
+    number
+}
+
+impl<T: Text, V: Values, Row> QueryFragment<Sqlite> for Statement<T, V, Row> {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
+        const { assert!(places(T::TEXT) == V::NUMBER, "as many values as places are needed") };
+        let mut parts = T::TEXT.split('?');
+        self.values.walk(&mut parts, &mut out)?;
+        out.push_sql(parts.next().unwrap_or_default());
+        Ok(())
+    }
+}
+
+impl<T: Text, V, Row> QueryId for Statement<T, V, Row> {
+    type QueryId = T;
+}
+
+impl<T, V, Row> Query for Statement<T, V, Row> {
+    type SqlType = Row;
+}
+
+impl<T, V, Row> RunQueryDsl<SqliteConnection> for Statement<T, V, Row> {}
+
+/// Whether a column's number is in a list, which is JSON.
+#[derive(QueryId)]
+pub(crate) struct Listed<Column> {
+    column: Column,
+    list: String,
+}
+
+impl<Column: Expression<SqlType = BigInt>> Listed<Column> {
+    pub(crate) const fn new(column: Column, list: String) -> Self {
+        Self { column, list }
+    }
+}
+
+impl<Column: Expression> Expression for Listed<Column> {
+    type SqlType = Bool;
+}
+
+impl<Column: AppearsOnTable<Source>, Source> AppearsOnTable<Source> for Listed<Column> {}
+
+impl<Column: ValidGrouping<By>, By> ValidGrouping<By> for Listed<Column> {
+    type IsAggregate = Column::IsAggregate;
+}
+
+impl<Column: QueryFragment<Sqlite>> QueryFragment<Sqlite> for Listed<Column> {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
+        self.column.walk_ast(out.reborrow())?;
+        out.push_sql(" IN (SELECT value FROM json_each(");
+        out.push_bind_param::<SqlText, _>(&self.list)?;
+        out.push_sql("))");
+        Ok(())
+    }
+}
