@@ -8,12 +8,13 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use diesel::connection::SimpleConnection;
+use diesel::RunQueryDsl;
 use diesel::sqlite::SqliteConnection;
 use domain::store::StoreError;
 use tokio::sync::oneshot;
 
 use crate::error::{Fault, closed};
+use crate::statement::statement;
 
 /// How many reads may wait. A cheap one takes a fraction of a millisecond, so the last of so many
 /// waits about as long as a client would be told to.
@@ -125,7 +126,7 @@ fn on_snapshot<T>(
     connection: &mut SqliteConnection,
     work: impl FnOnce(&mut SqliteConnection) -> Result<T, Fault>,
 ) -> (Result<T, StoreError>, Left) {
-    if let Err(error) = connection.batch_execute("BEGIN DEFERRED") {
+    if let Err(error) = statement!("BEGIN DEFERRED").execute(connection) {
         return (Err(StoreError::Unavailable(Box::new(error))), Left::Stuck);
     }
     let done = catch_unwind(AssertUnwindSafe(|| work(connection)));
@@ -134,8 +135,8 @@ fn on_snapshot<T>(
         Err(_) => Err(StoreError::Broken("a read panicked".into())),
     };
     // A snapshot has nothing to keep.
-    let left = match connection.batch_execute("ROLLBACK") {
-        Ok(()) => Left::Idle,
+    let left = match statement!("ROLLBACK").execute(connection) {
+        Ok(_) => Left::Idle,
         Err(error) => {
             tracing::warn!(error = %error, "a read did not end cleanly");
             Left::Stuck
@@ -147,7 +148,8 @@ fn on_snapshot<T>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use diesel::{Connection, RunQueryDsl};
+    use diesel::Connection;
+    use diesel::connection::SimpleConnection;
     use std::sync::mpsc::channel;
 
     fn connect() -> Connect {

@@ -1,7 +1,7 @@
 //! The one thread that writes.
 //!
 //! It takes what has queued, without waiting for more, runs every job in a savepoint of one
-//! transaction, commits once, and only then tells and answers, in the order of the jobs. A job
+//! transaction (a job alone needs none), commits once, and only then tells and answers, in the order of the jobs. A job
 //! that is refused or fails is rolled back alone; when the commit fails, all of them have.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,12 +9,14 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 
+use diesel::RunQueryDsl;
 use diesel::connection::SimpleConnection;
 use diesel::sqlite::SqliteConnection;
 use domain::store::StoreError;
 use tokio::sync::oneshot;
 
 use crate::error::{Fault, closed, not_committed};
+use crate::statement::statement;
 
 /// The most changes in one transaction.
 const MAX_BATCH: usize = 256;
@@ -149,17 +151,22 @@ fn commit(
     connection: &mut SqliteConnection,
     batch: &mut [Box<dyn Job>],
 ) -> Result<(), diesel::result::Error> {
-    connection.batch_execute("BEGIN IMMEDIATE")?;
-    for job in batch.iter_mut() {
-        connection.batch_execute("SAVEPOINT change")?;
-        let keep = job.work(connection);
-        connection.batch_execute(if keep {
-            "RELEASE change"
-        } else {
-            "ROLLBACK TO change; RELEASE change"
-        })?;
-    }
-    connection.batch_execute("COMMIT")
+    statement!("BEGIN IMMEDIATE").execute(connection)?;
+    let keep = match batch {
+        [alone] => alone.work(connection),
+        several => {
+            for job in several {
+                statement!("SAVEPOINT change").execute(connection)?;
+                if !job.work(connection) {
+                    statement!("ROLLBACK TO change").execute(connection)?;
+                }
+                statement!("RELEASE change").execute(connection)?;
+            }
+            true
+        }
+    };
+    if keep { statement!("COMMIT").execute(connection) } else { statement!("ROLLBACK").execute(connection) }?;
+    Ok(())
 }
 
 #[cfg(test)]
