@@ -139,7 +139,7 @@ fn list_on(
         return Ok(Err(refused));
     }
     let total = if page.count {
-        Some(wanted(filter).select(count_star()).first::<i64>(connection)?.cast_unsigned())
+        Some(wanted(filter).select(count_star()).get_result::<i64>(connection)?.cast_unsigned())
     } else {
         None
     };

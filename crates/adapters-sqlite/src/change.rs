@@ -19,7 +19,7 @@ use crate::schema::changes;
 impl ChangeRepository for SqliteStore {
     async fn newest_change(&self) -> Result<ChangePosition, StoreError> {
         let newest = |connection: &mut SqliteConnection| {
-            let newest = changes::table.select(max(changes::id)).first::<Option<i64>>(connection)?;
+            let newest = changes::table.select(max(changes::id)).get_result::<Option<i64>>(connection)?;
             Ok(ChangePosition(newest.unwrap_or(0)))
         };
         self.read(newest).await

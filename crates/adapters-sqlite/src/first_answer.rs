@@ -45,7 +45,7 @@ pub(crate) fn judge_on(
     let found = first_answers::table
         .find((sender, claim.operation.as_str(), place, claim.once.key.as_str()))
         .select((first_answers::fingerprint, first_answers::record_id, first_answers::answered_at))
-        .first::<(Vec<u8>, Vec<u8>, i64)>(connection)
+        .get_result::<(Vec<u8>, Vec<u8>, i64)>(connection)
         .optional()?;
     let remembered = found.map(|(fingerprint, record, at)| {
         let fingerprint = <[u8; 32]>::try_from(fingerprint)
@@ -101,7 +101,7 @@ pub(crate) fn earlier_on(
             claim.once.key.as_str(),
         ))
         .select(first_answers::deleted_mentions)
-        .first::<Option<String>>(connection)?;
+        .get_result::<Option<String>>(connection)?;
     let mentions = mentions.as_deref().map(load::stored_mentions).transpose()?.unwrap_or_default();
     Ok(Earlier::Deleted(DeletedText { id, mentions }))
 }

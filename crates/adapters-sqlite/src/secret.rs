@@ -25,6 +25,6 @@ fn secret_on(connection: &mut SqliteConnection, name: &str, fresh: Secret) -> Re
     diesel::insert_or_ignore_into(secrets::table)
         .values((secrets::name.eq(name), secrets::secret.eq(fresh.0.as_slice())))
         .execute(connection)?;
-    let kept: Vec<u8> = secrets::table.find(name).select(secrets::secret).first(connection)?;
+    let kept: Vec<u8> = secrets::table.find(name).select(secrets::secret).get_result(connection)?;
     kept.try_into().map(Secret).map_err(|_| Fault::Row(format!("the secret {name} has another length")))
 }

@@ -81,12 +81,12 @@ fn set_disabled_on(
 ) -> Result<SetDisabledOutcome, Fault> {
     let id = row::bytes(command.who.uuid());
     let found = match command.who {
-        ParticipantId::User(_) => users::table.find(&id).select(users::disabled_at).first(connection),
+        ParticipantId::User(_) => users::table.find(&id).select(users::disabled_at).get_result(connection),
         ParticipantId::Agent(_) => agents::table
             .find(&id)
             .filter(agents::deleted_at.is_null())
             .select(agents::disabled_at)
-            .first(connection),
+            .get_result(connection),
     };
     let Some(since) = found.optional()? as Option<Option<i64>> else {
         return Ok(SetDisabledOutcome::NotFound);

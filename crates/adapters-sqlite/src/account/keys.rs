@@ -96,7 +96,7 @@ pub(super) fn list_on(
     page: &PageRequest,
 ) -> Result<Page<KeyRecord>, Fault> {
     let total = if page.count {
-        Some(of(holder).select(count_star()).first::<i64>(connection)?.cast_unsigned())
+        Some(of(holder).select(count_star()).get_result::<i64>(connection)?.cast_unsigned())
     } else {
         None
     };
@@ -123,17 +123,17 @@ pub(super) fn create_on(
     new: &NewUserKey,
 ) -> Result<Result<KeyRecord, CreateKeyRefused>, Fault> {
     let user = users::table.find(row::bytes(new.user.uuid())).select(users::id);
-    if user.first::<Vec<u8>>(connection).optional()?.is_none() {
+    if user.get_result::<Vec<u8>>(connection).optional()?.is_none() {
         return Ok(Err(CreateKeyRefused::UserGone));
     }
     let holder = ParticipantId::User(new.user);
-    if of(holder).select(count_star()).first::<i64>(connection)? >= i64::from(MAX_KEYS) {
+    if of(holder).select(count_star()).get_result::<i64>(connection)? >= i64::from(MAX_KEYS) {
         return Ok(Err(CreateKeyRefused::TooMany));
     }
     insert_on(connection, &new.key, holder, new.now)?;
     audit::append_on(connection, [AuditEntry::key_created(new.by, new.key.id, holder, new.now)])?;
     let stored = api_keys::table.find(row::bytes(new.key.id.uuid()));
-    stored.select(KeyRow::as_select()).first(connection)?.into_record().map(Ok)
+    stored.select(KeyRow::as_select()).get_result(connection)?.into_record().map(Ok)
 }
 
 pub(super) fn revoke_on(

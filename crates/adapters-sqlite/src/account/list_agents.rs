@@ -27,7 +27,7 @@ pub(super) fn agents_on(
     let total = match (page.count, &name) {
         (false, _) => None,
         (true, None) => {
-            Some(of(owner, listing).select(count_star()).first::<i64>(connection)?.cast_unsigned())
+            Some(of(owner, listing).select(count_star()).get_result::<i64>(connection)?.cast_unsigned())
         }
         (true, Some(_)) => {
             let names = of(owner, listing).select(AgentRow::as_select());

@@ -23,7 +23,7 @@ pub(super) fn register_agent_on(
     let found = users::table
         .find(&owner)
         .select((users::handle, users::organization_id))
-        .first::<(String, Vec<u8>)>(connection)
+        .get_result::<(String, Vec<u8>)>(connection)
         .optional()?;
     let Some((owner_handle, organization)) = found else { return Ok(Err(RegisterRefused::OwnerGone)) };
     let organization = OrganizationId::new(row::uuid(&organization)?);

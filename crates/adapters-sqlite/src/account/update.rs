@@ -45,7 +45,7 @@ fn owned_on(connection: &mut SqliteConnection, command: &UpdateAgent) -> Result<
         .filter(agents::owner_id.eq(row::bytes(command.owner.uuid())))
         .filter(agents::deleted_at.is_null())
         .select(AgentRow::as_select())
-        .first(connection);
+        .get_result(connection);
     Ok(found.optional()?)
 }
 
@@ -88,7 +88,7 @@ pub(super) fn mark_agent_on(
         .filter(agents::handle.eq(&command.handle))
         .filter(agents::deleted_at.is_null())
         .select(AgentRow::as_select())
-        .first(connection)
+        .get_result(connection)
         .optional()?;
     let Some(mut agent) = found else { return Ok(None) };
     set([

@@ -70,5 +70,5 @@ pub(super) fn create_on(
 
 /// Whose room it will be: the organization of whoever answers for its creator.
 fn organization_on(connection: &mut SqliteConnection, account: &[u8]) -> Result<Vec<u8>, Fault> {
-    Ok(users::table.find(account).select(users::organization_id).first(connection)?)
+    Ok(users::table.find(account).select(users::organization_id).get_result(connection)?)
 }

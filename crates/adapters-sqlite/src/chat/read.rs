@@ -31,7 +31,7 @@ pub(super) fn entrance_on(
         return Ok(Entrance::default());
     }
     let written = chats::table.find(row::bytes(chat.uuid())).select(chats::last_sequence);
-    Ok(Entrance { standing, last_sequence: written.first(connection)? })
+    Ok(Entrance { standing, last_sequence: written.get_result(connection)? })
 }
 
 pub(super) fn find_with_details_on(

@@ -48,7 +48,7 @@ fn find_on(connection: &mut SqliteConnection, command: &AnswerRequest) -> Result
         WhichRequest::With(handle) => handle,
         WhichRequest::Id(id) => {
             let found = contact_requests::table.find(row::bytes(id.uuid())).select(RequestRow::as_select());
-            return Ok(found.first(connection).optional()?);
+            return Ok(found.get_result(connection).optional()?);
         }
     };
     let own = command.by.participant();

@@ -46,7 +46,7 @@ pub(super) fn contacts_on(
 ) -> Result<Page<Contact>, Fault> {
     let own = contacts::table.filter(contacts::owner_id.eq(row::bytes(owner.uuid())));
     let total =
-        if page.count { Some(own.clone().select(count_star()).first::<i64>(connection)?) } else { None };
+        if page.count { Some(own.clone().select(count_star()).get_result::<i64>(connection)?) } else { None };
     let mut rows = own.select(ContactRow::as_select()).into_boxed();
     if let Some(Position { key, id, .. }) = page.slice.after() {
         // The first condition says nothing new; it lets the index begin at the right place.
@@ -123,7 +123,7 @@ pub(super) fn requests_on(
 ) -> Result<Page<ContactRequest>, Fault> {
     let total = if page.count {
         let all = chosen_requests(chosen, expired_until);
-        Some(all.select(count_star()).first::<i64>(connection)?)
+        Some(all.select(count_star()).get_result::<i64>(connection)?)
     } else {
         None
     };

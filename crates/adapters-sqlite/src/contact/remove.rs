@@ -43,7 +43,7 @@ fn contact_named_on(connection: &mut SqliteConnection, own: &[u8], id: Vec<u8>) 
         .find(&id)
         .filter(contacts::owner_id.eq(own))
         .select(contacts::contact_id)
-        .first::<Vec<u8>>(connection)
+        .get_result::<Vec<u8>>(connection)
         .optional()?;
     Ok(other.unwrap_or(id))
 }

@@ -89,7 +89,7 @@ pub(super) fn pending_on(
         .filter(contact_requests::recipient_id.eq(row::bytes(recipient.uuid())))
         .filter(is_pending())
         .select(RequestRow::as_select())
-        .first(connection)
+        .get_result(connection)
         .optional()?;
     Ok(found)
 }
@@ -185,14 +185,14 @@ pub(super) fn person_with_on(
             .filter(agents::handle.eq(handle.as_str()))
             .filter(agents::deleted_at.is_null())
             .select(AgentColumns::as_select())
-            .first(connection)
+            .get_result(connection)
             .optional()?;
         return found.map(AgentColumns::into_person).transpose();
     }
     let found = users::table
         .filter(users::handle.eq(handle.as_str()))
         .select(UserColumns::as_select())
-        .first(connection)
+        .get_result(connection)
         .optional()?;
     found.map(UserColumns::into_person).transpose()
 }

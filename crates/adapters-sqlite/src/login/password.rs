@@ -31,7 +31,7 @@ pub(super) fn find_on(
     };
     let found = meant
         .select((UserRow::as_select(), (passwords::hash, passwords::changed_at).nullable()))
-        .first::<(UserRow, Option<(String, i64)>)>(connection)
+        .get_result::<(UserRow, Option<(String, i64)>)>(connection)
         .optional()?;
     let Some((user, password)) = found else { return Ok(None) };
     let stored = |(hash, at)| StoredPassword { hash: PasswordHash::new(hash), set_at: row::time(at) };
@@ -73,7 +73,8 @@ pub(super) fn set_on(
 ) -> Result<Option<SessionHolder>, Fault> {
     let Some(user) = user_on(connection, command.user)? else { return Ok(None) };
     let id = row::bytes(user.id.uuid());
-    let before = passwords::table.find(&id).select(passwords::changed_at).first(connection).optional()?;
+    let before =
+        passwords::table.find(&id).select(passwords::changed_at).get_result(connection).optional()?;
     let before = before.map(row::time);
     if command.replaces.is_some() && command.replaces != before {
         return Ok(None);
@@ -117,7 +118,7 @@ pub(super) fn find_reset_on(
         .filter(resets::token.eq(token.bytes().as_slice()))
         .filter(resets::expires_at.gt(now.micros()))
         .select(resets::user_id)
-        .first::<Vec<u8>>(connection)
+        .get_result::<Vec<u8>>(connection)
         .optional()?;
     found.map(|user| row::user_id(&user)).transpose()
 }

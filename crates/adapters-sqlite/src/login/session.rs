@@ -22,7 +22,7 @@ pub(super) fn begin_on(
         .filter(users::disabled_at.is_null())
         .filter(passwords::changed_at.eq(new.password_set_at.micros()))
         .select((UserRow::as_select(), passwords::changed_at))
-        .first::<(UserRow, i64)>(connection)
+        .get_result::<(UserRow, i64)>(connection)
         .optional()?;
     let Some((holder, set_at)) = found else { return Ok(None) };
     diesel::insert_into(sessions::table)
@@ -57,7 +57,7 @@ pub(super) fn refresh_on(
         .filter(sessions::expires_at.gt(command.now.micros()))
         .filter(users::disabled_at.is_null())
         .select((sessions::id, sessions::token, UserRow::as_select(), passwords::changed_at))
-        .first::<(Vec<u8>, Vec<u8>, UserRow, i64)>(connection)
+        .get_result::<(Vec<u8>, Vec<u8>, UserRow, i64)>(connection)
         .optional()?;
     let Some((id, token, user, set_at)) = found else { return Ok(Err(RefreshRefused::Unknown)) };
     let session = sessions::table.find(&id);

@@ -66,6 +66,6 @@ fn total_on(connection: &mut SqliteConnection, chat: ChatId, kinds: Kinds, floor
         return count_on(connection, chat, kinds, Between(floor, i64::MAX));
     }
     let room = chats::table.find(row::bytes(chat.uuid()));
-    let number = room.select(chats::last_sequence - chats::deleted_messages).first::<i64>(connection)?;
+    let number = room.select(chats::last_sequence - chats::deleted_messages).get_result::<i64>(connection)?;
     Ok(number.cast_unsigned())
 }

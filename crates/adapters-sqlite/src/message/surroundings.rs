@@ -29,7 +29,7 @@ pub(super) fn surroundings_on(
         .find(row::bytes(anchor.message().uuid()))
         .filter(messages::chat_id.eq(row::bytes(chat.uuid())))
         .select(messages::sequence)
-        .first::<i64>(connection)
+        .get_result::<i64>(connection)
         .optional()?;
     let Some(place) = place else { return Ok(Err(SurroundingsRefused::MessageNotFound)) };
     let room = Room { chat, kinds };

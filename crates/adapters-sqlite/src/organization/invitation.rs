@@ -51,7 +51,7 @@ pub(crate) fn find_on(
     let found = invitations::table
         .filter(invitations::digest.eq(token.bytes().as_slice()))
         .select(InvitationRow::as_select())
-        .first(connection)
+        .get_result(connection)
         .optional()?;
     found.map(InvitationRow::into_invitation).transpose()
 }

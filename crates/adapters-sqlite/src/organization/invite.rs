@@ -32,7 +32,7 @@ fn open(organization: OrganizationId) -> Invitations {
 
 fn invitation_on(connection: &mut SqliteConnection, id: InvitationId) -> Result<Invitation, Fault> {
     let stored = invitations::table.find(row::bytes(id.uuid())).select(InvitationRow::as_select());
-    stored.first(connection)?.into_invitation()
+    stored.get_result(connection)?.into_invitation()
 }
 
 pub(super) fn invite_on(
@@ -44,7 +44,7 @@ pub(super) fn invite_on(
     }
     let organization = new.by.organization();
     let waiting = open(organization).filter(invitations::expires_at.gt(new.now.micros()));
-    if waiting.select(count_star()).first::<i64>(connection)? >= i64::from(MAX_INVITATIONS) {
+    if waiting.select(count_star()).get_result::<i64>(connection)? >= i64::from(MAX_INVITATIONS) {
         return Ok(Err(InviteRefused::TooMany));
     }
     diesel::insert_into(invitations::table)
@@ -73,7 +73,7 @@ pub(super) fn list_on(
     }
     let organization = by.organization();
     let total = if page.count {
-        Some(of(organization).select(count_star()).first::<i64>(connection)?.cast_unsigned())
+        Some(of(organization).select(count_star()).get_result::<i64>(connection)?.cast_unsigned())
     } else {
         None
     };
@@ -104,7 +104,7 @@ pub(super) fn revoke_on(
     }
     let id = row::bytes(command.id.uuid());
     let meant = open(command.by.organization()).filter(invitations::id.eq(&id)).select(invitations::id);
-    if meant.first::<Vec<u8>>(connection).optional()?.is_none() {
+    if meant.get_result::<Vec<u8>>(connection).optional()?.is_none() {
         return Ok(Err(RevokeInvitationRefused::NotFound));
     }
     diesel::update(invitations::table.find(&id))

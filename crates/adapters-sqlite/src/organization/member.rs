@@ -38,7 +38,7 @@ pub(crate) fn count_on(
     connection: &mut SqliteConnection,
     organization: OrganizationId,
 ) -> Result<u64, Fault> {
-    Ok(of(organization).select(count_star()).first::<i64>(connection)?.cast_unsigned())
+    Ok(of(organization).select(count_star()).get_result::<i64>(connection)?.cast_unsigned())
 }
 
 /// Who is where this user is.
@@ -46,8 +46,8 @@ pub(super) fn others_on(connection: &mut SqliteConnection, user: &User) -> Resul
     let others = || of(user.organization).filter(users::id.ne(row::bytes(user.id.uuid())));
     let admins = others().filter(users::organization_role.eq(OrganizationRole::Admin.as_str()));
     Ok(Others {
-        members: others().select(count_star()).first::<i64>(connection)?.cast_unsigned(),
-        admins: admins.select(count_star()).first::<i64>(connection)?.cast_unsigned(),
+        members: others().select(count_star()).get_result::<i64>(connection)?.cast_unsigned(),
+        admins: admins.select(count_star()).get_result::<i64>(connection)?.cast_unsigned(),
     })
 }
 

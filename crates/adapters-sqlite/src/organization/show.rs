@@ -41,7 +41,7 @@ pub(super) fn of_on(
             (organizations::id, organizations::name, organizations::created_at, users::organization_role),
             PlanRow::as_select(),
         ))
-        .first::<(OfColumns, PlanRow)>(connection)
+        .get_result::<(OfColumns, PlanRow)>(connection)
         .optional()?;
     let Some(((id, name, created_at, role), plan)) = found else { return Ok(None) };
     let id = OrganizationId::new(row::uuid(&id)?);

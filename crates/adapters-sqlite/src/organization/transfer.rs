@@ -49,7 +49,7 @@ pub(super) fn depart_on(
 /// The organization that was made for a user.
 fn own_on(connection: &mut SqliteConnection, user: &User) -> Result<Option<OrganizationId>, Fault> {
     let own = users::table.find(row::bytes(user.id.uuid())).select(users::own_organization_id);
-    let own = own.first::<Option<Vec<u8>>>(connection)?;
+    let own = own.get_result::<Option<Vec<u8>>>(connection)?;
     Ok(own.as_deref().map(row::uuid).transpose()?.map(OrganizationId::new))
 }
 
@@ -123,7 +123,7 @@ fn agents_on(connection: &mut SqliteConnection, user: &User) -> Result<u64, Faul
     let owned = agents::table
         .filter(agents::owner_id.eq(row::bytes(user.id.uuid())))
         .filter(agents::deleted_at.is_null());
-    Ok(owned.select(count_star()).first::<i64>(connection)?.cast_unsigned())
+    Ok(owned.select(count_star()).get_result::<i64>(connection)?.cast_unsigned())
 }
 
 /// Moves a user, and ends what must not outlive it: the invitations that the user could come back by, those of

@@ -79,7 +79,7 @@ pub(crate) fn which_on(
         WhichOrganization::OfUser(handle) => users::table
             .filter(users::handle.eq(handle))
             .select(users::organization_id)
-            .first(connection)
+            .get_result(connection)
             .optional()?,
     })
 }
@@ -91,7 +91,7 @@ pub(crate) fn organization_named_on(
 ) -> Result<Option<Vec<u8>>, Fault> {
     let same =
         diesel::dsl::sql::<diesel::sql_types::Bool>("name = ").bind::<Text, _>(name).sql(" COLLATE NOCASE");
-    let found = organizations::table.filter(same).select(organizations::id).first(connection);
+    let found = organizations::table.filter(same).select(organizations::id).get_result(connection);
     Ok(found.optional()?)
 }
 

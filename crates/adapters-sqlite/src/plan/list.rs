@@ -91,7 +91,7 @@ pub(crate) fn organization_on(
     let found = organizations::table
         .find(id)
         .select((organizations::id, organizations::name, organizations::plan))
-        .first::<(Vec<u8>, String, String)>(connection)
+        .get_result::<(Vec<u8>, String, String)>(connection)
         .optional()?;
     let Some((id, name, plan)) = found else { return Ok(None) };
     let members = users::table.filter(users::organization_id.eq(&id)).count().get_result(connection)?;

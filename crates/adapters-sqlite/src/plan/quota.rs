@@ -67,7 +67,7 @@ pub(crate) fn participants_on(
         .inner_join(plans::table.on(plans::name.eq(organizations::plan)))
         .filter(chats::id.eq(&id))
         .select((plans::name, plans::participants))
-        .first::<Limit>(connection)
+        .get_result::<Limit>(connection)
         .optional()?;
     let Some((plan, Some(limit))) = limit else { return Ok(Ok(())) };
     let counted = diesel::sql_query(COUNT_PARTICIPANTS).bind::<Binary, _>(&id);
@@ -97,9 +97,9 @@ fn of_organization_on(
         .filter(organizations::id.eq(&id));
     let (limit, count) = match resource {
         Resource::Agents => {
-            (of.select((plans::name, plans::agents)).first::<Limit>(connection), COUNT_AGENTS)
+            (of.select((plans::name, plans::agents)).get_result::<Limit>(connection), COUNT_AGENTS)
         }
-        _ => (of.select((plans::name, plans::chats)).first::<Limit>(connection), COUNT_CHATS),
+        _ => (of.select((plans::name, plans::chats)).get_result::<Limit>(connection), COUNT_CHATS),
     };
     let Some((plan, Some(limit))) = limit.optional()? else { return Ok(None) };
     let current = diesel::sql_query(count).bind::<Binary, _>(&id).get_result::<Counted>(connection)?.number;
