@@ -13,31 +13,26 @@ use super::row::{AgentRow, UserRow};
 use crate::error::Fault;
 use crate::row;
 use crate::schema::{agents, organizations, passwords, plans, users};
+use crate::statement::statement;
 
 /// A key, and whom it stands for: a user, or an agent with its owner.
-#[derive(QueryableByName)]
+#[derive(Queryable)]
 struct KeyRow {
-    #[diesel(sql_type = Binary)]
     id: Vec<u8>,
-    #[diesel(sql_type = Binary)]
     digest: Vec<u8>,
-    #[diesel(sql_type = Nullable<Binary>)]
     agent_id: Option<Vec<u8>>,
-    #[diesel(sql_type = Binary)]
     user_id: Vec<u8>,
-    #[diesel(sql_type = Binary)]
     organization_id: Vec<u8>,
-    #[diesel(sql_type = Bool)]
     human_interface: bool,
-    #[diesel(sql_type = Bool)]
     memories: bool,
-    #[diesel(sql_type = Nullable<BigInt>)]
     expires_at: Option<i64>,
-    #[diesel(sql_type = Nullable<BigInt>)]
     last_used_at: Option<i64>,
-    #[diesel(sql_type = Bool)]
     is_disabled: bool,
 }
+
+/// The SQL types of a [`KeyRow`].
+type KeyColumns =
+    (Binary, Binary, Nullable<Binary>, Binary, Binary, Bool, Bool, Nullable<BigInt>, Nullable<BigInt>, Bool);
 
 /// The key of a deleted agent has no user to it, and is not found.
 const FIND_KEY: &str = "SELECT key.id, key.digest, agent.id AS agent_id, user.id AS user_id, user.organization_id, \
@@ -49,13 +44,13 @@ const FIND_KEY: &str = "SELECT key.id, key.digest, agent.id AS agent_id, user.id
      JOIN users AS user ON user.id = coalesce(key.user_id, agent.owner_id) \
      JOIN organizations AS organization ON organization.id = user.organization_id \
      LEFT JOIN plans AS plan ON plan.name = organization.plan \
-     WHERE key.digest = ?1 AND key.revoked_at IS NULL";
+     WHERE key.digest = ? AND key.revoked_at IS NULL";
 
 pub(super) fn key_on(
     connection: &mut SqliteConnection,
     digest: KeyDigest,
 ) -> Result<Option<StoredKey>, Fault> {
-    let found = diesel::sql_query(FIND_KEY)
+    let found = statement!(FIND_KEY => KeyColumns)
         .bind::<Binary, _>(digest.bytes().as_slice())
         .get_result::<KeyRow>(connection)
         .optional()?;
@@ -96,7 +91,7 @@ pub(super) fn standing_on(
             (plans::human_interface, plans::memories).nullable(),
             (passwords::changed_at.nullable(), users::disabled_at.is_not_null()),
         ))
-        .first::<(Vec<u8>, Option<(bool, bool)>, (Option<i64>, bool))>(connection)
+        .get_result::<(Vec<u8>, Option<(bool, bool)>, (Option<i64>, bool))>(connection)
         .optional()?;
     let Some((organization, plan, (password_set_at, is_disabled))) = found else { return Ok(None) };
     let permits =
@@ -107,8 +102,11 @@ pub(super) fn standing_on(
 }
 
 pub(crate) fn user_on(connection: &mut SqliteConnection, id: UserId) -> Result<Option<User>, Fault> {
-    let found =
-        users::table.find(row::bytes(id.uuid())).select(UserRow::as_select()).first(connection).optional()?;
+    let found = users::table
+        .find(row::bytes(id.uuid()))
+        .select(UserRow::as_select())
+        .get_result(connection)
+        .optional()?;
     found.map(UserRow::into_user).transpose()
 }
 
@@ -119,7 +117,7 @@ pub(super) fn user_of_handle_on(
     let found = users::table
         .filter(users::handle.eq(handle))
         .select(UserRow::as_select())
-        .first(connection)
+        .get_result(connection)
         .optional()?;
     found.map(UserRow::into_user).transpose()
 }
@@ -137,7 +135,7 @@ pub(super) fn agent_on(connection: &mut SqliteConnection, id: AgentId) -> Result
         .find(row::bytes(id.uuid()))
         .filter(agents::deleted_at.is_null())
         .select(AgentRow::as_select())
-        .first(connection)
+        .get_result(connection)
         .optional()?;
     found.map(AgentRow::into_agent).transpose()
 }
@@ -150,7 +148,7 @@ pub(super) fn agent_of_handle_on(
         .filter(agents::handle.eq(handle))
         .filter(agents::deleted_at.is_null())
         .select(AgentRow::as_select())
-        .first(connection)
+        .get_result(connection)
         .optional()?;
     found.map(AgentRow::into_agent).transpose()
 }

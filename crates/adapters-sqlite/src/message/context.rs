@@ -16,21 +16,18 @@ use crate::chat::row::membership_on;
 use crate::error::Fault;
 use crate::row;
 use crate::schema::{deliveries, messages};
+use crate::statement::statement;
 
 /// Both lists merged, each read in the order of its index, so that only what is passed over and
-/// what is wanted is read. Agent, room, the place to begin behind, limit, offset.
+/// what is wanted is read. Agent, room and the place to begin behind, for either list; limit, offset.
+///
+/// Behind `+ 0` the plan does not depend on how large the limit is, so it holds for all.
 const PLACES: &str = "SELECT sequence FROM messages \
-     WHERE chat_id = ?2 AND sender_id = ?1 AND sequence > ?3 \
+     WHERE sender_id = ? AND chat_id = ? AND sequence > ? \
      UNION ALL \
      SELECT sequence FROM deliveries \
-     WHERE agent_id = ?1 AND chat_id = ?2 AND sequence > ?3 AND addressed = 1 \
-     ORDER BY sequence LIMIT ?4 OFFSET ?5";
-
-#[derive(QueryableByName)]
-struct Place {
-    #[diesel(sql_type = BigInt)]
-    sequence: i64,
-}
+     WHERE agent_id = ? AND chat_id = ? AND sequence > ? AND addressed = 1 \
+     ORDER BY sequence LIMIT ? + 0 OFFSET ? + 0";
 
 pub(super) fn context_on(
     connection: &mut SqliteConnection,
@@ -60,14 +57,16 @@ pub(super) fn context_on(
         None
     };
     let behind = page.slice.after().map_or(0, |after| after.key);
-    let sequences = diesel::sql_query(PLACES)
+    let mut sequences = statement!(PLACES => BigInt)
+        .bind::<Binary, _>(&agent_column)
+        .bind::<Binary, _>(&chat_column)
+        .bind::<BigInt, _>(behind)
         .bind::<Binary, _>(&agent_column)
         .bind::<Binary, _>(&chat_column)
         .bind::<BigInt, _>(behind)
         .bind::<BigInt, _>(i64::from(page.slice.limit()) + 1)
         .bind::<BigInt, _>(page.slice.offset())
-        .load::<Place>(connection)?;
-    let mut sequences = sequences.into_iter().map(|place| place.sequence).collect::<Vec<_>>();
+        .load::<i64>(connection)?;
     let limit = page.slice.limit() as usize;
     let more = sequences.len() > limit;
     sequences.truncate(limit);
