@@ -4,6 +4,7 @@
 //! that a changed query cannot escape.
 
 mod contacts;
+mod hot;
 mod lists;
 mod memories;
 mod million;
@@ -38,15 +39,15 @@ type Statements = Arc<Mutex<Vec<String>>>;
 
 thread_local! {
     /// Set while a test opens a store whose connections it wants to overhear.
-    static OVERHEARD: RefCell<Option<Statements>> = const { RefCell::new(None) };
+    static OVERHEARD: RefCell<Option<(Statements, Statements)>> = const { RefCell::new(None) };
 }
 
 fn listener() -> Option<Box<dyn Instrumentation>> {
-    let statements = OVERHEARD.with_borrow(Clone::clone)?;
-    Some(Box::new(move |event: InstrumentationEvent<'_>| {
-        if let InstrumentationEvent::StartQuery { query, .. } = event {
-            statements.lock().unwrap().push(query.to_string());
-        }
+    let (statements, kept) = OVERHEARD.with_borrow(Clone::clone)?;
+    Some(Box::new(move |event: InstrumentationEvent<'_>| match event {
+        InstrumentationEvent::StartQuery { query, .. } => statements.lock().unwrap().push(query.to_string()),
+        InstrumentationEvent::CacheQuery { sql, .. } => kept.lock().unwrap().push(sql.to_owned()),
+        _ => (),
     }))
 }
 
@@ -55,6 +56,8 @@ struct Overheard {
     world: World,
     store: Arc<SqliteStore>,
     statements: Statements,
+    /// Those that a connection has kept, prepared.
+    kept: Statements,
     explainer: SqliteConnection,
     _place: tempfile::TempDir,
 }
@@ -70,13 +73,13 @@ impl Overheard {
         set_default_instrumentation(listener).unwrap();
         let place = tempfile::tempdir().unwrap();
         let file = place.path().join("store.db");
-        let statements = Statements::default();
-        OVERHEARD.set(Some(statements.clone()));
+        let (statements, kept) = (Statements::default(), Statements::default());
+        OVERHEARD.set(Some((statements.clone(), kept.clone())));
         let store = Arc::new(SqliteStore::open(&Location::File(file.clone())).unwrap());
         OVERHEARD.set(None);
         let world = World::on(Stores::of(&store, SqliteStore::close));
         let explainer = SqliteConnection::establish(file.to_str().unwrap()).unwrap();
-        Self { world, store, statements, explainer, _place: place }
+        Self { world, store, statements, kept, explainer, _place: place }
     }
 
     /// The steps of every query since the last look, each with the query it belongs to.
