@@ -46,6 +46,7 @@ pub use open::{OpenError, PostgresConfig};
 pub use presence::{AtWork, Filling};
 
 use crate::connect::Connect;
+use crate::delivery::together::Advancer;
 use crate::error::Fault;
 use crate::message::append::Appender;
 use crate::order::Order;
@@ -58,6 +59,7 @@ pub struct PostgresStore {
     steps: SchemaSteps,
     order: Arc<Order>,
     appender: Appender,
+    advancer: Advancer,
     at_work: Option<AtWork>,
     /// Where connections live and the work is done.
     runtime: Handle,
@@ -89,7 +91,8 @@ impl PostgresStore {
         let pool = Pool::new(connect.clone(), config.connections, config.acquire_timeout);
         let order = Arc::<Order>::default();
         let appender = Appender::start(pool.clone(), order.clone());
-        Self { pool, connect, steps, order, appender, at_work: None, runtime: Handle::current() }
+        let advancer = Advancer::start(pool.clone(), order.clone());
+        Self { pool, connect, steps, order, appender, advancer, at_work: None, runtime: Handle::current() }
     }
 
     /// Goes on with what was begun before the store was opened, until it is closed.

@@ -108,22 +108,7 @@ impl PostgresStore {
         let carried = doing.carry();
         let tell = |outcome: &T| carried.within(|| tell(outcome));
         let (pool, order) = (self.pool.clone(), self.order.clone());
-        let changing = async move {
-            let mut tries = Tries::default();
-            loop {
-                match change_once(&pool, &order, &given, &work).await {
-                    Err(fault) if tries.again_after(&fault).await => {}
-                    Err(fault) => {
-                        if matches!(fault, Fault::Uncertain) {
-                            order.doubt();
-                        }
-                        return Err(fault);
-                    }
-                    Ok(Err(refused)) => return Ok(Err(refused)),
-                    Ok(Ok((turn, outcome))) => return Ok(Ok(turn.tell(outcome, tell).await)),
-                }
-            }
-        };
+        let changing = async move { change_with(&pool, &order, &given, &work, tell).await };
         self.in_task(changing).await?.map_err(|fault: Fault| fault.into())
     }
 
@@ -167,6 +152,34 @@ async fn on_snapshot<T>(db: &Db, work: Work<'_, T>) -> Result<T, Fault> {
     let answer = answer?;
     execute(db, "COMMIT").await?;
     Ok(answer)
+}
+
+/// Changes something, as [`PostgresStore::change`] does, in the task that it is called in.
+pub(crate) async fn change_with<G, T, R, W>(
+    pool: &Pool,
+    order: &Arc<Order>,
+    given: &G,
+    work: &W,
+    tell: impl FnOnce(&T) + Send + 'static,
+) -> Result<Result<T, R>, Fault>
+where
+    T: Send + 'static,
+    W: for<'c> Fn(&'c Db, &'c G) -> Work<'c, Result<T, R>>,
+{
+    let mut tries = Tries::default();
+    loop {
+        match change_once(pool, order, given, work).await {
+            Err(fault) if tries.again_after(&fault).await => {}
+            Err(fault) => {
+                if matches!(fault, Fault::Uncertain) {
+                    order.doubt();
+                }
+                return Err(fault);
+            }
+            Ok(Err(refused)) => return Ok(Err(refused)),
+            Ok(Ok((turn, outcome))) => return Ok(Ok(turn.tell(outcome, tell).await)),
+        }
+    }
 }
 
 async fn change_once<G, T, R, W>(

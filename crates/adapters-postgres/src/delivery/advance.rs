@@ -1,8 +1,8 @@
-//! Storing one step of an agent's work.
+//! Storing one step of an agent's work by itself.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use domain::delivery::{AdvanceDelivery, AdvanceRefused, Advanced, Attempt, Delivery, DeliveryStep};
+use domain::delivery::{AdvanceDelivery, AdvanceRefused, Advanced, Attempt, Delivery};
 use domain::id::ParticipantId;
 use futures_util::future::{join3, try_join3};
 
@@ -34,12 +34,9 @@ pub(super) async fn advance_on(
     }
     let before = before.unwrap_or_else(|| Delivery::new(command.agent, false));
     let known = before.attempts.clone();
-    let after = match &command.step {
-        DeliveryStep::Begin => Ok(before.begin_attempt(command.now)),
-        DeliveryStep::Succeed => before.succeed(command.now),
-        DeliveryStep::Fail(error) => before.fail(error, command.now),
+    let Ok(after) = before.step(&command.step, command.now) else {
+        return Ok(Err(AdvanceRefused::NoActiveAttempt));
     };
-    let Ok(after) = after else { return Ok(Err(AdvanceRefused::NoActiveAttempt)) };
     let changed = after.attempts.iter().filter(|attempt| !known.contains(attempt)).collect::<Vec<_>>();
     try_join3(
         activate_on(db, agent, command.chat),
@@ -137,6 +134,6 @@ async fn save_attempts_on(mut db: &Db, command: &AdvanceDelivery, changed: &[&At
     Ok(())
 }
 
-fn number(attempt: u32) -> Result<i32, Fault> {
+pub(super) fn number(attempt: u32) -> Result<i32, Fault> {
     i32::try_from(attempt).map_err(|_| Fault::Row(format!("the attempt {attempt}")))
 }

@@ -3,7 +3,9 @@
 mod advance;
 mod mark_delivered;
 mod read;
+mod steps;
 mod still_new;
+pub(crate) mod together;
 
 use async_trait::async_trait;
 use domain::delivery::{
@@ -45,8 +47,7 @@ impl DeliveryRepository for PostgresStore {
         command: AdvanceDelivery,
         announce: Announce<Advanced>,
     ) -> Result<Result<Advanced, AdvanceRefused>, StoreError> {
-        let tell = |advanced: &Advanced| announce.tell(advanced);
-        self.change(command, |db, command| advance::advance_on(db, command).boxed(), tell).await
+        self.advancer.advance(command, announce).await
     }
 
     async fn mark_delivered(

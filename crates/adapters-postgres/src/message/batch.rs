@@ -64,7 +64,7 @@ struct Room {
 }
 
 /// Who is in which room, and their membership.
-type Members = HashMap<(Uuid, Uuid), ParticipantStatus>;
+pub(crate) type Members = HashMap<(Uuid, Uuid), ParticipantStatus>;
 
 /// Rooms that are deleted are not found. The rooms are locked in the order of their ids.
 const ROOMS: &str = "SELECT id, title, last_sequence, deleted_messages, last_message_at FROM chats \
@@ -186,12 +186,17 @@ async fn plans_on(mut db: &Db, news: &[NewMessage]) -> Result<Vec<(Uuid, (String
     Ok(rows.into_iter().map(|(chat, plan, limit)| (chat, (plan, Some(limit_of(limit))))).collect())
 }
 
-async fn members_on(mut db: &Db, news: &[NewMessage]) -> Result<Members, Fault> {
+async fn members_on(db: &Db, news: &[NewMessage]) -> Result<Members, Fault> {
     let mut wanted = BTreeSet::new();
     for new in news {
         wanted.insert((new.chat.uuid(), new.sender.uuid()));
         wanted.extend(new.mentions.iter().map(|mention| (new.chat.uuid(), mention.id.uuid())));
     }
+    memberships_on(db, wanted).await
+}
+
+/// Those of the pairs of a room and somebody who are in the room.
+pub(crate) async fn memberships_on(mut db: &Db, wanted: BTreeSet<(Uuid, Uuid)>) -> Result<Members, Fault> {
     let (chats, who) = wanted.into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
     let rows = statement::<(SqlUuid, SqlUuid, Text)>(MEMBERS)
         .bind::<Array<SqlUuid>, _>(chats)

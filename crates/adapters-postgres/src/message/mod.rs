@@ -2,7 +2,7 @@
 
 pub(crate) mod append;
 mod aside;
-mod batch;
+pub(crate) mod batch;
 mod change;
 mod context;
 mod history;

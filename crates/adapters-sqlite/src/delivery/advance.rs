@@ -4,7 +4,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, Text};
 use diesel::sqlite::SqliteConnection;
 use domain::chat::ParticipantStatus;
-use domain::delivery::{AdvanceDelivery, AdvanceRefused, Advanced, Attempt, Delivery, DeliveryStep};
+use domain::delivery::{AdvanceDelivery, AdvanceRefused, Advanced, Attempt, Delivery};
 use domain::id::ParticipantId;
 use domain::time::Timestamp;
 
@@ -29,12 +29,9 @@ pub(super) fn advance_on(
     };
     let before = record_on(connection, command)?.unwrap_or_else(|| Delivery::new(command.agent, false));
     let known = before.attempts.clone();
-    let after = match &command.step {
-        DeliveryStep::Begin => Ok(before.begin_attempt(command.now)),
-        DeliveryStep::Succeed => before.succeed(command.now),
-        DeliveryStep::Fail(error) => before.fail(error, command.now),
+    let Ok(after) = before.step(&command.step, command.now) else {
+        return Ok(Err(AdvanceRefused::NoActiveAttempt));
     };
-    let Ok(after) = after else { return Ok(Err(AdvanceRefused::NoActiveAttempt)) };
     if membership == ParticipantStatus::Inactive {
         activate_on(connection, agent, command.chat)?;
     }

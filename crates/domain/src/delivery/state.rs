@@ -1,5 +1,7 @@
 //! The state machine of a delivery (`semantics` 6.3). Pure.
 
+use super::port::DeliveryStep;
+use super::{SHOWN_ATTEMPTS, SHOWN_ERROR_BYTES, shown_error};
 use crate::id::AgentId;
 use crate::text::{TextFault, bounded};
 use crate::time::Timestamp;
@@ -180,6 +182,31 @@ impl Delivery {
         self.open_attempt().ok_or(NoActiveAttempt)?.close(AttemptStatus::Failed, error, now);
         self.status = DeliveryStatus::Failed;
         Ok(self)
+    }
+
+    /// Takes a step of the agent's work.
+    ///
+    /// # Errors
+    /// [`NoActiveAttempt`] when an attempt is to be closed and none is open.
+    pub fn step(self, step: &DeliveryStep, now: Timestamp) -> Result<Self, NoActiveAttempt> {
+        match step {
+            DeliveryStep::Begin => Ok(self.begin_attempt(now)),
+            DeliveryStep::Succeed => self.succeed(now),
+            DeliveryStep::Fail(error) => self.fail(error, now),
+        }
+    }
+
+    /// As a message shows it: the newest attempts, each with the beginning of its error.
+    #[must_use]
+    pub fn shown(mut self) -> Self {
+        let hidden = self.attempts.len().saturating_sub(SHOWN_ATTEMPTS as usize);
+        self.attempts.drain(..hidden);
+        for error in self.attempts.iter_mut().filter_map(|attempt| attempt.error.as_mut()) {
+            if error.len() > SHOWN_ERROR_BYTES {
+                *error = shown_error(error.as_bytes()[..=SHOWN_ERROR_BYTES].to_vec());
+            }
+        }
+        self
     }
 
     fn open_attempt(&mut self) -> Option<&mut Attempt> {

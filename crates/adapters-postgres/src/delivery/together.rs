@@ -1,0 +1,182 @@
+//! Agents that take a step at the same time share a commit.
+//!
+//! One task takes what has queued while it wrote the steps before, and writes that in one transaction, as the task
+//! for messages does ([`crate::message::append`]). It waits for nobody's locks: a step whose message or record
+//! somebody else holds just now, and one that needs more than its record, is taken by itself, beside the others;
+//! and so are all of a batch that could not be written.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use domain::delivery::{AdvanceDelivery, AdvanceRefused, Advanced};
+use domain::store::{Announce, StoreError};
+use futures_util::FutureExt;
+use measure::Work;
+use tokio::sync::mpsc::error::TrySendError;
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::sync::oneshot;
+
+use super::advance::advance_on;
+use super::steps::{Decided, decide_on, write_on};
+use crate::error::{Fault, Remedy, closed, crowded};
+use crate::order::Order;
+use crate::pool::Pool;
+use crate::run::{Db, Work as OnConnection, change_with, execute};
+
+/// The most steps in one transaction.
+const MAX_BATCH: usize = 256;
+
+/// The most steps that wait; more are refused for now.
+const QUEUE: usize = 8192;
+
+type Outcome = Result<Advanced, AdvanceRefused>;
+
+/// A step on its way, and where the answer goes.
+struct Job {
+    command: AdvanceDelivery,
+    reply: Reply,
+}
+
+struct Reply {
+    announce: Announce<Advanced>,
+    answer: oneshot::Sender<Result<Outcome, StoreError>>,
+}
+
+/// The queue in front of the writing task, which ends with it.
+#[derive(Clone)]
+pub(crate) struct Advancer(Sender<Job>);
+
+impl Advancer {
+    /// Starts the task in the runtime that this is called in.
+    pub(crate) fn start(pool: Pool, order: Arc<Order>) -> Self {
+        let (sender, jobs) = channel(QUEUE);
+        tokio::spawn(Arc::new(Writer { pool, order }).run(jobs));
+        Self(sender)
+    }
+
+    /// Takes a step, see [`domain::delivery::DeliveryRepository::advance`].
+    pub(super) async fn advance(
+        &self,
+        command: AdvanceDelivery,
+        announce: Announce<Advanced>,
+    ) -> Result<Outcome, StoreError> {
+        let doing = measure::doing(Work::Change);
+        let carried = doing.carry();
+        let announce = Announce::new(move |advanced| carried.within(|| announce.tell(advanced)));
+        let (answer, wait) = oneshot::channel();
+        let job = Job { command, reply: Reply { announce, answer } };
+        self.0.try_send(job).map_err(|refused| match refused {
+            TrySendError::Full(_) => crowded(),
+            TrySendError::Closed(_) => closed(),
+        })?;
+        wait.await.unwrap_or_else(|_| Err(closed()))
+    }
+}
+
+struct Writer {
+    pool: Pool,
+    order: Arc<Order>,
+}
+
+impl Writer {
+    async fn run(self: Arc<Self>, mut jobs: Receiver<Job>) {
+        let mut batch = Vec::new();
+        while jobs.recv_many(&mut batch, MAX_BATCH).await > 0 {
+            let (commands, mut replies) =
+                batch.drain(..).map(|job| (job.command, Some(job.reply))).unzip::<_, _, Vec<_>, Vec<_>>();
+            if let Err(fault) = self.write(&commands, &mut replies).await {
+                tracing::warn!(fault = ?fault, changes = commands.len(), "steps were not taken together");
+                // What would not help one of them helps none.
+                if fault.remedy() == Remedy::Later {
+                    fail(&fault, &mut replies);
+                }
+            }
+            for (command, reply) in commands.into_iter().zip(replies) {
+                if let Some(reply) = reply {
+                    self.write_alone(Job { command, reply });
+                }
+            }
+        }
+    }
+
+    /// Takes the steps that can be taken together. The replies of those that were are taken away, and of those
+    /// that were refused.
+    async fn write(&self, commands: &[AdvanceDelivery], replies: &mut [Option<Reply>]) -> Result<(), Fault> {
+        let lease = self.pool.lease().await?;
+        let decided = self.pool.timed(decide_on(lease.db(), commands)).await?;
+        if decided.is_nothing() {
+            if self.pool.timed(execute(lease.db(), "ROLLBACK")).await.is_ok() {
+                lease.give_back();
+            }
+            answer(decided, replies);
+            return Ok(());
+        }
+        self.pool.timed(write_on(lease.db(), &decided)).await?;
+        // Who else works on one of the messages comes after this.
+        let turn = self.order.turn();
+        if let Err(fault) = self.pool.timed(execute(lease.db(), "COMMIT")).await {
+            // Whether they were kept nobody can say, so they are not taken again.
+            let uncertain = fault.is_lost_connection();
+            if uncertain {
+                self.order.doubt();
+            }
+            fail(if uncertain { &Fault::Uncertain } else { &fault }, replies);
+            return Err(fault);
+        }
+        lease.give_back();
+        measure::batch(commands.len());
+        let mut taken = decided.replies(replies);
+        turn.tell((), move |()| taken.drain(..).for_each(|(reply, outcome)| reply.tell(outcome))).await;
+        Ok(())
+    }
+
+    /// Takes a step by itself, beside the others.
+    fn write_alone(self: &Arc<Self>, Job { command, reply: Reply { announce, answer } }: Job) {
+        let writer = self.clone();
+        tokio::spawn(async move {
+            let tell = move |advanced: &Advanced| announce.tell(advanced);
+            let done = change_with(&writer.pool, &writer.order, &command, &alone, tell).await;
+            // Nobody waits when the caller has gone.
+            let _ = answer.send(done.map_err(StoreError::from));
+        });
+    }
+}
+
+fn alone<'c>(db: &'c Db, command: &'c AdvanceDelivery) -> OnConnection<'c, Outcome> {
+    advance_on(db, command).boxed()
+}
+
+impl Reply {
+    /// Tells of it if it was kept, and answers. Nobody waits when the caller has gone.
+    fn tell(self, outcome: Outcome) {
+        if let Ok(advanced) = &outcome
+            && catch_unwind(AssertUnwindSafe(|| self.announce.tell(advanced))).is_err()
+        {
+            tracing::error!("telling of a step panicked");
+        }
+        let _ = self.answer.send(Ok(outcome));
+    }
+}
+
+impl Decided {
+    /// What was decided, with the replies it goes to.
+    fn replies(self, replies: &mut [Option<Reply>]) -> Vec<(Reply, Outcome)> {
+        let decided = self.outcomes.into_iter().zip(replies);
+        decided
+            .filter_map(|(outcome, reply)| Some((outcome?, reply)))
+            .filter_map(|(outcome, reply)| Some((reply.take()?, outcome)))
+            .collect()
+    }
+}
+
+/// Answers all whom nothing was answered yet.
+fn fail(fault: &Fault, replies: &mut [Option<Reply>]) {
+    for reply in replies.iter_mut().filter_map(Option::take) {
+        let _ = reply.answer.send(Err(fault.told()));
+    }
+}
+
+/// Answers those that were refused; nothing was kept.
+fn answer(decided: Decided, replies: &mut [Option<Reply>]) {
+    decided.replies(replies).into_iter().for_each(|(reply, outcome)| reply.tell(outcome));
+}

@@ -1,0 +1,192 @@
+//! Agents whose steps share a commit, and steps that have to be taken by themselves.
+#![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
+
+mod common;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use domain::chat::Role;
+use domain::delivery::{
+    AdvanceDelivery, AdvanceRefused, Advanced, DeliveryRepository, DeliveryStatus, DeliveryStep, FailureText,
+};
+use domain::id::{ChatId, MessageId, ParticipantId};
+use domain::message::{HistoryFilter, Message};
+use domain::page::{PageRequest, Slice};
+use domain::ports::Clock;
+use domain::store::{Announce, StoreError};
+use testkit::postgres::Database;
+use testkit::{TestAgent, TestUser, World};
+use tokio::task::JoinHandle;
+use tokio_postgres::{Client, NoTls};
+
+/// Agents in the room, and texts that mention all of them.
+const AGENTS: usize = 5;
+const MESSAGES: usize = 4;
+
+/// A room whose agents have all been at work, with texts for them.
+struct Room {
+    world: Arc<World>,
+    deliveries: Arc<dyn DeliveryRepository>,
+    agents: Vec<TestAgent>,
+    ann: TestUser,
+    chat: ChatId,
+    messages: Vec<MessageId>,
+    database: Database,
+}
+
+type Told = Arc<Mutex<Vec<Message>>>;
+type Step = Result<Result<Advanced, AdvanceRefused>, StoreError>;
+
+impl Room {
+    async fn new() -> Self {
+        let (stores, database) = common::store().await;
+        let deliveries = stores.deliveries.clone();
+        let world = Arc::new(World::on(stores));
+        let ann = world.user("ann").await;
+        let mut agents = Vec::new();
+        for number in 0..AGENTS {
+            agents.push(world.agent(&ann, &format!("Agent {number}")).await);
+        }
+        let ids = agents.iter().map(|agent| agent.id.uuid()).collect::<Vec<_>>();
+        let chat = world.chat(ann.caller, &ids).await;
+        let mentioned = agents.iter().map(|agent| ParticipantId::Agent(agent.id)).collect::<Vec<_>>();
+        let mut messages = Vec::new();
+        for number in 0..MESSAGES {
+            messages.push(world.send(ann.caller, chat, &format!("work {number}"), &mentioned).await.id);
+        }
+        for agent in &agents {
+            // From now on it is active.
+            world.deliveries.next(agent.caller, chat).await.unwrap().unwrap();
+        }
+        Self { world, deliveries, agents, ann, chat, messages, database }
+    }
+
+    fn step(&self, agent: usize, message: MessageId, step: DeliveryStep, told: &Told) -> JoinHandle<Step> {
+        let (agent, chat, now) = (self.agents[agent].id, self.chat, self.world.clock.now());
+        let (deliveries, told) = (self.deliveries.clone(), told.clone());
+        let announce =
+            Announce::new(move |advanced: &Advanced| told.lock().unwrap().push(advanced.message.clone()));
+        tokio::spawn(async move {
+            deliveries.advance(AdvanceDelivery { agent, chat, message, step, now }, announce).await
+        })
+    }
+
+    /// What everybody's records say now.
+    async fn stored(&self) -> Vec<Message> {
+        let page = PageRequest { slice: Slice::After { after: None, limit: 100 }, count: false };
+        let history = self.world.messages.history(self.ann.caller, self.chat, HistoryFilter::default(), page);
+        history.await.unwrap().rows
+    }
+}
+
+fn failed() -> DeliveryStep {
+    DeliveryStep::Fail(FailureText::new("it did not work. ".repeat(100)).unwrap())
+}
+
+/// A transaction of somebody else that has the message locked, until it is dropped.
+async fn hold(database: &Database, message: MessageId) -> Client {
+    let (client, connection) = tokio_postgres::connect(&database.url(), NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client.batch_execute("BEGIN").await.unwrap();
+    let lock = "SELECT 1 FROM messages WHERE id = $1::text::uuid FOR UPDATE";
+    assert_eq!(client.query(lock, &[&message.to_string()]).await.unwrap().len(), 1);
+    client
+}
+
+/// How many steps a message shows: attempts, and those that are closed.
+fn steps_of(message: &Message) -> usize {
+    let attempts = message.deliveries.iter().flat_map(|delivery| &delivery.attempts);
+    attempts.map(|attempt| 1 + usize::from(attempt.completed_at.is_some())).sum()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_agents_take_steps_at_once_and_each_is_told_with_all_before_it() {
+    let room = Room::new().await;
+    let told = Told::default();
+    for round in [DeliveryStep::Begin, failed(), DeliveryStep::Begin, DeliveryStep::Succeed] {
+        let all = (0..AGENTS).flat_map(|agent| room.messages.iter().map(move |message| (agent, *message)));
+        let steps = all.map(|(agent, message)| room.step(agent, message, round.clone(), &told));
+        for step in steps.collect::<Vec<_>>() {
+            let advanced = step.await.unwrap().unwrap().unwrap();
+            let shown =
+                advanced.message.deliveries.iter().find(|record| record.agent == advanced.delivery.agent);
+            assert_eq!(shown.unwrap().status, advanced.delivery.status);
+        }
+    }
+    let told = std::mem::take(&mut *told.lock().unwrap());
+    assert_eq!(told.len(), 4 * AGENTS * MESSAGES);
+    let mut last = HashMap::<MessageId, &Message>::new();
+    for message in &told {
+        let before = last.get(&message.id).map_or(0, |message| steps_of(message));
+        assert_eq!(steps_of(message), before + 1, "told in the order of the steps");
+        last.insert(message.id, message);
+    }
+    for message in &room.stored().await {
+        assert_eq!(last[&message.id].deliveries, message.deliveries, "what was told last is what is stored");
+        assert_eq!(message.deliveries.len(), AGENTS);
+        for delivery in &message.deliveries {
+            assert_eq!((delivery.status, delivery.current_attempt()), (DeliveryStatus::Processed, 2));
+            assert!(delivery.attempts.iter().all(|attempt| attempt.completed_at.is_some()));
+            assert!(
+                delivery.attempts[0].error.as_ref().unwrap().ends_with('…'),
+                "the error is shown in short"
+            );
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_cannot_be_done_is_refused_beside_what_can() {
+    let room = Room::new().await;
+    let (told, message) = (Told::default(), room.messages[0]);
+    let other = room.world.chat(room.ann.caller, &[]).await;
+    let elsewhere = room.world.send(room.ann.caller, other, "elsewhere", &[]).await.id;
+    let steps = [
+        room.step(0, message, DeliveryStep::Begin, &told),
+        room.step(1, message, DeliveryStep::Succeed, &told),
+        room.step(2, elsewhere, DeliveryStep::Begin, &told),
+        room.step(3, message, DeliveryStep::Begin, &told),
+        room.step(3, message, DeliveryStep::Begin, &told),
+    ];
+    let mut outcomes = Vec::new();
+    for step in steps {
+        outcomes.push(step.await.unwrap().unwrap().map(|advanced| advanced.delivery.current_attempt()));
+    }
+    outcomes[3..].sort_by_key(|outcome| *outcome.as_ref().unwrap());
+    assert_eq!(
+        outcomes,
+        [Ok(1), Err(AdvanceRefused::NoActiveAttempt), Err(AdvanceRefused::NotFound), Ok(1), Ok(2)]
+    );
+    assert_eq!(told.lock().unwrap().len(), 3);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn others_go_on_while_a_message_is_held() {
+    let room = Room::new().await;
+    let told = Told::default();
+    let holding = hold(&room.database, room.messages[0]).await;
+    let waiting = room.step(0, room.messages[0], DeliveryStep::Begin, &told);
+    for agent in 0..AGENTS {
+        for step in [DeliveryStep::Begin, DeliveryStep::Succeed] {
+            room.step(agent, room.messages[1], step, &told).await.unwrap().unwrap().unwrap();
+        }
+    }
+    assert!(!waiting.is_finished());
+    drop(holding);
+    assert_eq!(waiting.await.unwrap().unwrap().unwrap().delivery.status, DeliveryStatus::Processing);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_has_not_shown_itself_and_who_was_not_addressed_are_served_too() {
+    let room = Room::new().await;
+    let told = Told::default();
+    let late = room.world.agent(&room.ann, "Late").await;
+    room.world.add(room.ann.caller, room.chat, late.id.uuid(), Role::Member).await;
+    let room = Room { agents: vec![late], ..room };
+    let advanced =
+        room.step(0, room.messages[0], DeliveryStep::Begin, &told).await.unwrap().unwrap().unwrap();
+    assert!(!advanced.delivery.addressed);
+    let done = room.step(0, room.messages[0], DeliveryStep::Succeed, &told).await.unwrap().unwrap().unwrap();
+    assert_eq!(done.delivery.status, DeliveryStatus::Processed);
+}
