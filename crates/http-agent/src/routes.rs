@@ -18,11 +18,23 @@ use crate::{account, activity, chat, contact, memory, message, participant, peer
 /// Where agents call.
 const BASE: &str = "/api/v1/agent";
 
+/// What agents do all day. A request is compared with one path after the other, so these come first.
+const FREQUENT: [&str; 4] = [
+    "/chats/{chat_id}/messages",
+    "/chats/{chat_id}/messages/next",
+    "/chats/{chat_id}/messages/{message_id}/processing",
+    "/chats/{chat_id}/messages/{message_id}/processed",
+];
+
 /// Mounts `/api/v1/agent`. Needs the services as application data and stands inside the
 /// request scope. Whoever is no agent is refused before any path is looked at.
 pub fn configure(config: &mut ServiceConfig) {
     let scope = web::scope(BASE).wrap(from_fn(agents_only));
-    config.service(mount(scope, "", endpoints(), actix_web::Scope::service));
+    let mut endpoints = endpoints();
+    endpoints.sort_by_key(|endpoint| {
+        FREQUENT.iter().position(|path| *path == endpoint.path()).unwrap_or(FREQUENT.len())
+    });
+    config.service(mount(scope, "", endpoints, actix_web::Scope::service));
 }
 
 /// What is said of it in the API's document.

@@ -151,11 +151,12 @@ fn bind(
             .app_data(web::Data::from(wiring.memories.clone()))
             .app_data(web::Data::from(wiring.contacts.clone()))
             .app_data(web::Data::from(wiring.organizations.clone()))
-            .configure(system::configure)
-            .configure(api_document::configure)
-            .configure(ws_gateway::configure)
+            // The first is looked at first, and most requests are agents'.
             .configure(http_agent::configure)
             .configure(http_human::configure)
+            .configure(ws_gateway::configure)
+            .configure(system::configure)
+            .configure(api_document::configure)
     })
 }
 

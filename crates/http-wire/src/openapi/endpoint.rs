@@ -62,6 +62,11 @@ macro_rules! methods {
 methods! { get = GET, post = POST, put = PUT, patch = PATCH, delete = DELETE }
 
 impl Endpoint {
+    /// Below the base of its interface, with ids in braces.
+    pub const fn path(&self) -> &'static str {
+        self.path
+    }
+
     fn new(method: Method, path: &'static str, route: Route) -> Self {
         Self {
             method,
