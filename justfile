@@ -21,7 +21,7 @@ fuzz cases="1000000":
 measure:
     scripts/measure
 
-# The realtime side beside a bare server: all, fanout, connect, latency or slow.
+# The table of docs/performance.md on both stores, or one part of it: sends, reads, loops, memory, fanout, connect, …
 bench *arguments:
     scripts/bench {{arguments}}
 

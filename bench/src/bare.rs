@@ -1,5 +1,6 @@
 //! What the machine and the library cost: a server that takes any socket and writes to all of them
-//! what is posted to it. It knows no topics, no callers, no store and no bound.
+//! what is posted to it, and answers requests with as many bytes as they ask for. It knows no topics, no callers, no
+//! store and no bound.
 
 use std::sync::Mutex;
 
@@ -21,6 +22,7 @@ pub(crate) fn serve(port: u16) {
             .app_data(PayloadConfig::new(1 << 24))
             .route("/socket", web::get().to(connect))
             .route("/say", web::post().to(say))
+            .route("/answer/{bytes}", web::get().to(answer))
             .route("/health", web::get().to(HttpResponse::Ok))
     };
     let server = HttpServer::new(app).workers(2).tcp_nodelay(true);
@@ -50,4 +52,8 @@ async fn say(text: String, sessions: Sessions) -> HttpResponse {
         let _ = session.text(text.clone()).await;
     }
     HttpResponse::Ok().finish()
+}
+
+async fn answer(bytes: web::Path<usize>) -> HttpResponse {
+    HttpResponse::Ok().content_type("application/json").body("x".repeat(*bytes))
 }

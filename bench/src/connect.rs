@@ -6,12 +6,13 @@ use e2e::{Api, Server};
 
 use crate::flock::{Flock, Keep};
 use crate::process::{self, Bare, resident, until_idle};
+use crate::report::{Row, Target, number};
 use crate::scene;
 
 /// Agents in one room.
 const ROOM: usize = 100;
 
-pub(crate) async fn run(sockets: usize) {
+pub(crate) async fn run(sockets: usize) -> Vec<Row> {
     let mut server = process::parlance().await;
     let ann = server.user("ann");
     let agents = scene::agents(&server, &ann, sockets).await;
@@ -46,21 +47,41 @@ pub(crate) async fn run(sockets: usize) {
     until_idle(bare.pid()).await;
     let theirs = each(resident(bare.pid()).saturating_sub(half), sockets / 2);
 
-    println!(
-        "connect: {sockets} agents connected, authenticated and joined two topics each, rooms of {ROOM}: \
-         {:.1} s (target 15 s)",
-        connected.as_secs_f64()
-    );
-    println!(
-        "memory: {ours:.0} bytes for each idle socket with two topics, bare {theirs:.0}, ratio {:.2} (target 1.15), \
-         from the second half of them",
-        ours / theirs
-    );
-    println!(
-        "shutdown: {:.2} s from SIGTERM to the end with {sockets} sockets (target 5 s), {told} of them were \
-         closed with 1012",
-        stopped.as_secs_f64()
-    );
+    let seconds = |what: String, figure: String, judged: f64, most| Row {
+        store: "embedded",
+        what,
+        figure,
+        beside: String::new(),
+        judged,
+        unit: "s",
+        target: Some(Target::AtMost(most)),
+    };
+    let connected = connected.as_secs_f64();
+    let stopped = stopped.as_secs_f64();
+    vec![
+        seconds(
+            format!("{sockets} agents connect and join two topics"),
+            number(connected, "s"),
+            connected,
+            15.0,
+        ),
+        Row {
+            beside: format!("bare actix-ws {}", number(theirs, "bytes")),
+            unit: "x",
+            ..seconds(
+                "memory of an idle socket with two topics".to_owned(),
+                number(ours, "bytes"),
+                ours / theirs,
+                1.15,
+            )
+        },
+        seconds(
+            format!("from SIGTERM to the end with {sockets} sockets"),
+            format!("{told} closed with 1012"),
+            stopped,
+            5.0,
+        ),
+    ]
 }
 
 /// The agents' sockets as a published client opens them: its own topic, and its room.

@@ -1,7 +1,7 @@
 //! Many sockets, and what reaches them.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use futures_util::{SinkExt, StreamExt, stream};
@@ -9,11 +9,14 @@ use tokio::net::TcpStream;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::AbortHandle;
 use tokio::time::sleep;
+use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::http::HeaderValue;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
-use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
+
+use crate::skim::{Came, Skimmer};
+use crate::stats::wait;
 
 /// How many connects are under way at once.
 const AT_ONCE: usize = 128;
@@ -44,34 +47,52 @@ struct Heard {
 pub(crate) struct Flock {
     tasks: Vec<AbortHandle>,
     heard: Arc<Heard>,
-    /// Each frame of the first socket, and when each other one came to any.
-    first: UnboundedReceiver<(Instant, Utf8Bytes)>,
+    first: UnboundedReceiver<String>,
+    waits: Arc<Mutex<Vec<u32>>>,
 }
 
-/// Who gets the frames' texts.
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// What is made of the frames, beside counting them.
+#[derive(Clone, Copy)]
 pub(crate) enum Keep {
-    /// Those of the first socket.
+    /// The texts of the first socket.
     First,
-    /// Those of all.
-    All,
+    /// How long each took since it was due: its text says `sent=` and the microseconds from this moment.
+    Waits(Instant),
+}
+
+/// The ear of one socket.
+struct Ear {
+    heard: Arc<Heard>,
+    texts: Option<UnboundedSender<String>>,
+    waits: Option<(Instant, Arc<Mutex<Vec<u32>>>)>,
 }
 
 impl Flock {
     /// Opens them all; each is joined when this returns.
     pub(crate) async fn open(wishes: Vec<Wish>, keep: Keep) -> Self {
         let (sender, first) = unbounded_channel();
-        let heard = Arc::new(Heard::default());
+        let (heard, waits) = (Arc::new(Heard::default()), Arc::<Mutex<Vec<u32>>>::default());
         let opened = wishes.into_iter().enumerate().map(|(index, wish)| {
-            let sender = (keep == Keep::All || index == 0).then(|| sender.clone());
-            let heard = heard.clone();
+            let ear = Ear {
+                heard: heard.clone(),
+                texts: (matches!(keep, Keep::First) && index == 0).then(|| sender.clone()),
+                waits: match keep {
+                    Keep::Waits(origin) => Some((origin, waits.clone())),
+                    Keep::First => None,
+                },
+            };
             async move {
-                let stream = joined(&wish).await;
-                tokio::spawn(listen(stream, heard, sender)).abort_handle()
+                let socket = skimmed(&wish).await;
+                tokio::spawn(listen(socket, ear)).abort_handle()
             }
         });
         let tasks = stream::iter(opened).buffer_unordered(AT_ONCE).collect().await;
-        Self { tasks, heard, first }
+        Self { tasks, heard, first, waits }
+    }
+
+    /// How many sockets these are.
+    pub(crate) fn len(&self) -> u64 {
+        self.tasks.len() as u64
     }
 
     /// How many frames came, to all together.
@@ -90,9 +111,14 @@ impl Flock {
         self.heard.restarts.load(Ordering::Relaxed)
     }
 
-    /// The next frame that is kept.
-    pub(crate) async fn next(&mut self) -> (Instant, Utf8Bytes) {
+    /// The next text of the first socket.
+    pub(crate) async fn next(&mut self) -> String {
         tokio::time::timeout(PATIENCE, self.first.recv()).await.expect("a frame comes").unwrap()
+    }
+
+    /// How long the frames took that came since this was asked last, in microseconds.
+    pub(crate) fn take_waits(&self) -> Vec<u32> {
+        std::mem::take(&mut *self.waits.lock().unwrap())
     }
 }
 
@@ -132,26 +158,42 @@ pub(crate) async fn joined(wish: &Wish) -> WebSocketStream<TcpStream> {
     stream
 }
 
-async fn listen(
-    mut stream: WebSocketStream<TcpStream>,
-    heard: Arc<Heard>,
-    sender: Option<UnboundedSender<(Instant, Utf8Bytes)>>,
-) {
-    while let Some(Ok(message)) = stream.next().await {
-        match message {
-            Message::Text(text) => {
-                if let Some(sender) = &sender {
+/// The same, read cheaply from now on.
+pub(crate) async fn skimmed(wish: &Wish) -> Skimmer {
+    Skimmer::new(joined(wish).await.into_inner(), !wish.topics.is_empty())
+}
+
+async fn listen(mut socket: Skimmer, ear: Ear) {
+    while let Some(came) = socket.next().await {
+        match came {
+            Came::Text(text) => {
+                if let Some(texts) = &ear.texts {
                     // Whoever reads them may have gone.
-                    let _ = sender.send((Instant::now(), text));
+                    let _ = texts.send(String::from_utf8(text.to_vec()).unwrap());
                 }
-                heard.frames.fetch_add(1, Ordering::Relaxed);
+                if let Some((origin, waits)) = &ear.waits
+                    && let Some(due) = stamp(text)
+                {
+                    waits.lock().unwrap().push(wait(origin.elapsed().saturating_sub(due)));
+                }
+                ear.heard.frames.fetch_add(1, Ordering::Relaxed);
             }
-            Message::Close(frame) => {
-                let restart = frame.is_some_and(|frame| u16::from(frame.code) == 1012);
-                heard.restarts.fetch_add(usize::from(restart), Ordering::Relaxed);
+            Came::Close(code) => {
+                ear.heard.restarts.fetch_add(usize::from(code == 1012), Ordering::Relaxed);
             }
-            _ => {}
         }
     }
-    heard.ended.fetch_add(1, Ordering::Relaxed);
+    ear.heard.ended.fetch_add(1, Ordering::Relaxed);
 }
+
+/// When a message was due, as its text says.
+fn stamp(text: &[u8]) -> Option<Duration> {
+    let mark = STAMP.as_bytes();
+    let begin = text.windows(mark.len()).position(|part| part == mark)? + mark.len();
+    let digits = text.get(begin..begin + STAMP_DIGITS)?;
+    Some(Duration::from_micros(std::str::from_utf8(digits).ok()?.parse().ok()?))
+}
+
+/// What stands before the microseconds in a text, which have this many digits.
+pub(crate) const STAMP: &str = "sent=";
+pub(crate) const STAMP_DIGITS: usize = 12;

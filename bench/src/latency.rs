@@ -1,61 +1,59 @@
-//! From the moment a message is sent to the moment its reader has it.
+//! From the moment a message is due to the moment its reader has it, at a rate that leaves the machine air.
 
 use std::time::{Duration, Instant};
 
-use tokio::time::sleep_until;
+use e2e::message;
 
 use crate::flock::{Flock, Keep};
+use crate::http::of_agent;
+use crate::load::{self, Asker, stamped_text};
 use crate::process::{self, cpu};
-use crate::scene::{self, Voice};
-use crate::stats::{micros, millis, quantile};
+use crate::report::{Row, Target, number};
+use crate::scene;
+use crate::stats::{micros, wait_quantile};
 
 /// Rooms, each with two agents that write to one another.
 const ROOMS: usize = 50;
 
-pub(crate) async fn run(rate: u32, seconds: u32) {
+/// Bytes of a text.
+const CONTENT_BYTES: usize = 200;
+
+pub(crate) async fn run(rate: u32, seconds: u32) -> Vec<Row> {
     let server = process::parlance().await;
     let ann = server.user("ann");
     let agents = scene::agents(&server, &ann, 2 * ROOMS).await;
     let rooms = scene::rooms(&ann, &agents, 2).await;
-    let (mut voices, mut wishes) = (Vec::new(), Vec::new());
+    let (mut askers, mut wishes) = (Vec::new(), Vec::new());
     for (pair, room) in agents.chunks(2).zip(&rooms) {
-        voices.push(Voice::new(&server, "agent", &pair[0], room, &[&pair[1]]));
-        voices.push(Voice::new(&server, "agent", &pair[1], room, &[&pair[0]]));
-        for agent in pair {
-            wishes.push(scene::wish(&server, &agent.key, vec![format!("chat_room:{room}")]));
+        for (from, to) in [(0, 1), (1, 0)] {
+            let body = message(&stamped_text(CONTENT_BYTES), &[&pair[to].id]).to_string();
+            let send = of_agent("POST", &pair[from], &format!("/chats/{room}/messages"), &body);
+            askers.push(Asker::of(vec![send]));
+            wishes.push(scene::wish(&server, &pair[to].key, vec![format!("chat_room:{room}")]));
         }
     }
-    let mut flock = Flock::open(wishes, Keep::All).await;
-
-    let count = rate * seconds;
-    let origin = Instant::now() + Duration::from_millis(500);
+    let origin = Instant::now();
+    let flock = Flock::open(wishes, Keep::Waits(origin)).await;
     let before = cpu(server.pid());
-    // At their time whatever became of those before: a slow answer delays nobody's question.
-    let senders = (0..count).map(|number| {
-        let due = origin + Duration::from_secs(1) * number / rate;
-        let voice = voices[number as usize % voices.len()].clone();
-        tokio::spawn(async move {
-            sleep_until(due.into()).await;
-            voice.say(&format!("sent={}.", micros(due - origin).round())).await;
-        })
-    });
-    let senders = senders.collect::<Vec<_>>();
-    let mut waits = Vec::with_capacity(count as usize);
-    for _ in 0..count {
-        let (came, text) = flock.next().await;
-        let due = text.split("sent=").nth(1).and_then(|rest| rest.split('.').next()).unwrap();
-        let due = origin + Duration::from_micros(due.parse().unwrap());
-        waits.push(millis(came.saturating_duration_since(due)));
-    }
-    for sender in senders {
-        sender.await.unwrap();
-    }
-    let spent = micros(cpu(server.pid()).abs_diff(before)) / f64::from(count);
-    println!(
-        "latency: {rate} messages a second for {seconds} s between agents of {ROOMS} rooms, from sending to \
-         receiving: p50 {:.1} ms, p99 {:.1} ms, worst {:.1} ms (target: p99 10 ms); {spent:.0} us of CPU each",
-        quantile(&mut waits, 0.5),
-        quantile(&mut waits, 0.99),
-        quantile(&mut waits, 1.0),
-    );
+    let time = Duration::from_secs(seconds.into());
+    let ran = load::open(&server.address(), askers, origin, f64::from(rate), time).await;
+    flock.until_frames(ran.asked).await;
+    let waits = flock.take_waits();
+    #[expect(clippy::cast_precision_loss, reason = "far below the limit")]
+    let spent = micros(cpu(server.pid()).abs_diff(before)) / ran.asked as f64;
+    let judged = wait_quantile(&waits, 0.99);
+    vec![Row {
+        store: "embedded",
+        what: format!("from send to socket, p99, {rate} a second, {ROOMS} rooms"),
+        figure: format!(
+            "p50 {}, worst {}, {} of CPU each",
+            number(wait_quantile(&waits, 0.5), "ms"),
+            number(wait_quantile(&waits, 1.0), "ms"),
+            number(spent, "us")
+        ),
+        beside: String::new(),
+        judged,
+        unit: "ms",
+        target: Some(Target::AtMost(10.0)),
+    }]
 }

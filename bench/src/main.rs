@@ -1,32 +1,76 @@
-//! Benchmarks of the realtime side: the built server, beside a bare actix-ws server where that says
-//! what the machine itself costs. Servers and load are processes of their own; what is compared is
-//! compared within one run. `docs/realtime.md` has the figures and says how to read them.
+//! Benchmarks: the built server, beside what the machine itself costs: pgbench, a bare actix-web and actix-ws server,
+//! the store alone. Servers and load are processes of their own; what is compared is compared within one run.
+//! `docs/performance.md` has the figures and says how to read them.
 #![expect(clippy::print_stdout, reason = "the report is what this program is for")]
 #![expect(clippy::unwrap_used, reason = "a measurement that goes wrong has no result")]
 
 mod bare;
 mod connect;
+mod direct;
 mod fanout;
 mod flock;
+mod http;
 mod latency;
+mod load;
+mod loops;
+mod memory;
+mod pgbench;
+mod places;
 mod process;
+mod reads;
+mod report;
 mod scene;
+mod seed;
+mod sends;
+mod skim;
 mod slow;
 mod stats;
 
+use std::path::PathBuf;
+
 use clap::{Parser, Subcommand};
+
+use crate::places::Place;
+use crate::report::Row;
 
 /// Measures a release build, which `PARLANCE_BIN` names.
 #[derive(Parser)]
 struct Arguments {
     #[command(subcommand)]
     what: What,
+    /// How often what is compared is measured, after a round to warm up; what is shown are medians.
+    #[arg(long, global = true, default_value_t = 5)]
+    rounds: usize,
+    /// With which store, where that makes a difference; without it with both.
+    #[arg(long, global = true, value_enum)]
+    store: Option<Store>,
+    /// Where the table goes as JSON and as a chart.
+    #[arg(long, global = true, default_value = "bench/results")]
+    results: PathBuf,
 }
 
-#[derive(Subcommand)]
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Store {
+    Embedded,
+    Postgres,
+}
+
+#[derive(Clone, Copy, Subcommand)]
 enum What {
     /// All of them, one after the other.
     All,
+    /// Durable sends with a push to two, beside pgbench and the store alone.
+    Sends,
+    /// Who asks, what waits, and pages of a long room, beside a bare answer.
+    Reads,
+    /// Agents that send, are pushed to, and work.
+    Loops,
+    /// An idle server, and one that has stored many messages.
+    Memory {
+        /// How many are stored.
+        #[arg(long, default_value_t = 1_000_000)]
+        messages: u64,
+    },
     /// Server CPU for each frame that reaches a socket, against a bare server with the same frames.
     Fanout,
     /// Ten thousand agents connect and join; memory of an idle socket against a bare one; the end of all.
@@ -55,28 +99,94 @@ enum What {
 }
 
 fn main() {
-    match Arguments::parse().what {
+    let arguments = Arguments::parse();
+    match arguments.what {
         What::Bare { port } => bare::serve(port),
-        what => {
+        _ => {
             let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-            runtime.block_on(measure(what));
+            runtime.block_on(run(&arguments));
         }
     }
 }
 
-async fn measure(what: What) {
-    println!("{}", process::machine());
-    match what {
+/// Measures, prints the table and writes it down.
+async fn run(arguments: &Arguments) {
+    let machine = process::machine();
+    println!("{machine}");
+    let rows = measure(arguments).await;
+    println!("{}", report::table(&rows));
+    let name = match arguments.what {
+        What::All => "all",
+        What::Sends => "sends",
+        What::Reads => "reads",
+        What::Loops => "loops",
+        What::Memory { .. } => "memory",
+        What::Fanout => "fanout",
+        What::Connect { .. } => "connect",
+        What::Latency { .. } => "latency",
+        What::Slow | What::Bare { .. } => "slow",
+    };
+    report::write(&arguments.results, name, &machine, &rows);
+}
+
+async fn measure(arguments: &Arguments) -> Vec<Row> {
+    let (rounds, store) = (arguments.rounds, arguments.store);
+    match arguments.what {
         What::All => {
-            fanout::run().await;
-            connect::run(10_000).await;
-            latency::run(500, 20).await;
-            slow::run().await;
+            let mut rows = sends(rounds, store).await;
+            for place in places(store) {
+                rows.extend(loops::run(&place, rounds).await);
+                rows.extend(reads::run(&place, rounds).await);
+                rows.extend(memory::run(&place, 1_000_000).await);
+            }
+            rows.extend(fanout::run(1000, rounds).await);
+            rows.extend(fanout::run(10_000, rounds).await);
+            rows.extend(connect::run(10_000).await);
+            rows.extend(latency::run(500, 20).await);
+            rows.extend(slow::run().await);
+            rows
         }
-        What::Fanout => fanout::run().await,
+        What::Sends => sends(rounds, store).await,
+        What::Reads => over(store, async |place| reads::run(&place, rounds).await).await,
+        What::Loops => over(store, async |place| loops::run(&place, rounds).await).await,
+        What::Memory { messages } => over(store, async |place| memory::run(&place, messages).await).await,
+        What::Fanout => {
+            let mut rows = fanout::run(1000, rounds).await;
+            rows.extend(fanout::run(10_000, rounds).await);
+            rows
+        }
         What::Connect { sockets } => connect::run(sockets).await,
         What::Latency { rate, seconds } => latency::run(rate, seconds).await,
         What::Slow => slow::run().await,
-        What::Bare { .. } => {}
+        What::Bare { .. } => Vec::new(),
     }
+}
+
+/// On the stores that are wanted, PostgreSQL first.
+fn places(store: Option<Store>) -> impl Iterator<Item = Place> {
+    let postgres = (store != Some(Store::Embedded)).then(Place::postgres);
+    let embedded = (store != Some(Store::Postgres)).then_some(Place::Embedded);
+    postgres.into_iter().chain(embedded)
+}
+
+async fn over(store: Option<Store>, measure: impl AsyncFn(Place) -> Vec<Row>) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for place in places(store) {
+        rows.extend(measure(place).await);
+    }
+    rows
+}
+
+/// Sends on each store, and the embedded one beside PostgreSQL.
+async fn sends(rounds: usize, store: Option<Store>) -> Vec<Row> {
+    let (mut rows, mut rates) = (Vec::new(), Vec::new());
+    for place in places(store) {
+        let (measured, rate) = sends::run(&place, rounds).await;
+        rows.extend(measured);
+        rates.push(rate);
+    }
+    if let [postgres, embedded] = rates[..] {
+        rows.push(sends::embedded_beside_postgres(embedded, postgres));
+    }
+    rows
 }

@@ -7,8 +7,13 @@ use std::time::{Duration, Instant};
 use e2e::{Server, free_port};
 use tokio::time::sleep;
 
-/// Every rate limit off: a benchmark is one client that does what thousands would.
-pub(crate) const SETTINGS: [(&str, &str); 1] = [("PARLANCE_RATE_LIMITS", "false")];
+/// Every rate limit off, and as many sockets as they like: a benchmark is one client that does what thousands would.
+/// The log is what it is when nobody says otherwise, and not as in tests.
+pub(crate) const SETTINGS: [(&str, &str); 3] = [
+    ("PARLANCE_RATE_LIMITS", "false"),
+    ("PARLANCE_MAX_SOCKETS_PER_CALLER", "20000"),
+    ("PARLANCE_LOG", "info"),
+];
 
 /// A line about the machine and the settings, without which no figure says anything.
 pub(crate) fn machine() -> String {
@@ -16,7 +21,7 @@ pub(crate) fn machine() -> String {
     let model = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = model.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or(": unknown");
     let settings = SETTINGS.map(|(name, value)| format!("{name}={value}")).join(" ");
-    format!("machine: {cores} cores{model}; server: embedded store, {settings}")
+    format!("machine: {cores} cores{model}; server: {settings}")
 }
 
 /// The bare server, as a process of its own.

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use crate::flock::{self, Flock, Keep};
 use crate::process::{self, resident, until_idle};
+use crate::report::{Row, Target, number};
 use crate::scene::{self, Voice};
 use crate::stats::{median, millis, quantile};
 
@@ -14,7 +15,7 @@ const READERS: usize = 999;
 const MESSAGES: u64 = 200;
 const CONTENT_BYTES: usize = 60_000;
 
-pub(crate) async fn run() {
+pub(crate) async fn run() -> Vec<Row> {
     let server = process::parlance().await;
     let ann = server.user("ann");
     let chat = ann.create_chat().await;
@@ -34,16 +35,24 @@ pub(crate) async fn run() {
 
     #[expect(clippy::cast_precision_loss, reason = "far below the limit")]
     let grown = (after as f64 - before as f64) / f64::from(1 << 20);
-    println!(
-        "slow reader: {MESSAGES} messages of {CONTENT_BYTES} bytes to {READERS} sockets, until the last has each: \
-         median {:.1} ms and p99 {:.1} ms without, {:.1} and {:.1} ms beside one that does not read \
-         (ratio of medians {:.2}); memory grew by {grown:.1} MiB (its queue: 4 MiB)",
-        median(&mut without),
-        quantile(&mut without, 0.99),
-        median(&mut beside),
-        quantile(&mut beside, 0.99),
-        median(&mut beside) / median(&mut without),
-    );
+    let (alone, stalling) = (median(&mut without), median(&mut beside));
+    vec![Row {
+        store: "embedded",
+        what: format!("{READERS} sockets beside one that does not read, {CONTENT_BYTES} bytes to all"),
+        figure: format!(
+            "{} (p99 {}, {grown:.1} MiB more)",
+            number(stalling, "ms"),
+            number(quantile(&mut beside, 0.99), "ms")
+        ),
+        beside: format!(
+            "without it {} (p99 {})",
+            number(alone, "ms"),
+            number(quantile(&mut without, 0.99), "ms")
+        ),
+        judged: stalling / alone,
+        unit: "x",
+        target: Some(Target::AtMost(1.1)),
+    }]
 }
 
 /// How long each of the messages took to reach all readers.

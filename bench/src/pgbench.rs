@@ -1,0 +1,139 @@
+//! PostgreSQL alone: pgbench sends with one statement what the server sends, on the same cluster, in a database
+//! with the same tables.
+
+use std::fs;
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use tempfile::TempDir;
+use testkit::postgres::programs;
+
+use crate::places::{Place, Served};
+use crate::stats::median;
+
+/// Rooms that there are.
+const ROOMS: u32 = 1000;
+
+/// Which room a transaction writes to.
+#[derive(Clone, Copy)]
+pub(crate) enum Rooms {
+    /// Each client has its own.
+    OfItsOwn,
+    /// Any of a thousand.
+    Any,
+    /// All the same one.
+    One,
+}
+
+/// What it did.
+pub(crate) struct Ran {
+    /// Transactions a second.
+    pub(crate) rate: f64,
+    /// The median of what a transaction took, in milliseconds.
+    pub(crate) median: f64,
+}
+
+/// A database to send into.
+pub(crate) struct PgBench {
+    served: Served,
+    scripts: TempDir,
+}
+
+impl PgBench {
+    /// Makes the tables and the rooms.
+    pub(crate) async fn start(place: &Place) -> Self {
+        let mut served = place.serve().await;
+        served.server.terminate().await;
+        let bench = Self { served, scripts: TempDir::new().unwrap() };
+        run_sql(
+            &bench.url(),
+            &format!(
+                "INSERT INTO chats (id, kind, status, last_sequence, created_at, updated_at) \
+                 SELECT ('00000003-0000-0000-0000-' || lpad(to_hex(n), 12, '0'))::uuid, 'group', 'active', 0, now(), \
+                 now() FROM generate_series(1, {ROOMS}) AS n;\nANALYZE;\n"
+            ),
+        );
+        bench
+    }
+
+    fn url(&self) -> String {
+        self.served.database_url().unwrap()
+    }
+
+    /// So many clients send texts of so many bytes for so many seconds, as fast as they are answered.
+    pub(crate) fn send(&self, rooms: Rooms, clients: u32, seconds: u32, bytes: usize) -> Ran {
+        let script = self.scripts.path().join("send.sql");
+        fs::write(&script, statement(rooms, bytes)).unwrap();
+        let logs = TempDir::new_in(self.scripts.path()).unwrap();
+        let output = Command::new(programs().join("pgbench"))
+            .args(["--no-vacuum", "--protocol=prepared", "--log", "--log-prefix=log"])
+            .arg(format!("--client={clients}"))
+            .arg(format!("--jobs={}", clients.min(2)))
+            .arg(format!("--time={seconds}"))
+            .arg("--file")
+            .arg(&script)
+            .arg(self.url())
+            .current_dir(logs.path())
+            .output()
+            .unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+        let rate = said.lines().find_map(|line| line.strip_prefix("tps = ")).expect("pgbench tells its rate");
+        let rate = rate.split(' ').next().unwrap().parse().unwrap();
+        Ran { rate, median: median(&mut waits(&logs)) }
+    }
+}
+
+/// What the transactions took, in milliseconds; the third word of a line says it in microseconds.
+fn waits(logs: &TempDir) -> Vec<f64> {
+    let mut waits = Vec::new();
+    for file in fs::read_dir(logs.path()).unwrap() {
+        let text = fs::read_to_string(file.unwrap().path()).unwrap();
+        waits.extend(
+            text.lines().map(|line| line.split(' ').nth(2).unwrap().parse::<f64>().unwrap() / 1000.0),
+        );
+    }
+    waits
+}
+
+/// A text with two mentions, and what is written for it: the room, the message, two deliveries.
+fn statement(rooms: Rooms, bytes: usize) -> String {
+    let room = match rooms {
+        Rooms::OfItsOwn => "\\set room :client_id + 1".to_owned(),
+        Rooms::Any => format!("\\set room random(1, {ROOMS})"),
+        Rooms::One => "\\set room 1".to_owned(),
+    };
+    let (one, other) = ("00000002-0000-0000-0000-000000000001", "00000002-0000-0000-0000-000000000002");
+    let mention = |id: &str| {
+        format!(
+            "{{\"id\":\"{id}\",\"of\":\"Agent\",\"handle\":\"ann/receiver-1\",\"name\":\"Receiver 1\",\"kind\":\"mention\"}}"
+        )
+    };
+    format!(
+        "{room}\n\
+         WITH room AS (UPDATE chats SET last_sequence = last_sequence + 1, updated_at = now(), last_message_at = now() \
+           WHERE id = ('00000003-0000-0000-0000-' || lpad(to_hex(:room), 12, '0'))::uuid RETURNING id, last_sequence), \
+         message AS (INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, \
+             mentions, metadata, created_at, updated_at) \
+           SELECT gen_random_uuid(), id, last_sequence, 'text', '{}', '00000002-0000-0000-0000-000000000003'::uuid, \
+             'Agent', 'Sender 1', '[{},{}]', NULL, now(), now() FROM room RETURNING id, chat_id, sequence) \
+         INSERT INTO deliveries (message_id, agent_id, chat_id, sequence, addressed, status, current_attempt) \
+           SELECT id, agent, chat_id, sequence, TRUE, 'new', 0 \
+           FROM message, unnest(ARRAY['{one}'::uuid, '{other}'::uuid]) AS agent;\n",
+        "x".repeat(bytes),
+        mention(one),
+        mention(other),
+    )
+}
+
+/// Runs statements.
+pub(crate) fn run_sql(url: &str, statements: &str) {
+    let mut psql = Command::new(programs().join("psql"))
+        .args(["--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", url])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    psql.stdin.take().unwrap().write_all(statements.as_bytes()).unwrap();
+    assert!(psql.wait().unwrap().success(), "psql failed");
+}

@@ -1,0 +1,200 @@
+//! What is read: who asks, what waits, and pages of a long room; beside a bare answer of the same size.
+
+use std::time::{Duration, Instant};
+
+use e2e::Api;
+use serde_json::Value;
+
+use crate::http::{Connection, of_agent, request};
+use crate::load::{self, Asker};
+use crate::places::{Place, Served};
+use crate::process::Bare;
+use crate::report::{Row, Target, number};
+use crate::scene;
+use crate::seed::{self, Past};
+use crate::stats::{median, millis};
+
+/// Connections that ask at once.
+const ASKERS: usize = 32;
+
+/// Messages of the long and of the short room.
+const MANY: u32 = 1_000_000;
+const FEW: u32 = 1000;
+
+const WARM: Duration = Duration::from_millis(300);
+const TIME: Duration = Duration::from_secs(2);
+
+/// Starts of the server that are timed.
+const STARTS: usize = 7;
+
+/// Something to ask our server, or the bare one.
+struct Question {
+    address: String,
+    bytes: Vec<u8>,
+}
+
+pub(crate) async fn run(place: &Place, rounds: usize) -> Vec<Row> {
+    let mut served = place.serve().await;
+    let ann = served.server.user("ann");
+    // In the long room, in the short one, and in one where nothing was before.
+    let agents = scene::agents(&served.server, &ann, 3).await;
+    let rooms = scene::rooms(&ann, &agents, 1).await;
+    served.server.terminate().await;
+    let past = |index: usize, messages| Past {
+        chat: &rooms[index],
+        sender: &ann.id,
+        agent: &agents[index].id,
+        messages,
+    };
+    seed::write(&served, &[past(0, MANY), past(1, FEW)]);
+    let mut rows = vec![cold_start(place, &mut served).await];
+    for (agent, room) in agents.iter().zip(&rooms) {
+        ann.sent(room, "what waits", &[&agent.id]).await;
+    }
+    let bare = Bare::start().await;
+    let reads = Reads { place, served, bare, rounds };
+    rows.push(reads.who_asks(&agents[0]).await);
+    rows.extend(reads.next(&agents, &rooms).await);
+    rows.extend(reads.context(&agents, &rooms).await);
+    rows
+}
+
+/// From the start of the process to the first answer, with all that is in the store.
+async fn cold_start(place: &Place, served: &mut Served) -> Row {
+    let mut starts = Vec::new();
+    for _ in 0..STARTS {
+        starts.push(millis(served.server.run().await));
+        served.server.terminate().await;
+    }
+    served.server.run().await;
+    let judged = median(&mut starts);
+    Row {
+        store: place.name(),
+        what: "start to first answer, a million messages stored".to_owned(),
+        figure: number(judged, "ms"),
+        beside: String::new(),
+        judged,
+        unit: "ms",
+        target: Some(Target::AtMost(100.0)),
+    }
+}
+
+struct Reads<'r> {
+    place: &'r Place,
+    served: Served,
+    bare: Bare,
+    rounds: usize,
+}
+
+impl Reads<'_> {
+    /// A request that is authenticated, and needs nothing else of the store.
+    async fn who_asks(&self, agent: &Api) -> Row {
+        let ours = self.question(agent, "/me");
+        self.beside_bare("authenticated GET, 32 connections", ours, Target::AtLeast(0.75)).await
+    }
+
+    async fn next(&self, agents: &[Api], rooms: &[String]) -> Vec<Row> {
+        let of =
+            |index: usize| self.question(&agents[index], &format!("/chats/{}/messages/next", rooms[index]));
+        let what = "/next with a million processed behind it";
+        let mut rows = vec![self.beside(what, "with none", of(0), of(2)).await];
+        let target = Target::AtLeast(0.35);
+        let beside_bare = self.beside_bare(what, of(0), target).await;
+        let judged = matches!(self.place, Place::Embedded);
+        rows.push(Row { target: judged.then_some(target), ..beside_bare });
+        rows
+    }
+
+    async fn context(&self, agents: &[Api], rooms: &[String]) -> Vec<Row> {
+        let path = |index: usize| format!("/chats/{}/context?limit=50", rooms[index]);
+        let first = |index: usize| self.question(&agents[index], &path(index));
+        let what = "context of 50, a million messages, first page";
+        let mut rows = vec![self.beside(what, "of a thousand", first(0), first(1)).await];
+        let deepest = |index: usize, cursor: &str| {
+            self.question(&agents[index], &format!("{}&cursor={cursor}", path(index)))
+        };
+        let many = deepest(0, &self.deepest(&agents[0], &rooms[0]).await);
+        let few = deepest(1, &self.deepest(&agents[1], &rooms[1]).await);
+        let what = "context of 50, a million messages, deepest cursor";
+        rows.push(self.beside(what, "of a thousand", many, few).await);
+        rows
+    }
+
+    /// The cursor of the last page that is full: all are followed.
+    async fn deepest(&self, agent: &Api, room: &str) -> String {
+        let mut connection = Connection::open(&self.served.server.address()).await;
+        let (mut cursor, mut before) = (String::new(), String::new());
+        loop {
+            let path = format!("/chats/{room}/context?limit=100{cursor}");
+            let answer = connection.ask(&of_agent("GET", agent, &path, "")).await;
+            let page = serde_json::from_slice::<Value>(answer.body).unwrap();
+            match page["metadata"]["next_cursor"].as_str() {
+                Some(next) => {
+                    before = cursor.split_off(cursor.find('=').map_or(0, |at| at + 1));
+                    cursor = format!("&cursor={next}");
+                }
+                None => return before,
+            }
+        }
+    }
+
+    fn question(&self, agent: &Api, path: &str) -> Question {
+        Question { address: self.served.server.address(), bytes: of_agent("GET", agent, path, "") }
+    }
+
+    /// One beside another of ours, which should cost the same.
+    async fn beside(&self, what: &str, beside: &str, one: Question, other: Question) -> Row {
+        let (one, other, ratio) = self.rates(&one, &other).await;
+        self.row(what, (one, &format!("{beside} {}", number(other, "/s"))), ratio, Target::AtLeast(0.9))
+    }
+
+    /// One beside the bare server that answers as many bytes.
+    async fn beside_bare(&self, what: &str, one: Question, target: Target) -> Row {
+        let bare = self.as_long(&one).await;
+        let (one, other, ratio) = self.rates(&one, &bare).await;
+        self.row(what, (one, &format!("bare actix-web {}", number(other, "/s"))), ratio, target)
+    }
+
+    fn row(&self, what: &str, (figure, beside): (f64, &str), judged: f64, target: Target) -> Row {
+        Row {
+            store: self.place.name(),
+            what: what.to_owned(),
+            figure: number(figure, "/s"),
+            beside: beside.to_owned(),
+            judged,
+            unit: "x",
+            target: Some(target),
+        }
+    }
+
+    /// A question to the bare server whose answer has as many bytes, head and all.
+    async fn as_long(&self, ours: &Question) -> Question {
+        let bytes = Connection::open(&ours.address).await.ask(&ours.bytes).await.bytes();
+        let of = |bytes: usize| request("GET", &format!("/answer/{bytes}"), "none", "");
+        let body = 1000;
+        let head = Connection::open(&self.bare.address).await.ask(&of(body)).await.bytes() - body;
+        Question { address: self.bare.address.clone(), bytes: of(bytes.saturating_sub(head)) }
+    }
+
+    /// The medians of both rates, and of their ratio in each round.
+    async fn rates(&self, one: &Question, other: &Question) -> (f64, f64, f64) {
+        let (mut ones, mut others, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+        // The first round is for warming up.
+        for round in 0..=self.rounds {
+            let (one, other) = (one.rate().await, other.rate().await);
+            if round > 0 {
+                ones.push(one);
+                others.push(other);
+                ratios.push(one / other);
+            }
+        }
+        (median(&mut ones), median(&mut others), median(&mut ratios))
+    }
+}
+
+impl Question {
+    async fn rate(&self) -> f64 {
+        let askers = (0..ASKERS).map(|_| Asker::of(vec![self.bytes.clone()])).collect();
+        load::closed(&self.address, askers, Instant::now(), WARM, TIME).await.rate()
+    }
+}

@@ -1,0 +1,87 @@
+//! A room as it is after a long time: written by a few statements, since sending so much would take too long.
+
+use diesel::Connection;
+use diesel::connection::SimpleConnection;
+use diesel::sqlite::SqliteConnection;
+
+use crate::pgbench::run_sql;
+use crate::places::Served;
+
+/// Texts of one sender to one agent, who has worked through all of them.
+pub(crate) struct Past<'p> {
+    pub(crate) chat: &'p str,
+    pub(crate) sender: &'p str,
+    pub(crate) agent: &'p str,
+    pub(crate) messages: u32,
+}
+
+/// Noon of a day before this was written, in microseconds.
+const NOON: u64 = 1_782_907_200_000_000;
+
+/// Writes what these rooms have behind them; nothing was in them, and no server runs.
+pub(crate) fn write(served: &Served, pasts: &[Past<'_>]) {
+    match served.database_url() {
+        Some(url) => run_sql(&url, &statements(&POSTGRES, pasts)),
+        None => {
+            let file = served.server.data().join("parlance.db");
+            let mut connection = SqliteConnection::establish(file.to_str().unwrap()).unwrap();
+            connection.batch_execute("PRAGMA synchronous = OFF").unwrap();
+            connection.batch_execute(&statements(&SQLITE, pasts)).unwrap();
+        }
+    }
+}
+
+/// How a store writes what the others write otherwise.
+struct Dialect {
+    /// The numbers 1 to `{count}` as `n`.
+    numbers: &'static str,
+    /// The id of message `n` of room `{room}`: a time, and then a number, as real ones.
+    id: &'static str,
+    /// When it was sent.
+    at: String,
+    uuid: fn(&str) -> String,
+    after: &'static str,
+}
+
+static POSTGRES: std::sync::LazyLock<Dialect> = std::sync::LazyLock::new(|| Dialect {
+    numbers: "generate_series(1, {count}) AS numbers (n)",
+    id: "('0190' || lpad(to_hex(n), 8, '0') || '7000800000000000' || lpad(to_hex({room}), 4, '0'))::uuid",
+    at: format!("to_timestamp({NOON} / 1000000) + n * interval '1 millisecond'"),
+    uuid: |id| format!("'{id}'::uuid"),
+    after: "VACUUM ANALYZE;\nCHECKPOINT;",
+});
+
+static SQLITE: std::sync::LazyLock<Dialect> = std::sync::LazyLock::new(|| Dialect {
+    numbers: "(WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {count}) \
+         SELECT n FROM numbers)",
+    id: "unhex('0190' || printf('%08x', n) || '7000800000000000' || printf('%04x', {room}))",
+    at: format!("{NOON} + n * 1000"),
+    uuid: |id| format!("x'{}'", id.replace('-', "")),
+    after: "",
+});
+
+fn statements(dialect: &Dialect, pasts: &[Past<'_>]) -> String {
+    let mut all = String::from("BEGIN;\n");
+    for (room, past) in pasts.iter().enumerate() {
+        let (chat, agent) = ((dialect.uuid)(past.chat), (dialect.uuid)(past.agent));
+        let (sender, at) = ((dialect.uuid)(past.sender), &dialect.at);
+        let id = dialect.id.replace("{room}", &room.to_string());
+        let numbers = dialect.numbers.replace("{count}", &past.messages.to_string());
+        let count = past.messages;
+        all.push_str(&format!(
+            "INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, \
+               metadata, created_at, updated_at) \
+               SELECT {id}, {chat}, n, 'text', 'what was said, and it was this that was said, ' || n || ' times', \
+               {sender}, 'User', 'Ann', '[]', NULL, {at}, {at} FROM {numbers};\n\
+             INSERT INTO deliveries (message_id, agent_id, chat_id, sequence, addressed, status, current_attempt, \
+               delivered_at, processed_at) \
+               SELECT {id}, {agent}, {chat}, n, TRUE, 'processed', 1, {at}, {at} FROM {numbers};\n\
+             INSERT INTO attempts (message_id, agent_id, number, status, started_at, completed_at, error) \
+               SELECT {id}, {agent}, 1, 'success', {at}, {at}, NULL FROM {numbers};\n\
+             UPDATE chats SET last_sequence = {count} WHERE id = {chat};\n"
+        ));
+    }
+    all.push_str("COMMIT;\n");
+    all.push_str(dialect.after);
+    all
+}

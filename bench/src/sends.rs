@@ -1,0 +1,342 @@
+//! Durable sends with a push to two recipients, beside pgbench with the one statement, and beside the store
+//! without anything around it.
+
+use std::time::{Duration, Instant};
+
+use e2e::{Api, Server};
+use futures_util::{StreamExt, stream};
+use serde_json::json;
+
+use crate::direct::Direct;
+use crate::flock::{Flock, Keep};
+use crate::http::of_agent;
+use crate::load::{self, Asker, Ran, stamped_text};
+use crate::pgbench::{PgBench, Rooms};
+use crate::places::{Place, Served};
+use crate::process::{cpu, until_idle};
+use crate::report::{Row, Target, number};
+use crate::scene;
+use crate::stats::{median, micros, wait_quantile};
+
+/// Who sends, who is mentioned, and rooms; one more room has all who send in it.
+const SENDERS: usize = 32;
+const RECEIVERS: usize = 64;
+const ROOMS: usize = 1000;
+
+/// Bytes of a text.
+const CONTENT_BYTES: usize = 200;
+
+const WARM: Duration = Duration::from_millis(500);
+const SECONDS: u32 = 3;
+const TIME: Duration = Duration::from_secs(SECONDS as u64);
+
+/// A wait from here on is what a delayed acknowledgement of TCP would cause.
+const STEP_MS: f64 = 35.0;
+
+/// Where the senders of a run write.
+#[derive(Clone, Copy)]
+enum Spread {
+    /// Each in this many rooms of its own.
+    Own(usize),
+    /// All in one room.
+    Hot,
+}
+
+struct Scene {
+    served: Served,
+    senders: Vec<Api>,
+    receivers: Vec<Api>,
+    rooms: Vec<String>,
+    hot: String,
+    flock: Flock,
+    origin: Instant,
+}
+
+/// What one run of senders showed.
+struct Shown {
+    ran: Ran,
+    /// From when a send was due until a recipient's socket had it, in microseconds.
+    pushed: Vec<u32>,
+    /// Microseconds of the server's processor for each message.
+    cpu: f64,
+}
+
+/// What was measured in all rounds.
+#[derive(Default)]
+struct Figures {
+    few: Series,
+    many: Series,
+    hot: Series,
+    eight: Series,
+    one: Vec<(f64, Option<f64>)>,
+    direct: Vec<f64>,
+    ack: Vec<f64>,
+    cpu: Vec<f64>,
+    pushed: Vec<f64>,
+    steps: Vec<f64>,
+    hot_share: Vec<f64>,
+    half: Vec<f64>,
+}
+
+/// Our rate and pgbench's, round by round.
+#[derive(Default)]
+struct Series {
+    ours: Vec<f64>,
+    theirs: Vec<f64>,
+}
+
+/// Measures on this store; gives the rows and the rate of 32 senders in 32 rooms, round by round.
+pub(crate) async fn run(place: &Place, rounds: usize) -> (Vec<Row>, f64) {
+    let scene = Scene::set(place).await;
+    let pgbench = match place {
+        Place::Embedded => None,
+        Place::Postgres(_) => Some(PgBench::start(place).await),
+    };
+    let direct = Direct::open(&scene.served, &scene.senders, &scene.receivers, &scene.rooms).await;
+    let mut figures = Figures::default();
+    // The first round is for warming up.
+    for round in 0..=rounds {
+        let measured = scene.round(pgbench.as_ref(), &direct).await;
+        if round > 0 {
+            figures.add(measured);
+        }
+    }
+    let most = median(&mut figures.few.ours.clone());
+    for _ in 0..rounds {
+        let half = scene.at_rate(most / 2.0).await;
+        figures.half.push(wait_quantile(&half.pushed, 0.99));
+    }
+    (figures.rows(place.name()), most)
+}
+
+/// How much faster the embedded store takes messages.
+pub(crate) fn embedded_beside_postgres(embedded: f64, postgres: f64) -> Row {
+    Row {
+        store: Place::Embedded.name(),
+        what: "sends, 32 senders, 32 rooms, beside PostgreSQL".to_owned(),
+        figure: number(embedded, "/s"),
+        beside: format!("PostgreSQL {}", number(postgres, "/s")),
+        judged: embedded / postgres,
+        unit: "x",
+        target: Some(Target::AtLeast(1.5)),
+    }
+}
+
+/// One round: each run of ours beside the one of pgbench.
+struct Round {
+    few: (Shown, Option<f64>),
+    many: (Shown, Option<f64>),
+    hot: (Shown, Option<f64>),
+    eight: (Shown, Option<f64>),
+    one: (Shown, Option<f64>),
+    direct: f64,
+}
+
+impl Scene {
+    async fn set(place: &Place) -> Self {
+        let served = place.serve().await;
+        let server = &served.server;
+        let ann = server.user("ann");
+        let mut senders = scene::agents(server, &ann, SENDERS + RECEIVERS).await;
+        let receivers = senders.split_off(SENDERS);
+        let made = (0..ROOMS).map(|room| {
+            let (sender, [one, other]) = (&senders[room % SENDERS], recipients(room));
+            let members = [sender.clone(), receivers[one].clone(), receivers[other].clone()];
+            let ann = &ann;
+            async move { scene::room(ann, &members).await }
+        });
+        let rooms = stream::iter(made).buffered(SENDERS).collect::<Vec<_>>().await;
+        let mut all = senders.clone();
+        all.extend_from_slice(&receivers[..2]);
+        let hot = scene::room(&ann, &all).await;
+        let origin = Instant::now();
+        let flock = Flock::open(wishes(server, &receivers, &rooms, &hot), Keep::Waits(origin)).await;
+        Self { served, senders, receivers, rooms, hot, flock, origin }
+    }
+
+    async fn round(&self, pgbench: Option<&PgBench>, direct: &Direct) -> Round {
+        let theirs =
+            |rooms, clients| pgbench.map(|pgbench| pgbench.send(rooms, clients, SECONDS, CONTENT_BYTES));
+        let rate = |rooms, clients| theirs(rooms, clients).map(|ran| ran.rate);
+        Round {
+            few: (self.run(SENDERS, Spread::Own(1)).await, rate(Rooms::OfItsOwn, 32)),
+            many: (self.run(SENDERS, Spread::Own(ROOMS / SENDERS)).await, rate(Rooms::Any, 32)),
+            hot: (self.run(SENDERS, Spread::Hot).await, rate(Rooms::One, 32)),
+            eight: (self.run(8, Spread::Own(1)).await, rate(Rooms::OfItsOwn, 8)),
+            one: (self.run(1, Spread::Own(1)).await, theirs(Rooms::OfItsOwn, 1).map(|ran| ran.median)),
+            direct: direct.rate(TIME, CONTENT_BYTES).await,
+        }
+    }
+
+    /// So many senders send as fast as they are answered.
+    async fn run(&self, senders: usize, spread: Spread) -> Shown {
+        let askers = self.askers(senders, spread);
+        self.shown(load::closed(&self.served.server.address(), askers, self.origin, WARM, TIME)).await
+    }
+
+    /// All senders send at this rate.
+    async fn at_rate(&self, rate: f64) -> Shown {
+        let askers = self.askers(SENDERS, Spread::Own(1));
+        self.shown(load::open(&self.served.server.address(), askers, self.origin, rate, TIME)).await
+    }
+
+    async fn shown(&self, load: impl Future<Output = Ran>) -> Shown {
+        let pid = self.served.server.pid();
+        until_idle(pid).await;
+        let (frames, before) = (self.flock.frames(), cpu(pid));
+        let ran = load.await;
+        self.flock.until_frames(frames + 2 * ran.asked).await;
+        #[expect(clippy::cast_precision_loss, reason = "far below the limit")]
+        let cpu = micros(cpu(pid).saturating_sub(before)) / ran.asked as f64;
+        Shown { ran, pushed: self.flock.take_waits(), cpu }
+    }
+
+    fn askers(&self, senders: usize, spread: Spread) -> Vec<Asker> {
+        let asker = |(index, sender): (usize, &Api)| {
+            let requests = match spread {
+                Spread::Own(rooms) => (0..rooms)
+                    .map(|nth| index + nth * SENDERS)
+                    .map(|room| self.request(sender, &self.rooms[room], recipients(room)))
+                    .collect(),
+                Spread::Hot => vec![self.request(sender, &self.hot, [0, 1])],
+            };
+            Asker::of(requests)
+        };
+        self.senders.iter().take(senders).enumerate().map(asker).collect()
+    }
+
+    fn request(&self, sender: &Api, room: &str, recipients: [usize; 2]) -> Vec<u8> {
+        let mentions = recipients.map(|receiver| json!({ "id": self.receivers[receiver].id }));
+        let body = json!({ "message": { "content": stamped_text(CONTENT_BYTES), "mentions": mentions } });
+        of_agent("POST", sender, &format!("/chats/{room}/messages"), &body.to_string())
+    }
+}
+
+/// Who is mentioned in a room.
+pub(crate) const fn recipients(room: usize) -> [usize; 2] {
+    [2 * room % RECEIVERS, (2 * room + 1) % RECEIVERS]
+}
+
+/// A socket for each who is mentioned, in all their rooms.
+fn wishes(server: &Server, receivers: &[Api], rooms: &[String], hot: &str) -> Vec<crate::flock::Wish> {
+    let wish = |(index, receiver): (usize, &Api)| {
+        let own = rooms.iter().enumerate().filter(|(room, _)| recipients(*room).contains(&index));
+        let mut topics = own.map(|(_, room)| format!("chat_room:{room}")).collect::<Vec<_>>();
+        if index < 2 {
+            topics.push(format!("chat_room:{hot}"));
+        }
+        scene::wish(server, &receiver.key, topics)
+    };
+    receivers.iter().enumerate().map(wish).collect()
+}
+
+impl Series {
+    fn add(&mut self, (shown, theirs): &(Shown, Option<f64>)) {
+        self.ours.push(shown.ran.rate());
+        self.theirs.extend(theirs);
+    }
+
+    fn ratio(&self) -> f64 {
+        median(
+            &mut self.ours.iter().zip(&self.theirs).map(|(ours, theirs)| ours / theirs).collect::<Vec<_>>(),
+        )
+    }
+
+    fn row(&self, store: &'static str, what: &str, least: f64) -> Row {
+        let figure = number(median(&mut self.ours.clone()), "/s");
+        let what = what.to_owned();
+        if self.theirs.is_empty() {
+            let judged = median(&mut self.ours.clone());
+            return Row { store, what, figure, beside: String::new(), judged, unit: "/s", target: None };
+        }
+        let beside = format!("pgbench {}", number(median(&mut self.theirs.clone()), "/s"));
+        let target = Some(Target::AtLeast(least));
+        Row { store, what, figure, beside, judged: self.ratio(), unit: "x", target }
+    }
+}
+
+impl Figures {
+    fn add(&mut self, round: Round) {
+        self.few.add(&round.few);
+        self.many.add(&round.many);
+        self.hot.add(&round.hot);
+        self.eight.add(&round.eight);
+        self.hot_share.push(round.hot.0.ran.rate() / round.few.0.ran.rate());
+        self.one.push((round.one.0.ran.wait(0.5), round.one.1));
+        self.direct.push(round.direct);
+        self.ack.push(round.few.0.ran.wait(0.99));
+        self.cpu.push(round.few.0.cpu);
+        let pushed = &round.eight.0.pushed;
+        self.pushed.push(wait_quantile(pushed, 0.99));
+        let late = pushed.iter().filter(|wait| f64::from(**wait) / 1e3 >= STEP_MS).count();
+        #[expect(clippy::cast_precision_loss, reason = "far below the limit")]
+        self.steps.push(1e3 * late as f64 / pushed.len() as f64);
+    }
+
+    fn rows(mut self, store: &'static str) -> Vec<Row> {
+        let plain = |what: &str, judged: f64, unit: &'static str, most: Option<f64>| Row {
+            store,
+            what: what.to_owned(),
+            figure: number(judged, unit),
+            beside: String::new(),
+            judged,
+            unit,
+            target: most.map(Target::AtMost),
+        };
+        let direct = median(&mut self.direct);
+        let few = median(&mut self.few.ours.clone());
+        let mut rows = vec![
+            self.few.row(store, "sends, 32 senders, 32 rooms", 1.0),
+            self.many.row(store, "sends, 32 senders, 1,000 rooms", 1.0),
+            self.hot.row(store, "sends, 32 senders, one hot room", 6.0),
+            Row {
+                beside: format!("32 rooms {}", number(few, "/s")),
+                figure: number(median(&mut self.hot.ours.clone()), "/s"),
+                judged: median(&mut self.hot_share),
+                unit: "x",
+                target: Some(Target::AtLeast(1.0)),
+                ..plain("one hot room beside 32 rooms", 0.0, "x", None)
+            },
+            self.eight.row(store, "sends, 8 senders, 8 rooms", 0.7),
+            self.one_row(store),
+            Row {
+                beside: format!("the store alone {}", number(direct, "/s")),
+                figure: number(few, "/s"),
+                judged: few / direct,
+                unit: "x",
+                ..plain("sends beside the store without HTTP", 0.0, "x", None)
+            },
+        ];
+        rows.extend([
+            plain("acknowledged, p99, 32 senders, saturated", median(&mut self.ack), "ms", Some(6.0)),
+            plain("from send to socket, p99, 8 senders", median(&mut self.pushed), "ms", Some(4.5)),
+            plain("from send to socket, of 1,000 over 35 ms", median(&mut self.steps), "of 1,000", Some(1.0)),
+            plain("from send to socket, p99, half of the rate", median(&mut self.half), "ms", Some(10.0)),
+            plain("server CPU for each send with two pushes", median(&mut self.cpu), "us", None),
+        ]);
+        rows
+    }
+
+    fn one_row(&self, store: &'static str) -> Row {
+        let ours = median(&mut self.one.iter().map(|(ours, _)| *ours).collect::<Vec<_>>());
+        let theirs = self.one.iter().filter_map(|(_, theirs)| *theirs).collect::<Vec<_>>();
+        let what = "acknowledged, p50, one sender".to_owned();
+        let figure = number(ours, "ms");
+        if theirs.is_empty() {
+            return Row {
+                store,
+                what,
+                figure,
+                beside: String::new(),
+                judged: ours,
+                unit: "ms",
+                target: None,
+            };
+        }
+        let theirs = median(&mut theirs.clone());
+        // The aim is 1.6 times pgbench's and 0.15 ms.
+        let judged = (ours - 0.15) / theirs;
+        let beside = format!("pgbench {}", number(theirs, "ms"));
+        Row { store, what, figure, beside, judged, unit: "x", target: Some(Target::AtMost(1.6)) }
+    }
+}
