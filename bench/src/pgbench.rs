@@ -50,7 +50,7 @@ impl PgBench {
             &format!(
                 "INSERT INTO chats (id, kind, status, last_sequence, created_at, updated_at) \
                  SELECT ('00000003-0000-0000-0000-' || lpad(to_hex(n), 12, '0'))::uuid, 'group', 'active', 0, now(), \
-                 now() FROM generate_series(1, {ROOMS}) AS n;\nANALYZE;\n"
+                 now() FROM generate_series(1, {ROOMS}) AS n;\nANALYZE chats;\n"
             ),
         );
         bench
@@ -112,7 +112,7 @@ fn statement(rooms: Rooms, bytes: usize) -> String {
     format!(
         "{room}\n\
          WITH room AS (UPDATE chats SET last_sequence = last_sequence + 1, updated_at = now(), last_message_at = now() \
-           WHERE id = ('00000003-0000-0000-0000-' || lpad(to_hex(:room), 12, '0'))::uuid RETURNING id, last_sequence), \
+           WHERE id = ('00000003-0000-0000-0000-' || lpad(to_hex(:room::int), 12, '0'))::uuid RETURNING id, last_sequence), \
          message AS (INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, \
              mentions, metadata, created_at, updated_at) \
            SELECT gen_random_uuid(), id, last_sequence, 'text', '{}', '00000002-0000-0000-0000-000000000003'::uuid, \
