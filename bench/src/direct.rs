@@ -26,12 +26,11 @@ pub(crate) struct Direct {
 impl Direct {
     /// Sender n sends to room n.
     pub(crate) async fn open(served: &Served, senders: &[Api], receivers: &[Api], rooms: &[String]) -> Self {
-        let store: Arc<dyn MessageRepository> = match served.database_url() {
-            Some(url) => Arc::new(PostgresStore::open(&PostgresConfig::at(&url)).await.unwrap()),
-            None => {
-                let file = served.server.data().join("parlance.db");
-                Arc::new(SqliteStore::open(&Location::File(file)).unwrap())
-            }
+        let store: Arc<dyn MessageRepository> = if let Some(url) = served.database_url() {
+            Arc::new(PostgresStore::open(&PostgresConfig::at(&url)).await.unwrap())
+        } else {
+            let file = served.server.data().join("parlance.db");
+            Arc::new(SqliteStore::open(&Location::File(file)).unwrap())
         };
         let agent = |agent: &Api| ParticipantId::Agent(AgentId::parse(&agent.id).unwrap());
         let senders = senders.iter().zip(rooms).enumerate().map(|(room, (sender, chat))| {
@@ -56,7 +55,7 @@ impl Direct {
                 let mut count = 0;
                 while Instant::now() < until {
                     let new = NewMessage {
-                        id: MessageId::new(Uuid::now_v7()),
+                        id: id(),
                         chat,
                         sender,
                         sender_name: "Sender".to_owned(),
@@ -79,6 +78,12 @@ impl Direct {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "ids as the server makes them")]
+fn id() -> MessageId {
+    MessageId::new(Uuid::now_v7())
+}
+
+#[expect(clippy::disallowed_methods, reason = "a benchmark runs in real time")]
 fn now() -> Timestamp {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     Timestamp::from_micros(i64::try_from(now.as_micros()).unwrap())

@@ -65,13 +65,8 @@ fn head(bytes: &[u8]) -> Option<(u16, usize, usize)> {
     let httparse::Status::Complete(head) = answer.parse(bytes).unwrap() else { return None };
     let status = answer.code.unwrap();
     let length = answer.headers.iter().find(|header| header.name.eq_ignore_ascii_case("content-length"));
-    let length = match length {
-        Some(length) => std::str::from_utf8(length.value).unwrap().parse().unwrap(),
-        None => {
-            assert_eq!(status, 204, "an answer without a length");
-            0
-        }
-    };
+    assert!(length.is_some() || status == 204, "an answer without a length");
+    let length = length.map_or(0, |length| std::str::from_utf8(length.value).unwrap().parse().unwrap());
     Some((status, head, length))
 }
 

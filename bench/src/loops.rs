@@ -26,8 +26,8 @@ const TIME: Duration = Duration::from_secs(4);
 
 /// Loops a second, beside the aim.
 pub(crate) async fn run(place: &Place, rounds: usize) -> Vec<Row> {
-    let served = place.serve().await;
-    let server = &served.server;
+    let here = place.serve().await;
+    let server = &here.server;
     let ann = server.user("ann");
     let agents = scene::agents(server, &ann, AGENTS).await;
     let rooms = scene::rooms(&ann, &agents, 2).await;

@@ -100,13 +100,11 @@ enum What {
 
 fn main() {
     let arguments = Arguments::parse();
-    match arguments.what {
-        What::Bare { port } => bare::serve(port),
-        _ => {
-            let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-            runtime.block_on(run(&arguments));
-        }
+    if let What::Bare { port } = arguments.what {
+        return bare::serve(port);
     }
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    runtime.block_on(run(&arguments));
 }
 
 /// Measures, prints the table and writes it down.

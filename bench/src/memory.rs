@@ -21,8 +21,8 @@ const WARM: u64 = 200_000;
 const NOISE_MB: f64 = 4.0;
 
 pub(crate) async fn run(place: &Place, messages: u64) -> Vec<Row> {
-    let served = place.serve().await;
-    let server = &served.server;
+    let here = place.serve().await;
+    let server = &here.server;
     until_idle(server.pid()).await;
     let idle = resident(server.pid());
     let ann = server.user("ann");

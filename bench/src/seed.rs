@@ -1,6 +1,8 @@
 //! A room as it is after a long time: written by a few statements, since sending so much would take too long.
 
 use diesel::Connection;
+use std::fmt::Write;
+
 use diesel::connection::SimpleConnection;
 use diesel::sqlite::SqliteConnection;
 
@@ -20,15 +22,14 @@ const NOON: u64 = 1_782_907_200_000_000;
 
 /// Writes what these rooms have behind them; nothing was in them, and no server runs.
 pub(crate) fn write(served: &Served, pasts: &[Past<'_>]) {
-    match served.database_url() {
-        Some(url) => run_sql(&url, &statements(&POSTGRES, pasts)),
-        None => {
-            let file = served.server.data().join("parlance.db");
-            let mut connection = SqliteConnection::establish(file.to_str().unwrap()).unwrap();
-            connection.batch_execute("PRAGMA synchronous = OFF").unwrap();
-            connection.batch_execute(&statements(&SQLITE, pasts)).unwrap();
-        }
+    if let Some(url) = served.database_url() {
+        run_sql(&url, &statements(&POSTGRES, pasts));
+        return;
     }
+    let file = served.server.data().join("parlance.db");
+    let mut connection = SqliteConnection::establish(file.to_str().unwrap()).unwrap();
+    connection.batch_execute("PRAGMA synchronous = OFF").unwrap();
+    connection.batch_execute(&statements(&SQLITE, pasts)).unwrap();
 }
 
 /// How a store writes what the others write otherwise.
@@ -68,7 +69,8 @@ fn statements(dialect: &Dialect, pasts: &[Past<'_>]) -> String {
         let id = dialect.id.replace("{room}", &room.to_string());
         let numbers = dialect.numbers.replace("{count}", &past.messages.to_string());
         let count = past.messages;
-        all.push_str(&format!(
+        let _ = writeln!(
+            all,
             "INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, \
                metadata, created_at, updated_at) \
                SELECT {id}, {chat}, n, 'text', 'what was said, and it was this that was said, ' || n || ' times', \
@@ -78,8 +80,8 @@ fn statements(dialect: &Dialect, pasts: &[Past<'_>]) -> String {
                SELECT {id}, {agent}, {chat}, n, TRUE, 'processed', 1, {at}, {at} FROM {numbers};\n\
              INSERT INTO attempts (message_id, agent_id, number, status, started_at, completed_at, error) \
                SELECT {id}, {agent}, 1, 'success', {at}, {at}, NULL FROM {numbers};\n\
-             UPDATE chats SET last_sequence = {count} WHERE id = {chat};\n"
-        ));
+             UPDATE chats SET last_sequence = {count} WHERE id = {chat};"
+        );
     }
     all.push_str("COMMIT;\n");
     all.push_str(dialect.after);

@@ -134,8 +134,8 @@ struct Round {
 
 impl Scene {
     async fn set(place: &Place) -> Self {
-        let served = place.serve().await;
-        let server = &served.server;
+        let here = place.serve().await;
+        let server = &here.server;
         let ann = server.user("ann");
         let mut senders = scene::agents(server, &ann, SENDERS + RECEIVERS).await;
         let receivers = senders.split_off(SENDERS);
@@ -151,7 +151,7 @@ impl Scene {
         let hot = scene::room(&ann, &all).await;
         let origin = Instant::now();
         let flock = Flock::open(wishes(server, &receivers, &rooms, &hot), Keep::Waits(origin)).await;
-        Self { served, senders, receivers, rooms, hot, flock, origin }
+        Self { served: here, senders, receivers, rooms, hot, flock, origin }
     }
 
     async fn round(&self, pgbench: Option<&PgBench>, direct: &Direct) -> Round {
