@@ -46,7 +46,8 @@ impl Decided {
 
 /// Begins a transaction, locks what nobody else holds and decides; nothing is written yet.
 pub(super) async fn decide_on(db: &Db, commands: &[AdvanceDelivery]) -> Result<Decided, Fault> {
-    let begun = execute(db, "BEGIN");
+    // Others may hold attempts, as who erases what is old does.
+    let begun = execute(db, "BEGIN; SET LOCAL lock_timeout = 100");
     let (begun, rows, locked) = join3(begun, messages_of_on(db, commands), records_of_on(db, commands)).await;
     begun?;
     // From here on, as a statement that is prepared already would overtake the locks.

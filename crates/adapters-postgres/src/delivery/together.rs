@@ -15,6 +15,7 @@ use measure::Work;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use super::advance::advance_on;
 use super::steps::{Decided, decide_on, write_on};
@@ -38,6 +39,8 @@ struct Job {
 }
 
 struct Reply {
+    /// When it came.
+    since: Instant,
     announce: Announce<Advanced>,
     answer: oneshot::Sender<Result<Outcome, StoreError>>,
 }
@@ -64,7 +67,7 @@ impl Advancer {
         let carried = doing.carry();
         let announce = Announce::new(move |advanced| carried.within(|| announce.tell(advanced)));
         let (answer, wait) = oneshot::channel();
-        let job = Job { command, reply: Reply { announce, answer } };
+        let job = Job { command, reply: Reply { since: Instant::now(), announce, answer } };
         self.0.try_send(job).map_err(|refused| match refused {
             TrySendError::Full(_) => crowded(),
             TrySendError::Closed(_) => closed(),
@@ -82,13 +85,15 @@ impl Writer {
     async fn run(self: Arc<Self>, mut jobs: Receiver<Job>) {
         let mut batch = Vec::new();
         while jobs.recv_many(&mut batch, MAX_BATCH).await > 0 {
-            let (commands, mut replies) =
-                batch.drain(..).map(|job| (job.command, Some(job.reply))).unzip::<_, _, Vec<_>, Vec<_>>();
-            if let Err(fault) = self.write(&commands, &mut replies).await {
+            let (commands, mut replies) = self.waited_for(batch.drain(..));
+            // A panic must not be the end of this task.
+            let written = AssertUnwindSafe(self.write(&commands, &mut replies)).catch_unwind().await;
+            let written = written.unwrap_or_else(|_| Err(Fault::Row("taking steps panicked".to_owned())));
+            if let Err(fault) = written {
                 tracing::warn!(fault = ?fault, changes = commands.len(), "steps were not taken together");
-                // What would not help one of them helps none.
-                if fault.remedy() == Remedy::Later {
-                    fail(&fault, &mut replies);
+                // What would not help one of them helps none; but who holds what they need may let it go.
+                if fault.remedy() == Remedy::Later && !fault.may_be_lock_timeout() {
+                    fail(&fault, replies.iter_mut());
                 }
             }
             for (command, reply) in commands.into_iter().zip(replies) {
@@ -99,9 +104,26 @@ impl Writer {
         }
     }
 
+    /// The steps whose senders have not given up yet; the others are answered.
+    fn waited_for(&self, jobs: impl Iterator<Item = Job>) -> (Vec<AdvanceDelivery>, Vec<Option<Reply>>) {
+        let (mut commands, mut replies) = (Vec::new(), Vec::new());
+        for Job { command, reply } in jobs {
+            if reply.since.elapsed() < self.pool.limit() {
+                commands.push(command);
+                replies.push(Some(reply));
+            } else {
+                fail(&Fault::Slow, [Some(reply)].iter_mut());
+            }
+        }
+        (commands, replies)
+    }
+
     /// Takes the steps that can be taken together. The replies of those that were are taken away, and of those
     /// that were refused.
     async fn write(&self, commands: &[AdvanceDelivery], replies: &mut [Option<Reply>]) -> Result<(), Fault> {
+        if commands.is_empty() {
+            return Ok(());
+        }
         let lease = self.pool.lease().await?;
         let decided = self.pool.timed(decide_on(lease.db(), commands)).await?;
         if decided.is_nothing() {
@@ -120,8 +142,10 @@ impl Writer {
             if uncertain {
                 self.order.doubt();
             }
-            fail(if uncertain { &Fault::Uncertain } else { &fault }, replies);
-            return Err(fault);
+            let decided = decided.outcomes.iter().zip(replies);
+            let decided = decided.filter_map(|(outcome, reply)| outcome.is_some().then_some(reply));
+            fail(if uncertain { &Fault::Uncertain } else { &fault }, decided);
+            return if uncertain { Ok(()) } else { Err(fault) };
         }
         lease.give_back();
         measure::batch(commands.len());
@@ -131,7 +155,7 @@ impl Writer {
     }
 
     /// Takes a step by itself, beside the others.
-    fn write_alone(self: &Arc<Self>, Job { command, reply: Reply { announce, answer } }: Job) {
+    fn write_alone(self: &Arc<Self>, Job { command, reply: Reply { announce, answer, .. } }: Job) {
         let writer = self.clone();
         tokio::spawn(async move {
             let tell = move |advanced: &Advanced| announce.tell(advanced);
@@ -169,9 +193,9 @@ impl Decided {
     }
 }
 
-/// Answers all whom nothing was answered yet.
-fn fail(fault: &Fault, replies: &mut [Option<Reply>]) {
-    for reply in replies.iter_mut().filter_map(Option::take) {
+/// Answers those whom nothing was answered yet.
+fn fail<'r>(fault: &Fault, replies: impl Iterator<Item = &'r mut Option<Reply>>) {
+    for reply in replies.filter_map(Option::take) {
         let _ = reply.answer.send(Err(fault.told()));
     }
 }

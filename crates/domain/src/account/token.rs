@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::authenticate::{AuthenticateError, Authenticated, Presented, PresentedToken};
 use super::cache::CallerCache;
 use super::handle::UserHandle;
-use super::port::AccountRepository;
+use super::port::{AccountRepository, UserStanding};
 use super::user::User;
 use crate::caller::UserCaller;
 use crate::id::{OrganizationId, ParticipantId, UserId};
@@ -119,14 +119,15 @@ impl TokenService {
             return Err(AuthenticateError::Unauthorized);
         }
         let standing = async { self.accounts.find_standing(claims.user).await };
-        match self.cache.standing(claims.user, now, standing).await? {
+        let is_meant = |standing: &UserStanding| {
+            standing.organization == claims.organization && standing.password_set_at == claims.password_set_at
+        };
+        let admits = |standing: &UserStanding| !standing.is_disabled && is_meant(standing);
+        match self.cache.standing(claims.user, now, admits, standing).await? {
             Some(standing) if standing.is_disabled => {
                 Err(AuthenticateError::Disabled(ParticipantId::User(claims.user)))
             }
-            Some(standing)
-                if standing.organization == claims.organization
-                    && standing.password_set_at == claims.password_set_at =>
-            {
+            Some(standing) if is_meant(&standing) => {
                 let caller = UserCaller { user: claims.user, organization: standing.organization };
                 let presented =
                     PresentedToken { user: claims.user, password_set_at: standing.password_set_at };

@@ -162,7 +162,8 @@ impl CallerCache {
         read: impl Future<Output = Result<Option<StoredKey>, StoreError>>,
     ) -> Result<Option<StoredKey>, StoreError> {
         let read = async { Ok(read.await?.map(KnownKey::new)) };
-        self.known_or(&self.keys, digest, now, KnownKey::stored, read).await
+        let admits = |key: &StoredKey| !key.is_disabled;
+        self.known_or(&self.keys, digest, now, KnownKey::stored, admits, read).await
     }
 
     /// The use of a key was noted, and will be written down.
@@ -173,14 +174,15 @@ impl CallerCache {
         });
     }
 
-    /// Where a user stands: known, or as `read` gives it.
+    /// Where a user stands: known, if that `admits` what was presented, or as `read` gives it.
     pub(super) async fn standing(
         &self,
         user: UserId,
         now: Timestamp,
+        admits: impl Fn(&UserStanding) -> bool,
         read: impl Future<Output = Result<Option<UserStanding>, StoreError>>,
     ) -> Result<Option<UserStanding>, StoreError> {
-        self.known_or(&self.standings, user, now, |standing| *standing, read).await
+        self.known_or(&self.standings, user, now, |standing| *standing, admits, read).await
     }
 
     /// The record of an agent: known, or as `read` gives it.
@@ -191,24 +193,27 @@ impl CallerCache {
         read: impl Future<Output = Result<Option<Agent>, StoreError>>,
     ) -> Result<Option<Arc<Agent>>, StoreError> {
         let read = async { Ok(read.await?.map(Arc::new)) };
-        self.known_or(&self.agents, agent, now, Arc::clone, read).await
+        self.known_or(&self.agents, agent, now, Arc::clone, |_| true, read).await
     }
 
     /// What `see` makes of what is known, or of what `read` gives, which is known from then on. That there is nothing
-    /// is not kept, so that whoever guesses takes nobody's place.
+    /// is not kept, so that whoever guesses takes nobody's place. What is known may let somebody in, but turns nobody
+    /// away: who was let in elsewhere a moment ago is not refused until that is heard of here.
     async fn known_or<K: Eq + Hash, V, R>(
         &self,
         entries: &Shelf<K, Entry<V>>,
         key: K,
         now: Timestamp,
         see: impl Fn(&V) -> R,
+        admits: impl Fn(&R) -> bool,
         read: impl Future<Output = Result<Option<V>, StoreError>>,
     ) -> Result<Option<R>, StoreError> {
         let followed_at = self.followed_at.load(Ordering::Acquire);
         let is_followed = followed_at != NEVER;
         let is_current = is_followed && is_within(LOG_LEASE, Timestamp::from_micros(followed_at), now);
         let known = |entry: &Entry<V>| {
-            (is_current && is_within(LONGEST, entry.read_at, now)).then(|| see(&entry.value))
+            let is_believed = is_current && is_within(LONGEST, entry.read_at, now);
+            is_believed.then(|| see(&entry.value)).filter(&admits)
         };
         let (found, ticket) = entries.look(&key, known);
         if let Some(found) = found {

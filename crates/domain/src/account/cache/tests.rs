@@ -111,7 +111,10 @@ async fn read(cache: &CallerCache, now: Timestamp) -> BTreeSet<String> {
             note(format!("standing {number}"));
             Ok(Some(standing(number)))
         };
-        assert_eq!(cache.standing(user(number), now, reading).await.unwrap(), Some(standing(number)));
+        assert_eq!(
+            cache.standing(user(number), now, |_| true, reading).await.unwrap(),
+            Some(standing(number))
+        );
     }
     for number in [11, 12] {
         let reading = async {
@@ -149,6 +152,26 @@ async fn nobody_is_known_while_the_log_is_not_followed() {
     assert_eq!(read(&cache, at(6000)).await.len(), ALL);
     cache.forget_all();
     assert_eq!(read(&cache, at(5999)).await.len(), ALL);
+}
+
+/// What another process changed is heard of within a second; until then a credential that is good there is not
+/// refused here.
+#[tokio::test]
+async fn who_is_known_otherwise_is_asked_for_before_they_are_refused() {
+    let cache = followed();
+    let kept_out = StoredKey { is_disabled: true, ..key(1, 1, false) };
+    for stored in [kept_out, kept_out, key(1, 1, false)] {
+        let found = cache.key(digest(1), at(1), async { Ok(Some(stored)) }).await.unwrap();
+        assert_eq!(found, Some(stored));
+    }
+    let before = standing(1);
+    let moved = UserStanding { organization: organization(2), ..before };
+    let is_moved = |known: &UserStanding| known.organization == moved.organization;
+    for (stored, seen) in [(before, before), (moved, moved), (before, moved)] {
+        let reading = async { Ok(Some(stored)) };
+        let found = cache.standing(user(1), at(1), is_moved, reading).await.unwrap();
+        assert_eq!(found, Some(seen));
+    }
 }
 
 #[tokio::test]
@@ -221,7 +244,7 @@ async fn what_was_read_during_a_change_is_not_kept() {
             cache.follow(change);
             Ok(Some(standing(1)))
         };
-        assert!(cache.standing(user(1), at(0), reading).await.unwrap().is_some());
+        assert!(cache.standing(user(1), at(0), |_| true, reading).await.unwrap().is_some());
         let reading = async {
             cache.follow(change);
             Ok(Some(record(11)))
