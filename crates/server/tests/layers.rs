@@ -29,7 +29,7 @@ const ALLOWED: [(&str, &[&str]); 13] = [
     ),
     ("testkit", &["domain", "adapters-sqlite"]),
     ("e2e", &["server", "testkit"]),
-    ("bench", &["e2e"]),
+    ("bench", &["adapters-postgres", "adapters-sqlite", "domain", "e2e", "testkit"]),
     ("guard", &["domain", "http-agent", "http-human", "http-wire", "testkit", "ws-gateway"]),
 ];
 
