@@ -1,9 +1,9 @@
 //! Agents that take a step at the same time share a commit.
 //!
 //! One task takes what has queued while it wrote the steps before, and writes that in one transaction, as the task
-//! for messages does ([`crate::message::append`]). It waits for nobody's locks: a step whose message or record
-//! somebody else holds just now, and one that needs more than its record, is taken by itself, beside the others;
-//! and so are all of a batch that could not be written.
+//! for messages does ([`crate::message::append`]). It does not wait for messages and records that somebody else
+//! holds, and for attempts a moment only: such a step, and one that needs more than its record, is taken by itself,
+//! beside the others; and so are all of a batch that could not be written.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
