@@ -4,6 +4,7 @@
 //! error envelope, also what the framework itself refuses: unknown paths, wrong methods,
 //! unreadable headers. The query string never reaches the log, since old clients put keys there.
 
+use std::cell::OnceCell;
 use std::collections::hash_map::RandomState;
 use std::fmt;
 use std::future::{Future, Ready, ready};
@@ -16,7 +17,7 @@ use std::task::{Context, Poll};
 use std::time::Instant;
 
 use actix_web::body::{EitherBody, MessageBody};
-use actix_web::dev::{Service, ServiceRequest, ServiceResponse, Transform};
+use actix_web::dev::{ResourceMap, Service, ServiceRequest, ServiceResponse, Transform};
 use actix_web::http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue, TRANSFER_ENCODING};
 use actix_web::http::{Method, StatusCode};
 use actix_web::{Error, HttpMessage, HttpResponse, ResponseError};
@@ -79,13 +80,12 @@ where
     type Future = Ready<Result<Self::Transform, Self::InitError>>;
 
     fn new_transform(&self, service: S) -> Self::Future {
-        ready(Ok(ScopedService { service }))
+        ready(Ok(ScopedService { service, routes: Rc::default() }))
     }
 }
 
 /// What is said of a request once it has been answered.
 struct Asked {
-    route: String,
     method: Method,
     started: Instant,
     page: Option<Page>,
@@ -96,20 +96,21 @@ struct Asked {
 impl Asked {
     /// A request has come; with it the trace that it belongs to, if that is known.
     fn now(request: &ServiceRequest, id: &RequestId) -> (Self, Option<Trace>) {
-        // Of the whole path, so it is known before anybody has refused.
-        let route = request.match_pattern().unwrap_or_else(|| "none".to_owned());
         let parent = trace_parent(request.headers());
-        let span = RequestSpan::begin(request.method().as_str(), &route, id.as_str(), parent.as_ref());
+        // A span has its name from the start, as it may end without an answer. Without one, no path is
+        // compared with the patterns before it is routed.
+        let route = || named(request.match_pattern());
+        let span = RequestSpan::begin(request.method().as_str(), route, id.as_str(), parent.as_ref());
         let trace = span.as_ref().map(RequestSpan::trace).or_else(|| parent.as_ref().map(TraceParent::trace));
         let turn = Turn::of(request);
         if let Some(turn) = &turn {
             turn.begin();
         }
         let (method, page) = (request.method().clone(), Page::of(request));
-        (Self { route, method, started: Instant::now(), page, turn, span }, trace)
+        (Self { method, started: Instant::now(), page, turn, span }, trace)
     }
 
-    fn answered(&self, status: StatusCode) {
+    fn answered(&self, route: &str, status: StatusCode) {
         if let Some(turn) = &self.turn {
             turn.end(status);
         }
@@ -117,14 +118,19 @@ impl Asked {
             span.answered(status.as_u16());
         }
         let took = self.started.elapsed();
-        measure::request(&self.route, self.method.as_str(), status.as_u16(), took);
+        measure::request(route, self.method.as_str(), status.as_u16(), took);
         tracing::debug!(
-            http.route = self.route,
+            http.route = route,
             http.status = status.as_u16(),
             duration_us = took.as_micros(),
             "answered"
         );
     }
+}
+
+/// What a route is called: by its pattern, if there is one for the path.
+fn named(pattern: Option<String>) -> String {
+    pattern.unwrap_or_else(|| "none".to_owned())
 }
 
 /// The trace that the client says this is part of; who says it twice says nothing.
@@ -139,6 +145,8 @@ fn trace_parent(headers: &HeaderMap) -> Option<TraceParent> {
 #[derive(Debug)]
 pub struct ScopedService<S> {
     service: S,
+    /// The application's patterns, once a request has brought them: an error has no request to ask.
+    routes: Rc<OnceCell<ResourceMap>>,
 }
 
 impl<S, B> Service<ServiceRequest> for ScopedService<S>
@@ -171,6 +179,8 @@ where
             let answer = request.into_response(answer.map_into_right_body());
             return Box::pin(async move { Ok(told(answer, &id, &asked)) });
         }
+        self.routes.get_or_init(|| request.resource_map().clone());
+        let (routes, uri) = (self.routes.clone(), request.uri().clone());
         let traced = asked.span.clone();
         let inside = traced.as_ref().map(RequestSpan::enter);
         let answer = span.in_scope(|| self.service.call(request));
@@ -178,7 +188,10 @@ where
         let settled = async move {
             match answer.await {
                 Ok(response) => Ok(settle(response, &id, &asked)),
-                Err(error) => Err(refuse(error, id, &asked)),
+                Err(error) => {
+                    let route = named(routes.get().and_then(|routes| routes.match_pattern(uri.path())));
+                    Err(refuse(error, id, &asked, &route))
+                }
             }
         };
         let settled = settled.instrument(span);
@@ -206,7 +219,9 @@ fn settle<B>(response: ServiceResponse<B>, id: &RequestId, asked: &Asked) -> Ser
 /// Puts on an answer what every answer has.
 fn told<B>(mut response: ServiceResponse<B>, id: &RequestId, asked: &Asked) -> ServiceResponse<B> {
     tell(response.headers_mut(), id, asked.page.as_ref());
-    asked.answered(response.status());
+    // Routing has left it with the request; a path that was not routed is looked up.
+    let route = named(response.request().match_pattern());
+    asked.answered(&route, response.status());
     response
 }
 
@@ -245,10 +260,10 @@ fn envelope(status: StatusCode, error: Option<&Error>, headers: &HeaderMap, id: 
 }
 
 /// A failure on the way to a handler, out of another middleware.
-fn refuse(error: Error, id: RequestId, asked: &Asked) -> Error {
+fn refuse(error: Error, id: RequestId, asked: &Asked, route: &str) -> Error {
     let status = error.as_response_error().status_code();
     telling(status, Some(&error), note);
-    asked.answered(status);
+    asked.answered(route, status);
     Refusal { error, id, page: asked.page.clone() }.into()
 }
 

@@ -83,17 +83,23 @@ impl fmt::Display for Trace {
 pub struct RequestSpan(Context);
 
 impl RequestSpan {
-    /// A request begins; `None` unless spans are wanted. `route` is the pattern that its path matched.
-    pub fn begin(method: &str, route: &str, request: &str, parent: Option<&TraceParent>) -> Option<Self> {
+    /// A request begins; `None` unless spans are wanted. `route`, which is not asked otherwise, gives the
+    /// pattern that its path matches.
+    pub fn begin(
+        method: &str,
+        route: impl FnOnce() -> String,
+        request: &str,
+        parent: Option<&TraceParent>,
+    ) -> Option<Self> {
         let tracer = TRACER.get()?;
         let around = parent
             .map_or_else(Context::new, |parent| Context::new().with_remote_span_context(parent.0.clone()));
-        let method = known_method(method);
+        let (method, route) = (known_method(method), route());
         let span = SpanBuilder::from_name(format!("{method} {route}"))
             .with_kind(SpanKind::Server)
             .with_attributes([
                 KeyValue::new("http.request.method", method),
-                KeyValue::new("http.route", route.to_owned()),
+                KeyValue::new("http.route", route),
                 KeyValue::new("request.id", request.to_owned()),
             ])
             .start_with_context(tracer, &around);
@@ -221,7 +227,7 @@ mod tests {
     #[test]
     fn there_are_no_spans_by_themselves() {
         let parent = TraceParent::read(&format!("00-{TRACE}-{SPAN}-01"), None);
-        assert!(RequestSpan::begin("GET", "/health", "1", parent.as_ref()).is_none());
+        assert!(RequestSpan::begin("GET", || unreachable!(), "1", parent.as_ref()).is_none());
         let _inside = Context::new().with_remote_span_context(parent.unwrap().0).attach();
         assert!(step("store read").0.is_none());
         assert_eq!(step("store read").carry().within(|| 7), 7);

@@ -1,10 +1,12 @@
 //! The request scope around a small application: ids, envelopes, bodies as they arrive.
 
 use std::fmt;
+use std::io;
+use std::sync::{Arc, Mutex};
 
 use actix_web::body::MessageBody;
 use actix_web::dev::{Service, ServiceResponse};
-use actix_web::http::StatusCode;
+use actix_web::http::{Method, StatusCode};
 use actix_web::middleware::from_fn;
 use actix_web::test::{TestRequest, call_service, init_service, read_body};
 use actix_web::web::{self, get, post, resource};
@@ -30,6 +32,7 @@ async fn app()
             .service(resource("/broken").route(get().to(broken)))
             .service(resource("/foreign").route(get().to(|| async { Err::<&str, _>(Teapot) })))
             .service(resource("/unwired").route(get().to(|_: web::Data<u8>| async { "never" })))
+            .service(web::scope("/in/{some}").service(resource("/{other}").route(get().to(HttpResponse::Ok))))
             .service(resource("/bare").route(get().to(HttpResponse::ServiceUnavailable)))
             .service(refusing),
     )
@@ -101,6 +104,51 @@ async fn every_failure_is_an_envelope() {
     ] {
         let (status, code) = failure(TestRequest::get().uri(path)).await;
         assert_eq!((status, code.as_str().unwrap()), expected, "{path}");
+    }
+}
+
+/// What was logged.
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Lines {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(line);
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The log names a request by the pattern of its path, whoever answered it, and by nothing of the path itself.
+#[actix_web::test]
+async fn the_log_names_routes() {
+    let lines = Lines::default();
+    let writer = lines.clone();
+    let log = tracing_subscriber::fmt().json().with_max_level(tracing::Level::DEBUG);
+    let log = log.with_writer(move || writer.clone());
+    let _logs = tracing::subscriber::set_default(log.finish());
+    for (method, path, route) in [
+        (Method::GET, "/fine?a=secret", "/fine"),
+        (Method::GET, "/in/secret/place", "/in/{some}/{other}"),
+        (Method::DELETE, "/in/secret/place", "/in/{some}/{other}"),
+        (Method::GET, "/in/secret", "none"),
+        (Method::GET, "/secret", "none"),
+        (Method::GET, "/broken", "/broken"),
+        (Method::GET, "/refusing", "/refusing"),
+        (Method::POST, "/refusing", "/refusing"),
+        (Method::GET, "/refusing/secret", "none"),
+    ] {
+        lines.0.lock().unwrap().clear();
+        answer(TestRequest::with_uri(path).method(method.clone())).await;
+        let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+        let answered = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let routes = answered.filter(|line| line["fields"]["message"] == "answered");
+        let routes = routes.map(|line| line["fields"]["http.route"].clone()).collect::<Vec<_>>();
+        assert_eq!(routes, [route], "{method} {path}");
+        assert!(!text.lines().any(|line| line.contains("\"answered\"") && line.contains("secret")), "{text}");
     }
 }
 
