@@ -6,7 +6,7 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
-use ws_gateway::frame::{Version, parse, tail, write_head};
+use ws_gateway::frame::{Head, Version, parse, pieces};
 
 const TOPIC: &str = "chat_room:0190f3a1-7c51-7e2c-9d0b-4a1f3c5e7d90";
 
@@ -36,15 +36,14 @@ fn splicing(criterion: &mut Criterion) {
     for bytes in [500, 50_000] {
         let payload = "x".repeat(bytes);
         for (name, version) in [("payload of", Version::V2), ("version 1, payload of", Version::V1)] {
-            // As the connection does it: one text for all frames of a thread.
+            let head = Head::new(version, Some("3"), TOPIC);
             let mut out = String::new();
             group.throughput(Throughput::Bytes(bytes as u64));
             group.bench_function(BenchmarkId::new(name, bytes), |bencher| {
                 bencher.iter(|| {
                     out.clear();
-                    write_head(&mut out, version, black_box(Some("3")), black_box(TOPIC), "message_created");
-                    out.push_str(black_box(&payload));
-                    out.push_str(tail(version));
+                    let head = black_box(&head).text(version);
+                    out.extend(pieces(version, head, "message_created", black_box(&payload)));
                     black_box(out.len())
                 });
             });

@@ -88,6 +88,88 @@ fn reference_of(value: Value) -> Result<Option<String>, Malformed> {
     }
 }
 
+/// What the frames of one stay on a topic begin with: written once, when it is joined, since each of its
+/// events goes out behind it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Head {
+    /// Up to the quotation mark in front of an event's name. Objects do not hold the join reference; behind
+    /// theirs it stands all the same, so that one text keeps everything.
+    text: Box<str>,
+    join_ref_bytes: usize,
+}
+
+impl Head {
+    const ARRAY: &str = "[";
+    const BETWEEN: &str = ",null,";
+    const ARRAY_END: &str = ",\"";
+    const OBJECT: &str = "{\"topic\":";
+    const OBJECT_END: &str = ",\"event\":\"";
+
+    /// The head of a stay that was joined with this reference and topic.
+    pub fn new(version: Version, join_ref: Option<&str>, topic: &str) -> Self {
+        let (join_ref, topic) = (json(join_ref), json(Some(topic)));
+        let text = match version {
+            Version::V2 => [Self::ARRAY, &join_ref, Self::BETWEEN, &topic, Self::ARRAY_END].concat(),
+            Version::V1 => [Self::OBJECT, &topic, Self::OBJECT_END, &join_ref].concat(),
+        };
+        Self { text: text.into_boxed_str(), join_ref_bytes: join_ref.len() }
+    }
+
+    /// What stands before the name of an event.
+    pub fn text(&self, version: Version) -> &str {
+        match version {
+            Version::V2 => &self.text,
+            Version::V1 => &self.text[..self.text.len() - self.join_ref_bytes],
+        }
+    }
+
+    /// Whether the topic was joined with this reference.
+    pub fn is_of(&self, version: Version, join_ref: &str) -> bool {
+        self.join_ref(version) == json(Some(join_ref))
+    }
+
+    /// Writes an answer to a frame of the stay, which names its topic as it likes; `payload` is JSON.
+    pub fn reply(&self, version: Version, reference: Option<&str>, topic: &str, payload: &str) -> String {
+        let (reference, topic) = (json(reference), json(Some(topic)));
+        join(version, self.join_ref(version), &reference, &topic, "phx_reply", payload)
+    }
+
+    /// Writes the frame that ends the stay; it answers the join.
+    pub fn close(&self, version: Version) -> String {
+        let join_ref = self.join_ref(version);
+        join(version, join_ref, join_ref, self.topic(version), "phx_close", "{}")
+    }
+
+    /// The join reference, as JSON.
+    fn join_ref(&self, version: Version) -> &str {
+        match version {
+            Version::V2 => &self.text[Self::ARRAY.len()..][..self.join_ref_bytes],
+            Version::V1 => &self.text[self.text.len() - self.join_ref_bytes..],
+        }
+    }
+
+    /// The topic, as JSON.
+    fn topic(&self, version: Version) -> &str {
+        let head = self.text(version);
+        let (before, behind) = match version {
+            Version::V2 => {
+                (Self::ARRAY.len() + self.join_ref_bytes + Self::BETWEEN.len(), Self::ARRAY_END.len())
+            }
+            Version::V1 => (Self::OBJECT.len(), Self::OBJECT_END.len()),
+        };
+        &head[before..head.len() - behind]
+    }
+}
+
+/// The pieces of a frame that answers nothing: behind a [`Head::text`], an event, whose name needs no
+/// escapes, and its JSON, which all who hear of it share.
+pub fn pieces<'a>(version: Version, head: &'a str, event: &'a str, payload: &'a str) -> [&'a str; 5] {
+    match version {
+        Version::V2 => [head, event, "\",", payload, "]"],
+        Version::V1 => [head, event, "\",\"payload\":", payload, ",\"ref\":null}"],
+    }
+}
+
 /// Writes a frame; `payload` is JSON.
 pub fn write(
     version: Version,
@@ -97,81 +179,34 @@ pub fn write(
     event: &str,
     payload: &str,
 ) -> String {
-    let mut out = String::with_capacity(payload.len() + topic.len() + event.len() + 48);
+    join(version, &json(join_ref), &json(reference), &json(Some(topic)), event, payload)
+}
+
+/// The same of JSON, but for the event.
+fn join(
+    version: Version,
+    join_ref: &str,
+    reference: &str,
+    topic: &str,
+    event: &str,
+    payload: &str,
+) -> String {
+    let event = &json(Some(event));
     match version {
-        Version::V2 => {
-            out.push('[');
-            push_optional(&mut out, join_ref);
-            out.push(',');
-            push_optional(&mut out, reference);
-            out.push(',');
-            push_text(&mut out, topic);
-            out.push(',');
-            push_text(&mut out, event);
-            out.push(',');
-            out.push_str(payload);
-            out.push(']');
-        }
+        Version::V2 => ["[", join_ref, ",", reference, ",", topic, ",", event, ",", payload, "]"].concat(),
         Version::V1 => {
-            write_head(&mut out, version, join_ref, topic, event);
-            out.push_str(payload);
-            out.push_str(",\"ref\":");
-            push_optional(&mut out, reference);
-            out.push('}');
-        }
-    }
-    out
-}
-
-/// Writes, behind what `out` holds, what stands before the payload of a frame that answers nothing.
-/// [`tail`] stands behind it.
-pub fn write_head(out: &mut String, version: Version, join_ref: Option<&str>, topic: &str, event: &str) {
-    match version {
-        Version::V2 => {
-            out.push('[');
-            push_optional(out, join_ref);
-            out.push_str(",null,");
-            push_text(out, topic);
-            out.push(',');
-            push_text(out, event);
-            out.push(',');
-        }
-        Version::V1 => {
-            out.push_str("{\"topic\":");
-            push_text(out, topic);
-            out.push_str(",\"event\":");
-            push_text(out, event);
-            out.push_str(",\"payload\":");
+            let (named, given) = (",\"event\":", ",\"payload\":");
+            ["{\"topic\":", topic, named, event, given, payload, ",\"ref\":", reference, "}"].concat()
         }
     }
 }
 
-/// What stands behind the payload of a frame that answers nothing.
-pub fn tail(version: Version) -> &'static str {
-    match version {
-        Version::V2 => "]",
-        Version::V1 => ",\"ref\":null}",
-    }
-}
-
-fn push_optional(out: &mut String, text: Option<&str>) {
-    match text {
-        Some(text) => push_text(out, text),
-        None => out.push_str("null"),
-    }
-}
-
-/// A JSON string. Nearly all are plain; the rest is left to the JSON library.
-fn push_text(out: &mut String, text: &str) {
+/// A text as JSON, or null. Nearly all are plain; the rest is left to the JSON library.
+fn json(text: Option<&str>) -> String {
+    let Some(text) = text else { return "null".to_owned() };
     // Looks at every byte, wherever the first odd one stands: many at once, that is faster.
     let odd = text.bytes().filter(|byte| matches!(byte, ..0x20 | b'"' | b'\\')).count();
-    if odd == 0 {
-        out.push('"');
-        out.push_str(text);
-        out.push('"');
-    } else {
-        out.push_str(&Value::String(text.to_owned()).to_string());
-    }
+    if odd == 0 { ["\"", text, "\""].concat() } else { Value::String(text.to_owned()).to_string() }
 }
 
 #[cfg(test)]
@@ -228,5 +263,24 @@ mod tests {
         assert_eq!(text, r#"["7",null,"chat_room:x","message_created",{}]"#);
         let text = write(Version::V1, Some("7"), Some("a\"\n"), "t", "e", "{}");
         assert_eq!(text, r#"{"topic":"t","event":"e","payload":{},"ref":"a\"\n"}"#);
+    }
+
+    /// Whatever a client called its join, each frame of the stay is as if it had been written from its parts.
+    #[test]
+    fn frames_of_a_stay_are_put_together_from_its_head() {
+        for version in [Version::V1, Version::V2] {
+            for join_ref in [None, Some("7"), Some("null"), Some("a\"\n\u{e9}")] {
+                let head = Head::new(version, join_ref, "chat_room:x");
+                let event = pieces(version, head.text(version), "message_created", "[1]").concat();
+                assert_eq!(event, write(version, join_ref, None, "chat_room:x", "message_created", "[1]"));
+                let reply = head.reply(version, Some("\\"), "chat_room:X", "{}");
+                assert_eq!(reply, write(version, join_ref, Some("\\"), "chat_room:X", "phx_reply", "{}"));
+                let close = write(version, join_ref, join_ref, "chat_room:x", "phx_close", "{}");
+                assert_eq!(head.close(version), close);
+                for other in ["7", "null", "", "a\"\n\u{e9}"] {
+                    assert_eq!(head.is_of(version, other), join_ref == Some(other), "{join_ref:?} {other:?}");
+                }
+            }
+        }
     }
 }

@@ -99,7 +99,9 @@ impl Budget {
 
     /// Counts `bytes` as gone.
     pub(crate) fn give_back(&self, bytes: usize) {
-        self.queued.fetch_sub(bytes, Ordering::Release);
+        if bytes > 0 {
+            self.queued.fetch_sub(bytes, Ordering::Release);
+        }
     }
 }
 
@@ -241,9 +243,10 @@ impl Reader {
         self.heard.pop_front()
     }
 
-    /// What comes next, if that is an event. It counts as waiting until it is given back.
-    pub(crate) fn next_event(&mut self) -> Option<Event> {
-        if self.heard.is_empty() {
+    /// What comes next, if that is an event; of what has come since something was taken out together, only
+    /// if that `looks` for it. It counts as waiting until it is given back.
+    pub(crate) fn next_event(&mut self, looks: bool) -> Option<Event> {
+        if looks && self.heard.is_empty() {
             self.fetch();
         }
         match self.heard.pop_front()? {

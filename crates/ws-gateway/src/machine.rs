@@ -8,8 +8,9 @@ use std::collections::HashMap;
 
 use domain::caller::Caller;
 use domain::id::ChatId;
+use foldhash::fast::RandomState;
 
-use crate::frame::{self, Frame, Version};
+use crate::frame::{self, Frame, Head, Version};
 use crate::inbox::Ticket;
 use crate::payload::MAX_AGENT_BYTES;
 use crate::topic::{Access, Named, Topic};
@@ -64,9 +65,7 @@ pub enum Verdict {
 /// A topic that was joined.
 #[derive(Clone, Debug)]
 struct Joined {
-    join_ref: Option<Box<str>>,
-    /// The topic as the client wrote it.
-    text: Box<str>,
+    head: Head,
     ticket: Ticket,
 }
 
@@ -76,13 +75,14 @@ pub struct Connection {
     version: Version,
     caller: Caller,
     max_topics: usize,
-    joined: HashMap<Topic, Joined>,
+    /// Looked up for each event. Its keys are ids of the server's, so that nobody chooses which collide.
+    joined: HashMap<Topic, Joined, RandomState>,
 }
 
 impl Connection {
     /// A connection that has joined nothing.
     pub fn new(version: Version, caller: Caller, max_topics: usize) -> Self {
-        Self { version, caller, max_topics, joined: HashMap::new() }
+        Self { version, caller, max_topics, joined: HashMap::default() }
     }
 
     /// Who is connected.
@@ -140,8 +140,7 @@ impl Connection {
             }
         };
         let mut actions = vec![answer("ok", &response)];
-        let joined =
-            Joined { join_ref: join_ref.map(String::into_boxed_str), text: text.into_boxed_str(), ticket };
+        let joined = Joined { head: Head::new(self.version, join_ref.as_deref(), &text), ticket };
         if let Some(before) = self.joined.insert(topic, joined) {
             actions.push(self.close_frame(&before));
         }
@@ -155,11 +154,11 @@ impl Connection {
         let Some(joined) = self.joined.get(&topic) else {
             return vec![self.reply(frame, None, "ok", NOTHING)];
         };
-        if is_stale(frame, joined) {
+        if self.is_stale(frame, joined) {
             return Vec::new();
         }
         let (ticket, close) = (joined.ticket, self.close_frame(joined));
-        let reply = self.reply(frame, joined.join_ref.as_deref(), "ok", NOTHING);
+        let reply = self.reply_on(joined, frame, "ok", NOTHING);
         self.joined.remove(&topic);
         vec![Action::Unsubscribe(topic, ticket), reply, close]
     }
@@ -172,10 +171,9 @@ impl Connection {
         };
         match joined {
             None => vec![self.reply(frame, None, "error", &reason_payload("unmatched topic"))],
-            Some(joined) if is_stale(frame, joined) => Vec::new(),
+            Some(joined) if self.is_stale(frame, joined) => Vec::new(),
             Some(joined) => {
-                let response = reason_payload("unsupported event");
-                vec![self.reply(frame, joined.join_ref.as_deref(), "error", &response)]
+                vec![self.reply_on(joined, frame, "error", &reason_payload("unsupported event"))]
             }
         }
     }
@@ -183,31 +181,23 @@ impl Connection {
     /// An event of a topic: pushed with this connection's own join reference, or dropped when
     /// the stay it was meant for is over.
     pub fn on_event(&self, topic: Topic, ticket: Ticket, event: &str, payload: &str) -> Option<String> {
-        let mut text = String::new();
-        self.write_head(&mut text, topic, ticket, event, payload.len()).then(|| {
-            text.push_str(payload);
-            text.push_str(self.tail());
-            text
-        })
+        let head = self.head(topic, ticket, event, payload.len())?;
+        Some(self.pieces(head, event, payload).concat())
     }
 
-    /// The same without the payload, which many share: what stands before it is written to `out`, and
-    /// [`Self::tail`] stands behind it. `false` when there is nothing to push.
-    pub fn write_head(
-        &self,
-        out: &mut String,
-        topic: Topic,
-        ticket: Ticket,
-        event: &str,
-        payload_bytes: usize,
-    ) -> bool {
-        let joined = self.joined.get(&topic).filter(|joined| joined.ticket == ticket);
-        joined.is_some_and(|joined| self.push(out, joined, event, payload_bytes))
+    /// What stands before the event's name in that frame; `None` when there is nothing to push: the stay is
+    /// over, or the whole frame is more than an agent's client would take.
+    pub fn head(&self, topic: Topic, ticket: Ticket, event: &str, payload_bytes: usize) -> Option<&str> {
+        let joined = self.joined.get(&topic).filter(|joined| joined.ticket == ticket)?;
+        let head = joined.head.text(self.version);
+        let around = || self.pieces(head, event, "").map(str::len).iter().sum::<usize>();
+        let fits = matches!(self.caller, Caller::User(_)) || around() + payload_bytes < MAX_AGENT_BYTES;
+        fits.then_some(head)
     }
 
-    /// What stands behind the payload of an event.
-    pub fn tail(&self) -> &'static str {
-        frame::tail(self.version)
+    /// The pieces of the frame that begins with such a head.
+    pub fn pieces<'a>(&self, head: &'a str, event: &'a str, payload: &'a str) -> [&'a str; 5] {
+        frame::pieces(self.version, head, event, payload)
     }
 
     /// An event for whoever has joined the topic, whenever that was.
@@ -233,17 +223,20 @@ impl Connection {
         self.joined.iter().map(|(topic, joined)| (*topic, joined.ticket))
     }
 
-    /// `false` when the whole frame is more than an agent's client would take.
-    fn push(&self, out: &mut String, joined: &Joined, event: &str, payload_bytes: usize) -> bool {
-        let before = out.len();
-        frame::write_head(out, self.version, joined.join_ref.as_deref(), &joined.text, event);
-        let bytes = out.len() - before + payload_bytes + self.tail().len();
-        matches!(self.caller, Caller::User(_)) || bytes < MAX_AGENT_BYTES
+    fn close_frame(&self, joined: &Joined) -> Action {
+        Action::Send(joined.head.close(self.version))
     }
 
-    fn close_frame(&self, joined: &Joined) -> Action {
-        let join_ref = joined.join_ref.as_deref();
-        Action::Send(frame::write(self.version, join_ref, join_ref, &joined.text, "phx_close", NOTHING))
+    /// Whether a frame belongs to an earlier join; one without a reference belongs to the live one.
+    fn is_stale(&self, frame: &Frame, joined: &Joined) -> bool {
+        frame.join_ref.as_deref().is_some_and(|join_ref| !joined.head.is_of(self.version, join_ref))
+    }
+
+    /// An answer to what was said on a topic that is joined.
+    fn reply_on(&self, joined: &Joined, frame: &Frame, status: &str, response: &str) -> Action {
+        let payload = reply_payload(status, response);
+        let reference = frame.reference.as_deref();
+        Action::Send(joined.head.reply(self.version, reference, &frame.topic, &payload))
     }
 
     fn reply(&self, frame: &Frame, join_ref: Option<&str>, status: &str, response: &str) -> Action {
@@ -256,11 +249,6 @@ impl Connection {
     fn refuse(&self, frame: &Frame, reason: &str) -> Action {
         self.reply(frame, frame.join_ref.as_deref(), "error", &reason_payload(reason))
     }
-}
-
-/// Whether a frame belongs to an earlier join; one without a reference belongs to the live one.
-fn is_stale(frame: &Frame, joined: &Joined) -> bool {
-    frame.join_ref.is_some() && frame.join_ref.as_deref() != joined.join_ref.as_deref()
 }
 
 fn reply_payload(status: &str, response: &str) -> String {

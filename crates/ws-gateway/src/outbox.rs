@@ -17,7 +17,7 @@ use std::time::Duration;
 use actix_http::ws::{CloseCode, CloseReason, OpCode, Parser};
 use actix_web::Error;
 use actix_web::body::BoxBody;
-use bytes::{Bytes, BytesMut};
+use bytes::{BufMut, Bytes, BytesMut};
 use domain::id::MessageId;
 use futures_core::Stream;
 use tokio::time::sleep;
@@ -49,7 +49,7 @@ enum Item {
     /// An event that came before what is queued behind it. What stands before its content is this
     /// socket's; the content is not copied before the connection takes it.
     Event {
-        head: String,
+        head: Box<str>,
         payload: Arc<Payload>,
     },
 }
@@ -84,11 +84,6 @@ pub(crate) struct OutboxBody {
     /// Counts for as long as this body lives, which is until the connection has taken its end. What that
     /// buffers then, it may keep for longer.
     _seat: Option<Seat>,
-}
-
-thread_local! {
-    /// Where an event becomes a frame before it is copied to the connection.
-    static FRAME: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
 impl Outbox {
@@ -150,18 +145,16 @@ impl Outbox {
     /// Queues an event that was told before something else; it goes on counting as it did in the inbox.
     pub(crate) fn event(&self, Event { topic, ticket, payload }: Event) {
         let mut queue = self.0.borrow_mut();
-        let mut head = String::new();
-        if queue.close.is_none()
-            && queue.machine.write_head(&mut head, topic, ticket, payload.event, payload.json.len())
-        {
-            if let Some(message) = payload.updates {
-                queue.drop_older(&head, message);
-            }
-            queue.items.push_back(Item::Event { head, payload });
-            queue.inbox.wake_connection();
-        } else {
-            queue.inbox.budget().give_back(cost(&payload));
+        let head = match queue.close {
+            None => queue.machine.head(topic, ticket, payload.event, payload.json.len()).map(Box::from),
+            Some(_) => None,
+        };
+        let Some(head) = head else { return queue.inbox.budget().give_back(cost(&payload)) };
+        if let Some(message) = payload.updates {
+            queue.drop_older(&head, message);
         }
+        queue.items.push_back(Item::Event { head, payload });
+        queue.inbox.wake_connection();
     }
 
     /// The last frame: what has queued before it still goes out, what is in the inbox does not.
@@ -247,7 +240,7 @@ impl Queue {
     /// Drops an older state of the message with the same head: on the same stay.
     fn drop_older(&mut self, of: &str, message: MessageId) {
         let is_older = |item: &Item| match item {
-            Item::Event { head, payload } => payload.updates == Some(message) && head == of,
+            Item::Event { head, payload } => payload.updates == Some(message) && **head == *of,
             Item::Text(_) | Item::Pong(_) => false,
         };
         let Some(place) = self.items.iter().rev().take(SEARCHED).position(is_older) else { return };
@@ -261,12 +254,12 @@ impl Queue {
         // Counts as gone now, and not when it was handed over: whoever finds that nothing waits finds
         // the receipts of all that did.
         self.inbox.budget().give_back(std::mem::take(&mut self.handed));
-        let mut out = BytesMut::new();
+        let (mut out, mut looks) = (BytesMut::new(), true);
         while out.len() < CHUNK_BYTES {
             if let Some(item) = self.items.pop_front() {
                 self.handed += item.cost();
                 self.write(item, &mut out);
-            } else if let Some(event) = self.next_event() {
+            } else if let Some(event) = self.next_event(std::mem::take(&mut looks)) {
                 self.handed += cost(&event.payload);
                 self.write_event(&event, &mut out);
             } else {
@@ -300,41 +293,27 @@ impl Queue {
                 let short = &bytes[..bytes.len().min(CONTROL_BYTES)];
                 Parser::write_message(out, short, OpCode::Pong, true, false);
             }
-            Item::Event { head, payload } => self.write_push(&payload, out, |text| {
-                text.push_str(&head);
-                true
-            }),
+            Item::Event { head, payload } => self.write_push(&head, &payload, out),
         }
     }
 
-    /// The next event, unless the task has to do something first.
-    fn next_event(&mut self) -> Option<Event> {
-        if self.held || self.close.is_some() { None } else { self.inbox.next_event() }
+    /// The next event, unless the task has to do something first. One look at the inbox is enough for what is
+    /// handed over at once: the connection comes back for the rest.
+    fn next_event(&mut self, looks: bool) -> Option<Event> {
+        if self.held || self.close.is_some() { None } else { self.inbox.next_event(looks) }
     }
 
     fn write_event(&self, Event { topic, ticket, payload }: &Event, out: &mut BytesMut) {
-        self.write_push(payload, out, |text| {
-            self.machine.write_head(text, *topic, *ticket, payload.event, payload.json.len())
-        });
+        if let Some(head) = self.machine.head(*topic, *ticket, payload.event, payload.json.len()) {
+            self.write_push(head, payload, out);
+        }
     }
 
-    /// Writes what `head` begins, unless that says that there is nothing to push.
-    fn write_push(&self, payload: &Payload, out: &mut BytesMut, head: impl FnOnce(&mut String) -> bool) {
-        FRAME.with_borrow_mut(|text| {
-            text.clear();
-            if !head(text) {
-                return;
-            }
-            text.push_str(&payload.json);
-            text.push_str(self.machine.tail());
-            Parser::write_message(out, text.as_bytes(), OpCode::Text, true, false);
-            if let Some(message) = payload.brings {
-                self.took(message, text.len());
-            }
-            if text.capacity() > CHUNK_BYTES {
-                *text = String::new();
-            }
-        });
+    fn write_push(&self, head: &str, payload: &Payload, out: &mut BytesMut) {
+        let bytes = write_text(out, self.machine.pieces(head, payload.event, &payload.json));
+        if let Some(message) = payload.brings {
+            self.took(message, bytes);
+        }
     }
 
     fn took(&self, message: MessageId, frame_bytes: usize) {
@@ -342,6 +321,33 @@ impl Queue {
             receipts.took(message, frame_bytes);
         }
     }
+}
+
+/// Writes a text frame (RFC 6455, 5.2) out of pieces, none of which is copied anywhere else, and tells how
+/// many bytes they have.
+fn write_text(out: &mut BytesMut, pieces: [&str; 5]) -> usize {
+    /// The last fragment of a text.
+    const WHOLE_TEXT: u8 = 0x81;
+    let bytes = pieces.iter().map(|piece| piece.len()).sum::<usize>();
+    // No more than is needed: a buffer that is full is handed over as it is.
+    match (u8::try_from(bytes), u16::try_from(bytes)) {
+        (Ok(length @ ..126), _) => {
+            out.reserve(2 + bytes);
+            out.put_slice(&[WHOLE_TEXT, length]);
+        }
+        (_, Ok(length)) => {
+            out.reserve(4 + bytes);
+            out.put_slice(&[WHOLE_TEXT, 126]);
+            out.put_u16(length);
+        }
+        _ => {
+            out.reserve(10 + bytes);
+            out.put_slice(&[WHOLE_TEXT, 127]);
+            out.put_u64(bytes as u64);
+        }
+    }
+    pieces.into_iter().for_each(|piece| out.put_slice(piece.as_bytes()));
+    bytes
 }
 
 impl Stream for OutboxBody {

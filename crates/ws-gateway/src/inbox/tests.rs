@@ -51,13 +51,13 @@ fn what_may_come_later_takes_half_of_what_may_wait() {
     assert!(offer(1_500) && !inbox.is_idle());
     assert!(!offer(501), "more than half would wait");
     assert!(offer(500) && !offer(300));
-    let events = [reader.next_event().unwrap(), reader.next_event().unwrap()];
+    let events = [reader.next_event(true).unwrap(), reader.next_event(true).unwrap()];
     assert!(!inbox.is_idle(), "it is not with the client yet");
     for event in events {
         reader.budget().give_back(cost(&event.payload));
     }
     assert!(inbox.is_idle() && offer(5_000), "nothing waits, so anything may");
-    assert!(reader.next_event().is_some() && reader.next_event().is_none());
+    assert!(reader.next_event(true).is_some() && reader.next_event(true).is_none());
 }
 
 #[test]
@@ -67,10 +67,10 @@ fn the_connection_stops_before_an_order() {
     inbox.event(TOPIC, ticket, &payload(1));
     inbox.order(Told::End { topic: TOPIC, ticket });
     inbox.event(TOPIC, ticket, &payload(2));
-    assert!(reader.next_event().is_some() && reader.next_event().is_none());
-    assert!(reader.next_event().is_none(), "it stays where it is");
+    assert!(reader.next_event(true).is_some() && reader.next_event(true).is_none());
+    assert!(reader.next_event(true).is_none(), "it stays where it is");
     assert!(matches!(reader.next(), Some(Told::End { .. })));
-    assert!(matches!(reader.next_event(), Some(event) if event.payload.json.len() == 2));
+    assert!(matches!(reader.next_event(true), Some(event) if event.payload.json.len() == 2));
     assert!(reader.next().is_none());
 }
 
@@ -90,7 +90,7 @@ fn the_last_state_of_a_message_takes_the_place_of_older_ones() {
         }
     }
     let mut left = Vec::new();
-    while let Some(event) = reader.next_event() {
+    while let Some(event) = reader.next_event(true) {
         reader.budget().give_back(cost(&event.payload));
         left.push(event.payload.json.clone());
     }
@@ -108,7 +108,7 @@ fn what_came_before_a_stay_can_be_told_apart() {
     assert!(matches!(reader.next_before(Ticket(2)), Some(Told::Event(_))));
     assert!(matches!(reader.next_before(Ticket(2)), Some(Told::End { .. })));
     assert!(reader.next_before(Ticket(2)).is_none() && reader.next_before(Ticket(2)).is_none());
-    assert!(matches!(reader.next_event(), Some(event) if event.ticket == Ticket(2)));
+    assert!(matches!(reader.next_event(true), Some(event) if event.ticket == Ticket(2)));
 }
 
 /// Whoever decides about a join knows nothing of the stay yet, and would take its end for that of
@@ -140,7 +140,7 @@ fn events_wake_the_connection_and_orders_wake_both() {
     assert_eq!((connection.times(), task.times()), (1, 0), "once until it looks again");
     assert!(reader.wake_connection_later(&of_connection), "something is there already");
     assert!(came.as_mut().poll(&mut of_task).is_pending());
-    while reader.next_event().is_some() {}
+    while reader.next_event(true).is_some() {}
 
     assert!(!reader.wake_connection_later(&of_connection));
     inbox.order(Told::Stop);

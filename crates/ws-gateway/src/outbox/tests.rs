@@ -78,6 +78,19 @@ fn frames_go_out_in_their_order_and_the_close_is_the_last() {
     assert_eq!(drain(&mut body), [Some(expected), None]);
 }
 
+/// Lengths are written in three forms, at whose bounds a frame is what the library would write.
+#[test]
+fn a_frame_is_headed_by_its_length() {
+    for size in [0, 1, 125, 126, 127, 65_535, 65_536, 200_000] {
+        let text = "x".repeat(size);
+        let (start, end) = text.split_at(size / 3);
+        let (mut ours, mut theirs) = (BytesMut::from("before"), BytesMut::from("before"));
+        assert_eq!(write_text(&mut ours, [start, "", end, "", ""]), size);
+        Parser::write_message(&mut theirs, &text, OpCode::Text, true, false);
+        assert_eq!(ours, theirs, "{size}");
+    }
+}
+
 #[test]
 fn what_has_gone_out_does_not_count() {
     let (outbox, mut body, _) = queue(1000);
