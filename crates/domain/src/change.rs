@@ -33,6 +33,8 @@ pub enum Change {
     Disabled(ParticipantId),
     /// They may come in again.
     Enabled(ParticipantId),
+    /// A user is called something else.
+    UserUpdated(UserId),
     /// A user belongs to another organization: the tokens that name the one before are good for nothing any more.
     UserMoved(UserId),
     /// An agent's record is another one.
@@ -54,6 +56,7 @@ impl Change {
             Self::Disabled(ParticipantId::Agent(agent)) => ("agent_disabled", agent.uuid()),
             Self::Enabled(ParticipantId::User(user)) => ("user_enabled", user.uuid()),
             Self::Enabled(ParticipantId::Agent(agent)) => ("agent_enabled", agent.uuid()),
+            Self::UserUpdated(user) => ("user_updated", user.uuid()),
             Self::UserMoved(user) => ("user_moved", user.uuid()),
             Self::AgentUpdated(agent) => ("agent_updated", agent.uuid()),
             Self::PlanAssigned(organization) => ("plan_assigned", organization.uuid()),
@@ -73,6 +76,7 @@ impl Change {
             Self::Enabled(user),
             Self::Enabled(bot),
             Self::TokensEnded { user: UserId::new(subject), password_set_at: at },
+            Self::UserUpdated(UserId::new(subject)),
             Self::UserMoved(UserId::new(subject)),
             Self::AgentUpdated(agent),
             Self::PlanAssigned(OrganizationId::new(subject)),
@@ -121,6 +125,7 @@ mod tests {
             Change::Enabled(user),
             Change::Enabled(bot),
             Change::TokensEnded { user: UserId::new(subject), password_set_at: at },
+            Change::UserUpdated(UserId::new(subject)),
             Change::UserMoved(UserId::new(subject)),
             Change::AgentUpdated(agent),
             Change::PlanAssigned(OrganizationId::new(subject)),

@@ -177,13 +177,10 @@ impl Wiring {
                 ids.clone(),
                 hub.clone(),
             )),
-            messages: Arc::new(MessageService::new(
-                store.clone(),
-                store.clone(),
-                events.clone(),
-                clock.clone(),
-                ids,
-            )),
+            messages: Arc::new(
+                MessageService::new(store.clone(), store.clone(), events.clone(), clock.clone(), ids)
+                    .with_cache(callers.clone()),
+            ),
             deliveries: Arc::new(DeliveryService::new(
                 store.clone(),
                 store.clone(),

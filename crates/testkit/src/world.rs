@@ -293,15 +293,12 @@ impl World {
                 AccountService::new(accounts, keys, events.clone(), clock.clone(), ids.clone(), mint)
                     .with_cache(callers.clone()),
             ),
-            callers,
+            callers: callers.clone(),
             chats: Arc::new(ChatService::new(chats, events.clone(), clock.clone(), ids.clone(), presence)),
-            messages: Arc::new(MessageService::new(
-                messages,
-                messages_chats,
-                events.clone(),
-                clock.clone(),
-                ids,
-            )),
+            messages: Arc::new(
+                MessageService::new(messages, messages_chats, events.clone(), clock.clone(), ids)
+                    .with_cache(callers.clone()),
+            ),
             deliveries: Arc::new(DeliveryService::new(
                 deliveries,
                 deliveries_chats,

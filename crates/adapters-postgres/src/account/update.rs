@@ -142,5 +142,7 @@ pub(super) async fn update_user_on(
         .get_result(&mut db)
         .await
         .optional()?;
-    changed.map(UserRow::into_user).transpose().map(|user| user.ok_or(Unknown))
+    let Some(changed) = changed else { return Ok(Err(Unknown)) };
+    change::append_on(db, [Change::UserUpdated(command.user)], command.now).await?;
+    changed.into_user().map(Ok)
 }

@@ -128,5 +128,6 @@ pub(super) fn update_user_on(
             users::updated_at.eq(command.now.micros()),
         ))
         .execute(connection)?;
+    change::append_on(connection, [Change::UserUpdated(user.id)], command.now)?;
     Ok(Some(user))
 }

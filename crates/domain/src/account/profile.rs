@@ -4,6 +4,7 @@ use super::port::UpdateUser;
 use super::service::AccountService;
 use super::user::{PersonNamePart, User};
 use crate::caller::UserCaller;
+use crate::change::Change;
 use crate::store::StoreError;
 
 /// What a human changes about themselves; what is `None` stays. Nothing else is theirs to change.
@@ -28,6 +29,8 @@ impl AccountService {
         changes: ProfileChanges,
     ) -> Result<Option<User>, StoreError> {
         let command = UpdateUser { user: caller.user, changes, now: self.clock.now() };
-        self.accounts.update_user(command).await
+        let updated = self.accounts.update_user(command).await?;
+        self.cache.follow(Change::UserUpdated(caller.user));
+        Ok(updated)
     }
 }

@@ -37,7 +37,7 @@ pub use listing::{
     SHOWN_PARTICIPANTS, WorkStatus,
 };
 pub use membership::{AddRefused, RemoveRefused};
-pub use participant::{Participant, ParticipantStatus, Role, Roster};
+pub use participant::{Named, Names, Participant, ParticipantStatus, Role, Roster};
 pub use port::{
     AddParticipant, AddedParticipant, ChatRepository, CreateRefused, DeleteChat, DeleteRefused, DeletedChat,
     NewChat, RemoveParticipant, RemovedParticipant, RenameChat, RenameRefused, RenamedChat,

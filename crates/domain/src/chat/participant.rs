@@ -101,4 +101,37 @@ impl Roster {
     pub fn find(&self, id: ParticipantId) -> Option<&Participant> {
         self.participants.iter().find(|p| p.id == id)
     }
+
+    /// What they are called.
+    pub fn names(self) -> Names {
+        let named = |p: Participant| Named { id: p.id, handle: p.handle, name: p.name };
+        Names(self.participants.into_iter().map(named).collect())
+    }
+}
+
+/// What somebody is called.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Named {
+    /// The user or agent.
+    pub id: ParticipantId,
+    /// Handle, without `@`; it never changes.
+    pub handle: String,
+    /// Shown name.
+    pub name: String,
+}
+
+/// What all participants of one room are called, oldest first.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Names(pub Vec<Named>);
+
+impl Names {
+    /// The one with this id.
+    pub fn find(&self, id: ParticipantId) -> Option<&Named> {
+        self.0.iter().find(|named| named.id == id)
+    }
+
+    /// All handles.
+    pub fn handles(&self) -> Vec<String> {
+        self.0.iter().map(|named| named.handle.clone()).collect()
+    }
 }

@@ -1,7 +1,7 @@
 //! Whom a message names: from what was asked to who is meant (`semantics` 5.4).
 
 use crate::account::normalize_handle;
-use crate::chat::Roster;
+use crate::chat::Names;
 use crate::id::{ParticipantId, parse_uuid};
 
 /// How somebody is named.
@@ -100,12 +100,12 @@ pub enum MentionError {
     Required,
 }
 
-/// Finds out whom `requests` mean among the participants in `roster`.
+/// Finds out whom `requests` mean among the participants called `names`.
 ///
 /// The faults are looked for one after the other over all items: missing identifier, kind,
 /// who is meant, the sender itself, duplicates; an agent must address somebody (`semantics` 5.4).
 pub fn resolve(
-    roster: &Roster,
+    names: &Names,
     sender: ParticipantId,
     requests: &[RequestedMention],
 ) -> Result<Vec<Mention>, MentionError> {
@@ -119,7 +119,7 @@ pub fn resolve(
         request.kind.map(|kind| (index, wanted, kind)).ok_or(MentionError::InvalidKind { index })
     });
     let typed = typed.collect::<Result<Vec<_>, _>>()?;
-    let mentions = typed.into_iter().map(|(index, wanted, kind)| find(roster, index, wanted, kind));
+    let mentions = typed.into_iter().map(|(index, wanted, kind)| find(names, index, wanted, kind));
     let mentions = mentions.collect::<Result<Vec<_>, _>>()?;
 
     if let Some(index) = mentions.iter().position(|m| m.id == sender) {
@@ -154,31 +154,25 @@ fn identifier(request: &RequestedMention) -> Option<Identifier<'_>> {
 }
 
 fn find(
-    roster: &Roster,
+    names: &Names,
     index: usize,
     wanted: Identifier<'_>,
     kind: MentionKind,
 ) -> Result<Mention, MentionError> {
-    let available = || roster.participants.iter().map(|p| p.handle.clone()).collect();
-    let participant = match wanted {
+    let named = match wanted {
         Identifier::Id(text) => parse_uuid(text.trim())
-            .and_then(|id| roster.participants.iter().find(|p| p.id.uuid() == id))
-            .ok_or_else(|| MentionError::NotInRoom { index, available: available() })?,
+            .and_then(|id| names.0.iter().find(|named| named.id.uuid() == id))
+            .ok_or_else(|| MentionError::NotInRoom { index, available: names.handles() })?,
         Identifier::Handle(text) => {
             let handle = normalize_handle(text);
-            roster
-                .participants
+            names
+                .0
                 .iter()
-                .find(|p| p.handle == handle)
-                .ok_or_else(|| MentionError::HandleNotFound { index, available: available() })?
+                .find(|named| named.handle == handle)
+                .ok_or_else(|| MentionError::HandleNotFound { index, available: names.handles() })?
         }
     };
-    Ok(Mention {
-        id: participant.id,
-        handle: participant.handle.clone(),
-        name: participant.name.clone(),
-        kind,
-    })
+    Ok(Mention { id: named.id, handle: named.handle.clone(), name: named.name.clone(), kind })
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use super::model::{Message, MessageKind};
 use super::port::{AppendRefused, Appended, Earlier, NewMessage};
 use super::service::MessageService;
 use crate::caller::AgentCaller;
+use crate::chat::Names;
 use crate::event::DomainEvent;
 use crate::id::{ChatId, MessageId, ParticipantId};
 use crate::idempotency::{Claim, Once, Operation};
@@ -97,8 +98,9 @@ impl MessageService {
         claim: Option<Claim>,
     ) -> Result<Message, PostEventError> {
         let now = self.clock.now();
-        let roster = self.chats.roster(sender, chat).await?.ok_or(PostEventError::ChatNotFound)?;
-        let sender_name = roster.find(sender).ok_or(PostEventError::ChatNotFound)?.name.clone();
+        let name = |names: &Names| names.find(sender).map(|named| named.name.clone());
+        let sender_name = self.names(sender, chat, now, name, Option::is_some).await?.flatten();
+        let sender_name = sender_name.ok_or(PostEventError::ChatNotFound)?;
         let new = NewMessage {
             id: MessageId::new(self.ids.generate(now)),
             chat,

@@ -6,7 +6,7 @@ use super::model::{MessageKind, Recipient, SentMessage, addressed_agents};
 use super::port::{AppendRefused, Appended, Earlier, NewMessage};
 use super::service::MessageService;
 use crate::caller::Caller;
-use crate::chat::ChatTitle;
+use crate::chat::{ChatTitle, Names};
 use crate::event::DomainEvent;
 use crate::id::{ChatId, MessageId, ParticipantId};
 use crate::idempotency::{Claim, Once, Operation};
@@ -94,9 +94,12 @@ impl MessageService {
         claim: Option<Claim>,
     ) -> Result<SentMessage, SendMessageError> {
         let now = self.clock.now();
-        let roster = self.chats.roster(sender, chat).await?.ok_or(SendMessageError::ChatNotFound)?;
-        let sender_name = roster.find(sender).ok_or(SendMessageError::ChatNotFound)?.name.clone();
-        let mentions = mention::resolve(&roster, sender, &command.mentions)?;
+        let meant = |names: &Names| {
+            let sender_name = names.find(sender).ok_or(SendMessageError::ChatNotFound)?.name.clone();
+            Ok((sender_name, mention::resolve(names, sender, &command.mentions)?))
+        };
+        let meant = self.names(sender, chat, now, meant, Result::is_ok).await?;
+        let (sender_name, mentions) = meant.unwrap_or(Err(SendMessageError::ChatNotFound))?;
         let content = stored_text(&command.content, &mentions);
         let new = NewMessage {
             id: MessageId::new(self.ids.generate(now)),
@@ -121,7 +124,10 @@ impl MessageService {
             Err(AppendRefused::KeyReused) => Err(SendMessageError::KeyReused),
             Err(AppendRefused::NotParticipant) => Err(SendMessageError::ChatNotFound),
             Err(AppendRefused::MentionLeft { index }) => {
-                let available = roster.participants.iter().map(|p| p.handle.clone()).collect();
+                // What was known of the room is not true any more.
+                self.cache.forget_room(chat);
+                let roster = self.chats.roster(sender, chat).await?.ok_or(SendMessageError::ChatNotFound)?;
+                let available = roster.names().handles();
                 Err(SendMessageError::Mention(MentionError::NotInRoom { index, available }))
             }
         }

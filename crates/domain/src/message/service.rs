@@ -3,8 +3,12 @@
 use std::sync::Arc;
 
 use super::port::MessageRepository;
-use crate::chat::ChatRepository;
+use crate::account::cache::CallerCache;
+use crate::chat::{ChatRepository, Names, Roster};
+use crate::id::{ChatId, ParticipantId};
 use crate::ports::{Clock, EventPublisher, IdGenerator};
+use crate::store::StoreError;
+use crate::time::Timestamp;
 
 /// Use cases on messages and events.
 pub struct MessageService {
@@ -13,6 +17,7 @@ pub struct MessageService {
     pub(super) events: Arc<dyn EventPublisher>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) ids: Arc<dyn IdGenerator>,
+    pub(super) cache: Arc<CallerCache>,
 }
 
 impl MessageService {
@@ -24,6 +29,25 @@ impl MessageService {
         clock: Arc<dyn Clock>,
         ids: Arc<dyn IdGenerator>,
     ) -> Self {
-        Self { messages, chats, events, clock, ids }
+        Self { messages, chats, events, clock, ids, cache: Arc::default() }
+    }
+
+    /// What those in a room are called is known by this cache.
+    pub fn with_cache(self, cache: Arc<CallerCache>) -> Self {
+        Self { cache, ..self }
+    }
+
+    /// What `see` makes of what those in a room are called: as far as it is known, if that `admits` the sender, or as
+    /// the store says; `None` when the sender may not see the room.
+    pub(super) async fn names<R>(
+        &self,
+        sender: ParticipantId,
+        chat: ChatId,
+        now: Timestamp,
+        see: impl Fn(&Names) -> R,
+        admits: impl Fn(&R) -> bool,
+    ) -> Result<Option<R>, StoreError> {
+        let read = async { Ok(self.chats.roster(sender, chat).await?.map(Roster::names)) };
+        self.cache.names(chat, now, see, admits, read).await
     }
 }

@@ -155,7 +155,10 @@ impl Hub {
             Change::Enabled(ParticipantId::User(user)) => self.sockets().ended_users.forget(&user),
             Change::UserMoved(user) => self.end_all_tokens(user),
             // These end no socket.
-            Change::AgentUpdated(_) | Change::PlanAssigned(_) | Change::PlansConfigured => {}
+            Change::AgentUpdated(_)
+            | Change::UserUpdated(_)
+            | Change::PlanAssigned(_)
+            | Change::PlansConfigured => {}
         }
     }
 

@@ -29,11 +29,24 @@ impl EventPublisher for CacheInvalidation {
         if let Some(change) = change_of(&event) {
             self.cache.follow(change);
         }
+        if let Some(chat) = room_of(&event) {
+            self.cache.forget_room(chat);
+        }
         self.next.publish(event);
     }
 
     fn is_heard(&self, chat: ChatId) -> bool {
         self.next.is_heard(chat)
+    }
+}
+
+/// The room that somebody came into or is gone from, if an event tells that.
+fn room_of(event: &DomainEvent) -> Option<ChatId> {
+    match event {
+        DomainEvent::ParticipantAdded { chat_id, .. }
+        | DomainEvent::ParticipantRemoved { chat_id, .. }
+        | DomainEvent::RoomDeleted { chat_id } => Some(*chat_id),
+        _ => None,
     }
 }
 

@@ -2,7 +2,7 @@
 //! somebody who is known asks the store nothing.
 //!
 //! Kept are keys by their digest, where users stand by user (for tokens, whose signature and time are looked at each
-//! time), and agents' own records; never the text of a key, and nothing of a key that is unknown. What this process
+//! time), agents' own records, and what those in a room are called, for whoever sends a message there; never the text of a key, and nothing of a key that is unknown. What this process
 //! changes is told by events before its answer leaves, see [`CacheInvalidation`]; what others change, by the log of
 //! changes ([`crate::change`]). That log has to be read to its end once within [`LOG_LEASE`]: while it is not, nobody
 //! is known and the store is asked. So whatever was changed anywhere holds for requests that begin [`LOG_LEASE`]
@@ -25,11 +25,12 @@ use super::agent::Agent;
 use super::key::{KeyDigest, StoredKey};
 use super::port::UserStanding;
 use crate::change::Change;
-use crate::id::{AgentId, OrganizationId, ParticipantId, UserId};
+use crate::chat::Names;
+use crate::id::{AgentId, ChatId, OrganizationId, ParticipantId, UserId};
 use crate::store::StoreError;
 use crate::time::Timestamp;
 pub use invalidation::CacheInvalidation;
-use shelf::Shelf;
+use shelf::{Shelf, Ticket};
 
 /// For how long callers are known after a read of the log of changes began that came to its end.
 pub const LOG_LEASE: Duration = Duration::from_secs(1);
@@ -43,6 +44,10 @@ const MOST_CALLERS: usize = 16 * 1024;
 /// The most records of agents: with the longest texts that there may be sixteen megabytes, in practice one.
 const MOST_RECORDS: usize = 1024;
 
+/// The most rooms, and the most people of one that is kept: a few megabytes, thirty if all are as large as they may be.
+const MOST_ROOMS: usize = 4096;
+const MOST_PEOPLE: usize = 48;
+
 /// Before the log was read for the first time.
 const NEVER: i64 = i64::MIN;
 
@@ -51,6 +56,7 @@ pub struct CallerCache {
     keys: Shelf<KeyDigest, Entry<KnownKey>>,
     standings: Shelf<UserId, Entry<UserStanding>>,
     agents: Shelf<AgentId, Entry<Arc<Agent>>>,
+    rooms: Shelf<ChatId, Entry<Names>>,
     /// When the last read of the log began that came to its end, in microseconds.
     followed_at: AtomicI64,
     hits: AtomicU64,
@@ -97,6 +103,7 @@ impl Default for CallerCache {
             keys: Shelf::new(MOST_CALLERS),
             standings: Shelf::new(MOST_CALLERS),
             agents: Shelf::new(MOST_RECORDS),
+            rooms: Shelf::new(MOST_ROOMS),
             followed_at: AtomicI64::new(NEVER),
             hits: AtomicU64::default(),
             misses: AtomicU64::default(),
@@ -116,18 +123,19 @@ impl CallerCache {
         self.keys.forget_all(|_| true);
         self.standings.forget_all(|_| true);
         self.agents.forget_all(|_| true);
+        self.rooms.forget_all(|_| true);
     }
 
     /// Forgets whatever a committed change may have made untrue.
     pub fn follow(&self, change: Change) {
         match change {
             Change::KeyRevoked(id) => self.keys.forget_all(|known| known.value.key.id == id),
-            Change::AgentDeleted(agent)
-            | Change::Disabled(ParticipantId::Agent(agent))
-            | Change::Enabled(ParticipantId::Agent(agent)) => {
-                let who = ParticipantId::Agent(agent);
-                self.keys.forget_all(|known| known.value.key.holder.participant() == who);
-                self.agents.forget(&agent);
+            Change::AgentDeleted(agent) => {
+                self.forget_agent(agent);
+                self.forget_name(ParticipantId::Agent(agent));
+            }
+            Change::Disabled(ParticipantId::Agent(agent)) | Change::Enabled(ParticipantId::Agent(agent)) => {
+                self.forget_agent(agent);
             }
             // The agents of a user come in only if the user may, and belong where the user does.
             Change::Disabled(ParticipantId::User(user))
@@ -137,10 +145,30 @@ impl CallerCache {
                 self.standings.forget(&user);
             }
             Change::TokensEnded { user, .. } => self.standings.forget(&user),
-            Change::AgentUpdated(agent) => self.agents.forget(&agent),
+            Change::AgentUpdated(agent) => {
+                self.agents.forget(&agent);
+                self.forget_name(ParticipantId::Agent(agent));
+            }
+            Change::UserUpdated(user) => self.forget_name(ParticipantId::User(user)),
             Change::PlanAssigned(organization) => self.forget_permits(|of| of == organization),
             Change::PlansConfigured => self.forget_permits(|_| true),
         }
+    }
+
+    fn forget_agent(&self, agent: AgentId) {
+        let who = ParticipantId::Agent(agent);
+        self.keys.forget_all(|known| known.value.key.holder.participant() == who);
+        self.agents.forget(&agent);
+    }
+
+    fn forget_name(&self, who: ParticipantId) {
+        self.rooms.forget_all(|names| names.value.find(who).is_some());
+    }
+
+    /// Somebody came into a room or is gone from it. What others do there is not told; it need not be, as a message
+    /// is stored only if its sender and all whom it mentions are in the room then.
+    pub(crate) fn forget_room(&self, chat: ChatId) {
+        self.rooms.forget(&chat);
     }
 
     fn forget_permits(&self, of: impl Fn(OrganizationId) -> bool) {
@@ -196,6 +224,28 @@ impl CallerCache {
         self.known_or(&self.agents, agent, now, Arc::clone, |_| true, read).await
     }
 
+    /// What `see` makes of what those in a room are called: as far as it is known, if that `admits` something, or as
+    /// `read` gives it.
+    pub(crate) async fn names<R>(
+        &self,
+        chat: ChatId,
+        now: Timestamp,
+        see: impl Fn(&Names) -> R,
+        admits: impl Fn(&R) -> bool,
+        read: impl Future<Output = Result<Option<Names>, StoreError>>,
+    ) -> Result<Option<R>, StoreError> {
+        let (found, ticket) = self.look(&self.rooms, &chat, now, &see, admits);
+        if found.is_some() {
+            return Ok(found);
+        }
+        let Some(names) = read.await? else { return Ok(None) };
+        let seen = see(&names);
+        if let Some(ticket) = ticket.filter(|_| names.0.len() <= MOST_PEOPLE) {
+            self.rooms.put(ticket, chat, Entry { value: names, read_at: now });
+        }
+        Ok(Some(seen))
+    }
+
     /// What `see` makes of what is known, or of what `read` gives, which is known from then on. That there is nothing
     /// is not kept, so that whoever guesses takes nobody's place. What is known may let somebody in, but turns nobody
     /// away: who was let in elsewhere a moment ago is not refused until that is heard of here.
@@ -208,14 +258,7 @@ impl CallerCache {
         admits: impl Fn(&R) -> bool,
         read: impl Future<Output = Result<Option<V>, StoreError>>,
     ) -> Result<Option<R>, StoreError> {
-        let followed_at = self.followed_at.load(Ordering::Acquire);
-        let is_followed = followed_at != NEVER;
-        let is_current = is_followed && is_within(LOG_LEASE, Timestamp::from_micros(followed_at), now);
-        let known = |entry: &Entry<V>| {
-            let is_believed = is_current && is_within(LONGEST, entry.read_at, now);
-            is_believed.then(|| see(&entry.value)).filter(&admits)
-        };
-        let (found, ticket) = entries.look(&key, known);
+        let (found, ticket) = self.look(entries, &key, now, &see, admits);
         if let Some(found) = found {
             self.hits.fetch_add(1, Ordering::Relaxed);
             return Ok(Some(found));
@@ -223,10 +266,31 @@ impl CallerCache {
         self.misses.fetch_add(1, Ordering::Relaxed);
         let Some(value) = read.await? else { return Ok(None) };
         let seen = see(&value);
-        if is_followed {
+        if let Some(ticket) = ticket {
             entries.put(ticket, key, Entry { value, read_at: now });
         }
         Ok(Some(seen))
+    }
+
+    /// What `see` makes of what is known, if that `admits` something; and the ticket to put in what is read, which
+    /// there is only if the log is followed.
+    fn look<K: Eq + Hash, V, R>(
+        &self,
+        entries: &Shelf<K, Entry<V>>,
+        key: &K,
+        now: Timestamp,
+        see: impl Fn(&V) -> R,
+        admits: impl Fn(&R) -> bool,
+    ) -> (Option<R>, Option<Ticket>) {
+        let followed_at = self.followed_at.load(Ordering::Acquire);
+        let is_followed = followed_at != NEVER;
+        let is_current = is_followed && is_within(LOG_LEASE, Timestamp::from_micros(followed_at), now);
+        let known = |entry: &Entry<V>| {
+            let is_believed = is_current && is_within(LONGEST, entry.read_at, now);
+            is_believed.then(|| see(&entry.value)).filter(&admits)
+        };
+        let (found, ticket) = entries.look(key, known);
+        (found, is_followed.then_some(ticket))
     }
 }
 

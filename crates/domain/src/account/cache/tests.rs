@@ -7,6 +7,7 @@ use super::invalidation::change_of;
 use super::*;
 use crate::account::{AgentHandle, AgentKind};
 use crate::caller::{AgentCaller, Caller, UserCaller};
+use crate::chat::Named;
 use crate::event::DomainEvent;
 use crate::id::{ApiKeyId, ChatId, MessageId};
 use crate::plan::Permits;
@@ -83,6 +84,18 @@ fn record(number: u8) -> Agent {
     }
 }
 
+fn room(number: u8) -> ChatId {
+    ChatId::new(id(100 + number))
+}
+
+/// In room 1 are Ann and one of her agents, in room 2 is Ben.
+fn names(number: u8) -> Names {
+    let named = |id: ParticipantId| Named { id, handle: id.to_string(), name: id.to_string() };
+    let owner = ParticipantId::User(user(number));
+    let bot = (number == 1).then_some(ParticipantId::Agent(agent(11)));
+    Names([owner].into_iter().chain(bot).map(named).collect())
+}
+
 /// The keys that there are.
 fn keys() -> [StoredKey; 4] {
     [key(1, 1, false), key(2, 2, false), key(11, 1, true), key(12, 1, true)]
@@ -123,10 +136,18 @@ async fn read(cache: &CallerCache, now: Timestamp) -> BTreeSet<String> {
         };
         assert_eq!(*cache.agent(agent(number), now, reading).await.unwrap().unwrap(), record(number));
     }
+    for number in [1, 2] {
+        let reading = async {
+            note(format!("room {number}"));
+            Ok(Some(names(number)))
+        };
+        let seen = cache.names(room(number), now, Names::clone, |_| true, reading).await.unwrap();
+        assert_eq!(seen, Some(names(number)));
+    }
     all.into_inner().unwrap()
 }
 
-const ALL: usize = 8;
+const ALL: usize = 10;
 
 #[tokio::test]
 async fn who_is_known_is_not_read_again() {
@@ -187,20 +208,22 @@ async fn what_is_old_is_read_again() {
 fn forgotten(change: Change) -> &'static [&'static str] {
     match change {
         Change::KeyRevoked(_) => &["key 12"],
-        Change::AgentDeleted(_)
-        | Change::Disabled(ParticipantId::Agent(_))
-        | Change::Enabled(ParticipantId::Agent(_)) => &["key 11", "record 11"],
+        Change::AgentDeleted(_) => &["key 11", "record 11", "room 1"],
+        Change::Disabled(ParticipantId::Agent(_)) | Change::Enabled(ParticipantId::Agent(_)) => {
+            &["key 11", "record 11"]
+        }
         Change::Disabled(ParticipantId::User(_))
         | Change::Enabled(ParticipantId::User(_))
         | Change::UserMoved(_)
         | Change::PlanAssigned(_) => &["key 1", "key 11", "key 12", "standing 1"],
         Change::TokensEnded { .. } => &["standing 1"],
-        Change::AgentUpdated(_) => &["record 11"],
+        Change::AgentUpdated(_) => &["record 11", "room 1"],
+        Change::UserUpdated(_) => &["room 1"],
         Change::PlansConfigured => &["key 1", "key 11", "key 12", "key 2", "standing 1", "standing 2"],
     }
 }
 
-fn changes() -> [Change; 10] {
+fn changes() -> [Change; 11] {
     let (ann, bot) = (ParticipantId::User(user(1)), ParticipantId::Agent(agent(11)));
     [
         Change::KeyRevoked(ApiKeyId::new(id(12))),
@@ -212,6 +235,7 @@ fn changes() -> [Change; 10] {
         Change::Enabled(bot),
         Change::UserMoved(user(1)),
         Change::AgentUpdated(agent(11)),
+        Change::UserUpdated(user(1)),
         Change::PlanAssigned(organization(1)),
     ]
 }
@@ -250,10 +274,44 @@ async fn what_was_read_during_a_change_is_not_kept() {
             Ok(Some(record(11)))
         };
         assert!(cache.agent(agent(11), at(0), reading).await.unwrap().is_some());
+        let reading = async {
+            cache.follow(change);
+            Ok(Some(names(1)))
+        };
+        assert!(cache.names(room(1), at(0), |_| (), |()| true, reading).await.unwrap().is_some());
         let again = read(&cache, at(0)).await;
         for name in forgotten(change) {
             assert!(again.contains(*name), "{change:?} leaves {name}");
         }
+    }
+}
+
+/// Who came into a room elsewhere is not known here; what needs them is asked of the store.
+#[tokio::test]
+async fn a_room_is_read_again_for_what_is_not_known_of_it() {
+    let cache = followed();
+    let ben = ParticipantId::User(user(2));
+    let is_there = |names: &Names| names.find(ben).is_some();
+    let ask = async |now: Names| {
+        cache.names(room(1), at(1), is_there, |there| *there, async { Ok(Some(now)) }).await.unwrap()
+    };
+    assert_eq!(ask(names(1)).await, Some(false));
+    assert_eq!(ask(names(2)).await, Some(true), "what is known does not refuse");
+    assert_eq!(ask(names(1)).await, Some(true), "known from then on");
+    cache.forget_room(room(1));
+    assert_eq!(ask(names(1)).await, Some(false));
+}
+
+#[tokio::test]
+async fn large_rooms_are_not_kept() {
+    let cache = followed();
+    let one = names(1).0[0].clone();
+    for (people, kept) in [(MOST_PEOPLE, 1), (MOST_PEOPLE + 1, 0)] {
+        let large = Names(vec![one.clone(); people]);
+        cache.forget_all();
+        cache.confirm(at(0));
+        cache.names(room(1), at(0), |_| (), |()| true, async { Ok(Some(large)) }).await.unwrap();
+        assert_eq!(cache.rooms.len(), kept);
     }
 }
 
@@ -325,6 +383,9 @@ async fn what_this_process_changes_is_forgotten_before_anybody_hears_of_it() {
     publisher.publish(DomainEvent::MessageDeleted { chat_id: ChatId::new(id(1)), id: MessageId::new(id(2)) });
     publisher.publish(DomainEvent::AgentUpdated { agent: record(11) });
     assert_eq!(*next.seen.lock().unwrap(), [2, 1]);
+    assert_eq!(cache.rooms.len(), 1, "the agent is called something else there");
+    publisher.publish(DomainEvent::RoomDeleted { chat_id: room(2) });
+    assert_eq!(cache.rooms.len(), 0);
     assert!(!publisher.is_heard(ChatId::new(id(1))), "what is heard is asked of the next");
 }
 

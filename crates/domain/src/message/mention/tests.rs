@@ -1,30 +1,21 @@
 //! Every rule on mentions, alone and in the order in which they are looked at.
 
 use super::*;
-use crate::chat::{Participant, ParticipantStatus, Role};
-use crate::id::{AgentId, ChatId, UserId};
-use crate::time::Timestamp;
+use crate::chat::Named;
+use crate::id::{AgentId, UserId};
 use uuid::Uuid;
 
 const ANN: ParticipantId = ParticipantId::User(UserId::new(Uuid::from_u128(1)));
 const BOT: ParticipantId = ParticipantId::Agent(AgentId::new(Uuid::from_u128(11)));
 const OTHER: ParticipantId = ParticipantId::Agent(AgentId::new(Uuid::from_u128(12)));
 
-fn roster() -> Roster {
-    let participant = |id: ParticipantId, handle: &str| Participant {
+fn names() -> Names {
+    let named = |id: ParticipantId, handle: &str| Named {
         id,
-        name: format!("Name of {handle}"),
         handle: handle.to_owned(),
-        description: None,
-        is_external: None,
-        owner: None,
-        role: Role::Member,
-        status: ParticipantStatus::Active,
-        joined_at: Timestamp::from_micros(0),
+        name: format!("Name of {handle}"),
     };
-    let participants =
-        vec![participant(ANN, "ann"), participant(BOT, "ann/bot"), participant(OTHER, "ann/other")];
-    Roster { chat: ChatId::new(Uuid::from_u128(99)), participants }
+    Names(vec![named(ANN, "ann"), named(BOT, "ann/bot"), named(OTHER, "ann/other")])
 }
 
 fn by_id(id: ParticipantId) -> RequestedMention {
@@ -40,7 +31,7 @@ fn reference(id: ParticipantId) -> RequestedMention {
 }
 
 fn resolved(requests: &[RequestedMention]) -> Result<Vec<ParticipantId>, MentionError> {
-    resolve(&roster(), BOT, requests).map(|mentions| mentions.into_iter().map(|m| m.id).collect())
+    resolve(&names(), BOT, requests).map(|mentions| mentions.into_iter().map(|m| m.id).collect())
 }
 
 #[test]
@@ -99,7 +90,7 @@ fn faults_are_looked_for_in_a_fixed_order() {
 
 #[test]
 fn a_human_may_address_nobody_but_not_itself() {
-    let as_ann = |requests: &[RequestedMention]| resolve(&roster(), ANN, requests);
+    let as_ann = |requests: &[RequestedMention]| resolve(&names(), ANN, requests);
     assert_eq!(as_ann(&[]), Ok(Vec::new()));
     assert_eq!(as_ann(&[reference(BOT)]).unwrap()[0].kind, MentionKind::Reference);
     assert_eq!(as_ann(&[by_id(ANN)]), Err(MentionError::SelfMention { index: 0 }));
