@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use deadpool::managed::{Object, Timeouts};
@@ -22,6 +23,8 @@ pub(crate) struct Pool {
     connections: deadpool::managed::Pool<Manager>,
     /// One for each change that may be at work at the same time.
     changes: Arc<Semaphore>,
+    /// How many connections were made.
+    made: Arc<AtomicU64>,
     patience: Duration,
     /// How long work on a connection may take.
     limit: Duration,
@@ -34,9 +37,16 @@ impl Pool {
         let mut config = ManagerConfig::default();
         // A connection that has died is not given out; one that dies later is met by trying again.
         config.recycling_method = RecyclingMethod::Fast;
+        let made = Arc::<AtomicU64>::default();
+        let count = made.clone();
         config.custom_setup = Box::new(move |_| {
-            let connect = connect.clone();
-            async move { connect.connection().await }.boxed()
+            let (connect, count) = (connect.clone(), count.clone());
+            async move {
+                let connection = connect.connection().await;
+                count.fetch_add(1, Ordering::Release);
+                connection
+            }
+            .boxed()
         });
         let timeouts = Timeouts { wait: Some(wait), create: Some(wait), recycle: Some(wait) };
         let pool = deadpool::managed::Pool::builder(Manager::new_with_config("", config))
@@ -48,7 +58,7 @@ impl Pool {
         let connections = pool.expect("the only fault of a pool is a time-out without a runtime");
         // Changes may have to wait for each other, with their connections; what only reads goes on beside them.
         let changes = Arc::new(Semaphore::new((size / 2).max(1)));
-        Self { connections, changes, patience: wait, limit }
+        Self { connections, changes, made, patience: wait, limit }
     }
 
     /// Waits until one more change may be at work.
@@ -56,6 +66,11 @@ impl Pool {
         let permit = tokio::time::timeout(self.patience, self.changes.acquire()).await;
         let permit = permit.map_err(|_| Fault::NoConnection("too many changes are at work".into()))?;
         Ok(permit.expect("it is never closed"))
+    }
+
+    /// How many connections were made so far: while that stays the same all are to the database that they were to.
+    pub(crate) fn connections_made(&self) -> u64 {
+        self.made.load(Ordering::Acquire)
     }
 
     /// The most connections at once.

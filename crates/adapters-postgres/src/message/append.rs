@@ -1,13 +1,13 @@
 //! Many who send at once share a commit.
 //!
-//! One task writes. It takes what has queued while it wrote the batch before, whatever the room, and
+//! A task for each part of the rooms writes. It takes what has queued while it wrote the batch before, whatever the room, and
 //! writes that in one transaction: the first never waits for others, and a room's row is written once a
 //! batch. The answers are those that the same requests would get one after the other. A room that somebody
 //! else holds does not stop the batch: its messages are set [`aside`](super::aside).
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use domain::message::{AppendRefused, Appended, NewMessage};
@@ -22,12 +22,17 @@ use tokio::time::{Instant, timeout};
 use uuid::Uuid;
 
 use super::aside::Aside;
+use super::at_once::{self, Remembered};
 use super::batch::{Outcome, Patience, decide_on, held_on, is_there_on, write_on};
 use crate::PostgresStore;
 use crate::error::{Fault, Remedy, closed, crowded};
 use crate::order::{Order, Turn};
 use crate::pool::{Lease, Pool};
 use crate::run::{Tries, execute};
+
+/// How many tasks write: while one waits for its commit to be on the disk another has its statements done. Each
+/// has rooms of its own.
+const LANES: usize = 2;
 
 /// The most messages in one transaction.
 const MAX_BATCH: usize = 256;
@@ -59,17 +64,26 @@ struct Batch {
     bytes: usize,
 }
 
-/// The queue in front of the writing task, which ends with it.
+/// The queues in front of the writing tasks, which end with them.
 #[derive(Clone)]
-pub(crate) struct Appender(Sender<Job>);
+pub(crate) struct Appender([Sender<Job>; LANES]);
 
 impl Appender {
-    /// Starts the task in the runtime that this is called in.
-    pub(crate) fn start(pool: Pool, order: Arc<Order>) -> Self {
-        let (sender, jobs) = channel(QUEUE);
-        let aside = Aside::of(pool.max_size());
-        tokio::spawn(Arc::new(Writer { pool, order, aside }).run(jobs));
-        Self(sender)
+    /// Starts the tasks in the runtime that this is called in.
+    pub(crate) fn start(pool: &Pool, order: &Arc<Order>) -> Self {
+        let aside = Arc::new(Aside::of(pool.max_size()));
+        Self(std::array::from_fn(|_| {
+            let (sender, jobs) = channel(QUEUE / LANES);
+            let (pool, order, aside) = (pool.clone(), order.clone(), aside.clone());
+            tokio::spawn(Arc::new(Writer { pool, order, aside, remembered: Mutex::default() }).run(jobs));
+            sender
+        }))
+    }
+
+    /// Where messages of this room queue. Ids of rooms end in what is random.
+    fn lane(&self, room: Uuid) -> &Sender<Job> {
+        let [.., last] = room.into_bytes();
+        &self.0[usize::from(last) % LANES]
     }
 
     /// Stores a message, see [`domain::message::MessageRepository::append`].
@@ -83,7 +97,7 @@ impl Appender {
         let announce = Announce::new(|appended| carried.within(|| announce.tell(appended)));
         let (answer, wait) = oneshot::channel();
         let job = (new, Reply { since: Instant::now(), announce, answer });
-        self.0.try_send(job).map_err(|refused| match refused {
+        self.lane(job.0.chat.uuid()).try_send(job).map_err(|refused| match refused {
             TrySendError::Full(_) => crowded(),
             TrySendError::Closed(_) => closed(),
         })?;
@@ -94,7 +108,8 @@ impl Appender {
 struct Writer {
     pool: Pool,
     order: Arc<Order>,
-    aside: Aside,
+    aside: Arc<Aside>,
+    remembered: Mutex<Remembered>,
 }
 
 impl Writer {
@@ -235,7 +250,14 @@ impl Writer {
         doubt: &mut Option<Doubt>,
         patience: Patience,
     ) -> Result<(), Fault> {
-        let lease = self.pool.lease().await?;
+        let mut lease = self.pool.lease().await?;
+        let connections = self.pool.connections_made();
+        if doubt.is_none() && patience == Patience::Brief {
+            match self.commit_at_once(lease, batch, doubt).await? {
+                Some(unused) => lease = unused,
+                None => return Ok(()),
+            }
+        }
         // The rooms are locked from here on, so a batch whose commit is in doubt has come to its end.
         let mut decided = match self.pool.timed(decide_on(lease.db(), &batch.news, patience)).await {
             Err(fault) if fault.may_be_lock_timeout() => {
@@ -278,10 +300,49 @@ impl Writer {
                 return Err(fault);
             }
         }
-        measure::batch(batch.news.len());
-        let (replies, outcomes) = (std::mem::take(&mut batch.replies), decided.outcomes);
-        turn.tell((), move |()| tell(replies, outcomes)).await;
+        if patience == Patience::Brief {
+            self.remembered().keep(&decided, connections);
+        }
+        batch.tell_all(turn, decided.outcomes).await;
         Ok(())
+    }
+
+    /// Writes the batch by one statement, if its rooms are as they are remembered; gives the connection back if not.
+    ///
+    /// A statement in doubt that comes to its end late writes nothing, as whoever tries again writes the rooms' rows
+    /// before.
+    async fn commit_at_once(
+        &self,
+        lease: Lease,
+        batch: &mut Batch,
+        doubt: &mut Option<Doubt>,
+    ) -> Result<Option<Lease>, Fault> {
+        let connections = self.pool.connections_made();
+        let Some(mut decided) = self.remembered().decide(&batch.news, connections) else {
+            return Ok(Some(lease));
+        };
+        // Who has written in one of the rooms with an earlier turn has come to an end, or these do not fit.
+        let turn = self.order.turn();
+        match self.pool.timed(at_once::write_on(lease.db(), &mut decided)).await {
+            Ok(true) => {
+                lease.give_back();
+                self.remembered().keep(&decided, connections);
+                batch.tell_all(turn, decided.outcomes).await;
+                Ok(None)
+            }
+            Ok(false) => Ok(Some(lease)),
+            Err(fault) => {
+                self.remembered().forget();
+                if fault.is_lost_connection() {
+                    *doubt = Some(Doubt { outcomes: decided.outcomes, turn });
+                }
+                Err(fault)
+            }
+        }
+    }
+
+    fn remembered(&self) -> MutexGuard<'_, Remembered> {
+        self.remembered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What cannot be rolled back ends with its connection.
@@ -331,6 +392,13 @@ impl Batch {
 
     fn has_room(&self) -> bool {
         self.news.len() < MAX_BATCH && self.bytes < MAX_BATCH_BYTES
+    }
+
+    /// All of it is committed.
+    async fn tell_all(&mut self, turn: Turn, outcomes: Vec<Outcome>) {
+        measure::batch(self.news.len());
+        let replies = std::mem::take(&mut self.replies);
+        turn.tell((), move |()| tell(replies, outcomes)).await;
     }
 
     fn fail(self, fault: &Fault) {

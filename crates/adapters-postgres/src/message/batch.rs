@@ -5,14 +5,13 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use diesel::sql_types::{Array, BigInt, Bool, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::chat::ParticipantStatus;
-use domain::delivery::DeliveryStatus;
 use domain::id::{ChatId, ParticipantId};
 use domain::idempotency::{Claim, FirstAnswer, Verdict};
-use domain::message::{AppendRefused, Appended, Earlier, Message, NewMessage, RoomState};
+use domain::message::{AppendRefused, Appended, Earlier, NewMessage, RoomState};
 use futures_util::future::{join3, join4};
 use uuid::Uuid;
 
-use super::load::mentions_column;
+use super::insert;
 use crate::chat::rename::renamed_on;
 use crate::chat::row::chat_on;
 use crate::error::Fault;
@@ -50,13 +49,19 @@ pub(super) struct Decided {
     pub(super) outcomes: Vec<Outcome>,
     /// The rooms that are locked, as they will be.
     rooms: HashMap<Uuid, Room>,
+    /// Those of senders and mentioned ones who are in them.
+    pub(super) members: Members,
     /// Who becomes active, in which room.
     activated: BTreeSet<(Uuid, Uuid)>,
+    /// Which version of their rows those rooms have now in which something was written; `None` if there is none.
+    pub(super) version: Option<String>,
 }
 
 /// A room of the batch.
-struct Room {
-    state: RoomState,
+pub(super) struct Room {
+    pub(super) state: RoomState,
+    /// The version of its row that was read.
+    pub(super) version: String,
     /// Whether something was written.
     written: bool,
     /// Which message gave it its title.
@@ -67,7 +72,7 @@ struct Room {
 pub(crate) type Members = HashMap<(Uuid, Uuid), ParticipantStatus>;
 
 /// Rooms that are deleted are not found. The rooms are locked in the order of their ids.
-const ROOMS: &str = "SELECT id, title, last_sequence, deleted_messages, last_message_at FROM chats \
+const ROOMS: &str = "SELECT id, title, last_sequence, deleted_messages, last_message_at, xmin::text FROM chats \
      WHERE id = ANY(?) AND deleted_at IS NULL ORDER BY id FOR NO KEY UPDATE";
 
 /// The plans that limit them.
@@ -96,11 +101,11 @@ pub(super) async fn decide_on(db: &Db, news: &[NewMessage], patience: Patience) 
             room.state.plan = Some(plan);
         }
     }
-    let mut decided = Decided { outcomes: Vec::with_capacity(news.len()), rooms, activated: BTreeSet::new() };
+    let mut decided = Decided::on(rooms, members);
     let mut claimed = HashMap::new();
     for (place, new) in news.iter().enumerate() {
         let outcome = match earlier_on(db, &claimed, &decided.outcomes, new).await? {
-            Earlier::Nothing => decided.decide(place, new, &members),
+            Earlier::Nothing => decided.decide(place, new),
             Earlier::Message(first) => Err(AppendRefused::Repeated(first)),
             Earlier::Deleted(first) => Err(AppendRefused::RepeatedDeleted(first)),
             Earlier::AnotherRequest => Err(AppendRefused::KeyReused),
@@ -165,15 +170,14 @@ async fn earlier_on(
 }
 
 async fn rooms_on(mut db: &Db, news: &[NewMessage]) -> Result<HashMap<Uuid, Room>, Fault> {
-    type Row = (Uuid, Option<String>, i64, i64, Option<At>);
-    let rows = statement::<(SqlUuid, Nullable<Text>, BigInt, BigInt, Nullable<Timestamptz>)>(ROOMS)
+    type Row = (Uuid, Option<String>, i64, i64, Option<At>, String);
+    let rows = statement::<(SqlUuid, Nullable<Text>, BigInt, BigInt, Nullable<Timestamptz>, Text)>(ROOMS)
         .bind::<Array<SqlUuid>, _>(rooms_of(news))
         .load::<Row>(&mut db)
         .await?;
-    let room = |(id, title, last_sequence, deleted_messages, newest): Row| {
+    let room = |(id, title, last_sequence, deleted_messages, newest, version): Row| {
         let newest = newest.map(|at| at.0);
-        let state = RoomState { title, last_sequence, deleted_messages, newest, plan: None };
-        (id, Room { state, written: false, titled_by: None })
+        (id, Room::at(RoomState { title, last_sequence, deleted_messages, newest, plan: None }, version))
     };
     Ok(rows.into_iter().map(room).collect())
 }
@@ -187,12 +191,15 @@ async fn plans_on(mut db: &Db, news: &[NewMessage]) -> Result<Vec<(Uuid, (String
 }
 
 async fn members_on(db: &Db, news: &[NewMessage]) -> Result<Members, Fault> {
-    let mut wanted = BTreeSet::new();
-    for new in news {
-        wanted.insert((new.chat.uuid(), new.sender.uuid()));
-        wanted.extend(new.mentions.iter().map(|mention| (new.chat.uuid(), mention.id.uuid())));
-    }
-    memberships_on(db, wanted).await
+    memberships_on(db, wanted(news).collect()).await
+}
+
+/// Of whom the membership matters: senders and mentioned ones.
+pub(super) fn wanted(news: &[NewMessage]) -> impl Iterator<Item = (Uuid, Uuid)> {
+    news.iter().flat_map(|new| {
+        let mentioned = new.mentions.iter().map(|mention| mention.id);
+        mentioned.chain([new.sender]).map(|who| (new.chat.uuid(), who.uuid()))
+    })
 }
 
 /// Those of the pairs of a room and somebody who are in the room.
@@ -209,14 +216,45 @@ pub(crate) async fn memberships_on(mut db: &Db, wanted: BTreeSet<(Uuid, Uuid)>) 
     rows.into_iter().map(member).collect()
 }
 
+impl Room {
+    /// A room as it was read.
+    pub(super) const fn at(state: RoomState, version: String) -> Self {
+        Self { state, version, written: false, titled_by: None }
+    }
+}
+
 impl Decided {
+    /// Nothing is decided yet.
+    pub(super) const fn on(rooms: HashMap<Uuid, Room>, members: Members) -> Self {
+        Self { outcomes: Vec::new(), rooms, members, activated: BTreeSet::new(), version: None }
+    }
+
+    /// The rooms in which something is written.
+    pub(super) fn written(&self) -> impl Iterator<Item = (Uuid, &Room)> {
+        self.rooms.iter().filter(|(_, room)| room.written).map(|(id, room)| (*id, room))
+    }
+
+    /// Those who are in the rooms, with their memberships as they are now.
+    pub(super) fn members(&self) -> impl Iterator<Item = ((Uuid, Uuid), ParticipantStatus)> {
+        let now = |key, was| if self.activated.contains(key) { ParticipantStatus::Active } else { was };
+        self.members.iter().map(move |(key, was)| (*key, now(key, *was)))
+    }
+
+    /// Whether nothing is written but messages, deliveries and where the rooms' messages have come to.
+    pub(super) fn is_plain(&self) -> bool {
+        let keeps_title = |room: &Room| room.titled_by.is_none();
+        self.outcomes.iter().all(Result::is_ok)
+            && self.activated.is_empty()
+            && self.rooms.values().all(keeps_title)
+    }
+
     /// Decides one message, after all before it.
-    fn decide(&mut self, place: usize, new: &NewMessage, members: &Members) -> Outcome {
+    pub(super) fn decide(&mut self, place: usize, new: &NewMessage) -> Outcome {
         let chat = new.chat.uuid();
         let Some(room) = self.rooms.get_mut(&chat) else { return Err(AppendRefused::NotParticipant) };
         let sender = (chat, new.sender.uuid());
-        let is_present = |who: ParticipantId| members.contains_key(&(chat, who.uuid()));
-        let placed = room.state.append(new.clone(), members.get(&sender).copied(), is_present)?;
+        let is_present = |who: ParticipantId| self.members.contains_key(&(chat, who.uuid()));
+        let placed = room.state.append(new.clone(), self.members.get(&sender).copied(), is_present)?;
         room.written = true;
         if placed.activates {
             self.activated.insert(sender);
@@ -239,13 +277,14 @@ pub(super) async fn write_on(db: &Db, news: &[NewMessage], decided: &mut Decided
     let kept = decided.outcomes.iter().flatten().map(|appended| &appended.message).collect::<Vec<_>>();
     let titled =
         decided.rooms.iter().filter_map(|(id, room)| Some((*id, room.titled_by?))).collect::<Vec<_>>();
-    let messages = insert_messages_on(db, &kept);
-    let deliveries = insert_deliveries_on(db, &kept);
-    let rooms = update_rooms_on(db, &decided.rooms);
+    let messages = insert::messages_on(db, &kept);
+    let deliveries = insert::deliveries_on(db, &kept);
+    let rooms = insert::rooms_on(db, decided.written().map(|(id, room)| (id, &room.state)));
     // All three at once; but the commit must wait for their answers. A statement that this connection has not
     // prepared yet waits for that, and would be overtaken and run outside of the transaction.
     let (messages, deliveries, rooms) = join3(messages, deliveries, rooms).await;
-    messages.and(deliveries).and(rooms)?;
+    messages.and(deliveries)?;
+    decided.version = rooms?;
     for (_, place) in titled {
         if let Some(Ok(appended)) = decided.outcomes.get_mut(place) {
             let chat = chat_on(db, appended.message.chat_id).await?;
@@ -260,85 +299,6 @@ pub(super) async fn write_on(db: &Db, news: &[NewMessage], decided: &mut Decided
 pub(super) async fn is_there_on(mut db: &Db, messages: Vec<Uuid>) -> Result<bool, Fault> {
     let there = statement::<Bool>("SELECT EXISTS (SELECT 1 FROM messages WHERE id = ANY(?))");
     Ok(there.bind::<Array<SqlUuid>, _>(messages).get_result(&mut db).await?)
-}
-
-const INSERT_MESSAGES: &str = "INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, \
-     sender_kind, sender_name, mentions, metadata, created_at, updated_at) \
-     SELECT *, created_at FROM unnest(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
-     AS new (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, \
-     created_at)";
-
-async fn insert_messages_on(mut db: &Db, messages: &[&Message]) -> Result<(), Fault> {
-    let mentions =
-        messages.iter().map(|new| mentions_column(&new.mentions)).collect::<Result<Vec<_>, _>>()?;
-    let metadata = messages
-        .iter()
-        .map(|new| new.metadata.as_ref().map(row::to_json).transpose())
-        .collect::<Result<Vec<_>, _>>()?;
-    let all = messages.iter();
-    statement::<()>(INSERT_MESSAGES)
-        .bind::<Array<SqlUuid>, _>(all.clone().map(|new| new.id.uuid()).collect::<Vec<_>>())
-        .bind::<Array<SqlUuid>, _>(all.clone().map(|new| new.chat_id.uuid()).collect::<Vec<_>>())
-        .bind::<Array<BigInt>, _>(all.clone().map(|new| new.sequence).collect::<Vec<_>>())
-        .bind::<Array<Text>, _>(all.clone().map(|new| new.kind.as_str()).collect::<Vec<_>>())
-        .bind::<Array<Text>, _>(all.clone().map(|new| new.content.as_str()).collect::<Vec<_>>())
-        .bind::<Array<SqlUuid>, _>(all.clone().map(|new| new.sender.uuid()).collect::<Vec<_>>())
-        .bind::<Array<Text>, _>(all.clone().map(|new| new.sender.kind().as_str()).collect::<Vec<_>>())
-        .bind::<Array<Text>, _>(all.clone().map(|new| new.sender_name.as_str()).collect::<Vec<_>>())
-        .bind::<Array<Text>, _>(mentions)
-        .bind::<Array<Nullable<Text>>, _>(metadata)
-        .bind::<Array<Timestamptz>, _>(all.map(|new| At(new.created_at)).collect::<Vec<_>>())
-        .execute(&mut db)
-        .await?;
-    Ok(())
-}
-
-const INSERT_DELIVERIES: &str = "INSERT INTO deliveries (message_id, agent_id, chat_id, sequence, addressed, \
-     status, current_attempt) SELECT message_id, agent_id, chat_id, sequence, TRUE, ?, 0 \
-     FROM unnest(?, ?, ?, ?) AS new (message_id, agent_id, chat_id, sequence)";
-
-async fn insert_deliveries_on(mut db: &Db, messages: &[&Message]) -> Result<(), Fault> {
-    let (mut ids, mut agents, mut chats, mut places) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for message in messages {
-        for delivery in &message.deliveries {
-            ids.push(message.id.uuid());
-            agents.push(delivery.agent.uuid());
-            chats.push(message.chat_id.uuid());
-            places.push(message.sequence);
-        }
-    }
-    if ids.is_empty() {
-        return Ok(());
-    }
-    statement::<()>(INSERT_DELIVERIES)
-        .bind::<Text, _>(DeliveryStatus::New.as_str())
-        .bind::<Array<SqlUuid>, _>(ids)
-        .bind::<Array<SqlUuid>, _>(agents)
-        .bind::<Array<SqlUuid>, _>(chats)
-        .bind::<Array<BigInt>, _>(places)
-        .execute(&mut db)
-        .await?;
-    Ok(())
-}
-
-const UPDATE_ROOMS: &str = "UPDATE chats SET last_sequence = new.last_sequence, title = new.title, \
-     updated_at = new.at, last_message_at = new.at \
-     FROM unnest(?, ?, ?, ?) AS new (id, last_sequence, title, at) WHERE chats.id = new.id";
-
-async fn update_rooms_on(mut db: &Db, rooms: &HashMap<Uuid, Room>) -> Result<(), Fault> {
-    let all = rooms.iter().filter(|(_, room)| room.written);
-    statement::<()>(UPDATE_ROOMS)
-        .bind::<Array<SqlUuid>, _>(all.clone().map(|(id, _)| *id).collect::<Vec<_>>())
-        .bind::<Array<BigInt>, _>(all.clone().map(|(_, room)| room.state.last_sequence).collect::<Vec<_>>())
-        .bind::<Array<Nullable<Text>>, _>(
-            all.clone().map(|(_, room)| room.state.title.as_deref()).collect::<Vec<_>>(),
-        )
-        .bind::<Array<Nullable<Timestamptz>>, _>(
-            all.map(|(_, room)| room.state.newest.map(At)).collect::<Vec<_>>(),
-        )
-        .execute(&mut db)
-        .await?;
-    Ok(())
 }
 
 const ACTIVATE: &str = "UPDATE participants SET status = 'active' FROM unnest(?, ?) AS shown (chat_id, who) \

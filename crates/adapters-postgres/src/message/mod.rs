@@ -2,10 +2,12 @@
 
 pub(crate) mod append;
 mod aside;
+mod at_once;
 pub(crate) mod batch;
 mod change;
 mod context;
 mod history;
+mod insert;
 pub(crate) mod load;
 mod places;
 mod retention;

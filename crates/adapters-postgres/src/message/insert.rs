@@ -1,0 +1,115 @@
+//! The rows that messages of a batch become.
+
+use diesel::sql_types::{Array, BigInt, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel_async::RunQueryDsl;
+use domain::delivery::DeliveryStatus;
+use domain::message::{Message, RoomState};
+use uuid::Uuid;
+
+use super::load::mentions_column;
+use crate::error::Fault;
+use crate::row::{self, At};
+use crate::run::Db;
+use crate::statement::{Statement, statement};
+
+/// Messages out of their columns; [`bind_messages`] has its values.
+pub(super) const MESSAGES: &str = "INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, \
+     sender_kind, sender_name, mentions, metadata, created_at, updated_at) \
+     SELECT *, created_at FROM unnest(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
+     AS new (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, \
+     created_at)";
+
+/// Their deliveries; [`bind_deliveries`] has its values.
+pub(super) const DELIVERIES: &str = "INSERT INTO deliveries (message_id, agent_id, chat_id, sequence, addressed, \
+     status, current_attempt) SELECT message_id, agent_id, chat_id, sequence, TRUE, ?, 0 \
+     FROM unnest(?, ?, ?, ?) AS new (message_id, agent_id, chat_id, sequence)";
+
+/// Where the messages of rooms have come to; [`bind_rooms`] has its values.
+pub(super) const ROOMS: &str = "UPDATE chats SET last_sequence = new.last_sequence, title = new.title, \
+     updated_at = new.at, last_message_at = new.at \
+     FROM unnest(?, ?, ?, ?) AS new (id, last_sequence, title, at) WHERE chats.id = new.id";
+
+pub(super) async fn messages_on(mut db: &Db, messages: &[&Message]) -> Result<(), Fault> {
+    bind_messages(statement::<()>(MESSAGES), messages)?.execute(&mut db).await?;
+    Ok(())
+}
+
+pub(super) async fn deliveries_on(mut db: &Db, messages: &[&Message]) -> Result<(), Fault> {
+    if messages.iter().any(|message| !message.deliveries.is_empty()) {
+        bind_deliveries(statement::<()>(DELIVERIES), messages).execute(&mut db).await?;
+    }
+    Ok(())
+}
+
+/// Gives the version that the rows of the rooms have now: the transaction that wrote them, and so the same for all.
+pub(super) async fn rooms_on(
+    mut db: &Db,
+    rooms: impl Iterator<Item = (Uuid, &RoomState)>,
+) -> Result<Option<String>, Fault> {
+    let written = statement::<Text>(format!("{ROOMS} RETURNING chats.xmin::text"));
+    Ok(bind_rooms(written, rooms).load::<String>(&mut db).await?.pop())
+}
+
+pub(super) fn bind_messages<'m, Row>(
+    statement: Statement<'m, Row>,
+    messages: &[&'m Message],
+) -> Result<Statement<'m, Row>, Fault> {
+    let mentions =
+        messages.iter().map(|new| mentions_column(&new.mentions)).collect::<Result<Vec<_>, _>>()?;
+    let metadata = messages
+        .iter()
+        .map(|new| new.metadata.as_ref().map(row::to_json).transpose())
+        .collect::<Result<Vec<_>, _>>()?;
+    let all = messages.iter();
+    Ok(statement
+        .bind::<Array<SqlUuid>, _>(all.clone().map(|new| new.id.uuid()).collect::<Vec<_>>())
+        .bind::<Array<SqlUuid>, _>(all.clone().map(|new| new.chat_id.uuid()).collect::<Vec<_>>())
+        .bind::<Array<BigInt>, _>(all.clone().map(|new| new.sequence).collect::<Vec<_>>())
+        .bind::<Array<Text>, _>(all.clone().map(|new| new.kind.as_str()).collect::<Vec<_>>())
+        .bind::<Array<Text>, _>(all.clone().map(|new| new.content.as_str()).collect::<Vec<_>>())
+        .bind::<Array<SqlUuid>, _>(all.clone().map(|new| new.sender.uuid()).collect::<Vec<_>>())
+        .bind::<Array<Text>, _>(all.clone().map(|new| new.sender.kind().as_str()).collect::<Vec<_>>())
+        .bind::<Array<Text>, _>(all.clone().map(|new| new.sender_name.as_str()).collect::<Vec<_>>())
+        .bind::<Array<Text>, _>(mentions)
+        .bind::<Array<Nullable<Text>>, _>(metadata)
+        .bind::<Array<Timestamptz>, _>(all.map(|new| At(new.created_at)).collect::<Vec<_>>()))
+}
+
+pub(super) fn bind_deliveries<'m, Row>(
+    statement: Statement<'m, Row>,
+    messages: &[&Message],
+) -> Statement<'m, Row> {
+    let (mut ids, mut agents, mut chats, mut places) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for message in messages {
+        for delivery in &message.deliveries {
+            ids.push(message.id.uuid());
+            agents.push(delivery.agent.uuid());
+            chats.push(message.chat_id.uuid());
+            places.push(message.sequence);
+        }
+    }
+    statement
+        .bind::<Text, _>(DeliveryStatus::New.as_str())
+        .bind::<Array<SqlUuid>, _>(ids)
+        .bind::<Array<SqlUuid>, _>(agents)
+        .bind::<Array<SqlUuid>, _>(chats)
+        .bind::<Array<BigInt>, _>(places)
+}
+
+pub(super) fn bind_rooms<'r, Row>(
+    statement: Statement<'r, Row>,
+    rooms: impl Iterator<Item = (Uuid, &'r RoomState)>,
+) -> Statement<'r, Row> {
+    let (mut ids, mut places, mut titles, mut newest) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for (id, state) in rooms {
+        ids.push(id);
+        places.push(state.last_sequence);
+        titles.push(state.title.as_deref());
+        newest.push(state.newest.map(At));
+    }
+    statement
+        .bind::<Array<SqlUuid>, _>(ids)
+        .bind::<Array<BigInt>, _>(places)
+        .bind::<Array<Nullable<Text>>, _>(titles)
+        .bind::<Array<Nullable<Timestamptz>>, _>(newest)
+}
