@@ -92,7 +92,7 @@ impl Taken {
             self.some.notified().await;
             // Whether a batch is complete or time is up is the same.
             let _ = timeout(PAUSE, self.enough.notified()).await;
-            let written = self.write(deliveries).await;
+            let written = self.write_complete(deliveries).await;
             if self.waiting().ends {
                 return;
             }
@@ -104,19 +104,39 @@ impl Taken {
         }
     }
 
+    /// Writes a batch, and more while they are complete, or nothing will come any more: what comes while they are
+    /// written waits for others to share a change with.
+    async fn write_complete(&self, deliveries: &DeliveryService) -> Result<(), StoreError> {
+        while self.write_batch(deliveries).await? {
+            let waiting = self.waiting();
+            if !waiting.ends && waiting.keys.len() < BATCH {
+                break;
+            }
+        }
+        if !self.waiting().keys.is_empty() {
+            self.some.notify_one();
+        }
+        Ok(())
+    }
+
     /// Writes all that waits. What the store does not take now goes on waiting; what it cannot take is
     /// given up, so that nothing waits behind it.
     pub(crate) async fn write(&self, deliveries: &DeliveryService) -> Result<(), StoreError> {
-        loop {
-            let batch = self.batch();
-            if batch.is_empty() {
-                return Ok(());
-            }
-            match deliveries.mark_delivered(batch.clone()).await {
-                Err(StoreError::Broken(_)) => self.write_one_by_one(deliveries, batch).await?,
-                written => written.map(|()| self.done(batch))?,
-            }
+        while self.write_batch(deliveries).await? {}
+        Ok(())
+    }
+
+    /// Whether there was anything to write.
+    async fn write_batch(&self, deliveries: &DeliveryService) -> Result<bool, StoreError> {
+        let batch = self.batch();
+        if batch.is_empty() {
+            return Ok(false);
         }
+        match deliveries.mark_delivered(batch.clone()).await {
+            Err(StoreError::Broken(_)) => self.write_one_by_one(deliveries, batch).await?,
+            written => written.map(|()| self.done(batch))?,
+        }
+        Ok(true)
     }
 
     async fn write_one_by_one(

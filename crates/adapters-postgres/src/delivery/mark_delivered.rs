@@ -18,15 +18,12 @@ use crate::run::Db;
 use crate::schema::messages;
 use crate::statement::statement;
 
-/// The rows are locked in one order, so that two marks are never in each other's way.
-const MARK: &str = "WITH waiting AS (SELECT deliveries.message_id, deliveries.agent_id \
-     FROM unnest(?, ?) AS taken (message_id, agent_id) \
-     JOIN deliveries ON deliveries.message_id = taken.message_id AND deliveries.agent_id = taken.agent_id \
-     AND deliveries.status = 'new' \
-     ORDER BY deliveries.message_id, deliveries.agent_id FOR NO KEY UPDATE OF deliveries) \
-     UPDATE deliveries SET status = ?, delivered_at = ? FROM waiting \
-     WHERE deliveries.message_id = waiting.message_id AND deliveries.agent_id = waiting.agent_id \
-     RETURNING deliveries.message_id";
+/// The rows are written in one order, that of the outer side of the only join there can be (a loop), so that two
+/// marks are not in each other's way.
+const MARK: &str = "UPDATE deliveries SET status = ?, delivered_at = ? \
+     FROM (SELECT * FROM unnest(?, ?) AS given (message_id, agent_id) ORDER BY message_id, agent_id) AS taken \
+     WHERE deliveries.message_id = taken.message_id AND deliveries.agent_id = taken.agent_id \
+     AND deliveries.status = 'new' RETURNING deliveries.message_id";
 
 /// Of the messages that changed those that are heard of, in the order of their rooms; `None` when
 /// nothing changed.
@@ -38,10 +35,10 @@ pub(super) async fn mark_delivered_on(
 ) -> Result<Option<Vec<Message>>, Fault> {
     let heard = locked_on(db, taken.iter().map(|key| key.message), heard).await?;
     let marked = statement::<SqlUuid>(MARK)
-        .bind::<Array<SqlUuid>, _>(taken.iter().map(|key| key.message.uuid()).collect::<Vec<_>>())
-        .bind::<Array<SqlUuid>, _>(taken.iter().map(|key| key.agent.uuid()).collect::<Vec<_>>())
         .bind::<Text, _>(DeliveryStatus::Delivered.as_str())
         .bind::<Timestamptz, _>(At(now))
+        .bind::<Array<SqlUuid>, _>(taken.iter().map(|key| key.message.uuid()).collect::<Vec<_>>())
+        .bind::<Array<SqlUuid>, _>(taken.iter().map(|key| key.agent.uuid()).collect::<Vec<_>>())
         .load::<Uuid>(&mut db)
         .await?;
     if marked.is_empty() {

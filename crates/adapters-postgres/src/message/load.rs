@@ -3,7 +3,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use diesel::dsl::sql;
+use diesel::dsl::{AsSelect, SqlTypeOf};
+use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Binary, Integer, Nullable, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
@@ -22,7 +23,7 @@ use crate::error::Fault;
 use crate::row::{self, At};
 use crate::run::Db;
 use crate::schema::{attempts, deliveries, messages};
-use crate::statement::statement;
+use crate::statement::{Statement, statement};
 
 /// A row of `messages`.
 #[derive(Queryable, Selectable, Insertable)]
@@ -50,6 +51,28 @@ pub(crate) enum Records {
     /// One agent's own.
     Of(AgentId),
 }
+
+impl Records {
+    /// What stands behind the other conditions of a statement.
+    fn only(self, agent: &str) -> String {
+        match self {
+            Self::All => String::new(),
+            Self::Of(_) => format!(" AND {agent} = ?"),
+        }
+    }
+
+    /// The value of [`Self::only`].
+    fn bind<Row>(self, statement: Statement<'_, Row>) -> Statement<'_, Row> {
+        match self {
+            Self::All => statement,
+            Self::Of(agent) => statement.bind::<SqlUuid, _>(agent.uuid()),
+        }
+    }
+}
+
+/// The columns of a [`DeliveryRow`].
+const RECORD: &str = "deliveries.message_id, deliveries.agent_id, deliveries.addressed, deliveries.status, \
+     deliveries.current_attempt, deliveries.delivered_at, deliveries.processed_at";
 
 /// Where a message stands in every list.
 pub(crate) fn position(message: &Message) -> Position {
@@ -234,14 +257,12 @@ type RecordRows = HashMap<Uuid, Vec<DeliveryRow>>;
 
 /// The delivery records of messages.
 async fn records_on(mut db: &Db, messages: Vec<Uuid>, wanted: Records) -> Result<RecordRows, Fault> {
-    let mut records = deliveries::table
-        .filter(deliveries::message_id.eq_any(messages))
-        .select(DeliveryRow::as_select())
-        .into_boxed();
-    if let Records::Of(agent) = wanted {
-        records = records.filter(deliveries::agent_id.eq(agent.uuid()));
-    }
-    Ok(by_message(records.order(deliveries::agent_id).load(&mut db).await?))
+    let records = statement::<SqlTypeOf<AsSelect<DeliveryRow, Pg>>>(format!(
+        "SELECT {RECORD} FROM deliveries WHERE message_id = ANY(?){} ORDER BY agent_id",
+        wanted.only("agent_id"),
+    ));
+    let records = wanted.bind(records.bind::<Array<SqlUuid>, _>(messages));
+    Ok(by_message(records.load(&mut db).await?))
 }
 
 /// The delivery records of the messages of a room at these places, so that their ids need not be known.
@@ -251,16 +272,13 @@ async fn records_at_on(
     places: &[i64],
     wanted: Records,
 ) -> Result<RecordRows, Fault> {
-    let mut records = deliveries::table
-        .inner_join(messages::table.on(messages::id.eq(deliveries::message_id)))
-        .filter(messages::chat_id.eq(chat.uuid()))
-        .filter(messages::sequence.eq_any(places))
-        .select(DeliveryRow::as_select())
-        .into_boxed();
-    if let Records::Of(agent) = wanted {
-        records = records.filter(deliveries::agent_id.eq(agent.uuid()));
-    }
-    Ok(by_message(records.order(deliveries::agent_id).load(&mut db).await?))
+    let records = statement::<SqlTypeOf<AsSelect<DeliveryRow, Pg>>>(format!(
+        "SELECT {RECORD} FROM deliveries JOIN messages ON messages.id = deliveries.message_id \
+         WHERE messages.chat_id = ? AND messages.sequence = ANY(?){} ORDER BY deliveries.agent_id",
+        wanted.only("deliveries.agent_id"),
+    ));
+    let records = records.bind::<SqlUuid, _>(chat.uuid()).bind::<Array<BigInt>, _>(places);
+    Ok(by_message(wanted.bind(records).load(&mut db).await?))
 }
 
 fn by_message(records: Vec<DeliveryRow>) -> RecordRows {
@@ -297,19 +315,17 @@ type Tries = HashMap<(Uuid, Uuid), Vec<Attempt>>;
 async fn tries_on(mut db: &Db, messages: Vec<Uuid>, wanted: Records) -> Result<Tries, Fault> {
     let shown = i32::try_from(SHOWN_ATTEMPTS).unwrap_or(i32::MAX);
     let error = format!("substring(convert_to(attempts.error, 'UTF8') FROM 1 FOR {})", SHOWN_ERROR_BYTES + 1);
-    let mut found = attempts::table
-        .inner_join(deliveries::table.on(
-            deliveries::message_id.eq(attempts::message_id).and(deliveries::agent_id.eq(attempts::agent_id)),
-        ))
-        .filter(attempts::message_id.eq_any(messages))
-        .filter(attempts::number.gt(deliveries::current_attempt - shown))
-        .select((AttemptHead::as_select(), sql::<Nullable<Binary>>(&error)))
-        .into_boxed();
-    if let Records::Of(agent) = wanted {
-        found = found.filter(attempts::agent_id.eq(agent.uuid()));
-    }
+    let found = statement::<(SqlTypeOf<AsSelect<AttemptHead, Pg>>, Nullable<Binary>)>(format!(
+        "SELECT attempts.message_id, attempts.agent_id, attempts.number, attempts.status, attempts.started_at, \
+         attempts.completed_at, {error} FROM attempts JOIN deliveries \
+         ON deliveries.message_id = attempts.message_id AND deliveries.agent_id = attempts.agent_id \
+         WHERE attempts.message_id = ANY(?) AND attempts.number > deliveries.current_attempt - ?{} \
+         ORDER BY attempts.number",
+        wanted.only("attempts.agent_id"),
+    ));
+    let found = wanted.bind(found.bind::<Array<SqlUuid>, _>(messages).bind::<Integer, _>(shown));
     let mut tries = Tries::new();
-    let found = found.order(attempts::number).load::<ShownAttemptRow>(&mut db).await?;
+    let found = found.load::<ShownAttemptRow>(&mut db).await?;
     for ShownAttemptRow { attempt, error } in found {
         let key = (attempt.message_id, attempt.agent_id);
         tries.entry(key).or_default().push(attempt.into_attempt(error.map(shown_error))?);
