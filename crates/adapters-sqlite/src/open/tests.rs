@@ -140,6 +140,33 @@ fn the_writer_flushes_every_commit() {
     assert!(refused.is_err(), "readers cannot write");
 }
 
+/// `.cargo/config.toml` says how; cargo reads it when it is started in the repository.
+#[test]
+fn the_library_is_compiled_as_it_is_used() {
+    #[derive(QueryableByName)]
+    struct Choice {
+        #[diesel(sql_type = diesel::sql_types::Text)]
+        compile_options: String,
+    }
+    let mut connection = SqliteConnection::establish(":memory:").unwrap();
+    let all = diesel::sql_query("PRAGMA compile_options").load::<Choice>(&mut connection).unwrap();
+    let all = all.into_iter().map(|choice| choice.compile_options).collect::<Vec<_>>();
+    for there in [
+        "THREADSAFE=2",
+        "DEFAULT_MEMSTATUS=0",
+        "DQS=0",
+        "LIKE_DOESNT_MATCH_BLOBS",
+        "OMIT_DEPRECATED",
+        "OMIT_PROGRESS_CALLBACK",
+        "OMIT_SHARED_CACHE",
+    ] {
+        assert!(all.iter().any(|choice| choice == there), "{there}: {all:?}");
+    }
+    for gone in ["ENABLE_MEMORY_MANAGEMENT", "ENABLE_API_ARMOR", "ENABLE_STAT4"] {
+        assert!(!all.iter().any(|choice| choice == gone), "{gone}: {all:?}");
+    }
+}
+
 #[test]
 fn the_schema_can_be_taken_back_and_made_again() {
     #[derive(QueryableByName)]
