@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use testkit::postgres::programs;
 
 use crate::places::{Place, Served};
-use crate::stats::median;
+use crate::stats::{median, quantile};
 
 /// Rooms that there are.
 const ROOMS: u32 = 1000;
@@ -31,6 +31,8 @@ pub(crate) struct Ran {
     pub(crate) rate: f64,
     /// The median of what a transaction took, in milliseconds.
     pub(crate) median: f64,
+    /// What one of a hundred took longer than.
+    pub(crate) p99: f64,
 }
 
 /// A database to send into.
@@ -80,7 +82,8 @@ impl PgBench {
         assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
         let rate = said.lines().find_map(|line| line.strip_prefix("tps = ")).expect("pgbench tells its rate");
         let rate = rate.split(' ').next().unwrap().parse().unwrap();
-        Ran { rate, median: median(&mut waits(&logs)) }
+        let mut waits = waits(&logs);
+        Ran { rate, median: median(&mut waits), p99: quantile(&mut waits, 0.99) }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::direct::Direct;
 use crate::flock::{Flock, Keep};
 use crate::http::of_agent;
 use crate::load::{self, Asker, Ran, stamped_text};
-use crate::pgbench::{PgBench, Rooms};
+use crate::pgbench::{self, PgBench, Rooms};
 use crate::places::{Place, Served};
 use crate::process::{cpu, until_idle};
 use crate::report::{Row, Target, number};
@@ -71,6 +71,9 @@ struct Figures {
     one: Vec<(f64, Option<f64>)>,
     direct: Vec<f64>,
     ack: Vec<f64>,
+    /// What pgbench waits for at the most, but for one of a hundred: with 32 clients, and with 8.
+    slow: Vec<f64>,
+    slow_of_eight: Vec<f64>,
     cpu: Vec<f64>,
     pushed: Vec<f64>,
     steps: Vec<f64>,
@@ -124,11 +127,11 @@ pub(crate) fn embedded_beside_postgres(embedded: f64, postgres: f64) -> Row {
 
 /// One round: each run of ours beside the one of pgbench.
 struct Round {
-    few: (Shown, Option<f64>),
-    many: (Shown, Option<f64>),
-    hot: (Shown, Option<f64>),
-    eight: (Shown, Option<f64>),
-    one: (Shown, Option<f64>),
+    few: (Shown, Option<pgbench::Ran>),
+    many: (Shown, Option<pgbench::Ran>),
+    hot: (Shown, Option<pgbench::Ran>),
+    eight: (Shown, Option<pgbench::Ran>),
+    one: (Shown, Option<pgbench::Ran>),
     direct: f64,
 }
 
@@ -157,13 +160,12 @@ impl Scene {
     async fn round(&self, pgbench: Option<&PgBench>, direct: &Direct) -> Round {
         let theirs =
             |rooms, clients| pgbench.map(|pgbench| pgbench.send(rooms, clients, SECONDS, CONTENT_BYTES));
-        let rate = |rooms, clients| theirs(rooms, clients).map(|ran| ran.rate);
         Round {
-            few: (self.run(SENDERS, Spread::Own(1)).await, rate(Rooms::OfItsOwn, 32)),
-            many: (self.run(SENDERS, Spread::Own(ROOMS / SENDERS)).await, rate(Rooms::Any, 32)),
-            hot: (self.run(SENDERS, Spread::Hot).await, rate(Rooms::One, 32)),
-            eight: (self.run(8, Spread::Own(1)).await, rate(Rooms::OfItsOwn, 8)),
-            one: (self.run(1, Spread::Own(1)).await, theirs(Rooms::OfItsOwn, 1).map(|ran| ran.median)),
+            few: (self.run(SENDERS, Spread::Own(1)).await, theirs(Rooms::OfItsOwn, 32)),
+            many: (self.run(SENDERS, Spread::Own(ROOMS / SENDERS)).await, theirs(Rooms::Any, 32)),
+            hot: (self.run(SENDERS, Spread::Hot).await, theirs(Rooms::One, 32)),
+            eight: (self.run(8, Spread::Own(1)).await, theirs(Rooms::OfItsOwn, 8)),
+            one: (self.run(1, Spread::Own(1)).await, theirs(Rooms::OfItsOwn, 1)),
             direct: direct.rate(TIME, CONTENT_BYTES).await,
         }
     }
@@ -231,9 +233,9 @@ fn wishes(server: &Server, receivers: &[Api], rooms: &[String], hot: &str) -> Ve
 }
 
 impl Series {
-    fn add(&mut self, (shown, theirs): &(Shown, Option<f64>)) {
+    fn add(&mut self, (shown, theirs): &(Shown, Option<pgbench::Ran>)) {
         self.ours.push(shown.ran.rate());
-        self.theirs.extend(theirs);
+        self.theirs.extend(theirs.as_ref().map(|theirs| theirs.rate));
     }
 
     fn ratio(&self) -> f64 {
@@ -262,9 +264,11 @@ impl Figures {
         self.hot.add(&round.hot);
         self.eight.add(&round.eight);
         self.hot_share.push(round.hot.0.ran.rate() / round.few.0.ran.rate());
-        self.one.push((round.one.0.ran.wait(0.5), round.one.1));
+        self.one.push((round.one.0.ran.wait(0.5), round.one.1.as_ref().map(|theirs| theirs.median)));
         self.direct.push(round.direct);
         self.ack.push(round.few.0.ran.wait(0.99));
+        self.slow.extend(round.few.1.as_ref().map(|theirs| theirs.p99));
+        self.slow_of_eight.extend(round.eight.1.as_ref().map(|theirs| theirs.p99));
         self.cpu.push(round.few.0.cpu);
         let pushed = &round.eight.0.pushed;
         self.pushed.push(wait_quantile(pushed, 0.99));
@@ -307,9 +311,19 @@ impl Figures {
                 ..plain("sends beside the store without HTTP", 0.0, "x", None)
             },
         ];
+        let beside = |waits: &mut Vec<f64>| match &mut waits[..] {
+            [] => String::new(),
+            waits => format!("pgbench's commits {}", number(median(waits), "ms")),
+        };
         rows.extend([
-            plain("acknowledged, p99, 32 senders, saturated", median(&mut self.ack), "ms", Some(6.0)),
-            plain("from send to socket, p99, 8 senders", median(&mut self.pushed), "ms", Some(4.5)),
+            Row {
+                beside: beside(&mut self.slow),
+                ..plain("acknowledged, p99, 32 senders, saturated", median(&mut self.ack), "ms", Some(6.0))
+            },
+            Row {
+                beside: beside(&mut self.slow_of_eight),
+                ..plain("from send to socket, p99, 8 senders", median(&mut self.pushed), "ms", Some(4.5))
+            },
             plain("from send to socket, of 1,000 over 35 ms", median(&mut self.steps), "of 1,000", Some(1.0)),
             plain("from send to socket, p99, half of the rate", median(&mut self.half), "ms", Some(10.0)),
             plain("server CPU for each send with two pushes", median(&mut self.cpu), "us", None),

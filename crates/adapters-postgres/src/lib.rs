@@ -13,6 +13,7 @@ mod contact;
 mod delivery;
 mod error;
 mod first_answer;
+mod lanes;
 mod lock;
 mod login;
 mod memory;
@@ -91,7 +92,7 @@ impl PostgresStore {
         let pool = Pool::new(connect.clone(), config.connections, config.acquire_timeout);
         let order = Arc::<Order>::default();
         let appender = Appender::start(&pool, &order);
-        let advancer = Advancer::start(pool.clone(), order.clone());
+        let advancer = Advancer::start(&pool, &order);
         Self { pool, connect, steps, order, appender, advancer, at_work: None, runtime: Handle::current() }
     }
 

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use diesel::prelude::*;
 use diesel::sql_types::{Array, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::delivery::{DeliveryKey, DeliveryStatus, Heard};
@@ -12,10 +11,9 @@ use domain::time::Timestamp;
 use uuid::Uuid;
 
 use crate::error::Fault;
-use crate::message::load::{MessageRow, Records, messages_on};
+use crate::message::load::{Records, messages_on, rows_on};
 use crate::row::At;
 use crate::run::Db;
-use crate::schema::messages;
 use crate::statement::statement;
 
 /// The rows are written in one order, that of the outer side of the only join there can be (a loop), so that two
@@ -60,9 +58,8 @@ async fn locked_on(
     of: impl Iterator<Item = MessageId>,
     heard: &Heard,
 ) -> Result<BTreeSet<Uuid>, Fault> {
-    let rooms = messages::table
-        .filter(messages::id.eq_any(of.map(MessageId::uuid).collect::<Vec<_>>()))
-        .select((messages::id, messages::chat_id))
+    let rooms = statement::<(SqlUuid, SqlUuid)>("SELECT id, chat_id FROM messages WHERE id = ANY(?)")
+        .bind::<Array<SqlUuid>, _>(of.map(MessageId::uuid).collect::<Vec<_>>())
         .load::<(Uuid, Uuid)>(&mut db)
         .await?;
     let heard = rooms.into_iter().filter(|(_, chat)| heard(ChatId::new(*chat)));
@@ -76,15 +73,10 @@ async fn locked_on(
     Ok(locked.into_iter().collect())
 }
 
-async fn told_on(mut db: &Db, told: BTreeSet<Uuid>) -> Result<Vec<Message>, Fault> {
+async fn told_on(db: &Db, told: BTreeSet<Uuid>) -> Result<Vec<Message>, Fault> {
     if told.is_empty() {
         return Ok(Vec::new());
     }
-    let rows = messages::table
-        .filter(messages::id.eq_any(told))
-        .order((messages::chat_id, messages::sequence))
-        .select(MessageRow::as_select())
-        .load(&mut db)
-        .await?;
+    let rows = rows_on(db, told.into_iter().collect(), "ORDER BY chat_id, sequence").await?;
     messages_on(db, rows, Records::All).await
 }

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use diesel::prelude::*;
 use diesel::sql_types::{Array, Integer, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::chat::ParticipantStatus;
@@ -14,10 +13,9 @@ use uuid::Uuid;
 use super::advance::number;
 use crate::error::Fault;
 use crate::message::batch::{Members, memberships_on};
-use crate::message::load::{MessageRow, Records, messages_on};
+use crate::message::load::{MessageRow, Records, messages_on, rows_on};
 use crate::row::At;
 use crate::run::{Db, execute};
-use crate::schema::messages;
 use crate::statement::statement;
 
 /// What becomes of a batch.
@@ -65,16 +63,9 @@ pub(super) async fn decide_on(db: &Db, commands: &[AdvanceDelivery]) -> Result<D
 }
 
 /// The messages, locked for all who work on them: what is told of one step shows every step that was told before.
-async fn messages_of_on(mut db: &Db, commands: &[AdvanceDelivery]) -> Result<Vec<MessageRow>, Fault> {
+async fn messages_of_on(db: &Db, commands: &[AdvanceDelivery]) -> Result<Vec<MessageRow>, Fault> {
     let ids = commands.iter().map(|command| command.message.uuid()).collect::<Vec<_>>();
-    Ok(messages::table
-        .filter(messages::id.eq_any(ids))
-        .order(messages::id)
-        .select(MessageRow::as_select())
-        .for_no_key_update()
-        .skip_locked()
-        .load(&mut db)
-        .await?)
+    rows_on(db, ids, "ORDER BY id FOR NO KEY UPDATE SKIP LOCKED").await
 }
 
 /// A mark may come without the message's lock, so the records have locks of their own.

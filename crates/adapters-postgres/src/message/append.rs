@@ -26,13 +26,10 @@ use super::at_once::{self, Remembered};
 use super::batch::{Outcome, Patience, decide_on, held_on, is_there_on, write_on};
 use crate::PostgresStore;
 use crate::error::{Fault, Remedy, closed, crowded};
+use crate::lanes::Lanes;
 use crate::order::{Order, Turn};
 use crate::pool::{Lease, Pool};
 use crate::run::{Tries, execute};
-
-/// How many tasks write: while one waits for its commit to be on the disk another has its statements done. Each
-/// has rooms of its own.
-const LANES: usize = 2;
 
 /// The most messages in one transaction.
 const MAX_BATCH: usize = 256;
@@ -66,24 +63,18 @@ struct Batch {
 
 /// The queues in front of the writing tasks, which end with them.
 #[derive(Clone)]
-pub(crate) struct Appender([Sender<Job>; LANES]);
+pub(crate) struct Appender(Lanes<Sender<Job>>);
 
 impl Appender {
     /// Starts the tasks in the runtime that this is called in.
     pub(crate) fn start(pool: &Pool, order: &Arc<Order>) -> Self {
         let aside = Arc::new(Aside::of(pool.max_size()));
-        Self(std::array::from_fn(|_| {
-            let (sender, jobs) = channel(QUEUE / LANES);
+        Self(Lanes::start(|lanes| {
+            let (sender, jobs) = channel(QUEUE / lanes);
             let (pool, order, aside) = (pool.clone(), order.clone(), aside.clone());
             tokio::spawn(Arc::new(Writer { pool, order, aside, remembered: Mutex::default() }).run(jobs));
             sender
         }))
-    }
-
-    /// Where messages of this room queue. Ids of rooms end in what is random.
-    fn lane(&self, room: Uuid) -> &Sender<Job> {
-        let [.., last] = room.into_bytes();
-        &self.0[usize::from(last) % LANES]
     }
 
     /// Stores a message, see [`domain::message::MessageRepository::append`].
@@ -97,7 +88,7 @@ impl Appender {
         let announce = Announce::new(|appended| carried.within(|| announce.tell(appended)));
         let (answer, wait) = oneshot::channel();
         let job = (new, Reply { since: Instant::now(), announce, answer });
-        self.lane(job.0.chat.uuid()).try_send(job).map_err(|refused| match refused {
+        self.0.of(job.0.chat).try_send(job).map_err(|refused| match refused {
             TrySendError::Full(_) => crowded(),
             TrySendError::Closed(_) => closed(),
         })?;

@@ -70,6 +70,16 @@ impl Records {
     }
 }
 
+/// The columns of a [`MessageRow`].
+const MESSAGE: &str = "id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, \
+     metadata, created_at, updated_at";
+
+/// The rows of messages by id; `rest` says in which order, and may lock them.
+pub(crate) async fn rows_on(mut db: &Db, ids: Vec<Uuid>, rest: &str) -> Result<Vec<MessageRow>, Fault> {
+    let rows = statement::<messages::SqlType>(format!("SELECT {MESSAGE} FROM messages WHERE id = ANY(?) {rest}"));
+    Ok(rows.bind::<Array<SqlUuid>, _>(ids).load(&mut db).await?)
+}
+
 /// The columns of a [`DeliveryRow`].
 const RECORD: &str = "deliveries.message_id, deliveries.agent_id, deliveries.addressed, deliveries.status, \
      deliveries.current_attempt, deliveries.delivered_at, deliveries.processed_at";
@@ -151,9 +161,7 @@ async fn rows_at_on(
         Order::Descending => "DESC",
     };
     let rows = statement::<messages::SqlType>(format!(
-        "SELECT id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, \
-         metadata, created_at, updated_at \
-         FROM (SELECT messages.*, sum(? + octet_length(content) + 2 * octet_length(mentions) \
+        "SELECT {MESSAGE} FROM (SELECT messages.*, sum(? + octet_length(content) + 2 * octet_length(mentions) \
                + coalesce(octet_length(metadata), 0)) \
                OVER (ORDER BY sequence {direction} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before \
                FROM messages WHERE chat_id = ? AND sequence = ANY(?)) AS part \
