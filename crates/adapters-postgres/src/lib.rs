@@ -13,7 +13,6 @@ mod contact;
 mod delivery;
 mod error;
 mod first_answer;
-mod lanes;
 mod lock;
 mod login;
 mod memory;
@@ -91,8 +90,8 @@ impl PostgresStore {
     fn on(config: &PostgresConfig, connect: Arc<Connect>, steps: SchemaSteps) -> Self {
         let pool = Pool::new(connect.clone(), config.connections, config.acquire_timeout);
         let order = Arc::<Order>::default();
-        let appender = Appender::start(&pool, &order);
-        let advancer = Advancer::start(&pool, &order);
+        let appender = Appender::start(pool.clone(), order.clone());
+        let advancer = Advancer::start(pool.clone(), order.clone());
         Self { pool, connect, steps, order, appender, advancer, at_work: None, runtime: Handle::current() }
     }
 

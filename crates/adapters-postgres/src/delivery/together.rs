@@ -1,7 +1,7 @@
 //! Agents that take a step at the same time share a commit.
 //!
-//! A task for each part of the rooms takes what has queued while it wrote the steps before, and writes that in one
-//! transaction, as the tasks for messages do ([`crate::message::append`]). It does not wait for messages and records that somebody else
+//! One task takes what has queued while it wrote the steps before, and writes that in one transaction, as the task
+//! for messages does ([`crate::message::append`]). It does not wait for messages and records that somebody else
 //! holds, and for attempts a moment only: such a step, and one that needs more than its record, is taken by itself,
 //! beside the others; and so are all of a batch that could not be written.
 
@@ -20,7 +20,6 @@ use tokio::time::Instant;
 use super::advance::advance_on;
 use super::steps::{Decided, decide_on, write_on};
 use crate::error::{Fault, Remedy, closed, crowded};
-use crate::lanes::Lanes;
 use crate::order::Order;
 use crate::pool::Pool;
 use crate::run::{Db, Work as OnConnection, change_with, execute};
@@ -46,18 +45,16 @@ struct Reply {
     answer: oneshot::Sender<Result<Outcome, StoreError>>,
 }
 
-/// The queues in front of the writing tasks, which end with them.
+/// The queue in front of the writing task, which ends with it.
 #[derive(Clone)]
-pub(crate) struct Advancer(Lanes<Sender<Job>>);
+pub(crate) struct Advancer(Sender<Job>);
 
 impl Advancer {
-    /// Starts the tasks in the runtime that this is called in.
-    pub(crate) fn start(pool: &Pool, order: &Arc<Order>) -> Self {
-        Self(Lanes::start(|lanes| {
-            let (sender, jobs) = channel(QUEUE / lanes);
-            tokio::spawn(Arc::new(Writer { pool: pool.clone(), order: order.clone() }).run(jobs));
-            sender
-        }))
+    /// Starts the task in the runtime that this is called in.
+    pub(crate) fn start(pool: Pool, order: Arc<Order>) -> Self {
+        let (sender, jobs) = channel(QUEUE);
+        tokio::spawn(Arc::new(Writer { pool, order }).run(jobs));
+        Self(sender)
     }
 
     /// Takes a step, see [`domain::delivery::DeliveryRepository::advance`].
@@ -71,7 +68,7 @@ impl Advancer {
         let announce = Announce::new(move |advanced| carried.within(|| announce.tell(advanced)));
         let (answer, wait) = oneshot::channel();
         let job = Job { command, reply: Reply { since: Instant::now(), announce, answer } };
-        self.0.of(job.command.chat).try_send(job).map_err(|refused| match refused {
+        self.0.try_send(job).map_err(|refused| match refused {
             TrySendError::Full(_) => crowded(),
             TrySendError::Closed(_) => closed(),
         })?;

@@ -1,6 +1,6 @@
 //! Many who send at once share a commit.
 //!
-//! A task for each part of the rooms writes. It takes what has queued while it wrote the batch before, whatever the room, and
+//! One task writes. It takes what has queued while it wrote the batch before, whatever the room, and
 //! writes that in one transaction: the first never waits for others, and a room's row is written once a
 //! batch. The answers are those that the same requests would get one after the other. A room that somebody
 //! else holds does not stop the batch: its messages are set [`aside`](super::aside).
@@ -26,7 +26,6 @@ use super::at_once::{self, Remembered};
 use super::batch::{Outcome, Patience, decide_on, held_on, is_there_on, write_on};
 use crate::PostgresStore;
 use crate::error::{Fault, Remedy, closed, crowded};
-use crate::lanes::Lanes;
 use crate::order::{Order, Turn};
 use crate::pool::{Lease, Pool};
 use crate::run::{Tries, execute};
@@ -61,20 +60,17 @@ struct Batch {
     bytes: usize,
 }
 
-/// The queues in front of the writing tasks, which end with them.
+/// The queue in front of the writing task, which ends with it.
 #[derive(Clone)]
-pub(crate) struct Appender(Lanes<Sender<Job>>);
+pub(crate) struct Appender(Sender<Job>);
 
 impl Appender {
-    /// Starts the tasks in the runtime that this is called in.
-    pub(crate) fn start(pool: &Pool, order: &Arc<Order>) -> Self {
-        let aside = Arc::new(Aside::of(pool.max_size()));
-        Self(Lanes::start(|lanes| {
-            let (sender, jobs) = channel(QUEUE / lanes);
-            let (pool, order, aside) = (pool.clone(), order.clone(), aside.clone());
-            tokio::spawn(Arc::new(Writer { pool, order, aside, remembered: Mutex::default() }).run(jobs));
-            sender
-        }))
+    /// Starts the task in the runtime that this is called in.
+    pub(crate) fn start(pool: Pool, order: Arc<Order>) -> Self {
+        let (sender, jobs) = channel(QUEUE);
+        let aside = Aside::of(pool.max_size());
+        tokio::spawn(Arc::new(Writer { pool, order, aside, remembered: Mutex::default() }).run(jobs));
+        Self(sender)
     }
 
     /// Stores a message, see [`domain::message::MessageRepository::append`].
@@ -88,7 +84,7 @@ impl Appender {
         let announce = Announce::new(|appended| carried.within(|| announce.tell(appended)));
         let (answer, wait) = oneshot::channel();
         let job = (new, Reply { since: Instant::now(), announce, answer });
-        self.0.of(job.0.chat).try_send(job).map_err(|refused| match refused {
+        self.0.try_send(job).map_err(|refused| match refused {
             TrySendError::Full(_) => crowded(),
             TrySendError::Closed(_) => closed(),
         })?;
@@ -99,7 +95,7 @@ impl Appender {
 struct Writer {
     pool: Pool,
     order: Arc<Order>,
-    aside: Arc<Aside>,
+    aside: Aside,
     remembered: Mutex<Remembered>,
 }
 
