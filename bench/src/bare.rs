@@ -2,7 +2,9 @@
 //! what is posted to it, and answers requests with as many bytes as they ask for. It knows no topics, no callers, no
 //! store and no bound.
 
+use std::collections::HashMap;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use actix_web::rt::System;
 use actix_web::web::{Data, Payload, PayloadConfig};
@@ -11,11 +13,12 @@ use actix_ws::{Message, Session};
 use bytestring::ByteString;
 use futures_util::StreamExt;
 
-type Sessions = Data<Mutex<Vec<Session>>>;
+/// The open sockets by their number.
+type Sessions = Data<Mutex<HashMap<u64, Session>>>;
 
 /// Serves until the process is ended.
 pub(crate) fn serve(port: u16) {
-    let sessions = Sessions::new(Mutex::new(Vec::new()));
+    let sessions = Sessions::default();
     let app = move || {
         App::new()
             .app_data(sessions.clone())
@@ -29,9 +32,13 @@ pub(crate) fn serve(port: u16) {
     System::new().block_on(server.bind(("127.0.0.1", port)).unwrap().run()).unwrap();
 }
 
+/// The number of the next socket.
+static NUMBERS: AtomicU64 = AtomicU64::new(0);
+
 async fn connect(request: HttpRequest, body: Payload, sessions: Sessions) -> Result<HttpResponse, Error> {
     let (response, mut session, mut inbound) = actix_ws::handle(&request, body)?;
-    sessions.lock().unwrap().push(session.clone());
+    let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
+    sessions.lock().unwrap().insert(number, session.clone());
     actix_web::rt::spawn(async move {
         while let Some(Ok(message)) = inbound.next().await {
             match message {
@@ -40,12 +47,14 @@ async fn connect(request: HttpRequest, body: Payload, sessions: Sessions) -> Res
                 _ => break,
             }
         }
+        // What is kept of it would keep the connection open.
+        sessions.lock().unwrap().remove(&number);
     });
     Ok(response)
 }
 
 async fn say(text: String, sessions: Sessions) -> HttpResponse {
-    let all = sessions.lock().unwrap().clone();
+    let all = sessions.lock().unwrap().values().cloned().collect::<Vec<_>>();
     let text = ByteString::from(text);
     for mut session in all {
         // Whoever went hears nothing.

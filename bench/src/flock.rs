@@ -82,7 +82,8 @@ impl Flock {
                 },
             };
             async move {
-                let socket = skimmed(&wish).await;
+                let opened = tokio::time::timeout(PATIENCE, skimmed(&wish)).await;
+                let socket = opened.expect("a server takes a socket while it has room for it");
                 tokio::spawn(listen(socket, ear)).abort_handle()
             }
         });

@@ -127,22 +127,36 @@ async fn run(arguments: &Arguments) {
     report::write(&arguments.results, name, &machine, &rows);
 }
 
+/// What was measured so far; each part is printed when it is there, so that a run that breaks has shown something.
+#[derive(Default)]
+struct Measured {
+    all: Vec<Row>,
+}
+
+impl Measured {
+    fn add(&mut self, rows: Vec<Row>) {
+        println!("{}", report::table(&rows));
+        self.all.extend(rows);
+    }
+}
+
 async fn measure(arguments: &Arguments) -> Vec<Row> {
     let (rounds, store) = (arguments.rounds, arguments.store);
     match arguments.what {
         What::All => {
-            let mut rows = sends(rounds, store).await;
+            let mut rows = Measured::default();
+            rows.add(sends(rounds, store).await);
             for place in places(store) {
-                rows.extend(loops::run(&place, rounds).await);
-                rows.extend(reads::run(&place, rounds).await);
-                rows.extend(memory::run(&place, 1_000_000).await);
+                rows.add(loops::run(&place, rounds).await);
+                rows.add(reads::run(&place, rounds).await);
+                rows.add(memory::run(&place, 1_000_000).await);
             }
-            rows.extend(fanout::run(1000, rounds).await);
-            rows.extend(fanout::run(10_000, rounds).await);
-            rows.extend(connect::run(10_000).await);
-            rows.extend(latency::run(500, 20).await);
-            rows.extend(slow::run().await);
-            rows
+            rows.add(fanout::run(1000, rounds).await);
+            rows.add(fanout::run(10_000, rounds).await);
+            rows.add(connect::run(10_000).await);
+            rows.add(latency::run(500, 20).await);
+            rows.add(slow::run().await);
+            rows.all
         }
         What::Sends => sends(rounds, store).await,
         What::Reads => over(store, async |place| reads::run(&place, rounds).await).await,

@@ -63,7 +63,7 @@ fn mentions(criterion: &mut Criterion) {
 
 fn texts(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("stored text");
-    let found = resolve(&room(4), agent(0), &[by_id(2), by_id(3)]).unwrap();
+    let found = resolve(&room(4).names(), agent(0), &[by_id(2), by_id(3)]).unwrap();
     for kilobytes in [1, 64] {
         let words = "please read what they wrote ".repeat(kilobytes * 1024 / 28);
         let content = MessageContent::new(format!("@ann/agent-2 and @ann/agent-3, {words}")).unwrap();

@@ -346,7 +346,9 @@ fn write_text(out: &mut BytesMut, pieces: [&str; 5]) -> usize {
             out.put_u64(bytes as u64);
         }
     }
-    pieces.into_iter().for_each(|piece| out.put_slice(piece.as_bytes()));
+    for piece in pieces {
+        out.put_slice(piece.as_bytes());
+    }
     bytes
 }
 

@@ -4,8 +4,8 @@ use diesel::dsl::{exists, select};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use domain::account::{
-    Agent, AgentChanges, AgentTag, MarkAgent, PersonNamePart, UpdateAgent, UpdateAgentRefused, UpdateUser,
-    User,
+    Agent, AgentChanges, AgentTag, MarkAgent, PersonNamePart, ProfileChanges, UpdateAgent,
+    UpdateAgentRefused, UpdateUser, User,
 };
 use domain::audit::AuditEntry;
 use domain::change::Change;
@@ -143,6 +143,8 @@ pub(super) async fn update_user_on(
         .await
         .optional()?;
     let Some(changed) = changed else { return Ok(Err(Unknown)) };
-    change::append_on(db, [Change::UserUpdated(command.user)], command.now).await?;
+    if command.changes != ProfileChanges::default() {
+        change::append_on(db, [Change::UserUpdated(command.user)], command.now).await?;
+    }
     changed.into_user().map(Ok)
 }

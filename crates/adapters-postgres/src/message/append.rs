@@ -208,6 +208,7 @@ impl Writer {
     ) -> BoxFuture<'w, Result<(), Fault>> {
         let commit = async move {
             let (mut tries, mut doubt, mut asking) = (Tries::default(), None, None);
+            let mut doubted = false;
             while !batch.news.is_empty() {
                 match self.commit_once(batch, &mut doubt, patience).await {
                     Err(_) if doubt.is_some() => {
@@ -215,14 +216,19 @@ impl Writer {
                             self.order.doubt();
                             return Err(Fault::Uncertain);
                         }
-                        // What became of it is known once its rooms are free.
-                        patience = Patience::Long;
+                        // What became of it is known once its rooms are free, or written by somebody else.
+                        (patience, doubted) = (Patience::Long, true);
                         tokio::time::sleep(ASKING).await;
                     }
                     Err(fault) if patience == Patience::Brief && fault.may_be_lock_timeout() => {
                         self.set_aside(batch).await?;
                     }
                     Err(fault) if tries.again_after(&fault).await => {}
+                    // A statement that is on its way yet may come to its end after this.
+                    Err(_) if doubted => {
+                        self.order.doubt();
+                        return Err(Fault::Uncertain);
+                    }
                     done => return done,
                 }
             }

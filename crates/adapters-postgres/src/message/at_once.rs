@@ -59,9 +59,14 @@ impl Remembered {
         if news.iter().any(|new| new.claim.is_some()) {
             return None;
         }
+        for (chat, _) in wanted(news) {
+            if self.rooms.get(&chat).is_some_and(|room| room.read_at.elapsed() >= LONGEST) {
+                self.forget_room(chat);
+            }
+        }
         let (mut rooms, mut members) = (HashMap::new(), HashMap::new());
         for (chat, who) in wanted(news) {
-            let room = self.rooms.get(&chat).filter(|room| room.read_at.elapsed() < LONGEST)?;
+            let room = self.rooms.get(&chat)?;
             members.insert((chat, who), *room.members.get(&who)?);
             rooms.entry(chat).or_insert_with(|| Room::at(room.state.clone(), room.version.clone()));
         }
@@ -101,18 +106,15 @@ impl Remembered {
     /// Who was in the room stays known if nobody has written in between.
     fn keep_room(&mut self, id: Uuid, room: &Room, version: &str) {
         let state = room.state.clone();
-        match self.rooms.get_mut(&id).filter(|known| known.version == room.version) {
-            Some(known) => {
-                known.state = state;
-                version.clone_into(&mut known.version);
-            }
-            None => {
-                self.forget_room(id);
-                let (version, members) = (version.to_owned(), HashMap::new());
-                self.rooms.insert(id, RememberedRoom { state, version, members, read_at: Instant::now() });
-                self.size += 1;
-            }
+        if let Some(known) = self.rooms.get_mut(&id).filter(|known| known.version == room.version) {
+            known.state = state;
+            version.clone_into(&mut known.version);
+            return;
         }
+        self.forget_room(id);
+        let (version, members) = (version.to_owned(), HashMap::new());
+        self.rooms.insert(id, RememberedRoom { state, version, members, read_at: Instant::now() });
+        self.size += 1;
     }
 
     fn forget_room(&mut self, id: Uuid) {
@@ -289,5 +291,9 @@ mod tests {
         let mut known = remembered(state(Some("title")), ParticipantStatus::Active);
         known.rooms.get_mut(&ROOM).unwrap().read_at -= LONGEST;
         assert!(known.decide(&[message(&[])], 1).is_none());
+        // The long way has read it again, in the same version.
+        known.keep(&committed(state(Some("title")), "8", "9", ParticipantStatus::Active), 1);
+        assert!(known.decide(&[message(&[])], 1).is_some());
+        assert_eq!(known.size, 2);
     }
 }

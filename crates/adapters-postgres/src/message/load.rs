@@ -76,7 +76,8 @@ const MESSAGE: &str = "id, chat_id, sequence, kind, content, sender_id, sender_k
 
 /// The rows of messages by id; `rest` says in which order, and may lock them.
 pub(crate) async fn rows_on(mut db: &Db, ids: Vec<Uuid>, rest: &str) -> Result<Vec<MessageRow>, Fault> {
-    let rows = statement::<messages::SqlType>(format!("SELECT {MESSAGE} FROM messages WHERE id = ANY(?) {rest}"));
+    let rows =
+        statement::<messages::SqlType>(format!("SELECT {MESSAGE} FROM messages WHERE id = ANY(?) {rest}"));
     Ok(rows.bind::<Array<SqlUuid>, _>(ids).load(&mut db).await?)
 }
 

@@ -4,7 +4,8 @@ use diesel::dsl::{exists, select};
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::account::{
-    Agent, AgentChanges, AgentTag, MarkAgent, UpdateAgent, UpdateAgentRefused, UpdateUser, User,
+    Agent, AgentChanges, AgentTag, MarkAgent, ProfileChanges, UpdateAgent, UpdateAgentRefused, UpdateUser,
+    User,
 };
 use domain::audit::AuditEntry;
 use domain::change::Change;
@@ -128,6 +129,8 @@ pub(super) fn update_user_on(
             users::updated_at.eq(command.now.micros()),
         ))
         .execute(connection)?;
-    change::append_on(connection, [Change::UserUpdated(user.id)], command.now)?;
+    if command.changes != ProfileChanges::default() {
+        change::append_on(connection, [Change::UserUpdated(user.id)], command.now)?;
+    }
     Ok(Some(user))
 }

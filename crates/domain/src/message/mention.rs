@@ -159,7 +159,7 @@ fn find(
     wanted: Identifier<'_>,
     kind: MentionKind,
 ) -> Result<Mention, MentionError> {
-    let named = match wanted {
+    let meant = match wanted {
         Identifier::Id(text) => parse_uuid(text.trim())
             .and_then(|id| names.0.iter().find(|named| named.id.uuid() == id))
             .ok_or_else(|| MentionError::NotInRoom { index, available: names.handles() })?,
@@ -172,7 +172,7 @@ fn find(
                 .ok_or_else(|| MentionError::HandleNotFound { index, available: names.handles() })?
         }
     };
-    Ok(Mention { id: named.id, handle: named.handle.clone(), name: named.name.clone(), kind })
+    Ok(Mention { id: meant.id, handle: meant.handle.clone(), name: meant.name.clone(), kind })
 }
 
 #[cfg(test)]
