@@ -246,7 +246,7 @@ impl Writer {
         let mut lease = self.pool.lease().await?;
         let connections = self.pool.connections_made();
         if doubt.is_none() && patience == Patience::Brief {
-            match self.commit_at_once(lease, batch, doubt).await? {
+            match self.commit_at_once(lease, batch, doubt, connections).await? {
                 Some(unused) => lease = unused,
                 None => return Ok(()),
             }
@@ -309,8 +309,8 @@ impl Writer {
         lease: Lease,
         batch: &mut Batch,
         doubt: &mut Option<Doubt>,
+        connections: u64,
     ) -> Result<Option<Lease>, Fault> {
-        let connections = self.pool.connections_made();
         let Some(mut decided) = self.remembered().decide(&batch.news, connections) else {
             return Ok(Some(lease));
         };

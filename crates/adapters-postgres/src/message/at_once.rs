@@ -11,6 +11,7 @@
 //! were lost a second time.
 
 use std::collections::HashMap;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use diesel::sql_types::{Array, BigInt, Text, Uuid as SqlUuid};
@@ -143,30 +144,32 @@ const FIT: &str = "fit AS MATERIALIZED (SELECT (SELECT count(*) FROM held) = ? A
      JOIN organizations ON organizations.id = own.id JOIN plans ON plans.name = organizations.plan \
      WHERE plans.messages IS NOT NULL) AS all_of_it)";
 
-/// Writes a batch that was decided on what is remembered, and commits it. `false` if a room is not as it is
-/// remembered any more: then nothing is written.
-pub(super) async fn write_on(mut db: &Db, decided: &mut Decided) -> Result<bool, Fault> {
+static WRITE: LazyLock<String> = LazyLock::new(|| {
     let (insert, deliver, follow) = (insert::MESSAGES, insert::DELIVERIES, insert::ROOMS);
-    let text = format!(
+    format!(
         "WITH {HELD}, {FIT}, \
          message AS ({insert} WHERE (SELECT all_of_it FROM fit)), \
          delivery AS ({deliver} WHERE (SELECT all_of_it FROM fit)), \
          room AS ({follow} AND (SELECT all_of_it FROM fit) RETURNING chats.xmin) \
          SELECT xmin::text FROM room LIMIT 1"
-    );
+    )
+});
+
+/// Writes a batch that was decided on what is remembered, and commits it. `false` if a room is not as it is
+/// remembered any more: then nothing is written.
+pub(super) async fn write_on(mut db: &Db, decided: &mut Decided) -> Result<bool, Fault> {
     let messages =
         decided.outcomes.iter().flatten().map(|appended| &appended.message).collect::<Vec<&Message>>();
     let (ids, versions) =
         decided.written().map(|(id, room)| (id, room.version.as_str())).unzip::<_, _, Vec<_>, Vec<_>>();
     let rooms = i64::try_from(ids.len()).unwrap_or(i64::MAX);
-    let statement = statement::<Text>(text)
+    let statement = statement::<Text>(WRITE.as_str())
         .bind::<Array<SqlUuid>, _>(ids)
         .bind::<Array<Text>, _>(versions)
         .bind::<BigInt, _>(rooms);
     let statement = insert::bind_deliveries(insert::bind_messages(statement, &messages)?, &messages);
     let statement = insert::bind_rooms(statement, decided.written().map(|(id, room)| (id, &room.state)));
-    let version = statement.load::<String>(&mut db).await?.pop();
-    decided.version = version;
+    decided.version = statement.load::<String>(&mut db).await?.pop();
     Ok(decided.version.is_some())
 }
 
