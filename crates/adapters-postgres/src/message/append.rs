@@ -323,7 +323,10 @@ impl Writer {
                 batch.tell_all(turn, decided.outcomes).await;
                 Ok(None)
             }
-            Ok(false) => Ok(Some(lease)),
+            Ok(false) => {
+                self.remembered().misfit(&decided);
+                Ok(Some(lease))
+            }
             Err(fault) => {
                 self.remembered().forget();
                 if fault.is_lost_connection() {

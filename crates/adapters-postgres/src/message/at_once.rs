@@ -10,7 +10,7 @@
 //! it, since a database that was restored or whose place a standby has taken may give numbers of transactions that
 //! were lost a second time.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 use std::time::Duration;
 
@@ -33,6 +33,10 @@ const MOST: usize = 200_000;
 /// For how long a room is remembered at the most: what somebody writes into the tables by hand counts then.
 const LONGEST: Duration = Duration::from_secs(60);
 
+/// How many batches with a room go the long way after one that did not fit: where several servers write in turns, a
+/// statement that does not fit is a round trip for nothing.
+const REST: u8 = 8;
+
 /// Rooms as the last batch has left them.
 #[derive(Default)]
 pub(super) struct Remembered {
@@ -48,6 +52,8 @@ struct RememberedRoom {
     version: String,
     members: HashMap<Uuid, ParticipantStatus>,
     read_at: Instant,
+    /// How many batches are still to go the long way.
+    rest: u8,
 }
 
 impl Remembered {
@@ -65,6 +71,9 @@ impl Remembered {
                 self.forget_room(chat);
             }
         }
+        if self.rests(news) {
+            return None;
+        }
         let (mut rooms, mut members) = (HashMap::new(), HashMap::new());
         for (chat, who) in wanted(news) {
             let room = self.rooms.get(&chat)?;
@@ -77,6 +86,29 @@ impl Remembered {
             decided.outcomes.push(outcome);
         }
         decided.is_plain().then_some(decided)
+    }
+
+    /// Whether the batch goes the long way for a room that did not fit a few batches ago.
+    fn rests(&mut self, news: &[NewMessage]) -> bool {
+        let chats = news.iter().map(|new| new.chat.uuid()).collect::<HashSet<_>>();
+        let mut rests = false;
+        for chat in chats {
+            if let Some(room) = self.rooms.get_mut(&chat).filter(|room| room.rest > 0) {
+                room.rest -= 1;
+                rests = true;
+            }
+        }
+        rests
+    }
+
+    /// A batch did not fit: somebody else writes in one of its rooms. Which one nobody knows, so all of them are
+    /// left alone for a while.
+    pub(super) fn misfit(&mut self, decided: &Decided) {
+        for (id, _) in decided.written() {
+            if let Some(room) = self.rooms.get_mut(&id) {
+                room.rest = REST;
+            }
+        }
     }
 
     /// A batch was committed.
@@ -112,9 +144,10 @@ impl Remembered {
             version.clone_into(&mut known.version);
             return;
         }
+        let rest = self.rooms.get(&id).map_or(0, |known| known.rest);
         self.forget_room(id);
         let (version, members) = (version.to_owned(), HashMap::new());
-        self.rooms.insert(id, RememberedRoom { state, version, members, read_at: Instant::now() });
+        self.rooms.insert(id, RememberedRoom { state, version, members, read_at: Instant::now(), rest });
         self.size += 1;
     }
 
@@ -287,6 +320,20 @@ mod tests {
         same.keep(&next, 1);
         assert!(same.decide(&[message(&[ben])], 1).is_some());
         assert_eq!(same.size, 3);
+    }
+
+    /// Another server writes in the same room: one batch in nine finds out that it still does.
+    #[test]
+    fn a_room_that_did_not_fit_goes_the_long_way_for_a_while() {
+        let mut known = remembered(state(Some("title")), ParticipantStatus::Active);
+        let decided = known.decide(&[message(&[])], 1).unwrap();
+        known.misfit(&decided);
+        for turn in 0..REST {
+            assert!(known.decide(&[message(&[])], 1).is_none(), "batch {turn}");
+            let (read, now) = (format!("{turn} elsewhere"), format!("{turn} here"));
+            known.keep(&committed(state(Some("title")), &read, &now, ParticipantStatus::Active), 1);
+        }
+        assert!(known.decide(&[message(&[])], 1).is_some());
     }
 
     #[test]
