@@ -129,6 +129,16 @@ fn the_writer_flushes_every_commit() {
         #[diesel(sql_type = diesel::sql_types::Text)]
         journal_mode: String,
     }
+    #[derive(QueryableByName)]
+    struct Copied {
+        #[diesel(sql_type = diesel::sql_types::Integer)]
+        wal_autocheckpoint: i32,
+    }
+    #[derive(QueryableByName)]
+    struct Kept {
+        #[diesel(sql_type = diesel::sql_types::Integer)]
+        cache_size: i32,
+    }
     let place = tempfile::tempdir().unwrap();
     let mut connections = connect(&Location::File(place.path().join("store.db"))).unwrap();
     let setting =
@@ -136,6 +146,13 @@ fn the_writer_flushes_every_commit() {
     assert_eq!(setting.synchronous, 2, "FULL");
     let mode = diesel::sql_query("PRAGMA journal_mode").get_result::<Mode>(&mut connections.writer).unwrap();
     assert_eq!(mode.journal_mode, "wal");
+    let setting =
+        diesel::sql_query("PRAGMA wal_autocheckpoint").get_result::<Copied>(&mut connections.writer).unwrap();
+    assert_eq!(setting.wal_autocheckpoint, 4096, "pages");
+    let kept =
+        |of: &mut _| diesel::sql_query("PRAGMA cache_size").get_result::<Kept>(of).unwrap().cache_size;
+    assert_eq!(kept(&mut connections.writer), -16384, "KiB");
+    assert_eq!(kept(&mut connections.readers[0]), -2048, "KiB");
     let refused = connections.readers[0].batch_execute("DELETE FROM users");
     assert!(refused.is_err(), "readers cannot write");
 }
