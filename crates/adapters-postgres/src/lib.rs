@@ -46,6 +46,7 @@ pub use open::{OpenError, PostgresConfig};
 pub use presence::{AtWork, Filling};
 
 use crate::connect::Connect;
+use crate::delivery::Lately;
 use crate::delivery::together::Advancer;
 use crate::error::Fault;
 use crate::message::append::Appender;
@@ -60,6 +61,7 @@ pub struct PostgresStore {
     order: Arc<Order>,
     appender: Appender,
     advancer: Advancer,
+    lately: Arc<Lately>,
     at_work: Option<AtWork>,
     /// Where connections live and the work is done.
     runtime: Handle,
@@ -91,8 +93,10 @@ impl PostgresStore {
         let pool = Pool::new(connect.clone(), config.connections, config.acquire_timeout);
         let order = Arc::<Order>::default();
         let appender = Appender::start(pool.clone(), order.clone());
-        let advancer = Advancer::start(pool.clone(), order.clone());
-        Self { pool, connect, steps, order, appender, advancer, at_work: None, runtime: Handle::current() }
+        let lately = Arc::<Lately>::default();
+        let advancer = Advancer::start(pool.clone(), order.clone(), lately.clone());
+        let (at_work, runtime) = (None, Handle::current());
+        Self { pool, connect, steps, order, appender, advancer, lately, at_work, runtime }
     }
 
     /// Goes on with what was begun before the store was opened, until it is closed.

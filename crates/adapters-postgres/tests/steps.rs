@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex};
 
 use domain::chat::Role;
 use domain::delivery::{
-    AdvanceDelivery, AdvanceRefused, Advanced, DeliveryRepository, DeliveryStatus, DeliveryStep, FailureText,
+    AdvanceDelivery, AdvanceRefused, Advanced, DeliveryKey, DeliveryRepository, DeliveryStatus, DeliveryStep,
+    FailureText,
 };
 use domain::id::{ChatId, MessageId, ParticipantId};
 use domain::message::{HistoryFilter, Message};
@@ -63,8 +64,19 @@ impl Room {
     }
 
     fn step(&self, agent: usize, message: MessageId, step: DeliveryStep, told: &Told) -> JoinHandle<Step> {
+        self.step_at(&self.deliveries, agent, message, step, told)
+    }
+
+    fn step_at(
+        &self,
+        at: &Arc<dyn DeliveryRepository>,
+        agent: usize,
+        message: MessageId,
+        step: DeliveryStep,
+        told: &Told,
+    ) -> JoinHandle<Step> {
         let (agent, chat, now) = (self.agents[agent].id, self.chat, self.world.clock.now());
-        let (deliveries, told) = (self.deliveries.clone(), told.clone());
+        let (deliveries, told) = (at.clone(), told.clone());
         let announce =
             Announce::new(move |advanced: &Advanced| told.lock().unwrap().push(advanced.message.clone()));
         tokio::spawn(async move {
@@ -86,11 +98,19 @@ fn failed() -> DeliveryStep {
 
 /// A transaction of somebody else that has the message locked, until it is dropped.
 async fn hold(database: &Database, message: MessageId) -> Client {
+    hold_by(database, "SELECT 1 FROM messages WHERE id = $1::text::uuid FOR UPDATE", message).await
+}
+
+async fn hold_by(database: &Database, lock: &str, message: MessageId) -> Client {
+    let client = connect(database).await;
+    client.batch_execute("BEGIN").await.unwrap();
+    assert_eq!(client.query(lock, &[&message.to_string()]).await.unwrap().len(), 1);
+    client
+}
+
+async fn connect(database: &Database) -> Client {
     let (client, connection) = tokio_postgres::connect(&database.url(), NoTls).await.unwrap();
     tokio::spawn(connection);
-    client.batch_execute("BEGIN").await.unwrap();
-    let lock = "SELECT 1 FROM messages WHERE id = $1::text::uuid FOR UPDATE";
-    assert_eq!(client.query(lock, &[&message.to_string()]).await.unwrap().len(), 1);
     client
 }
 
@@ -175,6 +195,91 @@ async fn others_go_on_while_a_message_is_held() {
     assert!(!waiting.is_finished());
     drop(holding);
     assert_eq!(waiting.await.unwrap().unwrap().unwrap().delivery.status, DeliveryStatus::Processing);
+}
+
+/// Who erases what is old has attempts for a moment, without their messages.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn others_go_on_while_an_attempt_is_held() {
+    let room = Room::new().await;
+    let told = Told::default();
+    for message in &room.messages[..2] {
+        room.step(0, *message, DeliveryStep::Begin, &told).await.unwrap().unwrap().unwrap();
+    }
+    let lock = "SELECT 1 FROM attempts WHERE message_id = $1::text::uuid FOR UPDATE";
+    let holding = hold_by(&room.database, lock, room.messages[0]).await;
+    let waiting = room.step(0, room.messages[0], DeliveryStep::Succeed, &told);
+    for (agent, step) in [(0, DeliveryStep::Succeed), (1, DeliveryStep::Begin), (1, DeliveryStep::Succeed)] {
+        room.step(agent, room.messages[1], step, &told).await.unwrap().unwrap().unwrap();
+    }
+    assert!(!waiting.is_finished());
+    drop(holding);
+    assert_eq!(waiting.await.unwrap().unwrap().unwrap().delivery.status, DeliveryStatus::Processed);
+}
+
+/// A second server, and one that marks: whatever is read is another row a moment later.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn servers_that_work_on_the_same_messages_overlook_nothing() {
+    let room = Room::new().await;
+    let other = common::open(&room.database).await;
+    let mut elsewhere = Vec::new();
+    for agent in 0..AGENTS {
+        for message in &room.messages {
+            elsewhere.push(DeliveryKey { message: *message, agent: room.agents[agent].id });
+        }
+    }
+    let now = room.world.clock.now();
+    let marks = elsewhere.chunks(3).map(|keys| {
+        let (other, keys, heard) = (other.clone(), keys.to_vec(), Box::new(|_| true));
+        tokio::spawn(async move { other.mark_delivered(keys, now, heard, Announce::new(|_| ())).await })
+    });
+    let marks = marks.collect::<Vec<_>>();
+    let told = Told::default();
+    let there: Arc<dyn DeliveryRepository> = other;
+    for round in [DeliveryStep::Begin, DeliveryStep::Begin, DeliveryStep::Succeed] {
+        let mut steps = Vec::new();
+        for agent in 0..AGENTS {
+            for message in &room.messages {
+                let at = if agent % 2 == 0 { &room.deliveries } else { &there };
+                steps.push(room.step_at(at, agent, *message, round.clone(), &told));
+            }
+        }
+        for step in steps {
+            step.await.unwrap().unwrap().unwrap();
+        }
+    }
+    for mark in marks {
+        mark.await.unwrap().unwrap();
+    }
+    for message in room.stored().await {
+        for delivery in &message.deliveries {
+            assert_eq!((delivery.status, delivery.current_attempt()), (DeliveryStatus::Processed, 2));
+            assert_eq!(delivery.attempts.len(), 2);
+        }
+    }
+}
+
+/// An agent that was not addressed works on a message between another's reading and writing, and is not overlooked in
+/// what is told of the other's step.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_new_record_makes_another_version_of_its_message() {
+    let room = Room::new().await;
+    let told = Told::default();
+    let late = room.world.agent(&room.ann, "Late").await;
+    room.world.add(room.ann.caller, room.chat, late.id.uuid(), Role::Member).await;
+    let client = connect(&room.database).await;
+    let message = room.messages[0];
+    let before = version(&client, message).await;
+    room.step(0, message, DeliveryStep::Begin, &told).await.unwrap().unwrap().unwrap();
+    assert_eq!(version(&client, message).await, before, "who has a record writes nothing else");
+    let room = Room { agents: vec![late], ..room };
+    room.step(0, message, DeliveryStep::Begin, &told).await.unwrap().unwrap().unwrap();
+    assert_ne!(version(&client, message).await, before);
+}
+
+/// The version of a message's row.
+async fn version(client: &Client, message: MessageId) -> String {
+    let row = "SELECT xmin::text FROM messages WHERE id = $1::text::uuid";
+    client.query_one(row, &[&message.to_string()]).await.unwrap().get(0)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
