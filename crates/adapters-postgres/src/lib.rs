@@ -46,7 +46,6 @@ pub use open::{OpenError, PostgresConfig};
 pub use presence::{AtWork, Filling};
 
 use crate::connect::Connect;
-use crate::delivery::Lately;
 use crate::delivery::together::Advancer;
 use crate::error::Fault;
 use crate::message::append::Appender;
@@ -61,7 +60,6 @@ pub struct PostgresStore {
     order: Arc<Order>,
     appender: Appender,
     advancer: Advancer,
-    lately: Arc<Lately>,
     at_work: Option<AtWork>,
     /// Where connections live and the work is done.
     runtime: Handle,
@@ -93,10 +91,8 @@ impl PostgresStore {
         let pool = Pool::new(connect.clone(), config.connections, config.acquire_timeout);
         let order = Arc::<Order>::default();
         let appender = Appender::start(pool.clone(), order.clone());
-        let lately = Arc::<Lately>::default();
-        let advancer = Advancer::start(pool.clone(), order.clone(), lately.clone());
-        let (at_work, runtime) = (None, Handle::current());
-        Self { pool, connect, steps, order, appender, advancer, lately, at_work, runtime }
+        let advancer = Advancer::start(pool.clone(), order.clone());
+        Self { pool, connect, steps, order, appender, advancer, at_work: None, runtime: Handle::current() }
     }
 
     /// Goes on with what was begun before the store was opened, until it is closed.

@@ -258,30 +258,6 @@ async fn servers_that_work_on_the_same_messages_overlook_nothing() {
     }
 }
 
-/// An agent that was not addressed works on a message between another's reading and writing, and is not overlooked in
-/// what is told of the other's step.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_new_record_makes_another_version_of_its_message() {
-    let room = Room::new().await;
-    let told = Told::default();
-    let late = room.world.agent(&room.ann, "Late").await;
-    room.world.add(room.ann.caller, room.chat, late.id.uuid(), Role::Member).await;
-    let client = connect(&room.database).await;
-    let message = room.messages[0];
-    let before = version(&client, message).await;
-    room.step(0, message, DeliveryStep::Begin, &told).await.unwrap().unwrap().unwrap();
-    assert_eq!(version(&client, message).await, before, "who has a record writes nothing else");
-    let room = Room { agents: vec![late], ..room };
-    room.step(0, message, DeliveryStep::Begin, &told).await.unwrap().unwrap().unwrap();
-    assert_ne!(version(&client, message).await, before);
-}
-
-/// The version of a message's row.
-async fn version(client: &Client, message: MessageId) -> String {
-    let row = "SELECT xmin::text FROM messages WHERE id = $1::text::uuid";
-    client.query_one(row, &[&message.to_string()]).await.unwrap().get(0)
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_has_not_shown_itself_and_who_was_not_addressed_are_served_too() {
     let room = Room::new().await;

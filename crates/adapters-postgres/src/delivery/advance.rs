@@ -31,7 +31,6 @@ pub(super) async fn advance_on(
         if membership_on(db, agent, command.chat).await?.is_none() {
             return Ok(Err(AdvanceRefused::NotFound));
         }
-        renew_on(db, command).await?;
     }
     let before = before.unwrap_or_else(|| Delivery::new(command.agent, false));
     let known = before.attempts.clone();
@@ -61,14 +60,6 @@ async fn place_on(mut db: &Db, command: &AdvanceDelivery) -> Result<Option<i64>,
         .first(&mut db)
         .await
         .optional()?)
-}
-
-/// Writes the message's row as it is. Whoever has read it before sees by its version that it has got a record since
-/// ([`super::steps`]).
-async fn renew_on(mut db: &Db, command: &AdvanceDelivery) -> Result<(), Fault> {
-    let same = messages::sequence.eq(messages::sequence);
-    diesel::update(messages::table.find(command.message.uuid())).set(same).execute(&mut db).await?;
-    Ok(())
 }
 
 /// The record with its newest attempt only, which is all that a step looks at.

@@ -1,7 +1,6 @@
 //! The store of deliveries and attempts.
 
 mod advance;
-mod lately;
 mod mark_delivered;
 mod read;
 mod steps;
@@ -21,8 +20,6 @@ use domain::time::Timestamp;
 use futures_util::FutureExt;
 
 use crate::PostgresStore;
-use lately::Begun;
-pub(crate) use lately::Lately;
 
 #[async_trait]
 impl DeliveryRepository for PostgresStore {
@@ -80,8 +77,7 @@ impl DeliveryRepository for PostgresStore {
         heard: Heard,
         announce: Announce<Vec<Message>>,
     ) -> Result<(), StoreError> {
-        let (lately, begun) = (self.lately.clone(), self.lately.begin());
-        let tell = move |told: &Vec<Message>| tell_left(&lately, begun, told, announce);
+        let tell = |told: &Vec<Message>| tell_some(told, announce);
         // It reads among the changes, so that nothing that comes after it is told before it.
         let read = self.change(
             (messages, heard),
@@ -109,8 +105,7 @@ impl DeliveryRepository for PostgresStore {
         places: Vec<i64>,
         announce: Announce<Vec<Message>>,
     ) -> Result<(), StoreError> {
-        let (lately, begun) = (self.lately.clone(), self.lately.begin());
-        let tell = move |new: &Vec<Message>| tell_left(&lately, begun, new, announce);
+        let tell = |new: &Vec<Message>| tell_some(new, announce);
         // It reads among the changes, as `tell_delivered` does.
         let read = self.change(
             (agent, chat, places),
@@ -128,13 +123,5 @@ impl DeliveryRepository for PostgresStore {
 fn tell_some(messages: &Vec<Message>, announce: Announce<Vec<Message>>) {
     if !messages.is_empty() {
         announce.tell(messages);
-    }
-}
-
-/// Of what somebody has seen who only looked: without what was told meanwhile.
-fn tell_left(lately: &Lately, begun: Begun, seen: &Vec<Message>, announce: Announce<Vec<Message>>) {
-    match lately.left(begun, seen) {
-        Some(left) => tell_some(&left, announce),
-        None => tell_some(seen, announce),
     }
 }

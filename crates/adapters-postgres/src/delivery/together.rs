@@ -1,9 +1,9 @@
 //! Agents that take a step at the same time share a commit.
 //!
-//! One task takes what has queued while it wrote the steps before, reads what they stand on, and writes them with one
-//! statement ([`super::steps`]). It does not wait for messages and records that somebody else holds, and for
-//! attempts a moment only: such a step, one about a message that has changed since it was read, and one that needs more
-//! than its record, is taken by itself, beside the others; and so are all of a batch that could not be written.
+//! One task takes what has queued while it wrote the steps before, and writes that in one transaction, as the task
+//! for messages does ([`crate::message::append`]). It does not wait for messages and records that somebody else
+//! holds, and for attempts a moment only: such a step, and one that needs more than its record, is taken by itself,
+//! beside the others; and so are all of a batch that could not be written.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -18,12 +18,11 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::advance::advance_on;
-use super::lately::Lately;
 use super::steps::{Decided, decide_on, write_on};
 use crate::error::{Fault, Remedy, closed, crowded};
 use crate::order::Order;
 use crate::pool::Pool;
-use crate::run::{Db, Work as OnConnection, change_with};
+use crate::run::{Db, Work as OnConnection, change_with, execute};
 
 /// The most steps in one transaction.
 const MAX_BATCH: usize = 256;
@@ -52,9 +51,9 @@ pub(crate) struct Advancer(Sender<Job>);
 
 impl Advancer {
     /// Starts the task in the runtime that this is called in.
-    pub(crate) fn start(pool: Pool, order: Arc<Order>, lately: Arc<Lately>) -> Self {
+    pub(crate) fn start(pool: Pool, order: Arc<Order>) -> Self {
         let (sender, jobs) = channel(QUEUE);
-        tokio::spawn(Arc::new(Writer { pool, order, lately }).run(jobs));
+        tokio::spawn(Arc::new(Writer { pool, order }).run(jobs));
         Self(sender)
     }
 
@@ -80,7 +79,6 @@ impl Advancer {
 struct Writer {
     pool: Pool,
     order: Arc<Order>,
-    lately: Arc<Lately>,
 }
 
 impl Writer {
@@ -127,39 +125,32 @@ impl Writer {
             return Ok(());
         }
         let lease = self.pool.lease().await?;
-        let mut decided = self.pool.timed(decide_on(lease.db(), commands)).await?;
+        let decided = self.pool.timed(decide_on(lease.db(), commands)).await?;
         if decided.is_nothing() {
-            lease.give_back();
+            if self.pool.timed(execute(lease.db(), "ROLLBACK")).await.is_ok() {
+                lease.give_back();
+            }
             answer(decided, replies);
             return Ok(());
         }
-        // Who writes one of the messages, or a record of it, with an earlier turn has come to an end, or it does not
-        // fit; who only looks at one knows by `Lately`.
+        self.pool.timed(write_on(lease.db(), &decided)).await?;
+        // Who else works on one of the messages comes after this.
         let turn = self.order.turn();
-        let written = self.pool.timed(write_on(lease.db(), &decided)).await;
-        if let Err(fault) = &written
-            && fault.is_lost_connection()
-        {
+        if let Err(fault) = self.pool.timed(execute(lease.db(), "COMMIT")).await {
             // Whether they were kept nobody can say, so they are not taken again.
-            self.order.doubt();
-            let undecided = decided.outcomes.iter().zip(replies);
-            let undecided = undecided.filter_map(|(outcome, reply)| outcome.is_some().then_some(reply));
-            fail(&Fault::Uncertain, undecided);
-            return Ok(());
+            let uncertain = fault.is_lost_connection();
+            if uncertain {
+                self.order.doubt();
+            }
+            let decided = decided.outcomes.iter().zip(replies);
+            let decided = decided.filter_map(|(outcome, reply)| outcome.is_some().then_some(reply));
+            fail(if uncertain { &Fault::Uncertain } else { &fault }, decided);
+            return if uncertain { Ok(()) } else { Err(fault) };
         }
         lease.give_back();
-        decided.keep(&written?, commands);
         measure::batch(commands.len());
-        let (taken, lately) = (decided.replies(replies), self.lately.clone());
-        let tell = move |(): &()| {
-            for (reply, outcome) in taken {
-                if let Ok(advanced) = &outcome {
-                    lately.told(advanced.message.id);
-                }
-                reply.tell(outcome);
-            }
-        };
-        turn.tell((), tell).await;
+        let mut taken = decided.replies(replies);
+        turn.tell((), move |()| taken.drain(..).for_each(|(reply, outcome)| reply.tell(outcome))).await;
         Ok(())
     }
 

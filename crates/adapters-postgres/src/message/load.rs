@@ -71,7 +71,7 @@ impl Records {
 }
 
 /// The columns of a [`MessageRow`].
-pub(super) const MESSAGE: &str = "id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, \
+const MESSAGE: &str = "id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, \
      metadata, created_at, updated_at";
 
 /// The rows of messages by id; `rest` says in which order, and may lock them.
@@ -82,7 +82,7 @@ pub(crate) async fn rows_on(mut db: &Db, ids: Vec<Uuid>, rest: &str) -> Result<V
 }
 
 /// The columns of a [`DeliveryRow`].
-pub(super) const RECORD: &str = "deliveries.message_id, deliveries.agent_id, deliveries.addressed, deliveries.status, \
+const RECORD: &str = "deliveries.message_id, deliveries.agent_id, deliveries.addressed, deliveries.status, \
      deliveries.current_attempt, deliveries.delivered_at, deliveries.processed_at";
 
 /// Where a message stands in every list.
@@ -204,8 +204,8 @@ impl MessageRow {
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = deliveries)]
 pub(crate) struct DeliveryRow {
-    pub(super) message_id: Uuid,
-    pub(super) agent_id: Uuid,
+    message_id: Uuid,
+    agent_id: Uuid,
     addressed: bool,
     status: String,
     current_attempt: i32,
@@ -241,7 +241,7 @@ impl DeliveryRow {
 }
 
 impl AttemptHead {
-    pub(super) fn into_attempt(self, error: Option<String>) -> Result<Attempt, Fault> {
+    fn into_attempt(self, error: Option<String>) -> Result<Attempt, Fault> {
         let number =
             u32::try_from(self.number).map_err(|_| Fault::Row(format!("the attempt {}", self.number)))?;
         Ok(Attempt {
@@ -309,12 +309,12 @@ struct ShownAttemptRow {
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = attempts)]
 pub(crate) struct AttemptHead {
-    pub(super) message_id: Uuid,
-    pub(super) agent_id: Uuid,
-    pub(super) number: i32,
-    pub(super) status: String,
-    pub(super) started_at: At,
-    pub(super) completed_at: Option<At>,
+    message_id: Uuid,
+    agent_id: Uuid,
+    number: i32,
+    status: String,
+    started_at: At,
+    completed_at: Option<At>,
 }
 
 /// Attempts by message and agent, the oldest first.

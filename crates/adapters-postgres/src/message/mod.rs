@@ -11,7 +11,6 @@ mod insert;
 pub(crate) mod load;
 mod places;
 mod retention;
-pub(crate) mod seen;
 mod surroundings;
 
 use async_trait::async_trait;
