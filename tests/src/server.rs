@@ -227,12 +227,22 @@ impl Server {
         child.wait().unwrap();
     }
 
+    /// Sends it a signal, as `-TERM`.
+    pub fn signal(&self, name: &str) {
+        let sent = Command::new("kill").args([name, &self.pid().to_string()]).status().unwrap();
+        assert!(sent.success());
+    }
+
     /// Asks it to stop (SIGTERM) and gives how long that took; it must end with status 0.
     pub async fn terminate(&mut self) -> Duration {
+        self.signal("-TERM");
+        self.ended().await
+    }
+
+    /// Waits for the end of a server that was told to stop, and gives how long that took; its status must be 0.
+    pub async fn ended(&mut self) -> Duration {
         let mut child = self.child.take().unwrap();
         let started = Instant::now();
-        let sent = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
-        assert!(sent.success());
         loop {
             if let Some(status) = child.try_wait().unwrap() {
                 assert!(status.success(), "{status}\n{}", self.log());

@@ -180,3 +180,66 @@ async fn a_stop_does_not_wait_for_those_who_do_not_read() {
         assert!(agent.next(&room).await.is_some(), "what it did not take is there");
     }
 }
+
+async fn ready(server: &Server) -> u16 {
+    reqwest::get(format!("http://{}/ready", server.address())).await.unwrap().status().as_u16()
+}
+
+/// When each of these ended, counted from `since`; each must be told to come back.
+async fn ends(sockets: Vec<Socket>, since: Instant) -> Vec<Duration> {
+    let end = |mut socket: Socket| async move {
+        assert_eq!(socket.closed().await, Closed::Code(1012));
+        since.elapsed()
+    };
+    let mut all = futures_util::future::join_all(sockets.into_iter().map(end)).await;
+    all.sort();
+    all
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_drains_answers_requests_and_sends_sockets_away_little_by_little() {
+    let mut server = Server::start_with(&[("PARLANCE_DRAIN_MS", "3000")]).await;
+    let (human, agents, room) = cast(&server).await;
+    let mut sockets = listen(&server, &agents, &room).await;
+    for _ in 0..8 {
+        sockets.push(Socket::of(&server, &human).await);
+    }
+    assert_eq!(ready(&server).await, 200);
+    let since = Instant::now();
+    server.signal("-TERM");
+    let ends = tokio::spawn(ends(sockets, since));
+    while ready(&server).await != 503 {
+        assert!(since.elapsed() < Duration::from_secs(1), "it says at once that it stops");
+    }
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!(ready(&server).await, 503);
+    let key = [("x-api-key", human.key.as_str())];
+    assert_eq!(Socket::connect(&server, "vsn=2.0.0", &key).await.err(), Some(503));
+    let sent = human.send(&room, "still here", &[&agents[0].id]).await;
+    assert_eq!(sent.status, 201, "requests are answered meanwhile");
+    let took = server.ended().await;
+    assert!(took < STOP, "{took:?}");
+    let ends = ends.await.unwrap();
+    assert!(ends[0] < Duration::from_millis(1_500), "{ends:?}");
+    assert!(ends[ends.len() - 1] > Duration::from_secs(2), "{ends:?}");
+    let widest = ends.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).max().unwrap();
+    assert!(widest < Duration::from_millis(1_500), "they are spread: {ends:?}");
+    server.run().await;
+    assert!(agents[0].next(&room).await.is_some());
+}
+
+#[tokio::test]
+async fn who_says_twice_that_it_shall_stop_does_not_wait() {
+    let mut server = Server::start_with(&[("PARLANCE_DRAIN_MS", "600000")]).await;
+    let human = server.user("ann");
+    let sockets = [Socket::of(&server, &human).await, Socket::of(&server, &human).await];
+    let since = Instant::now();
+    server.signal("-TERM");
+    while ready(&server).await != 503 {
+        assert!(since.elapsed() < Duration::from_secs(5), "it says that it stops");
+    }
+    let ends = tokio::spawn(ends(sockets.into(), since));
+    let took = server.terminate().await;
+    assert!(took < STOP, "{took:?}");
+    assert!(ends.await.unwrap().into_iter().all(|end| end < STOP));
+}

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_web::dev::ServerHandle;
 use actix_web::{App, web};
 use http_wire::request_scope::RequestScope;
 use tokio::signal::unix::{SignalKind, signal};
@@ -94,12 +93,21 @@ async fn run(config: &Config, wiring: &Wiring, metrics: Option<Metrics>) -> Resu
         _ = interrupt.recv() => None,
         ended = &mut server => Some(ended),
     };
-    upkeep.abort_all();
     if ended.is_some() {
         return Err(Failure::plain("the server ended by itself"));
     }
     tracing::info!("stopping");
-    stop(wiring, &readiness, &handle).await;
+    readiness.drain();
+    tokio::select! {
+        () = wiring.hub.drain(config.sockets.drain) => {}
+        // Whoever says it twice is in a hurry.
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    wiring.hub.shut_down();
+    upkeep.abort_all();
+    // Nothing more is accepted, and what is being answered ends.
+    handle.stop(true).await;
     // The server's own future ends once its workers have.
     let _ = server.await;
     wiring.hub.end_deliveries();
@@ -158,13 +166,6 @@ fn bind(
             .configure(system::configure)
             .configure(api_document::configure)
     })
-}
-
-/// Refuses new sockets, tells the open ones to come back later, lets requests in flight end.
-async fn stop(wiring: &Wiring, readiness: &Readiness, handle: &ServerHandle) {
-    readiness.drain();
-    wiring.hub.shut_down();
-    handle.stop(true).await;
 }
 
 /// Writes down what the sockets of agents took.

@@ -5,6 +5,7 @@
 
 mod claim;
 mod delivered;
+mod drain;
 mod figures;
 mod listeners;
 mod listening;
@@ -131,13 +132,6 @@ impl Hub {
     /// How many sockets are open.
     pub fn socket_count(&self) -> usize {
         self.sockets().inboxes.len()
-    }
-
-    /// Tells every socket to end because the server does, and refuses new ones from now on.
-    pub fn shut_down(&self) {
-        let sockets = self.sockets();
-        self.stopping.store(true, Ordering::SeqCst);
-        sockets.inboxes.values().for_each(|inbox| inbox.order(Told::Stop));
     }
 
     /// Tells every open socket to end, so that its client comes back and joins anew what it still may:

@@ -113,7 +113,7 @@ fn told(receiver: &mut Reader) -> Vec<String> {
 }
 
 /// A token of a user without a password.
-const BARE: Presented =
+pub(super) const BARE: Presented =
     Presented::Token(PresentedToken { user: UserId::new(Uuid::nil()), password_set_at: None });
 
 pub(crate) fn open(hub: &Arc<Hub>, caller: Caller) -> (Claim, Reader) {

@@ -1,0 +1,109 @@
+//! The end of a server: nobody new is let in, and those who are in are sent to another one, not all at once.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+
+use super::{Hub, SocketId};
+use crate::inbox::Told;
+
+/// How often some more sockets are told to end.
+const STEP: Duration = Duration::from_millis(50);
+
+impl Hub {
+    /// Tells every socket to end because the server does, and refuses new ones from now on.
+    pub fn shut_down(&self) {
+        let open = self.close_the_door();
+        self.send_away(&open);
+    }
+
+    /// The same, but the sockets are told evenly over this time, so that their clients do not all connect
+    /// elsewhere in one moment. Whoever stops waiting leaves the rest of them open.
+    pub async fn drain(&self, over: Duration) {
+        let open = self.close_the_door();
+        let (begun, mut told) = (Instant::now(), 0);
+        loop {
+            let due = share(open.len(), begun.elapsed(), over);
+            self.send_away(&open[told..due]);
+            told = due;
+            if told == open.len() {
+                return;
+            }
+            sleep(STEP).await;
+        }
+    }
+
+    /// Refuses new sockets from now on; which are open. There will be no others.
+    fn close_the_door(&self) -> Vec<SocketId> {
+        let sockets = self.sockets();
+        self.stopping.store(true, Ordering::SeqCst);
+        sockets.inboxes.keys().copied().collect()
+    }
+
+    fn send_away(&self, open: &[SocketId]) {
+        let sockets = self.sockets();
+        let left = open.iter().filter_map(|socket| sockets.inboxes.get(socket));
+        left.for_each(|inbox| inbox.order(Told::Stop));
+    }
+}
+
+/// How many of `all` are told by now, of a time that is `elapsed` and ends with `over`. The first are told at
+/// once.
+fn share(all: usize, elapsed: Duration, over: Duration) -> usize {
+    if elapsed >= over {
+        return all;
+    }
+    let all_wide = u128::try_from(all).unwrap_or(u128::MAX);
+    let due = (all_wide * (elapsed + STEP).as_nanos()).div_ceil(over.as_nanos());
+    usize::try_from(due).map_or(all, |due| due.min(all))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{BARE, hub, open, user};
+    use super::super::{ClaimRefused, OnConflict};
+    use super::*;
+
+    #[test]
+    fn sockets_are_told_evenly_and_all_in_the_end() {
+        let seconds = Duration::from_secs;
+        assert_eq!(share(1_000, Duration::ZERO, Duration::ZERO), 1_000, "where nothing is spread");
+        assert_eq!(share(1_000, Duration::ZERO, seconds(5)), 10);
+        assert_eq!(share(1_000, seconds(1), seconds(5)), 210);
+        assert_eq!(share(1_000, seconds(5), seconds(5)), 1_000);
+        assert_eq!(share(1, Duration::ZERO, seconds(3_600)), 1);
+        assert_eq!((share(0, seconds(1), seconds(5)), share(0, seconds(5), seconds(5))), (0, 0));
+        let mut before = 0;
+        for millis in 0..5_000 {
+            let due = share(777, Duration::from_millis(millis), seconds(5));
+            assert!(due >= before && due <= 777);
+            before = due;
+        }
+    }
+
+    #[tokio::test]
+    async fn who_is_in_is_sent_away_one_after_the_other() {
+        let hub = hub();
+        let mut all = (0..20).map(|_| open(&hub, user(1))).collect::<Vec<_>>();
+        let mut told = || all.iter_mut().filter_map(|(_, inbox)| inbox.next()).count();
+        let draining = tokio::time::timeout(Duration::from_millis(500), hub.drain(Duration::from_secs(2)));
+        assert!(draining.await.is_err(), "it goes on");
+        let early = told();
+        assert!((1..=10).contains(&early), "{early}");
+        hub.drain(Duration::from_millis(100)).await;
+        assert_eq!(told(), 20, "who was told already is told again, as it is still there");
+    }
+
+    #[tokio::test]
+    async fn while_sockets_are_left_nobody_new_is_let_in() {
+        let hub = hub();
+        let mut all = [open(&hub, user(1)), open(&hub, user(1)), open(&hub, user(1))];
+        let draining = tokio::time::timeout(Duration::from_millis(60), hub.drain(Duration::from_secs(10)));
+        assert!(draining.await.is_err(), "it goes on");
+        let late = hub.claim(user(1), BARE, OnConflict::Supersede);
+        assert_eq!(late.map(|_| ()), Err(ClaimRefused::Stopping));
+        hub.shut_down();
+        assert!(all.iter_mut().all(|(_, inbox)| inbox.next().is_some()), "the rest is told at once");
+    }
+}
