@@ -149,8 +149,7 @@ fn the_writer_flushes_every_commit() {
     let setting =
         diesel::sql_query("PRAGMA wal_autocheckpoint").get_result::<Copied>(&mut connections.writer).unwrap();
     assert_eq!(setting.wal_autocheckpoint, 4096, "pages");
-    let kept =
-        |of: &mut _| diesel::sql_query("PRAGMA cache_size").get_result::<Kept>(of).unwrap().cache_size;
+    let kept = |of: &mut _| diesel::sql_query("PRAGMA cache_size").get_result::<Kept>(of).unwrap().cache_size;
     assert_eq!(kept(&mut connections.writer), -16384, "KiB");
     assert_eq!(kept(&mut connections.readers[0]), -2048, "KiB");
     let refused = connections.readers[0].batch_execute("DELETE FROM users");
