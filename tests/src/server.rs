@@ -58,6 +58,15 @@ pub fn on_postgres() -> bool {
     })
 }
 
+/// Whether servers in PostgreSQL are told that there are others: `PARLANCE_TEST_NODES=several`.
+fn as_one_of_several() -> bool {
+    std::env::var_os("PARLANCE_TEST_NODES").is_some_and(|nodes| match nodes.to_str() {
+        Some("several") => true,
+        Some("one") => false,
+        other => panic!("PARLANCE_TEST_NODES is one or several, not {other:?}"),
+    })
+}
+
 /// A command line of the program that sees none of the settings of whoever runs the tests.
 pub fn isolated(launcher: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(launcher);
@@ -122,6 +131,9 @@ impl Server {
             database,
         };
         let database = server.database.as_ref().map(Database::url);
+        if database.is_some() && as_one_of_several() {
+            server.settings.push(("PARLANCE_NODES".to_owned(), "several".to_owned()));
+        }
         let urls = server.settings.iter().map(|(_, value)| value).chain(&database);
         urls.for_each(|url| secrets::keep_password_of(url));
         server.run().await;

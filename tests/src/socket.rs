@@ -37,7 +37,12 @@ pub enum Closed {
 impl Socket {
     /// Connects; the status when that is refused. `query` begins behind the question mark.
     pub async fn connect(server: &Server, query: &str, headers: &[(&str, &str)]) -> Result<Self, u16> {
-        let url = format!("ws://{}/api/v1/socket/websocket?{query}", server.address());
+        Self::connect_to(&server.address(), query, headers).await
+    }
+
+    /// The same to an address at which something passes it on to a server.
+    pub async fn connect_to(address: &str, query: &str, headers: &[(&str, &str)]) -> Result<Self, u16> {
+        let url = format!("ws://{address}/api/v1/socket/websocket?{query}");
         let mut request = url.into_client_request().unwrap();
         for (name, value) in headers {
             let name = HeaderName::try_from(*name).unwrap();

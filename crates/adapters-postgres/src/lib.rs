@@ -17,6 +17,7 @@ mod lock;
 mod login;
 mod memory;
 mod message;
+mod node;
 mod open;
 mod order;
 mod organization;

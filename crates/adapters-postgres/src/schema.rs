@@ -294,6 +294,33 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    nodes (id) {
+        id -> Uuid,
+        entered_at -> Timestamptz,
+        lease_until -> Timestamptz,
+        ended_at -> Nullable<Timestamptz>,
+    }
+}
+
+diesel::table! {
+    agent_sockets (agent_id) {
+        agent_id -> Uuid,
+        node_id -> Uuid,
+        number -> BigInt,
+        since -> Timestamptz,
+        lost_at -> Nullable<Timestamptz>,
+    }
+}
+
+diesel::table! {
+    user_nodes (user_id, node_id) {
+        user_id -> Uuid,
+        node_id -> Uuid,
+        since -> Timestamptz,
+    }
+}
+
 diesel::joinable!(agents -> users (owner_id));
 diesel::joinable!(participants -> chats (chat_id));
 diesel::joinable!(passwords -> users (user_id));

@@ -9,3 +9,14 @@ mod postgres {
 
     testkit::contract_tests!(store().await);
 }
+
+mod nodes {
+    use testkit::contract::nodes::Nodes;
+
+    use super::common::{database, open};
+
+    testkit::node_contract_tests!({
+        let database = database().await;
+        (Nodes::of(&open(&database).await), database)
+    });
+}

@@ -11,11 +11,12 @@
 use async_trait::async_trait;
 use uuid::Uuid;
 
-use crate::id::{AgentId, ApiKeyId, OrganizationId, ParticipantId, UserId};
+use crate::id::{AgentId, ApiKeyId, NodeId, OrganizationId, ParticipantId, UserId};
 use crate::store::StoreError;
 use crate::time::Timestamp;
 
-/// Something that ends what was open, takes that back, or makes untrue what was read of callers.
+/// Something that ends what was open, takes that back, makes untrue what was read of callers, or tells the nodes
+/// on one store of each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Change {
     /// A key is good for nothing any more.
@@ -43,6 +44,10 @@ pub enum Change {
     PlanAssigned(OrganizationId),
     /// What plans allow may be something else, whichever; it is about nobody in particular.
     PlansConfigured,
+    /// Somebody is connected elsewhere than before, or with another socket ([`crate::node`]).
+    Whereabouts(ParticipantId),
+    /// A node was cleared: nobody is connected to it any more.
+    NodeCleared(NodeId),
 }
 
 impl Change {
@@ -61,6 +66,9 @@ impl Change {
             Self::AgentUpdated(agent) => ("agent_updated", agent.uuid()),
             Self::PlanAssigned(organization) => ("plan_assigned", organization.uuid()),
             Self::PlansConfigured => ("plans_configured", Uuid::nil()),
+            Self::Whereabouts(ParticipantId::User(user)) => ("user_whereabouts", user.uuid()),
+            Self::Whereabouts(ParticipantId::Agent(agent)) => ("agent_whereabouts", agent.uuid()),
+            Self::NodeCleared(node) => ("node_cleared", node.uuid()),
         }
     }
 
@@ -81,6 +89,9 @@ impl Change {
             Self::AgentUpdated(agent),
             Self::PlanAssigned(OrganizationId::new(subject)),
             Self::PlansConfigured,
+            Self::Whereabouts(user),
+            Self::Whereabouts(bot),
+            Self::NodeCleared(NodeId::new(subject)),
         ];
         all.into_iter().find(|change| change.parts().0 == kind)
     }
@@ -129,6 +140,9 @@ mod tests {
             Change::UserMoved(UserId::new(subject)),
             Change::AgentUpdated(agent),
             Change::PlanAssigned(OrganizationId::new(subject)),
+            Change::Whereabouts(user),
+            Change::Whereabouts(bot),
+            Change::NodeCleared(NodeId::new(subject)),
         ] {
             let (kind, about) = change.parts();
             assert_eq!((Change::from_parts(kind, about, at), about), (Some(change), subject));

@@ -57,6 +57,8 @@ id_type! {
     ApiKeyId,
     /// What a log-in has opened.
     SessionId,
+    /// One run of a server that is one of several.
+    NodeId,
     /// Something that an agent remembers.
     MemoryId,
     /// An organization; every user belongs to one.

@@ -15,7 +15,8 @@
 //! - [`idempotency`]: requests that are sent twice and count once;
 //! - [`activity`]: the short-lived "is working" indicator.
 //!
-//! Beside them stand [`secret`], what the servers on one store share, and [`archive`], a store as a whole.
+//! Beside them stand [`secret`], what the servers on one store share, [`node`], who of these lives and who is
+//! connected where, and [`archive`], a store as a whole.
 //!
 //! Each area has its rules as pure functions, its use cases (`<verb>.rs`) and one port trait
 //! (`port.rs`) behind which a store stands. Time, ids, secrets and the event bus are ports too.
@@ -38,6 +39,7 @@ pub mod idempotency;
 pub mod login;
 pub mod memory;
 pub mod message;
+pub mod node;
 pub mod organization;
 pub mod page;
 pub mod peer;

@@ -61,6 +61,8 @@ figures! {
     CONNECTIONS_REFUSED = "parlance_connections_refused_total", Kind::Counter,
         "Connections that were ended at once, as their address has too many.";
     SOCKETS = "parlance_sockets", Kind::Gauge, "Open sockets, by who holds them.";
+    CONNECTED_ELSEWHERE = "parlance_connected_elsewhere", Kind::Gauge,
+        "Users and agents that are connected to other nodes.";
     TOPICS = "parlance_topics", Kind::Gauge, "Topics that somebody listens to.";
     LISTENERS = "parlance_topic_listeners", Kind::Gauge, "Stays of sockets on topics.";
     QUEUED_BYTES = "parlance_socket_queued_bytes", Kind::Gauge, "Bytes that wait for all clients together, about.";

@@ -8,7 +8,7 @@ use http_wire::request_scope::RequestScope;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
-use ws_gateway::SocketContext;
+use ws_gateway::{Registrar, SocketContext};
 
 use crate::api_document;
 use crate::config::Config;
@@ -70,7 +70,9 @@ async fn run(config: &Config, wiring: &Wiring, metrics: Option<Metrics>) -> Resu
     let mut interrupt = signal(SignalKind::interrupt()).map_err(no_signals)?;
 
     let readiness = web::Data::new(Readiness::new(wiring.store.clone()));
-    let tail = Tail::begin(wiring.store.clone(), wiring.hub.clone(), wiring.callers.clone()).await;
+    let registrar = wiring.registrar(config).await?;
+    let (store, hub, callers) = (wiring.store.clone(), wiring.hub.clone(), wiring.callers.clone());
+    let tail = Tail::begin(store, hub, callers, registrar.clone()).await;
     let tail = tail.map_err(|cause| Failure::new("cannot read the log of changes", cause))?;
     let tls = config.tls.as_ref().map(Tls::open).transpose();
     let tls = tls.map_err(|fault| Failure::plain(format!("{}: {}", fault.setting, fault.problem)))?;
@@ -82,6 +84,9 @@ async fn run(config: &Config, wiring: &Wiring, metrics: Option<Metrics>) -> Resu
     let handle = server.handle();
     let mut server = tokio::spawn(server);
     let mut upkeep = upkeep::start(config, wiring, tail);
+    if let Some(registrar) = &registrar {
+        upkeep::keep_registered(&mut upkeep, registrar);
+    }
     if let Some(tls) = tls {
         upkeep.spawn(tls.follow());
     }
@@ -99,17 +104,20 @@ async fn run(config: &Config, wiring: &Wiring, metrics: Option<Metrics>) -> Resu
     tracing::info!("stopping");
     readiness.drain();
     tokio::select! {
-        () = wiring.hub.drain(config.sockets.drain) => {}
+        () = wiring.hub.drain(config.drain()) => {}
         // Whoever says it twice is in a hurry.
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
     }
     wiring.hub.shut_down();
-    upkeep.abort_all();
     // Nothing more is accepted, and what is being answered ends.
     handle.stop(true).await;
     // The server's own future ends once its workers have.
     let _ = server.await;
+    upkeep.abort_all();
+    if let Some(registrar) = registrar {
+        leave(&registrar).await;
+    }
     wiring.hub.end_deliveries();
     if timeout(LAST_WRITES, delivered).await.is_err() {
         tracing::warn!("what sockets took at last was not written down; it will be pushed again");
@@ -166,6 +174,13 @@ fn bind(
             .configure(system::configure)
             .configure(api_document::configure)
     })
+}
+
+/// Ends as one of several servers.
+async fn leave(registrar: &Registrar) {
+    if !matches!(timeout(LAST_WRITES, registrar.leave()).await, Ok(Ok(()))) {
+        tracing::warn!("the others were not told that this server ends; they will see it by its lease");
+    }
 }
 
 /// Writes down what the sockets of agents took.

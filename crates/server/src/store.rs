@@ -17,6 +17,7 @@ use domain::idempotency::FirstAnswerRepository;
 use domain::login::LoginRepository;
 use domain::memory::MemoryRepository;
 use domain::message::MessageRepository;
+use domain::node::NodeRepository;
 use domain::organization::OrganizationRepository;
 use domain::peer::PeerRepository;
 use domain::plan::PlanRepository;
@@ -72,6 +73,9 @@ pub(crate) trait Store:
     /// Changes with every change of which nobody can say whether it was kept; `None` where that cannot be.
     fn doubts(&self) -> Option<watch::Receiver<u64>>;
 
+    /// What it keeps of the servers that are several on it; `None` if there is never more than one.
+    fn nodes(self: Arc<Self>) -> Option<Arc<dyn NodeRepository>>;
+
     /// Ends it; later calls are answered as unavailable.
     fn close(&self);
 }
@@ -91,6 +95,10 @@ impl Store for SqliteStore {
     }
 
     fn doubts(&self) -> Option<watch::Receiver<u64>> {
+        None
+    }
+
+    fn nodes(self: Arc<Self>) -> Option<Arc<dyn NodeRepository>> {
         None
     }
 
@@ -115,6 +123,10 @@ impl Store for PostgresStore {
 
     fn doubts(&self) -> Option<watch::Receiver<u64>> {
         Some(Self::doubts(self))
+    }
+
+    fn nodes(self: Arc<Self>) -> Option<Arc<dyn NodeRepository>> {
+        Some(self)
     }
 
     fn close(&self) {

@@ -1,14 +1,15 @@
 //! Following what other processes change: an operator's command, or another server on the same store.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use domain::account::cache::CallerCache;
-use domain::change::ChangePosition;
+use domain::change::{Change, ChangePosition};
 use domain::ports::Clock;
 use domain::store::StoreError;
 use tokio::time::MissedTickBehavior;
-use ws_gateway::Hub;
+use ws_gateway::{Hub, Registrar};
 
 use crate::ports::SystemClock;
 use crate::store::Store;
@@ -31,6 +32,7 @@ pub(crate) struct Tail {
     store: Arc<dyn Store>,
     hub: Arc<Hub>,
     callers: Arc<CallerCache>,
+    registrar: Option<Arc<Registrar>>,
     position: ChangePosition,
     read_at: Instant,
 }
@@ -41,9 +43,30 @@ impl Tail {
         store: Arc<dyn Store>,
         hub: Arc<Hub>,
         callers: Arc<CallerCache>,
+        registrar: Option<Arc<Registrar>>,
     ) -> Result<Self, StoreError> {
         let position = store.newest_change().await?;
-        Ok(Self { store, hub, callers, position, read_at: Instant::now() })
+        let tail = Self { store, hub, callers, registrar, position, read_at: Instant::now() };
+        tail.look_around().await?;
+        Ok(tail)
+    }
+
+    /// Finds out who is connected to other nodes; what changes from now on stands in the log.
+    async fn look_around(&self) -> Result<(), StoreError> {
+        match &self.registrar {
+            Some(registrar) => registrar.look_around().await,
+            None => Ok(()),
+        }
+    }
+
+    /// Finds out where those are connected now of whom this part of the log says that it has changed.
+    async fn look_for(&self, changes: &[(ChangePosition, Change)]) -> Result<(), StoreError> {
+        let Some(registrar) = &self.registrar else { return Ok(()) };
+        let who = changes.iter().filter_map(|(_, change)| match change {
+            Change::Whereabouts(who) => Some(*who),
+            _ => None,
+        });
+        registrar.look_for(who.collect::<HashSet<_>>().into_iter().collect()).await
     }
 
     /// Follows the log for ever.
@@ -71,10 +94,12 @@ impl Tail {
             tracing::warn!("all sockets are ended, as changes of other processes may have been missed");
             self.callers.forget_all();
             self.hub.end_sockets();
+            self.look_around().await?;
         }
         loop {
             let begun = SystemClock.now();
             let changes = self.store.changes_after(self.position, AT_ONCE).await?;
+            self.look_for(&changes).await?;
             self.read_at = Instant::now();
             let is_last = changes.len() < AT_ONCE as usize;
             for (position, change) in changes {

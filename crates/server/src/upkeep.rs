@@ -13,7 +13,7 @@ use domain::message::{MessageService, Retention};
 use domain::ports::Clock;
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep};
-use ws_gateway::{Hub, Repeater};
+use ws_gateway::{Hub, Registrar, Repeater};
 
 use crate::config::Config;
 use crate::ports::SystemClock;
@@ -45,6 +45,13 @@ pub(crate) fn start(config: &Config, wiring: &Wiring, tail: Tail) -> JoinSet<()>
     let rule = AgainRule::after(config.sockets.push_again_after);
     tasks.spawn(Repeater::new(wiring.hub.clone(), wiring.deliveries.clone(), rule).run());
     tasks
+}
+
+/// Starts what a server does that is one of several.
+pub(crate) fn keep_registered(tasks: &mut JoinSet<()>, registrar: &Arc<Registrar>) {
+    let (writer, keeper) = (registrar.clone(), registrar.clone());
+    tasks.spawn(async move { writer.run().await });
+    tasks.spawn(async move { keeper.keep_lease().await });
 }
 
 /// Ends all sockets after a change of which nobody can say whether it was kept, once the store answers again:

@@ -20,7 +20,7 @@ use domain::secret::Secret;
 use http_wire::cursor::CursorSeal;
 use http_wire::limit::RateLimits;
 use ws_gateway::fault::LosesMessages;
-use ws_gateway::{Hub, HubConfig};
+use ws_gateway::{Hub, HubConfig, Registrar};
 
 use crate::config::Config;
 use crate::failure::Failure;
@@ -124,6 +124,17 @@ fn events(config: &Config, hub: &Arc<Hub>) -> Arc<dyn EventPublisher> {
 }
 
 impl Wiring {
+    /// Begins as one of several servers, if it is one.
+    pub(crate) async fn registrar(&self, config: &Config) -> Result<Option<Arc<Registrar>>, Failure> {
+        let nodes = config.is_one_of_several().then(|| self.store.clone().nodes()).flatten();
+        let Some(nodes) = nodes else { return Ok(None) };
+        let begun = Registrar::begin(self.hub.clone(), nodes, Arc::new(SystemClock), Arc::new(RandomIds));
+        let registrar =
+            begun.await.map_err(|cause| Failure::new("cannot begin as one of several servers", cause))?;
+        tracing::info!(node = %registrar.node(), "this server is one of several");
+        Ok(Some(Arc::new(registrar)))
+    }
+
     /// Builds every service on `store`.
     pub(crate) async fn new(config: &Config, store: Arc<dyn Store>) -> Result<Self, Failure> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);

@@ -25,6 +25,7 @@ pub mod members;
 pub mod memories;
 pub mod messages;
 pub mod moves;
+pub mod nodes;
 pub mod peers;
 pub mod plans;
 pub mod registering;

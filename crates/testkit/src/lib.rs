@@ -10,6 +10,7 @@ pub mod contract;
 pub mod document;
 mod estate;
 mod fakes;
+pub mod nodes;
 pub mod postgres;
 pub mod same;
 mod world;

@@ -48,7 +48,7 @@ pub(crate) async fn connect(
         None => error,
     };
     let on_conflict = parameters.on_conflict().map_err(told)?;
-    let claimed = context.hub.claim(caller, presented, on_conflict);
+    let claimed = context.hub.open(caller, presented, on_conflict).await;
     let (mut claim, inbox) = claimed.map_err(|why| told(refused(why)))?;
 
     let machine = Connection::new(parameters.version, caller, context.hub.config().max_topics);
@@ -230,12 +230,13 @@ fn not_admitted(error: AuthenticateError) -> ApiError {
         // Not 401: clients take that for a passing fault and try for ever.
         AuthenticateError::Unauthorized | AuthenticateError::NotThisAgent => forbidden(),
         AuthenticateError::Disabled(_) => ApiError::from(error),
-        AuthenticateError::Store(error) => {
-            ApiError::new(ErrorCode::TrackingFailed, "The server cannot work right now, try again")
-                .with_retry_after(RETRY_SECONDS)
-                .with_cause(error)
-        }
+        AuthenticateError::Store(error) => unavailable().with_cause(error),
     }
+}
+
+fn unavailable() -> ApiError {
+    ApiError::new(ErrorCode::TrackingFailed, "The server cannot work right now, try again")
+        .with_retry_after(RETRY_SECONDS)
 }
 
 fn too_many(standing: Standing) -> ApiError {
@@ -257,6 +258,7 @@ fn refused(refused: ClaimRefused) -> ApiError {
             ApiError::new(ErrorCode::TooManyRequests, "There are too many connections of this caller")
                 .with_retry_after(RETRY_SECONDS)
         }
+        ClaimRefused::Unavailable => unavailable(),
         ClaimRefused::Stopping => ApiError::new(ErrorCode::TrackingFailed, "The server stops, connect again")
             .with_retry_after(RETRY_SECONDS),
     }

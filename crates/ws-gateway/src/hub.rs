@@ -6,9 +6,11 @@
 mod claim;
 mod delivered;
 mod drain;
+mod elsewhere;
 mod figures;
 mod listeners;
 mod listening;
+mod open;
 mod presence;
 mod publish;
 mod revoke;
@@ -19,7 +21,7 @@ mod watch;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use domain::account::Presented;
@@ -27,10 +29,12 @@ use domain::caller::Caller;
 use domain::chat::Participant;
 use domain::id::{AgentId, ChatId, ParticipantId};
 use domain::message::Message;
+use domain::node::SocketNumber;
 use domain::ports::Clock;
 
 use crate::inbox::{Inbox, Payload, Reader, Ticket, Told};
 use crate::payload;
+use crate::registry::Registry;
 use crate::taken::Taken;
 use crate::topic::Topic;
 use listeners::Listeners;
@@ -39,7 +43,8 @@ use seats::{Place, Seats};
 use stay::{Change, Stay};
 use watch::Watch;
 
-pub(crate) use claim::{Claim, ClaimRefused, OnConflict};
+pub(crate) use claim::{Claim, ClaimRefused};
+pub(crate) use domain::node::OnConflict;
 pub use figures::Figures;
 pub(crate) use listening::Pushed;
 pub(crate) use presence::Departure;
@@ -93,6 +98,8 @@ pub struct Hub {
     clock: Arc<dyn Clock>,
     numbers: AtomicU64,
     taken: Arc<Taken>,
+    /// What is told to the store, if this server is one of several.
+    registry: OnceLock<Arc<Registry>>,
     counts: figures::Counts,
     stopping: AtomicBool,
 }
@@ -119,6 +126,7 @@ impl Hub {
             clock,
             numbers: AtomicU64::new(1),
             taken: Arc::default(),
+            registry: OnceLock::new(),
             counts: figures::Counts::default(),
             stopping: AtomicBool::new(false),
         })
@@ -148,22 +156,32 @@ impl Hub {
         presented: Presented,
         on_conflict: OnConflict,
     ) -> Result<(Claim, Reader), ClaimRefused> {
+        let seat = self.seat(caller.participant())?;
+        self.admit(caller, presented, on_conflict, seat, None)
+    }
+
+    /// The same for one that has a seat; of an agent on one of several nodes the store has granted the place, under
+    /// this number.
+    fn admit(
+        self: &Arc<Self>,
+        caller: Caller,
+        presented: Presented,
+        on_conflict: OnConflict,
+        seat: Seat,
+        granted: Option<SocketNumber>,
+    ) -> Result<(Claim, Reader), ClaimRefused> {
         let (id, who) = (self.number(), caller.participant());
-        let seat = self.seat(who)?;
         let turn = self.turn(who);
         let mut sockets = self.sockets();
-        if self.stopping.load(Ordering::SeqCst) {
-            return Err(ClaimRefused::Stopping);
-        }
-        // Either may have ended since the caller was authenticated; then nobody would end this socket.
-        if sockets.is_out(caller) || sockets.has_ended(presented) {
-            return Err(ClaimRefused::Ended);
-        }
+        self.may_enter(&sockets, caller, presented)?;
         let is_news = match caller {
             Caller::User(user) => {
                 let open = sockets.users.get(&user.user).copied().unwrap_or_default();
                 let is_news = sockets.arrive(who);
                 sockets.users.insert(user.user, open + 1);
+                if open == 0 {
+                    self.note(who);
+                }
                 is_news
             }
             Caller::Agent(agent) => {
@@ -171,6 +189,10 @@ impl Hub {
                     return Err(ClaimRefused::Conflict);
                 }
                 let is_news = sockets.arrive(who);
+                if let Some(number) = granted {
+                    sockets.elsewhere.set(who, Vec::new());
+                    sockets.numbers.insert(agent.agent, number);
+                }
                 let older = sockets.agents.insert(agent.agent, id);
                 if let Some(older) = older.and_then(|older| sockets.inboxes.get(&older)) {
                     older.order(Told::Superseded { payload: Arc::new(payload::supersede(agent.agent, id)) });
@@ -189,6 +211,17 @@ impl Hub {
         drop(turn);
         let shares = seat.shares();
         Ok((Claim { hub: self.clone(), caller, presented, id, inbox, shares, seat: Some(seat) }, reader))
+    }
+
+    fn may_enter(&self, sockets: &Sockets, caller: Caller, presented: Presented) -> Result<(), ClaimRefused> {
+        if self.stopping.load(Ordering::SeqCst) {
+            return Err(ClaimRefused::Stopping);
+        }
+        // Either may have ended since the caller was authenticated; then nobody would end this socket.
+        if sockets.is_out(caller) || sockets.has_ended(presented) {
+            return Err(ClaimRefused::Ended);
+        }
+        Ok(())
     }
 
     fn number(&self) -> u64 {

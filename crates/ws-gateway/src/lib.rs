@@ -9,11 +9,12 @@
 //! - [`outbox`](self): what goes to its client, as the connection takes it;
 //! - [`taken`](self): what agents took out of it, until it is written down;
 //! - [`hub`](self): who joined what, and the publisher of events;
+//! - [`registry`](self), [`registrar`](self): what a server that is one of several tells the others of its sockets;
 //! - [`again`](self): pushing once more what no socket took;
 //! - [`payload`](self): events as JSON.
 //!
 //! Invariants: an event is pushed with the join reference of the socket it goes to, never before
-//! the answer to its join; one agent has one live socket; a client that does not read is cut off
+//! the answer to its join; one agent has one live socket, on all servers together; a client that does not read is cut off
 //! and costs no more than its queue.
 
 mod again;
@@ -28,6 +29,8 @@ mod inbox;
 pub mod machine;
 mod outbox;
 mod payload;
+mod registrar;
+mod registry;
 mod subprotocol;
 mod taken;
 mod task;
@@ -42,6 +45,7 @@ use domain::chat::ChatService;
 
 pub use again::Repeater;
 pub use hub::{Figures, Hub, HubConfig};
+pub use registrar::Registrar;
 
 /// What a socket needs; registered as `web::Data`.
 #[derive(Clone)]

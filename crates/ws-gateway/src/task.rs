@@ -36,6 +36,8 @@ enum Flow {
     Goes,
     /// When this join has been decided.
     Joins(Box<PendingJoin>),
+    /// When other nodes know that the client goes; with this code.
+    Leaves(CloseCode),
     Ends,
 }
 
@@ -66,6 +68,10 @@ impl Socket {
                 let flow = match flow {
                     // Kept apart, so that a socket needs no room for a join while it makes none.
                     Flow::Joins(join) => Box::pin(self.join(&orders, *join)).await,
+                    Flow::Leaves(code) => {
+                        Box::pin(self.claim.is_free_everywhere()).await;
+                        self.end(code, "")
+                    }
                     flow => flow,
                 };
                 if flow == Flow::Ends {
@@ -99,7 +105,8 @@ impl Socket {
             AggregatedMessage::Close(reason) => {
                 // Freed first: whoever sees the answer may connect again at once.
                 self.claim.release(Departure::Closed);
-                self.end(reason.map_or(CloseCode::Normal, |reason| answer_to(reason.code)), "")
+                let code = reason.map_or(CloseCode::Normal, |reason| answer_to(reason.code));
+                if self.claim.is_of_several() { Flow::Leaves(code) } else { self.end(code, "") }
             }
         }
     }

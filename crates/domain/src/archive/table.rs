@@ -117,9 +117,10 @@ pub static TABLES: [Table; 19] = [
     Table { name: "audit", key: 1, columns: AUDIT },
 ];
 
-/// Tables that no archive holds: what the servers that run on one store tell each other, and the tokens that stand
-/// for a password that is moved; whoever was logged in logs in again elsewhere.
-pub const STAY_BEHIND: [&str; 3] = ["changes", "sessions", "resets"];
+/// Tables that no archive holds: what the servers that run on one store tell each other (the last three are no tables
+/// of the embedded store, whose server is alone), and the tokens that stand for a password that is moved; whoever was
+/// logged in logs in again elsewhere.
+pub const STAY_BEHIND: [&str; 6] = ["changes", "sessions", "resets", "nodes", "agent_sockets", "user_nodes"];
 
 const ORGANIZATIONS: &[Column] = &[id("id"), text("name"), instant("created_at"), text("plan")];
 

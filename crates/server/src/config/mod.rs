@@ -12,6 +12,7 @@ mod http;
 mod key;
 mod log;
 mod nearest;
+mod nodes;
 mod parse;
 mod passwords;
 mod plans;
@@ -24,6 +25,7 @@ mod traces;
 mod values;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use domain::login::Registration;
 use domain::message::Retention;
@@ -33,6 +35,7 @@ use http_wire::limit::RateLimitConfig;
 pub use flags::Flags;
 pub use http::HttpConfig;
 pub use log::{LogConfig, LogFormat};
+pub use nodes::Nodes;
 pub(crate) use reference::reference;
 pub use sockets::SocketConfig;
 pub use traces::TraceConfig;
@@ -45,6 +48,9 @@ use crate::tls::{TlsFault, TlsFiles};
 use key::Key;
 use values::Values;
 
+/// How long a server that is one of several takes to send its sockets to the others, if nothing else is said.
+const DRAIN_OF_SEVERAL: Duration = Duration::from_secs(5);
+
 /// What the server runs with.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -56,6 +62,8 @@ pub struct Config {
     pub data_dir: PathBuf,
     /// Where the data is.
     pub store: StoreAt,
+    /// Whether others work on the same store.
+    pub nodes: Nodes,
     /// What a connection may cost.
     pub http: HttpConfig,
     /// With what the server encrypts, if it does.
@@ -157,6 +165,7 @@ impl Config {
         );
         let data_dir = PathBuf::from(values.read(data_dir, parse::text));
         let store = database::read(values, &data_dir);
+        let nodes = nodes::read(values, &store);
         let http = http::read(values);
         let tls = tls::read(values);
         let log = log::read(values);
@@ -172,6 +181,7 @@ impl Config {
             metrics_listen,
             data_dir,
             store,
+            nodes,
             http,
             tls,
             log,
@@ -185,6 +195,17 @@ impl Config {
             registration,
             rates,
         }
+    }
+
+    /// Whether other servers work on the same store, so that they have to agree on who is connected where.
+    pub(crate) fn is_one_of_several(&self) -> bool {
+        self.nodes == Nodes::Several
+    }
+
+    /// Over how long the sockets are ended when the server stops.
+    pub(crate) fn drain(&self) -> Duration {
+        let usual = if self.is_one_of_several() { DRAIN_OF_SEVERAL } else { Duration::ZERO };
+        self.sockets.drain.unwrap_or(usual)
     }
 
     /// Refuses a store in memory, for commands: only its own server would see what they do.

@@ -17,8 +17,8 @@ pub struct SocketConfig {
     pub per_caller: usize,
     /// After how long a message that no socket has taken is pushed again.
     pub push_again_after: Duration,
-    /// Over how long the sockets are ended when the server stops.
-    pub drain: Duration,
+    /// Over how long the sockets are ended when the server stops; `None` for what is usual.
+    pub drain: Option<Duration>,
     /// One of how many new messages is lost on purpose, if that is wanted.
     pub lose_messages: Option<u64>,
 }
@@ -55,7 +55,7 @@ pub(super) fn read(values: &mut Values) -> SocketConfig {
     let drain = Key::number(
         "drain_ms",
         "MS",
-        "0",
+        "0; 5000 for one of several servers",
         "Over how long a server that was told to stop ends its sockets, in milliseconds, so that not all clients \
          connect elsewhere at once; meanwhile it takes no new ones and is not ready, but answers requests.",
     );
@@ -70,7 +70,7 @@ pub(super) fn read(values: &mut Values) -> SocketConfig {
         queue_bytes: values.read(queue, parse::number(64 * 1024, 1 << 40)),
         per_caller: values.read(per_caller, parse::number(1, 1_000_000)),
         push_again_after: values.read(again, parse::millis(100, parse::DAY_MS)),
-        drain: values.read(drain, parse::millis(0, 3_600_000)),
+        drain: values.optional(drain, parse::millis(0, 3_600_000)),
         lose_messages: values.optional(lose.for_tests(), parse::number(1, u64::MAX)),
     }
 }

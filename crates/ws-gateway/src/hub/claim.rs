@@ -1,25 +1,20 @@
 //! The right to be a live socket: taken before the upgrade, given up at the end.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use domain::account::Presented;
 use domain::caller::Caller;
 use domain::chat::Entrance;
+use tokio::time::timeout;
 
 use super::seats::{Seat, Shares};
 use super::{Departure, Hub, Listener, SocketId, Stay};
 use crate::inbox::{Inbox, Ticket, Told};
 use crate::topic::Topic;
 
-/// What a newcomer wants done with a socket that its agent already has.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) enum OnConflict {
-    /// End the older one.
-    #[default]
-    Supersede,
-    /// Refuse the newcomer.
-    Reject,
-}
+/// How long a client that says good-bye waits for its answer, at the most, until other nodes know that it goes.
+const LONGEST_FAREWELL: Duration = Duration::from_secs(1);
 
 /// Why a socket cannot be opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,6 +28,8 @@ pub(crate) enum ClaimRefused {
     TooMany,
     /// The server stops.
     Stopping,
+    /// The store does not say whether the agent may have one.
+    Unavailable,
 }
 
 /// The right to be a live socket; given up when it is dropped.
@@ -102,7 +99,11 @@ impl Claim {
         let last = match self.caller {
             Caller::Agent(agent) => {
                 let live = sockets.agents.get(&agent.agent) == Some(&self.id);
-                live && sockets.agents.remove(&agent.agent).is_some()
+                if live {
+                    sockets.agents.remove(&agent.agent);
+                    sockets.numbers.remove(&agent.agent);
+                }
+                live
             }
             Caller::User(user) => {
                 let open = sockets.users.remove(&user.user).unwrap_or_default();
@@ -114,10 +115,26 @@ impl Claim {
         };
         let is_news = last && sockets.depart(self.caller, departure, self.hub.clock.now());
         drop(sockets);
+        if last {
+            self.hub.note(who);
+        }
         if is_news {
             self.hub.tell_presence(who, false);
         }
         drop(turn);
+    }
+
+    /// Ready when other nodes can find it free as well, or soon after.
+    pub(crate) async fn is_free_everywhere(&self) {
+        if let Some(registry) = self.hub.registry.get() {
+            // Nobody is held up for long by a store that does not answer.
+            let _ = timeout(LONGEST_FAREWELL, registry.written()).await;
+        }
+    }
+
+    /// Whether there are other nodes.
+    pub(crate) fn is_of_several(&self) -> bool {
+        self.hub.registry.get().is_some()
     }
 }
 

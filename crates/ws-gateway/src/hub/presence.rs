@@ -1,25 +1,21 @@
-//! Who is there: whoever has a socket, and for a moment whoever has lost the last one.
-
-use std::collections::{HashMap, HashSet};
-use std::sync::{MutexGuard, PoisonError};
-use std::time::Duration;
+//! Who is there: whoever has a socket, on this node or another, and for a moment whoever has lost the last one.
 
 use domain::caller::Caller;
 use domain::chat::Roster;
 use domain::id::{AgentId, ApiKeyId, ChatId, ParticipantId, UserId};
+use domain::node::{GRACE, SocketNumber};
 use domain::ports::Presence;
 use domain::time::Timestamp;
+use std::collections::{HashMap, HashSet};
+use std::sync::{MutexGuard, PoisonError};
 
+use super::elsewhere::Elsewhere;
 use super::revoke::{Ended, OpenedWith};
 use super::watch::{Person, Watch};
 use super::{Claim, Hub, SocketId};
 use crate::inbox::Inbox;
 use crate::payload;
 use crate::topic::Topic;
-
-/// How long somebody whose connection broke counts as there, so that who comes back at once was never
-/// away.
-const GRACE: Duration = Duration::from_secs(10);
 
 /// How a socket went.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,6 +30,9 @@ pub(crate) enum Departure {
 pub(super) struct Sockets {
     pub(super) inboxes: HashMap<SocketId, Inbox>,
     pub(super) agents: HashMap<AgentId, SocketId>,
+    /// Under which numbers the store has granted these, if there are other nodes.
+    pub(super) numbers: HashMap<AgentId, SocketNumber>,
+    pub(super) elsewhere: Elsewhere,
     pub(super) users: HashMap<UserId, usize>,
     pub(super) ended_agents: Ended<AgentId>,
     pub(super) ended_users: Ended<UserId>,
@@ -55,18 +54,39 @@ impl Sockets {
         }
     }
 
-    /// Somebody is about to get a socket. Whether that is news.
-    pub(super) fn arrive(&mut self, who: ParticipantId) -> bool {
-        !self.has_one(who) && self.lingering.remove(&who).is_none()
+    /// Whether somebody counts as being on this node, as far as was told.
+    pub(super) fn is_here(&self, who: ParticipantId) -> bool {
+        self.has_one(who) || self.lingering.contains_key(&who)
     }
 
-    /// Somebody's last socket has gone. Whether that is news already.
+    /// Whether somebody counts as being there, on whichever node.
+    pub(super) fn counts(&self, who: ParticipantId) -> bool {
+        self.is_here(who) || self.elsewhere.holds(who)
+    }
+
+    /// Those who lost their last connection here a moment ago.
+    pub(super) fn lingering(&self) -> impl Iterator<Item = ParticipantId> {
+        self.lingering.keys().copied()
+    }
+
+    pub(super) fn forget_lingering(&mut self, who: ParticipantId) {
+        self.lingering.remove(&who);
+    }
+
+    /// Somebody is about to get a socket. Whether that is news.
+    pub(super) fn arrive(&mut self, who: ParticipantId) -> bool {
+        let is_news = !self.counts(who);
+        self.lingering.remove(&who);
+        is_news
+    }
+
+    /// Somebody's last socket here has gone. Whether that is news already.
     pub(super) fn depart(&mut self, caller: Caller, departure: Departure, now: Timestamp) -> bool {
         let lingers = departure == Departure::Dropped && !self.is_out(caller);
         if lingers {
             self.lingering.insert(caller.participant(), now.plus(GRACE));
         }
-        !lingers
+        !self.counts(caller.participant())
     }
 
     fn is_overdue(&self, who: ParticipantId, now: Timestamp) -> bool {
@@ -93,8 +113,12 @@ impl Hub {
             let mut sockets = self.sockets();
             // It may have come back meanwhile.
             let gone = sockets.is_overdue(who, now) && sockets.lingering.remove(&who).is_some();
+            let is_news = gone && !sockets.counts(who);
             drop(sockets);
             if gone {
+                self.note(who);
+            }
+            if is_news {
                 self.tell_presence(who, false);
             }
             drop(turn);
@@ -146,7 +170,7 @@ impl Presence for Hub {
     fn is_online(&self, who: ParticipantId) -> bool {
         let sockets = self.sockets();
         let lingers = || sockets.lingering.get(&who).is_some_and(|until| *until > self.clock.now());
-        sockets.has_one(who) || lingers()
+        sockets.has_one(who) || lingers() || sockets.elsewhere.holds(who)
     }
 }
 

@@ -154,8 +154,10 @@ impl Hub {
             Change::Enabled(ParticipantId::Agent(agent)) => self.sockets().ended_agents.forget(&agent),
             Change::Enabled(ParticipantId::User(user)) => self.sockets().ended_users.forget(&user),
             Change::UserMoved(user) => self.end_all_tokens(user),
-            // These end no socket.
-            Change::AgentUpdated(_)
+            Change::NodeCleared(node) => self.node_cleared(node),
+            // Where somebody is has to be asked for (`crate::Registrar::look_for`); the others end no socket.
+            Change::Whereabouts(_)
+            | Change::AgentUpdated(_)
             | Change::UserUpdated(_)
             | Change::PlanAssigned(_)
             | Change::PlansConfigured => {}

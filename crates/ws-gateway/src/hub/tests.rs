@@ -51,7 +51,7 @@ fn hub_with(config: HubConfig) -> Arc<Hub> {
     Hub::new(config, clock())
 }
 
-pub(super) fn user(number: u128) -> Caller {
+pub(crate) fn user(number: u128) -> Caller {
     Caller::User(UserCaller { user: UserId::new(Uuid::from_u128(number)), organization: HOUSE })
 }
 

@@ -152,6 +152,8 @@ impl CallerCache {
             Change::UserUpdated(user) => self.forget_name(ParticipantId::User(user)),
             Change::PlanAssigned(organization) => self.forget_permits(|of| of == organization),
             Change::PlansConfigured => self.forget_permits(|_| true),
+            // Nothing of it is believed.
+            Change::Whereabouts(_) | Change::NodeCleared(_) => {}
         }
     }
 

@@ -9,7 +9,7 @@ use crate::account::{AgentHandle, AgentKind};
 use crate::caller::{AgentCaller, Caller, UserCaller};
 use crate::chat::Named;
 use crate::event::DomainEvent;
-use crate::id::{ApiKeyId, ChatId, MessageId};
+use crate::id::{ApiKeyId, ChatId, MessageId, NodeId};
 use crate::plan::Permits;
 use crate::ports::EventPublisher;
 
@@ -220,6 +220,7 @@ fn forgotten(change: Change) -> &'static [&'static str] {
         Change::AgentUpdated(_) => &["record 11", "room 1"],
         Change::UserUpdated(_) => &["room 1"],
         Change::PlansConfigured => &["key 1", "key 11", "key 12", "key 2", "standing 1", "standing 2"],
+        Change::Whereabouts(_) | Change::NodeCleared(_) => &[],
     }
 }
 
@@ -242,7 +243,14 @@ fn changes() -> [Change; 11] {
 
 #[tokio::test]
 async fn each_change_drops_what_it_makes_untrue_and_nothing_else() {
-    for change in changes().into_iter().chain([Change::PlansConfigured]) {
+    let (ann, bot) = (ParticipantId::User(user(1)), ParticipantId::Agent(agent(11)));
+    let others = [
+        Change::PlansConfigured,
+        Change::Whereabouts(ann),
+        Change::Whereabouts(bot),
+        Change::NodeCleared(NodeId::new(id(1))),
+    ];
+    for change in changes().into_iter().chain(others) {
         let cache = followed();
         read(&cache, at(0)).await;
         cache.follow(change);

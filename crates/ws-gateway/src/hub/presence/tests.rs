@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::sync::Arc;
+use std::time::Duration;
 
 use domain::event::DomainEvent;
 use domain::ports::EventPublisher;

@@ -1,0 +1,95 @@
+//! The nodes on this store, and who is connected where.
+//!
+//! Whoever changes what is said of somebody holds the lock of the log of changes from the beginning, as the change
+//! ends with entries in the log anyhow; so such changes come one after the other, on all nodes together. They are few:
+//! a node puts all that has queued into one.
+
+mod lease;
+mod read;
+mod register;
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use domain::id::{AgentId, NodeId, ParticipantId, UserId};
+use domain::node::{AgentClaim, Connected, NodeRepository, Note, Registered};
+use domain::store::StoreError;
+use futures_util::FutureExt;
+
+use crate::PostgresStore;
+
+#[async_trait]
+impl NodeRepository for PostgresStore {
+    async fn enter(&self, node: NodeId, lease: Duration) -> Result<(), StoreError> {
+        let given = (node, lease);
+        let done =
+            self.change(given, |db, (node, lease)| lease::enter_on(db, *node, *lease).boxed(), |&()| ());
+        let Ok(()) = done.await?;
+        Ok(())
+    }
+
+    async fn renew(&self, node: NodeId, lease: Duration) -> Result<bool, StoreError> {
+        self.ask((node, lease), |db, (node, lease)| lease::renew_on(db, *node, *lease).boxed()).await
+    }
+
+    async fn leave(&self, node: NodeId, grace: Duration) -> Result<(), StoreError> {
+        let given = (node, grace);
+        let done =
+            self.change(given, |db, (node, grace)| lease::leave_on(db, *node, *grace).boxed(), |&()| ());
+        let Ok(()) = done.await?;
+        Ok(())
+    }
+
+    async fn clear(&self) -> Result<u32, StoreError> {
+        // Nearly always there is nothing to clear, and then nobody has to wait.
+        if !self.ask((), |db, ()| lease::is_one_over_on(db).boxed()).await? {
+            return Ok(0);
+        }
+        let Ok(cleared) = self.change((), |db, ()| lease::clear_on(db).boxed(), |_| ()).await?;
+        Ok(cleared)
+    }
+
+    async fn erase_cleared(&self, limit: u32) -> Result<u32, StoreError> {
+        if !self.ask((), |db, ()| lease::is_one_cleared_on(db).boxed()).await? {
+            return Ok(0);
+        }
+        let Ok(erased) = self.change(limit, |db, limit| lease::erase_on(db, *limit).boxed(), |_| ()).await?;
+        Ok(erased)
+    }
+
+    async fn register(
+        &self,
+        node: NodeId,
+        notes: Vec<Note>,
+        claims: Vec<AgentClaim>,
+    ) -> Result<Registered, StoreError> {
+        let given = (node, notes, claims);
+        let done = self.change(
+            given,
+            |db, (node, notes, claims)| register::register_on(db, *node, notes, claims).boxed(),
+            |_| (),
+        );
+        let Ok(registered) = done.await?;
+        Ok(registered)
+    }
+
+    async fn whereabouts(&self, of: Vec<ParticipantId>) -> Result<Vec<Connected>, StoreError> {
+        self.ask(of, |db, of| read::whereabouts_on(db, of).boxed()).await
+    }
+
+    async fn connected_agents(
+        &self,
+        after: Option<AgentId>,
+        limit: u32,
+    ) -> Result<Vec<Connected>, StoreError> {
+        self.ask((after, limit), |db, (after, limit)| read::agents_on(db, *after, *limit).boxed()).await
+    }
+
+    async fn connected_users(
+        &self,
+        after: Option<(UserId, NodeId)>,
+        limit: u32,
+    ) -> Result<Vec<Connected>, StoreError> {
+        self.ask((after, limit), |db, (after, limit)| read::users_on(db, *after, *limit).boxed()).await
+    }
+}

@@ -1,0 +1,74 @@
+//! Who is connected where.
+
+use diesel::sql_types::{Array, BigInt, Uuid as SqlUuid};
+use diesel_async::RunQueryDsl;
+use domain::id::{AgentId, NodeId, ParticipantId, UserId};
+use domain::node::{Connected, SocketNumber};
+use uuid::Uuid;
+
+use crate::error::Fault;
+use crate::run::Db;
+use crate::statement::statement;
+
+const AGENTS: &str = "SELECT agent_id, node_id, number FROM agent_sockets WHERE agent_id = ANY(?) \
+     AND EXISTS (SELECT FROM nodes WHERE id = node_id AND ended_at IS NULL)";
+
+const USERS: &str = "SELECT user_id, node_id FROM user_nodes WHERE user_id = ANY(?) \
+     AND EXISTS (SELECT FROM nodes WHERE id = node_id AND ended_at IS NULL)";
+
+const AGENTS_BEHIND: &str = "SELECT agent_id, node_id, number FROM agent_sockets WHERE agent_id > ? \
+     AND EXISTS (SELECT FROM nodes WHERE id = node_id AND ended_at IS NULL) ORDER BY agent_id LIMIT ?";
+
+const USERS_BEHIND: &str = "SELECT user_id, node_id FROM user_nodes WHERE (user_id, node_id) > (?, ?) \
+     AND EXISTS (SELECT FROM nodes WHERE id = node_id AND ended_at IS NULL) \
+     ORDER BY user_id, node_id LIMIT ?";
+
+/// One statement each, as most are of one kind; what changes between the two is told by the log.
+pub(super) async fn whereabouts_on(mut db: &Db, of: &[ParticipantId]) -> Result<Vec<Connected>, Fault> {
+    let agents = of.iter().filter_map(|who| who.agent()).map(AgentId::uuid).collect::<Vec<_>>();
+    let users = of.iter().filter_map(|who| who.user()).map(UserId::uuid).collect::<Vec<_>>();
+    let mut found = Vec::new();
+    if !agents.is_empty() {
+        let rows = statement::<(SqlUuid, SqlUuid, BigInt)>(AGENTS).bind::<Array<SqlUuid>, _>(agents);
+        found.extend(rows.load::<(Uuid, Uuid, i64)>(&mut db).await?.into_iter().map(agent));
+    }
+    if !users.is_empty() {
+        let rows = statement::<(SqlUuid, SqlUuid)>(USERS).bind::<Array<SqlUuid>, _>(users);
+        found.extend(rows.load::<(Uuid, Uuid)>(&mut db).await?.into_iter().map(user));
+    }
+    Ok(found)
+}
+
+pub(super) async fn agents_on(
+    mut db: &Db,
+    after: Option<AgentId>,
+    limit: u32,
+) -> Result<Vec<Connected>, Fault> {
+    let rows = statement::<(SqlUuid, SqlUuid, BigInt)>(AGENTS_BEHIND)
+        .bind::<SqlUuid, _>(after.map_or(Uuid::nil(), AgentId::uuid))
+        .bind::<BigInt, _>(i64::from(limit));
+    Ok(rows.load::<(Uuid, Uuid, i64)>(&mut db).await?.into_iter().map(agent).collect())
+}
+
+pub(super) async fn users_on(
+    mut db: &Db,
+    after: Option<(UserId, NodeId)>,
+    limit: u32,
+) -> Result<Vec<Connected>, Fault> {
+    let nil = Uuid::nil();
+    let (user_id, node_id) = after.map_or((nil, nil), |(user, node)| (user.uuid(), node.uuid()));
+    let rows = statement::<(SqlUuid, SqlUuid)>(USERS_BEHIND)
+        .bind::<SqlUuid, _>(user_id)
+        .bind::<SqlUuid, _>(node_id)
+        .bind::<BigInt, _>(i64::from(limit));
+    Ok(rows.load::<(Uuid, Uuid)>(&mut db).await?.into_iter().map(user).collect())
+}
+
+fn agent((agent, node, number): (Uuid, Uuid, i64)) -> Connected {
+    let who = ParticipantId::Agent(AgentId::new(agent));
+    Connected { who, node: NodeId::new(node), number: Some(SocketNumber(number)) }
+}
+
+fn user((user, node): (Uuid, Uuid)) -> Connected {
+    Connected { who: ParticipantId::User(UserId::new(user)), node: NodeId::new(node), number: None }
+}

@@ -1,0 +1,152 @@
+//! What a node has to say: who came, who went, and which of its sockets are to be an agent's live one.
+
+use std::collections::HashMap;
+
+use diesel::sql_types::{Array, BigInt, Bool, Text, Uuid as SqlUuid};
+use diesel_async::RunQueryDsl;
+use domain::change::Change;
+use domain::id::{AgentId, NodeId, ParticipantId, UserId};
+use domain::node::{AgentClaim, Granted, Holder, Note, Registered, SocketNumber};
+use uuid::Uuid;
+
+use crate::error::Fault;
+use crate::lock;
+use crate::run::{Db, Never};
+use crate::statement::statement;
+
+const IS_NODE: &str = "SELECT EXISTS (SELECT FROM nodes WHERE id = ? AND ended_at IS NULL)";
+
+const USERS_CAME: &str = "INSERT INTO user_nodes (user_id, node_id, since) \
+     SELECT came, ?, clock_timestamp() FROM unnest(?) AS came ON CONFLICT DO NOTHING RETURNING user_id";
+
+const USERS_WENT: &str = "DELETE FROM user_nodes WHERE node_id = ? AND user_id = ANY(?) RETURNING user_id";
+
+const AGENTS_LOST: &str = "UPDATE agent_sockets SET lost_at = clock_timestamp() \
+     WHERE node_id = ? AND agent_id = ANY(?) AND lost_at IS NULL";
+
+const AGENTS_WENT: &str =
+    "DELETE FROM agent_sockets WHERE node_id = ? AND agent_id = ANY(?) RETURNING agent_id";
+
+/// Of nodes whose lease holds.
+const HOLDERS: &str = "SELECT agent_id, node_id, lost_at IS NULL FROM agent_sockets WHERE agent_id = ANY(?) \
+     AND EXISTS (SELECT FROM nodes WHERE id = node_id AND ended_at IS NULL \
+     AND lease_until > clock_timestamp())";
+
+const TAKE: &str = "INSERT INTO agent_sockets (agent_id, node_id, number, since) \
+     SELECT taken.agent_id, ?, taken.number, clock_timestamp() \
+     FROM unnest(?, ?) AS taken (agent_id, number) ON CONFLICT (agent_id) DO UPDATE \
+     SET node_id = EXCLUDED.node_id, number = EXCLUDED.number, since = EXCLUDED.since, lost_at = NULL";
+
+const TELL: &str = "INSERT INTO changes (kind, subject_id, changed_at) \
+     SELECT told.kind, told.subject_id, clock_timestamp() \
+     FROM unnest(?, ?) WITH ORDINALITY AS told (kind, subject_id, place) ORDER BY told.place RETURNING id";
+
+/// Writes entries into the log, whose lock is held; their places, in order.
+pub(super) async fn tell_on(mut db: &Db, changes: Vec<Change>) -> Result<Vec<i64>, Fault> {
+    if changes.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (kinds, subjects): (Vec<_>, Vec<_>) = changes.into_iter().map(Change::parts).unzip();
+    let tell = statement::<BigInt>(TELL).bind::<Array<Text>, _>(kinds).bind::<Array<SqlUuid>, _>(subjects);
+    let mut places = tell.load::<i64>(&mut db).await?;
+    places.sort_unstable();
+    Ok(places)
+}
+
+pub(super) async fn register_on(
+    mut db: &Db,
+    node: NodeId,
+    notes: &[Note],
+    claims: &[AgentClaim],
+) -> Result<Result<Registered, Never>, Fault> {
+    lock::changes_on(db).await?;
+    let is_node = statement::<Bool>(IS_NODE).bind::<SqlUuid, _>(node.uuid());
+    if !is_node.get_result::<bool>(&mut db).await? {
+        return Ok(Ok(Registered::Cleared));
+    }
+    let moved = note_on(db, node, notes).await?;
+    let decided = decide_on(db, node, claims).await?;
+    let is_granted = |(_, granted): &(&AgentClaim, &bool)| **granted;
+    let granted = claims.iter().zip(&decided).filter(is_granted).map(|(claim, _)| claim.agent);
+    let granted = granted.collect::<Vec<_>>();
+    let told = granted.iter().map(|agent| Change::Whereabouts(ParticipantId::Agent(*agent)));
+    let moved_count = moved.len();
+    let places = tell_on(db, moved.into_iter().map(Change::Whereabouts).chain(told).collect()).await?;
+    let mut numbers = places.into_iter().skip(moved_count).map(SocketNumber);
+    let answers = decided.into_iter().map(|granted| if granted { numbers.next() } else { None });
+    let answers = answers.collect::<Vec<Granted>>();
+    take_on(db, node, claims, &answers).await?;
+    Ok(Ok(Registered::Done(answers)))
+}
+
+/// Writes the notes; of whom the whereabouts have changed.
+async fn note_on(db: &Db, node: NodeId, notes: &[Note]) -> Result<Vec<ParticipantId>, Fault> {
+    let (mut came, mut went, mut lost, mut gone) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for note in notes {
+        match note {
+            Note::UserCame(user) => came.push(user.uuid()),
+            Note::UserWent(user) => went.push(user.uuid()),
+            Note::AgentLost(agent) => lost.push(agent.uuid()),
+            Note::AgentWent(agent) => gone.push(agent.uuid()),
+        }
+    }
+    let user = |id| ParticipantId::User(UserId::new(id));
+    let agent = |id| ParticipantId::Agent(AgentId::new(id));
+    let mut changed = Vec::new();
+    changed.extend(of_on(db, USERS_CAME, node, came).await?.into_iter().map(user));
+    changed.extend(of_on(db, USERS_WENT, node, went).await?.into_iter().map(user));
+    if !lost.is_empty() {
+        let mark = statement::<()>(AGENTS_LOST).bind::<SqlUuid, _>(node.uuid());
+        let mut db = db;
+        mark.bind::<Array<SqlUuid>, _>(lost).execute(&mut db).await?;
+    }
+    changed.extend(of_on(db, AGENTS_WENT, node, gone).await?.into_iter().map(agent));
+    Ok(changed)
+}
+
+/// Says something of several who are on a node; of whom it was not so before.
+async fn of_on(mut db: &Db, text: &'static str, node: NodeId, ids: Vec<Uuid>) -> Result<Vec<Uuid>, Fault> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let say = statement::<SqlUuid>(text).bind::<SqlUuid, _>(node.uuid()).bind::<Array<SqlUuid>, _>(ids);
+    Ok(say.load::<Uuid>(&mut db).await?)
+}
+
+/// Which claims are granted, each as if those before it were written.
+async fn decide_on(mut db: &Db, node: NodeId, claims: &[AgentClaim]) -> Result<Vec<bool>, Fault> {
+    if claims.is_empty() {
+        return Ok(Vec::new());
+    }
+    let agents = claims.iter().map(|claim| claim.agent.uuid()).collect::<Vec<_>>();
+    let rows = statement::<(SqlUuid, SqlUuid, Bool)>(HOLDERS).bind::<Array<SqlUuid>, _>(agents);
+    let rows = rows.load::<(Uuid, Uuid, bool)>(&mut db).await?;
+    let holder = |(agent, node, is_open)| (AgentId::new(agent), Holder { node: NodeId::new(node), is_open });
+    let mut holders = rows.into_iter().map(holder).collect::<HashMap<_, _>>();
+    let decide = |claim: &AgentClaim| {
+        let is_granted = claim.claiming.is_granted(node, holders.get(&claim.agent).copied());
+        if is_granted {
+            holders.insert(claim.agent, Holder { node, is_open: true });
+        }
+        is_granted
+    };
+    Ok(claims.iter().map(decide).collect())
+}
+
+/// Writes who has the places now: of each agent the last to whom it was granted.
+async fn take_on(mut db: &Db, node: NodeId, claims: &[AgentClaim], answers: &[Granted]) -> Result<(), Fault> {
+    let taken = claims.iter().zip(answers).filter_map(|(claim, number)| Some((claim.agent, (*number)?)));
+    let taken = taken.collect::<HashMap<_, _>>();
+    if taken.is_empty() {
+        return Ok(());
+    }
+    let (agents, numbers): (Vec<_>, Vec<_>) =
+        taken.into_iter().map(|(agent, SocketNumber(number))| (agent.uuid(), number)).unzip();
+    statement::<()>(TAKE)
+        .bind::<SqlUuid, _>(node.uuid())
+        .bind::<Array<SqlUuid>, _>(agents)
+        .bind::<Array<BigInt>, _>(numbers)
+        .execute(&mut db)
+        .await?;
+    Ok(())
+}

@@ -1,0 +1,59 @@
+//! What it costs to agree on who is connected where; `PARLANCE_TEST_FULL=1` with `--nocapture` prints the figures of
+//! `docs/scaling.md`.
+
+#[expect(dead_code, reason = "no test here needs all ports")]
+mod common;
+
+use std::time::{Duration, Instant};
+
+use domain::id::{AgentId, NodeId};
+use domain::node::{AgentClaim, Claiming, NodeRepository, OnConflict, Registered};
+use uuid::Uuid;
+
+const NODE: NodeId = NodeId::new(Uuid::from_u128(1));
+
+/// Ids that come in no order, as those of agents that connect.
+fn agent(number: u32) -> AgentId {
+    let (number, scattered) = (u128::from(number), u128::from(number.wrapping_mul(2_654_435_761)));
+    AgentId::new(Uuid::from_u128(scattered << 64 | number))
+}
+
+fn claims(numbers: impl Iterator<Item = u32>) -> Vec<AgentClaim> {
+    let claiming = Claiming::Newcomer(OnConflict::Supersede);
+    numbers.map(|number| AgentClaim { agent: agent(number), claiming }).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_agents_connect_in_few_commits() {
+    let is_full = std::env::var_os("PARLANCE_TEST_FULL").is_some();
+    let (single, batches) = if is_full { (500, 4_000) } else { (20, 20) };
+    let database = common::database().await;
+    let store = common::open(&database).await;
+    store.enter(NODE, Duration::from_secs(3_600)).await.unwrap();
+    let register = async |claims: Vec<AgentClaim>| {
+        let count = claims.len();
+        let Registered::Done(granted) = store.register(NODE, Vec::new(), claims).await.unwrap() else {
+            panic!("the node is cleared")
+        };
+        assert_eq!(granted.iter().flatten().count(), count);
+    };
+    let begun = Instant::now();
+    for number in 0..single {
+        register(claims(number..=number)).await;
+    }
+    let alone = begun.elapsed() / single;
+    let begun = Instant::now();
+    for batch in 0..batches {
+        register(claims(batch * 256..(batch + 1) * 256)).await;
+    }
+    let together = begun.elapsed() / (batches * 256);
+    assert!(together * 3 < alone, "{together:?} together, {alone:?} alone");
+
+    let (client, connection) = tokio_postgres::connect(&database.url(), tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let size = "SELECT pg_total_relation_size('agent_sockets') / (SELECT count(*) FROM agent_sockets)";
+    let bytes = client.query_one(size, &[]).await.unwrap().get::<_, i64>(0);
+    let rows = batches * 256;
+    println!("{rows} agents: {alone:?} alone, {together:?} each of 256 together, {bytes} bytes a row");
+    assert!(bytes < 1_000, "{bytes}");
+}

@@ -1,0 +1,74 @@
+//! Who may be an agent's live socket.
+
+use crate::id::NodeId;
+
+/// What a newcomer wants done with a socket that its agent already has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum OnConflict {
+    /// End the older one.
+    #[default]
+    Supersede,
+    /// Refuse the newcomer.
+    Reject,
+}
+
+/// Why a node asks for the place of an agent's live socket.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Claiming {
+    /// For a socket that is about to be opened.
+    Newcomer(OnConflict),
+    /// For one that was open when the node's lease was over: it stays unless another node has a newer one.
+    Kept,
+}
+
+/// Who has the place, as the store says; of a node that is alive.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Holder {
+    /// Which node.
+    pub node: NodeId,
+    /// Whether the socket is open: one that broke counts as there for a moment, but is in nobody's way.
+    pub is_open: bool,
+}
+
+impl Claiming {
+    /// Whether a socket of `node` gets the place that `holder` has.
+    pub fn is_granted(self, node: NodeId, holder: Option<Holder>) -> bool {
+        let open = holder.filter(|holder| holder.is_open);
+        match self {
+            Self::Newcomer(OnConflict::Supersede) => true,
+            Self::Newcomer(OnConflict::Reject) => open.is_none(),
+            Self::Kept => open.is_none_or(|holder| holder.node == node),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    const HERE: NodeId = NodeId::new(Uuid::from_u128(1));
+    const THERE: NodeId = NodeId::new(Uuid::from_u128(2));
+
+    #[test]
+    fn the_newest_wins_unless_it_gives_way() {
+        let (take, give_way) =
+            (Claiming::Newcomer(OnConflict::Supersede), Claiming::Newcomer(OnConflict::Reject));
+        let open = |node| Some(Holder { node, is_open: true });
+        let broken = |node| Some(Holder { node, is_open: false });
+        for holder in [None, open(HERE), open(THERE), broken(HERE), broken(THERE)] {
+            assert!(take.is_granted(HERE, holder), "{holder:?}");
+        }
+        for (holder, rejected, kept) in [
+            (None, true, true),
+            (open(HERE), false, true),
+            (open(THERE), false, false),
+            (broken(HERE), true, true),
+            (broken(THERE), true, true),
+        ] {
+            assert_eq!(give_way.is_granted(HERE, holder), rejected, "{holder:?}");
+            assert_eq!(Claiming::Kept.is_granted(HERE, holder), kept, "{holder:?}");
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! What a store keeps of nodes, in memory: for tests of servers that are several. It is held to the contract of the
+//! real one ([`crate::contract::nodes`]).
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use domain::change::{Change, ChangePosition, ChangeRepository};
+use domain::id::{AgentId, NodeId, ParticipantId, UserId};
+use domain::node::{AgentClaim, Connected, Granted, Holder, NodeRepository, Note, Registered, SocketNumber};
+use domain::store::StoreError;
+use domain::time::Timestamp;
+
+#[derive(Clone, Copy)]
+struct Node {
+    lease_until: Instant,
+    is_ended: bool,
+}
+
+#[derive(Clone, Copy)]
+struct Place {
+    node: NodeId,
+    number: i64,
+    is_open: bool,
+}
+
+#[derive(Default)]
+struct Rows {
+    nodes: HashMap<NodeId, Node>,
+    agents: BTreeMap<AgentId, Place>,
+    users: BTreeSet<(UserId, NodeId)>,
+    log: Vec<Change>,
+}
+
+/// The nodes on a store that is not there.
+#[derive(Default)]
+pub struct MemoryNodes {
+    rows: Mutex<Rows>,
+    is_away: AtomicBool,
+}
+
+impl MemoryNodes {
+    /// From now on it answers nobody, or everybody again.
+    pub fn be_away(&self, is_away: bool) {
+        self.is_away.store(is_away, Ordering::SeqCst);
+    }
+
+    /// Lets a node's lease be over.
+    pub fn end_lease(&self, node: NodeId) {
+        let mut rows = self.lock();
+        rows.nodes.get_mut(&node).unwrap().lease_until = Instant::now();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Rows> {
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn rows(&self) -> Result<MutexGuard<'_, Rows>, StoreError> {
+        if self.is_away.load(Ordering::SeqCst) {
+            return Err(StoreError::Unavailable("away".into()));
+        }
+        Ok(self.lock())
+    }
+}
+
+impl Rows {
+    fn is_known(&self, node: NodeId) -> bool {
+        self.nodes.get(&node).is_some_and(|known| !known.is_ended)
+    }
+
+    fn tell(&mut self, change: Change) -> i64 {
+        self.log.push(change);
+        i64::try_from(self.log.len()).unwrap()
+    }
+
+    fn note(&mut self, at: NodeId, note: Note) {
+        match note {
+            Note::UserCame(user) => {
+                if self.users.insert((user, at)) {
+                    self.tell(Change::Whereabouts(ParticipantId::User(user)));
+                }
+            }
+            Note::UserWent(user) => {
+                if self.users.remove(&(user, at)) {
+                    self.tell(Change::Whereabouts(ParticipantId::User(user)));
+                }
+            }
+            Note::AgentLost(agent) => {
+                if let Some(place) = self.agents.get_mut(&agent).filter(|place| place.node == at) {
+                    place.is_open = false;
+                }
+            }
+            Note::AgentWent(agent) => {
+                if self.agents.get(&agent).is_some_and(|place| place.node == at) {
+                    self.agents.remove(&agent);
+                    self.tell(Change::Whereabouts(ParticipantId::Agent(agent)));
+                }
+            }
+        }
+    }
+
+    fn claim(&mut self, node: NodeId, claim: AgentClaim) -> Granted {
+        let holder = self.agents.get(&claim.agent).copied();
+        let lives =
+            |place: &Place| self.is_known(place.node) && self.nodes[&place.node].lease_until > Instant::now();
+        let holder = holder.filter(lives).map(|place| Holder { node: place.node, is_open: place.is_open });
+        claim.claiming.is_granted(node, holder).then(|| {
+            let number = self.tell(Change::Whereabouts(ParticipantId::Agent(claim.agent)));
+            self.agents.insert(claim.agent, Place { node, number, is_open: true });
+            SocketNumber(number)
+        })
+    }
+
+    fn all(&self) -> impl Iterator<Item = Connected> {
+        let agents = self.agents.iter().map(|(agent, place)| Connected {
+            who: ParticipantId::Agent(*agent),
+            node: place.node,
+            number: Some(SocketNumber(place.number)),
+        });
+        let users = self.users.iter().map(|(user, node)| Connected {
+            who: ParticipantId::User(*user),
+            node: *node,
+            number: None,
+        });
+        agents.chain(users).filter(|one| self.is_known(one.node))
+    }
+}
+
+#[async_trait]
+impl NodeRepository for MemoryNodes {
+    async fn enter(&self, node: NodeId, lease: Duration) -> Result<(), StoreError> {
+        let lease_until = Instant::now() + lease;
+        self.rows()?.nodes.insert(node, Node { lease_until, is_ended: false });
+        Ok(())
+    }
+
+    async fn renew(&self, node: NodeId, lease: Duration) -> Result<bool, StoreError> {
+        let mut rows = self.rows()?;
+        let known = rows.nodes.get_mut(&node).filter(|known| !known.is_ended);
+        Ok(known.map(|known| known.lease_until = Instant::now() + lease).is_some())
+    }
+
+    async fn leave(&self, node: NodeId, grace: Duration) -> Result<(), StoreError> {
+        self.renew(node, grace).await?;
+        let mut rows = self.rows()?;
+        for place in rows.agents.values_mut().filter(|place| place.node == node) {
+            place.is_open = false;
+        }
+        Ok(())
+    }
+
+    async fn clear(&self) -> Result<u32, StoreError> {
+        let mut rows = self.rows()?;
+        let now = Instant::now();
+        let over = |(_, known): &(&NodeId, &mut Node)| !known.is_ended && known.lease_until <= now;
+        let mut cleared = Vec::new();
+        for (node, known) in rows.nodes.iter_mut().filter(over) {
+            known.is_ended = true;
+            cleared.push(*node);
+        }
+        for node in &cleared {
+            rows.tell(Change::NodeCleared(*node));
+        }
+        Ok(u32::try_from(cleared.len()).unwrap())
+    }
+
+    async fn erase_cleared(&self, limit: u32) -> Result<u32, StoreError> {
+        let mut rows = self.rows()?;
+        let limit = usize::try_from(limit).unwrap();
+        let gone = |rows: &Rows, node: &NodeId| rows.nodes.get(node).is_some_and(|known| known.is_ended);
+        let agents = rows.agents.iter().filter(|(_, place)| gone(&rows, &place.node));
+        let agents = agents.map(|(agent, _)| *agent).take(limit).collect::<Vec<_>>();
+        let users = rows.users.iter().filter(|(_, node)| gone(&rows, node));
+        let users = users.copied().take(limit).collect::<Vec<_>>();
+        let mut erased = agents.len() + users.len();
+        rows.agents.retain(|agent, _| !agents.contains(agent));
+        rows.users.retain(|user| !users.contains(user));
+        if erased == 0 {
+            let before = rows.nodes.len();
+            rows.nodes.retain(|_, known| !known.is_ended);
+            erased = before - rows.nodes.len();
+        }
+        Ok(u32::try_from(erased).unwrap())
+    }
+
+    async fn register(
+        &self,
+        node: NodeId,
+        notes: Vec<Note>,
+        claims: Vec<AgentClaim>,
+    ) -> Result<Registered, StoreError> {
+        let mut rows = self.rows()?;
+        if !rows.is_known(node) {
+            return Ok(Registered::Cleared);
+        }
+        for note in notes {
+            rows.note(node, note);
+        }
+        Ok(Registered::Done(claims.into_iter().map(|claim| rows.claim(node, claim)).collect()))
+    }
+
+    async fn whereabouts(&self, of: Vec<ParticipantId>) -> Result<Vec<Connected>, StoreError> {
+        Ok(self.rows()?.all().filter(|one| of.contains(&one.who)).collect())
+    }
+
+    async fn connected_agents(
+        &self,
+        after: Option<AgentId>,
+        limit: u32,
+    ) -> Result<Vec<Connected>, StoreError> {
+        let is_behind = |one: &Connected| one.who.agent().is_some_and(|agent| Some(agent) > after);
+        Ok(self.rows()?.all().filter(is_behind).take(usize::try_from(limit).unwrap()).collect())
+    }
+
+    async fn connected_users(
+        &self,
+        after: Option<(UserId, NodeId)>,
+        limit: u32,
+    ) -> Result<Vec<Connected>, StoreError> {
+        let is_behind = |one: &Connected| one.who.user().is_some_and(|user| Some((user, one.node)) > after);
+        Ok(self.rows()?.all().filter(is_behind).take(usize::try_from(limit).unwrap()).collect())
+    }
+}
+
+#[async_trait]
+impl ChangeRepository for MemoryNodes {
+    async fn newest_change(&self) -> Result<ChangePosition, StoreError> {
+        Ok(ChangePosition(i64::try_from(self.rows()?.log.len()).unwrap()))
+    }
+
+    async fn changes_after(
+        &self,
+        position: ChangePosition,
+        limit: u32,
+    ) -> Result<Vec<(ChangePosition, Change)>, StoreError> {
+        let rows = self.rows()?;
+        let places = (1..).map(ChangePosition).zip(rows.log.iter().copied());
+        let behind = places.filter(|(place, _)| *place > position);
+        Ok(behind.take(usize::try_from(limit).unwrap()).collect())
+    }
+
+    async fn forget_changes(&self, _: Timestamp, _: u32) -> Result<u32, StoreError> {
+        Ok(0)
+    }
+}

@@ -1,0 +1,361 @@
+//! Hubs of several nodes on one store.
+
+use domain::account::{Presented, PresentedToken};
+use domain::caller::Caller;
+use domain::change::{Change, ChangePosition, ChangeRepository};
+use domain::chat::Roster;
+use domain::id::UserId;
+use domain::ports::Presence;
+use domain::time::Timestamp;
+use serde_json::Value;
+use testkit::nodes::MemoryNodes;
+use testkit::{FixedClock, NOON, SequentialIds};
+use tokio::task::{JoinHandle, JoinSet};
+use uuid::Uuid;
+
+use super::*;
+use crate::HubConfig;
+use crate::hub::tests::{ROOM, agent, agent_id, participant, user};
+use crate::hub::{Claim, Departure, OnConflict};
+use crate::inbox::{Event, Reader, Told};
+use crate::topic::Topic;
+
+const TOKEN: Presented =
+    Presented::Token(PresentedToken { user: UserId::new(Uuid::nil()), password_set_at: None });
+
+/// A server, without its sockets' connections.
+struct Node {
+    hub: Arc<Hub>,
+    clock: Arc<FixedClock>,
+    registrar: Arc<Registrar>,
+    store: Arc<MemoryNodes>,
+    position: ChangePosition,
+    writer: JoinHandle<()>,
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        self.writer.abort();
+    }
+}
+
+/// So many servers on one store.
+async fn several(count: usize) -> (Vec<Node>, Arc<MemoryNodes>) {
+    let (store, ids) = (Arc::<MemoryNodes>::default(), Arc::<SequentialIds>::default());
+    let mut nodes = Vec::new();
+    for _ in 0..count {
+        let clock = Arc::new(FixedClock::at(Timestamp::from_micros(NOON)));
+        let hub = Hub::new(HubConfig::default(), clock.clone());
+        let registrar = Registrar::begin(hub.clone(), store.clone(), clock.clone(), ids.clone()).await;
+        let registrar = Arc::new(registrar.unwrap());
+        let running = registrar.clone();
+        let writer = tokio::spawn(async move { running.run().await });
+        let (store, position) = (store.clone(), ChangePosition(0));
+        nodes.push(Node { hub, clock, registrar, store, position, writer });
+    }
+    (nodes, store)
+}
+
+impl Node {
+    async fn try_open(
+        &self,
+        caller: Caller,
+        on_conflict: OnConflict,
+    ) -> Result<(Claim, Reader), ClaimRefused> {
+        self.hub.open(caller, TOKEN, on_conflict).await
+    }
+
+    async fn open(&self, caller: Caller) -> (Claim, Reader) {
+        self.try_open(caller, OnConflict::Supersede).await.map_err(|why| format!("{why:?}")).unwrap()
+    }
+
+    /// Writes what there is to say, and reads what others have said.
+    async fn follow(&mut self) {
+        self.registrar.registry.written().await;
+        loop {
+            let entries = self.store.changes_after(self.position, 3).await.unwrap();
+            let Some((last, _)) = entries.last() else { return };
+            self.position = *last;
+            let who = entries.iter().filter_map(|(_, change)| match change {
+                Change::Whereabouts(who) => Some(*who),
+                _ => None,
+            });
+            self.registrar.look_for(who.collect()).await.unwrap();
+            for (_, change) in entries {
+                self.hub.follow(change);
+            }
+        }
+    }
+
+    fn sees(&self, caller: Caller) -> bool {
+        self.hub.is_online(caller.participant())
+    }
+
+    /// A human who listens to who of the room is there.
+    async fn listener(&self) -> (Claim, Reader) {
+        let (claim, inbox) = self.open(user(100)).await;
+        claim.subscribe(Topic::RoomParticipants(ROOM));
+        let people = [user(100), agent(1), agent(2)].map(|caller| participant(caller.participant()));
+        let roster = Roster { chat: ROOM, participants: people.to_vec() };
+        claim.people(ROOM, async || Ok::<_, ()>(roster)).await.unwrap();
+        (claim, inbox)
+    }
+}
+
+async fn follow_all(nodes: &mut [Node]) {
+    // What one says at its turn is news for those before it.
+    for _ in 0..2 {
+        for node in &mut *nodes {
+            node.follow().await;
+        }
+    }
+}
+
+/// Whether those came or went of whom was told.
+fn heard(inbox: &mut Reader) -> Vec<(String, bool)> {
+    let mut all = Vec::new();
+    while let Some(told) = inbox.next() {
+        let Told::Event(Event { payload, .. }) = told else { continue };
+        if payload.event == "participant_presence_changed" {
+            let content = serde_json::from_str::<Value>(&payload.json).unwrap();
+            all.push((content["id"].as_str().unwrap().to_owned(), content["online"].as_bool().unwrap()));
+        }
+    }
+    all
+}
+
+fn is_superseded(inbox: &mut Reader) -> bool {
+    std::iter::from_fn(|| inbox.next()).any(|told| matches!(told, Told::Superseded { .. }))
+}
+
+fn bot(online: bool) -> (String, bool) {
+    (agent_id(1).to_string(), online)
+}
+
+#[tokio::test]
+async fn the_newest_socket_wins_on_whichever_node() {
+    let (mut nodes, _) = several(2).await;
+    let (_first, mut first) = nodes[0].open(agent(1)).await;
+    let (_second, mut second) = nodes[1].open(agent(1)).await;
+    follow_all(&mut nodes).await;
+    assert!(is_superseded(&mut first) && !is_superseded(&mut second));
+    for node in &nodes {
+        let late = node.try_open(agent(1), OnConflict::Reject).await.map(|_| ());
+        assert_eq!(late, Err(ClaimRefused::Conflict));
+    }
+    let (_third, mut third) = nodes[0].open(agent(1)).await;
+    let (_fourth, mut fourth) = nodes[0].open(agent(1)).await;
+    follow_all(&mut nodes).await;
+    assert!(is_superseded(&mut second) && is_superseded(&mut third) && !is_superseded(&mut fourth));
+    assert_eq!(nodes.iter().map(|node| node.hub.figures().agent_sockets).sum::<usize>(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_a_hundred_that_come_at_once_one_stays() {
+    let (mut nodes, _) = several(3).await;
+    let mut opening = JoinSet::new();
+    for number in 0..100 {
+        let hub = nodes[number % 3].hub.clone();
+        opening.spawn(async move { hub.open(agent(1), TOKEN, OnConflict::Supersede).await });
+    }
+    let mut opened = Vec::new();
+    while let Some(done) = opening.join_next().await {
+        opened.push(done.unwrap().map_err(|why| format!("{why:?}")).unwrap());
+    }
+    follow_all(&mut nodes).await;
+    let left = opened.iter_mut().filter_map(|(_, inbox)| (!is_superseded(inbox)).then_some(())).count();
+    assert_eq!((opened.len(), left), (100, 1));
+    assert_eq!(nodes.iter().map(|node| node.hub.figures().agent_sockets).sum::<usize>(), 1);
+    assert!(nodes.iter().all(|node| node.sees(agent(1))));
+}
+
+/// Whoever says good-bye leaves the place free on all nodes before the answer.
+#[tokio::test]
+async fn who_has_said_good_bye_is_in_nobodys_way() {
+    let (mut nodes, _) = several(2).await;
+    let (claim, _inbox) = nodes[0].open(agent(1)).await;
+    claim.release(Departure::Closed);
+    claim.is_free_everywhere().await;
+    let (_claim, _inbox) = nodes[1].try_open(agent(1), OnConflict::Reject).await.ok().unwrap();
+    follow_all(&mut nodes).await;
+    assert!(nodes.iter().all(|node| node.sees(agent(1))));
+    assert_eq!(nodes[0].hub.figures().elsewhere, 1);
+}
+
+#[tokio::test]
+async fn all_nodes_hear_who_comes_and_goes() {
+    let (mut nodes, _) = several(3).await;
+    let mut inboxes = Vec::new();
+    for node in &nodes {
+        inboxes.push(node.listener().await);
+    }
+    follow_all(&mut nodes).await;
+    for (_, inbox) in &mut inboxes {
+        heard(inbox);
+    }
+
+    let (claim, _inbox) = nodes[1].open(agent(1)).await;
+    follow_all(&mut nodes).await;
+    for (_, inbox) in &mut inboxes {
+        assert_eq!(heard(inbox), [bot(true)]);
+    }
+    assert!(nodes.iter().all(|node| node.sees(agent(1)) && !node.sees(agent(2))));
+    // From one node to the next, and back.
+    let (moved, _inbox) = nodes[2].open(agent(1)).await;
+    follow_all(&mut nodes).await;
+    drop(claim);
+    follow_all(&mut nodes).await;
+    for (_, inbox) in &mut inboxes {
+        assert_eq!(heard(inbox), []);
+    }
+    moved.release(Departure::Closed);
+    follow_all(&mut nodes).await;
+    for (_, inbox) in &mut inboxes {
+        assert_eq!(heard(inbox), [bot(false)]);
+    }
+    assert!(!nodes.iter().any(|node| node.sees(agent(1))));
+    // A user who is on two nodes goes when both have lost them.
+    let (on_two, _inbox) = nodes[2].open(user(200)).await;
+    let (on_one, _inbox) = nodes[1].open(user(200)).await;
+    follow_all(&mut nodes).await;
+    on_two.release(Departure::Closed);
+    follow_all(&mut nodes).await;
+    assert!(nodes.iter().all(|node| node.sees(user(200))));
+    on_one.release(Departure::Closed);
+    follow_all(&mut nodes).await;
+    assert!(!nodes.iter().any(|node| node.sees(user(200))));
+}
+
+/// A connection that broke counts for ten seconds, on all nodes, and who comes back on another was never away.
+#[tokio::test]
+async fn a_return_on_another_node_is_no_news() {
+    let (mut nodes, _) = several(2).await;
+    let (_human, mut inbox) = nodes[0].listener().await;
+    let (claim, _socket) = nodes[0].open(agent(1)).await;
+    follow_all(&mut nodes).await;
+    heard(&mut inbox);
+    drop(claim);
+    follow_all(&mut nodes).await;
+    assert!(nodes.iter().all(|node| node.sees(agent(1))));
+    let (claim, _socket) = nodes[1].try_open(agent(1), OnConflict::Reject).await.ok().unwrap();
+    follow_all(&mut nodes).await;
+    let pass = |nodes: &[Node]| {
+        for node in nodes {
+            node.clock.advance(GRACE);
+            node.hub.expire_presence();
+        }
+    };
+    pass(&nodes);
+    follow_all(&mut nodes).await;
+    assert_eq!(heard(&mut inbox), []);
+    assert!(nodes.iter().all(|node| node.sees(agent(1))));
+
+    drop(claim);
+    pass(&nodes);
+    follow_all(&mut nodes).await;
+    assert_eq!(heard(&mut inbox), [bot(false)]);
+    assert!(!nodes.iter().any(|node| node.sees(agent(1))));
+}
+
+#[tokio::test]
+async fn a_dead_nodes_people_are_gone() {
+    let (mut nodes, store) = several(2).await;
+    let (_human, mut inbox) = nodes[0].listener().await;
+    let _agent = nodes[1].open(agent(1)).await;
+    let _user = nodes[1].open(user(200)).await;
+    let _both = (nodes[0].open(user(300)).await, nodes[1].open(user(300)).await);
+    follow_all(&mut nodes).await;
+    assert_eq!(heard(&mut inbox), [bot(true)]);
+    let dead = nodes.pop().unwrap();
+    store.end_lease(dead.registrar.node());
+    nodes[0].registrar.clear(true).await.unwrap();
+    nodes[0].follow().await;
+    assert_eq!(heard(&mut inbox), [bot(false)]);
+    let node = &nodes[0];
+    assert!(!node.sees(agent(1)) && !node.sees(user(200)) && node.sees(user(300)));
+    assert_eq!(store.connected_agents(None, 9).await.unwrap(), []);
+}
+
+/// It was stopped for longer than its lease, and its sockets are still open.
+#[tokio::test]
+async fn a_node_that_comes_back_keeps_the_sockets_that_nobody_took() {
+    let (mut nodes, store) = several(2).await;
+    let (_kept, mut kept) = nodes[0].open(agent(1)).await;
+    let (_taken, mut taken) = nodes[0].open(agent(2)).await;
+    let (_human, _inbox) = nodes[0].open(user(200)).await;
+    follow_all(&mut nodes).await;
+    let before = nodes[0].registrar.node();
+    store.end_lease(before);
+    nodes[1].registrar.clear(true).await.unwrap();
+    nodes[1].follow().await;
+    assert!(!nodes[1].sees(agent(1)) && !nodes[1].sees(user(200)));
+    let (_newer, mut newer) = nodes[1].open(agent(2)).await;
+
+    // It tries to renew its lease.
+    nodes[0].registrar.renew().await.unwrap();
+    follow_all(&mut nodes).await;
+    assert_ne!(nodes[0].registrar.node(), before);
+    assert!(!is_superseded(&mut kept) && is_superseded(&mut taken) && !is_superseded(&mut newer));
+    for node in &nodes {
+        assert!([agent(1), agent(2), user(200)].iter().all(|who| node.sees(*who)));
+    }
+    // And it goes on as before, also if it hears only in the log that it was cleared.
+    store.end_lease(nodes[0].registrar.node());
+    nodes[1].registrar.clear(true).await.unwrap();
+    follow_all(&mut nodes).await;
+    assert!(nodes.iter().all(|node| node.sees(agent(1)) && node.sees(user(200))));
+    let (_third, _inbox) = nodes[1].open(agent(1)).await;
+    follow_all(&mut nodes).await;
+    assert!(is_superseded(&mut kept));
+}
+
+#[tokio::test]
+async fn while_the_store_is_away_agents_are_told_to_come_back() {
+    let (mut nodes, store) = several(2).await;
+    let (agent_claim, _inbox) = nodes[0].open(agent(1)).await;
+    let (user_claim, _inbox) = nodes[0].open(user(200)).await;
+    follow_all(&mut nodes).await;
+    store.be_away(true);
+    let refused = nodes[0].try_open(agent(2), OnConflict::Supersede).await.map(|_| ());
+    assert_eq!(refused, Err(ClaimRefused::Unavailable));
+    agent_claim.release(Departure::Closed);
+    user_claim.release(Departure::Closed);
+    let (_newcomer, _inbox) = nodes[0].open(user(300)).await;
+    store.be_away(false);
+    follow_all(&mut nodes).await;
+    let node = &nodes[1];
+    assert!(!node.sees(agent(1)) && !node.sees(user(200)) && node.sees(user(300)) && !node.sees(agent(2)));
+    assert_eq!(store.connected_agents(None, 9).await.unwrap(), []);
+}
+
+/// A node that begins knows at once who is there.
+#[tokio::test]
+async fn who_looks_around_sees_everybody() {
+    let (mut nodes, _) = several(2).await;
+    let held =
+        (nodes[1].open(agent(1)).await, nodes[1].open(user(200)).await, nodes[0].open(user(200)).await);
+    follow_all(&mut nodes).await;
+    let late = nodes.remove(0);
+    let _gone = late.open(agent(2)).await;
+    late.registrar.look_around().await.unwrap();
+    assert!(late.sees(agent(1)) && late.sees(user(200)) && late.sees(agent(2)));
+    drop(held);
+    nodes[0].clock.advance(GRACE);
+    nodes[0].hub.expire_presence();
+    nodes[0].follow().await;
+    late.registrar.look_around().await.unwrap();
+    assert!(!late.sees(agent(1)) && late.sees(agent(2)));
+}
+
+/// What a node has read may be older than what it was granted meanwhile.
+#[tokio::test]
+async fn what_was_read_before_a_claim_ends_nothing() {
+    let (nodes, store) = several(2).await;
+    let _older = nodes[1].open(agent(1)).await;
+    let who = agent(1).participant();
+    let read = store.whereabouts(vec![who]).await.unwrap();
+    let (_newer, mut newer) = nodes[0].open(agent(1)).await;
+    nodes[0].hub.observe(who, &read);
+    assert!(!is_superseded(&mut newer));
+    assert_eq!(nodes[0].hub.figures().elsewhere, 0);
+}

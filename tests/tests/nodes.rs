@@ -1,0 +1,278 @@
+//! Several servers on one database: one live socket of an agent, one truth of who is there, and what becomes of a
+//! server that is killed, stopped for a while, or ends in order.
+#![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
+
+use std::time::Duration;
+
+use e2e::cast::Cast;
+use e2e::{Api, Closed, Server, Socket};
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+use testkit::postgres::{Database, server as postgres};
+use tokio::time::{Instant, sleep};
+use tokio_tungstenite::tungstenite::Message;
+
+/// Within this what one server knows of sockets, all know.
+const SOON: Duration = Duration::from_secs(3);
+
+/// Within this a server that died is cleared.
+const DEAD: Duration = Duration::from_secs(15);
+
+const CHANGED: &str = "participant_presence_changed";
+
+/// So many servers on one database; it is dropped after them.
+async fn several(count: usize) -> (Vec<Server>, Database) {
+    let database = postgres().database();
+    let url = database.url();
+    let settings = [
+        ("PARLANCE_DATABASE_URL", url.as_str()),
+        ("PARLANCE_NODES", "several"),
+        ("PARLANCE_RATE_LIMITS", "false"),
+        ("PARLANCE_DRAIN_MS", "1500"),
+    ];
+    let mut servers = Vec::new();
+    for _ in 0..count {
+        servers.push(Server::start_with(&settings).await);
+    }
+    (servers, database)
+}
+
+/// Whether the list of participants on a server says that somebody is there.
+async fn is_online(at: &Server, viewer: &Api, room: &str, who: &Api) -> bool {
+    let roster = viewer.at(at, "/api/v1/me").get(&format!("/chats/{room}/participants")).await.data();
+    let row = roster.as_array().unwrap().iter().find(|row| row["id"] == who.id.as_str()).cloned();
+    row.unwrap()["online"].as_bool().unwrap()
+}
+
+/// Waits until all of these servers say so; how long that took.
+async fn until_online(at: &[&Server], cast: &Cast, who: &Api, online: bool, within: Duration) -> Duration {
+    let since = Instant::now();
+    for server in at {
+        while is_online(server, &cast.u1, &cast.r1, who).await != online {
+            assert!(since.elapsed() < within, "online is not {online} at {}", server.address());
+            sleep(Duration::from_millis(50)).await;
+        }
+    }
+    since.elapsed()
+}
+
+/// Whether a socket goes on, or was ended since another one has taken over.
+async fn is_left(mut socket: Socket) -> Option<Socket> {
+    // It may be closed already.
+    let _ = socket.send_message(Message::text(r#"[null,"hb","phoenix","heartbeat",{}]"#)).await;
+    match socket.receive().await {
+        Ok(_) => Some(socket),
+        Err(closed) => {
+            assert_eq!(closed, Closed::Code(1001));
+            None
+        }
+    }
+}
+
+fn people_of(cast: &Cast) -> String {
+    format!("room_participants:{}", cast.r1)
+}
+
+/// What is told of an agent that came or went, in the two ways in which it is told.
+async fn told(human: &mut Socket, cast: &Cast, who: &Api, online: bool) -> Value {
+    let topic = people_of(cast);
+    let said = human.event("1", &topic, CHANGED).await;
+    assert_eq!((&said["id"], &said["online"]), (&json!(who.id), &json!(online)));
+    human.event("1", &topic, if online { "agent_connected" } else { "agent_disconnected" }).await;
+    said
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_newer_socket_on_another_server_takes_over() {
+    let (servers, _database) = several(2).await;
+    let [here, there] = &servers[..] else { unreachable!() };
+    let cast = Cast::on(here).await;
+    let topic = format!("agent_control:{}", cast.a1.id);
+    let mut first = Socket::of(here, &cast.a1).await;
+    first.join("1", &topic).await;
+    let mut second = Socket::of(there, &cast.a1).await;
+    let told = first.event("1", &topic, "supersede").await;
+    assert_eq!((&told["reason"], &told["retryable"]), (&json!("session.already_connected"), &json!(false)));
+    assert_eq!(first.closed().await, Closed::Code(1001));
+    second.join("1", &topic).await;
+
+    let key = [("x-api-key", cast.a1.key.as_str())];
+    let giving_way = async |at| Socket::connect(at, "vsn=2.0.0&on_conflict=reject", &key).await;
+    assert_eq!(giving_way(here).await.err(), Some(409));
+    assert_eq!(giving_way(there).await.err(), Some(409));
+    second.alive().await;
+    // Who says good-bye leaves the place free at once, on all servers.
+    for (old, new) in [(there, here), (here, there), (there, here)] {
+        second.send_message(Message::Close(None)).await.unwrap();
+        assert!(matches!(second.closed().await, Closed::Code(_)), "{}", old.address());
+        second = giving_way(new).await.unwrap_or_else(|status| panic!("{status}"));
+    }
+    second.join("2", &format!("chat_room:{}", cast.r1)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_a_hundred_sockets_over_three_servers_one_stays() {
+    let (servers, _database) = several(3).await;
+    let cast = Cast::on(&servers[0]).await;
+    let sockets = join_all((0..100).map(|number| Socket::of(&servers[number % 3], &cast.a1))).await;
+    sleep(Duration::from_secs(1)).await;
+    let left = join_all(sockets.into_iter().map(is_left)).await;
+    let mut left = left.into_iter().flatten().collect::<Vec<_>>();
+    assert_eq!(left.len(), 1);
+    left[0].join("1", &format!("chat_room:{}", cast.r1)).await;
+    let all = servers.iter().collect::<Vec<_>>();
+    until_online(&all, &cast, &cast.a1, true, SOON).await;
+    let key = [("x-api-key", cast.a1.key.as_str())];
+    for server in &servers {
+        let late = Socket::connect(server, "vsn=2.0.0&on_conflict=reject", &key).await;
+        assert_eq!(late.err(), Some(409));
+    }
+}
+
+/// On REST and on sockets; also for a server that starts later.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn all_servers_say_the_same_of_who_is_there() {
+    let (mut servers, _database) = several(2).await;
+    let cast = Cast::on(&servers[0]).await;
+    let (mut here, mut there) =
+        (Socket::of(&servers[0], &cast.u1).await, Socket::of(&servers[1], &cast.u1).await);
+    here.join("1", &people_of(&cast)).await;
+    there.join("1", &people_of(&cast)).await;
+    let mut agent = Socket::of(&servers[0], &cast.a1).await;
+    let said = told(&mut here, &cast, &cast.a1, true).await;
+    assert_eq!(told(&mut there, &cast, &cast.a1, true).await, said);
+    for server in &servers {
+        assert!(is_online(server, &cast.u1, &cast.r1, &cast.a1).await);
+        assert!(is_online(server, &cast.u1, &cast.r1, &cast.u1).await);
+        assert!(!is_online(server, &cast.u1, &cast.r1, &cast.a2).await);
+    }
+    servers[1].kill9();
+    servers[1].run().await;
+    assert!(is_online(&servers[1], &cast.u1, &cast.r1, &cast.a1).await, "at once");
+    agent.send_message(Message::Close(None)).await.unwrap();
+    assert!(matches!(agent.closed().await, Closed::Code(_)));
+    let said = told(&mut here, &cast, &cast.a1, false).await;
+    assert_eq!(said["connection_status"], "disconnected");
+    let all = servers.iter().collect::<Vec<_>>();
+    until_online(&all, &cast, &cast.a1, false, SOON).await;
+}
+
+/// Ten seconds to come back, on whichever server.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_comes_back_on_another_server_was_never_away() {
+    let (servers, _database) = several(2).await;
+    let cast = Cast::on(&servers[0]).await;
+    let mut human = Socket::of(&servers[0], &cast.u1).await;
+    let (moves, stays_away) =
+        (Socket::of(&servers[0], &cast.a1).await, Socket::of(&servers[1], &cast.a2).await);
+    until_online(&[&servers[0]], &cast, &cast.a2, true, SOON).await;
+    human.join("1", &people_of(&cast)).await;
+    drop(moves);
+    sleep(Duration::from_secs(3)).await;
+    let _back = Socket::of(&servers[1], &cast.a1).await;
+    let since = Instant::now();
+    drop(stays_away);
+    sleep(Duration::from_secs(7)).await;
+    human.alive().await;
+    told(&mut human, &cast, &cast.a2, false).await;
+    let took = since.elapsed();
+    assert!(took > Duration::from_secs(9) && took < Duration::from_secs(13), "{took:?}");
+    human.alive().await;
+    let all = servers.iter().collect::<Vec<_>>();
+    until_online(&all, &cast, &cast.a1, true, SOON).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_is_killed_is_cleared_within_fifteen_seconds() {
+    let (mut servers, _database) = several(2).await;
+    let cast = Cast::on(&servers[0]).await;
+    let mut human = Socket::of(&servers[0], &cast.u1).await;
+    let (_one, _two) = (Socket::of(&servers[1], &cast.a1).await, Socket::of(&servers[1], &cast.a2).await);
+    for who in [&cast.a1, &cast.a2] {
+        until_online(&[&servers[0]], &cast, who, true, SOON).await;
+    }
+    human.join("1", &people_of(&cast)).await;
+    servers[1].kill9();
+    // Its agent comes back elsewhere, and is in nobody's way there.
+    let _back = Socket::of(&servers[0], &cast.a1).await;
+    let took = until_online(&[&servers[0]], &cast, &cast.a2, false, DEAD).await;
+    assert!(took > Duration::from_secs(5), "it was believed for as long as its lease held: {took:?}");
+    told(&mut human, &cast, &cast.a2, false).await;
+    human.alive().await;
+    assert!(is_online(&servers[0], &cast.u1, &cast.r1, &cast.a1).await);
+}
+
+/// Stopped for longer than its lease, and continued.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_was_stopped_for_long_comes_back() {
+    let (servers, _database) = several(2).await;
+    let [here, there] = &servers[..] else { unreachable!() };
+    let cast = Cast::on(here).await;
+    let (mut kept, mut taken) = (Socket::of(there, &cast.a1).await, Socket::of(there, &cast.a2).await);
+    for who in [&cast.a1, &cast.a2] {
+        until_online(&[here], &cast, who, true, SOON).await;
+    }
+    there.signal("-STOP");
+    until_online(&[here], &cast, &cast.a1, false, DEAD).await;
+    let mut newer = Socket::of(here, &cast.a2).await;
+    there.signal("-CONT");
+    until_online(&[here, there], &cast, &cast.a1, true, DEAD).await;
+    assert_eq!(taken.closed().await, Closed::Code(1001));
+    kept.alive().await;
+    newer.alive().await;
+    let key = [("x-api-key", cast.a1.key.as_str())];
+    for server in &servers {
+        let late = Socket::connect(server, "vsn=2.0.0&on_conflict=reject", &key).await;
+        assert_eq!(late.err(), Some(409));
+    }
+}
+
+/// Stopped for ten seconds, nothing is to be noticed but the wait.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_was_stopped_for_ten_seconds_goes_on() {
+    let (servers, _database) = several(2).await;
+    let [here, there] = &servers[..] else { unreachable!() };
+    let cast = Cast::on(here).await;
+    let mut socket = Socket::of(there, &cast.a1).await;
+    until_online(&[here], &cast, &cast.a1, true, SOON).await;
+    there.signal("-STOP");
+    sleep(Duration::from_secs(10)).await;
+    there.signal("-CONT");
+    socket.alive().await;
+    until_online(&[here, there], &cast, &cast.a1, true, SOON).await;
+    let _newer = Socket::of(here, &cast.a1).await;
+    assert_eq!(socket.closed().await, Closed::Code(1001));
+}
+
+/// One after the other is stopped in order and started again; agents come back elsewhere and are never away.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rolling_restart_is_no_news() {
+    let (mut servers, _database) = several(2).await;
+    let cast = Cast::on(&servers[0]).await;
+    let mut human = Socket::of(&servers[0], &cast.u1).await;
+    let mut one = Socket::of(&servers[1], &cast.a1).await;
+    let mut two = Socket::of(&servers[1], &cast.a2).await;
+    for who in [&cast.a1, &cast.a2] {
+        until_online(&[&servers[0]], &cast, who, true, SOON).await;
+    }
+    human.join("1", &people_of(&cast)).await;
+    servers[1].signal("-TERM");
+    let key = [("x-api-key", cast.a1.key.as_str())];
+    for (socket, who) in [(&mut one, &cast.a1), (&mut two, &cast.a2)] {
+        assert_eq!(socket.closed().await, Closed::Code(1012));
+        *socket = Socket::of(&servers[0], who).await;
+    }
+    servers[1].ended().await;
+    servers[1].run().await;
+    let giving_way = Socket::connect(&servers[1], "vsn=2.0.0&on_conflict=reject", &key).await;
+    assert_eq!(giving_way.err(), Some(409));
+    // Longer than the lease of the one that ended.
+    sleep(Duration::from_secs(13)).await;
+    human.alive().await;
+    let all = servers.iter().collect::<Vec<_>>();
+    for who in [&cast.a1, &cast.a2] {
+        until_online(&all, &cast, who, true, SOON).await;
+    }
+    one.alive().await;
+    two.alive().await;
+}
