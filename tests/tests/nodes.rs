@@ -8,7 +8,7 @@ use e2e::cast::Cast;
 use e2e::{Api, Closed, Server, Socket};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
-use testkit::postgres::{Database, server as postgres};
+use testkit::postgres::{Cluster, Database, Options, server as postgres};
 use tokio::time::{Instant, sleep};
 use tokio_tungstenite::tungstenite::Message;
 
@@ -23,6 +23,10 @@ const CHANGED: &str = "participant_presence_changed";
 /// So many servers on one database; it is dropped after them.
 async fn several(count: usize) -> (Vec<Server>, Database) {
     let database = postgres().database();
+    (several_on(&database, count).await, database)
+}
+
+async fn several_on(database: &Database, count: usize) -> Vec<Server> {
     let url = database.url();
     let settings = [
         ("PARLANCE_DATABASE_URL", url.as_str()),
@@ -34,7 +38,7 @@ async fn several(count: usize) -> (Vec<Server>, Database) {
     for _ in 0..count {
         servers.push(Server::start_with(&settings).await);
     }
-    (servers, database)
+    servers
 }
 
 /// Whether the list of participants on a server says that somebody is there.
@@ -242,6 +246,35 @@ async fn a_server_that_was_stopped_for_ten_seconds_goes_on() {
     until_online(&[here, there], &cast, &cast.a1, true, SOON).await;
     let _newer = Socket::of(here, &cast.a1).await;
     assert_eq!(socket.closed().await, Closed::Code(1001));
+}
+
+/// All leases are over when it is back, and nobody takes anybody for dead.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_outage_of_the_database_takes_nobody_away() {
+    let cluster = Cluster::own(Options::default());
+    let database = cluster.server().database();
+    let servers = several_on(&database, 2).await;
+    let [here, there] = &servers[..] else { unreachable!() };
+    let cast = Cast::on(here).await;
+    let mut human = Socket::of(here, &cast.u1).await;
+    let (mut near, mut far) = (Socket::of(here, &cast.a1).await, Socket::of(there, &cast.a2).await);
+    until_online(&[here], &cast, &cast.a2, true, SOON).await;
+    human.join("1", &people_of(&cast)).await;
+    tokio::task::block_in_place(|| cluster.stop_immediately());
+    sleep(Duration::from_secs(13)).await;
+    let key = [("x-api-key", cast.a1.key.as_str())];
+    assert_eq!(Socket::connect(here, "vsn=2.0.0", &key).await.err(), Some(503), "who is unknown waits");
+    tokio::task::block_in_place(|| cluster.start());
+    sleep(Duration::from_secs(8)).await;
+    for socket in [&mut human, &mut near, &mut far] {
+        socket.alive().await;
+    }
+    for who in [&cast.a1, &cast.a2] {
+        until_online(&[here, there], &cast, who, true, SOON).await;
+    }
+    // And all goes on as before.
+    let _newer = Socket::of(there, &cast.a1).await;
+    assert_eq!(near.closed().await, Closed::Code(1001));
 }
 
 /// One after the other is stopped in order and started again; agents come back elsewhere and are never away.
