@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use diesel::dsl::max;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use domain::change::{Change, ChangePosition, ChangeRepository};
+use domain::change::{Change, ChangePosition, ChangeRepository, LoggedChange};
 use domain::store::StoreError;
 use domain::time::Timestamp;
 use futures_util::FutureExt;
@@ -20,7 +20,7 @@ use uuid::Uuid;
 use crate::PostgresStore;
 use crate::error::Fault;
 use crate::lock;
-use crate::row::{self, At};
+use crate::row::At;
 use crate::run::{Db, Never};
 use crate::schema::changes;
 
@@ -34,7 +34,7 @@ impl ChangeRepository for PostgresStore {
         &self,
         position: ChangePosition,
         limit: u32,
-    ) -> Result<Vec<(ChangePosition, Change)>, StoreError> {
+    ) -> Result<Vec<LoggedChange>, StoreError> {
         self.ask((position, limit), |db, (position, limit)| after_on(db, *position, *limit).boxed()).await
     }
 
@@ -70,11 +70,7 @@ async fn newest_on(mut db: &Db) -> Result<ChangePosition, Fault> {
     Ok(ChangePosition(newest.unwrap_or(0)))
 }
 
-async fn after_on(
-    mut db: &Db,
-    position: ChangePosition,
-    limit: u32,
-) -> Result<Vec<(ChangePosition, Change)>, Fault> {
+async fn after_on(mut db: &Db, position: ChangePosition, limit: u32) -> Result<Vec<LoggedChange>, Fault> {
     let rows = changes::table
         .filter(changes::id.gt(position.0))
         .order(changes::id)
@@ -82,10 +78,11 @@ async fn after_on(
         .select((changes::id, changes::kind, changes::subject_id, changes::changed_at))
         .load::<(i64, String, Uuid, At)>(&mut db)
         .await?;
-    let entry = |(id, kind, subject, At(at)): (i64, String, Uuid, At)| {
-        Ok((ChangePosition(id), row::word(&kind, |kind| Change::from_parts(kind, subject, at))?))
+    let entry = |(id, kind, subject, At(at)): (i64, String, Uuid, At)| LoggedChange {
+        position: ChangePosition(id),
+        change: Change::from_parts(&kind, subject, at),
     };
-    rows.into_iter().map(entry).collect()
+    Ok(rows.into_iter().map(entry).collect())
 }
 
 async fn forget_on(mut db: &Db, before: Timestamp, limit: u32) -> Result<Result<u32, Never>, Fault> {

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use diesel::dsl::max;
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
-use domain::change::{Change, ChangePosition, ChangeRepository};
+use domain::change::{Change, ChangePosition, ChangeRepository, LoggedChange};
 use domain::store::StoreError;
 use domain::time::Timestamp;
 
@@ -29,7 +29,7 @@ impl ChangeRepository for SqliteStore {
         &self,
         position: ChangePosition,
         limit: u32,
-    ) -> Result<Vec<(ChangePosition, Change)>, StoreError> {
+    ) -> Result<Vec<LoggedChange>, StoreError> {
         self.read(move |connection| after_on(connection, position, limit)).await
     }
 
@@ -63,7 +63,7 @@ fn after_on(
     connection: &mut SqliteConnection,
     position: ChangePosition,
     limit: u32,
-) -> Result<Vec<(ChangePosition, Change)>, Fault> {
+) -> Result<Vec<LoggedChange>, Fault> {
     let rows = changes::table
         .filter(changes::id.gt(position.0))
         .order(changes::id)
@@ -71,8 +71,8 @@ fn after_on(
         .select((changes::id, changes::kind, changes::subject_id, changes::changed_at))
         .load::<(i64, String, Vec<u8>, i64)>(connection)?;
     let entry = |(id, kind, subject, at): (i64, String, Vec<u8>, i64)| {
-        let (subject, at) = (row::uuid(&subject)?, row::time(at));
-        Ok((ChangePosition(id), row::word(&kind, |kind| Change::from_parts(kind, subject, at))?))
+        let change = Change::from_parts(&kind, row::uuid(&subject)?, row::time(at));
+        Ok(LoggedChange { position: ChangePosition(id), change })
     };
     rows.into_iter().map(entry).collect()
 }

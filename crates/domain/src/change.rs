@@ -5,13 +5,15 @@
 //! exactly if the change is. A server begins behind the newest entry when it starts, and reads on from there
 //! about twice a second. Old entries are forgotten.
 //!
+//! A newer program may write of what this one does not know; such entries are passed over.
+//!
 //! Invariant: whoever has seen an entry has seen, or sees in the same read, every earlier one. So a reader who
 //! remembers one position misses nothing.
 
 use async_trait::async_trait;
 use uuid::Uuid;
 
-use crate::id::{AgentId, ApiKeyId, NodeId, OrganizationId, ParticipantId, UserId};
+use crate::id::{AgentId, ApiKeyId, ChatId, NodeId, OrganizationId, ParticipantId, UserId};
 use crate::store::StoreError;
 use crate::time::Timestamp;
 
@@ -48,6 +50,8 @@ pub enum Change {
     Whereabouts(ParticipantId),
     /// A node was cleared: nobody is connected to it any more.
     NodeCleared(NodeId),
+    /// Somebody is no longer in a room, or the room is gone: whoever still listens to it may have no right to.
+    RosterShrunk(ChatId),
 }
 
 impl Change {
@@ -69,10 +73,11 @@ impl Change {
             Self::Whereabouts(ParticipantId::User(user)) => ("user_whereabouts", user.uuid()),
             Self::Whereabouts(ParticipantId::Agent(agent)) => ("agent_whereabouts", agent.uuid()),
             Self::NodeCleared(node) => ("node_cleared", node.uuid()),
+            Self::RosterShrunk(chat) => ("roster_shrunk", chat.uuid()),
         }
     }
 
-    /// Reads [`Self::parts`] back, of an entry that was made at `at`.
+    /// Reads [`Self::parts`] back, of an entry that was made at `at`; `None` if this program does not know the word.
     pub fn from_parts(kind: &str, subject: Uuid, at: Timestamp) -> Option<Self> {
         let agent = AgentId::new(subject);
         let (user, bot) = (ParticipantId::User(UserId::new(subject)), ParticipantId::Agent(agent));
@@ -92,6 +97,7 @@ impl Change {
             Self::Whereabouts(user),
             Self::Whereabouts(bot),
             Self::NodeCleared(NodeId::new(subject)),
+            Self::RosterShrunk(ChatId::new(subject)),
         ];
         all.into_iter().find(|change| change.parts().0 == kind)
     }
@@ -100,6 +106,15 @@ impl Change {
 /// A place in the log.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct ChangePosition(pub i64);
+
+/// An entry of the log.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LoggedChange {
+    /// Its place.
+    pub position: ChangePosition,
+    /// What it tells; `None` if a newer program has written of something that this one does not know.
+    pub change: Option<Change>,
+}
 
 /// The log of changes.
 #[async_trait]
@@ -112,7 +127,7 @@ pub trait ChangeRepository: Send + Sync {
         &self,
         position: ChangePosition,
         limit: u32,
-    ) -> Result<Vec<(ChangePosition, Change)>, StoreError>;
+    ) -> Result<Vec<LoggedChange>, StoreError>;
 
     /// Forgets up to `limit` of the entries that were made before this; how many it were. A place is never
     /// given again.
@@ -143,6 +158,7 @@ mod tests {
             Change::Whereabouts(user),
             Change::Whereabouts(bot),
             Change::NodeCleared(NodeId::new(subject)),
+            Change::RosterShrunk(ChatId::new(subject)),
         ] {
             let (kind, about) = change.parts();
             assert_eq!((Change::from_parts(kind, about, at), about), (Some(change), subject));

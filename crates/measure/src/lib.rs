@@ -6,11 +6,13 @@
 //!
 //! No label has a value that a client can choose: there is one series for each route, not for each path.
 
+mod change;
 mod password;
 mod request;
 mod span;
 mod store;
 
+pub use change::unknown_change;
 pub use password::{Hashing, hashing};
 pub use request::{connection_refused, refused, request, spans_dropped, spans_sent};
 pub use span::{Carried, RequestSpan, Step, Trace, TraceParent, step, trace_with};
@@ -75,6 +77,8 @@ figures! {
         "Sockets that were ended since their client let too much wait.";
     CALLER_LOOKUPS = "parlance_caller_lookups_total", Kind::Counter,
         "How often it was asked who a caller is: known (hit), or read from the store (miss).";
+    CHANGES_UNKNOWN = "parlance_changes_unknown_total", Kind::Counter,
+        "Entries in the log of changes that were passed over, as newer servers have written them.";
     STORE_SECONDS = "parlance_store_seconds", Kind::Histogram(SECONDS),
         "How long the store took, with the time in its queues, by the kind of work.";
     STORE_IN_PROGRESS = "parlance_store_in_progress", Kind::Gauge,
@@ -95,6 +99,7 @@ figures! {
 
 /// Makes the series that need no event to be there, so that they begin at zero.
 pub fn begin() {
+    change::begin();
     password::begin();
     request::begin();
     store::begin();

@@ -71,8 +71,7 @@ async fn run(config: &Config, wiring: &Wiring, metrics: Option<Metrics>) -> Resu
 
     let readiness = web::Data::new(Readiness::new(wiring.store.clone()));
     let registrar = wiring.registrar(config).await?;
-    let (store, hub, callers) = (wiring.store.clone(), wiring.hub.clone(), wiring.callers.clone());
-    let tail = Tail::begin(store, hub, callers, registrar.clone()).await;
+    let tail = Tail::begin(wiring, registrar.clone()).await;
     let tail = tail.map_err(|cause| Failure::new("cannot read the log of changes", cause))?;
     let tls = config.tls.as_ref().map(Tls::open).transpose();
     let tls = tls.map_err(|fault| Failure::plain(format!("{}: {}", fault.setting, fault.problem)))?;

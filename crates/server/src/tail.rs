@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use domain::account::cache::CallerCache;
-use domain::change::{Change, ChangePosition};
+use domain::change::{Change, ChangePosition, LoggedChange};
+use domain::chat::ChatService;
 use domain::ports::Clock;
 use domain::store::StoreError;
 use tokio::time::MissedTickBehavior;
@@ -13,6 +14,7 @@ use ws_gateway::{Hub, Registrar};
 
 use crate::ports::SystemClock;
 use crate::store::Store;
+use crate::wiring::Wiring;
 
 /// How often the log is read, so that it is followed without a gap ([`domain::account::cache::LOG_LEASE`]): what
 /// another process has revoked holds here within a second.
@@ -33,6 +35,7 @@ pub(crate) struct Tail {
     hub: Arc<Hub>,
     callers: Arc<CallerCache>,
     registrar: Option<Arc<Registrar>>,
+    chats: Arc<ChatService>,
     position: ChangePosition,
     read_at: Instant,
 }
@@ -40,13 +43,12 @@ pub(crate) struct Tail {
 impl Tail {
     /// Begins behind the newest entry; to be called before anybody is let in.
     pub(crate) async fn begin(
-        store: Arc<dyn Store>,
-        hub: Arc<Hub>,
-        callers: Arc<CallerCache>,
+        wiring: &Wiring,
         registrar: Option<Arc<Registrar>>,
     ) -> Result<Self, StoreError> {
+        let Wiring { store, hub, callers, chats, .. } = wiring.clone();
         let position = store.newest_change().await?;
-        let tail = Self { store, hub, callers, registrar, position, read_at: Instant::now() };
+        let tail = Self { store, hub, callers, chats, registrar, position, read_at: Instant::now() };
         tail.look_around().await?;
         Ok(tail)
     }
@@ -60,10 +62,10 @@ impl Tail {
     }
 
     /// Finds out where those are connected now of whom this part of the log says that it has changed.
-    async fn look_for(&self, changes: &[(ChangePosition, Change)]) -> Result<(), StoreError> {
+    async fn look_for(&self, changes: &[LoggedChange]) -> Result<(), StoreError> {
         let Some(registrar) = &self.registrar else { return Ok(()) };
-        let who = changes.iter().filter_map(|(_, change)| match change {
-            Change::Whereabouts(who) => Some(*who),
+        let who = changes.iter().filter_map(|entry| match entry.change {
+            Some(Change::Whereabouts(who)) => Some(who),
             _ => None,
         });
         registrar.look_for(who.collect::<HashSet<_>>().into_iter().collect()).await
@@ -102,17 +104,32 @@ impl Tail {
             self.look_for(&changes).await?;
             self.read_at = Instant::now();
             let is_last = changes.len() < AT_ONCE as usize;
-            for (position, change) in changes {
-                // First of all nobody new may come in by what was known.
-                self.callers.follow(change);
-                self.hub.follow(change);
-                self.position = position;
+            for entry in changes {
+                match entry.change {
+                    Some(change) => self.carry_out(change).await?,
+                    // It is for newer servers than this one.
+                    None => measure::unknown_change(),
+                }
+                self.position = entry.position;
             }
             if is_last {
                 self.callers.confirm(begun);
                 return Ok(());
             }
         }
+    }
+}
+
+impl Tail {
+    /// Again, should the store not answer: then the entry is read again.
+    async fn carry_out(&self, change: Change) -> Result<(), StoreError> {
+        // First of all nobody new may come in by what was known.
+        self.callers.follow(change);
+        self.hub.follow(change);
+        if let Change::RosterShrunk(chat) = change {
+            self.hub.recheck(chat, &self.chats).await?;
+        }
+        Ok(())
     }
 }
 

@@ -68,7 +68,8 @@ macro_rules! contract_tests {
             whoever_registers_is_in, a_guest_registers_into_the_organization, who_may_register_is_said_by_the_operator,
         }
         $crate::contract_tests! { @area $make, log:
-            what_ends_is_logged, what_callers_carry_is_logged, a_reader_of_the_log_misses_nothing, old_entries_are_forgotten,
+            what_ends_is_logged, what_callers_carry_is_logged, who_leaves_a_room_is_logged,
+            a_reader_of_the_log_misses_nothing, old_entries_are_forgotten,
         }
         $crate::contract_tests! { @area $make, agents:
             what_is_changed_of_an_agent_is_read_again, a_deleted_agent_leaves_nothing_open,

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use domain::change::{Change, ChangePosition, ChangeRepository};
+use domain::change::{Change, ChangePosition, ChangeRepository, LoggedChange};
 use domain::id::{AgentId, NodeId, ParticipantId, UserId};
 use domain::node::{AgentClaim, Connected, Granted, Holder, NodeRepository, Note, Registered, SocketNumber};
 use domain::store::StoreError;
@@ -234,10 +234,11 @@ impl ChangeRepository for MemoryNodes {
         &self,
         position: ChangePosition,
         limit: u32,
-    ) -> Result<Vec<(ChangePosition, Change)>, StoreError> {
+    ) -> Result<Vec<LoggedChange>, StoreError> {
         let rows = self.rows()?;
-        let places = (1..).map(ChangePosition).zip(rows.log.iter().copied());
-        let behind = places.filter(|(place, _)| *place > position);
+        let places = (1..).map(ChangePosition).zip(rows.log.iter().copied().map(Some));
+        let entries = places.map(|(position, change)| LoggedChange { position, change });
+        let behind = entries.filter(|entry| entry.position > position);
         Ok(behind.take(usize::try_from(limit).unwrap()).collect())
     }
 

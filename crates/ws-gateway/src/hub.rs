@@ -13,6 +13,7 @@ mod listening;
 mod open;
 mod presence;
 mod publish;
+mod recheck;
 mod revoke;
 mod seats;
 mod stay;
@@ -292,11 +293,15 @@ impl Hub {
 
     /// Ends the stays on a room's topics of those whom `chosen` picks.
     fn end(&self, chat: ChatId, mut chosen: impl FnMut(&mut Listener) -> bool) {
+        self.end_on(chat, |listener, _| chosen(listener));
+    }
+
+    fn end_on(&self, chat: ChatId, mut chosen: impl FnMut(&mut Listener, Topic) -> bool) {
         for topic in Topic::of_room(chat) {
             let mut shard = self.shard(topic);
             let Some(listeners) = shard.get_mut(&topic) else { continue };
             listeners.retain(|listener| {
-                let stays = !chosen(listener);
+                let stays = !chosen(listener, topic);
                 if !stays {
                     listener.inbox.order(Told::End { topic, ticket: listener.ticket });
                 }

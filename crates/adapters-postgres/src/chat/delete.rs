@@ -3,6 +3,7 @@
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use domain::audit::AuditEntry;
+use domain::change::Change;
 use domain::chat::{DeleteChat, DeleteRefused, DeletedChat};
 use domain::id::{ChatId, ParticipantId};
 use domain::time::Timestamp;
@@ -11,6 +12,7 @@ use uuid::Uuid;
 
 use super::row::{locked_chat_on, standing_on};
 use crate::audit;
+use crate::change;
 use crate::error::Fault;
 use crate::row::{self, At};
 use crate::run::Db;
@@ -29,6 +31,7 @@ pub(super) async fn delete_on(
     let empties = empty_on(db, chat.id, command.now);
     let audited = audit::append_on(db, [AuditEntry::chat_deleted(command)]);
     let (participants, (), ()) = try_join3(empties, mark_on(db, chat.id, command.now), audited).await?;
+    change::append_on(db, [Change::RosterShrunk(chat.id)], command.now).await?;
     Ok(Ok(DeletedChat { chat, participants, deleted_at: command.now }))
 }
 

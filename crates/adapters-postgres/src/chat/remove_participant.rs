@@ -3,6 +3,7 @@
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use domain::audit::AuditEntry;
+use domain::change::Change;
 use domain::chat::membership::decide_remove;
 use domain::chat::{Chat, RemoveParticipant, RemoveRefused, RemovedParticipant, Role};
 use domain::id::ChatId;
@@ -13,6 +14,7 @@ use uuid::Uuid;
 use super::row::{locked_chat_on, membership_on, participants_on};
 use super::touch_on;
 use crate::audit;
+use crate::change;
 use crate::error::Fault;
 use crate::row::At;
 use crate::run::Db;
@@ -39,6 +41,7 @@ pub(super) async fn remove_participant_on(
     let leaves = leave_on(db, chat.id, command.target, command.now);
     let audited = audit::append_on(db, [AuditEntry::participant_removed(command, target.id)]);
     try_join3(leaves, touch_on(db, chat.id, command.now), audited).await?;
+    change::append_on(db, [Change::RosterShrunk(chat.id)], command.now).await?;
     Ok(Ok(RemovedParticipant { chat: Chat { updated_at: command.now, ..chat }, participant: target }))
 }
 

@@ -3,10 +3,12 @@
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::audit::AuditEntry;
+use domain::change::Change;
 use domain::chat::{DeleteChat, DeleteRefused, DeletedChat};
 
 use super::row::{chat_on, standing_on};
 use crate::audit;
+use crate::change;
 use crate::error::Fault;
 use crate::row;
 use crate::schema::{chats, participants};
@@ -40,5 +42,6 @@ pub(super) fn delete_on(
         .set(chats::deleted_at.eq(command.now.micros()))
         .execute(connection)?;
     audit::append_on(connection, [AuditEntry::chat_deleted(command)])?;
+    change::append_on(connection, [Change::RosterShrunk(command.chat)], command.now)?;
     Ok(Ok(DeletedChat { chat, participants: present, deleted_at: command.now }))
 }

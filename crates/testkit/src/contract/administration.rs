@@ -113,7 +113,7 @@ pub async fn who_is_disabled_is_let_in_nowhere(world: World) {
         Change::Enabled(of(&ann)),
     ];
     let logged = log.changes_after(start, 10).await.unwrap();
-    assert_eq!(logged.into_iter().map(|(_, change)| change).collect::<Vec<_>>(), expected);
+    assert_eq!(logged.into_iter().filter_map(|entry| entry.change).collect::<Vec<_>>(), expected);
 }
 
 /// What is there says since when; nobody is made by it, and a deleted agent stays so.

@@ -166,11 +166,11 @@ fn elsewhere(world: &World) -> World {
 async fn follow(world: &World, position: ChangePosition) -> ChangePosition {
     let begun = world.clock.now();
     let changes = world.stores.changes.changes_after(position, 100).await.unwrap();
-    for (_, change) in &changes {
-        world.callers.follow(*change);
+    for change in changes.iter().filter_map(|entry| entry.change) {
+        world.callers.follow(change);
     }
     world.callers.confirm(begun);
-    changes.last().map_or(position, |(last, _)| *last)
+    changes.last().map_or(position, |last| last.position)
 }
 
 /// Whether the key's holder may call, as far as the plan goes.

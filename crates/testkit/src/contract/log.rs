@@ -18,10 +18,11 @@ async fn behind(log: &dyn ChangeRepository, mut position: ChangePosition) -> (Ve
     let mut all = Vec::new();
     loop {
         let part = log.changes_after(position, 2).await.unwrap();
-        let Some((last, _)) = part.last() else { return (all, position) };
-        assert!(part.len() <= 2 && part[0].0 > position && part.iter().map(|entry| entry.0).is_sorted());
-        position = *last;
-        all.extend(part.into_iter().map(|(_, change)| change));
+        let Some(last) = part.last() else { return (all, position) };
+        let places = part.iter().map(|entry| entry.position);
+        assert!(part.len() <= 2 && part[0].position > position && places.is_sorted());
+        position = last.position;
+        all.extend(part.into_iter().map(|entry| entry.change.unwrap()));
     }
 }
 
@@ -86,6 +87,26 @@ pub async fn what_callers_carry_is_logged(world: World) {
         Change::PlansConfigured,
         Change::PlanAssigned(ann.caller.organization),
     ];
+    assert_eq!(behind(log, start).await.0, expected);
+}
+
+/// A room that lost somebody, or is gone; once for each, and nothing of what was refused or of who comes.
+pub async fn who_leaves_a_room_is_logged(world: World) {
+    let log = &*world.stores.changes;
+    let (ann, ben) = (world.user("ann").await, world.colleague("ben", "ann").await);
+    let (one, two) = (world.agent(&ann, "One").await, world.agent(&ann, "Two").await);
+    let start = log.newest_change().await.unwrap();
+    let chat = world.chat(ann.caller, &[one.id.uuid(), two.id.uuid(), ben.id.uuid()]).await;
+    let other = world.chat(ann.caller, &[]).await;
+    assert_eq!(behind(log, start).await.0, []);
+    world.chats.remove_participant(ann.caller, chat, one.id.uuid()).await.unwrap();
+    world.chats.remove_participant(ann.caller, chat, one.id.uuid()).await.unwrap_err();
+    world.chats.remove_participant(ann.caller, chat, ann.id.uuid()).await.unwrap_err();
+    world.chats.remove_participant(ben.caller, chat, ben.id.uuid()).await.unwrap();
+    world.chats.delete(ben.caller, other).await.unwrap_err();
+    world.chats.delete(ann.caller, other).await.unwrap();
+    world.chats.delete(ann.caller, other).await.unwrap_err();
+    let expected = [chat, chat, other].map(Change::RosterShrunk);
     assert_eq!(behind(log, start).await.0, expected);
 }
 

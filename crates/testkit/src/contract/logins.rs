@@ -208,7 +208,7 @@ pub async fn another_password_ends_what_was_open(world: World) {
     assert!(log_in(&world, "ann", FIRST).await.is_none() && log_in(&world, "ann", SECOND).await.is_some());
     assert!(world.accounts.authenticate(&ann.key).await.is_ok(), "keys stay good");
     let log = world.stores.changes.changes_after(start, 10).await.unwrap();
-    let log = log.into_iter().map(|entry| entry.1).collect::<Vec<Change>>();
+    let log = log.into_iter().filter_map(|entry| entry.change).collect::<Vec<Change>>();
     let set_at = world.stores.accounts.find_standing(ann.id).await.unwrap().unwrap().password_set_at;
     assert_eq!(log, [Change::TokensEnded { user: ann.id, password_set_at: set_at.unwrap() }]);
 }

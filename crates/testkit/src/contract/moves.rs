@@ -230,7 +230,7 @@ pub async fn tokens_end_with_a_move(world: World) {
     let key = world.accounts.authenticate(&ben.key).await.unwrap().caller;
     assert_eq!(key.organization(), ann.caller.organization, "a key stands for whoever holds it");
     let changes = world.stores.changes.changes_after(start, 10).await.unwrap();
-    let changes = changes.into_iter().map(|(_, change)| change).collect::<Vec<_>>();
+    let changes = changes.into_iter().filter_map(|entry| entry.change).collect::<Vec<_>>();
     assert_eq!(changes, [Change::UserMoved(ben.id)]);
     let told = world.publisher.take();
     assert!(matches!(&told[..], [DomainEvent::UserMoved { user }] if *user == ben.id), "{told:?}");

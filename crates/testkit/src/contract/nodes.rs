@@ -109,8 +109,8 @@ impl Nodes {
     /// What was told since the last look.
     async fn told(&self, since: &mut ChangePosition) -> Vec<Change> {
         let entries = self.log.changes_after(*since, 1_000).await.unwrap();
-        *since = entries.last().map_or(*since, |(place, _)| *place);
-        entries.into_iter().map(|(_, change)| change).collect()
+        *since = entries.last().map_or(*since, |last| last.position);
+        entries.into_iter().filter_map(|entry| entry.change).collect()
     }
 
     async fn end_lease(&self, node: NodeId) {

@@ -104,7 +104,8 @@ impl Cast {
         let (limit, forgets) = (self.dice.of(&[1, 3, 500]), self.dice.one_in(2));
         act!("read_log", |world, limit, forgets| {
             let entries = world.stores.changes.changes_after(ChangePosition(0), limit).await;
-            let seen = entries.map(|entries| entries.into_iter().map(|entry| entry.1).collect::<Vec<_>>());
+            let seen =
+                entries.map(|entries| entries.into_iter().map(|entry| entry.change).collect::<Vec<_>>());
             if forgets && seen.is_ok() {
                 let before = world.clock.now().minus(Duration::from_secs(60));
                 return told(world.stores.changes.forget_changes(before, limit).await, nothing);

@@ -145,9 +145,11 @@ impl Hub {
     /// Does what a change asks for that this process or another has made.
     pub fn follow(&self, change: Change) {
         match change {
-            Change::AgentDeleted(agent) | Change::Disabled(ParticipantId::Agent(agent)) => {
+            Change::AgentDeleted(agent) => {
                 self.end_agent(agent);
+                self.unobserve(agent);
             }
+            Change::Disabled(ParticipantId::Agent(agent)) => self.end_agent(agent),
             Change::KeyRevoked(key) => self.end_key(key),
             Change::TokensEnded { user, password_set_at } => self.end_tokens(user, password_set_at),
             Change::Disabled(ParticipantId::User(user)) => self.end_user(user),
@@ -155,12 +157,14 @@ impl Hub {
             Change::Enabled(ParticipantId::User(user)) => self.sockets().ended_users.forget(&user),
             Change::UserMoved(user) => self.end_all_tokens(user),
             Change::NodeCleared(node) => self.node_cleared(node),
-            // Where somebody is has to be asked for (`crate::Registrar::look_for`); the others end no socket.
+            // Where somebody is, and who is in a room, has to be asked for (`crate::Registrar::look_for`,
+            // [`Hub::recheck`]); the others end no socket.
             Change::Whereabouts(_)
             | Change::AgentUpdated(_)
             | Change::UserUpdated(_)
             | Change::PlanAssigned(_)
-            | Change::PlansConfigured => {}
+            | Change::PlansConfigured
+            | Change::RosterShrunk(_) => {}
         }
     }
 

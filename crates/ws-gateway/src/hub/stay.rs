@@ -1,7 +1,7 @@
 //! As what somebody listens to a room, and what becomes of that as others come and go.
 
-use domain::chat::Entrance;
-use domain::id::AgentId;
+use domain::chat::{Entrance, Roster};
+use domain::id::{AgentId, ParticipantId};
 
 /// As what somebody listens to a room.
 #[derive(Debug)]
@@ -56,6 +56,35 @@ impl Stay {
             (Self::Observer { agents }, Change::Left(agent)) => agents.retain(|own| *own != agent),
             // Only humans observe, and to them it does not matter since when.
             (Self::Observer { .. }, Change::TakesPart) => *self = Self::Own { since: 0 },
+        }
+    }
+
+    /// Whether somebody in the room lets `who` listen to it, as the store has told just now. What an observer listens
+    /// through is what the store has told.
+    pub(super) fn holds(&mut self, who: ParticipantId, roster: &Roster) -> bool {
+        let takes_part = roster.find(who).is_some();
+        let of_who = roster.participants.iter().filter(|one| one.owner.is_some() && one.owner == who.user());
+        let theirs = of_who.filter_map(|one| one.id.agent()).collect::<Vec<_>>();
+        match self {
+            // Whichever it will be.
+            Self::Asked { .. } => takes_part || !theirs.is_empty(),
+            Self::Own { .. } => takes_part,
+            Self::Observer { agents } => {
+                *agents = theirs;
+                if takes_part {
+                    self.follow(Change::TakesPart);
+                }
+                !self.is_over()
+            }
+        }
+    }
+
+    /// Whether it may be through this agent that the room is listened to, perhaps through others as well.
+    pub(super) fn rests_on(&self, agent: AgentId) -> bool {
+        match self {
+            Self::Asked { .. } => true,
+            Self::Own { .. } => false,
+            Self::Observer { agents } => agents.contains(&agent),
         }
     }
 

@@ -74,14 +74,14 @@ impl Node {
         self.registrar.registry.written().await;
         loop {
             let entries = self.store.changes_after(self.position, 3).await.unwrap();
-            let Some((last, _)) = entries.last() else { return };
-            self.position = *last;
-            let who = entries.iter().filter_map(|(_, change)| match change {
-                Change::Whereabouts(who) => Some(*who),
+            let Some(last) = entries.last() else { return };
+            self.position = last.position;
+            let who = entries.iter().filter_map(|entry| match entry.change {
+                Some(Change::Whereabouts(who)) => Some(who),
                 _ => None,
             });
             self.registrar.look_for(who.collect()).await.unwrap();
-            for (_, change) in entries {
+            for change in entries.into_iter().filter_map(|entry| entry.change) {
                 self.hub.follow(change);
             }
         }

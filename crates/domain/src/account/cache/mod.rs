@@ -154,6 +154,7 @@ impl CallerCache {
             Change::PlansConfigured => self.forget_permits(|_| true),
             // Nothing of it is believed.
             Change::Whereabouts(_) | Change::NodeCleared(_) => {}
+            Change::RosterShrunk(chat) => self.forget_room(chat),
         }
     }
 
@@ -167,8 +168,8 @@ impl CallerCache {
         self.rooms.forget_all(|names| names.value.find(who).is_some());
     }
 
-    /// Somebody came into a room or is gone from it. What others do there is not told; it need not be, as a message
-    /// is stored only if its sender and all whom it mentions are in the room then.
+    /// Somebody came into a room or is gone from it. Who came by what others did is not told; it need not be, as a
+    /// message is stored only if its sender and all whom it mentions are in the room then.
     pub(crate) fn forget_room(&self, chat: ChatId) {
         self.rooms.forget(&chat);
     }

@@ -218,13 +218,13 @@ fn forgotten(change: Change) -> &'static [&'static str] {
         | Change::PlanAssigned(_) => &["key 1", "key 11", "key 12", "standing 1"],
         Change::TokensEnded { .. } => &["standing 1"],
         Change::AgentUpdated(_) => &["record 11", "room 1"],
-        Change::UserUpdated(_) => &["room 1"],
+        Change::UserUpdated(_) | Change::RosterShrunk(_) => &["room 1"],
         Change::PlansConfigured => &["key 1", "key 11", "key 12", "key 2", "standing 1", "standing 2"],
         Change::Whereabouts(_) | Change::NodeCleared(_) => &[],
     }
 }
 
-fn changes() -> [Change; 11] {
+fn changes() -> [Change; 12] {
     let (ann, bot) = (ParticipantId::User(user(1)), ParticipantId::Agent(agent(11)));
     [
         Change::KeyRevoked(ApiKeyId::new(id(12))),
@@ -238,6 +238,7 @@ fn changes() -> [Change; 11] {
         Change::AgentUpdated(agent(11)),
         Change::UserUpdated(user(1)),
         Change::PlanAssigned(organization(1)),
+        Change::RosterShrunk(room(1)),
     ]
 }
 

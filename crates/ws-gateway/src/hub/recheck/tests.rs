@@ -1,0 +1,162 @@
+//! Removals that another process has made, of which no event is heard here.
+
+use std::sync::Arc;
+
+use domain::account::DeleteAgent;
+use domain::caller::Caller;
+use domain::change::Change;
+use domain::chat::{DeleteChat, RemoveParticipant};
+use domain::id::ChatId;
+use domain::ports::Clock;
+use domain::store::Announce;
+use testkit::{TestAgent, TestUser, World};
+use uuid::Uuid;
+
+use super::super::tests::{hub, open};
+use super::super::{Claim, Hub, Told};
+use crate::inbox::Reader;
+use crate::topic::Topic;
+
+/// Ann's room with Ben and the agents of both; Ben is in none of the other rooms that his agent is in.
+struct Scene {
+    world: World,
+    hub: Arc<Hub>,
+    ann: TestUser,
+    ben: TestUser,
+    bots: [TestAgent; 2],
+    room: ChatId,
+}
+
+/// A socket that has joined the room's messages and people.
+struct Joined {
+    _claim: Claim,
+    reader: Reader,
+}
+
+impl Scene {
+    async fn new() -> Self {
+        let world = World::new();
+        let (ann, ben) = (world.colleague("ann", "house").await, world.colleague("ben", "house").await);
+        let bots = [world.agent(&ben, "One").await, world.agent(&ben, "Two").await];
+        let room = world.chat(ann.caller, &[ben.id.uuid(), bots[0].id.uuid(), bots[1].id.uuid()]).await;
+        Self { world, hub: hub(), ann, ben, bots, room }
+    }
+
+    async fn join(&self, caller: impl Into<Caller>) -> Joined {
+        let caller = caller.into();
+        let (claim, reader) = open(&self.hub, caller);
+        for topic in [Topic::ChatRoom(self.room), Topic::RoomParticipants(self.room)] {
+            let ticket = claim.subscribe(topic);
+            let entrance = self.world.chats.enter(caller, self.room).await.unwrap();
+            claim.settle(topic, ticket, &entrance);
+        }
+        Joined { _claim: claim, reader }
+    }
+
+    async fn remove(&self, target: Uuid) {
+        let (by, now) = (self.ann.caller.into(), self.world.clock.now());
+        let command = RemoveParticipant { chat: self.room, by, target, now };
+        let removed = self.world.stores.chats.remove_participant(command, Announce::nothing()).await;
+        removed.unwrap().unwrap();
+    }
+
+    async fn recheck(&self) {
+        self.hub.recheck(self.room, &self.world.chats).await.unwrap();
+    }
+}
+
+impl Joined {
+    /// How many of its stays have ended since the last look.
+    fn ended(&mut self) -> usize {
+        let mut ended = 0;
+        while let Some(told) = self.reader.next() {
+            assert!(matches!(told, Told::End { .. }), "{told:?}");
+            ended += 1;
+        }
+        ended
+    }
+}
+
+#[tokio::test]
+async fn whoever_was_removed_elsewhere_listens_no_more() {
+    let scene = Scene::new().await;
+    let mut ann = scene.join(scene.ann.caller).await;
+    let mut ben = scene.join(scene.ben.caller).await;
+    let mut bot = scene.join(scene.bots[0].caller).await;
+    scene.recheck().await;
+    assert_eq!((ann.ended(), ben.ended(), bot.ended()), (0, 0, 0), "nobody has gone");
+    scene.remove(scene.ben.id.uuid()).await;
+    scene.remove(scene.bots[0].id.uuid()).await;
+    scene.recheck().await;
+    assert_eq!((ann.ended(), ben.ended(), bot.ended()), (0, 2, 2));
+    let mut observer = scene.join(scene.ben.caller).await;
+    scene.remove(scene.bots[1].id.uuid()).await;
+    scene.recheck().await;
+    assert_eq!((ann.ended(), observer.ended()), (0, 2), "the last agent has gone through which Ben observed");
+    assert_eq!(scene.hub.listener_count(), 2);
+}
+
+#[tokio::test]
+async fn whoever_observes_goes_on_while_one_of_their_agents_is_there() {
+    let scene = Scene::new().await;
+    scene.remove(scene.ben.id.uuid()).await;
+    let mut ben = scene.join(scene.ben.caller).await;
+    scene.remove(scene.bots[0].id.uuid()).await;
+    scene.recheck().await;
+    assert_eq!(ben.ended(), 0);
+    // What is told afterwards is held against what the store said.
+    scene.world.add(scene.ann.caller, scene.room, scene.ben.id.uuid(), domain::chat::Role::Member).await;
+    scene.recheck().await;
+    scene.remove(scene.bots[1].id.uuid()).await;
+    scene.recheck().await;
+    assert_eq!(ben.ended(), 0, "Ben takes part by now");
+    scene.remove(scene.ben.id.uuid()).await;
+    scene.recheck().await;
+    assert_eq!(ben.ended(), 2);
+}
+
+#[tokio::test]
+async fn nobody_listens_to_a_room_that_was_deleted_elsewhere() {
+    let scene = Scene::new().await;
+    let mut ann = scene.join(scene.ann.caller).await;
+    let mut bot = scene.join(scene.bots[0].caller).await;
+    let (by, now) = (scene.ann.caller.into(), scene.world.clock.now());
+    let command = DeleteChat { chat: scene.room, by, now };
+    scene.world.stores.chats.delete(command, Announce::nothing()).await.unwrap().unwrap();
+    scene.recheck().await;
+    assert_eq!((ann.ended(), bot.ended(), scene.hub.listener_count()), (2, 2, 0));
+}
+
+/// A join that is being decided is answered by what was read before.
+#[tokio::test]
+async fn a_join_that_is_being_decided_is_held_against_the_store_as_well() {
+    let scene = Scene::new().await;
+    let caller = Caller::from(scene.ben.caller);
+    let (claim, mut reader) = open(&scene.hub, caller);
+    let ticket = claim.subscribe(Topic::ChatRoom(scene.room));
+    let entrance = scene.world.chats.enter(caller, scene.room).await.unwrap();
+    for gone in [scene.ben.id.uuid(), scene.bots[0].id.uuid(), scene.bots[1].id.uuid()] {
+        scene.remove(gone).await;
+    }
+    scene.recheck().await;
+    claim.settle(Topic::ChatRoom(scene.room), ticket, &entrance);
+    assert!(matches!(reader.next(), Some(Told::End { .. })));
+    assert_eq!(scene.hub.listener_count(), 0);
+}
+
+#[tokio::test]
+async fn an_agent_that_was_deleted_elsewhere_is_listened_through_by_nobody() {
+    let scene = Scene::new().await;
+    scene.remove(scene.ben.id.uuid()).await;
+    let mut ben = scene.join(scene.ben.caller).await;
+    let mut ann = scene.join(scene.ann.caller).await;
+    for (bot, ended) in scene.bots.iter().zip([0, 2]) {
+        let by = scene.ben.id.into();
+        let command =
+            DeleteAgent { agent: bot.id, owner: scene.ben.id, force: true, by, now: scene.world.clock.now() };
+        scene.world.stores.accounts.delete_agent(command, Announce::nothing()).await.unwrap().unwrap();
+        scene.hub.follow(Change::AgentDeleted(bot.id));
+        assert_eq!((ben.ended(), ann.ended()), (ended, 0));
+    }
+    assert_eq!(scene.hub.listener_count(), 2);
+}
