@@ -14,6 +14,7 @@ mod latency;
 mod load;
 mod loops;
 mod memory;
+mod nodes;
 mod pgbench;
 mod places;
 mod process;
@@ -88,6 +89,8 @@ enum What {
         #[arg(long, default_value_t = 20)]
         seconds: u32,
     },
+    /// Two servers with NATS between them, beside one.
+    Nodes,
     /// One socket of a thousand in a room stops reading: what the others notice.
     Slow,
     /// The bare server, which the others start.
@@ -122,6 +125,7 @@ async fn run(arguments: &Arguments) {
         What::Fanout => "fanout",
         What::Connect { .. } => "connect",
         What::Latency { .. } => "latency",
+        What::Nodes => "nodes",
         What::Slow | What::Bare { .. } => "slow",
     };
     report::write(&arguments.results, name, &machine, &rows);
@@ -155,6 +159,7 @@ async fn measure(arguments: &Arguments) -> Vec<Row> {
             rows.add(fanout::run(10_000, rounds).await);
             rows.add(connect::run(10_000).await);
             rows.add(latency::run(500, 20).await);
+            rows.add(nodes::run(rounds).await);
             rows.add(slow::run().await);
             rows.all
         }
@@ -169,6 +174,7 @@ async fn measure(arguments: &Arguments) -> Vec<Row> {
         }
         What::Connect { sockets } => connect::run(sockets).await,
         What::Latency { rate, seconds } => latency::run(rate, seconds).await,
+        What::Nodes => nodes::run(rounds).await,
         What::Slow => slow::run().await,
         What::Bare { .. } => Vec::new(),
     }

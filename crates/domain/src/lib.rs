@@ -15,8 +15,8 @@
 //! - [`idempotency`]: requests that are sent twice and count once;
 //! - [`activity`]: the short-lived "is working" indicator.
 //!
-//! Beside them stand [`secret`], what the servers on one store share, [`node`], who of these lives and who is
-//! connected where, and [`archive`], a store as a whole.
+//! Beside them stand [`bus`], how several servers are one service, [`node`], who of these lives and who is connected
+//! where, [`secret`], what the servers on one store share, and [`archive`], a store as a whole.
 //!
 //! Each area has its rules as pure functions, its use cases (`<verb>.rs`) and one port trait
 //! (`port.rs`) behind which a store stands. Time, ids, secrets and the event bus are ports too.
@@ -28,6 +28,7 @@ pub mod account;
 pub mod activity;
 pub mod archive;
 pub mod audit;
+pub mod bus;
 pub mod caller;
 pub mod change;
 pub mod chat;

@@ -6,12 +6,14 @@
 //!
 //! No label has a value that a client can choose: there is one series for each route, not for each path.
 
+mod bus;
 mod change;
 mod password;
 mod request;
 mod span;
 mod store;
 
+pub use bus::{BusDrop, bus_dropped, bus_received, bus_sent, bus_state};
 pub use change::unknown_change;
 pub use password::{Hashing, hashing};
 pub use request::{connection_refused, refused, request, spans_dropped, spans_sent};
@@ -79,6 +81,14 @@ figures! {
         "How often it was asked who a caller is: known (hit), or read from the store (miss).";
     CHANGES_UNKNOWN = "parlance_changes_unknown_total", Kind::Counter,
         "Entries in the log of changes that were passed over, as newer servers have written them.";
+    BUS_SENT = "parlance_bus_sent_total", Kind::Counter, "Events that were sent to other servers, each copy.";
+    BUS_RECEIVED = "parlance_bus_received_total", Kind::Counter,
+        "Events of other servers that were told to the own sockets.";
+    BUS_DROPPED = "parlance_bus_dropped_total", Kind::Counter,
+        "Messages between servers that were lost or not taken, by why.";
+    BUS_CONNECTED = "parlance_bus_connected", Kind::Gauge, "Whether the bus is there, 1 or 0.";
+    BUS_NODES = "parlance_bus_nodes", Kind::Gauge, "Other servers that are heard on the bus.";
+    BUS_INTERESTS = "parlance_bus_interests", Kind::Gauge, "Rooms, users and agents of which this server is told.";
     STORE_SECONDS = "parlance_store_seconds", Kind::Histogram(SECONDS),
         "How long the store took, with the time in its queues, by the kind of work.";
     STORE_IN_PROGRESS = "parlance_store_in_progress", Kind::Gauge,
@@ -99,6 +109,7 @@ figures! {
 
 /// Makes the series that need no event to be there, so that they begin at zero.
 pub fn begin() {
+    bus::begin();
     change::begin();
     password::begin();
     request::begin();

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use actix_web::{HttpResponse, web};
+use adapters_nats::NatsBus;
 use http_wire::error::{ApiError, ErrorCode};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -13,12 +14,13 @@ use crate::store::Store;
 /// What `/ready` looks at.
 pub(crate) struct Readiness {
     pub(crate) store: Arc<dyn Store>,
+    bus: Option<Arc<NatsBus>>,
     draining: AtomicBool,
 }
 
 impl Readiness {
-    pub(crate) fn new(store: Arc<dyn Store>) -> Self {
-        Self { store, draining: AtomicBool::new(false) }
+    pub(crate) fn new(store: Arc<dyn Store>, bus: Option<Arc<NatsBus>>) -> Self {
+        Self { store, bus, draining: AtomicBool::new(false) }
     }
 
     /// From now on the server is about to end.
@@ -44,10 +46,12 @@ pub(crate) async fn health() -> HttpResponse {
 /// That the server can work.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ReadyView {
+    /// `ready`, or `degraded`: requests are served, but what other servers do is heard only by asking.
     status: &'static str,
 }
 
-/// 200 when the store answers and the server is not about to end, else 503.
+/// 200 when the store answers and the server is not about to end, else 503. A bus that is away is no reason to send
+/// requests elsewhere.
 pub(crate) async fn ready(readiness: web::Data<Readiness>) -> Result<HttpResponse, ApiError> {
     let draining = readiness.draining.load(Ordering::Relaxed);
     let store = readiness.store.ping().await;
@@ -55,7 +59,9 @@ pub(crate) async fn ready(readiness: web::Data<Readiness>) -> Result<HttpRespons
         tracing::warn!(error = %error, "the store does not answer");
     }
     if store.is_ok() && !draining {
-        return Ok(HttpResponse::Ok().json(ReadyView { status: "ready" }));
+        let is_whole = readiness.bus.as_ref().is_none_or(|bus| bus.is_connected());
+        let status = if is_whole { "ready" } else { "degraded" };
+        return Ok(HttpResponse::Ok().json(ReadyView { status }));
     }
     let what = if draining { "The server is about to stop" } else { "The store does not answer" };
     Err(ApiError::new(ErrorCode::ServiceUnavailable, what).with_retry_after(1))

@@ -69,7 +69,7 @@ async fn run(config: &Config, wiring: &Wiring, metrics: Option<Metrics>) -> Resu
     let mut terminate = signal(SignalKind::terminate()).map_err(no_signals)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(no_signals)?;
 
-    let readiness = web::Data::new(Readiness::new(wiring.store.clone()));
+    let readiness = web::Data::new(Readiness::new(wiring.store.clone(), wiring.bus.clone()));
     let registrar = wiring.registrar(config).await?;
     let tail = Tail::begin(wiring, registrar.clone()).await;
     let tail = tail.map_err(|cause| Failure::new("cannot read the log of changes", cause))?;
@@ -86,6 +86,7 @@ async fn run(config: &Config, wiring: &Wiring, metrics: Option<Metrics>) -> Resu
     if let Some(registrar) = &registrar {
         upkeep::keep_registered(&mut upkeep, registrar);
     }
+    let mut others = wiring.hear_others();
     if let Some(tls) = tls {
         upkeep.spawn(tls.follow());
     }
@@ -117,6 +118,10 @@ async fn run(config: &Config, wiring: &Wiring, metrics: Option<Metrics>) -> Resu
     if let Some(registrar) = registrar {
         leave(&registrar).await;
     }
+    if let Some(bus) = &wiring.bus {
+        bus.say_farewell().await;
+    }
+    others.abort_all();
     wiring.hub.end_deliveries();
     if timeout(LAST_WRITES, delivered).await.is_err() {
         tracing::warn!("what sockets took at last was not written down; it will be pushed again");

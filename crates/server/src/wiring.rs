@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 
+use adapters_nats::NatsBus;
 use domain::account::cache::{CacheInvalidation, CallerCache};
 use domain::account::{AccountService, AdministrationService, TokenService};
 use domain::activity::ActivityService;
 use domain::audit::AuditService;
+use domain::bus::SharedEvents;
 use domain::chat::ChatService;
 use domain::contact::{ContactService, RequestLifetime};
 use domain::delivery::DeliveryService;
+use domain::id::NodeId;
 use domain::login::{LoginPorts, LoginService};
 use domain::memory::MemoryService;
 use domain::message::MessageService;
@@ -19,6 +22,7 @@ use domain::ports::{Clock, EventPublisher, IdGenerator, KeyMint, TokenMint};
 use domain::secret::Secret;
 use http_wire::cursor::CursorSeal;
 use http_wire::limit::RateLimits;
+use tokio::task::JoinSet;
 use ws_gateway::fault::LosesMessages;
 use ws_gateway::{Hub, HubConfig, Registrar};
 
@@ -34,6 +38,7 @@ use crate::token_keys::{self, KeyFile};
 pub(crate) struct Wiring {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) hub: Arc<Hub>,
+    pub(crate) bus: Option<Arc<NatsBus>>,
     pub(crate) callers: Arc<CallerCache>,
     pub(crate) accounts: Arc<AccountService>,
     pub(crate) tokens: Arc<TokenService>,
@@ -116,11 +121,29 @@ async fn cursor_seal(store: &dyn Store) -> Result<CursorSeal, Failure> {
     Ok(CursorSeal::new(secret))
 }
 
-/// Where events go: to the sockets, unless some are to be lost on purpose.
-fn events(config: &Config, hub: &Arc<Hub>) -> Arc<dyn EventPublisher> {
-    let Some(one_of) = config.sockets.lose_messages else { return hub.clone() };
+/// The bus to the other servers, if there are any; signed with a secret of the store.
+async fn bus(config: &Config, store: &dyn Store, hub: &Hub) -> Result<Option<Arc<NatsBus>>, Failure> {
+    let Some(settings) = &config.bus else { return Ok(None) };
+    let secret = store.secret("bus", Secret(random())).await;
+    let secret = secret.map_err(|cause| Failure::new("cannot read the secret of the bus", cause))?;
+    let node = NodeId::new(RandomIds.generate(SystemClock.now()));
+    let bus = NatsBus::connect(settings, secret, node, Arc::new(SystemClock)).await;
+    let bus = bus.map_err(|fault| {
+        Failure::plain(fault.to_string()).next("see `nats_url` in `parlance config show`")
+    })?;
+    hub.share(bus.clone());
+    Ok(Some(bus))
+}
+
+/// Where events go: to the own sockets and over the bus, unless some are to be lost on purpose.
+fn events(config: &Config, hub: &Arc<Hub>, bus: Option<&Arc<NatsBus>>) -> Arc<dyn EventPublisher> {
+    let events: Arc<dyn EventPublisher> = match bus {
+        Some(bus) => Arc::new(SharedEvents::new(hub.clone(), bus.clone())),
+        None => hub.clone(),
+    };
+    let Some(one_of) = config.sockets.lose_messages else { return events };
     tracing::warn!(one_of, "FOR TESTS ONLY: new messages are lost on their way to sockets, on purpose");
-    Arc::new(LosesMessages::new(hub.clone(), one_of))
+    Arc::new(LosesMessages::new(events, one_of))
 }
 
 impl Wiring {
@@ -133,6 +156,13 @@ impl Wiring {
             begun.await.map_err(|cause| Failure::new("cannot begin as one of several servers", cause))?;
         tracing::info!(node = %registrar.node(), "this server is one of several");
         Ok(Some(Arc::new(registrar)))
+    }
+
+    /// Begins to hear what other servers tell, if there are any: their events go to the own sockets, and make untrue
+    /// what is known of callers.
+    pub(crate) fn hear_others(&self) -> JoinSet<()> {
+        let Some(bus) = &self.bus else { return JoinSet::new() };
+        bus.start(Arc::new(CacheInvalidation::new(self.callers.clone(), self.hub.clone())))
     }
 
     /// Builds every service on `store`.
@@ -148,7 +178,8 @@ impl Wiring {
         };
         let hub = Hub::new(bounds, clock.clone());
         let callers = Arc::<CallerCache>::default();
-        let events = Arc::new(CacheInvalidation::new(callers.clone(), events(config, &hub)));
+        let bus = bus(config, &*store, &hub).await?;
+        let events = Arc::new(CacheInvalidation::new(callers.clone(), events(config, &hub, bus.as_ref())));
         let tokens = tokens(store.clone(), token_mint(config)?).with_cache(callers.clone());
         let tokens = Arc::new(tokens);
         Ok(Self {
@@ -202,6 +233,7 @@ impl Wiring {
             peers: Arc::new(PeerService::new(store.clone(), hub.clone())),
             store,
             hub,
+            bus,
             callers,
         })
     }

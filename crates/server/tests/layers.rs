@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
 /// Which of our crates each of our crates may use.
-const ALLOWED: [(&str, &[&str]); 13] = [
+const ALLOWED: [(&str, &[&str]); 14] = [
     ("domain", &[]),
     ("measure", &[]),
+    ("adapters-nats", &["domain", "measure"]),
     ("adapters-postgres", &["domain", "measure"]),
     ("adapters-sqlite", &["domain", "measure"]),
     ("http-wire", &["domain", "measure"]),
@@ -18,6 +19,7 @@ const ALLOWED: [(&str, &[&str]); 13] = [
         "server",
         &[
             "domain",
+            "adapters-nats",
             "adapters-postgres",
             "adapters-sqlite",
             "http-wire",

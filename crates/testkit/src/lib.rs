@@ -6,10 +6,12 @@
 //! [`postgres`] finds or starts the database server for tests of the production store.
 #![expect(clippy::unwrap_used, reason = "this crate is for tests, where a panic is the failure")]
 
+pub mod bus;
 pub mod contract;
 pub mod document;
 mod estate;
 mod fakes;
+pub mod nats;
 pub mod nodes;
 pub mod postgres;
 pub mod same;

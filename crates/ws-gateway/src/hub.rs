@@ -8,6 +8,7 @@ mod delivered;
 mod drain;
 mod elsewhere;
 mod figures;
+mod interest;
 mod listeners;
 mod listening;
 mod open;
@@ -38,6 +39,7 @@ use crate::payload;
 use crate::registry::Registry;
 use crate::taken::Taken;
 use crate::topic::Topic;
+use interest::{Held, Interests};
 use listeners::Listeners;
 use presence::Sockets;
 use seats::{Place, Seats};
@@ -103,6 +105,8 @@ pub struct Hub {
     registry: OnceLock<Arc<Registry>>,
     counts: figures::Counts,
     stopping: AtomicBool,
+    /// Set if the server is one of several.
+    interests: OnceLock<Arc<Interests>>,
 }
 
 struct Listener {
@@ -111,6 +115,7 @@ struct Listener {
     inbox: Inbox,
     stay: Stay,
     _place: Place,
+    _held: Held,
 }
 
 impl Hub {
@@ -130,6 +135,7 @@ impl Hub {
             registry: OnceLock::new(),
             counts: figures::Counts::default(),
             stopping: AtomicBool::new(false),
+            interests: OnceLock::new(),
         })
     }
 

@@ -180,6 +180,7 @@ impl Socket {
 
     /// What a granted join is answered with, or why it is refused.
     async fn admit(&self, join: &PendingJoin, ticket: Ticket) -> Result<String, &'static str> {
+        self.context.hub.settled().await;
         let entrance = self.enter(join).await?;
         self.claim.settle(join.topic, ticket, &entrance);
         self.snapshot(join.topic).await

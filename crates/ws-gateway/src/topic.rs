@@ -1,5 +1,6 @@
 //! Topics: what a client can listen to, and who may (`websocket` 3.1).
 
+use domain::bus::Interest;
 use domain::caller::Caller;
 use domain::id::{AgentId, ChatId, UserId, parse_uuid};
 
@@ -89,6 +90,22 @@ impl Topic {
                 owned(own_user(id))
             }
         }
+    }
+
+    /// What other nodes have to tell this one while somebody listens here, a human or an agent.
+    pub fn interests(self, is_human: bool) -> impl Iterator<Item = Interest> {
+        let both = match self {
+            Self::ChatRoom(chat) | Self::RoomParticipants(chat) | Self::RoomActivity(chat) => {
+                [Some(Interest::Room(chat)), is_human.then_some(Interest::RoomAsHuman(chat))]
+            }
+            Self::AgentRooms(agent) | Self::AgentContacts(agent) => [Some(Interest::Agent(agent)), None],
+            Self::UserRooms(user) | Self::UserContacts(user) | Self::UserAgents(user) => {
+                [Some(Interest::User(user)), None]
+            }
+            // Nothing is told there by events.
+            Self::AgentControl(_) | Self::Tasks(_) => [None, None],
+        };
+        both.into_iter().flatten()
     }
 
     /// The three topics of a room.

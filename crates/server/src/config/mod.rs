@@ -5,6 +5,7 @@
 //! what it is called, what holds without it, what it is and how it is read. The command line, `parlance
 //! config` and `docs/configuration.md` are made from that.
 
+mod bus;
 mod database;
 mod file;
 mod flags;
@@ -27,6 +28,7 @@ mod values;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use adapters_nats::Settings as BusSettings;
 use domain::login::Registration;
 use domain::message::Retention;
 use domain::plan::{Plan, PlanName};
@@ -64,6 +66,8 @@ pub struct Config {
     pub store: StoreAt,
     /// Whether others work on the same store.
     pub nodes: Nodes,
+    /// Over what several servers tell each other what happened, if they do.
+    pub bus: Option<BusSettings>,
     /// What a connection may cost.
     pub http: HttpConfig,
     /// With what the server encrypts, if it does.
@@ -166,6 +170,7 @@ impl Config {
         let data_dir = PathBuf::from(values.read(data_dir, parse::text));
         let store = database::read(values, &data_dir);
         let nodes = nodes::read(values, &store);
+        let bus = bus::read(values, &store);
         let http = http::read(values);
         let tls = tls::read(values);
         let log = log::read(values);
@@ -182,6 +187,7 @@ impl Config {
             data_dir,
             store,
             nodes,
+            bus,
             http,
             tls,
             log,
@@ -199,7 +205,7 @@ impl Config {
 
     /// Whether other servers work on the same store, so that they have to agree on who is connected where.
     pub(crate) fn is_one_of_several(&self) -> bool {
-        self.nodes == Nodes::Several
+        self.nodes == Nodes::Several || self.bus.is_some()
     }
 
     /// Over how long the sockets are ended when the server stops.

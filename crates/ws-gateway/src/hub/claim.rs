@@ -52,7 +52,8 @@ impl Claim {
     pub(crate) fn subscribe(&self, topic: Topic) -> Ticket {
         let ticket = Ticket(self.hub.number());
         let (who, inbox, stay) = (self.caller.participant(), self.inbox.clone(), Stay::asked());
-        let listener = Listener { who, ticket, inbox, stay, _place: self.place() };
+        let held = self.hub.hold(topic, who);
+        let listener = Listener { who, ticket, inbox, stay, _place: self.place(), _held: held };
         let mut shard = self.hub.shard(topic);
         let listeners = shard.entry(topic).or_default();
         if let (true, Topic::RoomParticipants(chat)) = (listeners.is_empty(), topic) {

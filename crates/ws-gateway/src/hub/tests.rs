@@ -97,7 +97,7 @@ pub(crate) fn participant(id: ParticipantId) -> Participant {
 }
 
 /// The names of what was told, with a `!` for the end of a stay.
-fn told(receiver: &mut Reader) -> Vec<String> {
+pub(super) fn told(receiver: &mut Reader) -> Vec<String> {
     let mut all = Vec::new();
     while let Some(told) = receiver.next() {
         all.push(match told {

@@ -38,6 +38,9 @@ impl Scene {
         let world = World::new();
         let (ann, ben) = (world.colleague("ann", "house").await, world.colleague("ben", "house").await);
         let bots = [world.agent(&ben, "One").await, world.agent(&ben, "Two").await];
+        for bot in &bots {
+            world.make_global(bot).await;
+        }
         let room = world.chat(ann.caller, &[ben.id.uuid(), bots[0].id.uuid(), bots[1].id.uuid()]).await;
         Self { world, hub: hub(), ann, ben, bots, room }
     }

@@ -1,0 +1,268 @@
+//! The bus as the rest of the server knows it.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Duration;
+
+use async_nats::connection::State;
+use async_nats::{Client, Event, Subject};
+use async_trait::async_trait;
+use domain::bus::{Address, EventBus, Interest, Note, Peers, Seen};
+use domain::event::DomainEvent;
+use domain::id::NodeId;
+use domain::ports::{Clock, EventPublisher};
+use domain::secret::Secret;
+use domain::time::Timestamp;
+use measure::BusDrop;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use crate::connect::{ConnectFault, connect};
+use crate::keeper::Keeper;
+use crate::outgoing::{self, Outgoing, Sender};
+use crate::seal::{Head, OVERHEAD, Seal};
+use crate::settings::Settings;
+use crate::subject::Subjects;
+use crate::wire;
+
+/// How long a join waits at most until it is heard elsewhere that somebody listens.
+const LONGEST_WAIT: Duration = Duration::from_millis(500);
+
+/// How long an end in order waits until others have been told.
+const FAREWELL: Duration = Duration::from_millis(500);
+
+/// What the own sockets want, one wish after the other.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Wish {
+    Begin(Interest),
+    End(Interest),
+}
+
+/// A bus on NATS.
+pub struct NatsBus {
+    node: NodeId,
+    client: Client,
+    subjects: Subjects,
+    seal: Seal,
+    clock: Arc<dyn Clock>,
+    peers: RwLock<Peers>,
+    seen: Mutex<Seen>,
+    /// How many events were sent.
+    numbers: AtomicU64,
+    outgoing: Outgoing,
+    wishes: Mutex<Wishes>,
+    /// Whether NATS was away since it was begun anew to find out what others want.
+    is_stale: AtomicBool,
+    /// How many wishes are heard.
+    heard: watch::Sender<u64>,
+    into: OnceLock<Arc<dyn EventPublisher>>,
+    /// For [`Self::start`], which takes it.
+    rest: Mutex<Option<Rest>>,
+}
+
+struct Wishes {
+    queue: UnboundedSender<Wish>,
+    made: u64,
+}
+
+struct Rest {
+    wishes: UnboundedReceiver<Wish>,
+    events: UnboundedReceiver<Event>,
+    sender: Sender,
+}
+
+impl NatsBus {
+    /// Connects as this node, whose name nobody else may have; what is sent is signed with `secret`. Where NATS cannot
+    /// be reached, it is tried again for as long as the bus lives.
+    ///
+    /// # Errors
+    /// [`ConnectFault`] when it can never work.
+    pub async fn connect(
+        settings: &Settings,
+        secret: Secret,
+        node: NodeId,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Arc<Self>, ConnectFault> {
+        let (told, events) = unbounded_channel();
+        let client = connect(settings, &told).await?;
+        let (outgoing, sender) = outgoing::queue();
+        let (queue, wishes) = unbounded_channel();
+        Ok(Arc::new(Self {
+            node,
+            client,
+            subjects: Subjects::new(&settings.prefix),
+            seal: Seal::new(secret),
+            peers: RwLock::new(Peers::new(node, clock.now())),
+            clock,
+            seen: Mutex::default(),
+            numbers: AtomicU64::new(1),
+            outgoing,
+            wishes: Mutex::new(Wishes { queue, made: 0 }),
+            is_stale: AtomicBool::new(true),
+            heard: watch::Sender::new(0),
+            into: OnceLock::new(),
+            rest: Mutex::new(Some(Rest { wishes, events, sender })),
+        }))
+    }
+
+    /// Begins to carry: what other nodes tell is published to `into`. Goes on for as long as what it gives.
+    pub fn start(self: &Arc<Self>, into: Arc<dyn EventPublisher>) -> JoinSet<()> {
+        let mut tasks = JoinSet::new();
+        let rest = self.rest.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(Rest { wishes, events, sender }) = rest else { return tasks };
+        // Nothing has come yet, as nothing was subscribed.
+        let _ = self.into.set(into);
+        tasks.spawn(sender.run(self.client.clone()));
+        tasks.spawn(Keeper::new(self.clone()).run(wishes, events));
+        tasks
+    }
+
+    /// Whether NATS is there.
+    pub fn is_connected(&self) -> bool {
+        self.client.connection_state() == State::Connected
+    }
+
+    /// Tells the others that this node ends, so that they send it nothing any more.
+    pub async fn say_farewell(&self) {
+        let farewell = async {
+            self.tell(&Note::Gone).await;
+            self.client.flush().await
+        };
+        if self.is_connected() {
+            // Else they miss its beat.
+            let _ = timeout(FAREWELL, farewell).await;
+        }
+    }
+
+    pub(crate) fn node(&self) -> NodeId {
+        self.node
+    }
+
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    pub(crate) fn subjects(&self) -> &Subjects {
+        &self.subjects
+    }
+
+    pub(crate) fn seal(&self) -> &Seal {
+        &self.seal
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    pub(crate) fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn peers(&self) -> RwLockReadGuard<'_, Peers> {
+        self.peers.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn peers_mut(&self) -> RwLockWriteGuard<'_, Peers> {
+        self.peers.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The link has gone, or is back and all is asked anew.
+    pub(crate) fn set_stale(&self, is_stale: bool) {
+        self.is_stale.store(is_stale, Ordering::Release);
+    }
+
+    /// What is known of others; everything may be so while it is known to be old. Where nobody can be reached, what was
+    /// so before counts.
+    fn is_believed(&self, is_so: impl Fn(&Peers) -> bool) -> bool {
+        if self.is_connected() {
+            self.is_stale.load(Ordering::Acquire) || is_so(&self.peers())
+        } else {
+            let peers = self.peers();
+            peers.count() > 0 && is_so(&peers)
+        }
+    }
+
+    pub(crate) fn publish(&self, event: DomainEvent) {
+        if let Some(into) = self.into.get() {
+            into.publish(event);
+        }
+    }
+
+    /// Tells the other nodes something of this one; what cannot be told now is asked for later.
+    pub(crate) async fn tell(&self, note: &Note) {
+        let (kind, body) = wire::encode_note(note);
+        let subject = self.subjects.nodes();
+        let head = Head { kind, node: self.node, sent_at: self.now(), number: 0 };
+        let message = self.seal.seal(&subject, head, &body);
+        if let Err(error) = self.client.publish(subject, message).await {
+            tracing::debug!(error = %error, "a note to other nodes was not sent");
+        }
+    }
+
+    /// So many wishes are heard.
+    pub(crate) fn hear(&self, wishes: u64) {
+        self.heard.send_if_modified(|heard| {
+            let is_news = *heard < wishes;
+            *heard = wishes.max(*heard);
+            is_news
+        });
+    }
+
+    fn wish(&self, wish: Wish) {
+        let mut wishes = self.wishes.lock().unwrap_or_else(PoisonError::into_inner);
+        wishes.made += 1;
+        // Nobody grants any when the server ends.
+        let _ = wishes.queue.send(wish);
+    }
+}
+
+/// While NATS is away, whoever was heard before it went is taken to be there, so that what they miss is counted.
+#[async_trait]
+impl EventBus for NatsBus {
+    fn is_wanted(&self, interest: Interest) -> bool {
+        self.is_believed(|peers| peers.want(interest))
+    }
+
+    fn has_others(&self) -> bool {
+        self.is_believed(Peers::are_there)
+    }
+
+    fn send(&self, to: &[Address], event: &DomainEvent) {
+        if !self.is_connected() {
+            measure::bus_dropped(BusDrop::Disconnected);
+            return;
+        }
+        let (kind, body) = wire::encode(event);
+        if body.len() + OVERHEAD > self.client.max_payload() {
+            measure::bus_dropped(BusDrop::TooLarge);
+            return;
+        }
+        let number = self.numbers.fetch_add(1, Ordering::Relaxed);
+        let head = Head { kind, node: self.node, sent_at: self.now(), number };
+        for address in to {
+            let subject = self.subjects.of(*address);
+            let message = self.seal.seal(&subject, head, &body);
+            self.outgoing.put(Subject::from(subject), message);
+        }
+    }
+
+    fn begin(&self, interest: Interest) {
+        self.wish(Wish::Begin(interest));
+    }
+
+    fn end(&self, interest: Interest) {
+        self.wish(Wish::End(interest));
+    }
+
+    async fn settled(&self) {
+        let made = self.wishes.lock().unwrap_or_else(PoisonError::into_inner).made;
+        let mut heard = self.heard.subscribe();
+        if *heard.borrow_and_update() >= made || !self.is_connected() {
+            return;
+        }
+        // Without an answer nobody waits for ever; what is missed until then is in the store.
+        let _ = timeout(LONGEST_WAIT, heard.wait_for(|heard| *heard >= made)).await;
+    }
+}

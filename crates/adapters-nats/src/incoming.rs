@@ -1,0 +1,72 @@
+//! What comes over the bus, and what of it is taken.
+
+use async_nats::Message;
+use domain::bus::Note;
+use domain::id::NodeId;
+use measure::BusDrop;
+
+use crate::bus::NatsBus;
+use crate::seal::{Head, Refused};
+use crate::wire;
+
+/// The most bytes of a message that are looked at; NATS has a bound of its own, mostly a smaller one.
+const MOST_BYTES: usize = 8 * 1024 * 1024;
+
+impl NatsBus {
+    /// Tells an event of another node to the own sockets, if it is one.
+    pub(crate) fn take_event(&self, message: &Message) {
+        let Some((head, body)) = self.open(message) else { return };
+        if !wire::is_event(head.kind) {
+            measure::bus_dropped(BusDrop::Malformed);
+            return;
+        }
+        if !self.seen().is_first(head.node, head.number, self.now()) {
+            measure::bus_dropped(BusDrop::Repeated);
+            return;
+        }
+        match wire::decode(head.kind, body) {
+            Ok(Some(event)) => {
+                measure::bus_received();
+                self.publish(event);
+            }
+            Ok(None) => measure::bus_dropped(BusDrop::Unknown),
+            Err(wire::Malformed) => measure::bus_dropped(BusDrop::Malformed),
+        }
+    }
+
+    /// The note that another node has sent, if it is one.
+    pub(crate) fn take_note(&self, message: &Message) -> Option<(NodeId, Note)> {
+        let (head, body) = self.open(message)?;
+        if !wire::is_note(head.kind) {
+            measure::bus_dropped(BusDrop::Malformed);
+            return None;
+        }
+        match wire::decode_note(head.kind, body) {
+            Ok(Some(note)) => return Some((head.node, note)),
+            Ok(None) => measure::bus_dropped(BusDrop::Unknown),
+            Err(wire::Malformed) => measure::bus_dropped(BusDrop::Malformed),
+        }
+        None
+    }
+
+    /// The head and the body, if another node of ours has sent it.
+    fn open<'a>(&self, message: &'a Message) -> Option<(Head, &'a [u8])> {
+        if message.payload.len() > MOST_BYTES {
+            measure::bus_dropped(BusDrop::TooLarge);
+            return None;
+        }
+        match self.seal().open(&message.subject, &message.payload, self.now()) {
+            Ok((head, _)) if head.node == self.node() => None,
+            Ok(opened) => Some(opened),
+            Err(refused) => {
+                measure::bus_dropped(match refused {
+                    Refused::Malformed => BusDrop::Malformed,
+                    Refused::Unknown => BusDrop::Unknown,
+                    Refused::Forged => BusDrop::Forged,
+                    Refused::TooOld => BusDrop::TooOld,
+                });
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! The task that keeps up what this node is subscribed to, and what nodes know of each other.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_nats::{Event, Subscriber};
+use domain::bus::peers::BEAT;
+use domain::bus::{Address, Answer, Interest, Note, OwnInterests};
+use domain::id::NodeId;
+use futures_util::StreamExt;
+use measure::BusDrop;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::task::AbortHandle;
+use tokio::time::{Instant, MissedTickBehavior, interval};
+
+use crate::bus::{NatsBus, Wish};
+
+/// How often it is looked who is over, who is gone, and who has asked.
+const TICK: Duration = Duration::from_millis(250);
+
+/// After so long without a tick the process stood still.
+const STANDSTILL: Duration = Duration::from_secs(3);
+
+/// For how long a fault is not logged again.
+const SAID_ONCE: Duration = Duration::from_secs(60);
+
+/// How many wishes are granted at a time.
+const AT_ONCE: usize = 1024;
+
+/// What one node does to be one of several.
+pub(crate) struct Keeper {
+    bus: Arc<NatsBus>,
+    own: OwnInterests,
+    /// What each address is heard by.
+    ears: HashMap<Address, AbortHandle>,
+    granted: u64,
+    /// Whether others are to be told the whole, and who is to be asked for it.
+    is_asked: bool,
+    asks: HashSet<NodeId>,
+    is_up: bool,
+    beat_at: Instant,
+    ticked_at: Instant,
+    /// What NATS has complained of, and when that was logged.
+    complained: Option<(String, Instant)>,
+}
+
+impl Keeper {
+    pub(crate) fn new(bus: Arc<NatsBus>) -> Self {
+        Self {
+            bus,
+            own: OwnInterests::default(),
+            ears: HashMap::new(),
+            granted: 0,
+            is_asked: false,
+            asks: HashSet::new(),
+            is_up: false,
+            beat_at: Instant::now(),
+            ticked_at: Instant::now(),
+            complained: None,
+        }
+    }
+
+    /// Goes on until nobody wishes anything any more.
+    pub(crate) async fn run(
+        mut self,
+        mut wishes: UnboundedReceiver<Wish>,
+        mut events: UnboundedReceiver<Event>,
+    ) {
+        let (nodes, all) = (self.bus.subjects().nodes(), self.bus.subjects().of(Address::Everywhere));
+        let (Some(mut nodes), Some(all)) = (self.subscribe(nodes).await, self.subscribe(all).await) else {
+            return;
+        };
+        self.listen(Address::Everywhere, all);
+        let mut ticks = interval(TICK);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut some = Vec::new();
+        loop {
+            tokio::select! {
+                number = wishes.recv_many(&mut some, AT_ONCE) => {
+                    if number == 0 {
+                        return;
+                    }
+                    self.grant(&mut some).await;
+                }
+                Some(message) = nodes.next() => {
+                    if let Some((from, note)) = self.bus.take_note(&message) {
+                        self.on_note(from, note);
+                    }
+                }
+                Some(event) = events.recv() => {
+                    self.on_event(&event);
+                    self.follow_link().await;
+                }
+                _ = ticks.tick() => self.tick().await,
+            }
+        }
+    }
+
+    /// Hears where somebody listens from now on, and tells the others.
+    async fn grant(&mut self, wishes: &mut Vec<Wish>) {
+        let (mut begun, now) = (Vec::new(), self.bus.now());
+        self.follow_link().await;
+        self.granted += wishes.len() as u64;
+        for wish in wishes.drain(..) {
+            match wish {
+                Wish::Begin(interest) if self.own.begin(interest) => begun.push(interest),
+                Wish::Begin(_) => {}
+                Wish::End(interest) => self.own.end(interest, now),
+            }
+        }
+        for interest in &begun {
+            let address = interest.address();
+            if !self.ears.contains_key(&address)
+                && let Some(subscriber) = self.subscribe(self.bus.subjects().of(address)).await
+            {
+                self.listen(address, subscriber);
+            }
+        }
+        let is_news = !begun.is_empty();
+        self.tell_changed(begun, Vec::new()).await;
+        if !is_news || !self.is_up {
+            self.bus.hear(self.granted);
+            return;
+        }
+        let (bus, granted) = (self.bus.clone(), self.granted);
+        tokio::spawn(async move {
+            // Nobody is there, which the server answers when it has done what it was told before.
+            let _ = bus.client().request(bus.subjects().nobody(), bytes::Bytes::new()).await;
+            bus.hear(granted);
+        });
+    }
+
+    fn on_note(&mut self, from: NodeId, note: Note) {
+        let now = self.bus.now();
+        match self.bus.peers_mut().hear(from, note, now) {
+            Some(Answer::Tell) => self.is_asked = true,
+            Some(Answer::Ask(other)) => {
+                self.asks.insert(other);
+            }
+            None => {}
+        }
+    }
+
+    fn on_event(&mut self, event: &Event) {
+        match event {
+            Event::SlowConsumer(_) => measure::bus_dropped(BusDrop::TooSlow),
+            Event::ServerError(error) => self.complain(error.to_string()),
+            Event::Disconnected => self.lose(),
+            _ => {}
+        }
+    }
+
+    async fn tick(&mut self) {
+        // A process that stood still has heard nobody, and others have given it up.
+        if self.ticked_at.elapsed() > STANDSTILL {
+            self.is_up = false;
+        }
+        self.ticked_at = Instant::now();
+        self.follow_link().await;
+        let now = self.bus.now();
+        let over = self.own.over(now);
+        for interest in &over {
+            let address = interest.address();
+            if !self.is_needed(address)
+                && let Some(ear) = self.ears.remove(&address)
+            {
+                ear.abort();
+            }
+        }
+        self.tell_changed(Vec::new(), over).await;
+        if self.is_up {
+            self.bus.peers_mut().expire(now);
+            self.answer().await;
+        }
+        let nodes = self.bus.peers().count();
+        measure::bus_state(self.is_up, nodes, self.own.len());
+    }
+
+    /// Notices that the link went, or is there (again): then all has to be told and asked anew.
+    async fn follow_link(&mut self) {
+        let is_connected = self.bus.is_connected();
+        if !is_connected {
+            self.lose();
+            return;
+        }
+        if self.is_up {
+            return;
+        }
+        self.is_up = true;
+        tracing::info!("NATS is there");
+        self.bus.peers_mut().begin_again(self.bus.now());
+        self.bus.set_stale(false);
+        self.bus.tell(&Note::Ask { of: None }).await;
+        self.is_asked = true;
+        self.beat_at = Instant::now();
+    }
+
+    /// Logs a fault that NATS reports, but not each time.
+    fn complain(&mut self, fault: String) {
+        let is_known = |(known, at): &(String, Instant)| *known == fault && at.elapsed() < SAID_ONCE;
+        if !self.complained.as_ref().is_some_and(is_known) {
+            tracing::warn!(error = fault, "NATS reports a fault");
+            self.complained = Some((fault, Instant::now()));
+        }
+    }
+
+    fn lose(&mut self) {
+        self.bus.set_stale(true);
+        if self.is_up {
+            self.is_up = false;
+            tracing::warn!("NATS is away; until it is back, sockets hear only what this server does");
+        }
+    }
+
+    /// Tells and asks what has come up since the last time, and that this node is there.
+    async fn answer(&mut self) {
+        if std::mem::take(&mut self.is_asked) {
+            for note in self.own.whole() {
+                self.bus.tell(&note).await;
+            }
+        }
+        for node in std::mem::take(&mut self.asks) {
+            self.bus.tell(&Note::Ask { of: Some(node) }).await;
+        }
+        if self.beat_at <= Instant::now() {
+            self.beat_at = Instant::now() + BEAT;
+            self.bus.tell(&self.own.here()).await;
+        }
+    }
+
+    async fn tell_changed(&mut self, begun: Vec<Interest>, over: Vec<Interest>) {
+        // While it cannot be told the number goes up all the same, so that others notice what they have missed.
+        if let Some(note) = self.own.changed(begun, over)
+            && self.is_up
+        {
+            self.bus.tell(&note).await;
+        }
+    }
+
+    /// Whether somebody listens to what comes to an address, or did a moment ago.
+    fn is_needed(&self, address: Address) -> bool {
+        match address {
+            Address::Room(chat) => {
+                self.own.has(Interest::Room(chat)) || self.own.has(Interest::RoomAsHuman(chat))
+            }
+            Address::User(user) => self.own.has(Interest::User(user)),
+            Address::Agent(agent) => self.own.has(Interest::Agent(agent)),
+            Address::Everywhere => true,
+        }
+    }
+
+    async fn subscribe(&self, subject: String) -> Option<Subscriber> {
+        match self.bus.client().subscribe(subject).await {
+            Ok(subscriber) => Some(subscriber),
+            Err(error) => {
+                tracing::error!(error = %error, "cannot subscribe to what other servers tell");
+                None
+            }
+        }
+    }
+
+    fn listen(&mut self, address: Address, mut subscriber: Subscriber) {
+        let bus = self.bus.clone();
+        let ear = tokio::spawn(async move {
+            while let Some(message) = subscriber.next().await {
+                bus.take_event(&message);
+            }
+        });
+        self.ears.insert(address, ear.abort_handle());
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        self.ears.values().for_each(AbortHandle::abort);
+    }
+}

@@ -1,0 +1,238 @@
+//! Everything comes as it went.
+
+use domain::account::{Agent, AgentHandle, AgentKind};
+use domain::activity::AgentActivity;
+use domain::bus::{Interest, Note};
+use domain::chat::{
+    Chat, ChatDetails, ChatKind, ChatStatus, Participant, ParticipantStatus, Role, RoomAgent, WorkStatus,
+};
+use domain::contact::{Contact, ContactOf, ContactRequest, Party, Profile, RequestStatus};
+use domain::delivery::{Attempt, AttemptNumber, AttemptStatus, Delivery, DeliveryStatus};
+use domain::event::DomainEvent;
+use domain::id::{
+    AgentId, ApiKeyId, ChatId, ContactId, ContactRequestId, MessageId, NodeId, ParticipantId, UserId,
+};
+use domain::message::{Mention, MentionKind, Message, MessageKind};
+use domain::time::Timestamp;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::*;
+
+const ROOM: ChatId = ChatId::new(Uuid::from_u128(1));
+const USER: UserId = UserId::new(Uuid::from_u128(2));
+const AGENT: AgentId = AgentId::new(Uuid::from_u128(3));
+
+fn at(micros: i64) -> Timestamp {
+    Timestamp::from_micros(micros)
+}
+
+fn name(text: &str) -> String {
+    format!("{text} \"ä\\\u{1}\u{1F600}")
+}
+
+fn message() -> Message {
+    let failed = Attempt {
+        number: AttemptNumber(2),
+        status: AttemptStatus::Failed,
+        started_at: at(3),
+        completed_at: Some(at(4)),
+        error: Some(name("broken")),
+    };
+    let delivery = Delivery {
+        agent: AGENT,
+        addressed: true,
+        status: DeliveryStatus::Failed,
+        delivered_at: Some(at(2)),
+        processed_at: None,
+        attempts: vec![failed],
+    };
+    let (id, kind) = (ParticipantId::Agent(AGENT), MentionKind::Mention);
+    let metadata = json!({"a": [1, 2.5, null, {"b": "c"}], "n": 18_446_744_073_709_551_615_u64});
+    Message {
+        id: MessageId::new(Uuid::from_u128(4)),
+        chat_id: ROOM,
+        sequence: 17,
+        kind: MessageKind::ToolCall,
+        content: name("content"),
+        sender: ParticipantId::User(USER),
+        sender_name: name("Ann"),
+        mentions: vec![Mention { id, handle: "ann/bot".to_owned(), name: name("Bot"), kind }],
+        metadata: metadata.as_object().cloned(),
+        created_at: at(1),
+        updated_at: at(-5),
+        deliveries: vec![delivery, Delivery::new(AGENT, false)],
+    }
+}
+
+fn chat() -> Chat {
+    Chat {
+        id: ROOM,
+        title: Some(name("Plans")),
+        task_id: Some(Uuid::from_u128(9)),
+        kind: ChatKind::Task,
+        status: ChatStatus::Closed,
+        created_at: at(1),
+        updated_at: at(2),
+        last_message_at: Some(at(3)),
+    }
+}
+
+fn participant() -> Participant {
+    Participant {
+        id: ParticipantId::Agent(AGENT),
+        name: name("Bot"),
+        handle: "ann/bot".to_owned(),
+        description: Some(name("of use")),
+        is_external: Some(false),
+        owner: Some(USER),
+        role: Role::Admin,
+        status: ParticipantStatus::Inactive,
+        joined_at: at(8),
+    }
+}
+
+fn agent() -> Agent {
+    Agent {
+        id: AGENT,
+        owner: USER,
+        name: name("Bot"),
+        handle: AgentHandle::from_stored("ann/bot".to_owned()),
+        description: name("of use"),
+        kind: AgentKind::Platform,
+        model_type: Some("large".to_owned()),
+        bio: Some(name("long")),
+        tags: vec!["one".to_owned(), name("two")],
+        listed_in_directory: true,
+        registry_access: false,
+        shared_with_organization: true,
+        is_global: true,
+        created_at: at(1),
+        updated_at: at(2),
+        disabled_at: Some(at(3)),
+    }
+}
+
+fn request() -> ContactRequest {
+    let party = |id, handle: &str| Party { id, handle: handle.to_owned(), name: name(handle) };
+    ContactRequest {
+        id: ContactRequestId::new(Uuid::from_u128(11)),
+        requester: party(ParticipantId::User(USER), "ann"),
+        recipient: party(ParticipantId::Agent(AGENT), "ben/bot"),
+        message: Some(name("shall we?")),
+        status: RequestStatus::Expired,
+        created_at: at(1),
+        responded_at: Some(at(2)),
+    }
+}
+
+fn contact() -> ContactOf {
+    let with = Profile {
+        id: ParticipantId::User(USER),
+        handle: "ann".to_owned(),
+        name: name("Ann"),
+        email: Some("ann@example.org".to_owned()),
+        description: Some(name("of use")),
+        is_external: Some(true),
+        listed_in_directory: Some(false),
+        tags: vec![name("tag")],
+    };
+    let (id, request) = (ContactId::new(Uuid::from_u128(12)), Some(request().id));
+    ContactOf {
+        owner: ParticipantId::Agent(AGENT),
+        contact: Contact { id, with, request, created_at: at(6) },
+    }
+}
+
+/// One of each.
+fn events() -> Vec<DomainEvent> {
+    let who = ParticipantId::User(USER);
+    let agents = vec![RoomAgent { id: AGENT, name: name("Bot"), handle: "ann/bot".to_owned() }];
+    let details = ChatDetails { agents, work: WorkStatus::Failed };
+    let activity = AgentActivity { agent: AGENT, working: true };
+    let contact_id = ContactId::new(Uuid::from_u128(12));
+    vec![
+        DomainEvent::MessageCreated { message: message(), recipients: vec![AGENT] },
+        DomainEvent::MessageUpdated { message: message() },
+        DomainEvent::MessageDeleted { chat_id: ROOM, id: message().id },
+        DomainEvent::EventCreated { message: Message { metadata: None, ..message() } },
+        DomainEvent::RoomAdded { to: who, chat: chat(), role: Role::Owner },
+        DomainEvent::RoomRemoved { from: who, chat: Chat { title: None, ..chat() }, removed_at: at(7) },
+        DomainEvent::ParticipantAdded { chat_id: ROOM, participant: participant() },
+        DomainEvent::ParticipantRemoved { chat_id: ROOM, participant: participant() },
+        DomainEvent::RoomDeleted { chat_id: ROOM },
+        DomainEvent::RoomTitleChanged { chat_id: ROOM, title: name("Plans") },
+        DomainEvent::AgentCreated { agent: agent() },
+        DomainEvent::AgentUpdated { agent: Agent { bio: None, disabled_at: None, ..agent() } },
+        DomainEvent::AgentDeleted { agent: agent() },
+        DomainEvent::KeyRevoked { key: ApiKeyId::new(Uuid::from_u128(13)) },
+        DomainEvent::TokensEnded { user: USER, password_set_at: at(9) },
+        DomainEvent::UserMoved { user: USER },
+        DomainEvent::RoomUpdated { to: vec![USER], chat: chat(), details },
+        DomainEvent::ActivityChanged { chat_id: ROOM, activity },
+        DomainEvent::ContactRequestReceived { request: request() },
+        DomainEvent::ContactRequestUpdated { request: request() },
+        DomainEvent::ContactAdded { contact: contact() },
+        DomainEvent::ContactRemoved { owner: who, id: contact_id },
+    ]
+}
+
+#[test]
+fn every_event_comes_as_it_went() {
+    let mut kinds = std::collections::BTreeSet::new();
+    for event in events() {
+        let (kind, body) = encode(&event);
+        assert!(is_event(kind) && !is_note(kind) && kinds.insert(kind), "{event:?}");
+        let read = decode(kind, &body).unwrap().unwrap();
+        assert_eq!(format!("{read:?}"), format!("{event:?}"));
+    }
+    assert_eq!(kinds.len(), 22);
+}
+
+#[test]
+fn what_a_newer_program_adds_is_passed_over() {
+    for event in events() {
+        let (kind, body) = encode(&event);
+        let mut value = serde_json::from_slice::<Value>(&body).unwrap();
+        value["added_later"] = json!({"what": "ever"});
+        let read = decode(kind, value.to_string().as_bytes()).unwrap().unwrap();
+        assert_eq!(format!("{read:?}"), format!("{event:?}"));
+    }
+    assert!(matches!(decode(199, b"{}"), Ok(None)) && matches!(decode_note(250, b"{}"), Ok(None)));
+}
+
+#[test]
+fn what_is_none_of_its_kind_is_refused() {
+    for event in events() {
+        let (kind, body) = encode(&event);
+        let mut wrong = vec![Vec::new(), b"{}".to_vec(), b"[]".to_vec(), b"\xff".to_vec()];
+        wrong.push(body[..body.len() - 1].to_vec());
+        for body in wrong {
+            assert!(decode(kind, &body).is_err(), "{event:?}: {body:?}");
+        }
+    }
+    let (kind, body) = encode(&events()[4]);
+    let mut value = serde_json::from_slice::<Value>(&body).unwrap();
+    value["role"] = json!("emperor");
+    assert!(decode(kind, value.to_string().as_bytes()).is_err());
+}
+
+#[test]
+fn every_note_comes_as_it_went() {
+    let interests =
+        vec![Interest::Room(ROOM), Interest::RoomAsHuman(ROOM), Interest::User(USER), Interest::Agent(AGENT)];
+    let node = NodeId::new(Uuid::from_u128(20));
+    for note in [
+        Note::Here { revision: 7 },
+        Note::Changed { revision: 8, begun: interests.clone(), over: vec![Interest::User(USER)] },
+        Note::Whole { revision: 9, part: 1, parts: 2, interests },
+        Note::Ask { of: None },
+        Note::Ask { of: Some(node) },
+        Note::Gone,
+    ] {
+        let (kind, body) = encode_note(&note);
+        assert!(is_note(kind) && !is_event(kind));
+        assert_eq!(decode_note(kind, &body), Ok(Some(note)));
+    }
+    assert_eq!(decode_note(encode_note(&Note::Here { revision: 7 }).0, b"{}"), Err(Malformed));
+}

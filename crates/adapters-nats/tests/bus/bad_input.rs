@@ -1,0 +1,102 @@
+//! What can never work is said at the start; what is none of ours is not told to anybody.
+
+use std::io::Write;
+
+use adapters_nats::{ConnectFault, Settings};
+use domain::bus::Interest;
+use domain::ports::EventPublisher;
+use domain::secret::Secret;
+use testkit::nats::Nats;
+
+use crate::nodes::{Node, SECRET, acquainted, room, settings, text, until};
+
+async fn refused(settings: &Settings) -> ConnectFault {
+    match Node::with(settings, SECRET).await {
+        Ok(_) => panic!("it is let in"),
+        Err(fault) => fault,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn refused_credentials_are_named_and_not_shown() {
+    let nats = Nats::start_with(&["--user", "ann", "--pass", "secret"]);
+    for login in ["ann:wrong", "eve:secret", "token"] {
+        let url = format!("nats://{login}@127.0.0.1:{}", nats.port());
+        let fault = refused(&settings(&url)).await;
+        assert!(matches!(fault, ConnectFault::Refused { .. }), "{fault:?}");
+        let said = fault.to_string();
+        assert!(said.contains(&nats.port().to_string()) && said.contains("refuses"), "{said}");
+        assert!(!said.contains("wrong") && !said.contains("secret") && !said.contains("token"), "{said}");
+    }
+    assert!(matches!(refused(&settings(&nats.url())).await, ConnectFault::Refused { .. }));
+    let url = format!("nats://ann:secret@127.0.0.1:{}", nats.port());
+    assert!(Node::at(&url).await.bus.is_connected());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn files_that_cannot_be_used_are_named() {
+    let nats = Nats::start();
+    let directory = tempfile::tempdir().unwrap();
+    let missing = directory.path().join("nobody.creds");
+    let garbage = directory.path().join("garbage");
+    std::fs::File::create(&garbage).unwrap().write_all(b"no keys in here").unwrap();
+    for file in [&missing, &garbage] {
+        let name = file.display().to_string();
+        let credentials = Some(file.clone());
+        let fault = refused(&Settings { credentials, ..settings(&nats.url()) }).await;
+        assert!(
+            matches!(fault, ConnectFault::Credentials { .. }) && fault.to_string().contains(&name),
+            "{fault}"
+        );
+        let fault = refused(&Settings { ca: Some(file.clone()), ..settings(&nats.url()) }).await;
+        assert!(
+            matches!(fault, ConnectFault::Encryption { .. }) && fault.to_string().contains(&name),
+            "{fault}"
+        );
+    }
+}
+
+/// Others may use the same NATS.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_forged_malformed_or_altered_is_told_to_nobody() {
+    let nats = Nats::start();
+    let spy = nats.spy();
+    let [one, two] = [Node::at(&nats.url()).await, Node::at(&nats.url()).await];
+    let stranger = Node::with(&settings(&nats.url()), Secret([8; 32])).await.unwrap();
+    two.listen(&[1, 2].map(|number| Interest::Room(room(number)))).await;
+    stranger.listen(&[Interest::Room(room(1))]).await;
+    acquainted(&[&one, &two]).await;
+    spy.heard("");
+    one.events.publish(text(room(1), "true"));
+    two.hears(&["true"]).await;
+    let sent = std::cell::RefCell::new(Vec::new());
+    let is_there = || {
+        sent.borrow_mut().extend(spy.heard("test.chat.t.room."));
+        !sent.borrow().is_empty()
+    };
+    until(is_there, || "nothing was sent".to_owned()).await;
+    let (subject, message) = sent.take().pop().unwrap();
+
+    // Of another secret; the same once more; on another subject; altered; cut; of a later version; anything.
+    stranger.events.publish(text(room(1), "forged"));
+    nats.publish(&subject, &message);
+    nats.publish(&format!("test.chat.t.room.{}", room(2)), &message);
+    for index in [2, 20, 40, message.len() - 1] {
+        let mut altered = message.clone();
+        altered[index] ^= 1;
+        nats.publish(&subject, &altered);
+    }
+    let mut later = message.clone();
+    later[1] = 2;
+    nats.publish(&subject, &later);
+    for length in [0, 1, 34, 66, message.len() - 1] {
+        nats.publish(&subject, &message[..length]);
+    }
+    nats.publish(&subject, &vec![b'P'; 900_000]);
+    nats.publish("test.chat.nodes", b"{\"gone\":true}");
+    nats.publish("test.chat.nodes", &message);
+    nats.publish("test.chat.all", &message);
+    one.events.publish(text(room(1), "the end"));
+    two.hears(&["true", "the end"]).await;
+    assert!(stranger.told.contents().is_empty(), "nor do they hear what is ours");
+}

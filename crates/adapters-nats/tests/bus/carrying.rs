@@ -1,0 +1,130 @@
+//! What is carried, to whom, and what is not.
+
+use std::time::Duration;
+
+use domain::bus::{EventBus, Interest};
+use domain::event::DomainEvent;
+use domain::id::{ApiKeyId, UserId};
+use domain::ports::EventPublisher;
+use testkit::nats::Nats;
+use uuid::Uuid;
+
+use crate::nodes::{Node, acquainted, activity, agent, message, room, text, until};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn events_reach_the_nodes_that_listen_and_no_others() {
+    let nats = Nats::start();
+    let spy = nats.spy();
+    let [one, two, three] =
+        [Node::at(&nats.url()).await, Node::at(&nats.url()).await, Node::at(&nats.url()).await];
+    two.listen(&[Interest::Room(room(1)), Interest::RoomAsHuman(room(1))]).await;
+    three.listen(&[Interest::Room(room(2))]).await;
+    one.listen(&[Interest::Room(room(1))]).await;
+    acquainted(&[&one, &two, &three]).await;
+    spy.heard("");
+
+    one.events.publish(text(room(1), "first"));
+    one.events.publish(text(room(2), "second"));
+    one.events.publish(text(room(3), "third"));
+    one.events.publish(text(room(1), "fourth"));
+    two.hears(&["first", "fourth"]).await;
+    three.hears(&["second"]).await;
+    assert!(one.told.contents().is_empty(), "nothing comes back");
+    let subject = |number: u128| format!("test.chat.t.room.{}", room(number));
+    let sent = spy.heard("test.chat.t.").into_iter().map(|(subject, _)| subject).collect::<Vec<_>>();
+    assert_eq!(sent, [subject(1), subject(2), subject(1)], "the third is wanted nowhere");
+
+    // Of room 2 only agents hear elsewhere, who are not told of this.
+    one.events.publish(activity(room(2)));
+    one.events.publish(DomainEvent::EventCreated { message: message(room(2), "thought") });
+    one.events.publish(DomainEvent::EventCreated { message: message(room(1), "thought") });
+    two.hears(&["first", "fourth", "thought"]).await;
+    assert_eq!(spy.heard("test.chat.t.").len(), 1);
+    assert!(one.events.is_heard(room(1)) && !one.events.is_heard(room(2)));
+    three.hears(&["second"]).await;
+}
+
+/// Every node has to know, whatever its sockets listen to; and what is for both sides is told once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_everybody_has_to_know_reaches_all_once() {
+    let nats = Nats::start();
+    let [one, two] = [Node::at(&nats.url()).await, Node::at(&nats.url()).await];
+    acquainted(&[&one, &two]).await;
+    one.events.publish(DomainEvent::KeyRevoked { key: ApiKeyId::new(Uuid::from_u128(5)) });
+    until(|| two.told.all().len() == 1, || format!("{:?}", two.told.all())).await;
+    assert!(two.told.all()[0].starts_with("KeyRevoked"), "{:?}", two.told.all());
+
+    let users = [UserId::new(Uuid::from_u128(1)), UserId::new(Uuid::from_u128(2))];
+    two.listen(&users.map(Interest::User)).await;
+    until(|| one.bus.is_wanted(Interest::User(users[1])), String::new).await;
+    let chat = testkit::bus::chat(room(1));
+    let details = domain::chat::ChatDetails::default();
+    one.events.publish(DomainEvent::RoomUpdated { to: users.to_vec(), chat, details });
+    one.events.publish(DomainEvent::UserMoved { user: users[0] });
+    until(|| two.told.all().len() >= 3, || format!("{:?}", two.told.all())).await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let told = two.told.all();
+    let updated = told.iter().filter(|event| event.starts_with("RoomUpdated")).collect::<Vec<_>>();
+    assert_eq!((told.len(), updated.len()), (3, 1), "{told:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_is_subscribed_to_what_its_sockets_listen_to() {
+    let nats = Nats::start();
+    let node = Node::at(&nats.url()).await;
+    let own = ["test.chat.all".to_owned(), "test.chat.nodes".to_owned()];
+    until(|| nats.subjects() == own, || format!("{:?}", nats.subjects())).await;
+    let interests = [
+        Interest::Room(room(1)),
+        Interest::RoomAsHuman(room(1)),
+        Interest::User(UserId::new(Uuid::from_u128(2))),
+        Interest::Agent(agent(3)),
+    ];
+    node.listen(&interests).await;
+    let named = |kind: &str, number: u128| format!("test.chat.t.{kind}.{}", Uuid::from_u128(number));
+    let expected = [&own[..], &[named("agent", 3), named("room", 1), named("user", 2)]].concat();
+    assert_eq!(nats.subjects(), expected, "before anybody is told that they listen");
+    for interest in interests {
+        node.bus.end(interest);
+    }
+    assert_eq!(nats.subjects(), expected, "most come back in a moment");
+    until(|| nats.subjects() == own, || format!("{:?}", nats.subjects())).await;
+}
+
+/// A node that is killed says nothing, one that ends in order does.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_is_gone_is_sent_nothing() {
+    let nats = Nats::start();
+    let [one, two, three] =
+        [Node::at(&nats.url()).await, Node::at(&nats.url()).await, Node::at(&nats.url()).await];
+    two.listen(&[Interest::Room(room(2))]).await;
+    three.listen(&[Interest::Room(room(3))]).await;
+    acquainted(&[&one, &two, &three]).await;
+    let wanted = || [2, 3].map(|number| one.bus.is_wanted(Interest::Room(room(number))));
+    assert_eq!(wanted(), [true, true]);
+    two.bus.say_farewell().await;
+    drop(two.tasks);
+    until(|| wanted() == [false, true], || format!("{:?}", wanted())).await;
+    drop(three.tasks);
+    until(|| wanted() == [false, false], || format!("{:?}", wanted())).await;
+    assert!(!one.bus.has_others());
+}
+
+/// In one room one after the other, though another room comes between.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_node_tells_in_a_room_comes_in_its_order() {
+    const EACH: usize = 500;
+    let nats = Nats::start();
+    let [one, two] = [Node::at(&nats.url()).await, Node::at(&nats.url()).await];
+    two.listen(&[1, 2].map(|number| Interest::Room(room(number)))).await;
+    acquainted(&[&one, &two]).await;
+    for number in 0..EACH {
+        one.events.publish(text(room(1), &format!("1 {number:04}")));
+        one.events.publish(text(room(2), &format!("2 {number:04}")));
+    }
+    until(|| two.told.contents().len() == 2 * EACH, || two.told.contents().len().to_string()).await;
+    for room in ["1 ", "2 "] {
+        let heard = two.told.contents().into_iter().filter(|content| content.starts_with(room));
+        assert!(heard.collect::<Vec<_>>().is_sorted());
+    }
+}

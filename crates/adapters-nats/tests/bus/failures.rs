@@ -1,0 +1,99 @@
+//! A bus that is away, hangs, or comes back.
+
+use std::time::Duration;
+
+use domain::bus::{EventBus, Interest};
+use domain::ports::EventPublisher;
+use testkit::nats::Nats;
+use tokio::time::Instant;
+
+use crate::nodes::{Node, acquainted, room, text, until};
+
+/// How long handing an event over may take, whatever the bus does.
+const AT_ONCE: Duration = Duration::from_millis(500);
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_a_restart_all_is_as_before() {
+    let mut nats = Nats::start();
+    let [one, two] = [Node::at(&nats.url()).await, Node::at(&nats.url()).await];
+    two.listen(&[Interest::Room(room(1))]).await;
+    acquainted(&[&one, &two]).await;
+    one.events.publish(text(room(1), "before"));
+    two.hears(&["before"]).await;
+
+    nats.kill();
+    until(|| !one.bus.is_connected() && !two.bus.is_connected(), || "it is not noticed".to_owned()).await;
+    let begun = Instant::now();
+    for _ in 0..1_000 {
+        one.events.publish(text(room(1), "lost"));
+    }
+    two.listen(&[Interest::Room(room(2))]).await;
+    assert!(begun.elapsed() < AT_ONCE, "{:?}", begun.elapsed());
+
+    nats.run();
+    acquainted(&[&one, &two]).await;
+    assert!(one.bus.is_wanted(Interest::Room(room(2))), "what began meanwhile is known");
+    one.events.publish(text(room(1), "after"));
+    one.events.publish(text(room(2), "new"));
+    until(|| two.told.contents().len() >= 3, || format!("{:?}", two.told.contents())).await;
+    let mut heard = two.told.contents();
+    heard.sort();
+    assert_eq!(heard, ["after", "before", "new"], "what was lost is old by now");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_comes_up_later_is_found() {
+    let mut nats = Nats::start();
+    nats.kill();
+    let begun = Instant::now();
+    let [one, two] = [Node::at(&nats.url()).await, Node::at(&nats.url()).await];
+    two.listen(&[Interest::Room(room(1))]).await;
+    one.events.publish(text(room(1), "nobody hears it"));
+    assert!(begun.elapsed() < Duration::from_secs(10) && !one.bus.is_connected());
+    nats.run();
+    acquainted(&[&one, &two]).await;
+    one.events.publish(text(room(1), "found"));
+    two.hears(&["found"]).await;
+}
+
+/// Nothing waits for a server that hangs; when it goes on, or is given up and found again, all is as before.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_hangs_holds_nobody_up() {
+    let nats = Nats::start();
+    let [one, two] = [Node::at(&nats.url()).await, Node::at(&nats.url()).await];
+    two.listen(&[Interest::Room(room(1))]).await;
+    acquainted(&[&one, &two]).await;
+    nats.pause();
+    let large = "x".repeat(100_000);
+    let begun = Instant::now();
+    for _ in 0..500 {
+        one.events.publish(text(room(1), &large));
+    }
+    assert!(begun.elapsed() < Duration::from_secs(5), "handed over or dropped: {:?}", begun.elapsed());
+    let begun = Instant::now();
+    two.listen(&[Interest::Room(room(2))]).await;
+    assert!(begun.elapsed() < Duration::from_secs(2), "a join does not wait for ever: {:?}", begun.elapsed());
+    until(|| !one.bus.is_connected(), || "it counts as there".to_owned()).await;
+    nats.resume();
+    acquainted(&[&one, &two]).await;
+    one.events.publish(text(room(2), "after"));
+    until(|| two.told.contents().iter().any(|content| content == "after"), || "silence".to_owned()).await;
+}
+
+/// A node that was stopped for longer than others believe in it hears everything again when it goes on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_was_away_for_long_is_asked_again() {
+    let nats = Nats::start();
+    let [one, two] = [Node::at(&nats.url()).await, Node::at(&nats.url()).await];
+    two.listen(&[Interest::Room(room(1))]).await;
+    acquainted(&[&one, &two]).await;
+    // As it is for others while a process is stopped: its link is there, and nothing is said.
+    let mut two = two;
+    two.tasks.shutdown().await;
+    until(|| !one.bus.has_others(), || "its beat is not missed".to_owned()).await;
+    let again = Node::at(&nats.url()).await;
+    again.listen(&[Interest::Room(room(1))]).await;
+    until(|| one.bus.has_others(), || "it is not heard".to_owned()).await;
+    one.events.publish(text(room(1), "here again"));
+    again.hears(&["here again"]).await;
+}

@@ -1,0 +1,151 @@
+//! What the own sockets listen to, as others are told.
+
+use std::collections::{HashMap, VecDeque};
+use std::time::Duration;
+
+use super::note::Note;
+use super::route::Interest;
+use crate::time::Timestamp;
+
+/// How long an interest outlives the last who had it, as most come back: with a new socket, or a new join.
+pub const LINGER: Duration = Duration::from_secs(5);
+
+/// How many interests one part of the whole holds, some hundred kilobytes of them.
+const PART: usize = 4096;
+
+/// The interests of this node.
+#[derive(Debug, Default)]
+pub struct OwnInterests {
+    /// And until when they linger, if nobody has them any more.
+    all: HashMap<Interest, Option<Timestamp>>,
+    lingering: VecDeque<(Timestamp, Interest)>,
+    revision: u64,
+}
+
+impl OwnInterests {
+    /// Somebody has it. Whether that is news for others.
+    pub fn begin(&mut self, interest: Interest) -> bool {
+        self.all.insert(interest, None).is_none()
+    }
+
+    /// Nobody has it any more.
+    pub fn end(&mut self, interest: Interest, now: Timestamp) {
+        if let Some(until) = self.all.get_mut(&interest) {
+            let end = now.plus(LINGER);
+            *until = Some(end);
+            self.lingering.push_back((end, interest));
+        }
+    }
+
+    /// What has lingered for long enough; it is no interest any more.
+    pub fn over(&mut self, now: Timestamp) -> Vec<Interest> {
+        let mut over = Vec::new();
+        while let Some((end, interest)) = self.lingering.front().copied().filter(|(end, _)| *end <= now) {
+            self.lingering.pop_front();
+            // Somebody may have had it again since.
+            if self.all.get(&interest) == Some(&Some(end)) {
+                self.all.remove(&interest);
+                over.push(interest);
+            }
+        }
+        over
+    }
+
+    /// How others are told what has begun and what is over; `None` where nothing is.
+    pub fn changed(&mut self, begun: Vec<Interest>, over: Vec<Interest>) -> Option<Note> {
+        if begun.is_empty() && over.is_empty() {
+            return None;
+        }
+        self.revision += 1;
+        Some(Note::Changed { revision: self.revision, begun, over })
+    }
+
+    /// That this node is there.
+    pub fn here(&self) -> Note {
+        Note::Here { revision: self.revision }
+    }
+
+    /// All of it.
+    pub fn whole(&self) -> Vec<Note> {
+        let all = self.all.keys().copied().collect::<Vec<_>>();
+        let parts = u32::try_from(all.len().div_ceil(PART).max(1)).unwrap_or(u32::MAX);
+        let revision = self.revision;
+        if all.is_empty() {
+            return vec![Note::Whole { revision, part: 0, parts, interests: all }];
+        }
+        let part = |(part, interests): (u32, &[Interest])| Note::Whole {
+            revision,
+            part,
+            parts,
+            interests: interests.to_vec(),
+        };
+        (0..).zip(all.chunks(PART)).map(part).collect()
+    }
+
+    /// Whether it is an interest, of somebody or lingering.
+    pub fn has(&self, interest: Interest) -> bool {
+        self.all.contains_key(&interest)
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::ChatId;
+    use uuid::Uuid;
+
+    fn room(number: u128) -> Interest {
+        Interest::Room(ChatId::new(Uuid::from_u128(number)))
+    }
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_micros(seconds * 1_000_000)
+    }
+
+    #[test]
+    fn interests_linger_and_come_back() {
+        let mut own = OwnInterests::default();
+        assert!(own.begin(room(1)) && own.begin(room(2)));
+        own.end(room(1), at(0));
+        own.end(room(2), at(1));
+        assert!(!own.begin(room(1)), "it was not over yet");
+        own.end(room(3), at(1));
+        assert_eq!(own.over(at(5)), []);
+        assert!(own.has(room(1)) && own.has(room(2)));
+        assert_eq!(own.over(at(6)), [room(2)]);
+        own.end(room(1), at(7));
+        own.begin(room(1));
+        own.end(room(1), at(9));
+        assert_eq!(own.over(at(13)), [], "it counts from the last end on");
+        assert_eq!(own.over(at(14)), [room(1)]);
+        assert!(own.is_empty());
+    }
+
+    #[test]
+    fn changes_are_numbered_and_the_whole_is_told_in_parts() {
+        let mut own = OwnInterests::default();
+        assert_eq!(own.changed(vec![], vec![]), None);
+        assert_eq!(own.whole(), [Note::Whole { revision: 0, part: 0, parts: 1, interests: vec![] }]);
+        for number in 0..5000 {
+            own.begin(room(number));
+        }
+        let note = own.changed(vec![room(1)], vec![]);
+        assert_eq!(note, Some(Note::Changed { revision: 1, begun: vec![room(1)], over: vec![] }));
+        assert_eq!(own.here(), Note::Here { revision: 1 });
+        let told = own.whole().into_iter().map(|note| match note {
+            Note::Whole { revision, part, parts, interests } => (revision, part, parts, interests.len()),
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(told.collect::<Vec<_>>(), [(1, 0, 2, 4096), (1, 1, 2, 904)]);
+    }
+}

@@ -1,0 +1,125 @@
+//! Who is interested in what, as notes come, come twice, come late, or do not come.
+
+use super::*;
+use crate::id::ChatId;
+use uuid::Uuid;
+
+const OWN: NodeId = NodeId::new(Uuid::from_u128(100));
+const ONE: NodeId = NodeId::new(Uuid::from_u128(1));
+const TWO: NodeId = NodeId::new(Uuid::from_u128(2));
+
+fn room(number: u128) -> Interest {
+    Interest::Room(ChatId::new(Uuid::from_u128(number)))
+}
+
+fn at(millis: i64) -> Timestamp {
+    Timestamp::from_micros(millis * 1_000)
+}
+
+fn whole(revision: u64, interests: &[Interest]) -> Note {
+    Note::Whole { revision, part: 0, parts: 1, interests: interests.to_vec() }
+}
+
+fn changed(revision: u64, begun: &[Interest], over: &[Interest]) -> Note {
+    Note::Changed { revision, begun: begun.to_vec(), over: over.to_vec() }
+}
+
+/// Nobody else, for certain.
+fn alone() -> Peers {
+    let mut peers = Peers::new(OWN, at(0));
+    peers.expire(at(2_000));
+    peers
+}
+
+#[test]
+fn everything_is_wanted_until_it_is_known_who_is_there() {
+    let mut peers = Peers::new(OWN, at(0));
+    peers.expire(at(1_999));
+    assert!(peers.want(room(1)) && peers.are_there());
+    peers.expire(at(2_000));
+    assert!(!peers.want(room(1)) && !peers.are_there());
+    peers.begin_again(at(10_000));
+    assert!(peers.want(room(1)) && peers.are_there());
+}
+
+#[test]
+fn a_newcomer_wants_everything_until_it_has_told_the_whole() {
+    let mut peers = alone();
+    assert_eq!(peers.hear(ONE, Note::Here { revision: 7 }, at(2_000)), Some(Answer::Ask(ONE)));
+    assert!(peers.want(room(9)));
+    assert_eq!(peers.hear(ONE, whole(7, &[room(1)]), at(2_001)), None);
+    assert!(peers.want(room(1)) && !peers.want(room(9)));
+    assert_eq!(peers.hear(ONE, Note::Here { revision: 7 }, at(3_000)), None);
+    assert_eq!(peers.hear(ONE, changed(8, &[room(2)], &[room(1)]), at(3_001)), None);
+    assert!(peers.want(room(2)) && !peers.want(room(1)));
+}
+
+#[test]
+fn whoever_missed_a_change_asks_and_believes_nothing_meanwhile() {
+    let mut peers = alone();
+    peers.hear(ONE, whole(1, &[room(1)]), at(2_000));
+    assert_eq!(peers.hear(ONE, changed(3, &[room(3)], &[]), at(2_100)), Some(Answer::Ask(ONE)));
+    assert!(peers.want(room(2)), "what the second change told is not known");
+    assert_eq!(peers.hear(ONE, changed(4, &[room(4)], &[]), at(2_200)), Some(Answer::Ask(ONE)));
+    assert_eq!(peers.hear(ONE, whole(4, &[room(2), room(3), room(4)]), at(2_300)), None);
+    assert!(!peers.want(room(1)) && peers.want(room(4)));
+    // The beat finds what was missed as well.
+    assert_eq!(peers.hear(ONE, Note::Here { revision: 5 }, at(2_400)), Some(Answer::Ask(ONE)));
+}
+
+#[test]
+fn what_comes_twice_or_late_changes_nothing() {
+    let mut peers = alone();
+    peers.hear(ONE, whole(1, &[]), at(2_000));
+    peers.hear(ONE, changed(2, &[room(1)], &[]), at(2_100));
+    peers.hear(ONE, changed(3, &[], &[room(1)]), at(2_200));
+    for late in [changed(2, &[room(1)], &[]), whole(1, &[room(7)]), whole(3, &[room(7)])] {
+        assert_eq!(peers.hear(ONE, late, at(2_300)), None);
+        assert!(!peers.want(room(1)) && !peers.want(room(7)));
+    }
+    assert_eq!(peers.hear(ONE, Note::Here { revision: 2 }, at(2_400)), None, "an older beat");
+}
+
+#[test]
+fn the_whole_comes_in_parts_in_any_order() {
+    let part =
+        |revision, part, number| Note::Whole { revision, part, parts: 2, interests: vec![room(number)] };
+    let mut peers = alone();
+    peers.hear(ONE, part(5, 1, 1), at(2_000));
+    peers.hear(ONE, part(5, 1, 1), at(2_000));
+    assert!(peers.want(room(9)), "half of it is not all");
+    // Meanwhile it has changed, and is told anew.
+    peers.hear(ONE, part(6, 0, 2), at(2_000));
+    assert!(peers.want(room(9)));
+    peers.hear(ONE, part(6, 1, 3), at(2_000));
+    assert!(peers.want(room(2)) && peers.want(room(3)) && !peers.want(room(1)) && !peers.want(room(9)));
+    peers.hear(TWO, Note::Whole { revision: 0, part: 3, parts: 2, interests: vec![] }, at(2_000));
+    assert!(peers.want(room(9)), "nobody can make sense of that");
+}
+
+#[test]
+fn whose_beat_is_not_heard_wants_nothing() {
+    let mut peers = alone();
+    peers.hear(ONE, whole(0, &[room(1)]), at(2_000));
+    peers.hear(TWO, Note::Here { revision: 0 }, at(4_000));
+    assert_eq!(peers.count(), 2);
+    peers.expire(at(6_999));
+    assert!(peers.want(room(1)));
+    peers.expire(at(7_000));
+    assert_eq!(peers.count(), 1);
+    peers.hear(TWO, Note::Gone, at(7_100));
+    assert!(!peers.want(room(1)) && !peers.are_there());
+    // Whoever was only held up is asked again.
+    assert_eq!(peers.hear(ONE, Note::Here { revision: 0 }, at(8_000)), Some(Answer::Ask(ONE)));
+    assert!(peers.want(room(1)));
+}
+
+#[test]
+fn whoever_is_asked_tells() {
+    let mut peers = alone();
+    assert_eq!(peers.hear(ONE, Note::Ask { of: None }, at(2_000)), Some(Answer::Tell));
+    assert_eq!(peers.hear(ONE, Note::Ask { of: Some(OWN) }, at(2_000)), Some(Answer::Tell));
+    assert_eq!(peers.hear(ONE, Note::Ask { of: Some(TWO) }, at(2_000)), None);
+    assert_eq!(peers.hear(OWN, Note::Ask { of: None }, at(2_000)), None, "what one has said oneself");
+    assert_eq!(peers.count(), 1);
+}

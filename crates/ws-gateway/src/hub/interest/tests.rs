@@ -1,0 +1,214 @@
+//! Two nodes joined by a bus that loses, repeats and mixes up.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::bus::{EventBus, Interest, SharedEvents};
+use domain::caller::Caller;
+use domain::event::DomainEvent;
+use domain::id::{ApiKeyId, ChatId};
+use domain::ports::EventPublisher;
+use domain::time::Timestamp;
+use testkit::bus::{Load, MemoryBus, Wire};
+use testkit::{FixedClock, NOON};
+use uuid::Uuid;
+
+use super::super::tests::{ROOM, agent, agent_id, message, open, participant, told, user};
+use super::super::{Claim, Hub, HubConfig};
+use crate::inbox::Reader;
+use crate::topic::Topic;
+
+/// What agents join of a room.
+const TOPICS: [Topic; 2] = [Topic::ChatRoom(ROOM), Topic::RoomParticipants(ROOM)];
+
+struct Node {
+    hub: Arc<Hub>,
+    bus: Arc<MemoryBus>,
+    events: SharedEvents,
+}
+
+struct Pair {
+    wire: Arc<Wire>,
+    clock: Arc<FixedClock>,
+    one: Node,
+    two: Node,
+}
+
+fn node(wire: &Arc<Wire>, clock: &Arc<FixedClock>) -> Node {
+    let hub = Hub::new(HubConfig::default(), clock.clone());
+    let bus = wire.join(clock);
+    hub.share(bus.clone());
+    bus.publish_to(hub.clone());
+    Node { events: SharedEvents::new(hub.clone(), bus.clone()), hub, bus }
+}
+
+impl Pair {
+    /// Both know each other.
+    fn new() -> Self {
+        let clock = Arc::new(FixedClock::at(Timestamp::from_micros(NOON)));
+        let wire = Arc::<Wire>::default();
+        let (one, two) = (node(&wire, &clock), node(&wire, &clock));
+        let pair = Self { wire, clock, one, two };
+        pair.seconds(3);
+        pair
+    }
+
+    fn seconds(&self, number: u64) {
+        for _ in 0..number {
+            self.clock.advance(Duration::from_secs(1));
+            self.wire.beat();
+            self.wire.deliver();
+        }
+    }
+}
+
+/// A socket that listens to the room.
+fn listen(node: &Node, caller: Caller) -> (Claim, Reader) {
+    let (claim, reader) = open(&node.hub, caller);
+    for topic in TOPICS {
+        claim.subscribe(topic);
+    }
+    (claim, reader)
+}
+
+fn sent(number: i64) -> DomainEvent {
+    DomainEvent::MessageCreated { message: message(number, "hi"), recipients: vec![agent_id(1)] }
+}
+
+fn noted(number: i64) -> DomainEvent {
+    DomainEvent::EventCreated { message: message(number, "hm") }
+}
+
+#[test]
+fn events_reach_the_sockets_of_another_node() {
+    let two = Pair::new();
+    let (_agent, mut of_agent) = listen(&two.two, agent(1));
+    let (_human, mut of_human) = listen(&two.one, user(100));
+    two.wire.deliver();
+    two.one.events.publish(sent(1));
+    assert_eq!(told(&mut of_human), ["message_created"], "the own sockets hear at once");
+    assert!(told(&mut of_agent).is_empty());
+    two.wire.deliver();
+    assert_eq!(told(&mut of_agent), ["message_created"]);
+    assert!(told(&mut of_human).is_empty(), "nothing comes back");
+    let participant = participant(agent(1).participant());
+    two.one.events.publish(DomainEvent::ParticipantRemoved { chat_id: ROOM, participant });
+    two.wire.deliver();
+    assert_eq!(told(&mut of_agent), ["participant_removed", "!end", "!end"]);
+}
+
+#[test]
+fn what_nobody_elsewhere_wants_is_not_sent() {
+    let two = Pair::new();
+    let (_human, _of_human) = listen(&two.one, user(100));
+    let (agent, _of_agent) = listen(&two.two, agent(1));
+    two.wire.deliver();
+    two.one.events.publish(noted(1));
+    assert_eq!(two.wire.events_under_way(), 0, "only agents listen there");
+    assert!(!two.two.events.is_heard(ChatId::new(Uuid::from_u128(77))));
+    assert!(two.two.events.is_heard(ROOM), "a human listens elsewhere");
+    two.two.events.publish(noted(2));
+    assert_eq!(two.wire.events_under_way(), 1);
+    two.wire.deliver();
+    // Listening anew ends the stay before, and its end is the last.
+    for topic in TOPICS {
+        let ticket = agent.subscribe(topic);
+        agent.unsubscribe(topic, ticket);
+    }
+    two.seconds(4);
+    assert!(two.one.bus.is_wanted(Interest::Room(ROOM)), "most come back within a moment");
+    two.seconds(2);
+    two.one.events.publish(sent(3));
+    assert_eq!(two.wire.events_under_way(), 0, "nobody listens there any more");
+    let key = ApiKeyId::new(Uuid::from_u128(5));
+    two.one.events.publish(DomainEvent::KeyRevoked { key });
+    assert_eq!(two.wire.events_under_way(), 1, "every node has to know");
+    two.wire.deliver();
+    two.wire.kill(&two.two.bus);
+    two.seconds(6);
+    two.one.events.publish(DomainEvent::KeyRevoked { key });
+    assert_eq!(two.wire.events_under_way(), 0, "there is no other node");
+}
+
+#[test]
+fn the_last_of_many_listeners_ends_the_interest() {
+    let two = Pair::new();
+    let topics = [Topic::ChatRoom(ROOM), Topic::RoomActivity(ROOM)];
+    let (first, _first) = open(&two.two.hub, user(100));
+    let (second, _second) = open(&two.two.hub, user(101));
+    let tickets = topics.map(|topic| (first.subscribe(topic), second.subscribe(topic)));
+    // Listening again is no second interest.
+    let again = first.subscribe(topics[0]);
+    two.wire.deliver();
+    let wanted = || [Interest::Room(ROOM), Interest::RoomAsHuman(ROOM)].map(|one| two.one.bus.is_wanted(one));
+    first.unsubscribe(topics[0], again);
+    first.unsubscribe(topics[1], tickets[1].0);
+    second.unsubscribe(topics[1], tickets[1].1);
+    two.seconds(6);
+    assert_eq!(wanted(), [true, true]);
+    second.unsubscribe(topics[0], tickets[0].1);
+    two.seconds(6);
+    assert_eq!(wanted(), [false, false]);
+}
+
+#[test]
+fn what_comes_twice_or_mixed_up_is_told_once() {
+    let two = Pair::new();
+    let (_human, mut of_human) = listen(&two.two, user(100));
+    two.wire.deliver();
+    for number in 1..=5 {
+        two.one.events.publish(sent(number));
+    }
+    two.wire.deliver_as(|mut parcels| {
+        parcels.extend(parcels.clone());
+        parcels.reverse();
+        parcels
+    });
+    assert_eq!(told(&mut of_human).len(), 5);
+}
+
+/// What a node has missed of another's interests is found by the next beat, and until then everything is sent.
+#[test]
+fn interests_that_were_lost_are_asked_for() {
+    let two = Pair::new();
+    let (_human, mut of_human) = listen(&two.two, user(100));
+    two.wire.deliver_as(|_| Vec::new());
+    two.one.events.publish(sent(1));
+    assert_eq!(two.wire.events_under_way(), 0, "nobody has heard of it");
+    two.clock.advance(Duration::from_secs(1));
+    two.wire.beat();
+    // The beat comes, and what it leads to does not yet.
+    let mut first = true;
+    two.wire.deliver_as(|parcels| if std::mem::take(&mut first) { parcels } else { Vec::new() });
+    two.one.events.publish(sent(2));
+    two.wire.deliver();
+    assert_eq!(told(&mut of_human), ["message_created"], "there may be somebody");
+    assert!(two.one.bus.is_wanted(Interest::Room(ChatId::new(Uuid::from_u128(77)))));
+    two.seconds(1);
+    assert!(!two.one.bus.is_wanted(Interest::Room(ChatId::new(Uuid::from_u128(77)))));
+    assert!(two.one.bus.is_wanted(Interest::RoomAsHuman(ROOM)));
+}
+
+/// Whatever gets lost on the way, what is told is what was sent, and nothing of it twice.
+#[test]
+fn a_bus_that_loses_half_breaks_nothing() {
+    let two = Pair::new();
+    let (_human, mut of_human) = listen(&two.two, user(100));
+    let mut number = 0_u32;
+    let mut every_other = |parcels: Vec<testkit::bus::Parcel>| {
+        let mut kept = Vec::new();
+        for parcel in parcels {
+            number += 1;
+            if !(matches!(parcel.load, Load::Event(..)) && number.is_multiple_of(2)) {
+                kept.push(parcel);
+            }
+        }
+        kept
+    };
+    for sequence in 1..=100 {
+        two.one.events.publish(sent(sequence));
+        two.wire.deliver_as(&mut every_other);
+    }
+    let heard = told(&mut of_human).len();
+    assert!((40..=60).contains(&heard), "{heard}");
+}

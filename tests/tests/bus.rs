@@ -1,0 +1,306 @@
+//! Several servers on one PostgreSQL, with NATS between them.
+#![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
+
+use std::collections::BTreeSet;
+use std::process::Output;
+use std::time::{Duration, Instant};
+
+use e2e::{Api, Closed, Server, Socket, free_port, isolated, program, soon};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use testkit::nats::Nats;
+use testkit::postgres::{Database, server as postgres};
+
+/// How long something that must happen may take.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Servers on one database, which tell each other what happened.
+struct Fleet {
+    servers: Vec<Server>,
+    metrics: Vec<u16>,
+    nats: Nats,
+    _database: Database,
+}
+
+impl Fleet {
+    async fn of(number: usize) -> Self {
+        Self::with(number, &[]).await
+    }
+
+    async fn with(number: usize, settings: &[(&str, &str)]) -> Self {
+        let (nats, database) = (Nats::start(), postgres().database());
+        let (mut servers, mut metrics) = (Vec::new(), Vec::new());
+        for _ in 0..number {
+            let port = free_port();
+            let (listen, url, bus) = (format!("127.0.0.1:{port}"), database.url(), nats.url());
+            let own = [
+                ("PARLANCE_DATABASE_URL", url.as_str()),
+                ("PARLANCE_NATS_URL", bus.as_str()),
+                ("PARLANCE_METRICS_LISTEN", listen.as_str()),
+                ("PARLANCE_RATE_LIMITS", "false"),
+            ];
+            servers.push(Server::start_with(&[&own[..], settings].concat()).await);
+            metrics.push(port);
+        }
+        let fleet = Self { servers, metrics, nats, _database: database };
+        fleet.acquainted().await;
+        fleet
+    }
+
+    /// Waits until every server knows of all others, and what they want.
+    async fn acquainted(&self) {
+        let others = f64::from(u32::try_from(self.servers.len()).unwrap() - 1);
+        for index in 0..self.servers.len() {
+            let all = || async { (self.figure(index, "parlance_bus_nodes").await - others).abs() < 0.5 };
+            until("the servers do not find each other", all).await;
+        }
+        // They believe that there are no more of them two seconds after the last was heard for the first time.
+        tokio::time::sleep(Duration::from_millis(2_500)).await;
+    }
+
+    /// The sum of a figure's series that hold this text.
+    async fn figure(&self, server: usize, series: &str) -> f64 {
+        let answer =
+            reqwest::get(format!("http://127.0.0.1:{}/metrics", self.metrics[server])).await.unwrap();
+        let text = answer.text().await.unwrap();
+        let lines = text.lines().filter(|line| line.starts_with(series));
+        lines.map(|line| line.rsplit_once(' ').unwrap().1.parse::<f64>().unwrap()).sum()
+    }
+
+    async fn dropped(&self, server: usize, why: &str) -> f64 {
+        self.figure(server, &format!("parlance_bus_dropped_total{{why=\"{why}\"}}")).await
+    }
+
+    async fn ready(&self, server: usize) -> (u16, String) {
+        let answer = reqwest::get(format!("http://{}/ready", self.servers[server].address())).await.unwrap();
+        let status = answer.status().as_u16();
+        (status, answer.json::<Value>().await.unwrap()["status"].as_str().unwrap_or_default().to_owned())
+    }
+
+    async fn all_are(&self, status: &str) {
+        for server in 0..self.servers.len() {
+            let is_so = || async { self.ready(server).await == (200, status.to_owned()) };
+            until(status, is_so).await;
+        }
+    }
+}
+
+/// Asks until it is so, for a time.
+async fn until<F: Future<Output = bool>>(what: &str, mut is_so: impl FnMut() -> F) {
+    let deadline = Instant::now() + PATIENCE;
+    while !is_so().await {
+        assert!(Instant::now() < deadline, "{what}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// The payload of the next event of this name; others are passed over.
+async fn hear(socket: &mut Socket, event: &str) -> Value {
+    loop {
+        let frame = socket.frame().await;
+        if frame[3] == event {
+            return frame[4].clone();
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_done_on_one_server_is_heard_on_the_others() {
+    let fleet = Fleet::of(3).await;
+    let [one, two, three] = &fleet.servers[..] else { panic!("three") };
+    let ann = one.user("ann");
+    let bot = ann.register(one, "Bot").await;
+    let mut of_ann = Socket::of(two, &ann).await;
+    of_ann.join("1", &format!("user_rooms:{}", ann.id)).await;
+    let mut of_bot = Socket::of(three, &bot).await;
+    of_bot.join("1", &format!("agent_rooms:{}", bot.id)).await;
+
+    let room = ann.create_chat().await;
+    assert_eq!(ann.add(&room, &bot.id).await.status, 201);
+    assert_eq!(of_ann.event("1", &format!("user_rooms:{}", ann.id), "room_added").await["id"], json!(room));
+    assert_eq!(of_bot.event("1", &format!("agent_rooms:{}", bot.id), "room_added").await["id"], json!(room));
+
+    let topic = format!("chat_room:{room}");
+    of_ann.join("2", &topic).await;
+    of_bot.join("2", &topic).await;
+    // The human hears what the agent was told, that it was delivered, and what comes of it; each is on another server.
+    let sent = ann.sent(&room, "hello", &[&bot.id]).await;
+    assert_eq!(hear(&mut of_bot, "message_created").await["id"], json!(sent));
+    assert_eq!(hear(&mut of_ann, "message_created").await["id"], json!(sent));
+    let delivered = hear(&mut of_ann, "message_updated").await;
+    assert_eq!(delivered["metadata"]["delivery_status"][&bot.id]["status"], "delivered", "{delivered}");
+    let on_two = bot.at(two, "/api/v1/agent");
+    assert_eq!(on_two.step(&room, &sent, "processing").await.status, 200);
+    let answer = bot.sent(&room, "hello yourself", &[&ann.id]).await;
+    assert_eq!(hear(&mut of_ann, "message_created").await["id"], json!(answer));
+    assert_eq!(bot.step(&room, &sent, "processed").await.status, 200);
+    loop {
+        let updated = hear(&mut of_ann, "message_updated").await;
+        if updated["metadata"]["delivery_status"][&bot.id]["status"] == "processed" {
+            break;
+        }
+    }
+
+    assert_eq!(ann.delete(&format!("/chats/{room}/participants/{}", bot.id)).await.status, 200);
+    // What is the room's and what is the agent's come by two ways.
+    let mut heard = BTreeSet::new();
+    while !(heard.contains("phx_close") && heard.contains("room_removed")) {
+        heard.insert(of_bot.frame().await[3].as_str().unwrap().to_owned());
+    }
+    assert_eq!(ann.delete(&format!("/agents/{}?force=true", bot.id)).await.status, 200);
+    assert_eq!(of_bot.closed().await, Closed::Code(1008));
+    let is_out = soon(async || on_two.get("/me").await.status == 401).await;
+    assert!(is_out, "its key is nobody's on any server");
+}
+
+/// Everything an agent is sent wakes it, whichever server took it and whichever it is connected to.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn agents_on_different_servers_talk() {
+    const ROUNDS: usize = 100;
+    let fleet = Fleet::of(2).await;
+    let [one, two] = &fleet.servers[..] else { panic!("two") };
+    let ann = one.user("ann");
+    let (left, right) = (ann.register(one, "Left").await, ann.register(two, "Right").await);
+    let room = ann.create_chat().await;
+    for agent in [&left, &right] {
+        assert_eq!(ann.add(&room, &agent.id).await.status, 201);
+    }
+    let topic = format!("chat_room:{room}");
+    let (mut of_left, mut of_right) = (Socket::of(one, &left).await, Socket::of(two, &right).await);
+    of_left.join("1", &topic).await;
+    of_right.join("1", &topic).await;
+    for round in 0..ROUNDS {
+        let ping = left.sent(&room, &format!("ping {round}"), &[&right.id]).await;
+        assert_eq!(of_right.event("1", &topic, "message_created").await["id"], json!(ping));
+        let back = right.sent(&room, &format!("pong {round}"), &[&left.id]).await;
+        assert_eq!(of_left.event("1", &topic, "message_created").await["id"], json!(back));
+    }
+    let again = fleet.figure(0, "parlance_pushes_again_total").await
+        + fleet.figure(1, "parlance_pushes_again_total").await;
+    assert!(again <= 2.0, "the bus has carried them: {again} were pushed again");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_nats_everything_is_answered_and_nothing_is_lost() {
+    let mut fleet = Fleet::with(2, &[("PARLANCE_PUSH_AGAIN_AFTER_MS", "500")]).await;
+    let ann = fleet.servers[0].user("ann");
+    let bot = ann.register(&fleet.servers[0], "Bot").await;
+    let room = ann.create_chat().await;
+    assert_eq!(ann.add(&room, &bot.id).await.status, 201);
+    let topic = format!("chat_room:{room}");
+    let mut socket = Socket::of(&fleet.servers[1], &bot).await;
+    socket.join("1", &topic).await;
+    fleet.all_are("ready").await;
+
+    fleet.nats.kill();
+    fleet.all_are("degraded").await;
+    let mut lost = Vec::new();
+    for number in 0..5 {
+        let asked = Instant::now();
+        lost.push(ann.sent(&room, &format!("while it is away {number}"), &[&bot.id]).await);
+        assert!(asked.elapsed() < Duration::from_secs(5), "no request waits for the bus");
+    }
+    for id in &lost {
+        assert_eq!(socket.event("1", &topic, "message_created").await["id"], json!(id), "from the store");
+    }
+    assert!(fleet.dropped(0, "disconnected").await >= 1.0);
+    assert!((fleet.figure(0, "parlance_bus_connected").await - 0.0).abs() < 0.5);
+
+    fleet.nats.run();
+    fleet.all_are("ready").await;
+    fleet.acquainted().await;
+    let received = fleet.figure(1, "parlance_bus_received_total").await;
+    let sent = ann.sent(&room, "it is back", &[&bot.id]).await;
+    assert_eq!(socket.event("1", &topic, "message_created").await["id"], json!(sent));
+    assert!(fleet.figure(1, "parlance_bus_received_total").await > received, "over the bus");
+
+    // Hanging is no other than being away.
+    fleet.nats.pause();
+    let asked = Instant::now();
+    let sent = ann.sent(&room, "it hangs", &[&bot.id]).await;
+    assert!(asked.elapsed() < Duration::from_secs(5), "{:?}", asked.elapsed());
+    assert_eq!(socket.event("1", &topic, "message_created").await["id"], json!(sent));
+    fleet.all_are("degraded").await;
+    fleet.nats.resume();
+    fleet.all_are("ready").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_others_put_on_the_bus_is_dropped_and_counted() {
+    let fleet = Fleet::of(2).await;
+    let ann = fleet.servers[0].user("ann");
+    let room = ann.create_chat().await;
+    let topic = format!("chat_room:{room}");
+    let mut socket = Socket::of(&fleet.servers[1], &ann).await;
+    socket.join("1", &topic).await;
+    let spy = fleet.nats.spy();
+    ann.sent(&room, "true", &[]).await;
+    hear(&mut socket, "message_created").await;
+    let subject = format!("parlance.t.room.{room}");
+    let heard = spy.heard(&subject);
+    let (_, message) = heard.first().expect("it went over the bus");
+    let mut forged = message.clone();
+    *forged.last_mut().unwrap() ^= 1;
+    let mut later = message.clone();
+    later[1] = 9;
+    fleet.nats.publish(&subject, &forged);
+    fleet.nats.publish(&subject, b"{\"event\":\"message_created\"}");
+    fleet.nats.publish(&subject, &later);
+    fleet.nats.publish(&subject, message);
+    for why in ["forged", "malformed", "unknown", "repeated"] {
+        let counted = || async { fleet.dropped(1, why).await >= 1.0 };
+        until(why, counted).await;
+    }
+    let last = ann.sent(&room, "the end", &[]).await;
+    assert_eq!(hear(&mut socket, "message_created").await["id"], json!(last));
+}
+
+/// Runs `parlance serve` where it is to end by itself; what it says in its one line.
+fn refused(settings: &[(&str, &str)]) -> String {
+    let directory = TempDir::new().unwrap();
+    let mut command = isolated("timeout");
+    command.arg("20").arg(program()).current_dir(directory.path()).args(["--listen", "127.0.0.1:0"]);
+    let output: Output = command.envs(settings.iter().copied()).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let text = String::from_utf8(output.stderr).unwrap();
+    let said = text.lines().filter(|line| line.starts_with("parlance: ")).collect::<Vec<_>>();
+    assert_eq!(said.len(), 1, "{text}");
+    assert!(!text.contains("hunter2"), "{text}");
+    said[0].to_owned()
+}
+
+#[tokio::test]
+async fn a_bus_that_can_never_work_is_said_at_the_start() {
+    let nats = Nats::start_with(&["--user", "ann", "--pass", "swordfish"]);
+    let database = postgres().database();
+    let url = database.url();
+    let at = |bus: &str| refused(&[("PARLANCE_DATABASE_URL", &url), ("PARLANCE_NATS_URL", bus)]);
+    let line = at(&format!("nats://ann:hunter2@127.0.0.1:{}", nats.port()));
+    assert!(line.contains("refuses the credentials"), "{line}");
+    for bus in ["http://127.0.0.1", "nats://ann:hunter2@host/path", "nats://"] {
+        let line = at(bus);
+        assert!(line.contains("nats_url") && line.contains("nats://host:4222"), "{line}");
+    }
+    let embedded = refused(&[("PARLANCE_NATS_URL", "nats://127.0.0.1")]);
+    assert!(embedded.contains("PostgreSQL"), "{embedded}");
+    let credentials = [
+        ("PARLANCE_DATABASE_URL", url.as_str()),
+        ("PARLANCE_NATS_URL", "nats://127.0.0.1"),
+        ("PARLANCE_NATS_CREDENTIALS", "missing.creds"),
+    ];
+    let line = refused(&credentials);
+    assert!(line.contains("missing.creds"), "{line}");
+}
+
+/// A wrong host may be right in a moment: the server says so, serves, and is degraded.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bus_that_cannot_be_reached_is_waited_for() {
+    let database = postgres().database();
+    let (url, bus) = (database.url(), format!("nats://127.0.0.1:{}", free_port()));
+    let server = Server::start_with(&[("PARLANCE_DATABASE_URL", &url), ("PARLANCE_NATS_URL", &bus)]).await;
+    let answer = reqwest::get(format!("http://{}/ready", server.address())).await.unwrap();
+    assert_eq!(answer.json::<Value>().await.unwrap()["status"], "degraded");
+    let human = Api::new(&server, "me", &server.user("ann").key, "");
+    assert_eq!(human.get("/chats").await.status, 200);
+    assert!(server.logged().contains("NATS cannot be reached"), "{}", server.log());
+}
