@@ -112,6 +112,34 @@ impl PostgresStore {
         self.in_task(changing).await?.map_err(|fault: Fault| fault.into())
     }
 
+    /// Changes something of which nobody is told here, as others find it in the log; so it has no turn, and nobody
+    /// need be told when it is not known whether it was kept. Who wrote it says it again.
+    pub(crate) async fn change_quietly<G, T, R, W>(
+        &self,
+        given: G,
+        work: W,
+    ) -> Result<Result<T, R>, StoreError>
+    where
+        G: Send + Sync + 'static,
+        T: Send + 'static,
+        R: Send + 'static,
+        W: for<'c> Fn(&'c Db, &'c G) -> Work<'c, Result<T, R>> + Send + Sync + 'static,
+    {
+        let _doing = measure::doing(Kind::Change);
+        let (pool, order) = (self.pool.clone(), self.order.clone());
+        let changing = async move {
+            let mut tries = Tries::default();
+            loop {
+                match change_once(&pool, &order, &given, &work).await {
+                    Err(fault) if tries.again_after(&fault).await => {}
+                    // The turn is given back: there is nothing to tell in it.
+                    done => return done.map(|done| done.map(|(_, outcome)| outcome)),
+                }
+            }
+        };
+        self.in_task(changing).await?.map_err(|fault: Fault| fault.into())
+    }
+
     /// Runs it to its end in the store's runtime, whether or not somebody still waits.
     pub(crate) async fn in_task<T: Send + 'static>(
         &self,

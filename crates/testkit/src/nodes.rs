@@ -103,9 +103,9 @@ impl Rows {
 
     fn claim(&mut self, node: NodeId, claim: AgentClaim) -> Granted {
         let holder = self.agents.get(&claim.agent).copied();
-        let lives =
-            |place: &Place| self.is_known(place.node) && self.nodes[&place.node].lease_until > Instant::now();
-        let holder = holder.filter(lives).map(|place| Holder { node: place.node, is_open: place.is_open });
+        let holder = holder
+            .filter(|place| self.is_known(place.node))
+            .map(|place| Holder { node: place.node, is_open: place.is_open });
         claim.claiming.is_granted(node, holder).then(|| {
             let number = self.tell(Change::Whereabouts(ParticipantId::Agent(claim.agent)));
             self.agents.insert(claim.agent, Place { node, number, is_open: true });
@@ -151,9 +151,12 @@ impl NodeRepository for MemoryNodes {
         Ok(())
     }
 
-    async fn clear(&self) -> Result<u32, StoreError> {
+    async fn clear(&self, by: NodeId, holding: Duration) -> Result<u32, StoreError> {
         let mut rows = self.rows()?;
         let now = Instant::now();
+        if !rows.nodes.get(&by).is_some_and(|own| !own.is_ended && own.lease_until > now + holding) {
+            return Ok(0);
+        }
         let over = |(_, known): &(&NodeId, &mut Node)| !known.is_ended && known.lease_until <= now;
         let mut cleared = Vec::new();
         for (node, known) in rows.nodes.iter_mut().filter(over) {

@@ -195,9 +195,13 @@ impl Hub {
                 if on_conflict == OnConflict::Reject && sockets.agents.contains_key(&agent.agent) {
                     return Err(ClaimRefused::Conflict);
                 }
+                // What came after the claim was granted may have been heard before it is settled here.
+                if granted.is_some_and(|number| sockets.elsewhere.has_newer(agent.agent, number)) {
+                    return Err(ClaimRefused::Conflict);
+                }
                 let is_news = sockets.arrive(who);
                 if let Some(number) = granted {
-                    sockets.elsewhere.set(who, Vec::new());
+                    sockets.elsewhere.forget(who);
                     sockets.numbers.insert(agent.agent, number);
                 }
                 let older = sockets.agents.insert(agent.agent, id);

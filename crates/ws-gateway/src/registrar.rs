@@ -4,17 +4,18 @@
 //! One task writes, batch after batch, so that what this node says of somebody comes in its order: of two sockets
 //! of an agent on this node the one whose claim was granted later is the live one here as well.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use domain::id::{NodeId, ParticipantId};
 use domain::node::{
-    AgentClaim, CLEARED_EVERY, Claiming, Contact, GRACE, Granted, LEASE, NodeRepository, Note, RENEWED_EVERY,
-    Registered,
+    AgentClaim, CLEARED_EVERY, CLEARS_HOLDING, Claiming, Contact, GRACE, Granted, LEASE, NodeRepository,
+    Note, RENEWED_EVERY, Registered,
 };
 use domain::ports::{Clock, IdGenerator};
 use domain::store::StoreError;
-use tokio::time::{MissedTickBehavior, interval, sleep};
+use futures_util::future::join;
+use tokio::time::{Interval, MissedTickBehavior, interval, sleep, timeout};
 
 use crate::Hub;
 use crate::hub::ClaimRefused;
@@ -29,10 +30,9 @@ const PAGE: u32 = 1_000;
 /// How many sockets a node that begins anew claims at a time.
 const KEPT_AT_ONCE: usize = 256;
 
-/// How many rows of cleared nodes are erased at a time, how long to rest then, and every how many looks it is seen
-/// to that nothing is left which somebody else has not erased.
+/// How many rows of cleared nodes are erased at a look, so that nobody who connects waits for it, and every how many
+/// looks it is seen to that nothing is left which somebody else has not erased.
 const ERASED_AT_ONCE: u32 = 500;
-const REST: Duration = Duration::from_millis(20);
 const ERASED_EVERY: u32 = 60;
 
 /// How often a batch is tried as a node that was cleared meanwhile.
@@ -163,34 +163,55 @@ impl Registrar {
         Ok(())
     }
 
-    /// Keeps the lease, and clears those who have not kept theirs, for ever.
+    /// Keeps the lease, and clears those who have not kept theirs, for ever. Neither waits for the other.
     pub async fn keep_lease(&self) {
-        let mut ticks = interval(CLEARED_EVERY);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let (mut contact, mut renewed_at, mut looks) = (Contact::default(), Instant::now(), 0_u32);
-        contact.renewed(renewed_at);
+        let contact = Mutex::default();
+        join(self.renew_again_and_again(&contact), self.clear_again_and_again(&contact)).await;
+    }
+
+    async fn renew_again_and_again(&self, contact: &Mutex<Contact>) {
+        let mut ticks = ticks();
+        let mut renewed_at = Instant::now();
+        of(contact).renewed(renewed_at);
         let mut answers = true;
         loop {
             ticks.tick().await;
-            if renewed_at.elapsed() >= RENEWED_EVERY {
-                match self.renew().await {
-                    Ok(()) => {
-                        renewed_at = Instant::now();
-                        contact.renewed(renewed_at);
-                        answers = true;
+            if renewed_at.elapsed() < RENEWED_EVERY {
+                continue;
+            }
+            // A connection that hangs must not cost the lease: the next try has another.
+            let renewed = timeout(RENEWED_EVERY, self.renew()).await;
+            let hangs = || Err(StoreError::Unavailable("no answer in time".into()));
+            match renewed.unwrap_or_else(|_| hangs()) {
+                Ok(()) => {
+                    renewed_at = Instant::now();
+                    of(contact).renewed(renewed_at);
+                    answers = true;
+                }
+                Err(error) => {
+                    if answers {
+                        tracing::warn!(error = %error, "the lease of this node cannot be renewed right now");
                     }
-                    Err(error) => {
-                        if answers {
-                            tracing::warn!(error = %error, "the lease of this node cannot be renewed right now");
-                        }
-                        answers = false;
-                        contact.lost();
-                    }
+                    answers = false;
+                    of(contact).lost();
                 }
             }
-            if contact.may_clear(Instant::now()) {
-                looks = looks.wrapping_add(1);
-                if let Err(error) = self.clear(looks.is_multiple_of(ERASED_EVERY)).await {
+        }
+    }
+
+    async fn clear_again_and_again(&self, contact: &Mutex<Contact>) {
+        let mut ticks = ticks();
+        let (mut looks, mut erases) = (0_u32, false);
+        loop {
+            ticks.tick().await;
+            if !of(contact).may_clear(Instant::now()) {
+                continue;
+            }
+            looks = looks.wrapping_add(1);
+            erases |= looks.is_multiple_of(ERASED_EVERY);
+            match self.clear(erases).await {
+                Ok(is_left) => erases = is_left,
+                Err(error) => {
                     tracing::debug!(error = %error, "nodes whose lease is over cannot be cleared right now");
                 }
             }
@@ -205,17 +226,13 @@ impl Registrar {
         Ok(())
     }
 
-    async fn clear(&self, erases: bool) -> Result<(), StoreError> {
-        let cleared = self.nodes.clear().await?;
+    /// Clears, and erases some of what cleared nodes have left if so; whether there may be more of it.
+    async fn clear(&self, erases: bool) -> Result<bool, StoreError> {
+        let cleared = self.nodes.clear(self.registry.node(), CLEARS_HOLDING).await?;
         if cleared > 0 {
             tracing::warn!(nodes = cleared, "cleared nodes whose lease was over");
         }
-        if cleared > 0 || erases {
-            while self.nodes.erase_cleared(ERASED_AT_ONCE).await? > 0 {
-                sleep(REST).await;
-            }
-        }
-        Ok(())
+        Ok(cleared > 0 || (erases && self.nodes.erase_cleared(ERASED_AT_ONCE).await? > 0))
     }
 
     /// Ends the node in order, once none of its sockets is open: whose connections were ended counts as there for
@@ -269,6 +286,16 @@ impl Registrar {
         }
         Ok(())
     }
+}
+
+fn ticks() -> Interval {
+    let mut ticks = interval(CLEARED_EVERY);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    ticks
+}
+
+fn of(contact: &Mutex<Contact>) -> MutexGuard<'_, Contact> {
+    contact.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -147,6 +147,8 @@ impl Registry {
     /// What is to be written next, if there is something to do.
     pub(crate) fn take(&self) -> Option<Batch> {
         let mut waiting = self.waiting();
+        // Who has stopped waiting must not end the socket of who came after.
+        waiting.claims.retain(|asked| !asked.answer.is_closed());
         let count = waiting.claims.len().min(CLAIMS);
         let claims = waiting.claims.drain(..count).collect::<Vec<_>>();
         let noted = waiting.noted.iter().copied().take(NOTES).collect::<Vec<_>>();

@@ -8,9 +8,8 @@ use domain::change::Change;
 use domain::id::NodeId;
 use uuid::Uuid;
 
-use super::register::tell_on;
+use super::register::{alone_on, tell_on};
 use crate::error::Fault;
-use crate::lock;
 use crate::run::{Db, Never};
 use crate::statement::statement;
 
@@ -42,7 +41,9 @@ const IS_ONE_OVER: &str =
 
 /// A lease that is renewed at the same moment is looked at again once that is committed.
 const CLEAR: &str = "UPDATE nodes SET ended_at = clock_timestamp() \
-     WHERE ended_at IS NULL AND lease_until <= clock_timestamp() RETURNING id";
+     WHERE ended_at IS NULL AND lease_until <= clock_timestamp() AND EXISTS (SELECT FROM nodes AS own \
+     WHERE own.id = ? AND own.ended_at IS NULL \
+     AND own.lease_until > clock_timestamp() + ? * interval '1 millisecond') RETURNING id";
 
 const CLEARED: &str = "SELECT id FROM nodes WHERE ended_at IS NOT NULL";
 
@@ -70,7 +71,7 @@ pub(super) async fn renew_on(mut db: &Db, node: NodeId, lease: Duration) -> Resu
 }
 
 pub(super) async fn leave_on(mut db: &Db, node: NodeId, grace: Duration) -> Result<Result<(), Never>, Fault> {
-    lock::changes_on(db).await?;
+    alone_on(db).await?;
     statement::<()>(LOSE_ALL).bind::<SqlUuid, _>(node.uuid()).execute(&mut db).await?;
     renew_on(db, node, grace).await?;
     Ok(Ok(()))
@@ -88,9 +89,14 @@ async fn cleared_on(mut db: &Db) -> Result<Vec<Uuid>, Fault> {
     Ok(statement::<SqlUuid>(CLEARED).load::<Uuid>(&mut db).await?)
 }
 
-pub(super) async fn clear_on(mut db: &Db) -> Result<Result<u32, Never>, Fault> {
-    lock::changes_on(db).await?;
-    let cleared = statement::<SqlUuid>(CLEAR).load::<Uuid>(&mut db).await?;
+pub(super) async fn clear_on(
+    mut db: &Db,
+    by: NodeId,
+    holding: Duration,
+) -> Result<Result<u32, Never>, Fault> {
+    alone_on(db).await?;
+    let clear = statement::<SqlUuid>(CLEAR).bind::<SqlUuid, _>(by.uuid()).bind::<BigInt, _>(millis(holding));
+    let cleared = clear.load::<Uuid>(&mut db).await?;
     let count = u32::try_from(cleared.len()).unwrap_or(u32::MAX);
     let changes = cleared.into_iter().map(|node| Change::NodeCleared(NodeId::new(node)));
     tell_on(db, changes.collect()).await?;
@@ -99,7 +105,7 @@ pub(super) async fn clear_on(mut db: &Db) -> Result<Result<u32, Never>, Fault> {
 
 /// When nothing is left of them, the nodes themselves.
 pub(super) async fn erase_on(mut db: &Db, limit: u32) -> Result<Result<u32, Never>, Fault> {
-    lock::changes_on(db).await?;
+    alone_on(db).await?;
     let cleared = cleared_on(db).await?;
     let agents = statement::<()>(ERASE_AGENTS)
         .bind::<Array<SqlUuid>, _>(cleared.clone())

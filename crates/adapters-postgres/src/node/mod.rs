@@ -22,8 +22,7 @@ use crate::PostgresStore;
 impl NodeRepository for PostgresStore {
     async fn enter(&self, node: NodeId, lease: Duration) -> Result<(), StoreError> {
         let given = (node, lease);
-        let done =
-            self.change(given, |db, (node, lease)| lease::enter_on(db, *node, *lease).boxed(), |&()| ());
+        let done = self.change_quietly(given, |db, (node, lease)| lease::enter_on(db, *node, *lease).boxed());
         let Ok(()) = done.await?;
         Ok(())
     }
@@ -34,18 +33,20 @@ impl NodeRepository for PostgresStore {
 
     async fn leave(&self, node: NodeId, grace: Duration) -> Result<(), StoreError> {
         let given = (node, grace);
-        let done =
-            self.change(given, |db, (node, grace)| lease::leave_on(db, *node, *grace).boxed(), |&()| ());
+        let done = self.change_quietly(given, |db, (node, grace)| lease::leave_on(db, *node, *grace).boxed());
         let Ok(()) = done.await?;
         Ok(())
     }
 
-    async fn clear(&self) -> Result<u32, StoreError> {
+    async fn clear(&self, by: NodeId, holding: Duration) -> Result<u32, StoreError> {
         // Nearly always there is nothing to clear, and then nobody has to wait.
         if !self.ask((), |db, ()| lease::is_one_over_on(db).boxed()).await? {
             return Ok(0);
         }
-        let Ok(cleared) = self.change((), |db, ()| lease::clear_on(db).boxed(), |_| ()).await?;
+        let given = (by, holding);
+        let cleared =
+            self.change_quietly(given, |db, (by, holding)| lease::clear_on(db, *by, *holding).boxed());
+        let Ok(cleared) = cleared.await?;
         Ok(cleared)
     }
 
@@ -53,7 +54,8 @@ impl NodeRepository for PostgresStore {
         if !self.ask((), |db, ()| lease::is_one_cleared_on(db).boxed()).await? {
             return Ok(0);
         }
-        let Ok(erased) = self.change(limit, |db, limit| lease::erase_on(db, *limit).boxed(), |_| ()).await?;
+        let erased = self.change_quietly(limit, |db, limit| lease::erase_on(db, *limit).boxed());
+        let Ok(erased) = erased.await?;
         Ok(erased)
     }
 
@@ -64,11 +66,9 @@ impl NodeRepository for PostgresStore {
         claims: Vec<AgentClaim>,
     ) -> Result<Registered, StoreError> {
         let given = (node, notes, claims);
-        let done = self.change(
-            given,
-            |db, (node, notes, claims)| register::register_on(db, *node, notes, claims).boxed(),
-            |_| (),
-        );
+        let done = self.change_quietly(given, |db, (node, notes, claims)| {
+            register::register_on(db, *node, notes, claims).boxed()
+        });
         let Ok(registered) = done.await?;
         Ok(registered)
     }

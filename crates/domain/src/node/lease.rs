@@ -23,6 +23,9 @@ const SETTLED_AFTER: Duration = Duration::from_secs(6);
 /// Longer than this between two renewals, and the node itself, or the store, was away.
 const TORN: Duration = Duration::from_secs(5);
 
+/// For how long the lease of a node must still hold when it clears others: it was renewed a moment ago.
+pub const CLEARS_HOLDING: Duration = Duration::from_secs(7);
+
 /// Since when a node has reached the store without a break.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Contact {
@@ -66,6 +69,7 @@ mod tests {
         // Two renewals may be lost.
         assert!(RENEWED_EVERY * 3 < LEASE);
         assert!(RENEWED_EVERY < TORN && RENEWED_EVERY * 2 <= SETTLED_AFTER);
+        assert_eq!(CLEARS_HOLDING + TORN, LEASE);
     }
 
     /// Renews every three seconds from `begun` on, so often.

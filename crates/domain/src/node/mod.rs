@@ -20,5 +20,5 @@ mod lease;
 mod port;
 
 pub use claim::{Claiming, Holder, OnConflict};
-pub use lease::{CLEARED_EVERY, Contact, GRACE, LEASE, RENEWED_EVERY};
+pub use lease::{CLEARED_EVERY, CLEARS_HOLDING, Contact, GRACE, LEASE, RENEWED_EVERY};
 pub use port::{AgentClaim, Connected, Granted, NodeRepository, Note, Registered, SocketNumber};

@@ -70,8 +70,10 @@ pub trait NodeRepository: Send + Sync {
     /// `grace`.
     async fn leave(&self, node: NodeId, grace: Duration) -> Result<(), StoreError>;
 
-    /// Clears the nodes whose lease is over, and tells it in the log; how many they were.
-    async fn clear(&self) -> Result<u32, StoreError>;
+    /// Clears the nodes whose lease is over, and tells it in the log; how many they were. None if the lease of
+    /// `by` does not hold for more than `holding` when the store looks: then the store, or that node, was away, and
+    /// the others may be well.
+    async fn clear(&self, by: NodeId, holding: Duration) -> Result<u32, StoreError>;
 
     /// Erases up to `limit` rows of what cleared nodes have left behind; how many they were. Nobody sees them.
     async fn erase_cleared(&self, limit: u32) -> Result<u32, StoreError>;

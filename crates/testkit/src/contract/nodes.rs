@@ -7,7 +7,8 @@ use std::time::Duration;
 use domain::change::{Change, ChangePosition, ChangeRepository};
 use domain::id::{AgentId, NodeId, ParticipantId, UserId};
 use domain::node::{
-    AgentClaim, Claiming, Connected, Granted, NodeRepository, Note, OnConflict, Registered, SocketNumber,
+    AgentClaim, CLEARS_HOLDING, Claiming, Connected, Granted, NodeRepository, Note, OnConflict, Registered,
+    SocketNumber,
 };
 use tokio::time::sleep;
 use uuid::Uuid;
@@ -113,6 +114,15 @@ impl Nodes {
         entries.into_iter().filter_map(|entry| entry.change).collect()
     }
 
+    /// As a node that is well.
+    async fn clear(&self) -> u32 {
+        let well = node(1_000);
+        if !self.nodes.renew(well, LONG).await.unwrap() {
+            self.nodes.enter(well, LONG).await.unwrap();
+        }
+        self.nodes.clear(well, CLEARS_HOLDING).await.unwrap()
+    }
+
     async fn end_lease(&self, node: NodeId) {
         assert!(self.nodes.renew(node, Duration::ZERO).await.unwrap());
     }
@@ -148,7 +158,7 @@ pub async fn the_newest_socket_has_the_place(nodes: Nodes) {
     assert_eq!(nodes.of_agent(8).await, []);
 }
 
-/// Also on the same node; not for one whose connection broke, or whose node's lease is over.
+/// Also on the same node; not for one whose connection broke, or whose node was cleared.
 pub async fn who_gives_way_is_refused_while_another_is_there(nodes: Nodes) {
     let (one, two) = (nodes.enter(1).await, nodes.enter(2).await);
     let first = nodes.claim(one, 7, GIVES_WAY).await;
@@ -164,6 +174,8 @@ pub async fn who_gives_way_is_refused_while_another_is_there(nodes: Nodes) {
     assert_eq!(nodes.claim(one, 7, GIVES_WAY).await, None);
     nodes.end_lease(two).await;
     assert_eq!(nodes.of_agent(7).await, [on(7, two, second)], "until somebody clears the node");
+    assert_eq!(nodes.claim(one, 7, GIVES_WAY).await, None, "it may only have been kept from the store");
+    assert_eq!(nodes.clear().await, 1);
     assert!(nodes.claim(one, 7, GIVES_WAY).await > second);
 }
 
@@ -230,10 +242,15 @@ pub async fn a_node_whose_lease_is_over_is_cleared(nodes: Nodes) {
     nodes.register(one, &[Note::UserCame(user(5))], &[claim(7, NEWEST), claim(8, NEWEST)]).await;
     nodes.register(two, &[Note::UserCame(user(5))], &[claim(9, NEWEST)]).await;
     let mut since = nodes.log.newest_change().await.unwrap();
-    assert_eq!(nodes.nodes.clear().await.unwrap(), 0);
+    assert_eq!(nodes.clear().await, 0);
     nodes.end_lease(one).await;
-    assert_eq!(nodes.nodes.clear().await.unwrap(), 1);
-    assert_eq!(nodes.nodes.clear().await.unwrap(), 0, "once");
+    nodes.nodes.enter(node(3), CLEARS_HOLDING).await.unwrap();
+    for away in [one, node(3), node(4)] {
+        let cleared = nodes.nodes.clear(away, CLEARS_HOLDING).await.unwrap();
+        assert_eq!(cleared, 0, "who has not renewed its own lease lately clears nobody");
+    }
+    assert_eq!(nodes.clear().await, 1);
+    assert_eq!(nodes.clear().await, 0, "once");
     assert_eq!(nodes.told(&mut since).await, [Change::NodeCleared(one)]);
     assert_eq!((nodes.of_agent(7).await, nodes.nodes_of_user(5).await), (vec![], vec![two]));
     assert!(!nodes.nodes.renew(one, LONG).await.unwrap());
@@ -263,7 +280,7 @@ pub async fn a_lease_that_is_over_may_be_renewed_until_it_is_cleared(nodes: Node
     let granted = nodes.claim(node(1), 7, NEWEST).await;
     sleep(Duration::from_millis(100)).await;
     assert!(nodes.nodes.renew(node(1), LONG).await.unwrap());
-    assert_eq!(nodes.nodes.clear().await.unwrap(), 0);
+    assert_eq!(nodes.clear().await, 0);
     assert_eq!(nodes.of_agent(7).await, [on(7, node(1), granted)]);
 }
 
@@ -273,13 +290,13 @@ pub async fn who_ends_in_order_leaves_the_others_time(nodes: Nodes) {
     let granted =
         nodes.register(one, &[Note::UserCame(user(5))], &[claim(7, NEWEST), claim(8, NEWEST)]).await;
     nodes.nodes.leave(one, Duration::from_millis(300)).await.unwrap();
-    assert_eq!(nodes.nodes.clear().await.unwrap(), 0);
+    assert_eq!(nodes.clear().await, 0);
     assert_eq!(nodes.of_agent(7).await, [on(7, one, granted[0])]);
     assert_eq!(nodes.nodes_of_user(5).await, [one]);
     let moved = nodes.claim(two, 8, GIVES_WAY).await;
     assert!(moved.is_some());
     sleep(Duration::from_millis(400)).await;
-    assert_eq!(nodes.nodes.clear().await.unwrap(), 1);
+    assert_eq!(nodes.clear().await, 1);
     assert_eq!(nodes.of_agent(7).await, []);
     assert_eq!(nodes.of_agent(8).await, [on(8, two, moved)]);
     assert_eq!(nodes.nodes_of_user(5).await, []);
@@ -290,7 +307,7 @@ pub async fn who_comes_back_keeps_what_nobody_took(nodes: Nodes) {
     let (one, two) = (nodes.enter(1).await, nodes.enter(2).await);
     nodes.register(one, &[], &[claim(7, NEWEST), claim(8, NEWEST), claim(9, NEWEST)]).await;
     nodes.end_lease(one).await;
-    assert_eq!(nodes.nodes.clear().await.unwrap(), 1);
+    assert_eq!(nodes.clear().await, 1);
     let taken = nodes.claim(two, 8, NEWEST).await;
     nodes.claim(two, 9, NEWEST).await.unwrap();
     nodes.note(two, Note::AgentLost(agent(9))).await;
@@ -314,7 +331,7 @@ pub async fn everybody_is_listed_page_by_page(nodes: Nodes) {
     nodes.note(two, Note::UserCame(user(3))).await;
     nodes.register(dead, &[Note::UserCame(user(3)), Note::UserCame(user(100))], &[claim(100, NEWEST)]).await;
     nodes.end_lease(dead).await;
-    nodes.nodes.clear().await.unwrap();
+    nodes.clear().await;
     let (mut agents, mut after) = (Vec::new(), None);
     loop {
         let page = nodes.nodes.connected_agents(after, 3).await.unwrap();

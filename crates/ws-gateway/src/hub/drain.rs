@@ -19,7 +19,8 @@ impl Hub {
     }
 
     /// The same, but the sockets are told evenly over this time, so that their clients do not all connect
-    /// elsewhere in one moment. Whoever stops waiting leaves the rest of them open.
+    /// elsewhere in one moment. It takes that time also where hardly anybody is connected: so long whoever sends
+    /// requests here may need to notice that the server is not ready. Whoever stops waiting leaves the rest open.
     pub async fn drain(&self, over: Duration) {
         let open = self.close_the_door();
         let (begun, mut told) = (Instant::now(), 0);
@@ -27,10 +28,11 @@ impl Hub {
             let due = share(open.len(), begun.elapsed(), over);
             self.send_away(&open[told..due]);
             told = due;
-            if told == open.len() {
+            let left = over.saturating_sub(begun.elapsed());
+            if left.is_zero() {
                 return;
             }
-            sleep(STEP).await;
+            sleep(STEP.min(left)).await;
         }
     }
 
@@ -93,6 +95,13 @@ mod tests {
         assert!((1..=10).contains(&early), "{early}");
         hub.drain(Duration::from_millis(100)).await;
         assert_eq!(told(), 20, "who was told already is told again, as it is still there");
+    }
+
+    #[tokio::test]
+    async fn it_takes_its_time_also_where_nobody_is_connected() {
+        let (hub, begun) = (hub(), Instant::now());
+        hub.drain(Duration::from_millis(300)).await;
+        assert!(begun.elapsed() >= Duration::from_millis(300));
     }
 
     #[tokio::test]

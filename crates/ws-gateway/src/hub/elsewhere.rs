@@ -16,7 +16,8 @@ use crate::registry::{Asked, Registry};
 /// Who is connected to other nodes, and to which.
 #[derive(Default)]
 pub(super) struct Elsewhere {
-    agents: HashMap<AgentId, NodeId>,
+    /// With the number of the socket there.
+    agents: HashMap<AgentId, (NodeId, Option<SocketNumber>)>,
     users: HashMap<UserId, Vec<NodeId>>,
 }
 
@@ -28,23 +29,48 @@ impl Elsewhere {
         }
     }
 
-    /// From now on somebody is connected to these.
-    pub(super) fn set(&mut self, who: ParticipantId, nodes: Vec<NodeId>) {
-        match (who, nodes.first()) {
-            (ParticipantId::Agent(agent), Some(node)) => _ = self.agents.insert(agent, *node),
-            (ParticipantId::Agent(agent), None) => _ = self.agents.remove(&agent),
-            (ParticipantId::User(user), Some(_)) => _ = self.users.insert(user, nodes),
-            (ParticipantId::User(user), None) => _ = self.users.remove(&user),
+    /// Whether an agent has a socket there that is newer than the one with this number.
+    pub(super) fn has_newer(&self, agent: AgentId, number: SocketNumber) -> bool {
+        self.agents.get(&agent).is_some_and(|(_, there)| *there > Some(number))
+    }
+
+    /// From now on somebody is connected there, as the store has said.
+    pub(super) fn set(&mut self, who: ParticipantId, connected: &[Connected]) {
+        match (who, connected.first()) {
+            (ParticipantId::Agent(agent), Some(there)) => {
+                self.agents.insert(agent, (there.node, there.number));
+            }
+            (ParticipantId::User(user), Some(_)) => {
+                self.users.insert(user, connected.iter().map(|there| there.node).collect());
+            }
+            (_, None) => self.forget(who),
         }
     }
 
-    /// The nodes that somebody is connected to, but for this one.
-    fn nodes_without(&self, who: ParticipantId, node: NodeId) -> Vec<NodeId> {
-        let nodes = match who {
-            ParticipantId::Agent(agent) => self.agents.get(&agent).map(std::slice::from_ref),
-            ParticipantId::User(user) => self.users.get(&user).map(Vec::as_slice),
-        };
-        nodes.unwrap_or_default().iter().copied().filter(|other| *other != node).collect()
+    /// From now on somebody is connected nowhere else.
+    pub(super) fn forget(&mut self, who: ParticipantId) {
+        match who {
+            ParticipantId::Agent(agent) => _ = self.agents.remove(&agent),
+            ParticipantId::User(user) => _ = self.users.remove(&user),
+        }
+    }
+
+    /// From now on somebody is not connected to this node.
+    fn forget_on(&mut self, who: ParticipantId, node: NodeId) {
+        match who {
+            ParticipantId::Agent(agent) => {
+                if self.agents.get(&agent).is_some_and(|(there, _)| *there == node) {
+                    self.agents.remove(&agent);
+                }
+            }
+            ParticipantId::User(user) => {
+                let Some(nodes) = self.users.get_mut(&user) else { return };
+                nodes.retain(|there| *there != node);
+                if nodes.is_empty() {
+                    self.users.remove(&user);
+                }
+            }
+        }
     }
 
     fn everybody(&self) -> impl Iterator<Item = ParticipantId> {
@@ -53,7 +79,7 @@ impl Elsewhere {
     }
 
     fn everybody_on(&self, node: NodeId) -> Vec<ParticipantId> {
-        let agents = self.agents.iter().filter(|(_, on)| **on == node);
+        let agents = self.agents.iter().filter(|(_, (on, _))| *on == node);
         let agents = agents.map(|(agent, _)| ParticipantId::Agent(*agent));
         let users = self.users.iter().filter(|(_, on)| on.contains(&node));
         agents.chain(users.map(|(user, _)| ParticipantId::User(*user))).collect()
@@ -150,7 +176,7 @@ impl Hub {
             }
             sockets.give_up(agent, *number);
         }
-        sockets.elsewhere.set(who, elsewhere.into_iter().map(|one| one.node).collect());
+        sockets.elsewhere.set(who, &elsewhere);
         let after = sockets.counts(who);
         drop(sockets);
         if before != after {
@@ -184,8 +210,7 @@ impl Hub {
             let turn = self.turn(who);
             let mut sockets = self.sockets();
             let before = sockets.counts(who);
-            let nodes = sockets.elsewhere.nodes_without(who, node);
-            sockets.elsewhere.set(who, nodes);
+            sockets.elsewhere.forget_on(who, node);
             let after = sockets.counts(who);
             drop(sockets);
             if before != after {
@@ -193,5 +218,45 @@ impl Hub {
             }
             drop(turn);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+    use uuid::Uuid;
+
+    use super::super::tests::{BARE, agent, agent_id, hub};
+    use super::*;
+
+    const HERE: NodeId = NodeId::new(Uuid::from_u128(1));
+    const THERE: NodeId = NodeId::new(Uuid::from_u128(2));
+
+    /// A newer socket elsewhere is heard of while the claim of an older one is still on its way back.
+    #[tokio::test]
+    async fn a_claim_that_is_overtaken_opens_nothing() {
+        let hub = hub();
+        hub.become_one_of_several(HERE);
+        let who = ParticipantId::Agent(agent_id(1));
+        hub.observe(who, &[Connected { who, node: THERE, number: Some(SocketNumber(11)) }]);
+        let settle = |number| {
+            let seat = hub.seat(who).map_err(|why| format!("{why:?}")).unwrap();
+            hub.admit(agent(1), BARE, OnConflict::Supersede, seat, Some(SocketNumber(number))).map(|_| ())
+        };
+        assert_eq!(settle(10), Err(ClaimRefused::Conflict));
+        assert!(hub.who_is_here().0.is_empty());
+        assert_eq!(settle(12), Ok(()));
+    }
+
+    /// Its client may be connected elsewhere by now.
+    #[tokio::test]
+    async fn a_claim_that_nobody_waits_for_any_more_is_not_made() {
+        let hub = hub();
+        let registry = hub.become_one_of_several(HERE);
+        assert!(hub.open(agent(1), BARE, OnConflict::Supersede).now_or_never().is_none());
+        assert!(registry.take().is_none());
+        let mut waits = Box::pin(hub.open(agent(1), BARE, OnConflict::Supersede));
+        assert!((&mut waits).now_or_never().is_none());
+        assert_eq!(registry.take().map(|batch| batch.claims.len()), Some(1));
     }
 }
