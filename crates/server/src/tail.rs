@@ -29,6 +29,9 @@ const KEPT: Duration = Duration::from_secs(60 * 60);
 /// Who has not read the log for so long may have missed what is forgotten by now.
 const BLIND: Duration = Duration::from_secs(30 * 60);
 
+/// How often it is tried to carry out what stands in the log, while the log itself can be read.
+const FAILURES: u32 = 20;
+
 /// A reader of the log of changes.
 pub(crate) struct Tail {
     store: Arc<dyn Store>,
@@ -37,6 +40,9 @@ pub(crate) struct Tail {
     registrar: Option<Arc<Registrar>>,
     chats: Arc<ChatService>,
     position: ChangePosition,
+    /// How often what comes next could not be carried out.
+    failures: u32,
+    /// When the log was read to its end.
     read_at: Instant,
 }
 
@@ -48,7 +54,8 @@ impl Tail {
     ) -> Result<Self, StoreError> {
         let Wiring { store, hub, callers, chats, .. } = wiring.clone();
         let position = store.newest_change().await?;
-        let tail = Self { store, hub, callers, chats, registrar, position, read_at: Instant::now() };
+        let (failures, read_at) = (0, Instant::now());
+        let tail = Self { store, hub, callers, chats, registrar, position, failures, read_at };
         tail.look_around().await?;
         Ok(tail)
     }
@@ -101,18 +108,10 @@ impl Tail {
         loop {
             let begun = SystemClock.now();
             let changes = self.store.changes_after(self.position, AT_ONCE).await?;
-            self.look_for(&changes).await?;
-            self.read_at = Instant::now();
             let is_last = changes.len() < AT_ONCE as usize;
-            for entry in changes {
-                match entry.change {
-                    Some(change) => self.carry_out(change).await?,
-                    // It is for newer servers than this one.
-                    None => measure::unknown_change(),
-                }
-                self.position = entry.position;
-            }
+            self.carry_out(&changes).await?;
             if is_last {
+                self.read_at = Instant::now();
                 self.callers.confirm(begun);
                 return Ok(());
             }
@@ -121,12 +120,48 @@ impl Tail {
 }
 
 impl Tail {
-    /// Again, should the store not answer: then the entry is read again.
-    async fn carry_out(&self, change: Change) -> Result<(), StoreError> {
-        // First of all nobody new may come in by what was known.
-        self.callers.follow(change);
-        self.hub.follow(change);
-        if let Change::RosterShrunk(chat) = change {
+    /// Carries out a part of the log. What the store must be asked for comes last, so that nothing that ends a socket
+    /// waits for it. If the store does not say it the part is read again, which does no harm; not for ever, as what stands
+    /// behind it must be heard.
+    async fn carry_out(&mut self, part: &[LoggedChange]) -> Result<(), StoreError> {
+        let known = || part.iter().filter_map(|entry| entry.change);
+        let is_clearing = |change: &Change| matches!(change, Change::NodeCleared(_));
+        for change in known() {
+            // First of all nobody new may come in by what was known.
+            self.callers.follow(change);
+            if !is_clearing(&change) {
+                self.hub.follow(change);
+            }
+        }
+        if let Err(error) = self.ask(part).await {
+            self.failures += 1;
+            if self.failures < FAILURES {
+                return Err(error);
+            }
+            tracing::warn!(error = %error, "all sockets are ended, as the store does not say what others have changed");
+            self.hub.end_sockets();
+        }
+        self.failures = 0;
+        // Who is elsewhere by now is known, and was never away.
+        known().filter(is_clearing).for_each(|change| self.hub.follow(change));
+        for entry in part {
+            if entry.change.is_none() {
+                // It is for newer servers than this one.
+                measure::unknown_change();
+            }
+            self.position = entry.position;
+        }
+        Ok(())
+    }
+
+    /// What the entries do not tell themselves: who is connected where, and who is still in which room.
+    async fn ask(&self, part: &[LoggedChange]) -> Result<(), StoreError> {
+        self.look_for(part).await?;
+        let shrunk = part.iter().filter_map(|entry| match entry.change {
+            Some(Change::RosterShrunk(chat)) => Some(chat),
+            _ => None,
+        });
+        for chat in shrunk.collect::<HashSet<_>>() {
             self.hub.recheck(chat, &self.chats).await?;
         }
         Ok(())
