@@ -89,7 +89,7 @@ enum What {
         #[arg(long, default_value_t = 20)]
         seconds: u32,
     },
-    /// Two servers with NATS between them, beside one.
+    /// Two servers with NATS between them, beside one; not among all, as NATS must be installed.
     Nodes,
     /// One socket of a thousand in a room stops reading: what the others notice.
     Slow,
@@ -159,7 +159,6 @@ async fn measure(arguments: &Arguments) -> Vec<Row> {
             rows.add(fanout::run(10_000, rounds).await);
             rows.add(connect::run(10_000).await);
             rows.add(latency::run(500, 20).await);
-            rows.add(nodes::run(rounds).await);
             rows.add(slow::run().await);
             rows.all
         }
