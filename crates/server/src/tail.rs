@@ -55,7 +55,7 @@ impl Tail {
         let Wiring { store, hub, callers, chats, .. } = wiring.clone();
         let position = store.newest_change().await?;
         let (failures, read_at) = (0, Instant::now());
-        let tail = Self { store, hub, callers, chats, registrar, position, failures, read_at };
+        let tail = Self { store, hub, callers, registrar, chats, position, failures, read_at };
         tail.look_around().await?;
         Ok(tail)
     }
