@@ -162,7 +162,7 @@ impl Keeper {
         let over = self.own.over(now);
         for interest in &over {
             let address = interest.address();
-            if !self.is_needed(address)
+            if !self.own.take(address)
                 && let Some(ear) = self.ears.remove(&address)
             {
                 ear.abort();
@@ -235,18 +235,6 @@ impl Keeper {
             && self.is_up
         {
             self.bus.tell(&note).await;
-        }
-    }
-
-    /// Whether somebody listens to what comes to an address, or did a moment ago.
-    fn is_needed(&self, address: Address) -> bool {
-        match address {
-            Address::Room(chat) => {
-                self.own.has(Interest::Room(chat)) || self.own.has(Interest::RoomAsHuman(chat))
-            }
-            Address::User(user) => self.own.has(Interest::User(user)),
-            Address::Agent(agent) => self.own.has(Interest::Agent(agent)),
-            Address::Everywhere => true,
         }
     }
 

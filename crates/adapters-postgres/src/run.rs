@@ -128,14 +128,9 @@ impl PostgresStore {
         let _doing = measure::doing(Kind::Change);
         let (pool, order) = (self.pool.clone(), self.order.clone());
         let changing = async move {
-            let mut tries = Tries::default();
-            loop {
-                match change_once(&pool, &order, &given, &work).await {
-                    Err(fault) if tries.again_after(&fault).await => {}
-                    // The turn is given back: there is nothing to tell in it.
-                    done => return done.map(|done| done.map(|(_, outcome)| outcome)),
-                }
-            }
+            let done = try_change(&pool, &order, &given, &work).await;
+            // The turn is given back: there is nothing to tell in it.
+            done.map(|done| done.map(|(_, outcome)| outcome))
         };
         self.in_task(changing).await?.map_err(|fault: Fault| fault.into())
     }
@@ -194,18 +189,33 @@ where
     T: Send + 'static,
     W: for<'c> Fn(&'c Db, &'c G) -> Work<'c, Result<T, R>>,
 {
+    match try_change(pool, order, given, work).await {
+        Err(fault) => {
+            if matches!(fault, Fault::Uncertain) {
+                order.doubt();
+            }
+            Err(fault)
+        }
+        Ok(Err(refused)) => Ok(Err(refused)),
+        Ok(Ok((turn, outcome))) => Ok(Ok(turn.tell(outcome, tell).await)),
+    }
+}
+
+/// Changes something, again if that may help; with its turn to tell of it.
+async fn try_change<G, T, R, W>(
+    pool: &Pool,
+    order: &Arc<Order>,
+    given: &G,
+    work: &W,
+) -> Result<Result<(Turn, T), R>, Fault>
+where
+    W: for<'c> Fn(&'c Db, &'c G) -> Work<'c, Result<T, R>>,
+{
     let mut tries = Tries::default();
     loop {
         match change_once(pool, order, given, work).await {
             Err(fault) if tries.again_after(&fault).await => {}
-            Err(fault) => {
-                if matches!(fault, Fault::Uncertain) {
-                    order.doubt();
-                }
-                return Err(fault);
-            }
-            Ok(Err(refused)) => return Ok(Err(refused)),
-            Ok(Ok((turn, outcome))) => return Ok(Ok(turn.tell(outcome, tell).await)),
+            done => return done,
         }
     }
 }

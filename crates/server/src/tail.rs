@@ -117,9 +117,7 @@ impl Tail {
             }
         }
     }
-}
 
-impl Tail {
     /// Carries out a part of the log. What the store must be asked for comes last, so that nothing that ends a socket
     /// waits for it. If the store does not say it the part is read again, which does no harm; not for ever, as what stands
     /// behind it must be heard.

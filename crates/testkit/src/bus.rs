@@ -161,16 +161,6 @@ impl MemoryBus {
     fn tell(&self, note: &Note) {
         self.wire.send(self.node, |_| true, &Load::Note(note.clone()));
     }
-
-    fn takes(&self, address: Address) -> bool {
-        let own = lock(&self.own);
-        match address {
-            Address::Room(chat) => own.has(Interest::Room(chat)) || own.has(Interest::RoomAsHuman(chat)),
-            Address::User(user) => own.has(Interest::User(user)),
-            Address::Agent(agent) => own.has(Interest::Agent(agent)),
-            Address::Everywhere => true,
-        }
-    }
 }
 
 #[async_trait]
@@ -187,7 +177,7 @@ impl EventBus for MemoryBus {
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
         let load = Load::Event(number, event.clone());
         for address in to {
-            self.wire.send(self.node, |bus| bus.takes(*address), &load);
+            self.wire.send(self.node, |bus| lock(&bus.own).take(*address), &load);
         }
     }
 

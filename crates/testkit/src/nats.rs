@@ -3,11 +3,13 @@
 //! Nothing is skipped: without `nats-server` a test fails and says what to install.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use crate::postgres::free_port;
 
 /// Ends the server when the other end of its input closes, however its process came to its end.
 const SUPERVISOR: &str =
@@ -220,9 +222,4 @@ fn program() -> &'static str {
     } else {
         panic!("this test needs NATS: install `nats-server` (Debian: apt-get install nats-server)")
     }
-}
-
-fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("there is a free port");
-    listener.local_addr().expect("it has one").port()
 }

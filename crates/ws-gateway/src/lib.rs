@@ -14,8 +14,8 @@
 //! - [`payload`](self): events as JSON.
 //!
 //! Invariants: an event is pushed with the join reference of the socket it goes to, never before
-//! the answer to its join; one agent has one live socket, on all servers together; a client that does not read is cut off
-//! and costs no more than its queue.
+//! the answer to its join; one agent has one live socket, on all servers together; a client that does not
+//! read is cut off and costs no more than its queue.
 
 mod again;
 mod connect;

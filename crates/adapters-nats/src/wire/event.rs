@@ -12,7 +12,7 @@ use super::Malformed;
 use super::agent::WireAgent;
 use super::contact::{WireContact, WireRequest};
 use super::message::WireMessage;
-use super::plain::{At, Id, Text, Who, word};
+use super::plain::{At, Id, Text, Who, json, word};
 use super::room::{WireChat, WireDetails, WireParticipant};
 
 /// The kinds; a number is never given to anything else.
@@ -322,8 +322,4 @@ fn decode_of_room(kind: u8, body: &[u8]) -> Result<Option<DomainEvent>, Malforme
         }
         _ => return Ok(None),
     }))
-}
-
-fn json(of: &impl Serialize) -> Vec<u8> {
-    serde_json::to_vec(of).expect("maps of JSON have texts as keys, and nothing else could fail")
 }

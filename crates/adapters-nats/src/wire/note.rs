@@ -5,7 +5,7 @@ use domain::id::{AgentId, ChatId, NodeId, UserId};
 use serde::{Deserialize, Serialize};
 
 use super::Malformed;
-use super::plain::Id;
+use super::plain::{Id, json};
 
 /// The kinds of notes; events have others.
 const HERE: u8 = 201;
@@ -121,8 +121,4 @@ pub(crate) fn decode(kind: u8, body: &[u8]) -> Result<Option<Note>, Malformed> {
         GONE => Note::Gone,
         _ => return Ok(None),
     }))
-}
-
-fn json(of: &impl Serialize) -> Vec<u8> {
-    serde_json::to_vec(of).expect("numbers and texts are JSON")
 }

@@ -98,3 +98,8 @@ pub(super) fn text(of: Option<&String>) -> Option<Text<'_>> {
 pub(super) fn owned(text: Option<Text<'_>>) -> Option<String> {
     text.map(Cow::into_owned)
 }
+
+/// A body.
+pub(super) fn json(of: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(of).expect("maps of JSON have texts as keys, and nothing else could fail")
+}

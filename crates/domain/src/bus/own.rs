@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use super::note::Note;
-use super::route::Interest;
+use super::route::{Address, Interest};
 use crate::time::Timestamp;
 
 /// How long an interest outlives the last who had it, as most come back: with a new socket, or a new join.
@@ -85,6 +85,16 @@ impl OwnInterests {
     /// Whether it is an interest, of somebody or lingering.
     pub fn has(&self, interest: Interest) -> bool {
         self.all.contains_key(&interest)
+    }
+
+    /// Whether somebody listens to what comes to an address, or did a moment ago.
+    pub fn take(&self, address: Address) -> bool {
+        match address {
+            Address::Room(chat) => self.has(Interest::Room(chat)) || self.has(Interest::RoomAsHuman(chat)),
+            Address::User(user) => self.has(Interest::User(user)),
+            Address::Agent(agent) => self.has(Interest::Agent(agent)),
+            Address::Everywhere => true,
+        }
     }
 
     /// How many there are.

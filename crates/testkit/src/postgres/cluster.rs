@@ -171,7 +171,8 @@ fn start_on_a_free_port(supervisor: &mut Supervisor) -> u16 {
     panic!("PostgreSQL did not start:\n{log}");
 }
 
-fn free_port() -> u16 {
+/// A port that nobody has, outside the range that the system gives out.
+pub(crate) fn free_port() -> u16 {
     loop {
         let port = PORTS.start + random() % (PORTS.end - PORTS.start);
         let port = u16::try_from(port).expect("the range is one of ports");

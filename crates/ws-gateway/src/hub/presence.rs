@@ -1,13 +1,14 @@
 //! Who is there: whoever has a socket, on this node or another, and for a moment whoever has lost the last one.
 
+use std::collections::{HashMap, HashSet};
+use std::sync::{MutexGuard, PoisonError};
+
 use domain::caller::Caller;
 use domain::chat::Roster;
 use domain::id::{AgentId, ApiKeyId, ChatId, ParticipantId, UserId};
 use domain::node::{GRACE, SocketNumber};
 use domain::ports::Presence;
 use domain::time::Timestamp;
-use std::collections::{HashMap, HashSet};
-use std::sync::{MutexGuard, PoisonError};
 
 use super::elsewhere::Elsewhere;
 use super::revoke::{Ended, OpenedWith};

@@ -4,9 +4,10 @@
 //! Kept are keys by their digest, where users stand by user (for tokens, whose signature and time are looked at each
 //! time), agents' own records, and what those in a room are called, for whoever sends a message there; never the
 //! text of a key, and nothing of a key that is unknown. What this process changes is told by events before its answer
-//! leaves, see [`CacheInvalidation`]; what others change, by the log of changes ([`crate::change`]). That log has to be read to its end once within [`LOG_LEASE`]: while it is not, nobody
-//! is known and the store is asked. So whatever was changed anywhere holds for requests that begin [`LOG_LEASE`]
-//! later, also where the store or the reader of the log is stuck.
+//! leaves, see [`CacheInvalidation`]; what others change, by the log of changes ([`crate::change`]). That log has to
+//! be read to its end once within [`LOG_LEASE`]: while it is not, nobody is known and the store is asked. So whatever
+//! was changed anywhere holds for requests that begin [`LOG_LEASE`] later, also where the store or the reader of the
+//! log is stuck.
 //!
 //! Invariant: an entry was read from the store after every change that was told before, and is dropped by every
 //! change that is told of it after ([`shelf`]).
