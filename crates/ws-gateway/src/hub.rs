@@ -12,6 +12,7 @@ mod interest;
 mod listeners;
 mod listening;
 mod open;
+mod others;
 mod presence;
 mod publish;
 mod recheck;
@@ -41,6 +42,7 @@ use crate::taken::Taken;
 use crate::topic::Topic;
 use interest::{Held, Interests};
 use listeners::Listeners;
+use others::Doubts;
 use presence::Sockets;
 use seats::{Place, Seats};
 use stay::{Change, Stay};
@@ -50,6 +52,7 @@ pub(crate) use claim::{Claim, ClaimRefused};
 pub(crate) use domain::node::OnConflict;
 pub use figures::Figures;
 pub(crate) use listening::Pushed;
+pub use others::FromOthers;
 pub(crate) use presence::Departure;
 pub(crate) use seats::Seat;
 pub(crate) use watch::Person;
@@ -107,6 +110,8 @@ pub struct Hub {
     stopping: AtomicBool,
     /// Set if the server is one of several.
     interests: OnceLock<Arc<Interests>>,
+    /// Of rooms to which other nodes say that somebody came, or from which somebody went.
+    doubts: Doubts,
 }
 
 struct Listener {
@@ -136,6 +141,7 @@ impl Hub {
             counts: figures::Counts::default(),
             stopping: AtomicBool::new(false),
             interests: OnceLock::new(),
+            doubts: Doubts::default(),
         })
     }
 

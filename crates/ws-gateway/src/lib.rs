@@ -44,7 +44,7 @@ use domain::activity::ActivityService;
 use domain::chat::ChatService;
 
 pub use again::Repeater;
-pub use hub::{Figures, Hub, HubConfig};
+pub use hub::{Figures, FromOthers, Hub, HubConfig};
 pub use registrar::Registrar;
 
 /// What a socket needs; registered as `web::Data`.

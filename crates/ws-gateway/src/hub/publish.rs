@@ -41,7 +41,7 @@ impl EventPublisher for Hub {
                 self.participant_removed(chat_id, &participant);
             }
             DomainEvent::RoomDeleted { chat_id } => {
-                self.tell(Topic::RoomParticipants(chat_id), || payload::room_deleted(chat_id));
+                self.tell_deleted(chat_id);
                 self.end(chat_id, |_| true);
             }
             DomainEvent::RoomTitleChanged { chat_id, title } => {
@@ -86,14 +86,26 @@ impl Hub {
     fn participant_added(&self, chat: ChatId, participant: &Participant) {
         self.joined(chat, participant);
         self.watch().came(chat, Person::of(participant));
+        self.tell_added(chat, participant);
+    }
+
+    pub(super) fn tell_added(&self, chat: ChatId, participant: &Participant) {
         let online = || self.is_there(participant.id, participant.is_external);
         self.tell(Topic::RoomParticipants(chat), || payload::participant_added(participant, online()));
     }
 
     fn participant_removed(&self, chat: ChatId, participant: &Participant) {
-        self.tell(Topic::RoomParticipants(chat), || payload::participant_removed(participant));
+        self.tell_removed(chat, participant);
         self.left(chat, participant.id);
         self.watch().left(chat, participant.id);
+    }
+
+    pub(super) fn tell_removed(&self, chat: ChatId, participant: &Participant) {
+        self.tell(Topic::RoomParticipants(chat), || payload::participant_removed(participant));
+    }
+
+    pub(super) fn tell_deleted(&self, chat: ChatId) {
+        self.tell(Topic::RoomParticipants(chat), || payload::room_deleted(chat));
     }
 
     fn agent_changed(&self, event: &'static str, agent: &Agent) {

@@ -1,8 +1,9 @@
 //! Looking again at who may listen to a room.
 //!
 //! A removal that this process has made ends stays by its event. Of one that another process has made the log of
-//! changes tells that there was one, and no more; so whoever listens to that room is held against the store once more.
-//! For that one read is enough: one of the listeners sees the room, and all that see it see the same.
+//! changes tells that there was one, and no more, and what another node tells may be old; so whoever listens to that
+//! room is held against the store once more. For that one read is enough: one of the listeners sees the room, and all
+//! that see it see the same.
 
 use std::collections::HashSet;
 
@@ -11,7 +12,7 @@ use domain::id::{AgentId, ChatId, ParticipantId};
 use domain::store::StoreError;
 
 use super::stay::Change;
-use super::{Hub, Listener, Listeners};
+use super::{Hub, Listener, Listeners, Person};
 use crate::inbox::{Ticket, Told};
 use crate::topic::Topic;
 
@@ -19,7 +20,8 @@ use crate::topic::Topic;
 type Begun = HashSet<(Topic, Ticket)>;
 
 impl Hub {
-    /// Somebody is no longer in a room, or it is gone: ends the stays of all who may not listen to it any more.
+    /// Somebody is no longer in a room, or new, or it is gone: ends the stays of all who may not listen to it any more, and
+    /// finds out through whom the others do.
     ///
     /// # Errors
     /// [`StoreError`] when the store did not tell who is in the room; then whoever listened goes on.
@@ -78,12 +80,7 @@ impl Hub {
         self.end_on(roster.chat, |listener, topic| {
             begun.contains(&(topic, listener.ticket)) && !listener.stay.holds(listener.who, roster)
         });
-        let mut watch = self.watch();
-        for person in watch.people(roster.chat) {
-            if roster.find(person.id).is_none() {
-                watch.left(roster.chat, person.id);
-            }
-        }
+        self.watch().hold(roster.chat, roster.participants.iter().map(Person::of).collect());
     }
 }
 

@@ -15,7 +15,7 @@ pub(super) enum Stay {
 }
 
 /// What changes how somebody stands to a room.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(PartialEq, Eq, Debug)]
 pub(super) enum Change {
     /// An agent of theirs came.
     Came(AgentId),
@@ -23,6 +23,13 @@ pub(super) enum Change {
     Left(AgentId),
     /// They came themselves.
     TakesPart,
+    /// The store was asked who is in the room.
+    Found {
+        /// Whether they are.
+        takes_part: bool,
+        /// Their agents that are.
+        agents: Vec<AgentId>,
+    },
 }
 
 impl Stay {
@@ -51,11 +58,19 @@ impl Stay {
     pub(super) fn follow(&mut self, change: Change) {
         match (&mut *self, change) {
             (Self::Asked { changes }, change) => changes.push(change),
+            (Self::Own { .. }, Change::Found { takes_part: false, agents }) => {
+                *self = Self::Observer { agents };
+            }
             (Self::Own { .. }, _) => {}
+            (Self::Observer { agents }, Change::Found { takes_part: false, agents: found }) => {
+                *agents = found;
+            }
             (Self::Observer { agents }, Change::Came(agent)) => agents.push(agent),
             (Self::Observer { agents }, Change::Left(agent)) => agents.retain(|own| *own != agent),
             // Only humans observe, and to them it does not matter since when.
-            (Self::Observer { .. }, Change::TakesPart) => *self = Self::Own { since: 0 },
+            (Self::Observer { .. }, Change::TakesPart | Change::Found { .. }) => {
+                *self = Self::Own { since: 0 }
+            }
         }
     }
 
@@ -65,18 +80,12 @@ impl Stay {
         let takes_part = roster.find(who).is_some();
         let of_who = roster.participants.iter().filter(|one| one.owner.is_some() && one.owner == who.user());
         let theirs = of_who.filter_map(|one| one.id.agent()).collect::<Vec<_>>();
-        match self {
-            // Whichever it will be.
-            Self::Asked { .. } => takes_part || !theirs.is_empty(),
-            Self::Own { .. } => takes_part,
-            Self::Observer { agents } => {
-                *agents = theirs;
-                if takes_part {
-                    self.follow(Change::TakesPart);
-                }
-                !self.is_over()
-            }
+        if let Self::Own { .. } = self {
+            return takes_part;
         }
+        let may_listen = takes_part || !theirs.is_empty();
+        self.follow(Change::Found { takes_part, agents: theirs });
+        may_listen
     }
 
     /// Whether it may be through this agent that the room is listened to, perhaps through others as well.

@@ -32,6 +32,8 @@ impl Person {
 enum Change {
     Came(Person),
     Left(ParticipantId),
+    /// These are there and nobody else.
+    Held(Vec<Person>),
 }
 
 #[derive(Default)]
@@ -71,20 +73,18 @@ impl Watch {
     }
 
     /// The store has told who is in the room; it was asked under `asking`.
-    pub(super) fn load(&mut self, chat: ChatId, asking: &Arc<OnceCell<()>>, mut people: Vec<Person>) {
+    pub(super) fn load(&mut self, chat: ChatId, asking: &Arc<OnceCell<()>>, people: Vec<Person>) {
         let Some(room) = self.rooms.get_mut(&chat).filter(|room| Arc::ptr_eq(&room.asking, asking)) else {
             return;
         };
         room.known = true;
         let changes = std::mem::take(&mut room.changes);
-        people.sort_by_key(|person| person.id.uuid());
-        for person in people {
-            self.add(chat, person);
-        }
+        self.replace(chat, people);
         for change in changes {
             match change {
                 Change::Came(person) => self.add(chat, person),
                 Change::Left(id) => self.remove(chat, id),
+                Change::Held(people) => self.replace(chat, people),
             }
         }
     }
@@ -107,6 +107,15 @@ impl Watch {
         }
     }
 
+    /// Only these are in a room, as the store has told just now.
+    pub(super) fn hold(&mut self, chat: ChatId, people: Vec<Person>) {
+        match self.rooms.get_mut(&chat) {
+            Some(room) if !room.known => room.changes.push(Change::Held(people)),
+            Some(_) => self.replace(chat, people),
+            None => {}
+        }
+    }
+
     /// The people of a room, by id.
     pub(super) fn people(&self, chat: ChatId) -> Vec<Person> {
         self.rooms.get(&chat).map(|room| room.people.clone()).unwrap_or_default()
@@ -115,6 +124,19 @@ impl Watch {
     /// The rooms in which somebody is watched.
     pub(super) fn rooms_of(&self, who: ParticipantId) -> Vec<ChatId> {
         self.places.get(&who).into_iter().flatten().copied().collect()
+    }
+
+    fn replace(&mut self, chat: ChatId, mut people: Vec<Person>) {
+        let there = people.iter().map(|person| person.id).collect::<HashSet<_>>();
+        for person in self.people(chat) {
+            if !there.contains(&person.id) {
+                self.remove(chat, person.id);
+            }
+        }
+        people.sort_by_key(|person| person.id.uuid());
+        for person in people {
+            self.add(chat, person);
+        }
     }
 
     fn add(&mut self, chat: ChatId, person: Person) {

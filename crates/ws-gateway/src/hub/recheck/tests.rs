@@ -6,8 +6,9 @@ use domain::account::DeleteAgent;
 use domain::caller::Caller;
 use domain::change::Change;
 use domain::chat::{DeleteChat, RemoveParticipant};
-use domain::id::ChatId;
-use domain::ports::Clock;
+use domain::event::DomainEvent;
+use domain::id::{ChatId, ParticipantId};
+use domain::ports::{Clock, EventPublisher};
 use domain::store::Announce;
 use testkit::{TestAgent, TestUser, World};
 use uuid::Uuid;
@@ -145,6 +146,26 @@ async fn a_join_that_is_being_decided_is_held_against_the_store_as_well() {
     claim.settle(Topic::ChatRoom(scene.room), ticket, &entrance);
     assert!(matches!(reader.next(), Some(Told::End { .. })));
     assert_eq!(scene.hub.listener_count(), 0);
+}
+
+/// The join was answered by what was read before; what was read later counts.
+#[tokio::test]
+async fn a_join_listens_through_those_alone_who_are_still_there() {
+    let scene = Scene::new().await;
+    scene.remove(scene.ben.id.uuid()).await;
+    let caller = Caller::from(scene.ben.caller);
+    let (claim, reader) = open(&scene.hub, caller);
+    let ticket = claim.subscribe(Topic::ChatRoom(scene.room));
+    let entrance = scene.world.chats.enter(caller, scene.room).await.unwrap();
+    scene.remove(scene.bots[0].id.uuid()).await;
+    scene.recheck().await;
+    claim.settle(Topic::ChatRoom(scene.room), ticket, &entrance);
+    let mut ben = Joined { _claim: claim, reader };
+    assert_eq!(ben.ended(), 0, "there is another");
+    let roster = scene.world.chats.roster_seen_by(ParticipantId::User(scene.ann.id), scene.room).await;
+    let participant = roster.unwrap().unwrap().find(ParticipantId::Agent(scene.bots[1].id)).unwrap().clone();
+    scene.hub.publish(DomainEvent::ParticipantRemoved { chat_id: scene.room, participant });
+    assert_eq!(ben.ended(), 1, "nobody is left");
 }
 
 #[tokio::test]

@@ -1,0 +1,138 @@
+//! Events of other nodes that come late.
+
+use std::sync::Arc;
+
+use domain::caller::Caller;
+use domain::chat::{Participant, Role};
+use domain::event::DomainEvent;
+use domain::id::{ChatId, ParticipantId};
+use domain::ports::EventPublisher;
+use testkit::{TestAgent, TestUser, World};
+use tokio::time::timeout;
+
+use super::super::tests::{hub, open};
+use super::super::{Claim, Hub, Told};
+use super::*;
+use crate::inbox::Reader;
+use crate::topic::Topic;
+
+/// Ben's agent is in Ann's room, and Ben observes it through that.
+struct Scene {
+    world: World,
+    hub: Arc<Hub>,
+    others: FromOthers,
+    ann: TestUser,
+    ben: TestUser,
+    bots: [TestAgent; 2],
+    room: ChatId,
+}
+
+impl Scene {
+    async fn new() -> Self {
+        let world = World::new();
+        let (ann, ben) = (world.colleague("ann", "house").await, world.colleague("ben", "house").await);
+        let bots = [world.agent(&ben, "One").await, world.agent(&ben, "Two").await];
+        for bot in &bots {
+            world.make_global(bot).await;
+        }
+        let room = world.chat(ann.caller, &[bots[0].id.uuid()]).await;
+        let hub = hub();
+        Self { world, others: FromOthers::new(hub.clone()), hub, ann, ben, bots, room }
+    }
+
+    async fn join(&self, caller: impl Into<Caller>) -> (Claim, Reader) {
+        let caller = caller.into();
+        let (claim, reader) = open(&self.hub, caller);
+        let topic = Topic::RoomParticipants(self.room);
+        let ticket = claim.subscribe(topic);
+        let entrance = self.world.chats.enter(caller, self.room).await.unwrap();
+        claim.settle(topic, ticket, &entrance);
+        (claim, reader)
+    }
+
+    async fn participant(&self, bot: &TestAgent) -> Participant {
+        let roster = self
+            .world
+            .chats
+            .roster_seen_by(ParticipantId::User(self.ann.id), self.room)
+            .await
+            .unwrap()
+            .unwrap();
+        roster.find(ParticipantId::Agent(bot.id)).unwrap().clone()
+    }
+
+    async fn remove(&self, bot: &TestAgent) {
+        self.world.chats.remove_participant(self.ann.caller, self.room, bot.id.uuid()).await.unwrap();
+    }
+
+    async fn add(&self, bot: &TestAgent) {
+        self.world.add(self.ann.caller, self.room, bot.id.uuid(), Role::Member).await;
+    }
+
+    /// Lets what is in doubt be settled.
+    async fn settle(&self) {
+        let settling = self.hub.settle_doubts(&self.world.chats);
+        assert!(timeout(Duration::from_millis(50), settling).await.is_err(), "it goes on for ever");
+    }
+}
+
+/// What came: the names of the events, and "end" for each stay that ended.
+fn came(reader: &mut Reader) -> Vec<&'static str> {
+    let mut all = Vec::new();
+    while let Some(told) = reader.next() {
+        match told {
+            Told::Event(event) => all.push(event.payload.event),
+            Told::End { .. } => all.push("end"),
+            told => panic!("{told:?}"),
+        }
+    }
+    all
+}
+
+#[tokio::test]
+async fn nobody_listens_through_an_agent_that_is_said_late_to_have_come() {
+    let scene = Scene::new().await;
+    scene.add(&scene.bots[1]).await;
+    let late = scene.participant(&scene.bots[1]).await;
+    scene.remove(&scene.bots[1]).await;
+    let (_claim, mut ben) = scene.join(scene.ben.caller).await;
+    scene.others.publish(DomainEvent::ParticipantAdded { chat_id: scene.room, participant: late });
+    scene.settle().await;
+    assert_eq!(came(&mut ben), ["participant_added"], "it is told, as it was");
+    let one = scene.participant(&scene.bots[0]).await;
+    scene.remove(&scene.bots[0]).await;
+    scene.hub.publish(DomainEvent::ParticipantRemoved { chat_id: scene.room, participant: one });
+    assert_eq!(came(&mut ben), ["participant_removed", "end"], "the last agent that was there has gone");
+}
+
+#[tokio::test]
+async fn whoever_is_there_again_is_not_ended_by_what_comes_late() {
+    let scene = Scene::new().await;
+    let participant = scene.participant(&scene.bots[0]).await;
+    let (_claim, mut bot) = scene.join(scene.bots[0].caller).await;
+    scene.others.publish(DomainEvent::ParticipantRemoved { chat_id: scene.room, participant });
+    scene.settle().await;
+    assert_eq!(came(&mut bot), ["participant_removed"]);
+    scene.others.publish(DomainEvent::RoomDeleted { chat_id: scene.room });
+    scene.settle().await;
+    assert_eq!(came(&mut bot), ["room_deleted"]);
+}
+
+#[tokio::test]
+async fn what_is_true_is_followed_at_once() {
+    let scene = Scene::new().await;
+    let (_claim, mut ben) = scene.join(scene.ben.caller).await;
+    scene.add(&scene.bots[1]).await;
+    let added = scene.participant(&scene.bots[1]).await;
+    scene.others.publish(DomainEvent::ParticipantAdded { chat_id: scene.room, participant: added });
+    scene.settle().await;
+    let removed = scene.participant(&scene.bots[0]).await;
+    scene.remove(&scene.bots[0]).await;
+    scene.hub.publish(DomainEvent::ParticipantRemoved { chat_id: scene.room, participant: removed });
+    assert_eq!(came(&mut ben), ["participant_added", "participant_removed"], "Ben's other agent is there");
+    let removed = scene.participant(&scene.bots[1]).await;
+    scene.remove(&scene.bots[1]).await;
+    scene.others.publish(DomainEvent::ParticipantRemoved { chat_id: scene.room, participant: removed });
+    scene.settle().await;
+    assert_eq!(came(&mut ben), ["participant_removed", "end"]);
+}
