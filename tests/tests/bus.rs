@@ -203,6 +203,13 @@ async fn without_nats_everything_is_answered_and_nothing_is_lost() {
     for id in &lost {
         assert_eq!(socket.event("1", &topic, "message_created").await["id"], json!(id), "from the store");
     }
+    // What no message brings is found in the store as well.
+    let rooms = format!("agent_rooms:{}", bot.id);
+    socket.join("2", &rooms).await;
+    let new = ann.create_chat().await;
+    assert_eq!(ann.add(&new, &bot.id).await.status, 201);
+    // The other room is not long ago either, and this socket was not told of it.
+    while hear(&mut socket, "room_added").await["id"] != json!(new) {}
     assert!(fleet.dropped(0, "disconnected").await >= 1.0);
     assert!((fleet.figure(0, "parlance_bus_connected").await - 0.0).abs() < 0.5);
 

@@ -21,6 +21,7 @@ use tokio::time::timeout;
 
 use crate::connect::{ConnectFault, connect};
 use crate::keeper::Keeper;
+use crate::losses::Losses;
 use crate::outgoing::{self, Outgoing, Sender};
 use crate::seal::{Head, OVERHEAD, Seal};
 use crate::settings::Settings;
@@ -49,6 +50,7 @@ pub struct NatsBus {
     clock: Arc<dyn Clock>,
     peers: RwLock<Peers>,
     seen: Mutex<Seen>,
+    losses: Arc<Losses>,
     /// How many events were sent.
     numbers: AtomicU64,
     outgoing: Outgoing,
@@ -87,7 +89,8 @@ impl NatsBus {
     ) -> Result<Arc<Self>, ConnectFault> {
         let (told, events) = unbounded_channel();
         let client = connect(settings, &told).await?;
-        let (outgoing, sender) = outgoing::queue();
+        let losses = Arc::new(Losses::new(clock.clone()));
+        let (outgoing, sender) = outgoing::queue(losses.clone());
         let (queue, wishes) = unbounded_channel();
         Ok(Arc::new(Self {
             node,
@@ -97,6 +100,7 @@ impl NatsBus {
             peers: RwLock::new(Peers::new(node, clock.now())),
             clock,
             seen: Mutex::default(),
+            losses,
             numbers: AtomicU64::new(1),
             outgoing,
             wishes: Mutex::new(Wishes { queue, made: 0 }),
@@ -134,6 +138,21 @@ impl NatsBus {
             // Else they miss its beat.
             let _ = timeout(FAREWELL, farewell).await;
         }
+    }
+
+    /// Since when something of what this node has told may not have reached the others; nothing until the next such
+    /// loss.
+    pub fn take_unsent(&self) -> Option<Timestamp> {
+        self.losses.take_unsent()
+    }
+
+    /// Since when something of what others have told may not have reached this node; nothing until the next such loss.
+    pub fn take_unheard(&self) -> Option<Timestamp> {
+        self.losses.take_unheard()
+    }
+
+    pub(crate) fn losses(&self) -> &Losses {
+        &self.losses
     }
 
     pub(crate) fn node(&self) -> NodeId {
@@ -231,11 +250,13 @@ impl EventBus for NatsBus {
 
     fn send(&self, to: &[Address], event: &DomainEvent) {
         if !self.is_connected() {
+            self.losses.unsent();
             measure::bus_dropped(BusDrop::Disconnected);
             return;
         }
         let (kind, body) = wire::encode(event);
         if body.len() + OVERHEAD > self.client.max_payload() {
+            self.losses.unsent();
             measure::bus_dropped(BusDrop::TooLarge);
             return;
         }

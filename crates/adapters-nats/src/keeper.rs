@@ -144,7 +144,10 @@ impl Keeper {
 
     fn on_event(&mut self, event: &Event) {
         match event {
-            Event::SlowConsumer(_) => measure::bus_dropped(BusDrop::TooSlow),
+            Event::SlowConsumer(_) => {
+                self.bus.losses().unheard(self.bus.now());
+                measure::bus_dropped(BusDrop::TooSlow);
+            }
             Event::ServerError(error) => self.complain(error.to_string()),
             Event::Disconnected => self.lose(),
             _ => {}
@@ -153,8 +156,10 @@ impl Keeper {
 
     async fn tick(&mut self) {
         // A process that stood still has heard nobody, and others have given it up.
-        if self.ticked_at.elapsed() > STANDSTILL {
+        let since = self.ticked_at.elapsed();
+        if since > STANDSTILL {
             self.is_up = false;
+            self.bus.losses().unheard(self.bus.now().minus(since));
         }
         self.ticked_at = Instant::now();
         self.follow_link().await;
@@ -205,7 +210,10 @@ impl Keeper {
         }
     }
 
+    /// What others tell is not heard, nor what this node tells, also to those of whom it does not know that they want it.
     fn lose(&mut self) {
+        self.bus.losses().unheard(self.bus.now());
+        self.bus.losses().unsent();
         self.bus.set_stale(true);
         if self.is_up {
             self.is_up = false;

@@ -4,7 +4,8 @@
 //! - `subject`: one subject for each address, and two for all nodes;
 //! - `wire`: events and notes as bytes, `seal`: the envelope and its signature;
 //! - `bus`: the port, `outgoing`: what waits to be sent, bounded; `incoming`: what is taken of what comes;
-//! - `keeper`: the task that subscribes to what the own sockets want, tells others, and hears what they want.
+//! - `keeper`: the task that subscribes to what the own sockets want, tells others, and hears what they want;
+//! - `losses`: since when something may have been lost.
 //!
 //! NATS carries and keeps nothing: no streams, no acknowledgements. A node is subscribed to the addresses in which its
 //! own sockets are interested, so that it is sent nothing else. While NATS is away, slow or new, nothing waits for it:
@@ -14,6 +15,7 @@ mod bus;
 mod connect;
 mod incoming;
 mod keeper;
+mod losses;
 mod outgoing;
 mod seal;
 mod settings;

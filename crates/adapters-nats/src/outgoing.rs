@@ -9,6 +9,8 @@ use bytes::Bytes;
 use measure::BusDrop;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
+use crate::losses::Losses;
+
 /// The most bytes that wait.
 const MOST_BYTES: usize = 16 * 1024 * 1024;
 
@@ -22,19 +24,24 @@ const SLACK: usize = 128;
 pub(crate) struct Outgoing {
     queue: UnboundedSender<(Subject, Bytes)>,
     bytes: Arc<AtomicUsize>,
+    losses: Arc<Losses>,
 }
 
 /// The end from which they are sent.
 pub(crate) struct Sender {
     queue: UnboundedReceiver<(Subject, Bytes)>,
     bytes: Arc<AtomicUsize>,
+    losses: Arc<Losses>,
 }
 
 /// An empty queue.
-pub(crate) fn queue() -> (Outgoing, Sender) {
+pub(crate) fn queue(losses: Arc<Losses>) -> (Outgoing, Sender) {
     let (put, take) = unbounded_channel();
     let bytes = Arc::<AtomicUsize>::default();
-    (Outgoing { queue: put, bytes: bytes.clone() }, Sender { queue: take, bytes })
+    (
+        Outgoing { queue: put, bytes: bytes.clone(), losses: losses.clone() },
+        Sender { queue: take, bytes, losses },
+    )
 }
 
 impl Outgoing {
@@ -43,6 +50,7 @@ impl Outgoing {
         let cost = cost(&subject, &message);
         if self.bytes.fetch_add(cost, Ordering::Relaxed) + cost > MOST_BYTES {
             self.bytes.fetch_sub(cost, Ordering::Relaxed);
+            self.losses.unsent();
             measure::bus_dropped(BusDrop::QueueFull);
         } else if self.queue.send((subject, message)).is_err() {
             measure::bus_dropped(BusDrop::Disconnected);
@@ -64,6 +72,7 @@ impl Sender {
                 if sent {
                     measure::bus_sent();
                 } else {
+                    self.losses.unsent();
                     measure::bus_dropped(BusDrop::Disconnected);
                 }
             }
@@ -77,11 +86,16 @@ fn cost(subject: &str, message: &Bytes) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use domain::time::Timestamp;
+    use testkit::FixedClock;
+
     use super::*;
 
     #[test]
     fn what_waits_is_bounded() {
-        let (outgoing, mut sender) = queue();
+        let at = Timestamp::from_micros(7);
+        let losses = Arc::new(Losses::new(Arc::new(FixedClock::at(at))));
+        let (outgoing, mut sender) = queue(losses.clone());
         let message = Bytes::from(vec![0; 1024 * 1024]);
         for _ in 0..100 {
             outgoing.put(Subject::from_static("subject"), message.clone());
@@ -91,5 +105,6 @@ mod tests {
             waiting += 1;
         }
         assert_eq!(waiting, 15, "a little is for the messages themselves");
+        assert_eq!((losses.take_unsent(), losses.take_unsent()), (Some(at), None));
     }
 }

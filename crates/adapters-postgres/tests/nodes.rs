@@ -6,8 +6,13 @@ mod common;
 
 use std::time::{Duration, Instant};
 
-use domain::id::{AgentId, NodeId};
-use domain::node::{AgentClaim, Claiming, NodeRepository, OnConflict, Registered};
+use adapters_postgres::PostgresStore;
+use domain::change::{Change, ChangeRepository};
+use domain::chat::Role;
+use domain::id::{AgentId, NodeId, ParticipantId};
+use domain::node::{AgentClaim, Claiming, EntrantPlace, NodeRepository, OnConflict, Registered};
+use domain::ports::Clock;
+use testkit::{Stores, World};
 use uuid::Uuid;
 
 const NODE: NodeId = NodeId::new(Uuid::from_u128(1));
@@ -56,4 +61,45 @@ async fn many_agents_connect_in_few_commits() {
     let rows = batches * 256;
     println!("{rows} agents: {alone:?} alone, {together:?} each of 256 together, {bytes} bytes a row");
     assert!(bytes < 1_000, "{bytes}");
+}
+
+/// Whoever is in a room now, in the order in which they came, page by page.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_has_come_into_rooms_is_found_by_time() {
+    let database = common::database().await;
+    let store = common::open(&database).await;
+    let world = World::on(Stores::of(&store, PostgresStore::close));
+    let ann = world.user("ann").await;
+    let (one, two) = (world.agent(&ann, "One").await, world.agent(&ann, "Two").await);
+    let (ids, begun) = ([one.id, two.id].map(AgentId::uuid), world.clock.now());
+    world.chat(ann.caller, &ids).await;
+    world.clock.advance(Duration::from_secs(1));
+    let since = world.clock.now();
+    let (room, gone) = (world.chat(ann.caller, &ids).await, world.chat(ann.caller, &ids).await);
+    world.chats.remove_participant(ann.caller, room, two.id.uuid()).await.unwrap();
+    world.chats.delete(ann.caller, gone).await.unwrap();
+    let entrants = async |since| {
+        let (mut place, mut all) = (EntrantPlace::before(since), Vec::new());
+        loop {
+            let page = store.entrants(place, 2).await.unwrap();
+            let Some(last) = page.last() else { return all };
+            assert!(page.len() <= 2 && page[0].place() > place);
+            place = last.place();
+            all.extend(page);
+        }
+    };
+    let found = entrants(since).await;
+    let mut who = found.iter().map(|one| (one.chat.id, one.who, one.role)).collect::<Vec<_>>();
+    who.sort_by_key(|(_, who, _)| who.kind().as_str());
+    let (user, agent) = (ParticipantId::User(ann.id), ParticipantId::Agent(one.id));
+    assert_eq!(who, [(room, agent, Role::Member), (room, user, Role::Owner)]);
+    assert_eq!(found[0].chat.title, None);
+    assert_eq!(entrants(begun).await.len(), 5);
+    assert_eq!(entrants(since.plus(Duration::from_secs(60))).await, []);
+
+    let newest = store.newest_change().await.unwrap();
+    store.tell_loss(NODE, begun).await.unwrap();
+    let told = store.changes_after(newest, 10).await.unwrap();
+    assert_eq!(told.len(), 1);
+    assert_eq!(told[0].change, Some(Change::EventsLost { by: NODE, since: begun }));
 }

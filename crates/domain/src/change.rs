@@ -52,6 +52,13 @@ pub enum Change {
     NodeCleared(NodeId),
     /// Somebody is no longer in a room, or the room is gone: whoever still listens to it may have no right to.
     RosterShrunk(ChatId),
+    /// What a node told the others may not have reached them.
+    EventsLost {
+        /// Which node.
+        by: NodeId,
+        /// Since when; the entry's own time as well.
+        since: Timestamp,
+    },
 }
 
 impl Change {
@@ -74,6 +81,7 @@ impl Change {
             Self::Whereabouts(ParticipantId::Agent(agent)) => ("agent_whereabouts", agent.uuid()),
             Self::NodeCleared(node) => ("node_cleared", node.uuid()),
             Self::RosterShrunk(chat) => ("roster_shrunk", chat.uuid()),
+            Self::EventsLost { by, .. } => ("events_lost", by.uuid()),
         }
     }
 
@@ -98,6 +106,7 @@ impl Change {
             Self::Whereabouts(bot),
             Self::NodeCleared(NodeId::new(subject)),
             Self::RosterShrunk(ChatId::new(subject)),
+            Self::EventsLost { by: NodeId::new(subject), since: at },
         ];
         all.into_iter().find(|change| change.parts().0 == kind)
     }
@@ -159,6 +168,7 @@ mod tests {
             Change::Whereabouts(bot),
             Change::NodeCleared(NodeId::new(subject)),
             Change::RosterShrunk(ChatId::new(subject)),
+            Change::EventsLost { by: NodeId::new(subject), since: at },
         ] {
             let (kind, about) = change.parts();
             assert_eq!((Change::from_parts(kind, about, at), about), (Some(change), subject));

@@ -13,6 +13,7 @@ pub mod config;
 mod doctor;
 mod export;
 mod failure;
+mod heal;
 mod health;
 mod import;
 mod key;

@@ -13,6 +13,7 @@ use ws_gateway::{Registrar, SocketContext};
 use crate::api_document;
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::heal::Healer;
 use crate::health::Readiness;
 use crate::listen;
 use crate::lock::StoreLock;
@@ -71,7 +72,8 @@ async fn run(config: &Config, wiring: &Wiring, metrics: Option<Metrics>) -> Resu
 
     let readiness = web::Data::new(Readiness::new(wiring.store.clone(), wiring.bus.clone()));
     let registrar = wiring.registrar(config).await?;
-    let tail = Tail::begin(wiring, registrar.clone()).await;
+    let healer = registrar.clone().map(|registrar| Arc::new(Healer::new(registrar, wiring.bus.clone())));
+    let tail = Tail::begin(wiring, registrar.clone(), healer.clone()).await;
     let tail = tail.map_err(|cause| Failure::new("cannot read the log of changes", cause))?;
     let tls = config.tls.as_ref().map(Tls::open).transpose();
     let tls = tls.map_err(|fault| Failure::plain(format!("{}: {}", fault.setting, fault.problem)))?;
@@ -87,6 +89,9 @@ async fn run(config: &Config, wiring: &Wiring, metrics: Option<Metrics>) -> Resu
         upkeep::keep_registered(&mut upkeep, registrar);
     }
     let mut others = wiring.hear_others();
+    if let Some(healer) = healer {
+        upkeep.spawn(async move { healer.run().await });
+    }
     if let Some(tls) = tls {
         upkeep.spawn(tls.follow());
     }

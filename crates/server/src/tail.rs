@@ -12,6 +12,7 @@ use domain::store::StoreError;
 use tokio::time::MissedTickBehavior;
 use ws_gateway::{Hub, Registrar};
 
+use crate::heal::Healer;
 use crate::ports::SystemClock;
 use crate::store::Store;
 use crate::wiring::Wiring;
@@ -38,6 +39,7 @@ pub(crate) struct Tail {
     hub: Arc<Hub>,
     callers: Arc<CallerCache>,
     registrar: Option<Arc<Registrar>>,
+    healer: Option<Arc<Healer>>,
     chats: Arc<ChatService>,
     position: ChangePosition,
     /// How often what comes next could not be carried out.
@@ -51,11 +53,12 @@ impl Tail {
     pub(crate) async fn begin(
         wiring: &Wiring,
         registrar: Option<Arc<Registrar>>,
+        healer: Option<Arc<Healer>>,
     ) -> Result<Self, StoreError> {
         let Wiring { store, hub, callers, chats, .. } = wiring.clone();
         let position = store.newest_change().await?;
         let (failures, read_at) = (0, Instant::now());
-        let tail = Self { store, hub, callers, registrar, chats, position, failures, read_at };
+        let tail = Self { store, hub, callers, registrar, healer, chats, position, failures, read_at };
         tail.look_around().await?;
         Ok(tail)
     }
@@ -127,6 +130,9 @@ impl Tail {
         for change in known() {
             // First of all nobody new may come in by what was known.
             self.callers.follow(change);
+            if let (Change::EventsLost { since, .. }, Some(healer)) = (change, &self.healer) {
+                healer.lost(since);
+            }
             if !is_clearing(&change) {
                 self.hub.follow(change);
             }

@@ -9,7 +9,10 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use domain::change::{Change, ChangePosition, ChangeRepository, LoggedChange};
 use domain::id::{AgentId, NodeId, ParticipantId, UserId};
-use domain::node::{AgentClaim, Connected, Granted, Holder, NodeRepository, Note, Registered, SocketNumber};
+use domain::node::{
+    AgentClaim, Connected, Entrant, EntrantPlace, Granted, Holder, NodeRepository, Note, Registered,
+    SocketNumber,
+};
 use domain::store::StoreError;
 use domain::time::Timestamp;
 
@@ -32,6 +35,7 @@ struct Rows {
     agents: BTreeMap<AgentId, Place>,
     users: BTreeSet<(UserId, NodeId)>,
     log: Vec<Change>,
+    entrants: Vec<Entrant>,
 }
 
 /// The nodes on a store that is not there.
@@ -51,6 +55,13 @@ impl MemoryNodes {
     pub fn end_lease(&self, node: NodeId) {
         let mut rows = self.lock();
         rows.nodes.get_mut(&node).unwrap().lease_until = Instant::now();
+    }
+
+    /// Somebody has come into a room.
+    pub fn enter_room(&self, entrant: Entrant) {
+        let mut rows = self.lock();
+        rows.entrants.push(entrant);
+        rows.entrants.sort_by_key(Entrant::place);
     }
 
     fn lock(&self) -> MutexGuard<'_, Rows> {
@@ -224,6 +235,17 @@ impl NodeRepository for MemoryNodes {
     ) -> Result<Vec<Connected>, StoreError> {
         let is_behind = |one: &Connected| one.who.user().is_some_and(|user| Some((user, one.node)) > after);
         Ok(self.rows()?.all().filter(is_behind).take(usize::try_from(limit).unwrap()).collect())
+    }
+
+    async fn tell_loss(&self, by: NodeId, since: Timestamp) -> Result<(), StoreError> {
+        self.rows()?.tell(Change::EventsLost { by, since });
+        Ok(())
+    }
+
+    async fn entrants(&self, after: EntrantPlace, limit: u32) -> Result<Vec<Entrant>, StoreError> {
+        let rows = self.rows()?;
+        let behind = rows.entrants.iter().filter(|entrant| entrant.place() > after);
+        Ok(behind.take(usize::try_from(limit).unwrap()).cloned().collect())
     }
 }
 

@@ -10,6 +10,9 @@ use std::time::{Duration, Instant};
 use testkit::postgres::{Cluster, Options, Tls, server};
 use tokio_postgres::{Client, NoTls};
 
+/// How long anything may take; a server ends no sooner than the disk has what it was writing.
+const PATIENCE: Duration = Duration::from_secs(180);
+
 /// Where processes that these tests start find a server that somebody else runs.
 const GIVEN: &str = "PARLANCE_TEST_DATABASE_URL";
 
@@ -45,7 +48,7 @@ async fn is_there(name: &str, asked: &str) -> bool {
 async fn wait_until(what: &str, mut fact: impl AsyncFnMut() -> bool) {
     let begun = Instant::now();
     while !fact().await {
-        assert!(begun.elapsed() < Duration::from_secs(60), "waited in vain until {what}");
+        assert!(begun.elapsed() < PATIENCE, "waited in vain until {what}");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }

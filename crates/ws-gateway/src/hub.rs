@@ -7,6 +7,7 @@ mod claim;
 mod delivered;
 mod drain;
 mod elsewhere;
+mod entered;
 mod figures;
 mod interest;
 mod listeners;
@@ -40,6 +41,7 @@ use crate::payload;
 use crate::registry::Registry;
 use crate::taken::Taken;
 use crate::topic::Topic;
+use entered::Entered;
 use interest::{Held, Interests};
 use listeners::Listeners;
 use others::Doubts;
@@ -112,6 +114,7 @@ pub struct Hub {
     interests: OnceLock<Arc<Interests>>,
     /// Of rooms to which other nodes say that somebody came, or from which somebody went.
     doubts: Doubts,
+    entered: Mutex<Entered>,
 }
 
 struct Listener {
@@ -142,6 +145,7 @@ impl Hub {
             stopping: AtomicBool::new(false),
             interests: OnceLock::new(),
             doubts: Doubts::default(),
+            entered: Mutex::default(),
         })
     }
 
@@ -247,6 +251,10 @@ impl Hub {
 
     fn sockets(&self) -> MutexGuard<'_, Sockets> {
         self.sockets.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn entered(&self) -> MutexGuard<'_, Entered> {
+        self.entered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn shard(&self, topic: Topic) -> MutexGuard<'_, HashMap<Topic, Listeners>> {

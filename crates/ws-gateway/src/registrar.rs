@@ -21,6 +21,8 @@ use crate::Hub;
 use crate::hub::ClaimRefused;
 use crate::registry::{Asked, Batch, NodeState, Registry};
 
+mod catch_up;
+
 /// How long the store is left alone after it could not write.
 const RETRY: Duration = Duration::from_millis(500);
 

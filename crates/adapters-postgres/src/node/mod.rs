@@ -11,12 +11,16 @@ mod register;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use domain::change::Change;
 use domain::id::{AgentId, NodeId, ParticipantId, UserId};
-use domain::node::{AgentClaim, Connected, NodeRepository, Note, Registered};
+use domain::node::{AgentClaim, Connected, Entrant, EntrantPlace, NodeRepository, Note, Registered};
 use domain::store::StoreError;
+use domain::time::Timestamp;
 use futures_util::FutureExt;
 
-use crate::PostgresStore;
+use crate::error::Fault;
+use crate::run::{Db, Never};
+use crate::{PostgresStore, change};
 
 #[async_trait]
 impl NodeRepository for PostgresStore {
@@ -92,4 +96,20 @@ impl NodeRepository for PostgresStore {
     ) -> Result<Vec<Connected>, StoreError> {
         self.ask((after, limit), |db, (after, limit)| read::users_on(db, *after, *limit).boxed()).await
     }
+
+    async fn tell_loss(&self, by: NodeId, since: Timestamp) -> Result<(), StoreError> {
+        let lost = Change::EventsLost { by, since };
+        let done = self.change_quietly((lost, since), |db, (lost, since)| told_on(db, *lost, *since).boxed());
+        let Ok(()) = done.await?;
+        Ok(())
+    }
+
+    async fn entrants(&self, after: EntrantPlace, limit: u32) -> Result<Vec<Entrant>, StoreError> {
+        self.ask((after, limit), |db, (after, limit)| read::entrants_on(db, *after, *limit).boxed()).await
+    }
+}
+
+async fn told_on(db: &Db, change: Change, now: Timestamp) -> Result<Result<(), Never>, Fault> {
+    change::append_on(db, [change], now).await?;
+    Ok(Ok(()))
 }

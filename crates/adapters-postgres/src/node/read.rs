@@ -1,13 +1,18 @@
-//! Who is connected where.
+//! Who is connected where, and who has come into rooms.
 
+use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
-use domain::id::{AgentId, NodeId, ParticipantId, UserId};
-use domain::node::{Connected, SocketNumber};
+use domain::chat::Role;
+use domain::id::{AgentId, NodeId, ParticipantId, ParticipantKind, UserId};
+use domain::node::{Connected, Entrant, EntrantPlace, SocketNumber};
 use uuid::Uuid;
 
+use crate::chat::row::ChatRow;
 use crate::error::Fault;
+use crate::row::{self, At};
 use crate::run::Db;
+use crate::schema::{chats, participants};
 use crate::statement::statement;
 
 const AGENTS: &str = "SELECT agent_id, node_id, number FROM agent_sockets WHERE agent_id = ANY(?) \
@@ -62,6 +67,37 @@ pub(super) async fn users_on(
         .bind::<SqlUuid, _>(node_id)
         .bind::<BigInt, _>(i64::from(limit));
     Ok(rows.load::<(Uuid, Uuid)>(&mut db).await?.into_iter().map(user).collect())
+}
+
+pub(super) async fn entrants_on(mut db: &Db, after: EntrantPlace, limit: u32) -> Result<Vec<Entrant>, Fault> {
+    let EntrantPlace { entered_at, chat, who } = after;
+    let same_room = participants::chat_id.eq(chat).and(participants::participant_id.gt(who));
+    let same_time =
+        participants::joined_at.eq(At(entered_at)).and(participants::chat_id.gt(chat).or(same_room));
+    let rows = participants::table
+        .inner_join(chats::table)
+        .filter(participants::left_at.is_null())
+        // What the index is read from.
+        .filter(participants::joined_at.ge(At(entered_at)))
+        .filter(participants::joined_at.gt(At(entered_at)).or(same_time))
+        .filter(chats::deleted_at.is_null())
+        .order((participants::joined_at, participants::chat_id, participants::participant_id))
+        .limit(i64::from(limit))
+        .select((
+            ChatRow::as_select(),
+            participants::participant_id,
+            participants::kind,
+            participants::role,
+            participants::joined_at,
+        ))
+        .load::<(ChatRow, Uuid, String, String, At)>(&mut db)
+        .await?;
+    let entrant = |(chat, who, kind, role, At(entered_at)): (ChatRow, Uuid, String, String, At)| {
+        let who = row::word(&kind, ParticipantKind::parse)?.with_uuid(who);
+        let (chat, role) = (chat.into_chat()?, row::word(&role, Role::parse)?);
+        Ok(Entrant { entered_at, who, chat, role })
+    };
+    rows.into_iter().map(entrant).collect()
 }
 
 fn agent((agent, node, number): (Uuid, Uuid, i64)) -> Connected {

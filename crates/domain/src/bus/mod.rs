@@ -13,10 +13,12 @@
 //!
 //! A bus may lose an event, bring it twice, or bring two in another order. Nothing relies on it: what an agent has to
 //! get is in the store and is pushed again, `/next` gives it at any time, and whoever lost the right to listen is found
-//! by the log of changes ([`crate::change`]). What comes twice is told once ([`seen`]).
+//! by the log of changes ([`crate::change`]), and a room into which somebody came is looked up when something was lost
+//! ([`healing`]). What comes twice is told once ([`seen`]).
 //!
 //! All here is pure, or a port; time is handed in.
 
+pub mod healing;
 pub mod note;
 pub mod own;
 pub mod peers;
@@ -25,6 +27,7 @@ pub mod route;
 pub mod seen;
 pub mod shared;
 
+pub use healing::Healing;
 pub use note::Note;
 pub use own::OwnInterests;
 pub use peers::{Answer, Peers};

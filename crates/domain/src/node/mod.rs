@@ -21,4 +21,6 @@ mod port;
 
 pub use claim::{Claiming, Holder, OnConflict};
 pub use lease::{CLEARED_EVERY, CLEARS_HOLDING, Contact, GRACE, LEASE, RENEWED_EVERY};
-pub use port::{AgentClaim, Connected, Granted, NodeRepository, Note, Registered, SocketNumber};
+pub use port::{
+    AgentClaim, Connected, Entrant, EntrantPlace, Granted, NodeRepository, Note, Registered, SocketNumber,
+};

@@ -3,10 +3,13 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use uuid::Uuid;
 
 use super::Claiming;
+use crate::chat::{Chat, Role};
 use crate::id::{AgentId, NodeId, ParticipantId, UserId};
 use crate::store::StoreError;
+use crate::time::Timestamp;
 
 /// Tells an agent's live sockets apart: of two the newer has the larger number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -57,6 +60,44 @@ pub struct Connected {
     pub number: Option<SocketNumber>,
 }
 
+/// Somebody has come into a room, and is there.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Entrant {
+    /// When.
+    pub entered_at: Timestamp,
+    /// Who.
+    pub who: ParticipantId,
+    /// The room.
+    pub chat: Chat,
+    /// The role there.
+    pub role: Role,
+}
+
+impl Entrant {
+    /// The place behind this one.
+    pub fn place(&self) -> EntrantPlace {
+        EntrantPlace { entered_at: self.entered_at, chat: self.chat.id.uuid(), who: self.who.uuid() }
+    }
+}
+
+/// A place in the order of all entrants: by time, room, and who.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct EntrantPlace {
+    /// When.
+    pub entered_at: Timestamp,
+    /// The room's id.
+    pub chat: Uuid,
+    /// The entrant's id.
+    pub who: Uuid,
+}
+
+impl EntrantPlace {
+    /// Before all who have come at this time or later.
+    pub fn before(entered_at: Timestamp) -> Self {
+        Self { entered_at, chat: Uuid::nil(), who: Uuid::nil() }
+    }
+}
+
 /// The nodes on one store, and who is connected where.
 #[async_trait]
 pub trait NodeRepository: Send + Sync {
@@ -103,4 +144,10 @@ pub trait NodeRepository: Send + Sync {
         after: Option<(UserId, NodeId)>,
         limit: u32,
     ) -> Result<Vec<Connected>, StoreError>;
+
+    /// Tells all nodes in the log that what this one has told since then may not have reached the others.
+    async fn tell_loss(&self, by: NodeId, since: Timestamp) -> Result<(), StoreError>;
+
+    /// The first who have come into rooms behind this place, in their order.
+    async fn entrants(&self, after: EntrantPlace, limit: u32) -> Result<Vec<Entrant>, StoreError>;
 }

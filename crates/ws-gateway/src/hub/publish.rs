@@ -29,6 +29,7 @@ impl EventPublisher for Hub {
                 self.tell_users(Topic::ChatRoom(message.chat_id), make);
             }
             DomainEvent::RoomAdded { to, chat, role } => {
+                self.remember_entered(to, chat.id);
                 self.tell(rooms_of(to), || payload::room_added(&chat, role));
             }
             DomainEvent::RoomRemoved { from, chat, removed_at } => {
@@ -106,6 +107,11 @@ impl Hub {
 
     pub(super) fn tell_deleted(&self, chat: ChatId) {
         self.tell(Topic::RoomParticipants(chat), || payload::room_deleted(chat));
+    }
+
+    pub(super) fn is_listening_for_rooms(&self, who: ParticipantId) -> bool {
+        let topic = rooms_of(who);
+        self.shard(topic).contains_key(&topic)
     }
 
     fn agent_changed(&self, event: &'static str, agent: &Agent) {

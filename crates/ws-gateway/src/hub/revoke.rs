@@ -157,14 +157,15 @@ impl Hub {
             Change::Enabled(ParticipantId::User(user)) => self.sockets().ended_users.forget(&user),
             Change::UserMoved(user) => self.end_all_tokens(user),
             Change::NodeCleared(node) => self.node_cleared(node),
-            // Where somebody is, and who is in a room, has to be asked for (`crate::Registrar::look_for`,
-            // [`Hub::recheck`]); the others end no socket.
+            // Where somebody is, who is in a room, and what was lost has to be asked for (`crate::Registrar::look_for`,
+            // [`Hub::recheck`], `crate::Registrar::catch_up`); the others end no socket.
             Change::Whereabouts(_)
             | Change::AgentUpdated(_)
             | Change::UserUpdated(_)
             | Change::PlanAssigned(_)
             | Change::PlansConfigured
-            | Change::RosterShrunk(_) => {}
+            | Change::RosterShrunk(_)
+            | Change::EventsLost { .. } => {}
         }
     }
 

@@ -3,9 +3,11 @@
 use domain::account::{Presented, PresentedToken};
 use domain::caller::Caller;
 use domain::change::{Change, ChangePosition, ChangeRepository};
-use domain::chat::Roster;
-use domain::id::UserId;
-use domain::ports::Presence;
+use domain::chat::{Role, Roster};
+use domain::event::DomainEvent;
+use domain::id::{ChatId, UserId};
+use domain::node::Entrant;
+use domain::ports::{EventPublisher, Presence};
 use domain::time::Timestamp;
 use serde_json::Value;
 use testkit::nodes::MemoryNodes;
@@ -358,4 +360,65 @@ async fn what_was_read_before_a_claim_ends_nothing() {
     nodes[0].hub.observe(who, &read);
     assert!(!is_superseded(&mut newer));
     assert_eq!(nodes[0].hub.figures().elsewhere, 0);
+}
+
+/// Rooms of which a socket was told, in their order.
+fn rooms(inbox: &mut Reader) -> Vec<String> {
+    let mut all = Vec::new();
+    while let Some(told) = inbox.next() {
+        let Told::Event(Event { payload, .. }) = told else { continue };
+        if payload.event == "room_added" {
+            let content = serde_json::from_str::<Value>(&payload.json).unwrap();
+            all.push(content["id"].as_str().unwrap().to_owned());
+        }
+    }
+    all
+}
+
+#[tokio::test]
+async fn a_room_of_which_nothing_was_heard_is_found_and_told_once() {
+    let (nodes, store) = several(2).await;
+    let (one, two) = (&nodes[0], &nodes[1]);
+    let (bot, other) = (agent(1).participant(), agent(2).participant());
+    let (claim, mut inbox) = one.open(agent(1)).await;
+    claim.subscribe(Topic::AgentRooms(agent_id(1)));
+    let room = |number: u128| ChatId::new(Uuid::from_u128(number));
+    let at = |seconds: i64| Timestamp::from_micros(NOON + seconds * 1_000_000);
+    let entrant = |seconds, who, number| Entrant {
+        entered_at: at(seconds),
+        who,
+        chat: testkit::bus::chat(room(number)),
+        role: Role::Member,
+    };
+    let told = DomainEvent::RoomAdded { to: bot, chat: testkit::bus::chat(room(1)), role: Role::Member };
+    one.hub.publish(told);
+    assert_eq!(rooms(&mut inbox), [room(1).to_string()]);
+    for entrant in [
+        entrant(-100, bot, 5),
+        entrant(-1, bot, 1),
+        entrant(-1, other, 2),
+        entrant(-1, bot, 3),
+        entrant(2, bot, 1),
+    ] {
+        store.enter_room(entrant);
+    }
+    // More than are read at a time.
+    for number in 0..2 * u128::from(PAGE) {
+        store.enter_room(entrant(1, other, 1_000 + number));
+    }
+    for node in [one, two] {
+        node.registrar.catch_up(at(-50)).await.unwrap();
+    }
+    assert_eq!(
+        rooms(&mut inbox),
+        [room(3), room(1)].map(|room| room.to_string()),
+        "the first again, as it left"
+    );
+    one.clock.set(at(3));
+    one.registrar.catch_up(at(-50)).await.unwrap();
+    assert_eq!(rooms(&mut inbox).len(), 1, "by this clock it was told before that");
+    one.registrar.catch_up(at(-50)).await.unwrap();
+    assert_eq!(rooms(&mut inbox), [""; 0]);
+    store.be_away(true);
+    one.registrar.catch_up(at(-50)).await.unwrap_err();
 }

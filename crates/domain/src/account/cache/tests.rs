@@ -220,7 +220,7 @@ fn forgotten(change: Change) -> &'static [&'static str] {
         Change::AgentUpdated(_) => &["record 11", "room 1"],
         Change::UserUpdated(_) | Change::RosterShrunk(_) => &["room 1"],
         Change::PlansConfigured => &["key 1", "key 11", "key 12", "key 2", "standing 1", "standing 2"],
-        Change::Whereabouts(_) | Change::NodeCleared(_) => &[],
+        Change::Whereabouts(_) | Change::NodeCleared(_) | Change::EventsLost { .. } => &[],
     }
 }
 

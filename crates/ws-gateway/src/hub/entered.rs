@@ -1,0 +1,91 @@
+//! Who was told of which room, so that what is looked up in the store is not told again.
+
+use std::collections::{HashMap, VecDeque};
+use std::time::Duration;
+
+use domain::event::DomainEvent;
+use domain::id::{ChatId, ParticipantId};
+use domain::node::Entrant;
+use domain::ports::EventPublisher;
+use domain::time::Timestamp;
+
+use super::Hub;
+
+/// For how long it is remembered, and of how many at most; whoever is forgotten is told twice at worst.
+const REMEMBERED: Duration = Duration::from_secs(120);
+const MOST: usize = 64 * 1024;
+
+/// Who was told of late that they came into a room.
+#[derive(Default)]
+pub(super) struct Entered {
+    told_at: HashMap<(ParticipantId, ChatId), Timestamp>,
+    order: VecDeque<(Timestamp, ParticipantId, ChatId)>,
+}
+
+impl Entered {
+    fn tell(&mut self, who: ParticipantId, chat: ChatId, now: Timestamp) {
+        while let Some((at, who, chat)) = self.order.front().copied() {
+            if at.plus(REMEMBERED) > now && self.order.len() < MOST {
+                break;
+            }
+            self.order.pop_front();
+            // Told again since, it is remembered for longer.
+            if self.told_at.get(&(who, chat)) == Some(&at) {
+                self.told_at.remove(&(who, chat));
+            }
+        }
+        self.told_at.insert((who, chat), now);
+        self.order.push_back((now, who, chat));
+    }
+
+    fn has_heard(&self, who: ParticipantId, chat: ChatId, entered_at: Timestamp) -> bool {
+        self.told_at.get(&(who, chat)).is_some_and(|told| *told >= entered_at)
+    }
+}
+
+impl Hub {
+    /// Somebody is told to have come into a room.
+    pub(super) fn remember_entered(&self, who: ParticipantId, chat: ChatId) {
+        // Nothing is lost where there is one server.
+        if self.registry.get().is_some() {
+            self.entered().tell(who, chat, self.clock.now());
+        }
+    }
+
+    /// Somebody has come into a room, as the store says; tells it to their sockets unless they were told.
+    pub(crate) fn has_entered(&self, entrant: Entrant) {
+        let Entrant { entered_at, who, chat, role } = entrant;
+        if self.is_listening_for_rooms(who) && !self.entered().has_heard(who, chat.id, entered_at) {
+            self.publish(DomainEvent::RoomAdded { to: who, chat, role });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::id::AgentId;
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[test]
+    fn what_was_told_is_remembered_for_a_while() {
+        let at = |seconds: i64| Timestamp::from_micros(seconds * 1_000_000);
+        let who = ParticipantId::Agent(AgentId::new(Uuid::from_u128(1)));
+        let room = |number| ChatId::new(Uuid::from_u128(number));
+        let mut entered = Entered::default();
+        entered.tell(who, room(1), at(10));
+        assert!(entered.has_heard(who, room(1), at(10)));
+        assert!(!entered.has_heard(who, room(1), at(11)), "they have left and come again");
+        assert!(!entered.has_heard(who, room(2), at(10)));
+        entered.tell(who, room(1), at(100));
+        entered.tell(who, room(2), at(131));
+        assert!(entered.has_heard(who, room(1), at(100)));
+        entered.tell(who, room(3), at(260));
+        assert!(!entered.has_heard(who, room(1), at(100)));
+        for number in 0..2 * MOST {
+            entered.tell(who, room(number as u128), at(261));
+        }
+        assert!(entered.told_at.len() <= MOST && entered.order.len() <= MOST);
+    }
+}
