@@ -220,6 +220,11 @@ impl NatsBus {
         }
     }
 
+    /// How many wishes are heard.
+    pub(crate) fn heard(&self) -> u64 {
+        *self.heard.borrow()
+    }
+
     /// So many wishes are heard.
     pub(crate) fn hear(&self, wishes: u64) {
         self.heard.send_if_modified(|heard| {

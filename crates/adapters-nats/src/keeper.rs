@@ -35,6 +35,8 @@ pub(crate) struct Keeper {
     /// What each address is heard by.
     ears: HashMap<Address, AbortHandle>,
     granted: u64,
+    /// How many wishes NATS was last asked to confirm.
+    asked: u64,
     /// Whether others are to be told the whole, and who is to be asked for it.
     is_asked: bool,
     asks: HashSet<NodeId>,
@@ -52,6 +54,7 @@ impl Keeper {
             own: OwnInterests::default(),
             ears: HashMap::new(),
             granted: 0,
+            asked: 0,
             is_asked: false,
             asks: HashSet::new(),
             is_up: false,
@@ -117,12 +120,14 @@ impl Keeper {
                 self.listen(address, subscriber);
             }
         }
-        let is_news = !begun.is_empty();
+        // Who wishes nothing new does not release those whose confirmation is on its way.
+        let is_settled = begun.is_empty() && self.asked <= self.bus.heard();
         self.tell_changed(begun, Vec::new()).await;
-        if !is_news || !self.is_up {
+        if is_settled || !self.is_up {
             self.bus.hear(self.granted);
             return;
         }
+        self.asked = self.granted;
         let (bus, granted) = (self.bus.clone(), self.granted);
         tokio::spawn(async move {
             // Nobody is there, which the server answers when it has done what it was told before.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use domain::bus::{EventBus, Interest};
 use domain::ports::EventPublisher;
 use testkit::nats::Nats;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
 use crate::nodes::{Node, acquainted, room, text, until};
 
@@ -78,6 +78,31 @@ async fn a_server_that_hangs_holds_nobody_up() {
     acquainted(&[&one, &two]).await;
     one.events.publish(text(room(2), "after"));
     until(|| two.told.contents().iter().any(|content| content == "after"), || "silence".to_owned()).await;
+}
+
+/// Somebody else who joins what is heard already does not release who waits to be heard.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_join_waits_for_its_own_confirmation() {
+    let nats = Nats::start();
+    let node = Node::at(&nats.url()).await;
+    node.listen(&[Interest::Room(room(1))]).await;
+    nats.pause();
+    let begun = Instant::now();
+    node.bus.begin(Interest::Room(room(2)));
+    let first = async {
+        node.bus.settled().await;
+        begun.elapsed()
+    };
+    let second = async {
+        sleep(Duration::from_millis(100)).await;
+        node.bus.begin(Interest::Room(room(1)));
+        node.bus.settled().await;
+        begun.elapsed()
+    };
+    let waited = tokio::join!(first, second);
+    nats.resume();
+    // Until they wait no longer.
+    assert!(waited.0 >= Duration::from_millis(400) && waited.1 > waited.0, "{waited:?}");
 }
 
 /// A node that was stopped for longer than others believe in it hears everything again when it goes on.
