@@ -31,6 +31,9 @@ use crate::wire;
 /// How long a join waits at most until it is heard elsewhere that somebody listens.
 const LONGEST_WAIT: Duration = Duration::from_millis(500);
 
+/// How long the link may take to take something; then it hangs.
+pub(crate) const TAKEN: Duration = Duration::from_millis(500);
+
 /// How long an end in order waits until others have been told.
 const FAREWELL: Duration = Duration::from_millis(500);
 
@@ -209,15 +212,18 @@ impl NatsBus {
         }
     }
 
-    /// Tells the other nodes something of this one; what cannot be told now is asked for later.
-    pub(crate) async fn tell(&self, note: &Note) {
+    /// Tells the other nodes something of this one; what cannot be told now is asked for later. Gives whether the link
+    /// took it: one that hangs is not waited for.
+    pub(crate) async fn tell(&self, note: &Note) -> bool {
         let (kind, body) = wire::encode_note(note);
         let subject = self.subjects.nodes();
         let head = Head { kind, node: self.node, sent_at: self.now(), number: 0 };
         let message = self.seal.seal(&subject, head, &body);
-        if let Err(error) = self.client.publish(subject, message).await {
+        let Ok(told) = timeout(TAKEN, self.client.publish(subject, message)).await else { return false };
+        if let Err(error) = told {
             tracing::debug!(error = %error, "a note to other nodes was not sent");
         }
+        true
     }
 
     /// How many wishes are heard.

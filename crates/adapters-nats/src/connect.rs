@@ -20,8 +20,9 @@ const PING: Duration = Duration::from_secs(2);
 /// How long a server may take to answer whether it has done what it was told.
 const ANSWER: Duration = Duration::from_secs(1);
 
-/// How many orders may wait for the link; who has more to say waits.
-const ORDERS: usize = 8 * 1024;
+/// How many orders may wait for the link; who has more to say waits. They are few, as nobody waits for a link that takes
+/// nothing: events are bounded in bytes.
+const ORDERS: usize = 256;
 
 /// How many messages of one subject may wait to be taken; what comes on top is dropped.
 const WAITING: usize = 4 * 1024;

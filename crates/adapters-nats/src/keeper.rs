@@ -12,9 +12,9 @@ use futures_util::StreamExt;
 use measure::BusDrop;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::AbortHandle;
-use tokio::time::{Instant, MissedTickBehavior, interval};
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
-use crate::bus::{NatsBus, Wish};
+use crate::bus::{NatsBus, TAKEN, Wish};
 
 /// How often it is looked who is over, who is gone, and who has asked.
 const TICK: Duration = Duration::from_millis(250);
@@ -34,6 +34,8 @@ pub(crate) struct Keeper {
     own: OwnInterests,
     /// What each address is heard by.
     ears: HashMap<Address, AbortHandle>,
+    /// What is to be heard, once the link takes it.
+    unheard: HashSet<Address>,
     granted: u64,
     /// How many wishes NATS was last asked to confirm.
     asked: u64,
@@ -53,6 +55,7 @@ impl Keeper {
             bus,
             own: OwnInterests::default(),
             ears: HashMap::new(),
+            unheard: HashSet::new(),
             granted: 0,
             asked: 0,
             is_asked: false,
@@ -112,14 +115,9 @@ impl Keeper {
                 Wish::End(interest) => self.own.end(interest, now),
             }
         }
-        for interest in &begun {
-            let address = interest.address();
-            if !self.ears.contains_key(&address)
-                && let Some(subscriber) = self.subscribe(self.bus.subjects().of(address)).await
-            {
-                self.listen(address, subscriber);
-            }
-        }
+        let addresses = begun.iter().map(|interest| interest.address());
+        self.unheard.extend(addresses.filter(|address| !self.ears.contains_key(address)));
+        self.subscribe_all().await;
         // Who wishes nothing new does not release those whose confirmation is on its way.
         let is_settled = begun.is_empty() && self.asked <= self.bus.heard();
         self.tell_changed(begun, Vec::new()).await;
@@ -172,12 +170,14 @@ impl Keeper {
         let over = self.own.over(now);
         for interest in &over {
             let address = interest.address();
-            if !self.own.take(address)
-                && let Some(ear) = self.ears.remove(&address)
-            {
-                ear.abort();
+            if !self.own.take(address) {
+                self.unheard.remove(&address);
+                if let Some(ear) = self.ears.remove(&address) {
+                    ear.abort();
+                }
             }
         }
+        self.subscribe_all().await;
         self.tell_changed(Vec::new(), over).await;
         if self.is_up {
             self.bus.peers_mut().expire(now);
@@ -201,6 +201,7 @@ impl Keeper {
         tracing::info!("NATS is there");
         self.bus.peers_mut().begin_again(self.bus.now());
         self.bus.set_stale(false);
+        self.subscribe_all().await;
         self.bus.tell(&Note::Ask { of: None }).await;
         self.is_asked = true;
         self.beat_at = Instant::now();
@@ -230,7 +231,10 @@ impl Keeper {
     async fn answer(&mut self) {
         if std::mem::take(&mut self.is_asked) {
             for note in self.own.whole() {
-                self.bus.tell(&note).await;
+                if !self.bus.tell(&note).await {
+                    self.is_asked = true;
+                    return;
+                }
             }
         }
         for node in std::mem::take(&mut self.asks) {
@@ -248,6 +252,18 @@ impl Keeper {
             && self.is_up
         {
             self.bus.tell(&note).await;
+        }
+    }
+
+    /// Subscribes to what is not heard yet. A link that is away or hangs is not waited for: it is tried again.
+    async fn subscribe_all(&mut self) {
+        while self.is_up
+            && let Some(address) = self.unheard.iter().next().copied()
+        {
+            let taken = timeout(TAKEN, self.subscribe(self.bus.subjects().of(address))).await;
+            let Ok(Some(subscriber)) = taken else { return };
+            self.unheard.remove(&address);
+            self.listen(address, subscriber);
         }
     }
 

@@ -2,20 +2,26 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use async_nats::connection::State;
 use async_nats::{Client, Subject};
 use bytes::Bytes;
 use measure::BusDrop;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::sleep;
 
 use crate::losses::Losses;
 
-/// The most bytes that wait.
+/// The most bytes that wait, with those that the link was handed and has not written.
 const MOST_BYTES: usize = 16 * 1024 * 1024;
 
-/// How many messages are handed to the link at a time.
+/// How many messages are handed to the link at a time, and after how many bytes no more is added to them.
 const AT_ONCE: usize = 64;
+const BYTES_AT_ONCE: usize = 1024 * 1024;
+
+/// How often it is looked whether the link is still there while it writes nothing.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// What a message in the queue costs beside its bytes.
 const SLACK: usize = 128;
@@ -62,21 +68,59 @@ impl Sender {
     /// Sends what is put in, for ever. What waits while the link is down is dropped: by the time that it is back, it is
     /// old.
     pub(crate) async fn run(mut self, client: Client) {
-        let mut some = Vec::with_capacity(AT_ONCE);
-        while self.queue.recv_many(&mut some, AT_ONCE).await > 0 {
-            for (subject, message) in some.drain(..) {
-                let cost = cost(&subject, &message);
-                let sent = client.connection_state() == State::Connected
-                    && client.publish(subject, message).await.is_ok();
-                self.bytes.fetch_sub(cost, Ordering::Relaxed);
-                if sent {
-                    measure::bus_sent();
-                } else {
-                    self.losses.unsent();
-                    measure::bus_dropped(BusDrop::Disconnected);
-                }
+        while let Some(first) = self.queue.recv().await {
+            let (messages, bytes) = self.next(first);
+            let count = messages.len();
+            let handed = self.hand_over(&client, messages).await;
+            self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+            for _ in 0..handed {
+                measure::bus_sent();
+            }
+            for _ in handed..count {
+                measure::bus_dropped(BusDrop::Disconnected);
             }
         }
+    }
+
+    /// This message and some that wait behind it, with what all of them cost.
+    fn next(&mut self, first: (Subject, Bytes)) -> (Vec<(Subject, Bytes)>, usize) {
+        let mut bytes = cost(&first.0, &first.1);
+        let mut messages = vec![first];
+        while messages.len() < AT_ONCE
+            && bytes < BYTES_AT_ONCE
+            && let Ok((subject, message)) = self.queue.try_recv()
+        {
+            bytes += cost(&subject, &message);
+            messages.push((subject, message));
+        }
+        (messages, bytes)
+    }
+
+    /// Hands messages to the link, and waits until it has written them or is gone: it would take any number that it
+    /// cannot write. Gives how many were handed to it.
+    async fn hand_over(&self, client: &Client, messages: Vec<(Subject, Bytes)>) -> usize {
+        let mut handed = 0;
+        let written = async {
+            for (subject, message) in messages {
+                match client.publish(subject, message).await {
+                    Ok(()) => handed += 1,
+                    Err(_) => self.losses.unsent(),
+                }
+            }
+            let _ = client.flush().await;
+        };
+        tokio::select! {
+            biased;
+            () = gone(client) => self.losses.unsent(),
+            () = written => {}
+        }
+        handed
+    }
+}
+
+async fn gone(client: &Client) {
+    while client.connection_state() == State::Connected {
+        sleep(LOOK).await;
     }
 }
 

@@ -80,6 +80,60 @@ async fn a_server_that_hangs_holds_nobody_up() {
     until(|| two.told.contents().iter().any(|content| content == "after"), || "silence".to_owned()).await;
 }
 
+/// What waits for a server that hangs is bounded, also what the link was handed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn memory_for_a_server_that_hangs_is_bounded() {
+    const SENT: usize = 250;
+    let nats = Nats::start();
+    let [one, two] = [Node::at(&nats.url()).await, Node::at(&nats.url()).await];
+    two.listen(&[Interest::Room(room(1))]).await;
+    acquainted(&[&one, &two]).await;
+    nats.pause();
+    let large = "x".repeat(900_000);
+    for _ in 0..SENT {
+        one.events.publish(text(room(1), &large));
+        // There is time to take it.
+        sleep(Duration::from_millis(2)).await;
+    }
+    assert!(one.bus.is_connected(), "it is given up already: they were dropped for that");
+    nats.resume();
+    until(|| two.told.contents().len() >= 15, || format!("{} came", two.told.contents().len())).await;
+    one.events.publish(text(room(1), "the end"));
+    let is_over = || two.told.contents().iter().any(|content| content == "the end");
+    until(is_over, || "it is not told".to_owned()).await;
+    // 16 MiB are 18, and what the system has taken for the two.
+    let came = two.told.contents().len();
+    assert!(came < SENT / 2, "{came} of them have waited");
+}
+
+/// While it hangs, or is away, more is begun than the link has room for.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_began_while_a_server_hung_is_heard() {
+    let nats = Nats::start();
+    let [one, two] = [Node::at(&nats.url()).await, Node::at(&nats.url()).await];
+    acquainted(&[&one, &two]).await;
+    let rooms = |numbers: std::ops::Range<u128>| numbers.map(|number| Interest::Room(room(number)));
+    nats.pause();
+    let begun = Instant::now();
+    two.listen(&rooms(1..2_000).collect::<Vec<_>>()).await;
+    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    until(|| !two.bus.is_connected(), || "it counts as there".to_owned()).await;
+    two.listen(&rooms(2_000..4_000).collect::<Vec<_>>()).await;
+    two.bus.end(Interest::Room(room(1)));
+    nats.resume();
+    acquainted(&[&one, &two]).await;
+    until(|| nats.subjects().len() == 3_998 + 4, || nats.subjects().len().to_string()).await;
+    for number in [2, 300, 1_999, 2_000, 3_999] {
+        one.events.publish(text(room(number), &number.to_string()));
+    }
+    let heard = || {
+        let mut heard = two.told.contents();
+        heard.sort();
+        heard
+    };
+    until(|| heard() == ["1999", "2", "2000", "300", "3999"], || format!("{:?}", heard())).await;
+}
+
 /// Somebody else who joins what is heard already does not release who waits to be heard.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_join_waits_for_its_own_confirmation() {
