@@ -15,7 +15,7 @@ use domain::secret::Secret;
 use domain::time::Timestamp;
 use measure::BusDrop;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -34,14 +34,16 @@ const LONGEST_WAIT: Duration = Duration::from_millis(500);
 /// How long the link may take to take something; then it hangs.
 pub(crate) const TAKEN: Duration = Duration::from_millis(500);
 
-/// How long an end in order waits until others have been told.
-const FAREWELL: Duration = Duration::from_millis(500);
+/// How long an end in order waits until what was sent is on its way, and as long again until others have been told.
+const FAREWELL: Duration = Duration::from_secs(1);
 
 /// What the own sockets want, one wish after the other.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Wish {
     Begin(Interest),
     End(Interest),
+    /// The server ends.
+    Leave,
 }
 
 /// A bus on NATS.
@@ -62,6 +64,8 @@ pub struct NatsBus {
     is_stale: AtomicBool,
     /// How many wishes are heard.
     heard: watch::Sender<u64>,
+    /// Others were told that this node ends.
+    left: Notify,
     into: OnceLock<Arc<dyn EventPublisher>>,
     /// For [`Self::start`], which takes it.
     rest: Mutex<Option<Rest>>,
@@ -109,6 +113,7 @@ impl NatsBus {
             wishes: Mutex::new(Wishes { queue, made: 0 }),
             is_stale: AtomicBool::new(true),
             heard: watch::Sender::new(0),
+            left: Notify::new(),
             into: OnceLock::new(),
             rest: Mutex::new(Some(Rest { wishes, events, sender })),
         }))
@@ -131,16 +136,21 @@ impl NatsBus {
         self.client.connection_state() == State::Connected
     }
 
-    /// Tells the others that this node ends, so that they send it nothing any more.
+    /// Sends what was to be sent, and tells the others that this node ends, so that they send it nothing any more. It
+    /// hears and tells nothing from then on.
     pub async fn say_farewell(&self) {
-        let farewell = async {
-            self.tell(&Note::Gone).await;
-            self.client.flush().await
-        };
-        if self.is_connected() {
-            // Else they miss its beat.
-            let _ = timeout(FAREWELL, farewell).await;
+        if !self.is_connected() {
+            // They miss its beat.
+            return;
         }
+        let _ = timeout(FAREWELL, self.outgoing.emptied()).await;
+        self.wish(Wish::Leave);
+        let _ = timeout(FAREWELL, self.left.notified()).await;
+    }
+
+    /// Others were told that this node ends.
+    pub(crate) fn leave(&self) {
+        self.left.notify_one();
     }
 
     /// Since when something of what this node has told may not have reached the others; nothing until the next such

@@ -67,7 +67,7 @@ impl Keeper {
         }
     }
 
-    /// Goes on until nobody wishes anything any more.
+    /// Goes on until nobody wishes anything any more, or the server ends.
     pub(crate) async fn run(
         mut self,
         mut wishes: UnboundedReceiver<Wish>,
@@ -87,7 +87,11 @@ impl Keeper {
                     if number == 0 {
                         return;
                     }
+                    let is_last = some.contains(&Wish::Leave);
                     self.grant(&mut some).await;
+                    if is_last {
+                        return self.leave().await;
+                    }
                 }
                 Some(message) = nodes.next() => {
                     if let Some((from, note)) = self.bus.take_note(&message) {
@@ -111,7 +115,7 @@ impl Keeper {
         for wish in wishes.drain(..) {
             match wish {
                 Wish::Begin(interest) if self.own.begin(interest) => begun.push(interest),
-                Wish::Begin(_) => {}
+                Wish::Begin(_) | Wish::Leave => {}
                 Wish::End(interest) => self.own.end(interest, now),
             }
         }
@@ -132,6 +136,13 @@ impl Keeper {
             let _ = bus.client().request(bus.subjects().nobody(), bytes::Bytes::new()).await;
             bus.hear(granted);
         });
+    }
+
+    /// Says that this node ends: whatever it told afterwards would bring it back.
+    async fn leave(&self) {
+        self.bus.tell(&Note::Gone).await;
+        let _ = self.bus.client().flush().await;
+        self.bus.leave();
     }
 
     fn on_note(&mut self, from: NodeId, note: Note) {

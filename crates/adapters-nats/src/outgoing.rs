@@ -20,6 +20,9 @@ const MOST_BYTES: usize = 16 * 1024 * 1024;
 const AT_ONCE: usize = 64;
 const BYTES_AT_ONCE: usize = 1024 * 1024;
 
+/// How often whoever waits for the end looks whether all is written.
+const SOON: Duration = Duration::from_millis(5);
+
 /// How often it is looked whether the link is still there while it writes nothing.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -59,7 +62,15 @@ impl Outgoing {
             self.losses.unsent();
             measure::bus_dropped(BusDrop::QueueFull);
         } else if self.queue.send((subject, message)).is_err() {
+            self.bytes.fetch_sub(cost, Ordering::Relaxed);
             measure::bus_dropped(BusDrop::Disconnected);
+        }
+    }
+
+    /// Waits until nothing waits any more.
+    pub(crate) async fn emptied(&self) {
+        while self.bytes.load(Ordering::Relaxed) > 0 {
+            sleep(SOON).await;
         }
     }
 }

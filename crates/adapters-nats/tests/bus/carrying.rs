@@ -110,6 +110,48 @@ async fn a_node_that_is_gone_is_sent_nothing() {
     assert!(!one.bus.has_others());
 }
 
+/// All that it has told is heard, and nothing after it has said that it ends.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_ends_in_order_has_told_all() {
+    const TOLD: usize = 3_000;
+    let nats = Nats::start();
+    let [one, two] = [Node::at(&nats.url()).await, Node::at(&nats.url()).await];
+    two.listen(&[Interest::Room(room(1))]).await;
+    acquainted(&[&one, &two]).await;
+    // More than the way there takes at once.
+    nats.pause();
+    let content = "x".repeat(4_000);
+    for _ in 0..TOLD {
+        one.events.publish(text(room(1), &content));
+    }
+    let goes_on = async {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        nats.resume();
+    };
+    tokio::join!(one.bus.say_farewell(), goes_on);
+    drop(one.tasks);
+    until(|| two.told.contents().len() == TOLD, || two.told.contents().len().to_string()).await;
+    until(|| !two.bus.has_others(), || "it counts as there".to_owned()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_has_said_that_it_ends_says_nothing_more() {
+    let nats = Nats::start();
+    let spy = nats.spy();
+    let [one, two] = [Node::at(&nats.url()).await, Node::at(&nats.url()).await];
+    acquainted(&[&one, &two]).await;
+    one.bus.say_farewell().await;
+    until(|| !two.bus.has_others(), || "it counts as there".to_owned()).await;
+    // What others ask for, its beat, and what its sockets begin is not told any more.
+    one.bus.begin(Interest::Room(room(1)));
+    let _newcomer = Node::at(&nats.url()).await;
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    let told = spy.heard("test.chat.nodes").into_iter();
+    let kinds = told.filter(|(_, note)| note[3..19] == *one.id.as_bytes()).map(|(_, note)| note[2]);
+    let (said, gone) = (kinds.collect::<Vec<_>>(), 205);
+    assert_eq!(said.iter().position(|kind| *kind == gone), Some(said.len() - 1), "{said:?}");
+}
+
 /// In one room one after the other, though another room comes between.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_node_tells_in_a_room_comes_in_its_order() {

@@ -66,6 +66,7 @@ impl Told {
 
 /// A node.
 pub(crate) struct Node {
+    pub(crate) id: Uuid,
     pub(crate) bus: Arc<NatsBus>,
     /// What came from others.
     pub(crate) told: Arc<Told>,
@@ -80,11 +81,12 @@ impl Node {
     }
 
     pub(crate) async fn with(settings: &Settings, secret: Secret) -> Result<Self, ConnectFault> {
-        let bus = NatsBus::connect(settings, secret, NodeId::new(random()), Arc::new(Now)).await?;
+        let id = random();
+        let bus = NatsBus::connect(settings, secret, NodeId::new(id), Arc::new(Now)).await?;
         let told = Arc::<Told>::default();
         let tasks = bus.start(told.clone());
         let events = SharedEvents::new(Arc::<Told>::default(), bus.clone());
-        Ok(Self { bus, told, events, tasks })
+        Ok(Self { id, bus, told, events, tasks })
     }
 
     /// Begins to listen, and waits until others know it.
