@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use domain::bus::{EventBus, Interest};
+use domain::contact::{ContactRequest, Party, RequestStatus};
 use domain::event::DomainEvent;
-use domain::id::{ApiKeyId, UserId};
+use domain::id::{ApiKeyId, ContactRequestId, ParticipantId, UserId};
 use domain::ports::EventPublisher;
+use domain::time::Timestamp;
 use testkit::nats::Nats;
 use uuid::Uuid;
 
@@ -44,7 +46,12 @@ async fn events_reach_the_nodes_that_listen_and_no_others() {
     three.hears(&["second"]).await;
 }
 
-/// Every node has to know, whatever its sockets listen to; and what is for both sides is told once.
+fn party(user: UserId) -> Party {
+    Party { id: ParticipantId::User(user), handle: "ann".to_owned(), name: "Ann".to_owned() }
+}
+
+/// Every node has to know, whatever its sockets listen to; what is for both sides is told once, and of what is for several
+/// users each is sent what is for them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_everybody_has_to_know_reaches_all_once() {
     let nats = Nats::start();
@@ -61,11 +68,21 @@ async fn what_everybody_has_to_know_reaches_all_once() {
     let details = domain::chat::ChatDetails::default();
     one.events.publish(DomainEvent::RoomUpdated { to: users.to_vec(), chat, details });
     one.events.publish(DomainEvent::UserMoved { user: users[0] });
-    until(|| two.told.all().len() >= 3, || format!("{:?}", two.told.all())).await;
+    let [requester, recipient] = users.map(party);
+    let (id, at) = (ContactRequestId::new(Uuid::from_u128(7)), Timestamp::from_micros(0));
+    let (message, status, created_at) = (None, RequestStatus::Pending, at);
+    let request =
+        ContactRequest { id, requester, recipient, message, status, created_at, responded_at: None };
+    one.events.publish(DomainEvent::ContactRequestUpdated { request });
+    until(|| two.told.all().len() >= 5, || format!("{:?}", two.told.all())).await;
     tokio::time::sleep(Duration::from_millis(300)).await;
     let told = two.told.all();
-    let updated = told.iter().filter(|event| event.starts_with("RoomUpdated")).collect::<Vec<_>>();
-    assert_eq!((told.len(), updated.len()), (3, 1), "{told:?}");
+    let count = |what: &str| told.iter().filter(|event| event.starts_with(what)).count();
+    assert_eq!((told.len(), count("RoomUpdated"), count("ContactRequestUpdated")), (5, 2, 1), "{told:?}");
+    for user in users {
+        let for_one = |event: &&String| event.contains(&format!("to: [{user:?}]"));
+        assert_eq!(told.iter().filter(for_one).count(), 1, "{told:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

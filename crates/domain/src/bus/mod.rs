@@ -32,6 +32,6 @@ pub use note::Note;
 pub use own::OwnInterests;
 pub use peers::{Answer, Peers};
 pub use port::EventBus;
-pub use route::{Address, Interest, routes};
+pub use route::{Address, Interest, narrowed, routes};
 pub use seen::Seen;
 pub use shared::SharedEvents;

@@ -56,7 +56,7 @@ pub struct Route {
     pub wanted_by: Option<Interest>,
 }
 
-/// The ways of an event to other nodes. Whoever is reached by several of them tells it once.
+/// The ways of an event to other nodes.
 pub fn routes(event: &DomainEvent) -> Vec<Route> {
     let to = |interest: Interest| vec![route(interest)];
     match event {
@@ -94,6 +94,18 @@ pub fn routes(event: &DomainEvent) -> Vec<Route> {
         }
         DomainEvent::ContactAdded { contact } => to(Interest::of(contact.owner)),
         DomainEvent::ContactRemoved { owner, .. } => to(Interest::of(*owner)),
+    }
+}
+
+/// What of an event is sent to one of its addresses, where that is less than all: a user is told of a room, and not who
+/// else is told. Else `None`; whoever takes it at several addresses tells it once.
+pub fn narrowed(event: &DomainEvent, to: Address) -> Option<DomainEvent> {
+    match (event, to) {
+        (DomainEvent::RoomUpdated { to: users, chat, details }, Address::User(user)) if users.len() > 1 => {
+            let (chat, details) = (chat.clone(), details.clone());
+            Some(DomainEvent::RoomUpdated { to: vec![user], chat, details })
+        }
+        _ => None,
     }
 }
 

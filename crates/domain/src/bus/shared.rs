@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::port::EventBus;
-use super::route::{Interest, Route, routes};
+use super::route::{Interest, Route, narrowed, routes};
 use crate::event::DomainEvent;
 use crate::id::ChatId;
 use crate::ports::EventPublisher;
@@ -28,16 +28,112 @@ impl SharedEvents {
 impl EventPublisher for SharedEvents {
     fn publish(&self, event: DomainEvent) {
         let wanted = routes(&event).into_iter().filter(|route| self.is_wanted(route));
-        let to = wanted.map(|route| route.to).collect::<Vec<_>>();
+        let mut to = wanted.map(|route| route.to).collect::<Vec<_>>();
         if to.is_empty() {
             self.own.publish(event);
             return;
         }
         self.own.publish(event.clone());
-        self.bus.send(&to, &event);
+        to.retain(|address| match narrowed(&event, *address) {
+            Some(event) => {
+                self.bus.send(&[*address], &event);
+                false
+            }
+            None => true,
+        });
+        if !to.is_empty() {
+            self.bus.send(&to, &event);
+        }
     }
 
     fn is_heard(&self, chat: ChatId) -> bool {
         self.own.is_heard(chat) || self.bus.is_wanted(Interest::RoomAsHuman(chat))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use async_trait::async_trait;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::bus::Address;
+    use crate::chat::{Chat, ChatDetails, ChatKind, ChatStatus};
+    use crate::id::{ApiKeyId, UserId};
+    use crate::time::Timestamp;
+
+    /// Others want all but what is for the third user.
+    #[derive(Default)]
+    struct Sent(Mutex<Vec<(Vec<Address>, DomainEvent)>>);
+
+    #[async_trait]
+    impl EventBus for Sent {
+        fn is_wanted(&self, interest: Interest) -> bool {
+            interest != Interest::User(user(3))
+        }
+
+        fn has_others(&self) -> bool {
+            true
+        }
+
+        fn send(&self, to: &[Address], event: &DomainEvent) {
+            self.0.lock().unwrap().push((to.to_vec(), event.clone()));
+        }
+
+        fn begin(&self, _: Interest) {}
+
+        fn end(&self, _: Interest) {}
+
+        async fn settled(&self) {}
+    }
+
+    #[derive(Default)]
+    struct Told(Mutex<Vec<DomainEvent>>);
+
+    impl EventPublisher for Told {
+        fn publish(&self, event: DomainEvent) {
+            self.0.lock().unwrap().push(event);
+        }
+
+        fn is_heard(&self, _: ChatId) -> bool {
+            false
+        }
+    }
+
+    fn user(number: u128) -> UserId {
+        UserId::new(Uuid::from_u128(number))
+    }
+
+    fn updated(to: Vec<UserId>) -> DomainEvent {
+        let at = Timestamp::from_micros(0);
+        let chat = Chat {
+            id: ChatId::new(Uuid::from_u128(9)),
+            title: None,
+            task_id: None,
+            kind: ChatKind::Group,
+            status: ChatStatus::Active,
+            created_at: at,
+            updated_at: at,
+            last_message_at: None,
+        };
+        DomainEvent::RoomUpdated { to, chat, details: ChatDetails::default() }
+    }
+
+    /// A room of a thousand people is not a thousand lists of a thousand.
+    #[test]
+    fn each_user_is_sent_what_is_for_them() {
+        let (own, bus) = (Arc::<Told>::default(), Arc::<Sent>::default());
+        let events = SharedEvents::new(own.clone(), bus.clone());
+        let all = updated([1, 2, 3].map(user).to_vec());
+        let revoked = DomainEvent::KeyRevoked { key: ApiKeyId::new(Uuid::from_u128(5)) };
+        events.publish(all.clone());
+        events.publish(revoked.clone());
+        let each = |number| (vec![Address::User(user(number))], updated(vec![user(number)]));
+        let expected = [each(1), each(2), (vec![Address::Everywhere], revoked.clone())];
+        let shown = |of: &dyn std::fmt::Debug| format!("{of:?}");
+        assert_eq!(shown(&*bus.0.lock().unwrap()), shown(&expected));
+        assert_eq!(shown(&*own.0.lock().unwrap()), shown(&[all, revoked]));
     }
 }
