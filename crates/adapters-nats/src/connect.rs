@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use async_nats::rustls;
-use async_nats::{Client, ConnectError, ConnectErrorKind, ConnectOptions, Event};
+use async_nats::{Client, ClientError, ConnectError, ConnectErrorKind, ConnectOptions, Event, ServerError};
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::settings::{Login, Settings};
@@ -160,6 +160,19 @@ fn for_ever(error: &ConnectError, servers: &str) -> Option<ConnectFault> {
         | ConnectErrorKind::Dns
         | ConnectErrorKind::TimedOut
         | ConnectErrorKind::MaxReconnects => None,
+    }
+}
+
+/// Whether NATS does not let this server in any more.
+pub(crate) fn is_refusal(event: &Event) -> bool {
+    let refusals = [ConnectErrorKind::Authentication, ConnectErrorKind::AuthorizationViolation];
+    match event {
+        Event::ServerError(ServerError::AuthorizationViolation) => true,
+        // An attempt has failed, which is told as the text of its kind.
+        Event::ClientError(ClientError::Other(kind)) => {
+            refusals.iter().any(|refusal| *kind == refusal.to_string())
+        }
+        _ => false,
     }
 }
 

@@ -15,6 +15,7 @@ use tokio::task::AbortHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
 use crate::bus::{NatsBus, TAKEN, Wish};
+use crate::connect::is_refusal;
 
 /// How often it is looked who is over, who is gone, and who has asked.
 const TICK: Duration = Duration::from_millis(250);
@@ -45,6 +46,8 @@ pub(crate) struct Keeper {
     is_up: bool,
     beat_at: Instant,
     ticked_at: Instant,
+    /// Whether it was said that NATS refuses the credentials.
+    is_refused: bool,
     /// What NATS has complained of, and when that was logged.
     complained: Option<(String, Instant)>,
 }
@@ -63,6 +66,7 @@ impl Keeper {
             is_up: false,
             beat_at: Instant::now(),
             ticked_at: Instant::now(),
+            is_refused: false,
             complained: None,
         }
     }
@@ -158,6 +162,7 @@ impl Keeper {
 
     fn on_event(&mut self, event: &Event) {
         match event {
+            event if is_refusal(event) => self.refuse(),
             Event::SlowConsumer(_) => {
                 self.bus.losses().unheard(self.bus.now());
                 measure::bus_dropped(BusDrop::TooSlow);
@@ -209,6 +214,7 @@ impl Keeper {
             return;
         }
         self.is_up = true;
+        self.is_refused = false;
         tracing::info!("NATS is there");
         self.bus.peers_mut().begin_again(self.bus.now());
         self.bus.set_stale(false);
@@ -224,6 +230,13 @@ impl Keeper {
         if !self.complained.as_ref().is_some_and(is_known) {
             tracing::warn!(error = fault, "NATS reports a fault");
             self.complained = Some((fault, Instant::now()));
+        }
+    }
+
+    /// Logs that NATS does not let this server in any more: once, though it tries again and again.
+    fn refuse(&mut self) {
+        if !std::mem::replace(&mut self.is_refused, true) {
+            tracing::warn!("NATS refuses the credentials; until it takes them, it is as if it were away");
         }
     }
 

@@ -51,6 +51,16 @@ impl Nats {
         nats
     }
 
+    /// Starts it on its port with other arguments.
+    ///
+    /// # Panics
+    /// When it runs.
+    pub fn run_with(&mut self, arguments: &[&str]) {
+        assert!(self.running.is_none(), "it runs with other arguments");
+        self.arguments = arguments.iter().map(|argument| (*argument).to_owned()).collect();
+        self.run();
+    }
+
     /// Its port on `127.0.0.1`; the same after a restart.
     pub fn port(&self) -> u16 {
         self.port

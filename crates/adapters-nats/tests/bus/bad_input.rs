@@ -1,6 +1,7 @@
 //! What can never work is said at the start; what is none of ours is not told to anybody.
 
 use std::io::Write;
+use std::sync::Mutex;
 
 use adapters_nats::{ConnectFault, Settings};
 use domain::bus::Interest;
@@ -31,6 +32,51 @@ async fn refused_credentials_are_named_and_not_shown() {
     assert!(matches!(refused(&settings(&nats.url())).await, ConnectFault::Refused { .. }));
     let url = format!("nats://ann:secret@127.0.0.1:{}", nats.port());
     assert!(Node::at(&url).await.bus.is_connected());
+}
+
+/// What is logged by this process.
+static LOG: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+
+struct Log;
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        LOG.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// How many lines say it.
+fn logged(what: &str) -> usize {
+    let log = LOG.lock().unwrap();
+    String::from_utf8_lossy(&log).lines().filter(|line| line.contains(what)).count()
+}
+
+/// A NATS that does not know this server any more is tried again and again, and that is said once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn credentials_that_are_refused_later_are_said_once() {
+    let lines = tracing_subscriber::fmt().with_max_level(tracing::Level::WARN).with_ansi(false);
+    lines.with_writer(|| Log).init();
+    let before = ["--user", "ann", "--pass", "before"];
+    let mut nats = Nats::start_with(&before);
+    let node = Node::at(&format!("nats://ann:before@127.0.0.1:{}", nats.port())).await;
+    acquainted(&[&node]).await;
+    for refused in 1..=2 {
+        let attempts = logged("authorization violation");
+        nats.kill();
+        nats.run_with(&["--user", "ann", "--pass", "after"]);
+        // This is what the client says at each attempt.
+        let tried = || logged("authorization violation") >= attempts + 4;
+        until(tried, || "it is not tried again".to_owned()).await;
+        assert_eq!(logged("NATS refuses the credentials"), refused);
+        assert!(!node.bus.is_connected());
+        nats.kill();
+        nats.run_with(&before);
+        acquainted(&[&node]).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
