@@ -236,6 +236,11 @@ impl NatsBus {
         true
     }
 
+    /// How many interests a note may hold that NATS is to take.
+    pub(crate) fn most_interests(&self) -> usize {
+        self.client.max_payload().saturating_sub(OVERHEAD + wire::BESIDE_INTERESTS) / wire::INTEREST
+    }
+
     /// How many wishes are heard.
     pub(crate) fn heard(&self) -> u64 {
         *self.heard.borrow()

@@ -128,7 +128,7 @@ impl Keeper {
         self.subscribe_all().await;
         // Who wishes nothing new does not release those whose confirmation is on its way.
         let is_settled = begun.is_empty() && self.asked <= self.bus.heard();
-        self.tell_changed(begun, Vec::new()).await;
+        self.tell_changed(&begun, &[]).await;
         if is_settled || !self.is_up {
             self.bus.hear(self.granted);
             return;
@@ -194,7 +194,7 @@ impl Keeper {
             }
         }
         self.subscribe_all().await;
-        self.tell_changed(Vec::new(), over).await;
+        self.tell_changed(&[], &over).await;
         if self.is_up {
             self.bus.peers_mut().expire(now);
             self.answer().await;
@@ -254,7 +254,7 @@ impl Keeper {
     /// Tells and asks what has come up since the last time, and that this node is there.
     async fn answer(&mut self) {
         if std::mem::take(&mut self.is_asked) {
-            for note in self.own.whole() {
+            for note in self.own.whole(self.bus.most_interests()) {
                 if !self.bus.tell(&note).await {
                     self.is_asked = true;
                     return;
@@ -270,12 +270,12 @@ impl Keeper {
         }
     }
 
-    async fn tell_changed(&mut self, begun: Vec<Interest>, over: Vec<Interest>) {
+    async fn tell_changed(&mut self, begun: &[Interest], over: &[Interest]) {
         // While it cannot be told the number goes up all the same, so that others notice what they have missed.
-        if let Some(note) = self.own.changed(begun, over)
-            && self.is_up
-        {
-            self.bus.tell(&note).await;
+        for note in self.own.changed(begun, over, self.bus.most_interests()) {
+            if !self.is_up || !self.bus.tell(&note).await {
+                return;
+            }
         }
     }
 

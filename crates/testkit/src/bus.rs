@@ -105,8 +105,8 @@ impl Wire {
         for bus in nodes {
             let now = bus.clock.now();
             let over = lock(&bus.own).over(now);
-            let changed = lock(&bus.own).changed(Vec::new(), over);
-            if let Some(note) = changed {
+            let changed = lock(&bus.own).changed(&[], &over, usize::MAX);
+            for note in changed {
                 bus.tell(&note);
             }
             lock(&bus.peers).expire(now);
@@ -146,7 +146,7 @@ impl MemoryBus {
                 let answer = lock(&self.peers).hear(from, note, now);
                 match answer {
                     Some(Answer::Tell) => {
-                        let whole = lock(&self.own).whole();
+                        let whole = lock(&self.own).whole(usize::MAX);
                         for part in &whole {
                             self.tell(part);
                         }
@@ -183,8 +183,8 @@ impl EventBus for MemoryBus {
 
     fn begin(&self, interest: Interest) {
         if lock(&self.own).begin(interest) {
-            let note = lock(&self.own).changed(vec![interest], Vec::new());
-            if let Some(note) = note {
+            let notes = lock(&self.own).changed(&[interest], &[], usize::MAX);
+            for note in notes {
                 self.tell(&note);
             }
         }

@@ -13,7 +13,7 @@ mod plain;
 mod room;
 
 pub(crate) use event::{decode, encode, is_event};
-pub(crate) use note::{decode as decode_note, encode as encode_note, is_note};
+pub(crate) use note::{BESIDE_INTERESTS, INTEREST, decode as decode_note, encode as encode_note, is_note};
 
 /// A body that is none of its kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

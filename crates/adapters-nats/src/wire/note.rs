@@ -14,6 +14,10 @@ const WHOLE: u8 = 203;
 const ASK: u8 = 204;
 const GONE: u8 = 205;
 
+/// How many bytes of a note one interest takes at most, and how many there are beside all of them.
+pub(crate) const INTEREST: usize = 64;
+pub(crate) const BESIDE_INTERESTS: usize = 128;
+
 /// Whether a kind is one of a note, also of one that only newer nodes know.
 pub(crate) const fn is_note(kind: u8) -> bool {
     kind >= 200

@@ -236,3 +236,24 @@ fn every_note_comes_as_it_went() {
     }
     assert_eq!(decode_note(encode_note(&Note::Here { revision: 7 }).0, b"{}"), Err(Malformed));
 }
+
+#[test]
+fn notes_are_as_large_as_is_reckoned() {
+    let largest = [Interest::RoomAsHuman(ROOM); 500];
+    for interests in [&largest[..0], &largest[..1], &largest] {
+        let notes = [
+            Note::Changed { revision: u64::MAX, begun: interests.to_vec(), over: Vec::new() },
+            Note::Changed { revision: u64::MAX, begun: Vec::new(), over: interests.to_vec() },
+            Note::Whole {
+                revision: u64::MAX,
+                part: u32::MAX,
+                parts: u32::MAX,
+                interests: interests.to_vec(),
+            },
+        ];
+        for note in notes {
+            let bytes = encode_note(&note).1.len();
+            assert!(bytes <= BESIDE_INTERESTS + interests.len() * INTEREST, "{bytes} bytes");
+        }
+    }
+}

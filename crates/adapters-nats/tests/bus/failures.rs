@@ -134,6 +134,28 @@ async fn what_began_while_a_server_hung_is_heard() {
     until(|| heard() == ["1999", "2", "2000", "300", "3999"], || format!("{:?}", heard())).await;
 }
 
+/// Nodes know each other also over a NATS that takes only small messages.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn notes_are_as_small_as_nats_wants_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("nats.conf");
+    std::fs::write(&file, "max_payload: 4096\n").unwrap();
+    let nats = Nats::start_with(&["--config", file.to_str().unwrap()]);
+    let two = Node::at(&nats.url()).await;
+    let interests = (1..1_000).map(|number| Interest::RoomAsHuman(room(number))).collect::<Vec<_>>();
+    two.listen(&interests[..900]).await;
+    let one = Node::at(&nats.url()).await;
+    acquainted(&[&one, &two]).await;
+    assert!(one.bus.is_wanted(interests[899]), "the whole is known");
+    two.listen(&interests[900..]).await;
+    until(|| one.bus.is_wanted(interests[998]), || "what began is not known".to_owned()).await;
+    for interest in &interests {
+        two.bus.end(*interest);
+    }
+    until(|| !one.bus.is_wanted(interests[998]), || "what is over is not known".to_owned()).await;
+    acquainted(&[&one]).await;
+}
+
 /// Somebody else who joins what is heard already does not release who waits to be heard.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_join_waits_for_its_own_confirmation() {

@@ -10,8 +10,8 @@ use crate::time::Timestamp;
 /// How long an interest outlives the last who had it, as most come back: with a new socket, or a new join.
 pub const LINGER: Duration = Duration::from_secs(5);
 
-/// How many interests one part of the whole holds, some hundred kilobytes of them.
-const PART: usize = 4096;
+/// How many interests one note holds at most, some hundred kilobytes of them.
+const MOST: usize = 4096;
 
 /// The interests of this node.
 #[derive(Debug, Default)]
@@ -51,13 +51,16 @@ impl OwnInterests {
         over
     }
 
-    /// How others are told what has begun and what is over; `None` where nothing is.
-    pub fn changed(&mut self, begun: Vec<Interest>, over: Vec<Interest>) -> Option<Note> {
-        if begun.is_empty() && over.is_empty() {
-            return None;
-        }
-        self.revision += 1;
-        Some(Note::Changed { revision: self.revision, begun, over })
+    /// How others are told what has begun and what is over, with so many interests in a note at most.
+    pub fn changed(&mut self, begun: &[Interest], over: &[Interest], most: usize) -> Vec<Note> {
+        let most = most.clamp(1, MOST);
+        let begun = begun.chunks(most).map(|some| (some.to_vec(), Vec::new()));
+        let over = over.chunks(most).map(|some| (Vec::new(), some.to_vec()));
+        let numbered = |(begun, over)| {
+            self.revision += 1;
+            Note::Changed { revision: self.revision, begun, over }
+        };
+        begun.chain(over).map(numbered).collect()
     }
 
     /// That this node is there.
@@ -65,10 +68,11 @@ impl OwnInterests {
         Note::Here { revision: self.revision }
     }
 
-    /// All of it.
-    pub fn whole(&self) -> Vec<Note> {
+    /// All of it, with so many interests in a note at most.
+    pub fn whole(&self, most: usize) -> Vec<Note> {
+        let most = most.clamp(1, MOST);
         let all = self.all.keys().copied().collect::<Vec<_>>();
-        let parts = u32::try_from(all.len().div_ceil(PART).max(1)).unwrap_or(u32::MAX);
+        let parts = u32::try_from(all.len().div_ceil(most).max(1)).unwrap_or(u32::MAX);
         let revision = self.revision;
         if all.is_empty() {
             return vec![Note::Whole { revision, part: 0, parts, interests: all }];
@@ -79,7 +83,7 @@ impl OwnInterests {
             parts,
             interests: interests.to_vec(),
         };
-        (0..).zip(all.chunks(PART)).map(part).collect()
+        (0..).zip(all.chunks(most)).map(part).collect()
     }
 
     /// Whether it is an interest, of somebody or lingering.
@@ -144,18 +148,40 @@ mod tests {
     #[test]
     fn changes_are_numbered_and_the_whole_is_told_in_parts() {
         let mut own = OwnInterests::default();
-        assert_eq!(own.changed(vec![], vec![]), None);
-        assert_eq!(own.whole(), [Note::Whole { revision: 0, part: 0, parts: 1, interests: vec![] }]);
+        assert_eq!(own.changed(&[], &[], 10), []);
+        assert_eq!(own.whole(10), [Note::Whole { revision: 0, part: 0, parts: 1, interests: vec![] }]);
         for number in 0..5000 {
             own.begin(room(number));
         }
-        let note = own.changed(vec![room(1)], vec![]);
-        assert_eq!(note, Some(Note::Changed { revision: 1, begun: vec![room(1)], over: vec![] }));
+        let notes = own.changed(&[room(1)], &[], 10);
+        assert_eq!(notes, [Note::Changed { revision: 1, begun: vec![room(1)], over: vec![] }]);
         assert_eq!(own.here(), Note::Here { revision: 1 });
-        let told = own.whole().into_iter().map(|note| match note {
-            Note::Whole { revision, part, parts, interests } => (revision, part, parts, interests.len()),
-            other => panic!("{other:?}"),
-        });
-        assert_eq!(told.collect::<Vec<_>>(), [(1, 0, 2, 4096), (1, 1, 2, 904)]);
+        let told = |most| {
+            let parts = own.whole(most).into_iter().map(|note| match note {
+                Note::Whole { revision, part, parts, interests } => (revision, part, parts, interests.len()),
+                other => panic!("{other:?}"),
+            });
+            parts.collect::<Vec<_>>()
+        };
+        assert_eq!(told(usize::MAX), [(1, 0, 2, 4096), (1, 1, 2, 904)]);
+        assert_eq!(told(2_000), [(1, 0, 3, 2_000), (1, 1, 3, 2_000), (1, 2, 3, 1_000)]);
+    }
+
+    /// Whoever hears all of them knows what there is, whoever misses one notices.
+    #[test]
+    fn a_large_change_is_several() {
+        let mut own = OwnInterests::default();
+        let (begun, over) = ([1, 2, 3].map(room), [4, 5].map(room));
+        let of = |revision, begun: &[Interest], over: &[Interest]| Note::Changed {
+            revision,
+            begun: begun.to_vec(),
+            over: over.to_vec(),
+        };
+        let expected = [of(1, &begun[..2], &[]), of(2, &begun[2..], &[]), of(3, &[], &over)];
+        assert_eq!(own.changed(&begun, &over, 2), expected);
+        assert_eq!(own.here(), Note::Here { revision: 3 });
+        assert_eq!(own.changed(&begun, &[], 0).len(), 3, "one at least");
+        let many = (0..10_000).map(room).collect::<Vec<_>>();
+        assert_eq!(own.changed(&many, &[], usize::MAX).len(), 3);
     }
 }
