@@ -4,4 +4,5 @@
 mod bad_input;
 mod carrying;
 mod failures;
+mod links;
 mod nodes;
