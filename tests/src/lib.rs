@@ -6,15 +6,17 @@
     reason = "this crate is for tests, where a panic is the failure"
 )]
 
+mod fleet;
 mod rest;
 mod server;
 mod socket;
 mod soon;
 
+pub use fleet::Fleet;
 pub use rest::{Answer, Api, message};
 pub use server::{Server, free_port, isolated, on_postgres, program};
 pub use socket::{Closed, Socket, reply};
-pub use soon::{LEASE, soon};
+pub use soon::{LEASE, soon, until};
 
 /// What must stand in no log.
 pub mod secrets;

@@ -13,6 +13,7 @@ use crate::server::Server;
 #[derive(Clone, Debug)]
 pub struct Api {
     client: reqwest::Client,
+    address: String,
     base: String,
     /// The caller's API key.
     pub key: String,
@@ -51,14 +52,20 @@ impl Api {
     pub fn new(server: &Server, interface: &str, key: &str, id: &str) -> Self {
         secrets::keep(key);
         let client = reqwest::Client::builder().timeout(Duration::from_secs(20)).build().unwrap();
-        let base = format!("http://{}/api/v1/{interface}", server.address());
-        Self { client, base, key: key.to_owned(), id: id.to_owned() }
+        let (address, base) = (server.address(), format!("/api/v1/{interface}"));
+        Self { client, address, base, key: key.to_owned(), id: id.to_owned() }
     }
 
     /// The same caller on another base path, for example `/v1`.
     #[must_use]
     pub fn at(&self, server: &Server, base: &str) -> Self {
-        Self { base: format!("http://{}{base}", server.address()), ..self.clone() }
+        Self { base: base.to_owned(), ..self.on(server) }
+    }
+
+    /// The same caller on another server.
+    #[must_use]
+    pub fn on(&self, server: &Server) -> Self {
+        Self { address: server.address(), ..self.clone() }
     }
 
     /// Another key, which may be none, on the same path.
@@ -77,7 +84,8 @@ impl Api {
         path: &str,
         body: Option<Value>,
     ) -> Result<Answer, reqwest::Error> {
-        let mut request = self.client.request(method.clone(), format!("{}{path}", self.base));
+        let url = format!("http://{}{}{path}", self.address, self.base);
+        let mut request = self.client.request(method.clone(), url);
         if !self.key.is_empty() {
             request = request.header("x-api-key", &self.key);
         }

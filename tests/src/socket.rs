@@ -150,6 +150,17 @@ impl Socket {
         assert_eq!(self.frame().await, expected);
     }
 
+    /// Itself, unless it is ended within this time, which only another one that has taken over may do.
+    pub async fn stays(mut self, time: Duration) -> Option<Self> {
+        match timeout(time, self.closed()).await {
+            Err(_) => Some(self),
+            Ok(closed) => {
+                assert_eq!(closed, Closed::Code(1001));
+                None
+            }
+        }
+    }
+
     /// How it ends; other frames before that are passed over.
     pub async fn closed(&mut self) -> Closed {
         loop {

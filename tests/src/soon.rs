@@ -5,6 +5,9 @@ use std::time::{Duration, Instant};
 /// Whatever a command or another server changed of callers holds for requests that begin so much later.
 pub const LEASE: Duration = Duration::from_secs(1);
 
+/// How long something that must happen may take.
+const PATIENCE: Duration = Duration::from_secs(20);
+
 /// Whether it is so for a request that begins within [`LEASE`], or for the first one after it. To be called when
 /// whoever changed it is done.
 pub async fn soon(mut is_so: impl AsyncFnMut() -> bool) -> bool {
@@ -18,5 +21,14 @@ pub async fn soon(mut is_so: impl AsyncFnMut() -> bool) -> bool {
             return false;
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// Asks until it is so, for a time; then the test fails with this text.
+pub async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !is_so().await {
+        assert!(Instant::now() < deadline, "{what}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }

@@ -5,93 +5,25 @@ use std::collections::BTreeSet;
 use std::process::Output;
 use std::time::{Duration, Instant};
 
-use e2e::{Api, Closed, Server, Socket, free_port, isolated, program, soon};
+use e2e::{Api, Closed, Fleet, Server, Socket, free_port, isolated, program, soon, until};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use testkit::nats::Nats;
-use testkit::postgres::{Database, server as postgres};
+use testkit::postgres::server as postgres;
 
-/// How long something that must happen may take.
-const PATIENCE: Duration = Duration::from_secs(20);
-
-/// Servers on one database, which tell each other what happened.
-struct Fleet {
-    servers: Vec<Server>,
-    metrics: Vec<u16>,
-    nats: Nats,
-    _database: Database,
+/// So many servers with NATS between them, which know each other.
+async fn fleet_with(count: usize, settings: &[(&str, &str)]) -> Fleet {
+    let fleet = Fleet::with_nats(count, settings).await;
+    fleet.acquainted().await;
+    fleet
 }
 
-impl Fleet {
-    async fn of(number: usize) -> Self {
-        Self::with(number, &[]).await
-    }
-
-    async fn with(number: usize, settings: &[(&str, &str)]) -> Self {
-        let (nats, database) = (Nats::start(), postgres().database());
-        let (mut servers, mut metrics) = (Vec::new(), Vec::new());
-        for _ in 0..number {
-            let port = free_port();
-            let (listen, url, bus) = (format!("127.0.0.1:{port}"), database.url(), nats.url());
-            let own = [
-                ("PARLANCE_DATABASE_URL", url.as_str()),
-                ("PARLANCE_NATS_URL", bus.as_str()),
-                ("PARLANCE_METRICS_LISTEN", listen.as_str()),
-                ("PARLANCE_RATE_LIMITS", "false"),
-            ];
-            servers.push(Server::start_with(&[&own[..], settings].concat()).await);
-            metrics.push(port);
-        }
-        let fleet = Self { servers, metrics, nats, _database: database };
-        fleet.acquainted().await;
-        fleet
-    }
-
-    /// Waits until every server knows of all others, and what they want.
-    async fn acquainted(&self) {
-        let others = f64::from(u32::try_from(self.servers.len()).unwrap() - 1);
-        for index in 0..self.servers.len() {
-            let all = || async { (self.figure(index, "parlance_bus_nodes").await - others).abs() < 0.5 };
-            until("the servers do not find each other", all).await;
-        }
-        // They believe that there are no more of them two seconds after the last was heard for the first time.
-        tokio::time::sleep(Duration::from_millis(2_500)).await;
-    }
-
-    /// The sum of a figure's series that hold this text.
-    async fn figure(&self, server: usize, series: &str) -> f64 {
-        let answer =
-            reqwest::get(format!("http://127.0.0.1:{}/metrics", self.metrics[server])).await.unwrap();
-        let text = answer.text().await.unwrap();
-        let lines = text.lines().filter(|line| line.starts_with(series));
-        lines.map(|line| line.rsplit_once(' ').unwrap().1.parse::<f64>().unwrap()).sum()
-    }
-
-    async fn dropped(&self, server: usize, why: &str) -> f64 {
-        self.figure(server, &format!("parlance_bus_dropped_total{{why=\"{why}\"}}")).await
-    }
-
-    async fn ready(&self, server: usize) -> (u16, String) {
-        let answer = reqwest::get(format!("http://{}/ready", self.servers[server].address())).await.unwrap();
-        let status = answer.status().as_u16();
-        (status, answer.json::<Value>().await.unwrap()["status"].as_str().unwrap_or_default().to_owned())
-    }
-
-    async fn all_are(&self, status: &str) {
-        for server in 0..self.servers.len() {
-            let is_so = || async { self.ready(server).await == (200, status.to_owned()) };
-            until(status, is_so).await;
-        }
-    }
+async fn fleet_of(count: usize) -> Fleet {
+    fleet_with(count, &[]).await
 }
 
-/// Asks until it is so, for a time.
-async fn until<F: Future<Output = bool>>(what: &str, mut is_so: impl FnMut() -> F) {
-    let deadline = Instant::now() + PATIENCE;
-    while !is_so().await {
-        assert!(Instant::now() < deadline, "{what}");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+async fn dropped(fleet: &Fleet, server: usize, why: &str) -> f64 {
+    fleet.figure(server, &format!("parlance_bus_dropped_total{{why=\"{why}\"}}")).await
 }
 
 /// The payload of the next event of this name; others are passed over.
@@ -106,7 +38,7 @@ async fn hear(socket: &mut Socket, event: &str) -> Value {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_done_on_one_server_is_heard_on_the_others() {
-    let fleet = Fleet::of(3).await;
+    let fleet = fleet_of(3).await;
     let [one, two, three] = &fleet.servers[..] else { panic!("three") };
     let ann = one.user("ann");
     let bot = ann.register(one, "Bot").await;
@@ -129,7 +61,7 @@ async fn what_is_done_on_one_server_is_heard_on_the_others() {
     assert_eq!(hear(&mut of_ann, "message_created").await["id"], json!(sent));
     let delivered = hear(&mut of_ann, "message_updated").await;
     assert_eq!(delivered["metadata"]["delivery_status"][&bot.id]["status"], "delivered", "{delivered}");
-    let on_two = bot.at(two, "/api/v1/agent");
+    let on_two = bot.on(two);
     assert_eq!(on_two.step(&room, &sent, "processing").await.status, 200);
     let answer = bot.sent(&room, "hello yourself", &[&ann.id]).await;
     assert_eq!(hear(&mut of_ann, "message_created").await["id"], json!(answer));
@@ -157,7 +89,7 @@ async fn what_is_done_on_one_server_is_heard_on_the_others() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn agents_on_different_servers_talk() {
     const ROUNDS: usize = 100;
-    let fleet = Fleet::of(2).await;
+    let fleet = fleet_of(2).await;
     let [one, two] = &fleet.servers[..] else { panic!("two") };
     let ann = one.user("ann");
     let (left, right) = (ann.register(one, "Left").await, ann.register(two, "Right").await);
@@ -182,7 +114,7 @@ async fn agents_on_different_servers_talk() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_nats_everything_is_answered_and_nothing_is_lost() {
-    let mut fleet = Fleet::with(2, &[("PARLANCE_PUSH_AGAIN_AFTER_MS", "500")]).await;
+    let mut fleet = fleet_with(2, &[("PARLANCE_PUSH_AGAIN_AFTER_MS", "500")]).await;
     let ann = fleet.servers[0].user("ann");
     let bot = ann.register(&fleet.servers[0], "Bot").await;
     let room = ann.create_chat().await;
@@ -192,7 +124,7 @@ async fn without_nats_everything_is_answered_and_nothing_is_lost() {
     socket.join("1", &topic).await;
     fleet.all_are("ready").await;
 
-    fleet.nats.kill();
+    fleet.nats().kill();
     fleet.all_are("degraded").await;
     let mut lost = Vec::new();
     for number in 0..5 {
@@ -210,10 +142,10 @@ async fn without_nats_everything_is_answered_and_nothing_is_lost() {
     assert_eq!(ann.add(&new, &bot.id).await.status, 201);
     // The other room is not long ago either, and this socket was not told of it.
     while hear(&mut socket, "room_added").await["id"] != json!(new) {}
-    assert!(fleet.dropped(0, "disconnected").await >= 1.0);
+    assert!(dropped(&fleet, 0, "disconnected").await >= 1.0);
     assert!((fleet.figure(0, "parlance_bus_connected").await - 0.0).abs() < 0.5);
 
-    fleet.nats.run();
+    fleet.nats().run();
     fleet.all_are("ready").await;
     fleet.acquainted().await;
     let received = fleet.figure(1, "parlance_bus_received_total").await;
@@ -222,25 +154,25 @@ async fn without_nats_everything_is_answered_and_nothing_is_lost() {
     assert!(fleet.figure(1, "parlance_bus_received_total").await > received, "over the bus");
 
     // Hanging is no other than being away.
-    fleet.nats.pause();
+    fleet.nats().pause();
     let asked = Instant::now();
     let sent = ann.sent(&room, "it hangs", &[&bot.id]).await;
     assert!(asked.elapsed() < Duration::from_secs(5), "{:?}", asked.elapsed());
     assert_eq!(socket.event("1", &topic, "message_created").await["id"], json!(sent));
     fleet.all_are("degraded").await;
-    fleet.nats.resume();
+    fleet.nats().resume();
     fleet.all_are("ready").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_others_put_on_the_bus_is_dropped_and_counted() {
-    let fleet = Fleet::of(2).await;
+    let mut fleet = fleet_of(2).await;
     let ann = fleet.servers[0].user("ann");
     let room = ann.create_chat().await;
     let topic = format!("chat_room:{room}");
     let mut socket = Socket::of(&fleet.servers[1], &ann).await;
     socket.join("1", &topic).await;
-    let spy = fleet.nats.spy();
+    let spy = fleet.nats().spy();
     ann.sent(&room, "true", &[]).await;
     hear(&mut socket, "message_created").await;
     let subject = format!("parlance.t.room.{room}");
@@ -250,13 +182,12 @@ async fn what_others_put_on_the_bus_is_dropped_and_counted() {
     *forged.last_mut().unwrap() ^= 1;
     let mut later = message.clone();
     later[1] = 9;
-    fleet.nats.publish(&subject, &forged);
-    fleet.nats.publish(&subject, b"{\"event\":\"message_created\"}");
-    fleet.nats.publish(&subject, &later);
-    fleet.nats.publish(&subject, message);
+    fleet.nats().publish(&subject, &forged);
+    fleet.nats().publish(&subject, b"{\"event\":\"message_created\"}");
+    fleet.nats().publish(&subject, &later);
+    fleet.nats().publish(&subject, message);
     for why in ["forged", "malformed", "unknown", "repeated"] {
-        let counted = || async { fleet.dropped(1, why).await >= 1.0 };
-        until(why, counted).await;
+        until(why, async || dropped(&fleet, 1, why).await >= 1.0).await;
     }
     let last = ann.sent(&room, "the end", &[]).await;
     assert_eq!(hear(&mut socket, "message_created").await["id"], json!(last));

@@ -2,17 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use e2e::{Api, Server, Socket};
-use testkit::postgres::{Database, server as postgres};
+use e2e::{Fleet, Socket};
 
 /// What one server has ended must have ended on the others within this time.
 const SOON: Duration = Duration::from_secs(1);
-
-async fn two_on(database: &Database) -> [Server; 2] {
-    let url = database.url();
-    let settings = [("PARLANCE_DATABASE_URL", url.as_str())];
-    [Server::start_with(&settings).await, Server::start_with(&settings).await]
-}
 
 /// How long it takes from now until the socket's channel of this topic has ended.
 async fn ended(socket: &mut Socket, topic: &str) -> Duration {
@@ -27,15 +20,15 @@ async fn ended(socket: &mut Socket, topic: &str) -> Duration {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_is_removed_on_one_server_hears_the_room_on_none() {
-    let database = postgres().database();
-    let [one, two] = two_on(&database).await;
+    let fleet = Fleet::start(2, &[]).await;
+    let [one, two] = &fleet.servers[..] else { panic!("two") };
     let (ann, ben) = (one.colleague("ann", "house"), one.colleague("ben", "house"));
-    let bot = ben.register(&one, "Bot").await;
+    let bot = ben.register(one, "Bot").await;
     let (room, other) = (ann.create_chat().await, bot.create_chat().await);
     assert_eq!(ann.add(&room, &ben.id).await.status, 201);
     let (room_topic, other_topic) = (format!("chat_room:{room}"), format!("chat_room:{other}"));
-    let mut of_ann = Socket::of(&two, &ann).await;
-    let mut of_ben = Socket::of(&two, &ben).await;
+    let mut of_ann = Socket::of(two, &ann).await;
+    let mut of_ben = Socket::of(two, &ben).await;
     of_ann.join("1", &room_topic).await;
     of_ben.join("1", &room_topic).await;
     // Ben is in the other room by his agent alone.
@@ -46,7 +39,7 @@ async fn whoever_is_removed_on_one_server_hears_the_room_on_none() {
     assert_eq!(ben.delete(&format!("/chats/{other}")).await.status, 200);
     assert!(ended(&mut of_ben, &other_topic).await < SOON);
     of_ann.silent().await;
-    let on_two = Api::new(&two, "me", &ann.key, &ann.id);
+    let on_two = ann.on(two);
     assert_eq!(on_two.send(&room, "is anybody there?", &[&bot.id]).await.status, 422, "Bot is elsewhere");
     of_ann.alive().await;
 
@@ -57,12 +50,12 @@ async fn whoever_is_removed_on_one_server_hears_the_room_on_none() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nobody_observes_through_an_agent_that_was_deleted_on_another_server() {
-    let database = postgres().database();
-    let [one, two] = two_on(&database).await;
+    let fleet = Fleet::start(2, &[]).await;
+    let [one, two] = &fleet.servers[..] else { panic!("two") };
     let ben = one.user("ben");
-    let bot = ben.register(&one, "Bot").await;
+    let bot = ben.register(one, "Bot").await;
     let topic = format!("chat_room:{}", bot.create_chat().await);
-    let mut of_ben = Socket::of(&two, &ben).await;
+    let mut of_ben = Socket::of(two, &ben).await;
     of_ben.join("1", &topic).await;
     assert_eq!(ben.delete(&format!("/agents/{}", bot.id)).await.status, 200);
     assert!(ended(&mut of_ben, &topic).await < SOON);
@@ -72,11 +65,12 @@ async fn nobody_observes_through_an_agent_that_was_deleted_on_another_server() {
 /// As in a rolling upgrade, or when a newer server was taken back.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_newer_server_has_written_into_the_log_stops_no_older_one() {
-    let database = postgres().database();
-    let [one, two] = two_on(&database).await;
+    let fleet = Fleet::start(2, &[]).await;
+    let [one, two] = &fleet.servers[..] else { panic!("two") };
     let ann = one.user("ann");
-    let mut socket = Socket::of(&two, &ann).await;
-    let (client, connection) = tokio_postgres::connect(&database.url(), tokio_postgres::NoTls).await.unwrap();
+    let mut socket = Socket::of(two, &ann).await;
+    let (client, connection) =
+        tokio_postgres::connect(&fleet.database().url(), tokio_postgres::NoTls).await.unwrap();
     tokio::spawn(connection);
     let unknown = "INSERT INTO changes (kind, subject_id, changed_at) \
          VALUES ('something_new', gen_random_uuid(), now())";

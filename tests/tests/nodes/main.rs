@@ -7,10 +7,10 @@ mod proxy;
 use std::time::Duration;
 
 use e2e::cast::Cast;
-use e2e::{Api, Closed, Server, Socket};
+use e2e::{Api, Closed, Fleet, Server, Socket};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
-use testkit::postgres::{Cluster, Database, Options, server as postgres};
+use testkit::postgres::{Cluster, Options};
 use tokio::time::{Instant, sleep};
 use tokio_tungstenite::tungstenite::Message;
 
@@ -22,30 +22,17 @@ const DEAD: Duration = Duration::from_secs(15);
 
 const CHANGED: &str = "participant_presence_changed";
 
-/// So many servers on one database; it is dropped after them.
-async fn several(count: usize) -> (Vec<Server>, Database) {
-    let database = postgres().database();
-    (several_on(&database, count).await, database)
-}
+/// They know of each other by the database alone.
+const SETTINGS: [(&str, &str); 3] =
+    [("PARLANCE_NODES", "several"), ("PARLANCE_RATE_LIMITS", "false"), ("PARLANCE_DRAIN_MS", "1500")];
 
-async fn several_on(database: &Database, count: usize) -> Vec<Server> {
-    let url = database.url();
-    let settings = [
-        ("PARLANCE_DATABASE_URL", url.as_str()),
-        ("PARLANCE_NODES", "several"),
-        ("PARLANCE_RATE_LIMITS", "false"),
-        ("PARLANCE_DRAIN_MS", "1500"),
-    ];
-    let mut servers = Vec::new();
-    for _ in 0..count {
-        servers.push(Server::start_with(&settings).await);
-    }
-    servers
+async fn several(count: usize) -> Fleet {
+    Fleet::start(count, &SETTINGS).await
 }
 
 /// Whether the list of participants on a server says that somebody is there.
 async fn is_online(at: &Server, viewer: &Api, room: &str, who: &Api) -> bool {
-    let roster = viewer.at(at, "/api/v1/me").get(&format!("/chats/{room}/participants")).await.data();
+    let roster = viewer.on(at).get(&format!("/chats/{room}/participants")).await.data();
     let row = roster.as_array().unwrap().iter().find(|row| row["id"] == who.id.as_str()).cloned();
     row.unwrap()["online"].as_bool().unwrap()
 }
@@ -60,19 +47,6 @@ async fn until_online(at: &[&Server], cast: &Cast, who: &Api, online: bool, with
         }
     }
     since.elapsed()
-}
-
-/// Whether a socket goes on, or was ended since another one has taken over.
-async fn is_left(mut socket: Socket) -> Option<Socket> {
-    // It may be closed already.
-    let _ = socket.send_message(Message::text(r#"[null,"hb","phoenix","heartbeat",{}]"#)).await;
-    match socket.receive().await {
-        Ok(_) => Some(socket),
-        Err(closed) => {
-            assert_eq!(closed, Closed::Code(1001));
-            None
-        }
-    }
 }
 
 fn people_of(cast: &Cast) -> String {
@@ -90,8 +64,8 @@ async fn told(human: &mut Socket, cast: &Cast, who: &Api, online: bool) -> Value
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_newer_socket_on_another_server_takes_over() {
-    let (servers, _database) = several(2).await;
-    let [here, there] = &servers[..] else { unreachable!() };
+    let fleet = several(2).await;
+    let [here, there] = &fleet.servers[..] else { unreachable!() };
     let cast = Cast::on(here).await;
     let topic = format!("agent_control:{}", cast.a1.id);
     let mut first = Socket::of(here, &cast.a1).await;
@@ -118,18 +92,18 @@ async fn a_newer_socket_on_another_server_takes_over() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_a_hundred_sockets_over_three_servers_one_stays() {
-    let (servers, _database) = several(3).await;
+    let fleet = several(3).await;
+    let servers = &fleet.servers[..];
     let cast = Cast::on(&servers[0]).await;
     let sockets = join_all((0..100).map(|number| Socket::of(&servers[number % 3], &cast.a1))).await;
-    sleep(Duration::from_secs(1)).await;
-    let left = join_all(sockets.into_iter().map(is_left)).await;
+    let left = join_all(sockets.into_iter().map(|socket| socket.stays(Duration::from_secs(1)))).await;
     let mut left = left.into_iter().flatten().collect::<Vec<_>>();
     assert_eq!(left.len(), 1);
     left[0].join("1", &format!("chat_room:{}", cast.r1)).await;
     let all = servers.iter().collect::<Vec<_>>();
     until_online(&all, &cast, &cast.a1, true, SOON).await;
     let key = [("x-api-key", cast.a1.key.as_str())];
-    for server in &servers {
+    for server in servers {
         let late = Socket::connect(server, "vsn=2.0.0&on_conflict=reject", &key).await;
         assert_eq!(late.err(), Some(409));
     }
@@ -138,7 +112,8 @@ async fn of_a_hundred_sockets_over_three_servers_one_stays() {
 /// On REST and on sockets; also for a server that starts later.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn all_servers_say_the_same_of_who_is_there() {
-    let (mut servers, _database) = several(2).await;
+    let mut fleet = several(2).await;
+    let servers = &mut fleet.servers[..];
     let cast = Cast::on(&servers[0]).await;
     let (mut here, mut there) =
         (Socket::of(&servers[0], &cast.u1).await, Socket::of(&servers[1], &cast.u1).await);
@@ -147,7 +122,7 @@ async fn all_servers_say_the_same_of_who_is_there() {
     let mut agent = Socket::of(&servers[0], &cast.a1).await;
     let said = told(&mut here, &cast, &cast.a1, true).await;
     assert_eq!(told(&mut there, &cast, &cast.a1, true).await, said);
-    for server in &servers {
+    for server in servers.iter() {
         assert!(is_online(server, &cast.u1, &cast.r1, &cast.a1).await);
         assert!(is_online(server, &cast.u1, &cast.r1, &cast.u1).await);
         assert!(!is_online(server, &cast.u1, &cast.r1, &cast.a2).await);
@@ -166,7 +141,8 @@ async fn all_servers_say_the_same_of_who_is_there() {
 /// Ten seconds to come back, on whichever server.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_comes_back_on_another_server_was_never_away() {
-    let (servers, _database) = several(2).await;
+    let fleet = several(2).await;
+    let servers = &fleet.servers[..];
     let cast = Cast::on(&servers[0]).await;
     let mut human = Socket::of(&servers[0], &cast.u1).await;
     let (moves, stays_away) =
@@ -190,7 +166,8 @@ async fn who_comes_back_on_another_server_was_never_away() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_is_killed_is_cleared_within_fifteen_seconds() {
-    let (mut servers, _database) = several(2).await;
+    let mut fleet = several(2).await;
+    let servers = &mut fleet.servers[..];
     let cast = Cast::on(&servers[0]).await;
     let mut human = Socket::of(&servers[0], &cast.u1).await;
     let (_one, _two) = (Socket::of(&servers[1], &cast.a1).await, Socket::of(&servers[1], &cast.a2).await);
@@ -211,8 +188,8 @@ async fn a_server_that_is_killed_is_cleared_within_fifteen_seconds() {
 /// Stopped for longer than its lease, and continued.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_was_stopped_for_long_comes_back() {
-    let (servers, _database) = several(2).await;
-    let [here, there] = &servers[..] else { unreachable!() };
+    let fleet = several(2).await;
+    let [here, there] = &fleet.servers[..] else { unreachable!() };
     let cast = Cast::on(here).await;
     let (mut kept, mut taken) = (Socket::of(there, &cast.a1).await, Socket::of(there, &cast.a2).await);
     for who in [&cast.a1, &cast.a2] {
@@ -227,7 +204,7 @@ async fn a_server_that_was_stopped_for_long_comes_back() {
     kept.alive().await;
     newer.alive().await;
     let key = [("x-api-key", cast.a1.key.as_str())];
-    for server in &servers {
+    for server in [here, there] {
         let late = Socket::connect(server, "vsn=2.0.0&on_conflict=reject", &key).await;
         assert_eq!(late.err(), Some(409));
     }
@@ -236,8 +213,8 @@ async fn a_server_that_was_stopped_for_long_comes_back() {
 /// Stopped for ten seconds, nothing is to be noticed but the wait.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_was_stopped_for_ten_seconds_goes_on() {
-    let (servers, _database) = several(2).await;
-    let [here, there] = &servers[..] else { unreachable!() };
+    let fleet = several(2).await;
+    let [here, there] = &fleet.servers[..] else { unreachable!() };
     let cast = Cast::on(here).await;
     let mut socket = Socket::of(there, &cast.a1).await;
     until_online(&[here], &cast, &cast.a1, true, SOON).await;
@@ -254,9 +231,8 @@ async fn a_server_that_was_stopped_for_ten_seconds_goes_on() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_outage_of_the_database_takes_nobody_away() {
     let cluster = Cluster::own(Options::default());
-    let database = cluster.server().database();
-    let servers = several_on(&database, 2).await;
-    let [here, there] = &servers[..] else { unreachable!() };
+    let fleet = Fleet::start_on(cluster.server().database(), 2, &SETTINGS).await;
+    let [here, there] = &fleet.servers[..] else { unreachable!() };
     let cast = Cast::on(here).await;
     let mut human = Socket::of(here, &cast.u1).await;
     let (mut near, mut far) = (Socket::of(here, &cast.a1).await, Socket::of(there, &cast.a2).await);
@@ -282,7 +258,8 @@ async fn an_outage_of_the_database_takes_nobody_away() {
 /// One after the other is stopped in order and started again; agents come back elsewhere and are never away.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_rolling_restart_is_no_news() {
-    let (mut servers, _database) = several(2).await;
+    let mut fleet = several(2).await;
+    let servers = &mut fleet.servers[..];
     let cast = Cast::on(&servers[0]).await;
     let mut human = Socket::of(&servers[0], &cast.u1).await;
     let mut one = Socket::of(&servers[1], &cast.a1).await;

@@ -63,9 +63,10 @@ impl Drop for Proxy {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs haproxy; tests/deploy/check runs it"]
 async fn behind_the_proxy_a_rolling_restart_is_hardly_noticed() {
-    let (mut servers, _database) = several(2).await;
+    let mut fleet = several(2).await;
+    let servers = &mut fleet.servers[..];
     let cast = Cast::on(&servers[0]).await;
-    let proxy = Proxy::before(&servers);
+    let proxy = Proxy::before(servers);
     let all = [&cast.u1, &cast.u2, &cast.a1, &cast.a2, &cast.a3];
     let ready = format!("http://{}/ready", proxy.address);
     let chats = format!("http://{}/api/v1/me/chats", proxy.address);
@@ -93,7 +94,7 @@ async fn behind_the_proxy_a_rolling_restart_is_hardly_noticed() {
             answered
         }
     });
-    for server in &mut servers {
+    for server in servers {
         server.signal("-TERM");
         let moving = sockets.into_iter().map(|(socket, key)| stay(socket, key, &proxy));
         let (moved, _) = futures_util::future::join(join_all(moving), server.ended()).await;

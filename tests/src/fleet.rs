@@ -1,0 +1,97 @@
+//! Several servers on one database.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use testkit::nats::Nats;
+use testkit::postgres::{Database, server as postgres};
+
+use crate::server::{Server, free_port};
+use crate::soon::until;
+
+/// Servers on one database. They go before what they stand on.
+pub struct Fleet {
+    /// The servers, in the order in which they were started.
+    pub servers: Vec<Server>,
+    metrics: Vec<u16>,
+    nats: Option<Nats>,
+    database: Database,
+}
+
+impl Fleet {
+    /// So many on an empty database, with these variables.
+    pub async fn start(count: usize, settings: &[(&str, &str)]) -> Self {
+        Self::start_on(postgres().database(), count, settings).await
+    }
+
+    /// So many on this database, with these variables.
+    pub async fn start_on(database: Database, count: usize, settings: &[(&str, &str)]) -> Self {
+        let mut fleet = Self { servers: Vec::new(), metrics: Vec::new(), nats: None, database };
+        fleet.add(count, settings).await;
+        fleet
+    }
+
+    /// So many on an empty database, which tell each other over NATS what happened; they are connected to it, and find
+    /// each other in a moment.
+    pub async fn with_nats(count: usize, settings: &[(&str, &str)]) -> Self {
+        let (nats, database) = (Nats::start(), postgres().database());
+        let url = nats.url();
+        let own = [("PARLANCE_NATS_URL", url.as_str()), ("PARLANCE_RATE_LIMITS", "false")];
+        let mut fleet = Self { servers: Vec::new(), metrics: Vec::new(), nats: Some(nats), database };
+        fleet.add(count, &[&own, settings].concat()).await;
+        fleet.all_are("ready").await;
+        fleet
+    }
+
+    async fn add(&mut self, count: usize, settings: &[(&str, &str)]) {
+        let url = self.database.url();
+        for _ in 0..count {
+            let port = free_port();
+            let listen = format!("127.0.0.1:{port}");
+            let own = [("PARLANCE_DATABASE_URL", url.as_str()), ("PARLANCE_METRICS_LISTEN", &listen)];
+            self.servers.push(Server::start_with(&[&own[..], settings].concat()).await);
+            self.metrics.push(port);
+        }
+    }
+
+    /// NATS, where there is one.
+    pub fn nats(&mut self) -> &mut Nats {
+        self.nats.as_mut().expect("they were started with it")
+    }
+
+    /// Where all of them store what they are told.
+    pub fn database(&self) -> &Database {
+        &self.database
+    }
+
+    /// Waits until every server knows of all others, and what they want.
+    pub async fn acquainted(&self) {
+        let others = f64::from(u32::try_from(self.servers.len()).unwrap() - 1);
+        for index in 0..self.servers.len() {
+            let all = async || (self.figure(index, "parlance_bus_nodes").await - others).abs() < 0.5;
+            until("the servers do not find each other", all).await;
+        }
+        // They believe that there are no more of them two seconds after the last was heard for the first time.
+        tokio::time::sleep(Duration::from_millis(2_500)).await;
+    }
+
+    /// Waits until `/ready` of each of them says this.
+    pub async fn all_are(&self, status: &str) {
+        for server in &self.servers {
+            let is_so = async || {
+                let answer = reqwest::get(format!("http://{}/ready", server.address())).await.unwrap();
+                answer.status() == 200 && answer.json::<Value>().await.unwrap()["status"] == status
+            };
+            until(status, is_so).await;
+        }
+    }
+
+    /// The sum of those series of a server's figures that begin so.
+    pub async fn figure(&self, server: usize, series: &str) -> f64 {
+        let answer =
+            reqwest::get(format!("http://127.0.0.1:{}/metrics", self.metrics[server])).await.unwrap();
+        let text = answer.text().await.unwrap();
+        let lines = text.lines().filter(|line| line.starts_with(series));
+        lines.map(|line| line.rsplit_once(' ').unwrap().1.parse::<f64>().unwrap()).sum()
+    }
+}
