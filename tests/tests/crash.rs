@@ -1,4 +1,5 @@
-//! `kill -9` under load: what was answered with 201 is there afterwards, once, in its order.
+//! `kill -9` under load: what was answered with 201 is there afterwards, once, in its order; on one server, and on three
+//! with one database.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 use std::collections::HashMap;
@@ -7,8 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use e2e::{Api, Server};
-use serde_json::json;
+use e2e::{Answer, Api, Fleet, Server};
+use reqwest::Method;
+use serde_json::{Value, json};
 use testkit::postgres::{Cluster, Options};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -32,9 +34,34 @@ fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
+/// Somebody who goes to the next server where one gives no answer, as behind a proxy. Of one server alone it is the same
+/// one, which comes back on its port.
+struct Caller {
+    apis: Vec<Api>,
+    turn: usize,
+}
+
+impl Caller {
+    /// Asks the server of this turn first.
+    fn of(api: &Api, servers: &[Server], turn: usize) -> Self {
+        Self { apis: servers.iter().map(|server| api.on(server)).collect(), turn }
+    }
+
+    /// One request; `None` without an answer.
+    async fn call(&mut self, method: Method, path: &str, body: Option<Value>) -> Option<Answer> {
+        let api = &self.apis[self.turn % self.apis.len()];
+        let answer = api.try_call(method, path, body).await.ok();
+        if answer.is_none() {
+            self.turn += 1;
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        answer
+    }
+}
+
 /// Writes as fast as it can until told to stop; a request without an answer counts as not accepted.
 fn writer(
-    api: Api,
+    mut caller: Caller,
     room: String,
     mentions: [String; 2],
     name: usize,
@@ -50,18 +77,16 @@ fn writer(
                 "content": format!("writer {name} message {number}"),
                 "mentions": [{ "id": mentions[0] }, { "id": mentions[1] }],
             }});
-            let path = format!("/chats/{room}/messages");
-            match api.try_call(reqwest::Method::POST, &path, Some(body)).await {
-                Ok(answer) if answer.status == 201 => {
+            match caller.call(Method::POST, &format!("/chats/{room}/messages"), Some(body)).await {
+                Some(answer) if answer.status == 201 => {
                     accepted.push(answer.body["data"]["id"].as_str().unwrap().to_owned());
                     total.fetch_add(1, Ordering::SeqCst);
                 }
-                Ok(answer) => {
+                Some(answer) => {
                     assert_eq!(answer.status, 503, "{answer:?}");
                     tokio::time::sleep(Duration::from_millis(2)).await;
                 }
-                // The server is down; it comes back on the same port.
-                Err(_) => tokio::time::sleep(Duration::from_millis(2)).await,
+                None => {}
             }
         }
         accepted
@@ -70,24 +95,26 @@ fn writer(
 
 /// Works through what mentions it, one message after the other, until told to stop; what it was
 /// told is done must not be offered to it again.
-fn worker(api: Api, room: String, stop: Arc<AtomicBool>) -> JoinHandle<Accepted> {
+fn worker(mut caller: Caller, room: String, stop: Arc<AtomicBool>) -> JoinHandle<Accepted> {
     tokio::spawn(async move {
         let mut done = Vec::new();
         while !stop.load(Ordering::SeqCst) {
             let messages = format!("/chats/{room}/messages");
-            let Ok(next) = api.try_call(reqwest::Method::GET, &format!("{messages}/next"), None).await else {
-                tokio::time::sleep(Duration::from_millis(2)).await;
+            let Some(next) = caller.call(Method::GET, &format!("{messages}/next"), None).await else {
                 continue;
             };
             let Some(id) = next.body["data"]["id"].as_str() else { continue };
             assert!(!done.iter().any(|message| message == id), "{id} was done");
             for step in ["processing", "processed"] {
-                let path = format!("{messages}/{id}/{step}");
-                match api.try_call(reqwest::Method::POST, &path, None).await {
+                match caller.call(Method::POST, &format!("{messages}/{id}/{step}"), None).await {
                     // Without a database nothing is known, and the step may be stored or not.
-                    Ok(answer) if answer.status == 503 => break,
-                    Ok(answer) => assert_eq!(answer.status, 200, "{step}: {answer:?}"),
-                    Err(_) => break,
+                    Some(answer) if answer.status == 503 => break,
+                    Some(answer) => assert_eq!(answer.status, 200, "{step}: {answer:?}"),
+                    None => {
+                        // The database ends what a killed server has begun, while another one answers already.
+                        tokio::time::sleep(Duration::from_millis(100)).await;
+                        break;
+                    }
                 }
                 if step == "processed" {
                     done.push(id.to_owned());
@@ -100,8 +127,25 @@ fn worker(api: Api, room: String, stop: Arc<AtomicBool>) -> JoinHandle<Accepted>
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn eight_writers_and_ten_kills_lose_nothing() {
-    let server = Server::start().await;
-    eight_writers_and_kills(server, async |server| server.crash().await).await;
+    let mut server = [Server::start().await];
+    eight_writers_and_kills(&mut server, async |servers, _| servers[0].crash().await).await;
+}
+
+/// The writers are spread over three servers, of which one after the other is killed and comes back.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn eight_writers_and_ten_kills_of_three_servers_lose_nothing() {
+    let mut fleet = Fleet::with_nats(3, &[]).await;
+    eight_writers_and_kills(&mut fleet.servers, async |servers, kill| servers[kill % 3].crash().await).await;
+    let (client, connection) =
+        tokio_postgres::connect(&fleet.database().url(), tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let rooms = "SELECT count(*), min(sequence), max(sequence) FROM messages GROUP BY chat_id";
+    let rooms = client.query(rooms, &[]).await.unwrap();
+    assert_eq!(rooms.len(), 2);
+    for room in rooms {
+        let [count, first, last] = [0, 1, 2].map(|column| room.get::<_, i64>(column));
+        assert_eq!((first, last), (1, count), "the order of a room has gaps");
+    }
 }
 
 /// The database ends as in a crash and comes back, under a server that goes on: requests wait or are
@@ -112,9 +156,9 @@ async fn eight_writers_and_ten_kills_of_the_database_lose_nothing() {
     let database = cluster.server().database();
     let settings = [("PARLANCE_DATABASE_URL", database.url()), ("PARLANCE_RATE_LIMITS", "false".to_owned())];
     let settings = settings.each_ref().map(|(name, value)| (*name, value.as_str()));
-    let server = Server::start_with(&settings).await;
+    let mut server = [Server::start_with(&settings).await];
     let cluster = &cluster;
-    eight_writers_and_kills(server, async |_| {
+    eight_writers_and_kills(&mut server, async |_, _| {
         tokio::task::block_in_place(|| cluster.stop_immediately());
         tokio::time::sleep(Duration::from_millis(100)).await;
         tokio::task::block_in_place(|| cluster.start());
@@ -122,40 +166,61 @@ async fn eight_writers_and_ten_kills_of_the_database_lose_nothing() {
     .await;
 }
 
-async fn eight_writers_and_kills(mut server: Server, mut kill: impl AsyncFnMut(&mut Server)) {
-    let human = server.user("ann");
-    let mut agents = Vec::new();
-    for number in 0..8 {
-        agents.push(human.register(&server, &format!("Agent {number}")).await);
-    }
-    let rooms = [human.create_chat().await, human.create_chat().await];
-    for room in &rooms {
-        for agent in &agents {
-            assert_eq!(human.add(room, &agent.id).await.status, 201);
+/// Who writes, and to whom.
+struct Scene {
+    human: Api,
+    /// It only listens.
+    listener: Api,
+    /// It works in the first room.
+    working: Api,
+    /// Six agents and the human, twice; to one room or the other.
+    writers: Vec<Api>,
+    rooms: [String; 2],
+}
+
+impl Scene {
+    async fn on(server: &Server) -> Self {
+        let human = server.user("ann");
+        let mut agents = Vec::new();
+        for number in 0..8 {
+            agents.push(human.register(server, &format!("Agent {number}")).await);
         }
+        let rooms = [human.create_chat().await, human.create_chat().await];
+        for room in &rooms {
+            for agent in &agents {
+                assert_eq!(human.add(room, &agent.id).await.status, 201);
+            }
+        }
+        let mut writers = agents.split_off(2);
+        writers.extend([human.clone(), human.clone()]);
+        let [listener, working] = <[Api; 2]>::try_from(agents).unwrap();
+        Self { human, listener, working, writers, rooms }
     }
-    // The first agent only listens, the second works; six others and the human, twice, write to both.
-    let (listener, working) = (&agents[0], &agents[1]);
-    let writers = agents[2..].iter().chain([&human, &human]).cloned().collect::<Vec<_>>();
-    assert_eq!(writers.len(), 8);
+}
+
+async fn eight_writers_and_kills(servers: &mut [Server], mut kill: impl AsyncFnMut(&mut [Server], usize)) {
+    let scene = Scene::on(&servers[0]).await;
     let (stop, total) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
-    let tasks = writers.into_iter().enumerate().map(|(name, api)| {
-        let room = rooms[name % rooms.len()].clone();
-        let mentions = [listener.id.clone(), working.id.clone()];
-        let task = writer(api, room.clone(), mentions, name, stop.clone(), total.clone());
+    let tasks = scene.writers.iter().enumerate().map(|(name, api)| {
+        let room = scene.rooms[name % scene.rooms.len()].clone();
+        let mentions = [scene.listener.id.clone(), scene.working.id.clone()];
+        let caller = Caller::of(api, servers, name);
+        let task = writer(caller, room.clone(), mentions, name, stop.clone(), total.clone());
         (room, task)
     });
     let tasks = tasks.collect::<Vec<_>>();
-    let worker = worker(working.clone(), rooms[0].clone(), stop.clone());
+    assert_eq!(tasks.len(), 8);
+    let worker = worker(Caller::of(&scene.working, servers, 0), scene.rooms[0].clone(), stop.clone());
 
     for number in 1..=kills() {
         let wanted = total.load(Ordering::SeqCst) + between(number);
         let deadline = Instant::now() + Duration::from_secs(30);
         while total.load(Ordering::SeqCst) < wanted {
-            assert!(Instant::now() < deadline, "the writers do not get on\n{}", server.log());
+            let log = || servers.iter().map(Server::log).collect::<Vec<_>>().join("\n---\n");
+            assert!(Instant::now() < deadline, "the writers do not get on\n{}", log());
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        kill(&mut server).await;
+        kill(servers, number).await;
     }
     stop.store(true, Ordering::SeqCst);
     let mut accepted: HashMap<String, Vec<Accepted>> = HashMap::new();
@@ -163,15 +228,20 @@ async fn eight_writers_and_kills(mut server: Server, mut kill: impl AsyncFnMut(&
         accepted.entry(room).or_default().push(task.await.unwrap());
     }
     let done = worker.await.unwrap();
-    let mut checked = 0;
-    for room in &rooms {
-        checked += check(&human, listener, room, &accepted[room]).await;
+    // All servers say the same.
+    for server in servers.iter() {
+        let (human, listener) = (scene.human.on(server), scene.listener.on(server));
+        let mut checked = 0;
+        for room in &scene.rooms {
+            checked += check(&human, &listener, room, &accepted[room]).await;
+        }
+        assert_eq!(checked, total.load(Ordering::SeqCst));
+        check_done(&human, &scene.working.on(server), &scene.rooms[0], &done).await;
     }
-    assert_eq!(checked, total.load(Ordering::SeqCst));
-    check_done(&human, working, &rooms[0], &done).await;
     say(&format!(
-        "kills: {}; accepted and found, once and in order: {checked}; worked on and still done: {}",
+        "kills: {}; accepted and found, once and in order: {}; worked on and still done: {}",
         kills(),
+        total.load(Ordering::SeqCst),
         done.len()
     ));
 }
