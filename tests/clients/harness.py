@@ -300,6 +300,11 @@ class Room:
             assert metadata["next_cursor"] != cursor, "the same cursor twice"
             cursor = metadata["next_cursor"]
 
+    def ids(self):
+        """The id of every message that was sent, by its token."""
+        sent = [message for message in self.read() if message["sender_id"] == self.human.id]
+        return {TOKEN.search(message["content"])[0]: message["id"] for message in sent}
+
     def outcome(self):
         """What became of every message that exists in the room."""
         statuses, answers = {}, Counter()

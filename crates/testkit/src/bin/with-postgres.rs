@@ -1,21 +1,28 @@
 //! Runs a command beside a PostgreSQL of its own: `with-postgres COMMAND…`.
 //!
-//! The command finds the server's URL in `PARLANCE_TEST_DATABASE_URL`, and PostgreSQL's programs in its
-//! path. If the variable is set already nothing is started. The server goes when the command has ended.
+//! The command finds the server's URL in `PARLANCE_TEST_DATABASE_URL`, PostgreSQL's programs in its path, and this
+//! program in `PARLANCE_TEST_WITH_POSTGRES`. If the first is set already nothing is started. The server goes when the
+//! command has ended.
+//!
+//! Without a command it is for a test that lets its PostgreSQL crash: it prints the URL of an empty database on a
+//! server of its own, and then for each line `restart` that it reads ends that server as a crash would, starts it again
+//! and says `restarted`. The server goes at the end of the input.
 
 use std::env;
+use std::io::{Write, stdin, stdout};
 use std::process::{Command, ExitCode};
 
 use testkit::postgres::{Cluster, Options, programs};
 
 fn main() -> ExitCode {
     let mut arguments = env::args_os().skip(1);
-    let Some(program) = arguments.next() else { return ExitCode::from(2) };
+    let Some(program) = arguments.next() else { return obey() };
     let mut command = Command::new(program);
     command.args(arguments);
     let mut path = vec![programs()];
     path.extend(env::split_paths(&env::var_os("PATH").unwrap_or_default()));
     command.env("PATH", env::join_paths(path).expect("a path is made of paths"));
+    command.env("PARLANCE_TEST_WITH_POSTGRES", env::current_exe().expect("this program is a file"));
     let given = env::var_os("PARLANCE_TEST_DATABASE_URL").is_some();
     let cluster = (!given).then(|| Cluster::own(Options::default()));
     if let Some(cluster) = &cluster {
@@ -25,4 +32,24 @@ fn main() -> ExitCode {
     drop(cluster);
     // A signal has no code.
     ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
+}
+
+/// Keeps a server for whoever is at the other end of the input.
+fn obey() -> ExitCode {
+    let cluster = Cluster::own(Options::default());
+    let database = cluster.server().database();
+    say(&database.url());
+    for line in stdin().lines() {
+        match line.as_deref() {
+            Ok("restart") => cluster.restart_immediately(),
+            _ => return ExitCode::from(2),
+        }
+        say("restarted");
+    }
+    ExitCode::SUCCESS
+}
+
+fn say(line: &str) {
+    let mut out = stdout();
+    writeln!(out, "{line}").and_then(|()| out.flush()).expect("whoever asks listens");
 }
