@@ -25,7 +25,7 @@ pub trait EventBus: Send + Sync {
     /// The last of the own sockets has lost this interest; never blocks.
     fn end(&self, interest: Interest);
 
-    /// Waits until what has [begun](Self::begin) before is heard, and others were told of it: events that are published
-    /// from now on come. Without others to be reached it does not wait, and never for long.
+    /// Waits until what has [begun](Self::begin) before is heard, and others were told of it: events that they publish
+    /// from when they have heard it come. Without others to be reached it does not wait, and never for long.
     async fn settled(&self);
 }
