@@ -1,5 +1,7 @@
 //! What comes over the bus, and what of it is taken.
 
+use std::time::Duration;
+
 use async_nats::Message;
 use domain::bus::Note;
 use domain::id::NodeId;
@@ -11,6 +13,9 @@ use crate::wire;
 
 /// The most bytes of a message that are looked at; NATS has a bound of its own, mostly a smaller one.
 const MOST_BYTES: usize = 8 * 1024 * 1024;
+
+/// How long messages that come too late are taken to have been held up.
+const HELD_UP: Duration = Duration::from_secs(5 * 60);
 
 impl NatsBus {
     /// Tells an event of another node to the own sockets, if it is one.
@@ -63,7 +68,11 @@ impl NatsBus {
                     Refused::Malformed => BusDrop::Malformed,
                     Refused::Unknown => BusDrop::Unknown,
                     Refused::Forged => BusDrop::Forged,
-                    Refused::TooOld => BusDrop::TooOld,
+                    Refused::TooOld => {
+                        // The time in it says nothing: it may be a recording of last year.
+                        self.losses().unheard(self.now().minus(HELD_UP));
+                        BusDrop::TooOld
+                    }
                 });
                 None
             }

@@ -154,9 +154,20 @@ impl Keeper {
         match self.bus.peers_mut().hear(from, note, now) {
             Some(Answer::Tell) => self.is_asked = true,
             Some(Answer::Ask(other)) => {
+                // What it wants was not known until now.
+                self.bus.losses().unsent();
                 self.asks.insert(other);
             }
             None => {}
+        }
+        self.note_silence();
+    }
+
+    /// Between this node and one that was silent things may be lost both ways.
+    fn note_silence(&self) {
+        if let Some(since) = self.bus.peers_mut().take_lost() {
+            self.bus.losses().unheard(since);
+            self.bus.losses().unsent_since(since);
         }
     }
 
@@ -164,7 +175,9 @@ impl Keeper {
         match event {
             event if is_refusal(event) => self.refuse(),
             Event::SlowConsumer(_) => {
+                // It may be what others want.
                 self.bus.losses().unheard(self.bus.now());
+                self.bus.losses().unsent();
                 measure::bus_dropped(BusDrop::TooSlow);
             }
             Event::ServerError(error) => self.complain(error.to_string()),
@@ -178,7 +191,9 @@ impl Keeper {
         let since = self.ticked_at.elapsed();
         if since > STANDSTILL {
             self.is_up = false;
-            self.bus.losses().unheard(self.bus.now().minus(since));
+            let since = self.bus.now().minus(since);
+            self.bus.losses().unheard(since);
+            self.bus.losses().unsent_since(since);
         }
         self.ticked_at = Instant::now();
         self.follow_link().await;
@@ -197,6 +212,7 @@ impl Keeper {
         self.tell_changed(&[], &over).await;
         if self.is_up {
             self.bus.peers_mut().expire(now);
+            self.note_silence();
             self.answer().await;
         }
         let nodes = self.bus.peers().count();

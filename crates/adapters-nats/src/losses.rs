@@ -21,7 +21,12 @@ impl Losses {
 
     /// Something was not sent.
     pub(crate) fn unsent(&self) {
-        note(&self.unsent, self.clock.now());
+        self.unsent_since(self.clock.now());
+    }
+
+    /// Since then something was perhaps not sent, or not to all who want it.
+    pub(crate) fn unsent_since(&self, since: Timestamp) {
+        note(&self.unsent, since);
     }
 
     /// Since then nothing was heard for certain.

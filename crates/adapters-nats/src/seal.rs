@@ -9,10 +9,9 @@
 //! 'P' | version | kind | node, 16 | sent at, 8: µs | number, 8 | signature, 32 | body
 //! ```
 
-use std::time::Duration;
-
 use aws_lc_rs::hmac;
 use bytes::{BufMut, Bytes, BytesMut};
+use domain::bus::CLOCKS_APART;
 use domain::id::NodeId;
 use domain::secret::Secret;
 use domain::time::Timestamp;
@@ -27,9 +26,6 @@ const SIGNATURE: usize = 32;
 
 /// How many bytes there are before a body.
 pub(crate) const OVERHEAD: usize = HEAD + SIGNATURE;
-
-/// How long a message may have been on its way, and how far the clocks of nodes may be apart.
-const LONGEST: Duration = Duration::from_secs(60);
 
 /// What says that a message is one of ours.
 pub(crate) struct Seal(hmac::Key);
@@ -99,7 +95,7 @@ impl Seal {
         aws_lc_rs::constant_time::verify_slices_are_equal(signed.as_ref(), signature)
             .map_err(|_| Refused::Forged)?;
         let head = Head::read(bytes).ok_or(Refused::Malformed)?;
-        let is_now = head.sent_at.plus(LONGEST) >= now && head.sent_at <= now.plus(LONGEST);
+        let is_now = head.sent_at.plus(CLOCKS_APART) >= now && head.sent_at <= now.plus(CLOCKS_APART);
         if is_now { Ok((head, body)) } else { Err(Refused::TooOld) }
     }
 
@@ -127,6 +123,8 @@ impl Head {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn seal() -> Seal {

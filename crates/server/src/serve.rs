@@ -84,14 +84,11 @@ async fn run(config: &Config, wiring: &Wiring, metrics: Option<Metrics>) -> Resu
     let metrics = metrics.map(tokio::spawn);
     let handle = server.handle();
     let mut server = tokio::spawn(server);
-    let mut upkeep = upkeep::start(config, wiring, tail);
+    let mut upkeep = upkeep::start(config, wiring, tail, healer.clone());
     if let Some(registrar) = &registrar {
         upkeep::keep_registered(&mut upkeep, registrar);
     }
     let mut others = wiring.hear_others();
-    if let Some(healer) = healer {
-        upkeep.spawn(async move { healer.run().await });
-    }
     if let Some(tls) = tls {
         upkeep.spawn(tls.follow());
     }
@@ -120,6 +117,9 @@ async fn run(config: &Config, wiring: &Wiring, metrics: Option<Metrics>) -> Resu
     // The server's own future ends once its workers have.
     let _ = server.await;
     upkeep.abort_all();
+    if let Some(healer) = healer {
+        healer.tell_last().await;
+    }
     if let Some(registrar) = registrar {
         leave(&registrar).await;
     }

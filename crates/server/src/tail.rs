@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use domain::account::cache::CallerCache;
 use domain::change::{Change, ChangePosition, LoggedChange};
 use domain::chat::ChatService;
+use domain::node::{CLEARED_EVERY, LEASE};
 use domain::ports::Clock;
 use domain::store::StoreError;
 use tokio::time::MissedTickBehavior;
@@ -130,9 +131,7 @@ impl Tail {
         for change in known() {
             // First of all nobody new may come in by what was known.
             self.callers.follow(change);
-            if let (Change::EventsLost { since, .. }, Some(healer)) = (change, &self.healer) {
-                healer.lost(since);
-            }
+            self.look_up(change);
             if !is_clearing(&change) {
                 self.hub.follow(change);
             }
@@ -156,6 +155,18 @@ impl Tail {
             self.position = entry.position;
         }
         Ok(())
+    }
+
+    /// What another node has told may not have been heard: it says so, or it died before it was sent.
+    fn look_up(&self, change: Change) {
+        let since = match change {
+            Change::EventsLost { since, .. } => since,
+            Change::NodeCleared(_) => SystemClock.now().minus(LEASE + CLEARED_EVERY),
+            _ => return,
+        };
+        if let Some(healer) = &self.healer {
+            healer.unheard(since);
+        }
     }
 
     /// What the entries do not tell themselves: who is connected where, and who is still in which room.

@@ -16,6 +16,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep};
 use ws_gateway::{Hub, Registrar, Repeater};
 
 use crate::config::Config;
+use crate::heal::Healer;
 use crate::ports::SystemClock;
 use crate::store::Store;
 use crate::tail::{Tail, forget_changes};
@@ -28,12 +29,20 @@ const REST: Duration = Duration::from_millis(20);
 const CLOCKS_APART: Duration = Duration::from_secs(60);
 
 /// Starts it all.
-pub(crate) fn start(config: &Config, wiring: &Wiring, tail: Tail) -> JoinSet<()> {
+pub(crate) fn start(
+    config: &Config,
+    wiring: &Wiring,
+    tail: Tail,
+    healer: Option<Arc<Healer>>,
+) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
     tasks.spawn(sweep(wiring.activity.clone(), wiring.hub.clone()));
     tasks.spawn(erase_work(wiring.accounts.clone()));
     tasks.spawn(forget_answers(wiring.store.clone()));
-    tasks.spawn(end_sockets_in_doubt(wiring.clone()));
+    tasks.spawn(end_sockets_in_doubt(wiring.clone(), healer.clone()));
+    if let Some(healer) = healer {
+        tasks.spawn(async move { healer.run().await });
+    }
     tasks.spawn(expire_requests(wiring.contacts.clone()));
     tasks.spawn(tail.follow());
     tasks.spawn(forget_changes(wiring.store.clone()));
@@ -57,9 +66,13 @@ pub(crate) fn keep_registered(tasks: &mut JoinSet<()>, registrar: &Arc<Registrar
 /// Ends all sockets after a change of which nobody can say whether it was kept, once the store answers again:
 /// nobody was told of it, and somebody may hear a room that they were taken out of. Clients come back by
 /// themselves, and join what they still may.
-async fn end_sockets_in_doubt(wiring: Wiring) {
+async fn end_sockets_in_doubt(wiring: Wiring, healer: Option<Arc<Healer>>) {
     let Some(mut doubts) = wiring.store.doubts() else { return };
     while doubts.changed().await.is_ok() {
+        if let Some(healer) = &healer {
+            // Nor were other servers.
+            healer.unsent(SystemClock.now());
+        }
         while wiring.store.ping().await.is_err() {
             sleep(Duration::from_millis(200)).await;
         }

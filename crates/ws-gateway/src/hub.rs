@@ -46,6 +46,7 @@ use interest::{Held, Interests};
 use listeners::Listeners;
 use others::Doubts;
 use presence::Sockets;
+use recheck::Looked;
 use seats::{Place, Seats};
 use stay::{Change, Stay};
 use watch::Watch;
@@ -115,6 +116,9 @@ pub struct Hub {
     /// Of rooms to which other nodes say that somebody came, or from which somebody went.
     doubts: Doubts,
     entered: Mutex<Entered>,
+    /// Held by whoever looks again at who may listen to a room.
+    rechecking: tokio::sync::Mutex<()>,
+    looked: Mutex<Looked>,
 }
 
 struct Listener {
@@ -146,6 +150,8 @@ impl Hub {
             interests: OnceLock::new(),
             doubts: Doubts::default(),
             entered: Mutex::default(),
+            rechecking: tokio::sync::Mutex::default(),
+            looked: Mutex::default(),
         })
     }
 
@@ -251,6 +257,10 @@ impl Hub {
 
     fn sockets(&self) -> MutexGuard<'_, Sockets> {
         self.sockets.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn looked(&self) -> MutexGuard<'_, Looked> {
+        self.looked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn entered(&self) -> MutexGuard<'_, Entered> {

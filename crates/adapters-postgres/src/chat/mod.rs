@@ -86,6 +86,10 @@ impl ChatRepository for PostgresStore {
         self.ask((viewer, chat), |db, (viewer, chat)| read::roster_on(db, *viewer, *chat).boxed()).await
     }
 
+    async fn everybody(&self, chat: ChatId) -> Result<Option<Roster>, StoreError> {
+        self.ask(chat, |db, chat| read::everybody_on(db, *chat).boxed()).await
+    }
+
     async fn add_participant(
         &self,
         command: AddParticipant,

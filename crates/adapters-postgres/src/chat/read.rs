@@ -73,6 +73,12 @@ pub(super) async fn roster_on(db: &Db, viewer: ParticipantId, chat: ChatId) -> R
     Ok(may_read.then_some(Roster { chat, participants }))
 }
 
+pub(super) async fn everybody_on(db: &Db, chat: ChatId) -> Result<Option<Roster>, Fault> {
+    let participants = participants_on(db, chat, None).await?;
+    // In every room there is somebody.
+    Ok((!participants.is_empty()).then_some(Roster { chat, participants }))
+}
+
 /// How somebody stands to a room with these participants.
 fn standing_among(viewer: ParticipantId, participants: &[Participant]) -> Standing {
     let own = participants.iter().find(|participant| participant.id == viewer);

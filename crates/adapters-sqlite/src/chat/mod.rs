@@ -76,6 +76,10 @@ impl ChatRepository for SqliteStore {
         self.read(move |connection| read::roster_on(connection, viewer, chat)).await
     }
 
+    async fn everybody(&self, chat: ChatId) -> Result<Option<Roster>, StoreError> {
+        self.read(move |connection| read::everybody_on(connection, chat)).await
+    }
+
     async fn add_participant(
         &self,
         command: AddParticipant,

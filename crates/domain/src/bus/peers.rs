@@ -20,6 +20,9 @@ pub const BEAT: Duration = Duration::from_secs(1);
 /// How long after it (again) hears others a node waits until it believes that it knows all of them.
 const INTRODUCTION: Duration = Duration::from_secs(2);
 
+/// For how long a node that fell silent may come back.
+const MISSED: Duration = Duration::from_secs(60 * 60);
+
 /// What a note is to be answered with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answer {
@@ -34,6 +37,10 @@ pub enum Answer {
 pub struct Peers {
     own: NodeId,
     others: HashMap<NodeId, Peer>,
+    /// When those were heard last who fell silent without a farewell.
+    missing: HashMap<NodeId, Timestamp>,
+    /// Since when what another node has told, or was to be told, may be lost.
+    lost: Option<Timestamp>,
     /// From when on those are all nodes of which was heard.
     complete_from: Timestamp,
     is_complete: bool,
@@ -58,7 +65,8 @@ struct Parts {
 impl Peers {
     /// Nothing is known yet; others are heard from now on.
     pub fn new(own: NodeId, now: Timestamp) -> Self {
-        Self { own, others: HashMap::new(), complete_from: now.plus(INTRODUCTION), is_complete: false }
+        let (others, missing) = (HashMap::new(), HashMap::new());
+        Self { own, others, missing, lost: None, complete_from: now.plus(INTRODUCTION), is_complete: false }
     }
 
     /// For a while nobody was heard; others are heard again from now on. All of them should be asked.
@@ -79,6 +87,9 @@ impl Peers {
             self.others.remove(&from);
             return None;
         }
+        if let Some(since) = self.missing.remove(&from) {
+            self.lose(since);
+        }
         let peer = self.others.entry(from).or_insert_with(|| Peer::new(now));
         peer.heard_at = now;
         match note {
@@ -95,8 +106,24 @@ impl Peers {
 
     /// Time has passed: who was not heard is gone. To be called about twice a second while others can be heard.
     pub fn expire(&mut self, now: Timestamp) {
-        self.others.retain(|_, peer| peer.heard_at.plus(SILENCE) > now);
+        let silent = self.others.extract_if(|_, peer| peer.heard_at.plus(SILENCE) <= now);
+        let silent = silent.map(|(node, peer)| (node, peer.heard_at)).collect::<Vec<_>>();
+        for (node, since) in silent {
+            self.missing.insert(node, since);
+            self.lose(since);
+        }
+        self.missing.retain(|_, since| since.plus(MISSED) > now);
         self.is_complete = self.complete_from <= now;
+    }
+
+    /// Since when something between this node and another may be lost, as one fell silent or was silent for a while;
+    /// nothing until the next such loss.
+    pub fn take_lost(&mut self) -> Option<Timestamp> {
+        self.lost.take()
+    }
+
+    fn lose(&mut self, since: Timestamp) {
+        self.lost = Some(self.lost.map_or(since, |lost| lost.min(since)));
     }
 
     /// Whether another node is interested, or may be.

@@ -228,6 +228,9 @@ pub trait ChatRepository: Send + Sync {
     /// Everybody in the room, if `viewer` [may read](Standing::may_read) it.
     async fn roster(&self, viewer: ParticipantId, chat: ChatId) -> Result<Option<Roster>, StoreError>;
 
+    /// Everybody in the room, for whoever asks; `None` if it is no more.
+    async fn everybody(&self, chat: ChatId) -> Result<Option<Roster>, StoreError>;
+
     /// Adds somebody as [`super::membership::decide_add`] decides. Who was in the room before
     /// comes back with a new role, status and `joined_at`, and finds the deliveries left open.
     async fn add_participant(

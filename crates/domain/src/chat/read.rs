@@ -6,7 +6,7 @@ use super::room::Chat;
 use super::service::ChatService;
 use super::standing::{Entrance, Membership};
 use crate::caller::{Caller, UserCaller};
-use crate::id::{ChatId, ParticipantId};
+use crate::id::ChatId;
 use crate::page::{Page, PageRequest};
 use crate::store::StoreError;
 
@@ -60,13 +60,9 @@ impl ChatService {
         self.chats.roster(viewer, chat).await?.ok_or(ReadChatError::ChatNotFound)
     }
 
-    /// Everybody in a room to which somebody has listened so far; `None` if they may not read it any more.
-    pub async fn roster_seen_by(
-        &self,
-        listener: ParticipantId,
-        chat: ChatId,
-    ) -> Result<Option<Roster>, StoreError> {
-        self.chats.roster(listener, chat).await
+    /// Everybody in a room to which somebody listens, to see who still may; `None` if it is no more.
+    pub async fn everybody(&self, chat: ChatId) -> Result<Option<Roster>, StoreError> {
+        self.chats.everybody(chat).await
     }
 
     /// Lets the caller listen to a room: fails unless it may read it, and makes an agent's

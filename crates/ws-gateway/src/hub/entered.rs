@@ -10,9 +10,10 @@ use domain::ports::EventPublisher;
 use domain::time::Timestamp;
 
 use super::Hub;
+use crate::topic::Topic;
 
 /// For how long it is remembered, and of how many at most; whoever is forgotten is told twice at worst.
-const REMEMBERED: Duration = Duration::from_secs(120);
+const REMEMBERED: Duration = Duration::from_secs(180);
 const MOST: usize = 64 * 1024;
 
 /// Who was told of late that they came into a room.
@@ -23,7 +24,9 @@ pub(super) struct Entered {
 }
 
 impl Entered {
-    fn tell(&mut self, who: ParticipantId, chat: ChatId, now: Timestamp) {
+    /// Whoever came in then has been told by now. The clocks of nodes are not the same, so that may be in the future.
+    fn tell(&mut self, who: ParticipantId, chat: ChatId, entered_at: Timestamp, now: Timestamp) {
+        let told_at = now.max(entered_at);
         while let Some((at, who, chat)) = self.order.front().copied() {
             if at.plus(REMEMBERED) > now && self.order.len() < MOST {
                 break;
@@ -34,8 +37,8 @@ impl Entered {
                 self.told_at.remove(&(who, chat));
             }
         }
-        self.told_at.insert((who, chat), now);
-        self.order.push_back((now, who, chat));
+        self.told_at.insert((who, chat), told_at);
+        self.order.push_back((told_at, who, chat));
     }
 
     fn has_heard(&self, who: ParticipantId, chat: ChatId, entered_at: Timestamp) -> bool {
@@ -48,16 +51,38 @@ impl Hub {
     pub(super) fn remember_entered(&self, who: ParticipantId, chat: ChatId) {
         // Nothing is lost where there is one server.
         if self.registry.get().is_some() {
-            self.entered().tell(who, chat, self.clock.now());
+            let now = self.clock.now();
+            self.entered().tell(who, chat, now, now);
         }
     }
 
-    /// Somebody has come into a room, as the store says; tells it to their sockets unless they were told.
+    /// Somebody is told to have left a room: if they come again they are told again.
+    pub(super) fn forget_entered(&self, who: ParticipantId, chat: ChatId) {
+        if self.registry.get().is_some() {
+            self.entered().told_at.remove(&(who, chat));
+        }
+    }
+
+    /// Somebody has come into a room, as the store says; tells it to their sockets unless they were told, and holds the
+    /// room against the store if somebody listens there.
     pub(crate) fn has_entered(&self, entrant: Entrant) {
         let Entrant { entered_at, who, chat, role } = entrant;
-        if self.is_listening_for_rooms(who) && !self.entered().has_heard(who, chat.id, entered_at) {
+        let (is_for_here, is_heard) = (self.is_listening_for_rooms(who), self.is_listened_to(chat.id));
+        if !(is_for_here || is_heard) || self.entered().has_heard(who, chat.id, entered_at) {
+            return;
+        }
+        let room = chat.id;
+        if is_for_here {
             self.publish(DomainEvent::RoomAdded { to: who, chat, role });
         }
+        if is_heard {
+            self.doubts.add(room);
+        }
+        self.entered().tell(who, room, entered_at, self.clock.now());
+    }
+
+    fn is_listened_to(&self, chat: ChatId) -> bool {
+        Topic::of_room(chat).into_iter().any(|topic| self.shard(topic).contains_key(&topic))
     }
 }
 
@@ -74,17 +99,19 @@ mod tests {
         let who = ParticipantId::Agent(AgentId::new(Uuid::from_u128(1)));
         let room = |number| ChatId::new(Uuid::from_u128(number));
         let mut entered = Entered::default();
-        entered.tell(who, room(1), at(10));
+        entered.tell(who, room(1), at(10), at(10));
         assert!(entered.has_heard(who, room(1), at(10)));
         assert!(!entered.has_heard(who, room(1), at(11)), "they have left and come again");
         assert!(!entered.has_heard(who, room(2), at(10)));
-        entered.tell(who, room(1), at(100));
-        entered.tell(who, room(2), at(131));
+        entered.tell(who, room(4), at(60), at(10));
+        assert!(entered.has_heard(who, room(4), at(60)), "by the clock of another node");
+        entered.tell(who, room(1), at(100), at(100));
+        entered.tell(who, room(2), at(191), at(191));
         assert!(entered.has_heard(who, room(1), at(100)));
-        entered.tell(who, room(3), at(260));
+        entered.tell(who, room(3), at(320), at(320));
         assert!(!entered.has_heard(who, room(1), at(100)));
         for number in 0..2 * MOST {
-            entered.tell(who, room(number as u128), at(261));
+            entered.tell(who, room(number as u128), at(261), at(261));
         }
         assert!(entered.told_at.len() <= MOST && entered.order.len() <= MOST);
     }

@@ -15,9 +15,12 @@ use domain::ports::EventPublisher;
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
-use super::Hub;
+use super::{Hub, Person};
 
-/// After so long a room is held against a store that did not answer once more.
+/// So long rooms gather before they are held against the store, so that one to which many are added is read once.
+const GATHERED: Duration = Duration::from_millis(50);
+
+/// After so long it is tried again if the store did not answer.
 const AGAIN: Duration = Duration::from_millis(500);
 
 /// The rooms that are in doubt.
@@ -28,7 +31,7 @@ pub(super) struct Doubts {
 }
 
 impl Doubts {
-    fn add(&self, chat: ChatId) {
+    pub(super) fn add(&self, chat: ChatId) {
         if self.rooms().insert(chat) {
             self.some.notify_one();
         }
@@ -64,6 +67,8 @@ impl EventPublisher for FromOthers {
     fn publish(&self, event: DomainEvent) {
         let chat = match &event {
             DomainEvent::ParticipantAdded { chat_id, participant } => {
+                // It is corrected if it is not so; whoever connects meanwhile is heard of.
+                self.0.watch().came(*chat_id, Person::of(participant));
                 self.0.tell_added(*chat_id, participant);
                 *chat_id
             }
@@ -71,10 +76,7 @@ impl EventPublisher for FromOthers {
                 self.0.tell_removed(*chat_id, participant);
                 *chat_id
             }
-            DomainEvent::RoomDeleted { chat_id } => {
-                self.0.tell_deleted(*chat_id);
-                *chat_id
-            }
+            // What ends for ever is true whenever it comes.
             _ => return self.0.publish(event),
         };
         self.0.doubts.add(chat);
@@ -89,12 +91,17 @@ impl Hub {
     /// Holds the rooms against the store of which another node says that somebody came or went, for ever.
     pub async fn settle_doubts(&self, chats: &ChatService) {
         loop {
+            let mut failed = Vec::new();
             for chat in self.doubts.take().await {
                 if self.recheck(chat, chats).await.is_err() {
-                    self.doubts.add(chat);
-                    sleep(AGAIN).await;
+                    failed.push(chat);
                 }
             }
+            let pause = if failed.is_empty() { GATHERED } else { AGAIN };
+            for chat in failed {
+                self.doubts.add(chat);
+            }
+            sleep(pause).await;
         }
     }
 }

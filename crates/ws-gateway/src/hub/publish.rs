@@ -33,6 +33,7 @@ impl EventPublisher for Hub {
                 self.tell(rooms_of(to), || payload::room_added(&chat, role));
             }
             DomainEvent::RoomRemoved { from, chat, removed_at } => {
+                self.forget_entered(from, chat.id);
                 self.tell(rooms_of(from), || payload::room_removed(&chat, removed_at));
             }
             DomainEvent::ParticipantAdded { chat_id, participant } => {
@@ -42,7 +43,7 @@ impl EventPublisher for Hub {
                 self.participant_removed(chat_id, &participant);
             }
             DomainEvent::RoomDeleted { chat_id } => {
-                self.tell_deleted(chat_id);
+                self.tell(Topic::RoomParticipants(chat_id), || payload::room_deleted(chat_id));
                 self.end(chat_id, |_| true);
             }
             DomainEvent::RoomTitleChanged { chat_id, title } => {
@@ -85,6 +86,7 @@ impl EventPublisher for Hub {
 
 impl Hub {
     fn participant_added(&self, chat: ChatId, participant: &Participant) {
+        self.becomes_known(Some(chat));
         self.joined(chat, participant);
         self.watch().came(chat, Person::of(participant));
         self.tell_added(chat, participant);
@@ -96,6 +98,7 @@ impl Hub {
     }
 
     fn participant_removed(&self, chat: ChatId, participant: &Participant) {
+        self.becomes_known(Some(chat));
         self.tell_removed(chat, participant);
         self.left(chat, participant.id);
         self.watch().left(chat, participant.id);
@@ -103,10 +106,6 @@ impl Hub {
 
     pub(super) fn tell_removed(&self, chat: ChatId, participant: &Participant) {
         self.tell(Topic::RoomParticipants(chat), || payload::participant_removed(participant));
-    }
-
-    pub(super) fn tell_deleted(&self, chat: ChatId) {
-        self.tell(Topic::RoomParticipants(chat), || payload::room_deleted(chat));
     }
 
     pub(super) fn is_listening_for_rooms(&self, who: ParticipantId) -> bool {

@@ -1,7 +1,9 @@
 //! As what somebody listens to a room, and what becomes of that as others come and go.
 
-use domain::chat::{Entrance, Roster};
+use domain::chat::Entrance;
 use domain::id::{AgentId, ParticipantId};
+
+use super::recheck::Present;
 
 /// As what somebody listens to a room.
 #[derive(Debug)]
@@ -74,17 +76,20 @@ impl Stay {
         }
     }
 
-    /// Whether somebody in the room lets `who` listen to it, as the store has told just now. What an observer listens
-    /// through is what the store has told.
-    pub(super) fn holds(&mut self, who: ParticipantId, roster: &Roster) -> bool {
-        let takes_part = roster.find(who).is_some();
-        let of_who = roster.participants.iter().filter(|one| one.owner.is_some() && one.owner == who.user());
-        let theirs = of_who.filter_map(|one| one.id.agent()).collect::<Vec<_>>();
+    /// Whether somebody who is in the room lets `who` listen to it, as the store has told just now. What an observer
+    /// listens through is what the store has told.
+    pub(super) fn holds(&mut self, who: ParticipantId, present: &Present) -> bool {
+        let takes_part = present.holds(who);
         if let Self::Own { .. } = self {
             return takes_part;
         }
-        let may_listen = takes_part || !theirs.is_empty();
-        self.follow(Change::Found { takes_part, agents: theirs });
+        let agents = present.agents_of(who);
+        let may_listen = takes_part || !agents.is_empty();
+        if let Self::Asked { changes } = self {
+            // What was before that is in it.
+            changes.clear();
+        }
+        self.follow(Change::Found { takes_part, agents });
         may_listen
     }
 

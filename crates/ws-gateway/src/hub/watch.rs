@@ -110,7 +110,8 @@ impl Watch {
     /// Only these are in a room, as the store has told just now.
     pub(super) fn hold(&mut self, chat: ChatId, people: Vec<Person>) {
         match self.rooms.get_mut(&chat) {
-            Some(room) if !room.known => room.changes.push(Change::Held(people)),
+            // What was before that is in it.
+            Some(room) if !room.known => room.changes = vec![Change::Held(people)],
             Some(_) => self.replace(chat, people),
             None => {}
         }

@@ -1,4 +1,4 @@
-//! A store whose answer to "who takes part?" can be held back.
+//! A store whose answers to "who takes part?" can be held back.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,7 +19,7 @@ use tokio::time::timeout;
 
 use crate::harness::PATIENCE;
 
-/// Holds back every membership after it was looked up, until it is let through.
+/// Holds back every membership, and every list of all in a room, after it was looked up, until it is let through.
 pub(crate) struct Gate {
     store: Arc<dyn ChatRepository>,
     looked_up: Semaphore,
@@ -118,6 +118,13 @@ impl ChatRepository for Gate {
 
     async fn roster(&self, viewer: ParticipantId, chat: ChatId) -> Result<Option<Roster>, StoreError> {
         self.store.roster(viewer, chat).await
+    }
+
+    async fn everybody(&self, chat: ChatId) -> Result<Option<Roster>, StoreError> {
+        let everybody = self.store.everybody(chat).await;
+        self.looked_up.add_permits(1);
+        self.passes.acquire().await.unwrap().forget();
+        everybody
     }
 
     async fn add_participant(

@@ -119,6 +119,34 @@ async fn an_agents_removal_meanwhile_wins() {
     bench.end().await;
 }
 
+/// What is told while the room is held against the store is newer than the answer, and counts.
+#[actix_web::test]
+async fn what_becomes_known_while_a_room_is_looked_at_again_wins() {
+    let bench = Bench::new().await;
+    let gate = Gate::before(&bench.world);
+    let (service, hub) = (gate.service(&bench.world), bench.hub.clone());
+    bench.world.make_global(&bench.one).await;
+    bench.world.make_global(&bench.two).await;
+    let room = bench.world.chat(bench.three.caller, &[bench.one.id.uuid()]).await;
+    let topic = format!("chat_room:{room}");
+    let mut ann = bench.socket(&bench.ann.key).await;
+    ann.join("1", &topic).await;
+    let looking = actix_web::rt::spawn(async move { hub.recheck(room, &service).await.unwrap() });
+    gate.until_looked_up().await;
+    bench.world.add(bench.three.caller, room, bench.two.id.uuid(), Role::Member).await;
+    let chats = &bench.world.chats;
+    chats.remove_participant(bench.three.caller, room, bench.one.id.uuid()).await.unwrap();
+    gate.pass();
+    gate.until_looked_up().await;
+    gate.pass();
+    looking.await.unwrap();
+    bench.world.send(bench.three.caller, room, "still here?", &[ParticipantId::Agent(bench.two.id)]).await;
+    ann.event("1", &topic, "message_created").await;
+    chats.remove_participant(bench.three.caller, room, bench.two.id.uuid()).await.unwrap();
+    ann.ended("1", &topic).await;
+    bench.end().await;
+}
+
 #[actix_web::test]
 async fn a_renamed_room_is_told_to_its_people() {
     let bench = Bench::new().await;

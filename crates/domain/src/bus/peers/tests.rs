@@ -123,3 +123,21 @@ fn whoever_is_asked_tells() {
     assert_eq!(peers.hear(OWN, Note::Ask { of: None }, at(2_000)), None, "what one has said oneself");
     assert_eq!(peers.count(), 1);
 }
+
+/// What lies between two that could not hear each other may be lost, also where both hear NATS all the time.
+#[test]
+fn silence_is_a_loss_and_a_farewell_is_none() {
+    let mut peers = alone();
+    peers.hear(ONE, whole(0, &[room(1)]), at(2_000));
+    peers.hear(TWO, whole(0, &[room(1)]), at(2_000));
+    peers.hear(TWO, Note::Gone, at(2_500));
+    peers.expire(at(6_999));
+    assert_eq!(peers.take_lost(), None);
+    peers.expire(at(7_000));
+    assert_eq!((peers.take_lost(), peers.take_lost()), (Some(at(2_000)), None));
+    peers.expire(at(60_000));
+    peers.hear(TWO, Note::Here { revision: 0 }, at(60_000));
+    assert_eq!(peers.take_lost(), None);
+    peers.hear(ONE, Note::Here { revision: 0 }, at(60_000));
+    assert_eq!(peers.take_lost(), Some(at(2_000)), "also what was between");
+}

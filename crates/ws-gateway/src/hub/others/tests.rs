@@ -51,13 +51,7 @@ impl Scene {
     }
 
     async fn participant(&self, bot: &TestAgent) -> Participant {
-        let roster = self
-            .world
-            .chats
-            .roster_seen_by(ParticipantId::User(self.ann.id), self.room)
-            .await
-            .unwrap()
-            .unwrap();
+        let roster = self.world.chats.everybody(self.room).await.unwrap().unwrap();
         roster.find(ParticipantId::Agent(bot.id)).unwrap().clone()
     }
 
@@ -113,9 +107,15 @@ async fn whoever_is_there_again_is_not_ended_by_what_comes_late() {
     scene.others.publish(DomainEvent::ParticipantRemoved { chat_id: scene.room, participant });
     scene.settle().await;
     assert_eq!(came(&mut bot), ["participant_removed"]);
+}
+
+/// It is not looked up: a room that was deleted stays so.
+#[tokio::test]
+async fn a_room_that_was_deleted_elsewhere_ends_at_once() {
+    let scene = Scene::new().await;
+    let (_claim, mut bot) = scene.join(scene.bots[0].caller).await;
     scene.others.publish(DomainEvent::RoomDeleted { chat_id: scene.room });
-    scene.settle().await;
-    assert_eq!(came(&mut bot), ["room_deleted"]);
+    assert_eq!(came(&mut bot), ["room_deleted", "end"]);
 }
 
 #[tokio::test]
