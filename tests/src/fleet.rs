@@ -1,5 +1,6 @@
 //! Several servers on one database.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -49,7 +50,7 @@ impl Fleet {
             let port = free_port();
             let listen = format!("127.0.0.1:{port}");
             let own = [("PARLANCE_DATABASE_URL", url.as_str()), ("PARLANCE_METRICS_LISTEN", &listen)];
-            self.servers.push(Server::start_with(&[&own[..], settings].concat()).await);
+            self.servers.push(Server::start_alone(&[&own[..], settings].concat()).await);
             self.metrics.push(port);
         }
     }
@@ -93,5 +94,36 @@ impl Fleet {
         let text = answer.text().await.unwrap();
         let lines = text.lines().filter(|line| line.starts_with(series));
         lines.map(|line| line.rsplit_once(' ').unwrap().1.parse::<f64>().unwrap()).sum()
+    }
+}
+
+/// What stands beside a server that is to look like one, and whose turn it is.
+pub(crate) struct Beside {
+    fleet: Fleet,
+    callers: AtomicUsize,
+    sockets: AtomicUsize,
+}
+
+impl Beside {
+    /// The first of the servers, and the others. The first socket is on another server than the first caller.
+    pub(crate) fn first_of(mut fleet: Fleet) -> (Server, Self) {
+        let first = fleet.servers.remove(0);
+        (first, Self { fleet, callers: AtomicUsize::new(0), sockets: AtomicUsize::new(1) })
+    }
+
+    /// Whom the next caller asks, if not the first.
+    pub(crate) fn for_caller(&self) -> Option<&Server> {
+        self.next(&self.callers)
+    }
+
+    /// Who takes the next socket, if not the first.
+    pub(crate) fn for_socket(&self) -> Option<&Server> {
+        self.next(&self.sockets)
+    }
+
+    fn next(&self, turns: &AtomicUsize) -> Option<&Server> {
+        let others = &self.fleet.servers;
+        let turn = turns.fetch_add(1, Ordering::SeqCst) % (others.len() + 1);
+        turn.checked_sub(1).map(|other| &others[other])
     }
 }

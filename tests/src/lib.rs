@@ -14,7 +14,7 @@ mod soon;
 
 pub use fleet::Fleet;
 pub use rest::{Answer, Api, message};
-pub use server::{Server, free_port, isolated, on_postgres, program};
+pub use server::{Server, free_port, is_spread, isolated, on_postgres, program};
 pub use socket::{Closed, Socket, reply};
 pub use soon::{LEASE, soon, until};
 

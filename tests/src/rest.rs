@@ -52,7 +52,7 @@ impl Api {
     pub fn new(server: &Server, interface: &str, key: &str, id: &str) -> Self {
         secrets::keep(key);
         let client = reqwest::Client::builder().timeout(Duration::from_secs(20)).build().unwrap();
-        let (address, base) = (server.address(), format!("/api/v1/{interface}"));
+        let (address, base) = (server.for_caller().address(), format!("/api/v1/{interface}"));
         Self { client, address, base, key: key.to_owned(), id: id.to_owned() }
     }
 

@@ -12,6 +12,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use testkit::postgres::{Database, server as postgres};
 
+use crate::fleet::{Beside, Fleet};
 use crate::rest::Api;
 use crate::secrets;
 
@@ -58,13 +59,15 @@ pub fn on_postgres() -> bool {
     })
 }
 
-/// Whether servers in PostgreSQL are told that there are others: `PARLANCE_TEST_NODES=several`.
-fn as_one_of_several() -> bool {
-    std::env::var_os("PARLANCE_TEST_NODES").is_some_and(|nodes| match nodes.to_str() {
-        Some("several") => true,
+/// Whether what looks like one server in PostgreSQL is three of them, with NATS between them, and each caller and each
+/// socket of a test is on the next: `PARLANCE_TEST_NODES=spread`.
+pub fn is_spread() -> bool {
+    let is_wanted = std::env::var_os("PARLANCE_TEST_NODES").is_some_and(|nodes| match nodes.to_str() {
+        Some("spread") => true,
         Some("one") => false,
-        other => panic!("PARLANCE_TEST_NODES is one or several, not {other:?}"),
-    })
+        other => panic!("PARLANCE_TEST_NODES is one or spread, not {other:?}"),
+    });
+    is_wanted && on_postgres()
 }
 
 /// A command line of the program that sees none of the settings of whoever runs the tests.
@@ -88,6 +91,8 @@ pub struct Server {
     outputs: TempDir,
     /// Where its data is, if not in the data directory; it goes after the process.
     database: Option<Database>,
+    /// The others, where a test is spread over several.
+    beside: Option<Box<Beside>>,
 }
 
 enum Data {
@@ -101,8 +106,20 @@ impl Server {
         Self::start_with(&[]).await
     }
 
-    /// Starts on an empty store with these variables.
+    /// Starts on an empty store with these variables; three servers, if the test [is spread](is_spread).
     pub async fn start_with(settings: &[(&str, &str)]) -> Self {
+        let names_store = settings.iter().any(|(name, _)| *name == "PARLANCE_DATABASE_URL");
+        if !is_spread() || names_store {
+            return Self::start_alone(settings).await;
+        }
+        let (mut first, beside) = Beside::first_of(Fleet::with_nats(3, settings).await);
+        first.beside = Some(Box::new(beside));
+        first
+    }
+
+    /// The same, but always one server, for what is one server's own whatever stands beside it: that it is stopped or
+    /// killed, in which order its events come, and what the others do not know.
+    pub async fn start_alone(settings: &[(&str, &str)]) -> Self {
         let names_store = settings.iter().any(|(name, _)| *name == "PARLANCE_DATABASE_URL");
         let database = (on_postgres() && !names_store).then(|| postgres().database());
         Self::launch(Data::Own(TempDir::new().unwrap()), database, settings).await
@@ -129,9 +146,10 @@ impl Server {
             child: None,
             outputs: TempDir::new().unwrap(),
             database,
+            beside: None,
         };
         let database = server.database.as_ref().map(Database::url);
-        if database.is_some() && as_one_of_several() {
+        if database.is_some() && is_spread() {
             server.settings.push(("PARLANCE_NODES".to_owned(), "several".to_owned()));
         }
         let urls = server.settings.iter().map(|(_, value)| value).chain(&database);
@@ -151,6 +169,16 @@ impl Server {
     /// `127.0.0.1:PORT`.
     pub fn address(&self) -> String {
         format!("127.0.0.1:{}", self.port)
+    }
+
+    /// Whom the next caller asks.
+    pub(crate) fn for_caller(&self) -> &Self {
+        self.beside.as_deref().and_then(Beside::for_caller).unwrap_or(self)
+    }
+
+    /// Who takes the next socket.
+    pub(crate) fn for_socket(&self) -> &Self {
+        self.beside.as_deref().and_then(Beside::for_socket).unwrap_or(self)
     }
 
     /// What the server has written to standard output, over all its starts.

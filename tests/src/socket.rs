@@ -37,7 +37,7 @@ pub enum Closed {
 impl Socket {
     /// Connects; the status when that is refused. `query` begins behind the question mark.
     pub async fn connect(server: &Server, query: &str, headers: &[(&str, &str)]) -> Result<Self, u16> {
-        Self::connect_to(&server.address(), query, headers).await
+        Self::connect_to(&server.for_socket().address(), query, headers).await
     }
 
     /// The same to an address at which something passes it on to a server.

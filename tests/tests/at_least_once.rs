@@ -146,7 +146,7 @@ async fn a_client_that_reads_late_gets_each_message_once() {
 /// Killed between the push and its record: the delivery may be new as before, and `/next` has it.
 #[tokio::test]
 async fn killed_between_the_push_and_its_record_the_message_waits_for_next() {
-    let mut server = Server::start().await;
+    let mut server = Server::start_alone(&[]).await;
     let cast = Cast::on(&server).await;
     let topic = format!("chat_room:{}", cast.r1);
     let (mut sent, mut still_new) = (Vec::new(), 0);
@@ -179,7 +179,7 @@ async fn killed_between_the_push_and_its_record_the_message_waits_for_next() {
 
 #[tokio::test]
 async fn a_stop_in_order_writes_down_what_was_taken() {
-    let mut server = Server::start().await;
+    let mut server = Server::start_alone(&[]).await;
     let cast = Cast::on(&server).await;
     let topic = format!("chat_room:{}", cast.r1);
     let mut socket = Socket::of(&server, &cast.a1).await;

@@ -6,7 +6,6 @@ use e2e::cast::Cast;
 use e2e::{Closed, Server, Socket};
 use futures_util::future::join_all;
 use serde_json::json;
-use tokio_tungstenite::tungstenite::Message;
 
 #[tokio::test]
 async fn case_64_a_newer_socket_takes_over() {
@@ -37,17 +36,8 @@ async fn case_64_of_a_hundred_that_come_at_once_one_stays() {
     let server = Server::start().await;
     let cast = Cast::on(&server).await;
     let sockets = join_all((0..100).map(|_| Socket::of(&server, &cast.a1))).await;
-    let ends = sockets.into_iter().map(|mut socket| async move {
-        // It may be closed already.
-        let _ = socket.send_message(Message::text(r#"[null,"hb","phoenix","heartbeat",{}]"#)).await;
-        match socket.receive().await {
-            Ok(_) => Some(socket),
-            Err(closed) => {
-                assert_eq!(closed, Closed::Code(1001));
-                None
-            }
-        }
-    });
+    // One server hears of another's within half a second.
+    let ends = sockets.into_iter().map(|socket| socket.stays(Duration::from_secs(1)));
     let mut left = join_all(ends).await.into_iter().flatten().collect::<Vec<_>>();
     assert_eq!(left.len(), 1);
     let (one, topic) = (&mut left[0], format!("chat_room:{}", cast.r1));
@@ -79,22 +69,43 @@ async fn case_71_indicators_go_on_and_off_by_themselves() {
     let server = Server::start().await;
     let cast = Cast::on(&server).await;
     let topic = format!("room_activity:{}", cast.r1);
-    let mut early = Socket::of(&server, &cast.u1).await;
-    early.join_with("1", &topic, json!({ "working_agents": [] })).await;
+    let mut sockets = [Socket::of(&server, &cast.u1).await, Socket::of(&server, &cast.u1).await];
+    for socket in &mut sockets {
+        socket.join_with("1", &topic, json!({ "working_agents": [] })).await;
+    }
     let path = format!("/chats/{}/activity", cast.r1);
     assert_eq!(cast.a1.post(&path, json!({ "working": true })).await.data(), json!({ "working": true }));
-    let working = early.event("1", &topic, "agent_activity_started").await;
-    assert_eq!((&working["agent_id"], &working["working"]), (&json!(cast.a1.id), &json!(true)));
-
-    let mut late = Socket::of(&server, &cast.u1).await;
-    late.join_with("1", &topic, json!({ "working_agents": [working] })).await;
+    for socket in &mut sockets {
+        let working = socket.event("1", &topic, "agent_activity_started").await;
+        assert_eq!((&working["agent_id"], &working["working"]), (&json!(cast.a1.id), &json!(true)));
+    }
     // The lease is ten seconds, and a frame is waited for just as long: renewed half-way, it
     // must still be on when it would have ended.
     tokio::time::sleep(Duration::from_secs(5)).await;
     cast.a1.post(&path, json!({ "working": true })).await.data();
     tokio::time::sleep(Duration::from_secs(6)).await;
-    late.alive().await;
-    let stopped = late.event("1", &topic, "agent_activity_stopped").await;
-    assert_eq!(stopped["working"], false);
-    assert_eq!(early.event("1", &topic, "agent_activity_stopped").await["agent_id"], json!(cast.a1.id));
+    for socket in &mut sockets {
+        socket.alive().await;
+    }
+    for socket in &mut sockets {
+        let stopped = socket.event("1", &topic, "agent_activity_stopped").await;
+        assert_eq!((&stopped["agent_id"], &stopped["working"]), (&json!(cast.a1.id), &json!(false)));
+    }
+}
+
+/// Of one server: who joins is told whom its own server knows to be at work.
+#[tokio::test]
+async fn case_71_who_joins_later_is_told_who_is_working() {
+    let server = Server::start_alone(&[]).await;
+    let cast = Cast::on(&server).await;
+    let topic = format!("room_activity:{}", cast.r1);
+    let mut early = Socket::of(&server, &cast.u1).await;
+    early.join_with("1", &topic, json!({ "working_agents": [] })).await;
+    let path = format!("/chats/{}/activity", cast.r1);
+    cast.a1.post(&path, json!({ "working": true })).await.data();
+    let working = early.event("1", &topic, "agent_activity_started").await;
+    let mut late = Socket::of(&server, &cast.u1).await;
+    late.join_with("1", &topic, json!({ "working_agents": [working] })).await;
+    cast.a1.post(&path, json!({ "working": false })).await.data();
+    late.event("1", &topic, "agent_activity_stopped").await;
 }

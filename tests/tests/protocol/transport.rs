@@ -58,7 +58,7 @@ async fn case_15_a_close_is_answered_and_frees_the_place() {
 #[tokio::test]
 async fn case_16_a_stopping_server_closes_every_socket_with_1012() {
     // One of several would take the time that it is given, and five seconds if nobody says otherwise.
-    let mut server = Server::start_with(&[("PARLANCE_DRAIN_MS", "0")]).await;
+    let mut server = Server::start_alone(&[("PARLANCE_DRAIN_MS", "0")]).await;
     let cast = Cast::on(&server).await;
     let mut sockets = vec![Socket::of(&server, &cast.a1).await, Socket::of(&server, &cast.u1).await];
     let took = server.terminate().await;
