@@ -20,8 +20,8 @@ const PING: Duration = Duration::from_secs(2);
 /// How long a server may take to answer whether it has done what it was told.
 const ANSWER: Duration = Duration::from_secs(1);
 
-/// How many orders may wait for the link; who has more to say waits. They are few, as nobody waits for a link that takes
-/// nothing: events are bounded in bytes.
+/// How many orders may wait for the link; who has more to say waits, but not for one that hangs. They are few, as each
+/// may be as large as a message; events among them are bounded in bytes as well.
 const ORDERS: usize = 256;
 
 /// How many messages of one subject may wait to be taken; what comes on top is dropped.
