@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_nats::{Event, Subscriber};
+use async_nats::{Event, RequestErrorKind, Subscriber};
 use domain::bus::peers::BEAT;
 use domain::bus::{Address, Answer, Interest, Note, OwnInterests};
 use domain::id::NodeId;
@@ -137,7 +137,10 @@ impl Keeper {
         let (bus, granted) = (self.bus.clone(), self.granted);
         tokio::spawn(async move {
             // Nobody is there, which the server answers when it has done what it was told before.
-            let _ = bus.client().request(bus.subjects().nobody(), bytes::Bytes::new()).await;
+            let answer = bus.client().request(bus.subjects().nobody(), bytes::Bytes::new()).await;
+            if answer.is_err_and(|error| error.kind() != RequestErrorKind::NoResponders) {
+                bus.losses().unheard(now);
+            }
             bus.hear(granted);
         });
     }
@@ -209,6 +212,9 @@ impl Keeper {
             }
         }
         self.subscribe_all().await;
+        if !self.unheard.is_empty() {
+            self.bus.losses().unheard(now);
+        }
         self.tell_changed(&[], &over).await;
         if self.is_up {
             self.bus.peers_mut().expire(now);

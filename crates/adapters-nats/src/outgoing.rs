@@ -20,6 +20,9 @@ const MOST_BYTES: usize = 16 * 1024 * 1024;
 const AT_ONCE: usize = 64;
 const BYTES_AT_ONCE: usize = 1024 * 1024;
 
+/// After how many bytes the link is waited for: for each message it would cost as much as the message.
+const BYTES_UNASKED: usize = 256 * 1024;
+
 /// How often whoever waits for the end looks whether all is written.
 const SOON: Duration = Duration::from_millis(5);
 
@@ -39,6 +42,8 @@ pub(crate) struct Outgoing {
 pub(crate) struct Sender {
     queue: UnboundedReceiver<(Subject, Bytes)>,
     bytes: Arc<AtomicUsize>,
+    /// How many bytes the link was handed since it was last waited for.
+    handed: usize,
     losses: Arc<Losses>,
 }
 
@@ -46,7 +51,7 @@ pub(crate) struct Sender {
 pub(crate) fn queue(losses: Arc<Losses>) -> (Outgoing, Sender) {
     let (put, take) = unbounded_channel();
     let bytes = Arc::<AtomicUsize>::default();
-    (Outgoing { queue: put, bytes: bytes.clone() }, Sender { queue: take, bytes, losses })
+    (Outgoing { queue: put, bytes: bytes.clone() }, Sender { queue: take, bytes, handed: 0, losses })
 }
 
 impl Outgoing {
@@ -81,6 +86,7 @@ impl Sender {
         while let Some(first) = self.queue.recv().await {
             let (messages, bytes) = self.next(first);
             let count = messages.len();
+            self.handed += bytes;
             let handed = self.hand_over(&client, messages).await;
             self.bytes.fetch_sub(bytes, Ordering::Relaxed);
             for _ in 0..handed {
@@ -106,10 +112,14 @@ impl Sender {
         (messages, bytes)
     }
 
-    /// Hands messages to the link, and waits until it has written them or is gone: it would take any number that it
-    /// cannot write. Gives how many were handed to it.
-    async fn hand_over(&self, client: &Client, messages: Vec<(Subject, Bytes)>) -> usize {
+    /// Hands messages to the link, and when these are many waits until it has written them or is gone: it would take any
+    /// number that it cannot write. Gives how many were handed to it.
+    async fn hand_over(&mut self, client: &Client, messages: Vec<(Subject, Bytes)>) -> usize {
         let mut handed = 0;
+        let is_much = self.handed > BYTES_UNASKED;
+        if is_much {
+            self.handed = 0;
+        }
         let written = async {
             for (subject, message) in messages {
                 match client.publish(subject, message).await {
@@ -117,7 +127,9 @@ impl Sender {
                     Err(_) => self.losses.unsent(),
                 }
             }
-            let _ = client.flush().await;
+            if is_much {
+                let _ = client.flush().await;
+            }
         };
         tokio::select! {
             biased;

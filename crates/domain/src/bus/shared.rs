@@ -29,11 +29,7 @@ impl EventPublisher for SharedEvents {
     fn publish(&self, event: DomainEvent) {
         let wanted = routes(&event).into_iter().filter(|route| self.is_wanted(route));
         let mut to = wanted.map(|route| route.to).collect::<Vec<_>>();
-        if to.is_empty() {
-            self.own.publish(event);
-            return;
-        }
-        self.own.publish(event.clone());
+        // First to the others, as it has a longer way there, and need not be copied.
         to.retain(|address| match narrowed(&event, *address) {
             Some(event) => {
                 self.bus.send(&[*address], &event);
@@ -44,6 +40,7 @@ impl EventPublisher for SharedEvents {
         if !to.is_empty() {
             self.bus.send(&to, &event);
         }
+        self.own.publish(event);
     }
 
     fn is_heard(&self, chat: ChatId) -> bool {
