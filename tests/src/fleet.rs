@@ -50,7 +50,12 @@ impl Fleet {
             let port = free_port();
             let listen = format!("127.0.0.1:{port}");
             let own = [("PARLANCE_DATABASE_URL", url.as_str()), ("PARLANCE_METRICS_LISTEN", &listen)];
-            self.servers.push(Server::start_alone(&[&own[..], settings].concat()).await);
+            let settings = [&own[..], settings].concat();
+            let server = match self.servers.first() {
+                None => Server::start_alone(&settings).await,
+                Some(first) => Server::start_beside(first, &settings).await,
+            };
+            self.servers.push(server);
             self.metrics.push(port);
         }
     }

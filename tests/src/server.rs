@@ -19,6 +19,9 @@ use crate::secrets;
 /// How long a start or a stop may take before the test gives up.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// The file of a data directory that several servers have to share.
+const TOKEN_KEYS: &str = "parlance.db.token-keys";
+
 /// What is logged. Unless a test says otherwise it is everything, so that a secret in any line is found.
 const LOG: &str = "PARLANCE_LOG";
 
@@ -118,11 +121,18 @@ impl Server {
     }
 
     /// The same, but always one server, for what is one server's own whatever stands beside it: that it is stopped or
-    /// killed, in which order its events come, and what the others do not know.
+    /// killed, what it counts, in which order its events come, and what the others do not know.
     pub async fn start_alone(settings: &[(&str, &str)]) -> Self {
         let names_store = settings.iter().any(|(name, _)| *name == "PARLANCE_DATABASE_URL");
         let database = (on_postgres() && !names_store).then(|| postgres().database());
         Self::launch(Data::Own(TempDir::new().unwrap()), database, settings).await
+    }
+
+    /// The same beside another one, whose tokens it accepts.
+    pub(crate) async fn start_beside(other: &Self, settings: &[(&str, &str)]) -> Self {
+        let data = TempDir::new().unwrap();
+        std::fs::copy(other.data().join(TOKEN_KEYS), data.path().join(TOKEN_KEYS)).unwrap();
+        Self::launch(Data::Own(data), None, settings).await
     }
 
     /// Starts on an empty data directory, for what only the embedded store does.
@@ -202,7 +212,7 @@ impl Server {
 
     /// The lines of the log that hold a secret, with the secret cut out of them.
     pub fn leaked(&self) -> Vec<String> {
-        secrets::keep_file(&self.data().join("parlance.db.token-keys"));
+        secrets::keep_file(&self.data().join(TOKEN_KEYS));
         let bytes = std::fs::read(self.outputs.path().join("stderr")).unwrap_or_default();
         secrets::found_in(&String::from_utf8_lossy(&bytes))
     }

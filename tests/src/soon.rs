@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use crate::server::is_spread;
+
 /// Whatever a command or another server changed of callers holds for requests that begin so much later.
 pub const LEASE: Duration = Duration::from_secs(1);
 
@@ -22,6 +24,11 @@ pub async fn soon(mut is_so: impl AsyncFnMut() -> bool) -> bool {
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
+}
+
+/// Whether it is so at once; where a test [is spread](is_spread) over several servers, whether it is [soon](soon()).
+pub async fn at_once(mut is_so: impl AsyncFnMut() -> bool) -> bool {
+    if is_spread() { soon(is_so).await } else { is_so().await }
 }
 
 /// Asks until it is so, for a time; then the test fails with this text.

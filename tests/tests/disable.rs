@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use e2e::{Api, Closed, Server, Socket, soon};
+use e2e::{Api, Closed, Fleet, Server, Socket, soon};
 use serde_json::{Value, json};
 
 /// Within this time what was open must have ended, and who is let in again be let in.
@@ -143,25 +143,23 @@ async fn who_is_kept_out_is_counted() {
 /// Both serve one database; what the operator does holds on both.
 #[tokio::test]
 async fn every_server_keeps_out_whom_one_command_disables() {
-    let database = testkit::postgres::server().database();
-    let url = database.url();
-    let settings = [("PARLANCE_DATABASE_URL", url.as_str())];
-    let (here, there) = (Server::start_with(&settings).await, Server::start_with(&settings).await);
+    let fleet = Fleet::start(2, &[]).await;
+    let [here, there] = &fleet.servers[..] else { panic!("two") };
     let ann = here.user("ann");
-    let bot = ann.register(&here, "Bot").await;
+    let bot = ann.register(here, "Bot").await;
     let mut sockets = Vec::new();
-    for server in [&here, &there] {
+    for server in [here, there] {
         sockets.push(Socket::of(server, &ann).await);
     }
-    sockets.push(Socket::of(&there, &bot).await);
+    sockets.push(Socket::of(there, &bot).await);
     let since = Instant::now();
-    told(&here, &["user", "disable", "ann"]);
+    told(here, &["user", "disable", "ann"]);
     for mut socket in sockets {
         assert_eq!(socket.closed().await, Closed::Code(1008));
     }
     assert!(since.elapsed() < SOON, "{:?}", since.elapsed());
-    told(&here, &["user", "enable", "ann"]);
-    for server in [&here, &there] {
+    told(here, &["user", "enable", "ann"]);
+    for server in [here, there] {
         let_in(server, &bot).await;
     }
 }

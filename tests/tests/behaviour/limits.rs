@@ -17,7 +17,7 @@ fn number(headers: &HeaderMap, name: &str) -> u64 {
 
 #[tokio::test]
 async fn case_41_too_many_requests_are_told_when_to_come_back() {
-    let server = Server::start_with(&[("PARLANCE_RATE_LIMIT", "1/5")]).await;
+    let server = Server::start_alone(&[("PARLANCE_RATE_LIMIT", "1/5")]).await;
     let (ann, ben) = (server.user("ann"), server.user("ben"));
     let url = format!("http://{}/api/v1/me/profile", server.address());
     let mut refused = None;
