@@ -157,8 +157,6 @@ impl Keeper {
         match self.bus.peers_mut().hear(from, note, now) {
             Some(Answer::Tell) => self.is_asked = true,
             Some(Answer::Ask(other)) => {
-                // What it wants was not known until now.
-                self.bus.losses().unsent();
                 self.asks.insert(other);
             }
             None => {}

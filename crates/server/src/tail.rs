@@ -4,13 +4,14 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use adapters_nats::NatsBus;
 use domain::account::cache::CallerCache;
 use domain::change::{Change, ChangePosition, LoggedChange};
 use domain::chat::ChatService;
 use domain::node::{CLEARED_EVERY, LEASE};
 use domain::ports::Clock;
 use domain::store::StoreError;
-use tokio::time::MissedTickBehavior;
+use tokio::time::{MissedTickBehavior, sleep};
 use ws_gateway::{Hub, Registrar};
 
 use crate::heal::Healer;
@@ -34,6 +35,9 @@ const BLIND: Duration = Duration::from_secs(30 * 60);
 /// How often it is tried to carry out what stands in the log, while the log itself can be read.
 const FAILURES: u32 = 20;
 
+/// How long what another server told of a room may be on its way: whoever has to go hears it before the end.
+const UNDER_WAY: Duration = Duration::from_millis(200);
+
 /// A reader of the log of changes.
 pub(crate) struct Tail {
     store: Arc<dyn Store>,
@@ -41,6 +45,7 @@ pub(crate) struct Tail {
     callers: Arc<CallerCache>,
     registrar: Option<Arc<Registrar>>,
     healer: Option<Arc<Healer>>,
+    bus: Option<Arc<NatsBus>>,
     chats: Arc<ChatService>,
     position: ChangePosition,
     /// How often what comes next could not be carried out.
@@ -56,10 +61,10 @@ impl Tail {
         registrar: Option<Arc<Registrar>>,
         healer: Option<Arc<Healer>>,
     ) -> Result<Self, StoreError> {
-        let Wiring { store, hub, callers, chats, .. } = wiring.clone();
+        let Wiring { store, hub, bus, callers, chats, .. } = wiring.clone();
         let position = store.newest_change().await?;
         let (failures, read_at) = (0, Instant::now());
-        let tail = Self { store, hub, callers, registrar, healer, chats, position, failures, read_at };
+        let tail = Self { store, hub, callers, registrar, healer, bus, chats, position, failures, read_at };
         tail.look_around().await?;
         Ok(tail)
     }
@@ -176,7 +181,11 @@ impl Tail {
             Some(Change::RosterShrunk(chat)) => Some(chat),
             _ => None,
         });
-        for chat in shrunk.collect::<HashSet<_>>() {
+        let shrunk = shrunk.collect::<HashSet<_>>();
+        if !shrunk.is_empty() && self.bus.as_ref().is_some_and(|bus| bus.is_connected()) {
+            sleep(UNDER_WAY).await;
+        }
+        for chat in shrunk {
             self.hub.recheck(chat, &self.chats).await?;
         }
         Ok(())

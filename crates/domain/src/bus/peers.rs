@@ -91,8 +91,9 @@ impl Peers {
             self.lose(since);
         }
         let peer = self.others.entry(from).or_insert_with(|| Peer::new(now));
+        let known = peer.revision.map(|_| peer.heard_at);
         peer.heard_at = now;
-        match note {
+        let answer = match note {
             Note::Here { revision } => peer.is_there(revision, from),
             Note::Changed { revision, begun, over } => peer.change(revision, begun, &over, from),
             Note::Whole { revision, part, parts, interests } => {
@@ -101,7 +102,12 @@ impl Peers {
             }
             Note::Ask { of } => of.is_none_or(|asked| asked == self.own).then_some(Answer::Tell),
             Note::Gone => None,
+        };
+        if let (Some(Answer::Ask(_)), Some(since)) = (answer, known) {
+            // What it has begun to want was missed.
+            self.lose(since);
         }
+        answer
     }
 
     /// Time has passed: who was not heard is gone. To be called about twice a second while others can be heard.

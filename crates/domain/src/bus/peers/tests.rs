@@ -141,3 +141,16 @@ fn silence_is_a_loss_and_a_farewell_is_none() {
     peers.hear(ONE, Note::Here { revision: 0 }, at(60_000));
     assert_eq!(peers.take_lost(), Some(at(2_000)), "also what was between");
 }
+
+/// Whoever is new has wanted nothing before; of whom a change was missed may have wanted what was not sent.
+#[test]
+fn a_change_that_was_missed_is_a_loss_and_a_newcomer_is_none() {
+    let mut peers = alone();
+    assert_eq!(peers.hear(ONE, Note::Here { revision: 3 }, at(2_000)), Some(Answer::Ask(ONE)));
+    peers.hear(ONE, whole(3, &[room(1)]), at(2_100));
+    assert_eq!(peers.take_lost(), None);
+    assert_eq!(peers.hear(ONE, Note::Here { revision: 5 }, at(3_000)), Some(Answer::Ask(ONE)));
+    assert_eq!(peers.take_lost(), Some(at(2_100)));
+    assert_eq!(peers.hear(ONE, Note::Here { revision: 5 }, at(3_100)), Some(Answer::Ask(ONE)));
+    assert_eq!(peers.take_lost(), None, "known already");
+}
