@@ -1,7 +1,8 @@
 //! What this node knows to have been lost on the way.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use domain::bus::Loss;
 use domain::ports::Clock;
 use domain::time::Timestamp;
 
@@ -9,9 +10,9 @@ use domain::time::Timestamp;
 pub(crate) struct Losses {
     clock: Arc<dyn Clock>,
     /// What others may not have heard of this node.
-    unsent: Mutex<Option<Timestamp>>,
+    unsent: Mutex<Loss>,
     /// What this node may not have heard of others.
-    unheard: Mutex<Option<Timestamp>>,
+    unheard: Mutex<Loss>,
 }
 
 impl Losses {
@@ -26,28 +27,23 @@ impl Losses {
 
     /// Since then something was perhaps not sent, or not to all who want it.
     pub(crate) fn unsent_since(&self, since: Timestamp) {
-        note(&self.unsent, since);
+        of(&self.unsent).note(since);
     }
 
     /// Since then nothing was heard for certain.
     pub(crate) fn unheard(&self, since: Timestamp) {
-        note(&self.unheard, since);
+        of(&self.unheard).note(since);
     }
 
     pub(crate) fn take_unsent(&self) -> Option<Timestamp> {
-        take(&self.unsent)
+        of(&self.unsent).take()
     }
 
     pub(crate) fn take_unheard(&self) -> Option<Timestamp> {
-        take(&self.unheard)
+        of(&self.unheard).take()
     }
 }
 
-fn note(of: &Mutex<Option<Timestamp>>, at: Timestamp) {
-    let mut since = of.lock().unwrap_or_else(PoisonError::into_inner);
-    *since = Some(since.map_or(at, |since| since.min(at)));
-}
-
-fn take(of: &Mutex<Option<Timestamp>>) -> Option<Timestamp> {
-    of.lock().unwrap_or_else(PoisonError::into_inner).take()
+fn of(loss: &Mutex<Loss>) -> MutexGuard<'_, Loss> {
+    loss.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use adapters_nats::NatsBus;
-use domain::bus::Healing;
+use domain::bus::{Healing, Loss};
 use domain::ports::Clock;
 use domain::store::StoreError;
 use domain::time::Timestamp;
@@ -34,7 +34,7 @@ pub(crate) struct Healer {
     bus: Option<Arc<NatsBus>>,
     healing: Mutex<Healing>,
     /// Since when others may not have heard of something, and do not know.
-    untold: Mutex<Option<Timestamp>>,
+    untold: Mutex<Loss>,
 }
 
 impl Healer {
@@ -49,8 +49,7 @@ impl Healer {
 
     /// What has happened here since then may not have been told to the others.
     pub(crate) fn unsent(&self, since: Timestamp) {
-        let mut untold = lock(&self.untold);
-        *untold = Some(untold.map_or(since, |earlier| earlier.min(since)));
+        lock(&self.untold).note(since);
     }
 
     /// Goes on for ever.

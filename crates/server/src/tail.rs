@@ -8,7 +8,7 @@ use adapters_nats::NatsBus;
 use domain::account::cache::CallerCache;
 use domain::change::{Change, ChangePosition, LoggedChange};
 use domain::chat::ChatService;
-use domain::node::{CLEARED_EVERY, LEASE};
+use domain::node::CLEARED_WITHIN;
 use domain::ports::Clock;
 use domain::store::StoreError;
 use tokio::time::{MissedTickBehavior, sleep};
@@ -166,7 +166,7 @@ impl Tail {
     fn look_up(&self, change: Change) {
         let since = match change {
             Change::EventsLost { since, .. } => since,
-            Change::NodeCleared(_) => SystemClock.now().minus(LEASE + CLEARED_EVERY),
+            Change::NodeCleared(_) => SystemClock.now().minus(CLEARED_WITHIN),
             _ => return,
         };
         if let Some(healer) = &self.healer {

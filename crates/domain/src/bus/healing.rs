@@ -14,6 +14,22 @@ const UNNOTICED: Duration = Duration::from_secs(30).saturating_add(CLOCKS_APART)
 /// So long it takes until the other nodes know again what this one wants.
 const SETTLES: Duration = Duration::from_secs(5);
 
+/// Since when something may be lost, of which nobody has heard yet.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Loss(Option<Timestamp>);
+
+impl Loss {
+    /// Since then, or since earlier.
+    pub fn note(&mut self, since: Timestamp) {
+        self.0 = Some(self.0.map_or(since, |earlier| earlier.min(since)));
+    }
+
+    /// Since when; nothing until the next loss.
+    pub fn take(&mut self) -> Option<Timestamp> {
+        self.0.take()
+    }
+}
+
 /// From when on the store is to be looked at for what may have been lost.
 #[derive(Debug, Default)]
 pub struct Healing(Option<Open>);
@@ -78,6 +94,15 @@ mod tests {
         assert_eq!(healing.due(), Some(at(911)));
         healing.looked(at(911), at(1_006));
         assert_eq!(healing.due(), None);
+    }
+
+    #[test]
+    fn of_several_losses_the_earliest_counts_once() {
+        let mut loss = Loss::default();
+        for since in [7, 5, 6] {
+            loss.note(at(since));
+        }
+        assert_eq!((loss.take(), loss.take()), (Some(at(5)), None));
     }
 
     #[test]

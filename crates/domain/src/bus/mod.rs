@@ -27,7 +27,7 @@ pub mod route;
 pub mod seen;
 pub mod shared;
 
-pub use healing::{CLOCKS_APART, Healing};
+pub use healing::{CLOCKS_APART, Healing, Loss};
 pub use note::Note;
 pub use own::OwnInterests;
 pub use peers::{Answer, Peers};

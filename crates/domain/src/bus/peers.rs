@@ -6,6 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
+use super::healing::Loss;
 use super::note::Note;
 use super::route::Interest;
 use crate::id::NodeId;
@@ -40,7 +41,7 @@ pub struct Peers {
     /// When those were heard last who fell silent without a farewell.
     missing: HashMap<NodeId, Timestamp>,
     /// Since when what another node has told, or was to be told, may be lost.
-    lost: Option<Timestamp>,
+    lost: Loss,
     /// From when on those are all nodes of which was heard.
     complete_from: Timestamp,
     is_complete: bool,
@@ -66,7 +67,14 @@ impl Peers {
     /// Nothing is known yet; others are heard from now on.
     pub fn new(own: NodeId, now: Timestamp) -> Self {
         let (others, missing) = (HashMap::new(), HashMap::new());
-        Self { own, others, missing, lost: None, complete_from: now.plus(INTRODUCTION), is_complete: false }
+        Self {
+            own,
+            others,
+            missing,
+            lost: Loss::default(),
+            complete_from: now.plus(INTRODUCTION),
+            is_complete: false,
+        }
     }
 
     /// For a while nobody was heard; others are heard again from now on. All of them should be asked.
@@ -88,7 +96,7 @@ impl Peers {
             return None;
         }
         if let Some(since) = self.missing.remove(&from) {
-            self.lose(since);
+            self.lost.note(since);
         }
         let peer = self.others.entry(from).or_insert_with(|| Peer::new(now));
         let known = peer.revision.map(|_| peer.heard_at);
@@ -105,7 +113,7 @@ impl Peers {
         };
         if let (Some(Answer::Ask(_)), Some(since)) = (answer, known) {
             // What it has begun to want was missed.
-            self.lose(since);
+            self.lost.note(since);
         }
         answer
     }
@@ -116,7 +124,7 @@ impl Peers {
         let silent = silent.map(|(node, peer)| (node, peer.heard_at)).collect::<Vec<_>>();
         for (node, since) in silent {
             self.missing.insert(node, since);
-            self.lose(since);
+            self.lost.note(since);
         }
         self.missing.retain(|_, since| since.plus(MISSED) > now);
         self.is_complete = self.complete_from <= now;
@@ -126,10 +134,6 @@ impl Peers {
     /// nothing until the next such loss.
     pub fn take_lost(&mut self) -> Option<Timestamp> {
         self.lost.take()
-    }
-
-    fn lose(&mut self, since: Timestamp) {
-        self.lost = Some(self.lost.map_or(since, |lost| lost.min(since)));
     }
 
     /// Whether another node is interested, or may be.

@@ -3,10 +3,8 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
-use domain::event::DomainEvent;
 use domain::id::{ChatId, ParticipantId};
 use domain::node::Entrant;
-use domain::ports::EventPublisher;
 use domain::time::Timestamp;
 
 use super::Hub;
@@ -73,7 +71,7 @@ impl Hub {
         }
         let room = chat.id;
         if is_for_here {
-            self.publish(DomainEvent::RoomAdded { to: who, chat, role });
+            self.tell_entered(who, &chat, role);
         }
         if is_heard {
             self.doubts.add(room);

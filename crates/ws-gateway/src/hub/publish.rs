@@ -1,7 +1,7 @@
 //! Which topics and which sockets each event goes to (`websocket` 4).
 
 use domain::account::Agent;
-use domain::chat::Participant;
+use domain::chat::{Chat, Participant, Role};
 use domain::contact::{ContactOf, ContactRequest};
 use domain::event::DomainEvent;
 use domain::id::{ChatId, ParticipantId};
@@ -30,7 +30,7 @@ impl EventPublisher for Hub {
             }
             DomainEvent::RoomAdded { to, chat, role } => {
                 self.remember_entered(to, chat.id);
-                self.tell(rooms_of(to), || payload::room_added(&chat, role));
+                self.tell_entered(to, &chat, role);
             }
             DomainEvent::RoomRemoved { from, chat, removed_at } => {
                 self.forget_entered(from, chat.id);
@@ -106,6 +106,10 @@ impl Hub {
 
     pub(super) fn tell_removed(&self, chat: ChatId, participant: &Participant) {
         self.tell(Topic::RoomParticipants(chat), || payload::participant_removed(participant));
+    }
+
+    pub(super) fn tell_entered(&self, who: ParticipantId, chat: &Chat, role: Role) {
+        self.tell(rooms_of(who), || payload::room_added(chat, role));
     }
 
     pub(super) fn is_listening_for_rooms(&self, who: ParticipantId) -> bool {

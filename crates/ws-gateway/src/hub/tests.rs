@@ -12,7 +12,7 @@ use domain::id::{MessageId, OrganizationId, UserId};
 use domain::message::MessageKind;
 use domain::ports::EventPublisher;
 use domain::time::Timestamp;
-use testkit::{FixedClock, NOON};
+use testkit::{FixedClock, NOON, TestAgent, TestUser, World};
 use uuid::Uuid;
 
 use crate::SocketContext;
@@ -23,6 +23,16 @@ use crate::task::Socket;
 
 pub(crate) const ROOM: ChatId = ChatId::new(Uuid::from_u128(1));
 const HOUSE: OrganizationId = OrganizationId::new(Uuid::from_u128(2));
+
+/// Ann and Ben of one house, and two agents of Ben that anybody may take into rooms.
+pub(crate) async fn house(world: &World) -> (TestUser, TestUser, [TestAgent; 2]) {
+    let (ann, ben) = (world.colleague("ann", "house").await, world.colleague("ben", "house").await);
+    let bots = [world.agent(&ben, "One").await, world.agent(&ben, "Two").await];
+    for bot in &bots {
+        world.make_global(bot).await;
+    }
+    (ann, ben, bots)
+}
 
 impl Hub {
     /// How many stays on topics there are.

@@ -10,7 +10,7 @@ use domain::ports::EventPublisher;
 use testkit::{TestAgent, TestUser, World};
 use tokio::time::timeout;
 
-use super::super::tests::{hub, open};
+use super::super::tests::{house, hub, open};
 use super::super::{Claim, Hub, Told};
 use super::*;
 use crate::inbox::Reader;
@@ -30,11 +30,7 @@ struct Scene {
 impl Scene {
     async fn new() -> Self {
         let world = World::new();
-        let (ann, ben) = (world.colleague("ann", "house").await, world.colleague("ben", "house").await);
-        let bots = [world.agent(&ben, "One").await, world.agent(&ben, "Two").await];
-        for bot in &bots {
-            world.make_global(bot).await;
-        }
+        let (ann, ben, bots) = house(&world).await;
         let room = world.chat(ann.caller, &[bots[0].id.uuid()]).await;
         let hub = hub();
         Self { world, others: FromOthers::new(hub.clone()), hub, ann, ben, bots, room }

@@ -13,7 +13,7 @@ use domain::store::Announce;
 use testkit::{TestAgent, TestUser, World};
 use uuid::Uuid;
 
-use super::super::tests::{hub, open};
+use super::super::tests::{house, hub, open};
 use super::super::{Claim, Hub, Told};
 use crate::inbox::Reader;
 use crate::topic::Topic;
@@ -37,11 +37,7 @@ struct Joined {
 impl Scene {
     async fn new() -> Self {
         let world = World::new();
-        let (ann, ben) = (world.colleague("ann", "house").await, world.colleague("ben", "house").await);
-        let bots = [world.agent(&ben, "One").await, world.agent(&ben, "Two").await];
-        for bot in &bots {
-            world.make_global(bot).await;
-        }
+        let (ann, ben, bots) = house(&world).await;
         let room = world.chat(ann.caller, &[ben.id.uuid(), bots[0].id.uuid(), bots[1].id.uuid()]).await;
         Self { world, hub: hub(), ann, ben, bots, room }
     }
