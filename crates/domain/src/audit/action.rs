@@ -51,6 +51,18 @@ pub enum AuditAction {
     ParticipantRemoved,
     /// Somebody left a room.
     ParticipantLeft,
+    /// A user logged in, which opened a session.
+    LoginSucceeded,
+    /// Somebody gave a wrong password, for an account or for a name that nobody has; the detail counts how often.
+    LoginFailed,
+    /// A refresh token that had been exchanged before was presented; its session ended.
+    TokenReused,
+    /// A sender edited a message.
+    MessageEdited,
+    /// A sender deleted a message.
+    MessageDeleted,
+    /// The operator exported everything that the store holds.
+    StoreExported,
 }
 
 impl AuditAction {
@@ -80,6 +92,12 @@ impl AuditAction {
         Self::ParticipantAdded,
         Self::ParticipantRemoved,
         Self::ParticipantLeft,
+        Self::LoginSucceeded,
+        Self::LoginFailed,
+        Self::TokenReused,
+        Self::MessageEdited,
+        Self::MessageDeleted,
+        Self::StoreExported,
     ];
 
     /// The word that the wire and the stores use.
@@ -109,6 +127,12 @@ impl AuditAction {
             Self::ParticipantAdded => "participant.added",
             Self::ParticipantRemoved => "participant.removed",
             Self::ParticipantLeft => "participant.left",
+            Self::LoginSucceeded => "login.succeeded",
+            Self::LoginFailed => "login.failed",
+            Self::TokenReused => "session.token_reused",
+            Self::MessageEdited => "message.edited",
+            Self::MessageDeleted => "message.deleted",
+            Self::StoreExported => "store.exported",
         }
     }
 

@@ -1,13 +1,18 @@
 //! What an entry says, and which entry belongs to what.
 
+use std::net::IpAddr;
+
 use uuid::Uuid;
 
 use super::action::AuditAction;
 use crate::account::{Agent, DeleteAgent, KeyRecord, MarkAgent, NewAgent, NewUser, SetDisabled, User};
 use crate::caller::Caller;
 use crate::chat::{AddParticipant, Chat, DeleteChat, RemoveParticipant, Role};
-use crate::id::{AgentId, ApiKeyId, ChatId, InvitationId, OrganizationId, ParticipantId, UserId};
+use crate::id::{
+    AgentId, ApiKeyId, ChatId, InvitationId, MessageId, OrganizationId, ParticipantId, SessionId, UserId,
+};
 use crate::login::{NewReset, SessionHolder};
+use crate::message::{DeleteMessage, EditMessage};
 use crate::plan::PlanName;
 use crate::time::Timestamp;
 
@@ -16,6 +21,8 @@ use crate::time::Timestamp;
 pub enum Actor {
     /// Whoever runs the installation, by a command.
     Operator,
+    /// Somebody who did not prove who they are.
+    Anonymous,
     /// A user or an agent.
     Participant(ParticipantId),
 }
@@ -25,6 +32,7 @@ impl Actor {
     pub const fn parts(self) -> (&'static str, Option<Uuid>) {
         match self {
             Self::Operator => ("Operator", None),
+            Self::Anonymous => ("Anonymous", None),
             Self::Participant(id) => (id.kind().as_str(), Some(id.uuid())),
         }
     }
@@ -57,6 +65,12 @@ pub enum AuditObject {
     Organization(OrganizationId),
     /// An invitation.
     Invitation(InvitationId),
+    /// A session.
+    Session(SessionId),
+    /// A message.
+    Message(MessageId),
+    /// The installation as a whole; its id is nil.
+    Installation,
 }
 
 impl AuditObject {
@@ -69,6 +83,9 @@ impl AuditObject {
             Self::Key(id) => ("ApiKey", id.uuid()),
             Self::Organization(id) => ("Organization", id.uuid()),
             Self::Invitation(id) => ("Invitation", id.uuid()),
+            Self::Session(id) => ("Session", id.uuid()),
+            Self::Message(id) => ("Message", id.uuid()),
+            Self::Installation => ("Installation", Uuid::nil()),
         }
     }
 
@@ -81,6 +98,9 @@ impl AuditObject {
             Self::Key(ApiKeyId::new(id)),
             Self::Organization(OrganizationId::new(id)),
             Self::Invitation(InvitationId::new(id)),
+            Self::Session(SessionId::new(id)),
+            Self::Message(MessageId::new(id)),
+            Self::Installation,
         ];
         all.into_iter().find(|object| object.parts().0 == kind)
     }
@@ -104,6 +124,10 @@ pub enum AuditTenant {
     Of(ParticipantId),
     /// The room's; of one whose organization is not known, this one's.
     Chat(ChatId, OrganizationId),
+    /// The room's; of one whose organization is not known, this user's.
+    ChatOf(ChatId, UserId),
+    /// Nobody's: only the operator reads it.
+    Installation,
 }
 
 impl AuditTenant {
@@ -113,6 +137,8 @@ impl AuditTenant {
             Self::Organization(id) => (None, None, Some(id.uuid())),
             Self::Of(who) => (None, Some(who.uuid()), None),
             Self::Chat(chat, otherwise) => (Some(chat.uuid()), None, Some(otherwise.uuid())),
+            Self::ChatOf(chat, user) => (Some(chat.uuid()), Some(user.uuid()), None),
+            Self::Installation => (None, None, None),
         }
     }
 }
@@ -314,6 +340,77 @@ impl AuditEntry {
         Self::in_chat(action, command.by, removed.into(), command.chat, command.now)
     }
 
+    /// A message that its sender edited. Neither text is kept.
+    pub fn message_edited(command: &EditMessage) -> Self {
+        let EditMessage { chat, message, by, now, .. } = command;
+        Self::of_message(AuditAction::MessageEdited, *by, *message, *chat, *now)
+    }
+
+    /// A message that its sender deleted.
+    pub fn message_deleted(command: &DeleteMessage) -> Self {
+        let DeleteMessage { chat, message, by, now } = *command;
+        Self::of_message(AuditAction::MessageDeleted, by, message, chat, now)
+    }
+
+    fn of_message(action: AuditAction, by: UserId, message: MessageId, chat: ChatId, at: Timestamp) -> Self {
+        Self {
+            at,
+            actor: by.into(),
+            action,
+            subject: AuditObject::Message(message),
+            place: Some(AuditObject::Chat(chat)),
+            detail: None,
+            tenant: AuditTenant::ChatOf(chat, by),
+        }
+    }
+
+    /// A session that a user opened by logging in, from `address` if that is known.
+    pub fn login_succeeded(
+        user: UserId,
+        session: SessionId,
+        address: Option<IpAddr>,
+        now: Timestamp,
+    ) -> Self {
+        Self::of_session(AuditAction::LoginSucceeded, user.into(), user, session, address, now)
+    }
+
+    /// A refresh token that was presented a second time, by whoever has a copy of it.
+    pub fn token_reused(user: UserId, session: SessionId, address: Option<IpAddr>, now: Timestamp) -> Self {
+        Self::of_session(AuditAction::TokenReused, Actor::Anonymous, user, session, address, now)
+    }
+
+    fn of_session(
+        action: AuditAction,
+        actor: Actor,
+        user: UserId,
+        session: SessionId,
+        address: Option<IpAddr>,
+        at: Timestamp,
+    ) -> Self {
+        Self {
+            at,
+            actor,
+            action,
+            subject: AuditObject::User(user),
+            place: Some(AuditObject::Session(session)),
+            detail: address.map(|address| format!("address={address}")),
+            tenant: AuditTenant::Of(ParticipantId::User(user)),
+        }
+    }
+
+    /// Everything that the store holds, exported by the operator.
+    pub fn store_exported(now: Timestamp) -> Self {
+        Self {
+            at: now,
+            actor: Actor::Operator,
+            action: AuditAction::StoreExported,
+            subject: AuditObject::Installation,
+            place: None,
+            detail: None,
+            tenant: AuditTenant::Installation,
+        }
+    }
+
     fn in_chat(action: AuditAction, by: Caller, subject: AuditObject, chat: ChatId, at: Timestamp) -> Self {
         Self {
             at,
@@ -337,9 +434,11 @@ mod tests {
             assert_eq!(AuditAction::parse(action.as_str()), Some(*action));
         }
         let id = Uuid::from_u128(7);
-        for kind in ["User", "Agent", "Chat", "ApiKey", "Organization", "Invitation"] {
+        for kind in ["User", "Agent", "Chat", "ApiKey", "Organization", "Invitation", "Session", "Message"] {
             assert_eq!(AuditObject::from_parts(kind, id).map(AuditObject::parts), Some((kind, id)));
         }
+        let whole = AuditObject::Installation;
+        assert_eq!(AuditObject::from_parts(whole.parts().0, whole.parts().1), Some(whole));
         assert_eq!((AuditAction::parse("key.lost"), AuditObject::from_parts("Key", id)), (None, None));
     }
 }
