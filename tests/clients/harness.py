@@ -23,6 +23,7 @@ from pathlib import Path
 import httpx
 
 HERE = Path(__file__).parent
+EXAMPLES = HERE.parent.parent / "examples"
 
 # Settings of the client, read by it from the environment. By default a room asks for
 # missed work once in one to two minutes, and a message whose turn failed once is given
@@ -182,9 +183,11 @@ class AgentProcess(Process):
             "BAND_API_KEY": credentials.api_key,
             "NO_PROXY": "127.0.0.1",
             "PYTHONUNBUFFERED": "1",
+            "PYTHONPATH": str(EXAMPLES),
             **(settings or {}),
         }
-        super().__init__("agent", [sys.executable, HERE / script], environment, log)
+        place = EXAMPLES if script == "agent.py" else HERE
+        super().__init__("agent", [sys.executable, place / script], environment, log)
         self.connected_at = None
 
     def start(self):
