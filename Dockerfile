@@ -1,11 +1,11 @@
 # The server in an image: built with the C compiler that the embedded store needs, run without it.
-FROM rust:1-bookworm AS build
+FROM rust:1.89.0-bookworm AS build
 WORKDIR /src
 COPY . .
 RUN cargo build --locked --release -p server --bin parlance \
     && mv target/release/parlance /parlance
 
-FROM debian:bookworm-slim
+FROM debian:bookworm-20250811-slim
 RUN apt-get update \
     && apt-get install --no-install-recommends --yes ca-certificates \
     && rm -rf /var/lib/apt/lists/* \

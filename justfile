@@ -4,6 +4,7 @@
 check:
     cargo fmt --all --check
     cargo clippy --workspace --all-targets -- -D warnings
+    scripts/deny
 
 # Every tier of the tests, in their short form.
 test *arguments:
@@ -32,6 +33,10 @@ micro *filter:
 # Instructions of the send path, of /next and of pushed frames against the checked-in figures; --renew takes new ones.
 guard *arguments:
     scripts/guard {{arguments}}
+
+# Write the software bill of materials of the program.
+sbom file="target/parlance.cdx.json":
+    scripts/sbom {{file}}
 
 # Bring docs/openapi/openapi.json up to date with the code
 openapi:

@@ -77,10 +77,16 @@ def check_compose(path):
         assert all(volume in volumes or (path.parent / volume).exists() for volume in named), name
         for port in service.get("ports", []):
             assert port.startswith("127.0.0.1:"), f"{name}: {port} is for this machine only"
+        if "image" in service:
+            version = service["image"].partition(":")[2]
+            assert re.fullmatch(r"\d+(\.\d+)+(-[a-z0-9]+)?|.*@sha256:[0-9a-f]{64}", version), f"{name}: pin {version}"
+        assert service["cap_drop"] == ["ALL"] or "POSTGRES_USER" in service["environment"], name
+        assert "no-new-privileges:true" in service["security_opt"], name
         variables = service.get("environment", {})
         ours = {key: value for key, value in variables.items() if key.startswith("PARLANCE_")}
         if not ours:
             continue
+        assert service["read_only"], name
         is_right({key: re.sub(r"\$\{\w+[^}]*\}", "secret", value) for key, value in ours.items()})
         assert seconds(service["stop_grace_period"]) >= drain(ours) + REST, name
         trusted = ours.get("PARLANCE_TRUSTED_PROXIES")
@@ -100,7 +106,8 @@ def check_kubernetes():
             validate(document)
             refused(validate, document, "spec")
     by_kind = {document["kind"]: document for document in documents}
-    assert sorted(by_kind) == ["Deployment", "Ingress", "PodDisruptionBudget", "Service"], by_kind.keys()
+    kinds = ["Deployment", "Ingress", "NetworkPolicy", "PodDisruptionBudget", "Service"]
+    assert sorted(by_kind) == kinds, by_kind.keys()
 
     deployment = by_kind["Deployment"]["spec"]
     pod = deployment["template"]["spec"]
@@ -109,6 +116,7 @@ def check_kubernetes():
         deployment["selector"]["matchLabels"],
         by_kind["PodDisruptionBudget"]["spec"]["selector"]["matchLabels"],
         by_kind["Service"]["spec"]["selector"],
+        by_kind["NetworkPolicy"]["spec"]["podSelector"]["matchLabels"],
     ]:
         assert selector.items() <= labels.items(), selector
     assert by_kind["PodDisruptionBudget"]["spec"]["maxUnavailable"] == 1 < deployment["replicas"]
@@ -130,12 +138,20 @@ def check_kubernetes():
         variables[variable["name"]] = secrets[source["key"]] if source else variable["value"]
     is_right(variables)
     assert variables["PARLANCE_NODES"] == "several"
+    assert "PARLANCE_TRUSTED_PROXIES" not in variables, "only the operator knows the addresses of the ingress"
     assert pod["terminationGracePeriodSeconds"] >= drain(variables) + REST
     for each in pod["initContainers"] + pod["containers"]:
-        assert not each["securityContext"]["allowPrivilegeEscalation"], each["name"]
+        confined = each["securityContext"]
+        assert not confined["allowPrivilegeEscalation"], each["name"]
+        assert confined["readOnlyRootFilesystem"] and confined["capabilities"] == {"drop": ["ALL"]}, each["name"]
         mounted = {mount["name"] for mount in each["volumeMounts"]}
         assert mounted <= {volume["name"] for volume in pod["volumes"]}, each["name"]
     assert pod["securityContext"]["runAsNonRoot"] is True
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    # Whoever may not have the metrics has no rule that reaches them.
+    for rule in by_kind["NetworkPolicy"]["spec"]["ingress"]:
+        reached = {port["port"] for port in rule["ports"]}
+        assert reached <= ports and ("metrics" not in reached or rule["from"]), rule
 
 
 def check_proxy(services):
