@@ -3,14 +3,15 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::process::Output;
+use std::process::{Output, Stdio};
 
 use e2e::{Api, Server, isolated, program, soon};
 use serde_json::{Value, json};
 
 /// Commands that nothing can be wrong about but an argument that is not known.
-const NEVER_WRONG: [&[&str]; 12] = [
+const NEVER_WRONG: [&[&str]; 13] = [
     &["serve"],
+    &["version"],
     &["migrate"],
     &["doctor"],
     &["openapi"],
@@ -156,6 +157,62 @@ fn leaves(path: &[String]) -> BTreeSet<Vec<String>> {
     below.into_iter().flat_map(|name| leaves(&[path, &[name]].concat())).collect()
 }
 
+/// The help of every command but those that take all settings fits on a screen.
+#[test]
+fn help_is_short() {
+    let takes_settings =
+        |path: &[String]| matches!(path.first().map(String::as_str), Some("serve" | "config" | "doctor"));
+    for path in leaves(&[]).into_iter().chain([Vec::new()]) {
+        let output = isolated(program()).args(&path).arg("-h").output().unwrap();
+        let help = String::from_utf8(output.stdout).unwrap();
+        let lines = help.lines().count();
+        assert!(
+            path.first().is_some() && takes_settings(&path) || lines < 40,
+            "{path:?}: {lines} lines\n{help}"
+        );
+    }
+}
+
+/// A setting of the server is refused by a command that does not use it, whether before or after its name.
+#[test]
+fn settings_of_the_server_are_its_own() {
+    let said = |arguments: &[&str]| {
+        let output = isolated(program()).args(arguments).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (code, error) = said(&["--listen", "127.0.0.1:1", "user", "list"]);
+    assert_eq!(code, Some(1), "{error}");
+    assert!(error.contains("--listen is a setting of `parlance serve`"), "{error}");
+    let (code, error) = said(&["user", "list", "--listen", "127.0.0.1:1"]);
+    assert_eq!(code, Some(2), "{error}");
+    assert!(error.contains("unexpected argument '--listen'"), "{error}");
+    let (code, error) = said(&["--listen", "127.0.0.1:1", "config", "check"]);
+    assert_eq!((code, error.as_str()), (Some(0), ""), "before and after the command");
+    let (code, error) = said(&["config", "check", "--listen", "nowhere"]);
+    assert_eq!(code, Some(1), "{error}");
+}
+
+/// `head` closes the pipe when it has what it wants; that is no error.
+#[tokio::test]
+async fn a_closed_pipe_is_no_error() {
+    let server = Server::start().await;
+    let mut command = server.command();
+    let command = command.args(["config", "show"]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), output.stderr), (Some(0), Vec::new()));
+}
+
+#[test]
+fn the_version_is_printed() {
+    let output = isolated(program()).args(["version", "--json"]).output().unwrap();
+    let version = serde_json::from_slice::<Value>(&output.stdout).unwrap();
+    assert_eq!(version["name"], "parlance");
+    let text = String::from_utf8(isolated(program()).arg("version").output().unwrap().stdout).unwrap();
+    assert!(text.starts_with(&format!("parlance {}", version["version"].as_str().unwrap())), "{text}");
+}
+
 /// A new command without a case here fails.
 #[test]
 fn every_command_is_tried() {
@@ -230,7 +287,16 @@ async fn accounts_are_made_seen_and_deleted() {
     let handles = listed["users"].as_array().unwrap().iter().map(|user| user["handle"].as_str().unwrap());
     let handles = handles.collect::<Vec<_>>();
     assert!(handles.is_sorted() && handles.len() == first + 3, "{listed}");
-    assert_eq!(said(&["user", "list"]).lines().count(), first + 3);
+    let table = said(&["user", "list"]);
+    let lines = table.lines().collect::<Vec<_>>();
+    assert_eq!(lines.len(), first + 4, "a heading and a line for each user: {table}");
+    let columns = ["HANDLE", "NAME", "EMAIL", "CREATED", "DISABLED"];
+    assert!(lines[0].split_whitespace().eq(columns), "{table}");
+    let email = lines[0].find("EMAIL").unwrap();
+    assert!(lines[1..].iter().all(|line| line[email..].contains('@')), "{table}");
+    assert!(!table.contains('\u{1b}'), "a pipe gets no colour: {table}");
+    assert!(lines[1].contains(" ago") || lines[1].contains("just now"), "{table}");
+    assert!(said(&["user", "list", "--utc"]).lines().nth(1).unwrap().contains("Z  -"), "exact times");
     let shown = told(&["user", "show", "ann"]);
     assert_eq!((&shown["user"]["agents"], &shown["user"]["api_keys"]), (&json!(2), &json!(1)));
     assert_eq!(shown["user"]["disabled_at"], Value::Null);
@@ -241,6 +307,7 @@ async fn accounts_are_made_seen_and_deleted() {
         (&json!("ann/my-bot"), &json!("ann/two"))
     );
     assert_eq!(told(&["agent", "list", "--owner", "user-0"]), json!({ "agents": [] }));
+    assert_eq!(said(&["agent", "list", "--disabled"]), "No agent is disabled.\n");
     let mut shown = listed["agents"][1].clone();
     shown["owner_disabled_at"] = Value::Null;
     assert_eq!(told(&["agent", "show", "ann/two"])["agent"], shown);

@@ -130,7 +130,7 @@ async fn the_operators_faults_are_explained() {
     }
     let text = command(&server, &["key", "list", "ann"]);
     let text = String::from_utf8(text.stdout).unwrap();
-    assert!(text.contains("thnv_u_") && text.contains("never used"), "{text}");
+    assert!(text.contains("LAST USED") && text.contains("thnv_u_"), "{text}");
 }
 
 /// Written when the server stops, if not before.

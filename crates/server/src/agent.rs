@@ -17,10 +17,13 @@ use crate::cli::{
 };
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::output::{Rows, print};
+use crate::output::{List, Rows, Times, print};
 use crate::store::{self, Store};
 use crate::user::{self, AT_ONCE};
 use crate::wiring;
+
+/// Printed for a list without agents.
+const NO_AGENTS: &str = "No agents. `parlance agent create` makes one.";
 
 /// Does it on the store of the configuration, and prints what came of it.
 pub(crate) async fn run(config: &Config, command: AgentCommand) -> Result<(), Failure> {
@@ -85,7 +88,12 @@ async fn list(store: &Arc<dyn Store>, arguments: &ListAgentsArguments) -> Result
         None => None,
     };
     let agents = wiring::administration(store.clone());
-    let mut rows = Rows::begin("agents", arguments.print.json)?;
+    let kind = List {
+        name: "agents",
+        headings: &["HANDLE", "NAME", "CREATED", "DISABLED"],
+        empty: if arguments.disabled { "No agent is disabled." } else { NO_AGENTS },
+    };
+    let mut rows = Rows::begin(kind, &arguments.print)?;
     let mut after = None;
     loop {
         let part = agents.agents_after(owner, after, AT_ONCE).await;
@@ -93,7 +101,7 @@ async fn list(store: &Arc<dyn Store>, arguments: &ListAgentsArguments) -> Result
         let Some(last) = part.last() else { return rows.end() };
         after = Some(last.handle.clone());
         for agent in part.iter().filter(|agent| !arguments.disabled || agent.disabled_at.is_some()) {
-            rows.row(|| as_json(agent), || as_text(agent))?;
+            rows.row(|| as_json(agent), |times| as_cells(agent, times))?;
         }
     }
 }
@@ -196,6 +204,15 @@ fn as_json(agent: &Agent) -> Value {
         "inserted_at": agent.created_at.to_string(),
         "disabled_at": agent.disabled_at.map(|at| at.to_string()),
     })
+}
+
+fn as_cells(agent: &Agent, times: &Times) -> Vec<String> {
+    vec![
+        agent.handle.to_string(),
+        agent.name.clone(),
+        times.text(agent.created_at),
+        times.or_hyphen(agent.disabled_at),
+    ]
 }
 
 fn as_text(agent: &Agent) -> String {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::config::Flags;
+use crate::config::{LeadingFlags, ServerFlags};
 
 mod account;
 mod org;
@@ -15,20 +15,19 @@ pub use account::{
     UserCommand,
 };
 pub use org::{
-    CreateOrgArguments, InviteArguments, MoveArguments, OrgCommand, RenameOrgArguments, RoleArgument,
-    SetRoleArguments, ShowOrgArguments,
+    CreateOrgArguments, InviteArguments, MembersArguments, MoveArguments, OrgCommand, RenameOrgArguments,
+    RoleArgument, SetRoleArguments, ShowOrgArguments,
 };
 
 /// A self-hosted server where agents and humans share chat rooms.
 ///
-/// Without a command it serves. Every setting is a flag, an environment variable or a line in
-/// parlance.toml; a flag wins over the variable, the variable over the file.
+/// Without a command, it starts the server. `parlance serve --help` describes all settings. Each is a flag of `serve`,
+/// an environment variable, or a line in parlance.toml; flags override variables, and variables override the file.
 #[derive(Parser, Debug)]
 #[command(name = "parlance", version)]
 pub struct Cli {
-    /// Settings, common to all commands.
     #[command(flatten)]
-    pub settings: Flags,
+    pub leading: LeadingFlags,
     /// What to do.
     #[command(subcommand)]
     pub command: Option<Command>,
@@ -37,69 +36,81 @@ pub struct Cli {
 /// What to do.
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// Serve (the default).
-    Serve,
-    /// Look at the configuration.
+    /// Start the server (the default).
+    Serve(ServerFlags),
+    /// Check, show, or describe the configuration.
     Config {
         /// What to do.
         #[command(subcommand)]
         command: ConfigCommand,
     },
-    /// Look at this installation: configuration, store, clock, disk, ports and files. Changes nothing; says
-    /// what to do about each fault, and ends with a status other than 0 if there is one.
-    Doctor(ListArguments),
-    /// Print the completions of this command line for a shell, for its own place for them.
+    /// Check this installation: configuration, store, clock, disk, ports, and files.
+    ///
+    /// Changes nothing. Says what to do about each fault, and exits with a status other than 0 if there is one.
+    #[command(after_help = "Examples:\n  parlance doctor\n  parlance doctor --json")]
+    Doctor(ExamineArguments),
+    /// Print the version, and what this program was built from.
+    #[command(after_help = "Examples:\n  parlance version\n  parlance version --json")]
+    Version(ListArguments),
+    /// Print shell completions.
+    #[command(after_help = "Example:\n  parlance completions bash > /etc/bash_completion.d/parlance")]
     Completions {
         /// Which shell.
         shell: clap_complete::Shell,
     },
-    /// Print the API's document (OpenAPI 3.1).
+    /// Print the API document (OpenAPI 3.1).
     Openapi,
-    /// Bring the store's schema up to date, as every start does, and say which steps that took.
+    /// Bring the store's schema up to date, as every start of the server does.
     Migrate(ListArguments),
-    /// Write all that the store holds, as it is at this moment. Works while a server runs on it.
+    /// Write a consistent copy of the whole store to an archive.
+    ///
+    /// Works while a server runs on the store.
     #[command(after_help = "Examples:\n  parlance export --to parlance.jsonl\n  \
         parlance export | ssh backup 'cat > parlance.jsonl'")]
     Export(ExportArguments),
-    /// Fill a new store with what `export` wrote, from whichever store.
+    /// Fill a new store from an archive.
     #[command(
         after_help = "Examples:\n  PARLANCE_DATABASE_URL=sqlite:new.db parlance import --from parlance.jsonl\n  \
         parlance import --from parlance.jsonl --resume"
     )]
     Import(ImportArguments),
-    /// See the humans who have an account, make accounts, and keep somebody out.
+    /// List, create, and disable users.
     User {
         /// What to do.
         #[command(subcommand)]
         command: UserCommand,
     },
-    /// Make tokens for humans, as a login would.
+    /// Issue access tokens for users, and rotate the keys that sign them.
     Token {
         /// What to do.
         #[command(subcommand)]
         command: TokenCommand,
     },
-    /// See the API keys of users and agents, make and revoke them. Works while servers run on the same store.
+    /// List, create, rotate, and revoke API keys.
+    ///
+    /// Works while servers run on the same store.
     Key {
         /// What to do.
         #[command(subcommand)]
         command: KeyCommand,
     },
-    /// See who did what to accounts, keys, rooms and plans, newest first. Nothing is ever taken out of this log.
+    /// Show the audit log: who did what to accounts, keys, rooms, and plans, newest first.
     Audit(AuditArguments),
-    /// See agents, whoever owns them, make and delete them, and keep one out.
+    /// List, create, disable, and delete agents.
     Agent {
         /// What to do.
         #[command(subcommand)]
         command: AgentCommand,
     },
-    /// See what organizations may use, and change it.
+    /// List plans, and assign them to organizations.
     Plan {
         /// What to do.
         #[command(subcommand)]
         command: PlanCommand,
     },
-    /// See organizations, make them, and say who belongs where. Works while servers run on the same store.
+    /// List and create organizations, and manage their members.
+    ///
+    /// Works while servers run on the same store.
     Org {
         /// What to do.
         #[command(subcommand)]
@@ -107,13 +118,20 @@ pub enum Command {
     },
 }
 
+impl Command {
+    /// Whether every setting may be given to it as a flag.
+    pub fn takes_all_settings(&self) -> bool {
+        matches!(self, Self::Serve(_) | Self::Doctor(_) | Self::Config { .. })
+    }
+}
+
 /// What to do with the configuration.
 #[derive(Subcommand, Debug)]
 pub enum ConfigCommand {
-    /// Name all that is wrong with it at once; ends with a status other than 0 if something is.
-    Check(ListArguments),
-    /// Print every setting, what it is and where that comes from; passwords are hidden.
-    Show(ListArguments),
+    /// List all invalid settings at once. Exits with a status other than 0 if there are any.
+    Check(ExamineArguments),
+    /// Print every setting with its value and where that comes from. Passwords are hidden.
+    Show(ExamineArguments),
     /// Describe every setting, as Markdown.
     Reference,
 }
@@ -143,17 +161,19 @@ pub struct ImportArguments {
 /// What to do with API keys.
 #[derive(Subcommand, Debug)]
 pub enum KeyCommand {
-    /// The keys of a user or an agent that are not revoked, without their secrets.
+    /// List the valid keys of a user or an agent, without their secrets.
     #[command(after_help = "Examples:\n  parlance key list ann\n  \
         parlance key list ann/echo --json")]
     List(ListKeysArguments),
-    /// Make one more key for a user and print it, once.
+    /// Create another key for a user, and print it once.
     #[command(after_help = "Example:\n  parlance key create --user ann --name laptop --days 90")]
     Create(CreateKeyArguments),
-    /// Give an agent another key in the place of the one it has, and print it, once.
+    /// Replace an agent's key, and print the new one once.
     #[command(after_help = "Example:\n  parlance key rotate ann/echo --json")]
     Rotate(RotateKeyArguments),
-    /// Revoke keys. Running servers refuse them at once and end what was opened with them within a second.
+    /// Revoke keys.
+    ///
+    /// Within a second, running servers reject them and close the sockets that they opened.
     #[command(after_help = "Examples:\n  parlance key revoke thnv_u_1790000000_AbCdEfGh\n  \
         parlance key revoke --all-of ann/echo")]
     Revoke(RevokeKeyArguments),
@@ -164,9 +184,8 @@ pub enum KeyCommand {
 pub struct ListKeysArguments {
     /// Handle of the user, or of the agent: owner/slug.
     pub handle: String,
-    /// Print JSON.
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub print: TableArguments,
 }
 
 /// The key to be made.
@@ -206,9 +225,8 @@ pub struct RevokeKeyArguments {
     /// All keys of the user or the agent with this handle.
     #[arg(long, group = "which", value_name = "HANDLE")]
     pub all_of: Option<String>,
-    /// Print JSON.
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub print: TableArguments,
 }
 
 /// Which entries of the audit log.
@@ -231,9 +249,13 @@ pub struct AuditArguments {
 /// What to do with plans.
 #[derive(Subcommand, Debug)]
 pub enum PlanCommand {
-    /// All plans with their limits. The server takes them up from its configuration when it starts.
-    List(ListArguments),
-    /// Give an organization a plan. Its quotas hold at once, the rest within a second, also on running servers.
+    /// List all plans with their limits.
+    ///
+    /// The server stores the plans of its configuration when it starts.
+    List(TableArguments),
+    /// Assign a plan to an organization.
+    ///
+    /// Quotas apply at once, everything else within a second, also on running servers.
     #[command(after_help = "Examples:\n  parlance plan set free --org acme\n  \
         parlance plan set enterprise --user ann")]
     Set(SetPlanArguments),
@@ -245,6 +267,27 @@ pub struct ListArguments {
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+/// How to print, and the settings to look at.
+#[derive(Args, Debug)]
+pub struct ExamineArguments {
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub settings: ServerFlags,
+}
+
+/// How to print a list.
+#[derive(Args, Debug)]
+pub struct TableArguments {
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// Print exact times (UTC) instead of relative ones.
+    #[arg(long)]
+    pub utc: bool,
 }
 
 /// Whose plan, and which.
@@ -267,10 +310,12 @@ pub struct SetPlanArguments {
 /// What to do with tokens.
 #[derive(Subcommand, Debug)]
 pub enum TokenCommand {
-    /// Make a token for a user and print it. Works while a server runs on the same store.
+    /// Issue an access token for a user, and print it.
     #[command(after_help = "Example:\n  parlance token issue --user ann --ttl 300")]
     Issue(IssueTokenArguments),
-    /// Make a new key sign from now on. A running server takes it up within a second.
+    /// Sign new tokens with a new key.
+    ///
+    /// A running server uses it within a second.
     RotateKeys(RotateKeysArguments),
 }
 

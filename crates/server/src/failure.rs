@@ -5,7 +5,11 @@ use std::fmt;
 
 /// One line that says what failed and why.
 #[derive(Debug)]
-pub struct Failure(String);
+pub struct Failure {
+    line: String,
+    /// Whether the command only stopped because nobody reads its output any more.
+    reader_left: bool,
+}
 
 impl Failure {
     /// `what` failed because of `cause` and the causes behind it.
@@ -20,24 +24,34 @@ impl Failure {
             }
             source = inner.source();
         }
-        Self(line.replace('\n', " "))
+        Self::plain(line.replace('\n', " "))
     }
 
     /// The same, with what to do about it.
     #[must_use]
     pub fn next(self, what: &str) -> Self {
-        Self(format!("{}; {what}", self.0))
+        Self { line: format!("{}; {what}", self.line), ..self }
     }
 
     /// A failure without a cause behind it.
     pub fn plain(what: impl Into<String>) -> Self {
-        Self(what.into())
+        Self { line: what.into(), reader_left: false }
+    }
+
+    /// The reader of the output closed it: `parlance user list | head`.
+    pub(crate) fn reader_left() -> Self {
+        Self { line: "Nobody reads the output".to_owned(), reader_left: true }
+    }
+
+    /// Whether this is no failure to the person at the terminal.
+    pub fn is_reader_gone(&self) -> bool {
+        self.reader_left
     }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.line)
     }
 }
 

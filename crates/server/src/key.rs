@@ -10,29 +10,31 @@ use domain::ports::Clock;
 use serde_json::{Value, json};
 
 use crate::agent::unknown;
-use crate::cli::{CreateKeyArguments, KeyCommand, ListKeysArguments, RevokeKeyArguments, RotateKeyArguments};
+use crate::cli::{
+    CreateKeyArguments, KeyCommand, ListKeysArguments, RevokeKeyArguments, RotateKeyArguments, TableArguments,
+};
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::output::print;
+use crate::output::{List, Rows, Times, print};
 use crate::ports::SystemClock;
 use crate::store;
 use crate::wiring;
 
 /// Does it on the store of the configuration, and prints what came of it.
 pub(crate) async fn run(config: &Config, command: KeyCommand) -> Result<(), Failure> {
-    let said = store::with(config, async |store| {
+    let done = store::with(config, async |store| {
         let accounts = wiring::accounts(store.clone());
         match command {
             KeyCommand::List(arguments) => list(&accounts, &arguments).await,
-            KeyCommand::Create(arguments) => create(&accounts, &arguments).await,
-            KeyCommand::Rotate(arguments) => rotate(&accounts, &arguments).await,
+            KeyCommand::Create(arguments) => print(&create(&accounts, &arguments).await?),
+            KeyCommand::Rotate(arguments) => print(&rotate(&accounts, &arguments).await?),
             KeyCommand::Revoke(arguments) => revoke(&accounts, &arguments).await,
         }
     });
-    print(&said.await?)
+    done.await
 }
 
-async fn list(accounts: &AccountService, arguments: &ListKeysArguments) -> Result<String, Failure> {
+async fn list(accounts: &AccountService, arguments: &ListKeysArguments) -> Result<(), Failure> {
     let holder = holder(accounts, &arguments.handle).await?;
     let (mut keys, mut after) = (Vec::new(), None);
     loop {
@@ -42,7 +44,7 @@ async fn list(accounts: &AccountService, arguments: &ListKeysArguments) -> Resul
         keys.extend(page.rows);
         after = page.next;
         if after.is_none() {
-            return Ok(told(&keys, arguments.json));
+            return table(&keys, &arguments.print);
         }
     }
 }
@@ -85,7 +87,7 @@ async fn rotate(accounts: &AccountService, arguments: &RotateKeyArguments) -> Re
     })
 }
 
-async fn revoke(accounts: &AccountService, arguments: &RevokeKeyArguments) -> Result<String, Failure> {
+async fn revoke(accounts: &AccountService, arguments: &RevokeKeyArguments) -> Result<(), Failure> {
     let which = match (&arguments.key, &arguments.all_of) {
         (_, Some(handle)) => WhichKeys::AllOf(holder(accounts, handle).await?),
         (key, None) => {
@@ -100,7 +102,7 @@ async fn revoke(accounts: &AccountService, arguments: &RevokeKeyArguments) -> Re
             "there is no such key that is not revoked; `parlance key list HANDLE` shows those that are there";
         return Err(Failure::plain(text));
     }
-    Ok(told(&revoked, arguments.json))
+    table(&revoked, &arguments.print)
 }
 
 async fn holder(accounts: &AccountService, handle: &str) -> Result<ParticipantId, Failure> {
@@ -117,11 +119,17 @@ fn shown_once(key: &str) -> String {
     format!("This is the API key; it is not shown again:\n\n    {key}\n")
 }
 
-fn told(keys: &[KeyRecord], json: bool) -> String {
-    if json {
-        return json!({ "keys": keys.iter().map(as_json).collect::<Vec<_>>() }).to_string();
+fn table(keys: &[KeyRecord], how: &TableArguments) -> Result<(), Failure> {
+    let kind = List {
+        name: "keys",
+        headings: &["ID", "KEY", "NAME", "CREATED", "EXPIRES", "LAST USED", "REVOKED"],
+        empty: "No keys.",
+    };
+    let mut rows = Rows::begin(kind, how)?;
+    for key in keys {
+        rows.row(|| as_json(key), |times| as_cells(key, times))?;
     }
-    keys.iter().map(as_text).collect::<Vec<_>>().join("\n")
+    rows.end()
 }
 
 fn as_json(key: &KeyRecord) -> Value {
@@ -139,23 +147,14 @@ fn as_json(key: &KeyRecord) -> Value {
     })
 }
 
-fn as_text(key: &KeyRecord) -> String {
-    let or = |text: Option<String>, other: &str| text.unwrap_or_else(|| other.to_owned());
-    let time = |what: &str, at: Option<domain::time::Timestamp>| {
-        at.map(|at| format!(", {what} {at}")).unwrap_or_default()
-    };
-    format!(
-        "{}  {}…  {}: made {}{}{}{}",
-        key.id,
-        or(key.prefix.clone(), "thnv_"),
-        or(key.name.clone(), "without a name"),
-        key.created_at,
-        time("expires", key.expires_at),
-        if key.last_used_at.is_none() {
-            ", never used".to_owned()
-        } else {
-            time("last used", key.last_used_at)
-        },
-        time("revoked", key.revoked_at),
-    )
+fn as_cells(key: &KeyRecord, times: &Times) -> Vec<String> {
+    vec![
+        key.id.to_string(),
+        format!("{}…", key.prefix.as_deref().unwrap_or("thnv_")),
+        key.name.clone().unwrap_or_else(|| "-".to_owned()),
+        times.text(key.created_at),
+        times.or_hyphen(key.expires_at),
+        times.or_hyphen(key.last_used_at),
+        times.or_hyphen(key.revoked_at),
+    ]
 }

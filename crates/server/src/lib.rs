@@ -40,6 +40,7 @@ mod tokens;
 mod traces;
 mod upkeep;
 mod user;
+mod version;
 mod welcome;
 mod wiring;
 
@@ -47,7 +48,7 @@ pub use failure::Failure;
 
 use clap::CommandFactory;
 use cli::{Cli, Command, PlanCommand, TokenCommand};
-use config::{Config, Flags};
+use config::{Config, Flags, ServerFlags};
 
 /// Runs one command to its end.
 ///
@@ -55,16 +56,27 @@ use config::{Config, Flags};
 /// [`Failure`] holds one line for the person at the terminal; the process should then end with
 /// a status other than 0.
 pub fn run(cli: Cli) -> Result<(), Failure> {
-    let flags = cli.settings;
-    match cli.command.unwrap_or(Command::Serve) {
+    let flags = cli.leading.0;
+    let command = cli.command.unwrap_or_else(|| Command::Serve(ServerFlags::default()));
+    if !command.takes_all_settings()
+        && let Some(flag) = flags.only_for_the_server()
+    {
+        let said = format!("{flag} is a setting of `parlance serve`, and this command does not use it");
+        return Err(Failure::plain(said).next("remove it, or set it in parlance.toml"));
+    }
+    match command {
+        Command::Serve(settings) => with(flags.and(settings.0), serve::serve),
+        Command::Doctor(arguments) => {
+            let examined = Config::examine(flags.and(arguments.settings.0));
+            runtime()?.block_on(doctor::run(examined, arguments.json))
+        }
+        Command::Config { command } => settings::run(flags, command),
         Command::Openapi => openapi::print(),
         Command::Completions { shell } => completions(shell),
-        Command::Doctor(arguments) => runtime()?.block_on(doctor::run(Config::examine(flags), arguments)),
-        Command::Config { command } => settings::run(flags, command),
+        Command::Version(arguments) => version::print(&arguments),
         Command::Migrate(arguments) => with(flags, async |config| migrate::migrate(&config, arguments).await),
         Command::Export(arguments) => with(flags, async |config| export::export(&config, arguments).await),
         Command::Import(arguments) => with(flags, async |config| import::import(&config, arguments).await),
-        Command::Serve => with(flags, serve::serve),
         Command::User { command } => with(flags, async |config| user::run(&config, command).await),
         Command::Audit(arguments) => with(flags, async |config| audit::run(&config, arguments).await),
         Command::Key { command } => with(flags, async |config| key::run(&config, command).await),
@@ -101,5 +113,5 @@ fn completions(shell: clap_complete::Shell) -> Result<(), Failure> {
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "parlance", &mut text);
     let written = std::io::Write::write_all(&mut std::io::stdout().lock(), &text);
-    written.map_err(|cause| Failure::new("cannot print the completions", cause))
+    written.map_err(output::unprinted)
 }

@@ -8,6 +8,7 @@ use clap::Parser;
 fn main() -> ExitCode {
     match server::run(server::cli::Cli::parse()) {
         Ok(()) => ExitCode::SUCCESS,
+        Err(failure) if failure.is_reader_gone() => ExitCode::SUCCESS,
         Err(failure) => {
             // Nobody is left to tell when this cannot be written either.
             let _ = writeln!(std::io::stderr(), "parlance: {failure}");

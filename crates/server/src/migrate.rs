@@ -1,12 +1,11 @@
 //! `parlance migrate`: the store's schema as this version needs it.
 
-use std::io::Write;
-
 use serde_json::json;
 
 use crate::cli::ListArguments;
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::output::print;
 use crate::store;
 
 /// Brings the schema up to date and says which steps that took.
@@ -22,6 +21,5 @@ pub(crate) async fn migrate(config: &Config, arguments: ListArguments) -> Result
     } else {
         format!("took {} of {} steps: {}", steps.taken.len(), steps.all.len(), steps.taken.join(", "))
     };
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{text}").map_err(|cause| Failure::new("cannot print the steps", cause))
+    print(&text)
 }

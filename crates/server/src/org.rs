@@ -1,6 +1,5 @@
 //! `parlance org …`
 
-use std::io::Write;
 use std::time::Duration;
 
 use domain::account::{AccountService, normalize_handle, parse_email};
@@ -14,11 +13,12 @@ use domain::plan::{Organization, OrganizationName, PlanName, WhichOrganization};
 use serde_json::{Value, json};
 
 use crate::cli::{
-    CreateOrgArguments, InviteArguments, MoveArguments, OrgCommand, RenameOrgArguments, SetRoleArguments,
-    ShowOrgArguments,
+    CreateOrgArguments, InviteArguments, MembersArguments, MoveArguments, OrgCommand, RenameOrgArguments,
+    SetRoleArguments, ShowOrgArguments,
 };
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::output::{List, Rows, Times, print};
 use crate::{plan, store, wiring};
 
 /// What to do next about a name.
@@ -47,19 +47,24 @@ pub(crate) async fn run(config: &Config, command: OrgCommand) -> Result<(), Fail
     };
     let said = match command {
         OrgCommand::List(arguments) => {
-            plan::organizations(&wiring::plans(opened.clone()), arguments.json).await
+            let listed = plan::organizations(&wiring::plans(opened.clone()), &arguments).await;
+            opened.close();
+            return listed;
+        }
+        OrgCommand::Members(arguments) => {
+            let listed = list_members(&desk, &arguments).await;
+            opened.close();
+            return listed;
         }
         OrgCommand::Create(arguments) => create(&desk, &arguments).await,
         OrgCommand::Show(arguments) => show(&desk, &arguments).await,
         OrgCommand::Rename(arguments) => rename(&desk, &arguments).await,
-        OrgCommand::Members(arguments) => list_members(&desk, &arguments).await,
         OrgCommand::Invite(arguments) => invite(&desk, &arguments).await,
         OrgCommand::SetRole(arguments) => set_role(&desk, &arguments).await,
         OrgCommand::Move(arguments) => move_user(&desk, &arguments).await,
     };
     opened.close();
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{}", said?).map_err(|cause| Failure::new("cannot print what was done", cause))
+    print(&said?)
 }
 
 async fn create(desk: &Desk, arguments: &CreateOrgArguments) -> Result<String, Failure> {
@@ -108,13 +113,22 @@ async fn rename(desk: &Desk, arguments: &RenameOrgArguments) -> Result<String, F
     }
 }
 
-async fn list_members(desk: &Desk, arguments: &ShowOrgArguments) -> Result<String, Failure> {
+async fn list_members(desk: &Desk, arguments: &MembersArguments) -> Result<(), Failure> {
     let members = members(desk, &named(&desk.organizations, &arguments.name).await?).await?;
-    if arguments.json {
-        let members = members.iter().map(member_as_json).collect::<Vec<_>>();
-        return Ok(json!({ "members": members }).to_string());
+    let kind = List {
+        name: "members",
+        headings: &["HANDLE", "NAME", "ROLE", "CREATED"],
+        empty: "No members. `parlance org move` or `parlance org invite` brings somebody in.",
+    };
+    let mut rows = Rows::begin(kind, &arguments.print)?;
+    for member in &members {
+        let cells = |times: &Times| {
+            let Member { handle, name, role, created_at, .. } = member;
+            vec![handle.to_string(), name.clone(), role.as_str().to_owned(), times.text(*created_at)]
+        };
+        rows.row(|| member_as_json(member), cells)?;
     }
-    Ok(members.iter().map(member_as_text).collect::<Vec<_>>().join("\n"))
+    rows.end()
 }
 
 async fn invite(desk: &Desk, arguments: &InviteArguments) -> Result<String, Failure> {

@@ -1,54 +1,202 @@
 //! What commands print on standard output.
 
-use std::io::{BufWriter, Stdout, Write};
+use std::io::{BufWriter, ErrorKind, Write};
+use std::time::Duration;
 
+use anstyle::{Effects, Style};
+use domain::ports::Clock;
+use domain::time::Timestamp;
 use serde_json::Value;
+use unicode_width::UnicodeWidthStr;
 
+use crate::cli::TableArguments;
 use crate::failure::Failure;
+use crate::ports::SystemClock;
+
+/// How many rows are held to align their columns.
+const ALIGNED: usize = 500;
+
+/// Spaces between two columns.
+const GAP: usize = 2;
+
+const HEADING: Style = Style::new().effects(Effects::BOLD);
 
 /// Prints one text and a line's end.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
-    let mut out = std::io::stdout().lock();
+    let mut out = anstream::stdout().lock();
     writeln!(out, "{text}").and_then(|()| out.flush()).map_err(unprinted)
 }
 
-/// A list that is printed as it is read: lines, or one JSON object with one member.
+/// The failure of a command that could not print. A reader that closed the pipe, such as `head`, has what it wanted.
+pub(crate) fn unprinted(cause: std::io::Error) -> Failure {
+    match cause.kind() {
+        ErrorKind::BrokenPipe => Failure::reader_left(),
+        _ => Failure::new("Cannot write to standard output", cause),
+    }
+}
+
+/// A kind of list.
+pub(crate) struct List {
+    /// The member of the JSON object that holds the rows.
+    pub(crate) name: &'static str,
+    /// The headings of the columns.
+    pub(crate) headings: &'static [&'static str],
+    /// The sentence that is printed instead of a list without rows.
+    pub(crate) empty: &'static str,
+}
+
+/// A list that is printed while it is read: aligned columns, or one JSON object with one member.
 pub(crate) struct Rows {
-    out: BufWriter<Stdout>,
+    out: BufWriter<anstream::Stdout>,
+    list: List,
     json: bool,
+    times: Times,
     printed: u64,
+    widths: Vec<usize>,
+    held: Vec<Vec<String>>,
 }
 
 impl Rows {
-    /// Begins a list; `name` is the member of the JSON object.
-    pub(crate) fn begin(name: &str, json: bool) -> Result<Self, Failure> {
-        let mut out = BufWriter::new(std::io::stdout());
-        if json {
-            write!(out, "{{{}:[", Value::from(name)).map_err(unprinted)?;
+    /// Begins a list.
+    pub(crate) fn begin(list: List, how: &TableArguments) -> Result<Self, Failure> {
+        let mut out = BufWriter::new(anstream::stdout());
+        if how.json {
+            write!(out, "{{{}:[", Value::from(list.name)).map_err(unprinted)?;
         }
-        Ok(Self { out, json, printed: 0 })
+        let widths = list.headings.iter().map(|heading| heading.width()).collect();
+        let times = Times { now: SystemClock.now(), exact: how.utc };
+        Ok(Self { out, list, json: how.json, times, printed: 0, widths, held: Vec::new() })
     }
 
-    /// One row, in whichever form is wanted.
+    /// Adds one row: the JSON object, or one text for each heading.
     pub(crate) fn row(
         &mut self,
         json: impl FnOnce() -> Value,
-        text: impl FnOnce() -> String,
+        cells: impl FnOnce(&Times) -> Vec<String>,
     ) -> Result<(), Failure> {
-        let comma = if self.printed > 0 { "," } else { "" };
         self.printed += 1;
-        let written =
-            if self.json { write!(self.out, "{comma}{}", json()) } else { writeln!(self.out, "{}", text()) };
-        written.map_err(unprinted)
+        if self.json {
+            let comma = if self.printed > 1 { "," } else { "" };
+            return write!(self.out, "{comma}{}", json()).map_err(unprinted);
+        }
+        let cells = cells(&self.times).iter().map(|cell| on_one_line(cell)).collect::<Vec<_>>();
+        debug_assert_eq!(cells.len(), self.list.headings.len(), "a text for each heading");
+        for (width, cell) in self.widths.iter_mut().zip(&cells) {
+            *width = cell.width().max(*width);
+        }
+        self.held.push(cells);
+        if self.held.len() >= ALIGNED { self.write_held() } else { Ok(()) }
     }
 
     /// Ends the list.
     pub(crate) fn end(mut self) -> Result<(), Failure> {
-        let written = if self.json { writeln!(self.out, "]}}") } else { Ok(()) };
-        written.and_then(|()| self.out.flush()).map_err(unprinted)
+        let written = if self.json {
+            writeln!(self.out, "]}}").map_err(unprinted)
+        } else if self.printed == 0 {
+            writeln!(self.out, "{}", self.list.empty).map_err(unprinted)
+        } else {
+            self.write_held()
+        };
+        written.and_then(|()| self.out.flush().map_err(unprinted))
+    }
+
+    fn write_held(&mut self) -> Result<(), Failure> {
+        if self.printed == self.held.len() as u64 {
+            let headings = self.list.headings.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+            let line = aligned(&headings, &self.widths);
+            writeln!(self.out, "{HEADING}{line}{HEADING:#}").map_err(unprinted)?;
+        }
+        for row in self.held.drain(..) {
+            writeln!(self.out, "{}", aligned(&row, &self.widths)).map_err(unprinted)?;
+        }
+        Ok(())
     }
 }
 
-fn unprinted(cause: std::io::Error) -> Failure {
-    Failure::new("cannot print", cause)
+/// Cells in columns of these widths, without spaces at the end.
+fn aligned(cells: &[String], widths: &[usize]) -> String {
+    let mut line = String::new();
+    for (cell, width) in cells.iter().zip(widths) {
+        line.push_str(cell);
+        line.extend(std::iter::repeat_n(' ', width.saturating_sub(cell.width()) + GAP));
+    }
+    line.truncate(line.trim_end().len());
+    line
+}
+
+/// A client's text without what would leave its line or hide in it.
+pub(crate) fn on_one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// How times are printed: relative to now, or exactly.
+pub(crate) struct Times {
+    now: Timestamp,
+    exact: bool,
+}
+
+impl Times {
+    /// One time.
+    pub(crate) fn text(&self, at: Timestamp) -> String {
+        if self.exact { at.to_string() } else { relative(at, self.now) }
+    }
+
+    /// One time, or a hyphen.
+    pub(crate) fn or_hyphen(&self, at: Option<Timestamp>) -> String {
+        at.map_or_else(|| "-".to_owned(), |at| self.text(at))
+    }
+}
+
+/// How long before or after `now` a time is, in its largest unit.
+fn relative(at: Timestamp, now: Timestamp) -> String {
+    const UNITS: [(u64, &str); 4] = [(24 * 60 * 60, "day"), (60 * 60, "hour"), (60, "minute"), (1, "second")];
+    let micros = now.micros().abs_diff(at.micros());
+    let seconds = Duration::from_micros(micros).as_secs();
+    let Some((length, unit)) = UNITS.into_iter().find(|(length, _)| seconds >= *length) else {
+        return "just now".to_owned();
+    };
+    let count = seconds / length;
+    let plural = if count == 1 { "" } else { "s" };
+    if at > now { format!("in {count} {unit}{plural}") } else { format!("{count} {unit}{plural} ago") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_relative_in_their_largest_unit() {
+        let now = Timestamp::from_micros(1_790_000_000_000_000);
+        let second = Duration::from_secs(1);
+        for (before, text) in [
+            (0, "just now"),
+            (1, "1 second ago"),
+            (59, "59 seconds ago"),
+            (60, "1 minute ago"),
+            (7_199, "1 hour ago"),
+            (7_200, "2 hours ago"),
+            (86_400, "1 day ago"),
+            (86_400 * 400, "400 days ago"),
+        ] {
+            assert_eq!(relative(now.minus(second * before), now), text);
+        }
+        assert_eq!(relative(now.plus(second * 90), now), "in 1 minute");
+        let exact = Times { now, exact: true };
+        assert_eq!(exact.text(now), now.to_string());
+        assert_eq!(exact.or_hyphen(None), "-");
+    }
+
+    #[test]
+    fn columns_are_aligned_by_what_a_terminal_shows() {
+        let row = |cells: [&str; 3]| cells.map(str::to_owned);
+        let widths = [6, 4, 9];
+        assert_eq!(aligned(&row(["HANDLE", "NAME", "CREATED"]), &widths), "HANDLE  NAME  CREATED");
+        assert_eq!(aligned(&row(["ann", "李安", "-"]), &widths), "ann     李安  -");
+        assert_eq!(aligned(&row(["ann", "", ""]), &widths), "ann");
+    }
+
+    #[test]
+    fn a_name_stays_on_its_line() {
+        assert_eq!(on_one_line("a\nb\u{1b}[31m"), "a b [31m");
+    }
 }

@@ -6,10 +6,10 @@ use domain::plan::{
 };
 use serde_json::{Value, json};
 
-use crate::cli::{ListArguments, SetPlanArguments};
+use crate::cli::{SetPlanArguments, TableArguments};
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::output::print;
+use crate::output::{List, Rows, print};
 use crate::store;
 use crate::wiring;
 
@@ -17,27 +17,51 @@ use crate::wiring;
 const PLANS: &str = "`parlance plan list` shows those that are there";
 
 /// Prints all plans.
-pub(crate) async fn list(config: &Config, arguments: ListArguments) -> Result<(), Failure> {
+pub(crate) async fn list(config: &Config, arguments: TableArguments) -> Result<(), Failure> {
     let plans = store::with(config, async |store| {
         let plans = wiring::plans(store.clone()).list().await;
         plans.map_err(|cause| Failure::new("cannot read the plans", cause).next(store::NEXT))
     });
     let plans = plans.await?;
-    if arguments.json {
-        return print(&json!({ "plans": plans.iter().map(plan_as_json).collect::<Vec<_>>() }).to_string());
+    let kind = List {
+        name: "plans",
+        headings: &[
+            "NAME",
+            "AGENTS",
+            "ROOMS",
+            "PARTICIPANTS",
+            "MESSAGES",
+            "HUMANS",
+            "MEMORIES",
+            "ORGANIZATIONS",
+        ],
+        empty: "No plans. `parlance serve` stores those that are configured when it starts.",
+    };
+    let mut rows = Rows::begin(kind, &arguments)?;
+    for plan in &plans {
+        rows.row(|| plan_as_json(plan), |_| plan_as_cells(plan))?;
     }
-    print(&plans.iter().map(plan_as_text).collect::<Vec<_>>().join("\n"))
+    rows.end()
 }
 
-/// All organizations, as they are printed.
-pub(crate) async fn organizations(plans: &PlanService, as_json: bool) -> Result<String, Failure> {
+/// Prints all organizations.
+pub(crate) async fn organizations(plans: &PlanService, how: &TableArguments) -> Result<(), Failure> {
     let found = plans.organizations().await;
     let found = found.map_err(|cause| Failure::new("cannot read the organizations", cause))?;
-    if as_json {
-        let rows = found.iter().map(organization_as_json).collect::<Vec<_>>();
-        return Ok(json!({ "organizations": rows }).to_string());
+    let kind = List {
+        name: "organizations",
+        headings: &["NAME", "PLAN", "USERS"],
+        empty: "No organizations. `parlance org create` makes one.",
+    };
+    let mut rows = Rows::begin(kind, how)?;
+    for organization in &found {
+        let cells = || {
+            let Organization { name, plan, users, .. } = organization;
+            vec![name.clone(), plan.as_str().to_owned(), users.to_string()]
+        };
+        rows.row(|| organization_as_json(organization), |_| cells())?;
     }
-    Ok(found.iter().map(organization_as_text).collect::<Vec<_>>().join("\n"))
+    rows.end()
 }
 
 /// Gives an organization a plan.
@@ -84,21 +108,20 @@ fn plan_as_json(in_use: &PlanInUse) -> Value {
     })
 }
 
-fn plan_as_text(in_use: &PlanInUse) -> String {
+fn plan_as_cells(in_use: &PlanInUse) -> Vec<String> {
     let PlanInUse { plan, organizations } = in_use;
-    let limit =
-        |limit: Option<u32>| limit.map_or_else(|| "any number of".to_owned(), |limit| limit.to_string());
-    let without = |allowed: bool, what: &str| if allowed { String::new() } else { format!(", no {what}") };
-    format!(
-        "{}: {} agents, {} chats, {} participants and {} messages in a chat{}{}; of {organizations} organization(s)",
-        plan.name.as_str(),
+    let limit = |limit: Option<u32>| limit.map_or_else(|| "unlimited".to_owned(), |limit| limit.to_string());
+    let allowed = |allowed: bool| if allowed { "yes" } else { "no" }.to_owned();
+    vec![
+        plan.name.as_str().to_owned(),
         limit(plan.agents),
         limit(plan.chats),
         limit(plan.participants),
         limit(plan.messages),
-        without(plan.human_interface, "interface for humans"),
-        without(plan.memories, "memories"),
-    )
+        allowed(plan.human_interface),
+        allowed(plan.memories),
+        organizations.to_string(),
+    ]
 }
 
 pub(crate) fn organization_as_json(organization: &Organization) -> Value {

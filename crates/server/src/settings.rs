@@ -5,23 +5,28 @@ use std::io::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::cli::{ConfigCommand, ListArguments};
+use crate::cli::ConfigCommand;
 use crate::config::{Config, Examined, Fault, Flags, Origin, Setting, reference};
 use crate::failure::Failure;
+use crate::output::unprinted;
 
 /// Runs one of the commands.
 pub(crate) fn run(flags: Flags, command: ConfigCommand) -> Result<(), Failure> {
     match command {
-        ConfigCommand::Check(arguments) => check(&Config::examine(flags).with_files(), &arguments),
-        ConfigCommand::Show(arguments) => show(&Config::examine(flags), &arguments),
+        ConfigCommand::Check(arguments) => {
+            check(&Config::examine(flags.and(arguments.settings.0)).with_files(), arguments.json)
+        }
+        ConfigCommand::Show(arguments) => {
+            show(&Config::examine(flags.and(arguments.settings.0)), arguments.json)
+        }
         ConfigCommand::Reference => print(&reference()),
     }
 }
 
 /// Names all faults at once; fails if there is one.
-fn check(examined: &Examined, arguments: &ListArguments) -> Result<(), Failure> {
+fn check(examined: &Examined, as_json: bool) -> Result<(), Failure> {
     let faults = &examined.faults;
-    let text = if arguments.json {
+    let text = if as_json {
         let text = json!({ "ok": faults.is_empty(), "faults": faults.iter().map(fault).collect::<Vec<_>>() });
         format!("{text}\n")
     } else if faults.is_empty() {
@@ -35,11 +40,11 @@ fn check(examined: &Examined, arguments: &ListArguments) -> Result<(), Failure> 
 }
 
 /// Prints every setting with its origin; fails if something is wrong.
-fn show(examined: &Examined, arguments: &ListArguments) -> Result<(), Failure> {
+fn show(examined: &Examined, as_json: bool) -> Result<(), Failure> {
     let settings = examined.settings.iter().filter(|setting| told(setting)).collect::<Vec<_>>();
     let plans = &examined.config.plans;
     let mut text = String::new();
-    if arguments.json {
+    if as_json {
         let faults = examined.faults.iter().map(fault).collect::<Vec<_>>();
         let settings = settings.into_iter().map(|setting| (setting.key.name.to_owned(), value(setting)));
         let settings = settings.collect::<serde_json::Map<_, _>>();
@@ -99,6 +104,5 @@ fn fail_on(faults: &[Fault]) -> Result<(), Failure> {
 }
 
 fn print(text: &str) -> Result<(), Failure> {
-    let written = std::io::stdout().lock().write_all(text.as_bytes());
-    written.map_err(|cause| Failure::new("cannot print the settings", cause))
+    std::io::stdout().lock().write_all(text.as_bytes()).map_err(unprinted)
 }

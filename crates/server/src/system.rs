@@ -63,17 +63,17 @@ fn credential_endpoints() -> Vec<Endpoint> {
 
 /// The program. Old clients do not read a version without its last two members (`rest` 7).
 #[derive(Serialize, ToSchema)]
-struct ProgramView {
+pub(crate) struct ProgramView {
     name: &'static str,
-    version: &'static str,
-    api_version: &'static str,
+    pub(crate) version: &'static str,
+    pub(crate) api_version: &'static str,
     /// What `PARLANCE_COMMIT` was when the program was built.
-    commit: &'static str,
+    pub(crate) commit: &'static str,
     /// What `PARLANCE_BUILT_AT` was when the program was built.
-    built_at: &'static str,
+    pub(crate) built_at: &'static str,
 }
 
-const PROGRAM: ProgramView = ProgramView {
+pub(crate) const PROGRAM: ProgramView = ProgramView {
     name: "parlance",
     version: VERSION,
     api_version: API_VERSION,

@@ -1,6 +1,5 @@
 //! `parlance token …`
 
-use std::io::Write;
 use std::time::Duration;
 
 use domain::account::{IssueToken, IssueTokenError, IssuedToken, UserHandle};
@@ -9,6 +8,7 @@ use serde_json::json;
 use crate::cli::{IssueTokenArguments, RotateKeysArguments};
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::output::print;
 use crate::store::{self, StoreAt};
 use crate::token_keys;
 use crate::wiring;
@@ -37,8 +37,7 @@ pub(crate) async fn issue(config: &Config, arguments: IssueTokenArguments) -> Re
         Failure::new("no token was made", error).next(next)
     })?;
     let text = if arguments.json { as_json(&issued) } else { issued.token };
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{text}").map_err(|cause| Failure::new("cannot print the token", cause))
+    print(&text)
 }
 
 /// Puts a new key in the place of the one that signs.

@@ -18,13 +18,17 @@ use crate::cli::{
 };
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::output::{Rows, print};
+use crate::output::{List, Rows, Times, print};
 use crate::ports::NobodyListens;
 use crate::store::{self, Store};
 use crate::wiring;
 
 /// How many rows are read at a time; no more are held.
 pub(crate) const AT_ONCE: u32 = 500;
+
+/// Printed for a store without users.
+const NO_USERS: &str =
+    "No users. The first start of `parlance serve` creates one; so does `parlance user create`.";
 
 /// For counts: one row, and how many there are.
 const COUNT: PageRequest = PageRequest { slice: Slice::Numbered { number: 1, size: 1 }, count: true };
@@ -124,7 +128,12 @@ fn created_as_text(created: &CreatedUser) -> String {
 
 async fn list(store: &Arc<dyn Store>, arguments: &ListUsersArguments) -> Result<(), Failure> {
     let users = wiring::administration(store.clone());
-    let mut rows = Rows::begin("users", arguments.print.json)?;
+    let kind = List {
+        name: "users",
+        headings: &["HANDLE", "NAME", "EMAIL", "CREATED", "DISABLED"],
+        empty: if arguments.disabled { "No user is disabled." } else { NO_USERS },
+    };
+    let mut rows = Rows::begin(kind, &arguments.print)?;
     let mut after = None;
     loop {
         let part = users.users_after(after, AT_ONCE).await;
@@ -132,7 +141,7 @@ async fn list(store: &Arc<dyn Store>, arguments: &ListUsersArguments) -> Result<
         let Some(last) = part.last() else { return rows.end() };
         after = Some(last.handle.clone());
         for user in part.iter().filter(|user| !arguments.disabled || user.disabled_at.is_some()) {
-            rows.row(|| as_json(user), || as_text(user))?;
+            rows.row(|| as_json(user), |times| as_cells(user, times))?;
         }
     }
 }
@@ -198,6 +207,16 @@ fn as_json(user: &User) -> Value {
         "inserted_at": user.created_at.to_string(),
         "disabled_at": user.disabled_at.map(|at| at.to_string()),
     })
+}
+
+fn as_cells(user: &User, times: &Times) -> Vec<String> {
+    vec![
+        user.handle.to_string(),
+        user.name.full(),
+        user.email.clone(),
+        times.text(user.created_at),
+        times.or_hyphen(user.disabled_at),
+    ]
 }
 
 fn as_text(user: &User) -> String {

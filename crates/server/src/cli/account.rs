@@ -2,37 +2,37 @@
 
 use clap::{Args, Subcommand};
 
-use super::{ListArguments, RoleArgument};
+use super::{RoleArgument, TableArguments};
 
 /// What to do with users.
 #[derive(Subcommand, Debug)]
 pub enum UserCommand {
-    /// Create a user and print its API key, once. Works while a server runs on the same store.
+    /// Create a user, and print the API key once.
     #[command(after_help = "Examples:\n  \
         parlance user create --handle ann --email ann@example.org --name \"Ann Lee\"\n  \
         parlance user create --handle ben --email ben@example.org --name Ben --org acme --json\n\
         Next: give the user the key; `parlance agent create` makes an agent of theirs.")]
     Create(CreateUserArguments),
-    /// All users in the order of their handles.
+    /// List all users, sorted by handle.
     #[command(after_help = "Examples:\n  \
         parlance user list --disabled\n  \
         parlance user list --json | jq -r '.users[].email'")]
     List(ListUsersArguments),
-    /// What is known of a user: name, address, organization, how many agents and keys, whether disabled.
+    /// Show one user, with the number of agents and keys.
     #[command(after_help = "Example:\n  parlance user show ann --json")]
     Show(UserArguments),
-    /// Keep a user and all agents of the user out, at once; nothing is erased, and `enable` takes it back.
+    /// Disable a user and the user's agents.
     ///
-    /// Within a second running servers answer their keys and tokens with 403, and end their sockets. They stay in
-    /// their rooms, and messages for the agents are stored and wait.
+    /// Within a second, running servers answer their keys and tokens with 403 and close their sockets. They stay in
+    /// their rooms, and messages for the agents are stored. Nothing is erased; `enable` reverses it.
     #[command(after_help = "Example:\n  parlance user disable ann\n\
         See also: `parlance key revoke --all-of ann`, if keys have leaked.")]
     Disable(UserArguments),
-    /// Let a user and the agents of the user in again, with the keys that they have.
+    /// Enable a user and the user's agents again, with the keys that they have.
     #[command(after_help = "Example:\n  parlance user enable ann\n\
         An agent that was disabled by itself stays so; see `parlance agent list --owner ann --disabled`.")]
     Enable(UserArguments),
-    /// Print a token with which a user may set a password, once and within a day. Works while a server runs.
+    /// Print a token that lets a user set a password, once and within a day.
     #[command(after_help = "Example:\n  parlance user reset-password ann\n\
         Next: give it to the user, who sets a password with it; all earlier log-ins end then.")]
     ResetPassword(ResetPasswordArguments),
@@ -81,7 +81,7 @@ pub struct ListUsersArguments {
     #[arg(long)]
     pub disabled: bool,
     #[command(flatten)]
-    pub print: ListArguments,
+    pub print: TableArguments,
 }
 
 /// Which user.
@@ -97,32 +97,32 @@ pub struct UserArguments {
 /// What to do with agents.
 #[derive(Subcommand, Debug)]
 pub enum AgentCommand {
-    /// Make an agent of a user and print its API key, once. Works while a server runs on the same store.
+    /// Create an agent for a user, and print its API key once.
     #[command(after_help = "Example:\n  \
         parlance agent create --owner ann --name Echo --description \"Answers every message\"\n\
         Next: start the agent with the key; `parlance key rotate ann/echo` gives it another one.")]
     Create(CreateAgentArguments),
-    /// All agents in the order of their handles, or those of one user.
+    /// List all agents or those of one user, sorted by handle.
     #[command(after_help = "Examples:\n  \
         parlance agent list --owner ann\n  \
         parlance agent list --disabled --json | jq -r '.agents[].handle'")]
     List(ListAgentsArguments),
-    /// What is known of an agent.
+    /// Show one agent.
     #[command(after_help = "Example:\n  parlance agent show ann/echo --json")]
     Show(AgentArguments),
-    /// Say who may find an agent. Works while a server runs on the same store.
+    /// Change who can find an agent.
     #[command(after_help = "Example:\n  parlance agent set ann/echo --global --shared=false")]
     Set(SetAgentArguments),
-    /// Keep an agent out, at once; nothing is erased, and `enable` takes it back.
+    /// Disable an agent.
     ///
-    /// Within a second running servers answer its key with 403, and end its socket. It stays in its rooms, but nobody
-    /// is offered it; messages for it are stored and wait.
+    /// Within a second, running servers answer its key with 403 and close its socket. It stays in its rooms, but cannot
+    /// be added to others; messages for it are stored. Nothing is erased; `enable` reverses it.
     #[command(after_help = "Example:\n  parlance agent disable ann/echo")]
     Disable(AgentArguments),
-    /// Let an agent in again, with the key that it has.
+    /// Enable an agent again, with the key that it has.
     #[command(after_help = "Example:\n  parlance agent enable ann/echo")]
     Enable(AgentArguments),
-    /// Delete an agent for good: its key is dead, and it leaves its rooms. Its messages stay.
+    /// Delete an agent permanently. Its messages stay.
     #[command(after_help = "Example:\n  parlance agent delete ann/echo --force\n\
         To keep it out for a while: `parlance agent disable`.")]
     Delete(DeleteAgentArguments),
@@ -155,7 +155,7 @@ pub struct ListAgentsArguments {
     #[arg(long)]
     pub disabled: bool,
     #[command(flatten)]
-    pub print: ListArguments,
+    pub print: TableArguments,
 }
 
 /// Which agent.

@@ -3,30 +3,34 @@
 use clap::{Args, Subcommand, ValueEnum};
 use domain::organization::OrganizationRole;
 
-use super::ListArguments;
+use super::TableArguments;
 
 /// What to do with organizations.
 #[derive(Subcommand, Debug)]
 pub enum OrgCommand {
-    /// All organizations with their plans.
-    List(ListArguments),
-    /// Make an organization that nobody belongs to yet. Whoever comes in first is its admin: see `org move`,
-    /// `org invite` and `user create --org`.
+    /// List all organizations with their plans.
+    List(TableArguments),
+    /// Create an organization without members.
+    ///
+    /// The first member becomes its admin; see `org move`, `org invite`, and `user create --org`.
     Create(CreateOrgArguments),
-    /// One organization with its plan, its members and its open invitations.
+    /// Show one organization with its plan, members, and open invitations.
     Show(ShowOrgArguments),
-    /// Give an organization another name; what else it is stays.
+    /// Rename an organization.
     Rename(RenameOrgArguments),
-    /// The members of an organization and what they are there, the oldest account first.
-    Members(ShowOrgArguments),
-    /// Invite somebody, and print the token once. They accept it with POST /api/v1/me/invitations/accept, or
-    /// register with it.
+    /// List the members of an organization with their roles, oldest account first.
+    Members(MembersArguments),
+    /// Invite somebody, and print the invitation token once.
+    ///
+    /// They accept it with POST /api/v1/me/invitations/accept, or register with it.
     Invite(InviteArguments),
-    /// Say what a member is in their organization. An organization never lacks an admin, so make another member one
-    /// before you make its only admin a member.
+    /// Change a member's role.
+    ///
+    /// An organization always has an admin: promote another member before you demote the only one.
     SetRole(SetRoleArguments),
-    /// Move a user, agents included, to another organization, at once and without asking them. Their rooms and
-    /// memories stay where they were made; access tokens and the sockets opened with them end within a second.
+    /// Move a user and the user's agents to another organization, without asking them.
+    ///
+    /// Rooms and memories stay where they were made. Access tokens and the sockets that they opened end within a second.
     Move(MoveArguments),
 }
 
@@ -69,6 +73,15 @@ pub struct ShowOrgArguments {
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+/// Whose members.
+#[derive(Args, Debug)]
+pub struct MembersArguments {
+    /// The name of the organization.
+    pub name: String,
+    #[command(flatten)]
+    pub print: TableArguments,
 }
 
 /// Which organization, and its new name.

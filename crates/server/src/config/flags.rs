@@ -15,14 +15,43 @@ pub(super) const CONFIG: Key = Key::text(
     "File with settings, TOML. A file that is named must be there.",
 );
 
-/// What the flags say, each as it was written.
+/// The settings that say which store a command works on; every command takes them.
+const OF_EVERY_COMMAND: [&str; 3] = ["config", "data_dir", "database_url"];
+
+/// The values of the flags that were given, as they were written.
 #[derive(Clone, Debug, Default)]
 pub struct Flags(pub(super) BTreeMap<&'static str, String>);
 
-impl Args for Flags {
+impl Flags {
+    /// These together with `others`, which win.
+    #[must_use]
+    pub fn and(mut self, others: Self) -> Self {
+        self.0.extend(others.0);
+        self
+    }
+
+    /// A flag among these that only the server takes, as it is written on the command line.
+    pub fn only_for_the_server(&self) -> Option<String> {
+        let name = self.0.keys().find(|name| !OF_EVERY_COMMAND.contains(name))?;
+        Some(format!("--{}", name.replace('_', "-")))
+    }
+}
+
+/// The flags in front of a command: those of every command, and the server's, which the help of `serve` describes.
+#[derive(Clone, Debug, Default)]
+pub struct LeadingFlags(pub Flags);
+
+/// All settings of the server as flags of one command.
+#[derive(Clone, Debug, Default)]
+pub struct ServerFlags(pub Flags);
+
+impl Args for LeadingFlags {
     fn augment_args(command: Command) -> Command {
-        let keys = Config::described().into_iter().map(|setting| setting.key);
-        keys.fold(command, |command, key| command.arg(flag(&key)))
+        flags().fold(command, |command, (key, of_every_command)| {
+            let heading = if of_every_command { "Store" } else { "Settings" };
+            let flag = flag(&key, heading).global(of_every_command);
+            command.arg(if of_every_command { flag } else { flag.hide(true) })
+        })
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -30,11 +59,20 @@ impl Args for Flags {
     }
 }
 
-impl FromArgMatches for Flags {
+impl Args for ServerFlags {
+    fn augment_args(command: Command) -> Command {
+        let keys = flags().filter(|(_, of_every_command)| !of_every_command);
+        keys.fold(command, |command, (key, _)| command.arg(flag(&key, "Settings")))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for LeadingFlags {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let keys = Config::described().into_iter().map(|setting| setting.key.name);
-        let given = keys.filter_map(|name| Some((name, matches.get_one::<String>(name)?.clone())));
-        Ok(Self(given.collect()))
+        Ok(Self(given(matches)))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -43,17 +81,40 @@ impl FromArgMatches for Flags {
     }
 }
 
-fn flag(key: &Key) -> Arg {
+impl FromArgMatches for ServerFlags {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        Ok(Self(given(matches)))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// Every setting, and whether every command takes it.
+fn flags() -> impl Iterator<Item = (Key, bool)> {
+    let keys = Config::described().into_iter().map(|setting| setting.key);
+    keys.map(|key| (key, OF_EVERY_COMMAND.contains(&key.name)))
+}
+
+fn given(matches: &ArgMatches) -> Flags {
+    let names = flags().map(|(key, _)| key.name);
+    // A command that does not have a setting is asked for it as well.
+    let value = |name| matches.try_get_one::<String>(name).ok().flatten().cloned();
+    Flags(names.filter_map(|name| Some((name, value(name)?))).collect())
+}
+
+fn flag(key: &Key, heading: &'static str) -> Arg {
     let said =
         format!("{} [default: {}] [variable: {}]", without_links(key.what), key.default, key.variable());
     Arg::new(key.name)
         .long(key.flag())
         .value_name(key.value)
         .help(said)
-        .global(true)
         .action(ArgAction::Set)
         .hide(key.for_tests)
-        .help_heading("Settings")
+        .help_heading(heading)
 }
 
 /// The text of a description as it reads in a terminal.

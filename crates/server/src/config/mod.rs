@@ -34,7 +34,7 @@ use domain::message::Retention;
 use domain::plan::{Plan, PlanName};
 use http_wire::limit::RateLimitConfig;
 
-pub use flags::Flags;
+pub use flags::{Flags, LeadingFlags, ServerFlags};
 pub use http::HttpConfig;
 pub use log::{LogConfig, LogFormat};
 pub use nodes::Nodes;

@@ -13,9 +13,9 @@ use std::io::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::cli::ListArguments;
 use crate::config::Examined;
 use crate::failure::Failure;
+use crate::output::unprinted;
 
 /// How something was found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -71,17 +71,17 @@ impl Finding {
 }
 
 /// Looks at everything and prints what it found; fails if something is at fault.
-pub(crate) async fn run(examined: Examined, arguments: ListArguments) -> Result<(), Failure> {
+pub(crate) async fn run(examined: Examined, as_json: bool) -> Result<(), Failure> {
     let findings = findings(&examined).await;
     let faults = findings.iter().filter(|finding| finding.outcome == Outcome::Fault).count();
-    let text = if arguments.json {
+    let text = if as_json {
         let findings = findings.iter().map(Finding::json).collect::<Vec<_>>();
         format!("{}\n", json!({ "ok": faults == 0, "findings": findings }))
     } else {
         as_text(&findings)
     };
     let written = std::io::stdout().lock().write_all(text.as_bytes());
-    written.map_err(|cause| Failure::new("cannot print what was found", cause))?;
+    written.map_err(unprinted)?;
     match faults {
         0 => Ok(()),
         1 => Err(Failure::plain("1 fault was found; do what is said after `next:` and run this again")),
