@@ -4,6 +4,7 @@
 
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Duration;
@@ -41,6 +42,44 @@ fn one_line(output: &Output) -> String {
     assert_eq!(said.len(), 1, "{text}");
     assert!(!text.contains("panicked"), "{text}");
     said[0].to_owned()
+}
+
+/// At most ten lines, with the key, the next command, and the page with the API; the framework adds none.
+#[tokio::test]
+async fn the_first_start_says_what_to_do_next() {
+    let server = Server::start_with(&[("PARLANCE_LOG", "info")]).await;
+    let printed = server.printed();
+    assert!(printed.trim().lines().count() <= 10, "{printed}");
+    for part in ["thnv_u_", "parlance agent create --owner admin", "/api/v1/docs/"] {
+        assert!(printed.contains(part), "{part}: {printed}");
+    }
+    assert!(!server.logged().contains("actix"), "{}", server.logged());
+}
+
+/// Where the output is kept, the key goes to a file that only its owner can read.
+#[tokio::test]
+async fn the_first_key_goes_to_a_file_if_one_is_named() {
+    let place = TempDir::new().unwrap();
+    let file = place.path().join("first-key");
+    let mut server = Server::start_alone(&[("PARLANCE_FIRST_KEY_FILE", file.to_str().unwrap())]).await;
+    assert_eq!(printed_keys(&server), Vec::<String>::new());
+    assert!(server.printed().contains(file.to_str().unwrap()), "{}", server.printed());
+    let key = std::fs::read_to_string(&file).unwrap();
+    assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(Api::new(&server, "me", key.trim(), "").get("/agents").await.status, 200);
+    std::fs::remove_file(&file).unwrap();
+    server.terminate().await;
+    server.run().await;
+    assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0, "a later start leaves nothing there");
+
+    // A key that cannot be written down is not made: the next start makes it.
+    let nowhere = place.path().join("missing/first-key");
+    let data = place.path().join("data");
+    let settings = [("PARLANCE_DATA_DIR", data.to_str().unwrap()), ("PARLANCE_LISTEN", "127.0.0.1:0")];
+    let wrong = [&settings[..], &[("PARLANCE_FIRST_KEY_FILE", nowhere.to_str().unwrap())]].concat();
+    assert!(one_line(&run(&[], &wrong, place.path())).contains("first_key_file"));
+    let listed = run(&["user", "list", "--json"], &settings, place.path());
+    assert_eq!(String::from_utf8(listed.stdout).unwrap(), "{\"users\":[]}\n");
 }
 
 #[tokio::test]

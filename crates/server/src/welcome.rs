@@ -1,17 +1,23 @@
-//! The first start on an empty store: a first user, and three lines that show what to do next.
+//! The first start on an empty store: a first user, its API key, and what to do next.
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+use std::time::Duration;
 
 use domain::account::{AccountService, CreateUser, Membership, UserHandle, parse_email, parse_person_name};
+use tokio::time::sleep;
 
+use crate::archive::draft::Draft;
 use crate::config::Config;
 use crate::failure::Failure;
 
-/// Creates the first user if the store has none, and prints its key, once.
+/// How often, and with which pause, a file is tried that another node on the same disk is about to write.
+const TRIES: u32 = 50;
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Creates the first user if the store has none, and shows or writes down its key, once.
 pub(crate) async fn greet(accounts: &AccountService, config: &Config) -> Result<(), Failure> {
-    let listen = config.listen.as_str();
-    let scheme = if config.tls.is_some() { "https" } else { "http" };
-    let unusable = |fault| Failure::new("cannot name the first user", fault);
+    let unusable = |fault| Failure::new("Cannot name the first user", fault);
     let command = CreateUser {
         handle: UserHandle::new("admin").map_err(unusable)?,
         email: parse_email("admin@localhost").map_err(unusable)?,
@@ -19,25 +25,50 @@ pub(crate) async fn greet(accounts: &AccountService, config: &Config) -> Result<
         membership: Membership::Own,
         plan: config.default_plan.clone(),
     };
+    // The file is opened before the key exists: a key that could not be written down would be lost.
+    let file = match &config.first_key_file {
+        Some(path) => Some((path.as_path(), draft(path).await?)),
+        None => None,
+    };
     let created = accounts.create_first_user(command).await;
-    let created = created.map_err(|cause| Failure::new("cannot create the first user", cause))?;
+    let created = created.map_err(|cause| Failure::new("Cannot create the first user", cause))?;
     let Some(created) = created else { return Ok(()) };
     let key = created.key.reveal();
+    let shown = match file {
+        Some((path, mut draft)) => {
+            let written = writeln!(draft, "{key}").and_then(|()| draft.finish());
+            written.map_err(|cause| unwritten(path, cause))?;
+            format!("Its API key is in {}.\n", path.display())
+        }
+        None => format!("Its API key, which is not shown again:\n\n    {key}\n\n"),
+    };
+    let scheme = if config.tls.is_some() { "https" } else { "http" };
+    let (listen, handle) = (&config.listen, &created.user.handle);
     let text = format!(
-        "\nThe store is new. Your user is '{handle}', and this is its API key; it is not shown again:\n\
-         \n    {key}\n\
-         \nWhat to do next:\n\
-         \n    export PARLANCE_KEY=…   # the key above\
-         \n    curl -H \"X-API-Key: $PARLANCE_KEY\" -H 'Content-Type: application/json' \
-         -d '{{\"agent\":{{\"name\":\"Echo\",\"description\":\"Answers every message\"}}}}' \
-         {scheme}://{listen}/api/v1/me/agents/register\
-         \n    curl -H \"X-API-Key: $PARLANCE_KEY\" {scheme}://{listen}/api/v1/me/agents\n\n",
-        handle = created.user.handle,
+        "\nParlance is ready at {scheme}://{listen}. Your user is '{handle}'. {shown}\
+         Next:           parlance agent create --owner {handle} --name Echo --description \"Repeats what it is told\"\n\
+         API reference:  {scheme}://{listen}/api/v1/docs/\n\
+         Documentation:  README.md, docs/\n\n"
     );
-    // The key exists from now on and is never shown again, so a broken output is not the end of it.
+    // The key exists from now on and is never shown again, so a closed output is not the end of it.
     let (mut out, mut err) = (std::io::stdout(), std::io::stderr());
     out.write_all(text.as_bytes())
         .and_then(|()| out.flush())
         .or_else(|_| err.write_all(text.as_bytes()))
-        .map_err(|cause| Failure::new("cannot print the first user's key", cause))
+        .map_err(|cause| Failure::new("Cannot print the first user's key", cause))
+}
+
+async fn draft(path: &Path) -> Result<Draft, Failure> {
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        match Draft::of(path) {
+            Err(cause) if cause.kind() == ErrorKind::ResourceBusy && tries < TRIES => sleep(PAUSE).await,
+            draft => return draft.map_err(|cause| unwritten(path, cause)),
+        }
+    }
+}
+
+fn unwritten(path: &Path, cause: std::io::Error) -> Failure {
+    Failure::new(format_args!("Cannot write first_key_file {}", path.display()), cause)
 }

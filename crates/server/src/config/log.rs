@@ -5,9 +5,10 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use super::key::Key;
 use super::values::Values;
 
-/// The client of NATS tells of each of its attempts, and the bus of what an operator should look at. So it is heard
-/// only where everything is, or where it is named.
-const NATS_CLIENT: &str = "async_nats";
+/// Libraries that log what an operator need not know, and the level up to which they are heard unless everything is
+/// or they are named. The client of NATS logs each attempt to connect; the bus logs what matters of that.
+const QUIET: [(&str, LevelFilter); 3] =
+    [("async_nats", LevelFilter::OFF), ("actix_server", LevelFilter::WARN), ("actix_web", LevelFilter::WARN)];
 
 /// What is logged, and how.
 #[derive(Clone, Debug)]
@@ -41,10 +42,14 @@ pub(super) fn read(values: &mut Values) -> LogConfig {
 
 fn targets(text: &str) -> Result<Targets, String> {
     let targets: Targets = text.parse().map_err(|fault| format!("'{text}' is not a filter ({fault})"))?;
-    let is_named = targets.iter().any(|(target, _)| target.starts_with(NATS_CLIENT));
-    let is_detailed = targets.default_level().is_some_and(|level| level > LevelFilter::INFO);
-    let is_silent = !is_named && !is_detailed;
-    Ok(if is_silent { targets.with_target(NATS_CLIENT, LevelFilter::OFF) } else { targets })
+    if targets.default_level().is_some_and(|level| level > LevelFilter::INFO) {
+        return Ok(targets);
+    }
+    let named = targets.iter().map(|(target, _)| target.to_owned()).collect::<Vec<_>>();
+    let is_named = |library: &str| named.iter().any(|target| target.starts_with(library));
+    let general = targets.default_level().unwrap_or(LevelFilter::OFF);
+    let quiet = QUIET.into_iter().filter(|(library, _)| !is_named(library));
+    Ok(targets.with_targets(quiet.map(|(library, most)| (library, most.min(general)))))
 }
 
 fn format_of(text: &str) -> Result<LogFormat, String> {
@@ -60,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_client_of_nats_is_heard_where_it_is_asked_for() {
+    fn libraries_are_heard_where_they_are_asked_for() {
         let heard = |text: &str| {
             let target = "async_nats::connector";
             let levels = [tracing::Level::ERROR, tracing::Level::INFO];
@@ -72,6 +77,14 @@ mod tests {
         assert_eq!(heard("info,async_nats=warn"), [true, false]);
         assert_eq!(heard("async_nats::connector=info"), [true, true]);
         assert!(targets("info").unwrap().would_enable("adapters_nats", &tracing::Level::INFO));
+        let framework = |text: &str| {
+            let levels = [tracing::Level::WARN, tracing::Level::INFO];
+            levels.map(|level| targets(text).unwrap().would_enable("actix_server::builder", &level))
+        };
+        assert_eq!(framework("info"), [true, false]);
+        assert_eq!(framework("error"), [false, false]);
+        assert_eq!(framework("trace"), [true, true]);
+        assert_eq!(framework("info,actix_server=info"), [true, true]);
         assert_eq!(targets("info").unwrap().default_level(), Some(LevelFilter::INFO));
     }
 }

@@ -62,6 +62,8 @@ pub struct Config {
     pub metrics_listen: Option<String>,
     /// Directory of what is no row: the embedded store, and the keys that sign tokens.
     pub data_dir: PathBuf,
+    /// The file that the first user's key is written to; without one it is printed.
+    pub first_key_file: Option<PathBuf>,
     /// Where the data is.
     pub store: StoreAt,
     /// Whether others work on the same store.
@@ -168,6 +170,14 @@ impl Config {
             "Directory of the embedded store, and of the keys that sign tokens.",
         );
         let data_dir = PathBuf::from(values.read(data_dir, parse::text));
+        let first_key = Key::text(
+            "first_key_file",
+            "FILE",
+            "none, the key is printed",
+            "File that the first start writes the first user's API key to, readable by its owner only. Set it where the \
+             output is kept, as by `docker logs`.",
+        );
+        let first_key_file = values.optional(first_key, parse::text).map(PathBuf::from);
         let store = database::read(values, &data_dir);
         let nodes = nodes::read(values, &store);
         let bus = bus::read(values, &store);
@@ -185,6 +195,7 @@ impl Config {
             listen,
             metrics_listen,
             data_dir,
+            first_key_file,
             store,
             nodes,
             bus,
