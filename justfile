@@ -22,6 +22,10 @@ fuzz cases="1000000":
 measure:
     scripts/measure
 
+# Memory of a server that works for hours: thirty agents, fifty messages a second, two hours.
+soak *arguments:
+    scripts/soak {{arguments}}
+
 # The table of docs/performance.md on both stores, or one part of it: sends, reads, loops, memory, fanout, connect, …
 bench *arguments:
     scripts/bench {{arguments}}
