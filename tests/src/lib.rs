@@ -23,3 +23,6 @@ pub mod secrets;
 
 /// A room with its people, as the protocol cases want it.
 pub mod cast;
+
+/// The proof that nothing is lost while something fails.
+pub mod proof;

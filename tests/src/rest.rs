@@ -84,10 +84,24 @@ impl Api {
         path: &str,
         body: Option<Value>,
     ) -> Result<Answer, reqwest::Error> {
+        self.try_once(method, path, body, None).await
+    }
+
+    /// The same under an `Idempotency-Key`, where there is one.
+    pub(crate) async fn try_once(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<Value>,
+        once: Option<&str>,
+    ) -> Result<Answer, reqwest::Error> {
         let url = format!("http://{}{}{path}", self.address, self.base);
         let mut request = self.client.request(method.clone(), url);
         if !self.key.is_empty() {
             request = request.header("x-api-key", &self.key);
+        }
+        if let Some(once) = once {
+            request = request.header("idempotency-key", once);
         }
         if let Some(body) = body {
             secrets::keep_all(&body);
@@ -106,6 +120,12 @@ impl Api {
         }
         document::check(method.as_str(), &place, status, &answer.body);
         Ok(answer)
+    }
+
+    /// The same caller, who waits only so long for an answer.
+    #[must_use]
+    pub(crate) fn patient(&self, patience: Duration) -> Self {
+        Self { client: reqwest::Client::builder().timeout(patience).build().unwrap(), ..self.clone() }
     }
 
     /// One request that must be answered.

@@ -137,7 +137,12 @@ impl Server {
 
     /// Starts on an empty data directory, for what only the embedded store does.
     pub async fn start_embedded() -> Self {
-        Self::launch(Data::Own(TempDir::new().unwrap()), None, &[]).await
+        Self::start_embedded_with(&[]).await
+    }
+
+    /// The same with these variables.
+    pub(crate) async fn start_embedded_with(settings: &[(&str, &str)]) -> Self {
+        Self::launch(Data::Own(TempDir::new().unwrap()), None, settings).await
     }
 
     /// Starts on the embedded store in this data directory.

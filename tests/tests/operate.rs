@@ -442,3 +442,23 @@ async fn the_version_is_told_to_everybody_with_all_that_old_clients_read() {
         }
     }
 }
+
+/// A command that opens and closes the store beside the server takes nothing from it.
+#[tokio::test]
+async fn commands_beside_the_server_cost_no_message() {
+    let mut server = Server::start().await;
+    let human = server.user("ann");
+    let room = human.create_chat().await;
+    let mut accepted = Vec::new();
+    for number in 0..5 {
+        accepted.push(human.sent(&room, &format!("before user {number}"), &[]).await);
+        let created = server.user(&format!("user-{number}"));
+        assert_eq!(created.get("/agents").await.status, 200);
+        accepted.push(human.sent(&room, &format!("after user {number}"), &[]).await);
+    }
+    server.crash().await;
+    let mut found = human.history(&room).await;
+    found.reverse();
+    let found = found.iter().map(|message| message["id"].as_str().unwrap()).collect::<Vec<_>>();
+    assert_eq!(found, accepted);
+}
