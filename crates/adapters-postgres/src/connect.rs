@@ -10,6 +10,7 @@ use tokio_postgres::config::SslMode;
 use tokio_postgres::{Client, Config, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use crate::run::durable;
 use crate::tls::TlsOptions;
 
 /// How long the database may take to answer a new connection, when the URL says nothing.
@@ -23,6 +24,9 @@ const SILENCE: Duration = Duration::from_secs(15);
 /// plans anew for values whose plan does not differ, and compiles statements that are over sooner.
 const PLANNING: &str = "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; \
      SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off";
+
+/// What is committed outlives a crash of the database, whatever the database or the role is set to.
+const DURABLE: &str = durable!("false");
 
 /// How often a silent link is probed.
 const PROBE: Duration = Duration::from_secs(3);
@@ -63,7 +67,7 @@ impl Connect {
     pub(crate) async fn connection(&self) -> ConnectionResult<AsyncPgConnection> {
         let mut connection = self.bare().await?;
         let limits = format!(
-            "SET statement_timeout = {}; SET idle_in_transaction_session_timeout = {}; {PLANNING}",
+            "{DURABLE}; SET statement_timeout = {}; SET idle_in_transaction_session_timeout = {}; {PLANNING}",
             self.statement_timeout.as_millis(),
             2 * self.statement_timeout.as_millis(),
         );

@@ -11,6 +11,7 @@ mod chat;
 mod connect;
 mod contact;
 mod delivery;
+mod durability;
 mod error;
 mod first_answer;
 mod lock;
@@ -73,15 +74,27 @@ impl PostgresStore {
     /// # Errors
     /// [`OpenError`] says what is wrong with the URL or the database.
     pub async fn open(config: &PostgresConfig) -> Result<Self, OpenError> {
+        Self::open_or(config, true).await
+    }
+
+    /// The same, unless there is no store yet.
+    ///
+    /// # Errors
+    /// [`OpenError::Missing`], and what [`Self::open`] says.
+    pub async fn open_existing(config: &PostgresConfig) -> Result<Self, OpenError> {
+        Self::open_or(config, false).await
+    }
+
+    async fn open_or(config: &PostgresConfig, may_create: bool) -> Result<Self, OpenError> {
         let connect = Arc::new(open::connector(config)?);
-        let steps = open::migrate(&connect).await?;
+        let steps = open::migrate(&connect, may_create).await?;
         Ok(Self::on(config, connect, steps))
     }
 
     /// Opens the store to read it: its schema is not touched, so the database may be a standby.
     ///
     /// # Errors
-    /// [`OpenError::Older`] if steps are missing, and what [`Self::open`] says.
+    /// [`OpenError::Older`] if steps are missing, [`OpenError::Missing`] if all are, and what [`Self::open`] says.
     pub async fn open_as_it_is(config: &PostgresConfig) -> Result<Self, OpenError> {
         let connect = Arc::new(open::connector(config)?);
         let steps = open::steps_as_they_are(&connect).await?;
@@ -118,6 +131,15 @@ impl PostgresStore {
     /// [`StoreError`] when it does not answer.
     pub async fn clock(&self) -> Result<Timestamp, StoreError> {
         self.ask((), |db, ()| clock_on(db).boxed()).await
+    }
+
+    /// The settings of the database by which a crash loses what was acknowledged, of those that this server cannot
+    /// set itself.
+    ///
+    /// # Errors
+    /// [`StoreError`] when it does not answer.
+    pub async fn unsafe_settings(&self) -> Result<Vec<String>, StoreError> {
+        self.ask((), |db, ()| durability::unsafe_settings_on(db).boxed()).await
     }
 
     /// Changes with every change of which nobody can say whether it was kept, as the connection was lost in

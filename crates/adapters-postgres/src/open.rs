@@ -111,6 +111,12 @@ pub enum OpenError {
         /// Which store.
         place: String,
     },
+    /// Nothing of this program's is in it.
+    #[error("there is no store in {place}")]
+    Missing {
+        /// Which store.
+        place: String,
+    },
     /// It has not all steps of this version.
     #[error("{place} was written by an older version of this program (schema step {step} is missing)")]
     Older {
@@ -127,15 +133,18 @@ pub(crate) fn connector(config: &PostgresConfig) -> Result<Connect, OpenError> {
 }
 
 /// Takes the steps that are missing, all or none; of several processes that start at once one takes them
-/// and the others wait.
-pub(crate) async fn migrate(connect: &Arc<Connect>) -> Result<SchemaSteps, OpenError> {
+/// and the others wait. Without `may_create` a database that has none of them is left alone.
+pub(crate) async fn migrate(connect: &Arc<Connect>, may_create: bool) -> Result<SchemaSteps, OpenError> {
     let place = connect.place();
     let connection =
         connect.bare().await.map_err(|cause| OpenError::Connect { place: place.clone(), cause })?;
     let fault = |cause| OpenError::Migrate { place: place.clone(), cause };
-    let steps = tokio::task::spawn_blocking(move || take_steps(connection)).await;
+    let steps = tokio::task::spawn_blocking(move || take_steps(connection, may_create)).await;
     let steps = steps.map_err(|panicked| fault(Box::new(panicked)))?.map_err(fault)?;
-    steps.map_err(|step| OpenError::Newer { place, step })
+    steps.map_err(|left| match left {
+        LeftAlone::Newer(step) => OpenError::Newer { place, step },
+        LeftAlone::Missing => OpenError::Missing { place },
+    })
 }
 
 /// The steps that were taken, if they are those of this version. Nothing is written, so a standby will do.
@@ -146,6 +155,9 @@ pub(crate) async fn steps_as_they_are(connect: &Arc<Connect>) -> Result<SchemaSt
     let fault = |cause| OpenError::Read { place: place.clone(), cause };
     let read = tokio::task::spawn_blocking(move || read_steps(connection)).await;
     let all = read.map_err(|panicked| fault(Box::new(panicked)))?.map_err(fault)?;
+    if all.is_empty() {
+        return Err(OpenError::Missing { place });
+    }
     let known = known_steps().map_err(fault)?;
     if let Some(step) = all.iter().find(|step| !known.contains(step)) {
         return Err(OpenError::Newer { place, step: step.clone() });
@@ -164,7 +176,14 @@ struct Step {
 
 fn read_steps(connection: AsyncPgConnection) -> Result<Vec<String>, Fault> {
     let mut connection = AsyncConnectionWrapper::<AsyncPgConnection>::from(connection);
-    let mut read = |sql| diesel::sql_query(sql).load::<Step>(&mut connection);
+    Ok(steps_on(&mut connection)?)
+}
+
+/// Those that were taken, in order; none where there is not even the list of them.
+fn steps_on(
+    connection: &mut AsyncConnectionWrapper<AsyncPgConnection>,
+) -> Result<Vec<String>, diesel::result::Error> {
+    let mut read = |sql| diesel::sql_query(sql).load::<Step>(connection);
     let list = "SELECT list::text AS version FROM to_regclass('__diesel_schema_migrations') list \
          WHERE list IS NOT NULL";
     if read(list)?.is_empty() {
@@ -182,17 +201,30 @@ fn known_steps() -> Result<Vec<String>, Fault> {
 
 type Fault = Box<dyn std::error::Error + Send + Sync>;
 
-/// Refuses with the first step that this version does not know, in which case nothing is done.
-fn take_steps(connection: AsyncPgConnection) -> Result<Result<SchemaSteps, String>, Fault> {
+/// Why no step was taken.
+enum LeftAlone {
+    /// This one is not known to this version.
+    Newer(String),
+    /// There is no store, and none was to be made.
+    Missing,
+}
+
+fn take_steps(
+    connection: AsyncPgConnection,
+    may_create: bool,
+) -> Result<Result<SchemaSteps, LeftAlone>, Fault> {
     let known = known_steps()?;
     let mut connection = AsyncConnectionWrapper::<AsyncPgConnection>::from(connection);
     connection.transaction(|connection| {
         let lock = diesel::sql_query("SELECT pg_advisory_xact_lock($1)");
         lock.bind::<diesel::sql_types::BigInt, _>(LOCK).execute(connection)?;
+        if !may_create && steps_on(connection)?.is_empty() {
+            return Ok(Err(LeftAlone::Missing));
+        }
         connection.setup()?;
         let mut all = connection.applied_migrations()?.iter().map(ToString::to_string).collect::<Vec<_>>();
         if let Some(unknown) = all.iter().find(|step| !known.contains(step)) {
-            return Ok(Err(unknown.clone()));
+            return Ok(Err(LeftAlone::Newer(unknown.clone())));
         }
         let taken = connection.run_pending_migrations(MIGRATIONS)?;
         let taken = taken.iter().map(ToString::to_string).collect::<Vec<_>>();

@@ -31,6 +31,29 @@ pub(crate) type Db = AsyncPgConnection;
 /// Work on a connection.
 pub(crate) type Work<'c, T> = BoxFuture<'c, Result<T, Fault>>;
 
+/// The beginning of a transaction that writes, with more statements for it.
+///
+/// Every such transaction asks for a durable commit itself, in the same round trip: the setting of the session does
+/// not reach it where a pooler gives every transaction another connection of the database's. Only `off` loses what
+/// was acknowledged when the database crashes; any other value, stronger or weaker than `on`, is the operator's.
+macro_rules! begin {
+    ($more:literal) => {
+        concat!("BEGIN; ", $crate::run::durable!("true"), $more)
+    };
+}
+
+/// Raises `synchronous_commit` from `off` to `on`, for the transaction (`true`) or the session (`false`).
+macro_rules! durable {
+    ($is_local:literal) => {
+        concat!(
+            "SELECT set_config('synchronous_commit', 'on', ",
+            $is_local,
+            ") WHERE current_setting('synchronous_commit') = 'off'"
+        )
+    };
+}
+pub(crate) use {begin, durable};
+
 /// Why a change that is never refused was refused.
 pub(crate) type Never = Infallible;
 
@@ -232,7 +255,7 @@ where
     let _permit = pool.change().await?;
     let lease = pool.lease().await?;
     let working = async {
-        execute(lease.db(), "BEGIN").await?;
+        execute(lease.db(), begin!("")).await?;
         work(lease.db(), given).await
     };
     let rest = match pool.timed(working).await {

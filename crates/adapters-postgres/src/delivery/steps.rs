@@ -15,7 +15,7 @@ use crate::error::Fault;
 use crate::message::batch::{Members, memberships_on};
 use crate::message::load::{MessageRow, Records, messages_on, rows_on};
 use crate::row::At;
-use crate::run::{Db, execute};
+use crate::run::{Db, begin, execute};
 use crate::statement::statement;
 
 /// What becomes of a batch.
@@ -45,7 +45,7 @@ impl Decided {
 /// Begins a transaction, locks what nobody else holds and decides; nothing is written yet.
 pub(super) async fn decide_on(db: &Db, commands: &[AdvanceDelivery]) -> Result<Decided, Fault> {
     // Others may hold attempts, as who erases what is old does.
-    let begun = execute(db, "BEGIN; SET LOCAL lock_timeout = 100");
+    let begun = execute(db, begin!("; SET LOCAL lock_timeout = 100"));
     let (begun, rows, locked) = join3(begun, messages_of_on(db, commands), records_of_on(db, commands)).await;
     begun?;
     // From here on, as a statement that is prepared already would overtake the locks.

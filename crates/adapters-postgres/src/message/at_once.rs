@@ -24,7 +24,7 @@ use uuid::Uuid;
 use super::batch::{Decided, Room, wanted};
 use super::insert;
 use crate::error::Fault;
-use crate::run::Db;
+use crate::run::{Db, durable};
 use crate::statement::statement;
 
 /// How much is remembered, in rooms and memberships; about thirty megabytes.
@@ -172,15 +172,18 @@ const HELD: &str = "held AS MATERIALIZED (SELECT chats.id, chats.organization_id
      FOR NO KEY UPDATE OF chats SKIP LOCKED)";
 
 /// Whether all of the rooms are held, and none has a plan that limits messages.
-const FIT: &str = "fit AS MATERIALIZED (SELECT (SELECT count(*) FROM held) = ? AND NOT EXISTS (\
+const FIT: &str = "fit AS MATERIALIZED (SELECT (SELECT count(*) FROM held) = ? AND (SELECT count(*) FROM durable) >= 0 AND NOT EXISTS (\
      SELECT 1 FROM (SELECT DISTINCT organization_id AS id FROM held) AS own \
      JOIN organizations ON organizations.id = own.id JOIN plans ON plans.name = organizations.plan \
      WHERE plans.messages IS NOT NULL) AS all_of_it)";
 
+/// The statement is a transaction of its own, and asks for a durable commit like every other ([`begin`]).
+const DURABLE: &str = concat!("durable AS MATERIALIZED (", durable!("true"), ")");
+
 static WRITE: LazyLock<String> = LazyLock::new(|| {
     let (insert, deliver, follow) = (insert::MESSAGES, insert::DELIVERIES, insert::ROOMS);
     format!(
-        "WITH {HELD}, {FIT}, \
+        "WITH {DURABLE}, {HELD}, {FIT}, \
          message AS ({insert} WHERE (SELECT all_of_it FROM fit)), \
          delivery AS ({deliver} WHERE (SELECT all_of_it FROM fit)), \
          room AS ({follow} AND (SELECT all_of_it FROM fit) RETURNING chats.xmin) \

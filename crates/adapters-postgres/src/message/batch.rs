@@ -18,7 +18,7 @@ use crate::error::Fault;
 use crate::first_answer;
 use crate::plan::quota::limit_of;
 use crate::row::{self, At};
-use crate::run::{Db, execute};
+use crate::run::{Db, begin, execute};
 use crate::statement::statement;
 
 /// What becomes of one message.
@@ -37,8 +37,8 @@ impl Patience {
     /// The beginning of the transaction.
     const fn begin(self) -> &'static str {
         match self {
-            Self::Brief => "BEGIN; SET LOCAL lock_timeout = 100",
-            Self::Long => "BEGIN",
+            Self::Brief => begin!("; SET LOCAL lock_timeout = 100"),
+            Self::Long => begin!(""),
         }
     }
 }
