@@ -294,6 +294,13 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    imports (one) {
+        one -> Integer,
+        begun_at -> BigInt,
+    }
+}
+
 diesel::joinable!(agents -> users (owner_id));
 diesel::joinable!(participants -> chats (chat_id));
 diesel::joinable!(passwords -> users (user_id));

@@ -105,6 +105,7 @@ macro_rules! contract_tests {
             moves_are_written_down,
         }
         $crate::contract_tests! { @area $make, archives:
+            an_import_is_marked_until_it_has_ended,
             what_is_moved_is_the_same_elsewhere, what_comes_from_elsewhere_is_the_same_here,
             a_snapshot_stays_as_it_was, rows_are_never_changed,
         }

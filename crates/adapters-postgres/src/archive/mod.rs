@@ -3,6 +3,7 @@
 //! The statements are made from the domain's list of tables: names from there, types in [`cell`].
 
 mod cell;
+mod mark;
 mod read;
 mod snapshot;
 mod write;
@@ -11,11 +12,13 @@ use async_trait::async_trait;
 use diesel_async::SimpleAsyncConnection;
 use domain::archive::{ArchiveRepository, Column, Row, Snapshot, TABLES, Table, WriteRefused, Written};
 use domain::store::StoreError;
+use domain::time::Timestamp;
 use futures_util::FutureExt;
 
 use crate::PostgresStore;
 use crate::connect::Connect;
 use crate::error::Fault;
+use crate::run::Never;
 
 #[async_trait]
 impl ArchiveRepository for PostgresStore {
@@ -32,6 +35,20 @@ impl ArchiveRepository for PostgresStore {
     ) -> Result<Result<Written, WriteRefused>, StoreError> {
         let given = (table, write::without_nul(rows));
         self.change(given, |db, (table, rows)| write::write_on(db, table, rows).boxed(), |_| ()).await
+    }
+
+    async fn unfinished_import(&self) -> Result<Option<Timestamp>, StoreError> {
+        self.ask((), |db, ()| mark::find_on(db).boxed()).await
+    }
+
+    async fn begin_import(&self, now: Timestamp) -> Result<(), StoreError> {
+        let marked = self.change(now, |db, now| mark::set_on(db, *now).boxed(), |()| ());
+        marked.await?.map_err(|never: Never| match never {})
+    }
+
+    async fn end_import(&self) -> Result<(), StoreError> {
+        let ended = self.change((), |db, ()| mark::remove_on(db).boxed(), |()| ());
+        ended.await?.map_err(|never: Never| match never {})
     }
 
     async fn analyse(&self) -> Result<(), StoreError> {

@@ -3,15 +3,19 @@
 //! The statements are made from the domain's list of tables: names from there, types in [`cell`].
 
 mod cell;
+mod mark;
 mod read;
 mod snapshot;
 #[cfg(test)]
 mod tests;
 mod write;
 
+use std::convert::Infallible;
+
 use async_trait::async_trait;
 use domain::archive::{ArchiveRepository, Row, Snapshot, Table, WriteRefused, Written};
 use domain::store::StoreError;
+use domain::time::Timestamp;
 
 use crate::SqliteStore;
 
@@ -30,6 +34,22 @@ impl ArchiveRepository for SqliteStore {
         rows: Vec<Row>,
     ) -> Result<Result<Written, WriteRefused>, StoreError> {
         self.change(move |connection| write::write_on(connection, table, &rows), |_| ()).await
+    }
+
+    async fn unfinished_import(&self) -> Result<Option<Timestamp>, StoreError> {
+        self.read(mark::find_on).await
+    }
+
+    async fn begin_import(&self, now: Timestamp) -> Result<(), StoreError> {
+        let marked: Result<(), Infallible> =
+            self.change(move |connection| mark::set_on(connection, now).map(Ok), |()| ()).await?;
+        marked.map_err(|never| match never {})
+    }
+
+    async fn end_import(&self) -> Result<(), StoreError> {
+        let ended: Result<(), Infallible> =
+            self.change(|connection| mark::remove_on(connection).map(Ok), |()| ()).await?;
+        ended.map_err(|never| match never {})
     }
 
     /// Nothing: without statistics every statement runs along its index. With those of small tables SQLite reads

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 
 use super::{Row, Table, Value};
 use crate::store::StoreError;
+use crate::time::Timestamp;
 
 /// What of the rows that were given is new.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -59,6 +60,16 @@ pub trait ArchiveRepository: Send + Sync {
         table: &'static Table,
         rows: Vec<Row>,
     ) -> Result<Result<Written, WriteRefused>, StoreError>;
+
+    /// Since when an import into this store has been under way, or was interrupted; `None` if there is none.
+    async fn unfinished_import(&self) -> Result<Option<Timestamp>, StoreError>;
+
+    /// Marks the store as one that holds a part of an archive, before the first row is written. An earlier mark
+    /// stays.
+    async fn begin_import(&self, now: Timestamp) -> Result<(), StoreError>;
+
+    /// Removes the mark: the store holds the whole archive.
+    async fn end_import(&self) -> Result<(), StoreError>;
 
     /// Looks at what there is after much was written at once, so that reads are planned for it.
     async fn analyse(&self) -> Result<(), StoreError>;

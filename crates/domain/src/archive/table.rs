@@ -118,9 +118,10 @@ pub static TABLES: [Table; 19] = [
 ];
 
 /// Tables that no archive holds: what the servers that run on one store tell each other (the last three are no tables
-/// of the embedded store, whose server is alone), and the tokens that stand for a password that is moved; whoever was
-/// logged in logs in again elsewhere.
-pub const STAY_BEHIND: [&str; 6] = ["changes", "sessions", "resets", "nodes", "agent_sockets", "user_nodes"];
+/// of the embedded store, whose server is alone), the tokens that stand for a password that is moved (whoever was
+/// logged in logs in again elsewhere), and the mark of an import that has not ended.
+pub const STAY_BEHIND: [&str; 7] =
+    ["changes", "sessions", "resets", "imports", "nodes", "agent_sockets", "user_nodes"];
 
 const ORGANIZATIONS: &[Column] = &[id("id"), text("name"), instant("created_at"), text("plan")];
 

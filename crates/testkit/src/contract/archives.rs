@@ -125,3 +125,19 @@ pub async fn rows_are_never_changed(world: World) {
     assert_eq!(written, Ok(Written { new: 1, replaced: 0 }));
     assert_eq!(archive.write(users, Vec::new()).await.unwrap(), Ok(Written::default()));
 }
+
+/// The mark of an import is set once, stays until it is removed, and is no part of what is shown.
+pub async fn an_import_is_marked_until_it_has_ended(world: World) {
+    let archive = &world.stores.archive;
+    let before = all_rows(&**archive, 100).await;
+    assert_eq!(archive.unfinished_import().await.unwrap(), None);
+    let begun = world.clock.now();
+    archive.begin_import(begun).await.unwrap();
+    world.clock.advance(std::time::Duration::from_secs(60));
+    archive.begin_import(world.clock.now()).await.unwrap();
+    assert_eq!(archive.unfinished_import().await.unwrap(), Some(begun), "the first one stays");
+    assert_eq!(all_rows(&**archive, 100).await, before);
+    archive.end_import().await.unwrap();
+    archive.end_import().await.unwrap();
+    assert_eq!(archive.unfinished_import().await.unwrap(), None);
+}

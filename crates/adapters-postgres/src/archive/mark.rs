@@ -1,0 +1,29 @@
+//! The mark of a store that holds a part of an archive.
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use domain::time::Timestamp;
+
+use crate::error::Fault;
+use crate::row::At;
+use crate::run::{Db, Never};
+use crate::schema::imports;
+
+pub(super) async fn find_on(mut db: &Db) -> Result<Option<Timestamp>, Fault> {
+    let begun = imports::table.select(imports::begun_at).first::<At>(&mut db).await.optional()?;
+    Ok(begun.map(|At(begun)| begun))
+}
+
+pub(super) async fn set_on(mut db: &Db, now: Timestamp) -> Result<Result<(), Never>, Fault> {
+    diesel::insert_into(imports::table)
+        .values((imports::one.eq(1), imports::begun_at.eq(At(now))))
+        .on_conflict_do_nothing()
+        .execute(&mut db)
+        .await?;
+    Ok(Ok(()))
+}
+
+pub(super) async fn remove_on(mut db: &Db) -> Result<Result<(), Never>, Fault> {
+    diesel::delete(imports::table).execute(&mut db).await?;
+    Ok(Ok(()))
+}

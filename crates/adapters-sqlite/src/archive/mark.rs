@@ -1,0 +1,26 @@
+//! The mark of a store that holds a part of an archive.
+
+use diesel::prelude::*;
+use diesel::sqlite::SqliteConnection;
+use domain::time::Timestamp;
+
+use crate::error::Fault;
+use crate::row::time;
+use crate::schema::imports;
+
+pub(super) fn find_on(connection: &mut SqliteConnection) -> Result<Option<Timestamp>, Fault> {
+    let begun = imports::table.select(imports::begun_at).first::<i64>(connection).optional()?;
+    Ok(begun.map(time))
+}
+
+pub(super) fn set_on(connection: &mut SqliteConnection, now: Timestamp) -> Result<(), Fault> {
+    diesel::insert_or_ignore_into(imports::table)
+        .values((imports::one.eq(1), imports::begun_at.eq(now.micros())))
+        .execute(connection)?;
+    Ok(())
+}
+
+pub(super) fn remove_on(connection: &mut SqliteConnection) -> Result<(), Fault> {
+    diesel::delete(imports::table).execute(connection)?;
+    Ok(())
+}
