@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::process::{Output, Stdio};
 
-use e2e::{Api, Server, isolated, program, soon};
+use e2e::{Api, Server, isolated, on_postgres, program, soon};
 use serde_json::{Value, json};
 
 /// Commands that nothing can be wrong about but an argument that is not known.
@@ -117,12 +117,13 @@ fn run(server: &Server, path: &[&str], arguments: &[&str]) -> Output {
     server.command().args(path).args(arguments).output().unwrap()
 }
 
-/// All that the store holds, as a digest.
+/// All rows that the store holds, as a digest.
 fn digest(server: &Server) -> Value {
     let output = run(server, &["export"], &[]);
     assert!(output.status.success(), "{output:?}");
     let text = String::from_utf8(output.stdout).unwrap();
-    serde_json::from_str(text.lines().last().unwrap()).unwrap()
+    let end = serde_json::from_str::<Value>(text.lines().last().unwrap()).unwrap();
+    end["end"]["sha256"].clone()
 }
 
 /// It says what is wrong and what to do next, and nothing on standard output.
@@ -254,6 +255,50 @@ async fn what_is_wrong_is_explained_and_changes_nothing() {
         }
     }
     assert_eq!(digest(&server), before);
+}
+
+/// A command in the wrong directory neither makes a store nor succeeds on an empty one; it says where it looked.
+#[test]
+fn a_command_without_a_store_makes_none() {
+    let commands: [&[&str]; 14] = [
+        &["user", "list"],
+        &["user", "create", "--handle", "new", "--email", "x@example.org", "--name", "X"],
+        &["user", "reset-password", "ann"],
+        &["agent", "list"],
+        &["key", "list", "ann"],
+        &["key", "create", "--user", "ann"],
+        &["plan", "list"],
+        &["plan", "set", "enterprise", "--user", "ann"],
+        &["org", "list"],
+        &["audit"],
+        &["export"],
+        &["token", "issue", "--user", "ann"],
+        &["token", "rotate-keys"],
+        &["user", "show", "ann"],
+    ];
+    let database = on_postgres().then(|| testkit::postgres::server().database());
+    for command in commands {
+        let directory = tempfile::TempDir::new().unwrap();
+        let mut program = isolated(program());
+        program.current_dir(directory.path()).args(command);
+        program.envs(database.iter().map(|database| ("PARLANCE_DATABASE_URL", database.url())));
+        let output = program.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{command:?}: {said}");
+        let place = match &database {
+            Some(_) if command == ["token", "rotate-keys"] => directory.path().join("data"),
+            Some(database) => database.name().into(),
+            None => directory.path().join("data/parlance.db"),
+        };
+        // Whichever name the directory of a test has, `/tmp` may be a link.
+        let place = place.canonicalize().unwrap_or(place);
+        assert!(
+            said.contains(&*place.to_string_lossy()) && said.contains("there is no"),
+            "{command:?}: {said}"
+        );
+        assert!(said.contains("--env-file"), "{command:?}: {said}");
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0, "{command:?} has made something");
+    }
 }
 
 #[tokio::test]

@@ -81,6 +81,20 @@ async fn while_the_database_is_away_clients_are_told_to_come_back() {
     assert_eq!(sent.status, 201);
     // The socket has stayed open, and hears.
     assert_eq!(socket.event("1", &topic, "message_created").await["id"], sent.data()["id"]);
+    // The log tells of the outage once, and of its end once, with how long it took.
+    until("the end of the outage is not logged", async || {
+        server.logged().contains("change log followed again")
+    })
+    .await;
+    let log = server.logged();
+    for (begun, over) in [
+        ("store unavailable", "store available again"),
+        ("change log not followed", "change log followed again"),
+    ] {
+        let told = |text| log.lines().filter(|line| line.contains(text)).collect::<Vec<_>>();
+        assert_eq!(told(begun).len(), 1, "{begun}");
+        assert!(told(over).len() == 1 && told(over)[0].contains("duration_ms"), "{over}: {:?}", told(over));
+    }
 }
 
 /// A database that hangs as a whole answers nothing and closes nothing; its own time-outs hang with it.

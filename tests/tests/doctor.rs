@@ -9,6 +9,7 @@ use std::process::{Command, Output};
 use e2e::{Server, free_port, isolated, on_postgres, program};
 use serde_json::Value;
 use tempfile::TempDir;
+use testkit::postgres::{Cluster, Options};
 
 /// What it found: whether all is well, and each check with its outcome and what to do.
 struct Found(Output, Value);
@@ -66,11 +67,18 @@ fn free() -> String {
 #[tokio::test]
 async fn a_running_server_is_well() {
     let metrics = free();
-    let server = Server::start_with(&[("PARLANCE_METRICS_LISTEN", &metrics)]).await;
+    // The database of the other tests does not flush what it commits.
+    let durable =
+        on_postgres().then(|| Cluster::own(Options::default().setting("fsync", "on")).server().database());
+    let url = durable.as_ref().map(|database| database.url());
+    let mut settings = vec![("PARLANCE_METRICS_LISTEN", metrics.as_str())];
+    settings.extend(url.iter().map(|url| ("PARLANCE_DATABASE_URL", url.as_str())));
+    let server = Server::start_with(&settings).await;
     let found = Found::by(&mut server.command());
     assert!(found.is_well(), "{}", found.1);
     found.has("store", "ok", "answers");
     found.has("schema", "ok", "steps are taken");
+    found.has("durability", "ok", "outlives a crash");
     found.has("clock", "ok", if on_postgres() { "s apart" } else { "own" });
     found.has("listen", "ok", "a running server has");
     found.has("metrics_listen", "ok", "a running server has");
@@ -80,12 +88,44 @@ async fn a_running_server_is_well() {
     assert!(plain.status.success() && text.contains("ok       schema"), "{text}");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_that_does_not_keep_what_it_acknowledges_is_a_fault() {
+    let database = Cluster::own(Options::default().setting("full_page_writes", "off")).server().database();
+    let server = Server::start_with(&[("PARLANCE_DATABASE_URL", &database.url())]).await;
+    let found = Found::by(&mut server.command());
+    assert!(!found.is_well(), "{}", found.1);
+    found.has("durability", "fault", "fsync is off");
+    found.has("durability", "fault", "set full_page_writes = on");
+    let told = server.logged();
+    let told =
+        told.lines().filter(|line| line.contains("does not keep what it acknowledges")).collect::<Vec<_>>();
+    assert!(told.len() == 2 && told.iter().all(|line| line.contains("ERROR")), "{told:?}");
+}
+
+#[tokio::test]
+async fn a_data_directory_that_others_may_look_into_is_a_warning() {
+    let directory = TempDir::new().unwrap();
+    let data = directory.path().join("deep/data");
+    let url = format!("sqlite:{}/parlance.db", data.display());
+    let mut server = Server::start_on(directory.path(), &[("PARLANCE_DATABASE_URL", &url)]).await;
+    for made in ["deep", "deep/data"] {
+        let mode = std::fs::metadata(directory.path().join(made)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700, "{made}");
+    }
+    server.terminate().await;
+    std::fs::set_permissions(&data, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let found = Found::by(&mut server.command());
+    assert!(found.is_well(), "{}", found.1);
+    found.has("files", "warning", "chmod 700");
+}
+
 #[test]
 fn an_installation_before_its_first_start_is_well_and_stays_as_it_is() {
     let directory = TempDir::new().unwrap();
     let found = Found::by(&mut alone(directory.path(), &free()));
     assert!(found.is_well(), "{}", found.1);
-    found.has("store", "ok", "the first start makes it");
+    let place = directory.path().join("data/parlance.db");
+    found.has("store", "warning", &format!("none at {} yet; the first start makes it", place.display()));
     found.has("listen", "ok", "is free");
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "it only looks");
 }

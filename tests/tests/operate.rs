@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use e2e::{Api, Closed, Server, Socket, isolated, program};
+use e2e::{Api, Closed, Server, Socket, free_port, isolated, program, soon};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
@@ -272,6 +272,16 @@ async fn a_stop_with_open_sockets_and_connections_is_quick_and_clean() {
 }
 
 #[tokio::test]
+async fn a_hangup_stops_the_server_in_order() {
+    let mut server = Server::start().await;
+    let ann = server.user("ann");
+    let mut socket = Socket::of(&server, &ann).await;
+    server.signal("-HUP");
+    assert_eq!(socket.closed().await, Closed::Code(1012));
+    server.ended().await;
+}
+
+#[tokio::test]
 async fn a_directory_that_cannot_be_written_is_named() {
     let disk = SmallDisk::mount("1m");
     let remounted = Command::new("mount").args(["-o", "remount,ro"]).arg(&disk.0).status().unwrap();
@@ -339,6 +349,7 @@ async fn a_full_disk_refuses_writes_only_and_loses_nothing() {
         assert!(accepted.len() < 10_000, "the disk does not fill");
     };
     assert_eq!((refused.status, refused.code()), (503, "service_unavailable"));
+    assert_eq!(readiness(&server).await, "degraded");
     for _ in 0..5 {
         let again = admin.send(&chat, &text, &[&bot.id]).await;
         assert_eq!((again.status, again.code()), (503, "service_unavailable"), "and it stays so");
@@ -371,6 +382,74 @@ async fn a_full_disk_refuses_writes_only_and_loses_nothing() {
     let mut found = admin.history(&chat).await.into_iter().map(|m| m["id"].clone()).collect::<Vec<Value>>();
     found.reverse();
     assert_eq!(found, accepted);
+}
+
+/// What `/ready` says while requests are served.
+async fn readiness(server: &Server) -> String {
+    let answer = reqwest::get(format!("http://{}/ready", server.address())).await.unwrap();
+    assert_eq!(answer.status(), 200);
+    answer.json::<Value>().await.unwrap()["status"].as_str().unwrap().to_owned()
+}
+
+/// The figure of this name.
+async fn figure(port: u16, name: &str) -> f64 {
+    let text = reqwest::get(format!("http://127.0.0.1:{port}/metrics")).await.unwrap().text().await.unwrap();
+    let line = text.lines().find(|line| line.starts_with(name) && !line.starts_with('#'));
+    line.unwrap_or_else(|| panic!("{text}")).rsplit_once(' ').unwrap().1.parse().unwrap()
+}
+
+#[tokio::test]
+async fn on_a_disk_that_is_nearly_full_small_writes_are_taken() {
+    const MIB: usize = 1024 * 1024;
+    let disk = SmallDisk::mount("96m");
+    let filler = disk.0.join("filler");
+    let port = free_port();
+    let metrics = format!("127.0.0.1:{port}");
+    let settings =
+        [("PARLANCE_MIN_FREE_MIB", "48"), ("PARLANCE_METRICS_LISTEN", &metrics), ("PARLANCE_LOG", "info")];
+    let server = Server::start_on(&disk.0, &settings).await;
+    let admin = Api::new(&server, "me", &printed_keys(&server)[0], "");
+    let chat = admin.create_chat().await;
+    let bot = admin.register(&server, "Bot").await;
+    assert_eq!(admin.add(&chat, &bot.id).await.status, 201);
+    let large = "x".repeat(20_000);
+    assert_eq!(readiness(&server).await, "ready");
+    assert_eq!(admin.send(&chat, &large, &[&bot.id]).await.status, 201);
+    for round in 1..3 {
+        std::fs::write(&filler, vec![0_u8; 60 * MIB]).unwrap();
+        assert!(soon(async || readiness(&server).await == "degraded").await, "{}", server.log());
+        let refused = admin.send(&chat, &large, &[&bot.id]).await;
+        assert_eq!((refused.status, refused.code()), (503, "service_unavailable"));
+        assert_eq!(admin.send(&chat, "small", &[&bot.id]).await.status, 201);
+        assert!(figure(port, "parlance_disk_free_bytes").await < 48.0 * 1024.0 * 1024.0);
+        assert!(figure(port, "parlance_writes_refused_total").await >= f64::from(round));
+        std::fs::remove_file(&filler).unwrap();
+        assert!(soon(async || readiness(&server).await == "ready").await, "{}", server.log());
+        assert_eq!(admin.send(&chat, &large, &[&bot.id]).await.status, 201);
+    }
+    let log = server.logged();
+    let told = |text: &str| log.lines().filter(|line| line.contains(text)).collect::<Vec<_>>();
+    assert_eq!(told("disk nearly full").len(), 2, "{log}");
+    let over = told("disk has room again");
+    assert!(over.len() == 2 && over.iter().all(|line| line.contains("duration_ms")), "{log}");
+}
+
+#[tokio::test]
+async fn a_store_has_one_server_whatever_it_is_called() {
+    let server = Server::start_embedded().await;
+    let store = server.data().join("parlance.db");
+    let elsewhere = TempDir::new().unwrap();
+    let (hard, soft) = (elsewhere.path().join("hard.db"), elsewhere.path().join("soft.db"));
+    std::fs::hard_link(&store, &hard).unwrap();
+    std::os::unix::fs::symlink(&store, &soft).unwrap();
+    for name in [hard, soft] {
+        let url = format!("sqlite:{}", name.display());
+        let listen = ("PARLANCE_LISTEN", "127.0.0.1:0");
+        let output = run(&[], &[("PARLANCE_DATABASE_URL", &url), listen], elsewhere.path());
+        assert!(one_line(&output).contains("another server already runs"), "{output:?}");
+    }
+    let ann = server.user("ann");
+    assert_eq!(ann.get("/agents").await.status, 200);
 }
 
 #[tokio::test]

@@ -368,6 +368,7 @@ fn wrong_files_are_named_before_they_are_needed() {
         assert!(!well && text.contains(&expected) && text.contains("not the key"), "{command:?}: {text}");
     }
     let create = ["user", "create", "--handle", "ann", "--email", "a@example.org", "--name", "Ann"];
+    assert!(said(&place, &["migrate"], true, true).0, "nor the making of a store");
     let (well, text) = said(&place, &create, true, true);
     assert!(well, "a broken certificate stops no other command: {text}");
 }

@@ -24,6 +24,9 @@ impl From<DieselError> for Fault {
     }
 }
 
+/// What the system says of a full disk.
+const NO_SPACE: &str = "No space left on device";
+
 const UNCERTAIN: &str = "the connection was lost in a commit, which may have been kept or not";
 
 /// What is to be done about a fault.
@@ -53,8 +56,17 @@ impl Fault {
             && self.remedy() == Remedy::Later
     }
 
+    /// Whether the database's disk is full (53100). The driver hides the code; the text is the system's, which a
+    /// server that speaks another language may translate.
+    fn is_full_disk(&self) -> bool {
+        matches!(self, Self::Driver(DieselError::DatabaseError(_, said)) if said.message().contains(NO_SPACE))
+    }
+
     /// The same fault for one of several whose change it stopped.
     pub(crate) fn told(&self) -> StoreError {
+        if self.is_full_disk() {
+            measure::store_full();
+        }
         let cause = match self {
             Self::Driver(error) => error.to_string(),
             Self::NoConnection(cause) => cause.to_string(),
@@ -169,6 +181,18 @@ mod tests {
         let details = "Prozess 7 wartet auf ShareLock-Sperre auf Transaktion 9; blockiert von Prozess 8.";
         assert_eq!(unknown(Said("Verklemmung (Deadlock) entdeckt", Some(details), None)), Remedy::Again);
         assert_eq!(unknown(Said("deadlock detected", None, None)), Remedy::Again);
+    }
+
+    #[test]
+    fn a_full_disk_is_noted() {
+        let full = |text| {
+            let said = Box::new(Said(text, None, None));
+            let fault = Fault::Driver(DieselError::DatabaseError(DatabaseErrorKind::Unknown, said));
+            assert!(matches!(fault.told(), StoreError::Unavailable(_)));
+            measure::is_store_full()
+        };
+        assert!(!full("canceling statement due to statement timeout"));
+        assert!(full("could not extend file \"base/5/1\": No space left on device"));
     }
 
     #[test]

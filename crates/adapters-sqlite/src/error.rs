@@ -36,11 +36,21 @@ const DAMAGE: [&str; 2] = ["database disk image is malformed", "file is not a da
 
 impl From<Fault> for StoreError {
     fn from(fault: Fault) -> Self {
+        if let Fault::Driver(error) = &fault {
+            note_full(&error.to_string());
+        }
         match fault {
             Fault::Driver(error) if is_passing(&error) => Self::Unavailable(Box::new(error)),
             Fault::Driver(error) => Self::Broken(Box::new(error)),
             Fault::Row(what) => Self::Broken(what.into()),
         }
+    }
+}
+
+/// Tells if it is the disk that is full.
+fn note_full(text: &str) {
+    if text.contains(PASSING[0]) {
+        measure::store_full();
     }
 }
 
@@ -75,6 +85,7 @@ pub(crate) fn closed() -> StoreError {
 /// knows, so each may try again; not so when the file itself is damaged.
 pub(crate) fn not_committed(cause: &DieselError) -> StoreError {
     let text = cause.to_string();
+    note_full(&text);
     let damaged = DAMAGE.iter().any(|part| text.contains(part));
     let told = format!("the change was not committed: {text}").into();
     if damaged { StoreError::Broken(told) } else { StoreError::Unavailable(told) }

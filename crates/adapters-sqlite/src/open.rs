@@ -5,9 +5,9 @@
 //! that opens and closes the store, a `sqlite3` that makes a backup, may then take itself for the
 //! last one and delete the write-ahead log under us; what is accepted from then on is lost.
 
-use std::fs::OpenOptions;
+use std::fs::{DirBuilder, OpenOptions};
 use std::io::ErrorKind;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -122,8 +122,12 @@ pub(crate) struct Connections {
 /// A message touches a page of each of its indexes, and messages of many rooms different ones. So the same pages come
 /// back soon: the writer keeps 16 MiB of them, and copies the log into the file when that has 4,096 (16 MiB) and not, as
 /// usual, 1,000: each page once, however often it was written. A start after a crash reads that much more.
-const WRITER: &str = "PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864; \
-     PRAGMA wal_autocheckpoint = 4096; PRAGMA cache_size = -16384;";
+///
+/// A commit is on the disk before it is answered: `FULL` syncs the log at every commit, and where `fsync` stops at the
+/// drive's cache (macOS) `fullfsync` goes on through it. The writer alone commits; readers refuse to write.
+const WRITER: &str = "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON; \
+     PRAGMA journal_size_limit = 67108864; PRAGMA wal_autocheckpoint = 4096; \
+     PRAGMA cache_size = -16384;";
 
 /// Opens the connections and brings the schema up to date.
 pub(crate) fn connect(location: &Location) -> Result<Connections, OpenError> {
@@ -210,7 +214,7 @@ fn write_ahead(connection: &mut SqliteConnection, place: &str) -> Result<(), Ope
     }
 }
 
-/// Makes the directory and an empty file, readable by their owner only; SQLite gives the files
+/// Makes the directory and an empty file, for their owner only; SQLite gives the files
 /// that it puts beside it the same mode.
 fn make_file(path: &Path) -> Result<(), OpenError> {
     /// So that no other thread has opened the new file before it is closed here.
@@ -218,7 +222,8 @@ fn make_file(path: &Path) -> Result<(), OpenError> {
 
     let fault = |path: &Path, cause| OpenError::File { path: path.to_owned(), cause };
     if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
-        std::fs::create_dir_all(directory).map_err(|cause| match cause.kind() {
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(directory);
+        made.map_err(|cause| match cause.kind() {
             // "File exists" would say nothing to whoever reads it.
             ErrorKind::AlreadyExists => fault(directory, ErrorKind::NotADirectory.into()),
             _ => fault(directory, cause),

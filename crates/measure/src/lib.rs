@@ -8,6 +8,7 @@
 
 mod bus;
 mod change;
+mod disk;
 mod password;
 mod request;
 mod span;
@@ -15,6 +16,7 @@ mod store;
 
 pub use bus::{BusDrop, bus_dropped, bus_received, bus_sent, bus_state};
 pub use change::unknown_change;
+pub use disk::{disk_free, is_store_full, store_full, write_refused};
 pub use password::{Hashing, hashing};
 pub use request::{connection_refused, refused, request, spans_dropped, spans_sent};
 pub use span::{Carried, RequestSpan, Step, Trace, TraceParent, step, trace_with};
@@ -96,6 +98,12 @@ figures! {
     STORE_BATCH = "parlance_store_batch_changes", Kind::Histogram(CHANGES), "Changes that shared one commit.";
     STORE_CONNECTIONS = "parlance_store_connections_in_use", Kind::Gauge, "Connections at work.";
     STORE_CONNECTIONS_MAX = "parlance_store_connections_max", Kind::Gauge, "The most connections that there may be.";
+    STORE_FULL = "parlance_store_full_total", Kind::Counter,
+        "Writes that failed since the disk of the store was full.";
+    DISK_FREE = "parlance_disk_free_bytes", Kind::Gauge,
+        "Free bytes where the data directory is; of a store elsewhere nothing is known.";
+    WRITES_REFUSED = "parlance_writes_refused_total", Kind::Counter,
+        "Requests with large bodies that were refused since the disk is nearly full.";
     PASSWORD_HASHES = "parlance_password_hashes_total", Kind::Counter,
         "Passwords that were hashed, to keep them or to compare them.";
     PASSWORD_HASHES_NOW = "parlance_password_hashes_in_progress", Kind::Gauge,
@@ -111,6 +119,7 @@ figures! {
 pub fn begin() {
     bus::begin();
     change::begin();
+    disk::begin();
     password::begin();
     request::begin();
     store::begin();

@@ -6,26 +6,23 @@ use std::path::Path;
 use domain::archive::Snapshot;
 use domain::ports::Clock;
 use domain::store::SchemaSteps;
+use sha2::{Digest, Sha256};
 
 use crate::archive::draft::Draft;
 use crate::archive::line::{End, FORMAT, Header, columns, end_line};
 use crate::archive::progress::{Progress, say};
-use crate::archive::writer::{count, write_rows};
+use crate::archive::writer::{count, hexadecimal, write_rows};
 use crate::cli::ExportArguments;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::ports::SystemClock;
-use crate::store::{self, StoreAt};
+use crate::store;
 
 /// Writes the archive to a file or to standard output.
 pub(crate) async fn export(config: &Config, arguments: ExportArguments) -> Result<(), Failure> {
     config.refuse_memory()?;
-    if let StoreAt::File(path) = &config.store
-        && !path.exists()
-    {
-        return Err(Failure::plain(format!("there is no store at {}", path.display())));
-    }
     let opened = store::open_as_it_is(config).await?;
+    store::refuse_part(&opened).await?;
     let snapshot = opened.snapshot().await;
     let mut snapshot = snapshot.map_err(|cause| Failure::new("cannot read the store", cause))?;
     let done = if let Some(path) = &arguments.to {
@@ -66,9 +63,11 @@ async fn write(
     };
     let line =
         serde_json::to_string(&header).map_err(|cause| Failure::new("cannot write the archive", cause))?;
-    writeln!(out, "{line}").map_err(cannot)?;
+    let line = format!("{line}\n");
+    out.write_all(line.as_bytes()).map_err(cannot)?;
     let mut progress = Progress::of("export", header.rows.values().sum());
-    let end = write_rows(snapshot, out, &mut progress).await?;
+    let mut end = write_rows(snapshot, out, &mut progress).await?;
+    end.header_sha256 = Some(hexadecimal(&Sha256::digest(&line)));
     out.write_all(&end_line(&end)).and_then(|()| out.flush()).map_err(cannot)?;
     Ok(end)
 }

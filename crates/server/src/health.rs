@@ -9,18 +9,20 @@ use http_wire::error::{ApiError, ErrorCode};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::disk::Disk;
 use crate::store::Store;
 
 /// What `/ready` looks at.
 pub(crate) struct Readiness {
     pub(crate) store: Arc<dyn Store>,
     bus: Option<Arc<NatsBus>>,
+    disk: Arc<Disk>,
     draining: AtomicBool,
 }
 
 impl Readiness {
-    pub(crate) fn new(store: Arc<dyn Store>, bus: Option<Arc<NatsBus>>) -> Self {
-        Self { store, bus, draining: AtomicBool::new(false) }
+    pub(crate) fn new(store: Arc<dyn Store>, bus: Option<Arc<NatsBus>>, disk: Arc<Disk>) -> Self {
+        Self { store, bus, disk, draining: AtomicBool::new(false) }
     }
 
     /// From now on the server is about to end.
@@ -46,7 +48,8 @@ pub(crate) async fn health() -> HttpResponse {
 /// That the server can work.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ReadyView {
-    /// `ready`, or `degraded`: requests are served, but what other servers do is heard only by asking.
+    /// `ready`, or `degraded`: requests are served, but what other servers do is heard only by asking, or the disk is
+    /// nearly full and large writes are refused.
     status: &'static str,
 }
 
@@ -56,10 +59,12 @@ pub(crate) async fn ready(readiness: web::Data<Readiness>) -> Result<HttpRespons
     let draining = readiness.draining.load(Ordering::Relaxed);
     let store = readiness.store.ping().await;
     if let Err(error) = &store {
-        tracing::warn!(error = %error, "the store does not answer");
+        // The log says so once, when the outage begins (tail).
+        tracing::debug!(error = %error, "the store does not answer");
     }
     if store.is_ok() && !draining {
         let is_whole = readiness.bus.as_ref().is_none_or(|bus| bus.is_connected());
+        let is_whole = is_whole && !readiness.disk.is_short();
         let status = if is_whole { "ready" } else { "degraded" };
         return Ok(HttpResponse::Ok().json(ReadyView { status }));
     }

@@ -2,7 +2,8 @@
 //!
 //! A file is looked through before the store is touched. Rows are written in the order of the archive, many in
 //! one transaction, and those that are there already are left: wherever an import was interrupted, it may go on
-//! from any earlier place. At the end the store is read again, and has to be what the archive says.
+//! from any earlier place. At the end the store is read again, and has to be what the archive says; until then it is
+//! marked, and nothing serves it.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -10,6 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use domain::archive::{Row, Table};
+use domain::ports::Clock;
 use serde_json::json;
 
 use crate::archive::line::{Counts, End, Header, Line};
@@ -21,6 +23,7 @@ use crate::cli::ImportArguments;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::lock::FillLock;
+use crate::ports::SystemClock;
 use crate::store::{self, Store};
 
 /// How many rows are written at once, at the most. Of every page that a transaction changes SQLite keeps a copy in
@@ -83,10 +86,24 @@ async fn take(
 ) -> Result<Imported, Failure> {
     let (mut reader, header) = Reader::begin(input)?;
     let there = held(store).await?;
-    if !resume {
-        expect_empty(&there)?;
+    let begun = store.unfinished_import().await;
+    let begun = begun.map_err(|cause| Failure::new("cannot read the store", cause))?;
+    match (resume, begun) {
+        (false, Some(begun)) => {
+            return Err(Failure::plain(store::part_of_an_archive(begun)).next(store::FINISH_IMPORT));
+        }
+        (false, None) => expect_empty(&there)?,
+        (true, _) => {}
     }
     let mut import = Import::begin(store.clone(), &header, place);
+    if begun.is_none() && expect_empty(&there).is_err() {
+        // No import of this store is under way, and it may be served: it is compared only.
+        let end = reader.skim()?;
+        import.verify(&end).await?;
+        return import.ended(end);
+    }
+    let marked = store.begin_import(SystemClock.now()).await;
+    marked.map_err(|cause| Failure::new("cannot write to the store", cause))?;
     // A place beyond what the store holds is that of another store.
     let reached = import.place.as_ref().map(|(_, place)| place.clone());
     if let Some(place) = reached.filter(|place| place.rows <= there.values().sum()) {
@@ -99,10 +116,9 @@ async fn take(
     }
     store.analyse().await.map_err(|cause| Failure::new("cannot analyse the store", cause))?;
     import.verify(&end).await?;
-    if let Some((file, _)) = &import.place {
-        file.forget()?;
-    }
-    Ok(Imported { end, new: import.new, replaced: import.replaced })
+    let ended = store.end_import().await;
+    ended.map_err(|cause| Failure::new("cannot write to the store", cause))?;
+    import.ended(end)
 }
 
 /// How many rows of each table the store holds.
@@ -156,6 +172,14 @@ impl Import {
             new: 0,
             replaced: 0,
         }
+    }
+
+    /// All of the archive is in the store; nobody needs the place any more.
+    fn ended(self, end: End) -> Result<Imported, Failure> {
+        if let Some((file, _)) = &self.place {
+            file.forget()?;
+        }
+        Ok(Imported { end, new: self.new, replaced: self.replaced })
     }
 
     fn go_on_from(&mut self, place: Place) {

@@ -5,8 +5,8 @@
 //!
 //! On PostgreSQL there may be several servers; the database itself keeps them and an import off each other.
 
-use std::fs::{File, OpenOptions, TryLockError};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use adapters_postgres::Filling;
@@ -14,9 +14,16 @@ use adapters_postgres::Filling;
 use crate::failure::Failure;
 use crate::store::StoreAt;
 
-/// Held as long as the server runs.
+/// Held as long as the server runs, and dropped after the store is closed: closing a descriptor of the store's file
+/// gives up SQLite's own locks on it.
 #[derive(Debug)]
-pub(crate) struct StoreLock(#[expect(dead_code, reason = "the lock lives as long as the file is open")] File);
+pub(crate) struct StoreLock {
+    #[expect(dead_code, reason = "the lock lives as long as the file is open")]
+    beside: File,
+    /// The same store may have another name, a hard or a symbolic link, and then another file beside it.
+    #[expect(dead_code, reason = "the lock lives as long as the file is open")]
+    itself: File,
+}
 
 impl StoreLock {
     /// Takes the lock beside the store's file, or says that another server holds it.
@@ -25,17 +32,21 @@ impl StoreLock {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
         };
-        std::fs::create_dir_all(directory).map_err(|cause| {
-            Failure::new(format_args!("cannot use the data directory {}", directory.display()), cause)
-        })?;
+        make_directory(directory)?;
         let mut path = store.as_os_str().to_owned();
         path.push(".lock");
         let path = PathBuf::from(path);
-        let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
+        let beside = Self::locked(&path, store)?;
+        Ok(Self { beside, itself: Self::locked(store, store)? })
+    }
+
+    /// The file at `path`, made if it is not there, and locked for the server of `store`.
+    fn locked(path: &Path, store: &Path) -> Result<File, Failure> {
+        let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path);
         let file =
             file.map_err(|cause| Failure::new(format_args!("cannot open {}", path.display()), cause))?;
         match file.try_lock() {
-            Ok(()) => Ok(Self(file)),
+            Ok(()) => Ok(file),
             Err(TryLockError::WouldBlock) => Err(Failure::plain(format!(
                 "another server already runs on {}; stop it first, or choose another data directory",
                 store.display()
@@ -45,6 +56,14 @@ impl StoreLock {
             }
         }
     }
+}
+
+/// Makes the data directory, for its owner only, if it is not there.
+pub(crate) fn make_directory(directory: &Path) -> Result<(), Failure> {
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(directory);
+    made.map_err(|cause| {
+        Failure::new(format_args!("cannot use the data directory {}", directory.display()), cause)
+    })
 }
 
 /// Held as long as a store is filled: no server works on it meanwhile.

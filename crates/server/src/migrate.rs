@@ -11,7 +11,7 @@ use crate::store;
 /// Brings the schema up to date and says which steps that took.
 pub(crate) async fn migrate(config: &Config, arguments: ListArguments) -> Result<(), Failure> {
     config.refuse_memory()?;
-    let opened = store::open(config).await?;
+    let opened = store::open_or_create(config).await?;
     let steps = opened.steps().clone();
     opened.close();
     let text = if arguments.json {

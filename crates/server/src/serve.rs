@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use actix_web::dev::Service;
 use actix_web::{App, web};
 use http_wire::request_scope::RequestScope;
 use tokio::signal::unix::{SignalKind, signal};
@@ -12,6 +13,7 @@ use ws_gateway::{Registrar, SocketContext};
 
 use crate::api_document;
 use crate::config::Config;
+use crate::disk::Disk;
 use crate::failure::Failure;
 use crate::heal::Healer;
 use crate::health::Readiness;
@@ -31,7 +33,7 @@ use crate::wiring::{self, Wiring};
 /// How long writing down what sockets took may go on after the last of them has ended.
 const LAST_WRITES: Duration = Duration::from_secs(1);
 
-/// Serves until SIGTERM or SIGINT.
+/// Serves until SIGTERM, SIGINT or SIGHUP.
 pub(crate) async fn serve(config: Config) -> Result<(), Failure> {
     telemetry::start(&config);
     // Before anything is measured.
@@ -40,7 +42,8 @@ pub(crate) async fn serve(config: Config) -> Result<(), Failure> {
         StoreAt::File(path) => Some(StoreLock::take(path)?),
         StoreAt::Memory | StoreAt::Postgres(_) => None,
     };
-    let store = store::open(&config).await?;
+    let store = store::open_or_create(&config).await?;
+    report_unsafe_settings(&store).await?;
     take_up_plans(&config, &store).await?;
     let wiring = Wiring::new(&config, store).await?;
     let traces = Traces::start(&config.traces)?;
@@ -50,6 +53,18 @@ pub(crate) async fn serve(config: Config) -> Result<(), Failure> {
     }
     wiring.store.close();
     outcome
+}
+
+/// Reports settings of the database by which a crash loses what was acknowledged.
+async fn report_unsafe_settings(store: &Arc<dyn Store>) -> Result<(), Failure> {
+    let settings = store.unsafe_settings().await;
+    for setting in settings.map_err(|cause| Failure::new("cannot read the database's settings", cause))? {
+        tracing::error!(
+            setting,
+            "the database does not keep what it acknowledges: a setting is off; turn it on in postgresql.conf"
+        );
+    }
+    Ok(())
 }
 
 /// Makes the configured plans those of the store.
@@ -69,8 +84,11 @@ async fn run(config: &Config, wiring: &Wiring, metrics: Option<Metrics>) -> Resu
     let no_signals = |cause| Failure::new("cannot listen for signals", cause);
     let mut terminate = signal(SignalKind::terminate()).map_err(no_signals)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(no_signals)?;
+    // A terminal that is closed ends the server in order as well.
+    let mut hangup = signal(SignalKind::hangup()).map_err(no_signals)?;
 
-    let readiness = web::Data::new(Readiness::new(wiring.store.clone(), wiring.bus.clone()));
+    let disk = Disk::of(config);
+    let readiness = web::Data::new(Readiness::new(wiring.store.clone(), wiring.bus.clone(), disk.clone()));
     let registrar = wiring.registrar(config).await?;
     let healer = registrar.clone().map(|registrar| Arc::new(Healer::new(registrar, wiring.bus.clone())));
     let tail = Tail::begin(wiring, registrar.clone(), healer.clone()).await;
@@ -78,7 +96,7 @@ async fn run(config: &Config, wiring: &Wiring, metrics: Option<Metrics>) -> Resu
     let tls = config.tls.as_ref().map(Tls::open).transpose();
     let tls = tls.map_err(|fault| Failure::plain(format!("{}: {}", fault.setting, fault.problem)))?;
     let acceptor = tls.as_ref().map(Tls::acceptor);
-    let server = bind(config, acceptor, wiring.clone(), readiness.clone())?;
+    let server = bind(config, acceptor, wiring.clone(), readiness.clone(), disk.clone())?;
     let metrics = metrics.map(|metrics| metrics.bind(&wiring.hub, &wiring.callers)).transpose()?;
     welcome::greet(&wiring.accounts, config).await?;
     let metrics = metrics.map(tokio::spawn);
@@ -88,6 +106,7 @@ async fn run(config: &Config, wiring: &Wiring, metrics: Option<Metrics>) -> Resu
     if let Some(registrar) = &registrar {
         upkeep::keep_registered(&mut upkeep, registrar);
     }
+    upkeep.spawn(disk.watch());
     let mut others = wiring.hear_others();
     if let Some(tls) = tls {
         upkeep.spawn(tls.follow());
@@ -98,6 +117,7 @@ async fn run(config: &Config, wiring: &Wiring, metrics: Option<Metrics>) -> Resu
     let ended = tokio::select! {
         _ = terminate.recv() => None,
         _ = interrupt.recv() => None,
+        _ = hangup.recv() => None,
         ended = &mut server => Some(ended),
     };
     if ended.is_some() {
@@ -110,6 +130,7 @@ async fn run(config: &Config, wiring: &Wiring, metrics: Option<Metrics>) -> Resu
         // Whoever says it twice is in a hurry.
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
+        _ = hangup.recv() => {}
     }
     wiring.hub.shut_down();
     // Nothing more is accepted, and what is being answered ends.
@@ -147,6 +168,7 @@ fn bind(
     acceptor: Option<TlsAcceptor>,
     wiring: Wiring,
     readiness: web::Data<Readiness>,
+    disk: Arc<Disk>,
 ) -> Result<actix_web::dev::Server, Failure> {
     let sockets = web::Data::new(SocketContext {
         hub: wiring.hub.clone(),
@@ -157,7 +179,12 @@ fn bind(
     });
     let origins = web::Data::new(config.http.origins.clone());
     listen::bind(config, acceptor, move || {
+        let disk = disk.clone();
         App::new()
+            .wrap_fn(move |request, service| {
+                let admitted = disk.admit(&request).map(|()| service.call(request));
+                async move { admitted?.await }
+            })
             .wrap(RequestScope)
             .app_data(readiness.clone())
             .app_data(origins.clone())

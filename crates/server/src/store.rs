@@ -1,6 +1,6 @@
 //! The store that the configuration names, whichever it is.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use adapters_postgres::{AtWork, PostgresConfig, PostgresStore};
@@ -67,6 +67,9 @@ pub(crate) trait Store:
     /// What time it is where it runs; `None` if that is here.
     async fn clock(&self) -> Result<Option<Timestamp>, StoreError>;
 
+    /// Settings of the database by which a crash loses what was acknowledged.
+    async fn unsafe_settings(&self) -> Result<Vec<String>, StoreError>;
+
     /// The steps of its schema.
     fn steps(&self) -> &SchemaSteps;
 
@@ -88,6 +91,10 @@ impl Store for SqliteStore {
 
     async fn clock(&self) -> Result<Option<Timestamp>, StoreError> {
         Ok(None)
+    }
+
+    async fn unsafe_settings(&self) -> Result<Vec<String>, StoreError> {
+        Ok(Vec::new())
     }
 
     fn steps(&self) -> &SchemaSteps {
@@ -115,6 +122,10 @@ impl Store for PostgresStore {
 
     async fn clock(&self) -> Result<Option<Timestamp>, StoreError> {
         Self::clock(self).await.map(Some)
+    }
+
+    async fn unsafe_settings(&self) -> Result<Vec<String>, StoreError> {
+        Self::unsafe_settings(self).await
     }
 
     fn steps(&self) -> &SchemaSteps {
@@ -149,13 +160,73 @@ pub(crate) async fn with<T>(
     done
 }
 
-/// Opens the store to work on it; its schema is brought up to date. While an import fills it, it is refused.
+/// Opens the store to work on it, for a command; its schema is brought up to date. A store that is not there is not
+/// made, and one that an import has not filled to its end is refused.
 pub(crate) async fn open(config: &Config) -> Result<Arc<dyn Store>, Failure> {
-    let StoreAt::Postgres(database) = &config.store else { return open_alone(config).await };
-    let at_work = AtWork::begin(database).await.map_err(unopened)?;
-    let store = PostgresStore::open(database).await.map_err(unopened)?;
-    Ok(Arc::new(store.with(at_work)))
+    if let StoreAt::File(path) = &config.store
+        && !path.exists()
+    {
+        return Err(missing(path));
+    }
+    open_whole(config, false).await
 }
+
+/// The same, but makes the store if it is not there.
+pub(crate) async fn open_or_create(config: &Config) -> Result<Arc<dyn Store>, Failure> {
+    open_whole(config, true).await
+}
+
+async fn open_whole(config: &Config, may_create: bool) -> Result<Arc<dyn Store>, Failure> {
+    let opened = match &config.store {
+        StoreAt::File(_) | StoreAt::Memory => open_alone(config).await?,
+        StoreAt::Postgres(database) => {
+            let at_work = AtWork::begin(database).await.map_err(unopened)?;
+            let store = if may_create {
+                PostgresStore::open(database).await
+            } else {
+                PostgresStore::open_existing(database).await
+            };
+            let store = store.map_err(|cause| match cause {
+                adapters_postgres::OpenError::Missing { .. } => {
+                    Failure::plain(cause.to_string()).next(OTHER_STORE)
+                }
+                cause => unopened(cause),
+            })?;
+            Arc::new(store.with(at_work)) as Arc<dyn Store>
+        }
+    };
+    let whole = refuse_part(&opened).await;
+    if whole.is_err() {
+        opened.close();
+    }
+    whole.map(|()| opened)
+}
+
+/// What to do when there is no store where it was looked for.
+const OTHER_STORE: &str = "name the store by --database-url, --data-dir or --env-file (`parlance config show`), or \
+     make a new one by `parlance serve`, `migrate` or `import`";
+
+/// There is no store in this file.
+pub(crate) fn missing(path: &Path) -> Failure {
+    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    Failure::plain(format!("there is no store at {}", whole.display())).next(OTHER_STORE)
+}
+
+/// Refuses a store that holds a part of an archive.
+pub(crate) async fn refuse_part(store: &Arc<dyn Store>) -> Result<(), Failure> {
+    let begun = store.unfinished_import().await;
+    let begun = begun.map_err(|cause| Failure::new("cannot read the store", cause).next(NEXT))?;
+    begun.map_or(Ok(()), |begun| Err(Failure::plain(part_of_an_archive(begun)).next(FINISH_IMPORT)))
+}
+
+/// What is wrong with a store into which an import began then and has not ended.
+pub(crate) fn part_of_an_archive(begun: Timestamp) -> String {
+    format!("the store holds only a part of an archive: an import into it began at {begun} and has not ended")
+}
+
+/// What to do about it.
+pub(crate) const FINISH_IMPORT: &str =
+    "finish it by `parlance import --from FILE --resume`, or begin again with a new store";
 
 /// Opens the store that nobody else may work on now; its schema is brought up to date.
 pub(crate) async fn open_alone(config: &Config) -> Result<Arc<dyn Store>, Failure> {
@@ -199,6 +270,7 @@ pub(crate) async fn read_as_it_is(config: &Config) -> Result<Arc<dyn Store>, Unr
     use adapters_postgres::OpenError as PostgresError;
     use adapters_sqlite::OpenError as SqliteError;
     match &config.store {
+        StoreAt::File(path) if !path.exists() => Err(Unread::Unopened(missing(path))),
         StoreAt::File(path) => match SqliteStore::open_as_it_is(path) {
             Ok(store) => Ok(Arc::new(store)),
             Err(cause @ SqliteError::Older { .. }) => Err(Unread::Behind(cause.to_string())),
@@ -209,9 +281,12 @@ pub(crate) async fn read_as_it_is(config: &Config) -> Result<Arc<dyn Store>, Unr
             Ok(store) => Ok(Arc::new(store)),
             Err(cause @ PostgresError::Older { .. }) => Err(Unread::Behind(cause.to_string())),
             Err(cause @ PostgresError::Newer { .. }) => Err(Unread::Ahead(unopened(cause))),
+            Err(cause @ PostgresError::Missing { .. }) => {
+                Err(Unread::Unopened(Failure::plain(cause.to_string()).next(OTHER_STORE)))
+            }
             Err(cause) => Err(Unread::Unopened(unopened(cause))),
         },
         // What is in memory is new, and has the schema of this version.
-        StoreAt::Memory => open(config).await.map_err(Unread::Unopened),
+        StoreAt::Memory => open_alone(config).await.map_err(Unread::Unopened),
     }
 }

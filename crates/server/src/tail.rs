@@ -15,6 +15,7 @@ use tokio::time::{MissedTickBehavior, sleep};
 use ws_gateway::{Hub, Registrar};
 
 use crate::heal::Healer;
+use crate::outage::Outage;
 use crate::ports::SystemClock;
 use crate::store::Store;
 use crate::wiring::Wiring;
@@ -91,16 +92,26 @@ impl Tail {
     pub(crate) async fn follow(mut self) {
         let mut ticks = tokio::time::interval(EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut answers = true;
+        let (mut store, mut followed) = (Outage::default(), Outage::default());
         loop {
             ticks.tick().await;
             match self.read().await {
-                Ok(()) => answers = true,
-                Err(error) if answers => {
-                    answers = false;
-                    tracing::warn!(error = %error, "what other processes change cannot be followed right now");
+                Ok(()) => {
+                    if let Some(lasted) = store.ends() {
+                        tracing::info!(duration_ms = lasted.as_millis(), "store available again");
+                    }
+                    if let Some(lasted) = followed.ends() {
+                        tracing::info!(duration_ms = lasted.as_millis(), "change log followed again");
+                    }
                 }
-                Err(_) => {}
+                Err(error) => {
+                    if matches!(error, StoreError::Unavailable(_)) && store.begins() {
+                        tracing::warn!(error = ?error, "store unavailable");
+                    }
+                    if followed.begins() {
+                        tracing::warn!(error = ?error, "change log not followed");
+                    }
+                }
             }
         }
     }

@@ -23,11 +23,13 @@ pub(crate) async fn issue(config: &Config, arguments: IssueTokenArguments) -> Re
         })?,
         lifetime: Duration::from_secs(arguments.ttl),
     };
-    let tokens = wiring::token_mint(config)?;
     let opened = store::open(config).await?;
-    let issued = wiring::tokens(opened.clone(), tokens).issue(command).await;
+    let issued = match wiring::token_mint_of_server(config) {
+        Ok(tokens) => Ok(wiring::tokens(opened.clone(), tokens).issue(command).await),
+        Err(failure) => Err(failure),
+    };
     opened.close();
-    let issued = issued.map_err(|error| {
+    let issued = issued?.map_err(|error| {
         let next = match error {
             IssueTokenError::Lifetime => "see `parlance token issue --help`",
             IssueTokenError::NoSuchUser => "`parlance user list` shows those who are there",
@@ -43,8 +45,12 @@ pub(crate) async fn issue(config: &Config, arguments: IssueTokenArguments) -> Re
 /// Puts a new key in the place of the one that signs.
 pub(crate) fn rotate_keys(config: &Config, arguments: &RotateKeysArguments) -> Result<(), Failure> {
     match &config.store {
+        StoreAt::File(path) if !path.exists() => Err(store::missing(path)),
         StoreAt::File(store) => token_keys::rotate(store, arguments.forget),
-        StoreAt::Postgres(_) => token_keys::rotate(&config.key_place()?, arguments.forget),
+        StoreAt::Postgres(_) => {
+            config.refuse_missing_data_dir()?;
+            token_keys::rotate(&config.key_place()?, arguments.forget)
+        }
         StoreAt::Memory => Err(Failure::plain("a store in memory has keys of its own; name a file")),
     }
 }

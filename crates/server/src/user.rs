@@ -89,8 +89,8 @@ async fn create(config: &Config, arguments: CreateUserArguments) -> Result<(), F
 
 /// Prints a token with which a user may set a password.
 async fn reset_password(config: &Config, arguments: ResetPasswordArguments) -> Result<(), Failure> {
-    let mint = wiring::token_mint(config)?;
     let issued = store::with(config, async |store| {
+        let mint = wiring::token_mint_of_server(config)?;
         let user = find(store, &arguments.handle).await?;
         let tokens = Arc::new(wiring::tokens(store.clone(), mint));
         let logins = wiring::logins(config, store.clone(), tokens, Arc::new(NobodyListens))?;

@@ -76,6 +76,14 @@ pub(crate) fn token_mint(config: &Config) -> Result<Arc<dyn TokenMint>, Failure>
     })
 }
 
+/// The same for a command, which uses what the server has made.
+pub(crate) fn token_mint_of_server(config: &Config) -> Result<Arc<dyn TokenMint>, Failure> {
+    if matches!(config.store, StoreAt::Postgres(_)) {
+        config.refuse_missing_data_dir()?;
+    }
+    token_mint(config)
+}
+
 /// The use cases on tokens alone, for commands.
 pub(crate) fn tokens(store: Arc<dyn Store>, mint: Arc<dyn TokenMint>) -> TokenService {
     TokenService::new(store, Arc::new(SystemClock), mint)

@@ -82,10 +82,14 @@ impl Place {
         serde_json::from_str(&printed(told)).unwrap()
     }
 
-    /// All lines but the first, which tells when it was written.
+    /// All lines but the first, which tells when it was written, and the digest of that in the last.
     fn rows(&self, archive: &str) -> Vec<String> {
         let text = std::fs::read_to_string(self.file(archive)).unwrap();
-        text.lines().skip(1).map(str::to_owned).collect()
+        let mut rows = text.lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
+        let mut end = serde_json::from_str::<Json>(&rows.pop().unwrap()).unwrap();
+        assert!(end["end"].as_object_mut().unwrap().remove("header_sha256").is_some());
+        rows.push(end.to_string());
+        rows
     }
 }
 
@@ -213,6 +217,7 @@ fn is_resumed_after_kills(store: &str, place: &Place) {
     let first = kill_on_the_way(start(false), &position, "");
     let again = run(store, &["import", "--from", &archive]);
     assert!(refused(&again).contains("--resume"), "{again:?}");
+    is_not_used_by_halves(store);
     let second = kill_on_the_way(start(true), &position, &first);
 
     let rows = serde_json::from_str::<Json>(&second).unwrap()["rows"].as_u64().unwrap();
@@ -222,6 +227,42 @@ fn is_resumed_after_kills(store: &str, place: &Place) {
     assert!(!position.exists());
     place.export(store, "moved");
     assert_eq!(place.rows("moved"), place.rows("first"));
+    assert_eq!(unfinished(store), None);
+    printed(run(store, &["user", "list"]));
+    // It is only compared: had it been killed, nothing would be half done.
+    let told = run(store, &["import", "--from", &archive, "--resume", "--json"]);
+    assert!(printed(told).contains("\"new\":0"));
+}
+
+/// Nobody takes a part of an archive for a store.
+fn is_not_used_by_halves(store: &str) {
+    for arguments in [
+        &["serve", "--listen", "127.0.0.1:0"][..],
+        &["user", "list"],
+        &["user", "create", "--handle", "new", "--email", "x@example.org", "--name", "X"],
+        &["migrate"],
+        &["export"],
+    ] {
+        let mut program = Command::new("timeout");
+        program.arg("20").arg(env!("CARGO_BIN_EXE_parlance")).args(arguments);
+        let directory = TempDir::new().unwrap();
+        program.current_dir(directory.path()).env("PARLANCE_DATABASE_URL", store);
+        let why = refused(&program.stdin(Stdio::null()).output().unwrap());
+        assert!(
+            why.contains("only a part of an archive") && why.contains("--resume"),
+            "{arguments:?}: {why}"
+        );
+    }
+    let import = unfinished(store).unwrap();
+    assert!(import["outcome"] == "fault" && import["next"].to_string().contains("--resume"), "{import}");
+}
+
+/// What doctor says of an import.
+fn unfinished(store: &str) -> Option<Json> {
+    let doctor = run(store, &["doctor", "--json"]);
+    let found = serde_json::from_slice::<Json>(&doctor.stdout).unwrap();
+    let mut findings = found["findings"].as_array().unwrap().iter();
+    findings.find(|finding| finding["check"] == "import").cloned()
 }
 
 #[tokio::test]
@@ -277,6 +318,7 @@ async fn what_is_no_whole_archive_is_refused_before_the_store_is_touched() {
         (whole.replacen("ann@example.org", "eve@example.org", 1), "damaged"),
         (without_one, "damaged"),
         (format!("{whole}\n"), "follows the end"),
+        (whole.replacen("\"program\":\"", "\"program\":\"9", 1), "first line"),
         (whole.replacen("\"format\":1,", "\"format\":2,", 1), "newer"),
         (whole.replacen("\"handle\"", "\"handel\"", 1), "handel"),
     ] {
@@ -353,7 +395,7 @@ async fn an_export_only_reads() {
     let database = testkit::postgres::server().database();
     let store = database.url();
     let why = refused(&run(&store, &["export"]));
-    assert!(why.contains("is missing") && why.contains("`parlance migrate`"), "{why}");
+    assert!(why.contains("there is no store in") && why.contains("`migrate`"), "{why}");
     let told: Json = serde_json::from_str(&printed(run(&store, &["migrate", "--json"]))).unwrap();
     assert_eq!(told["taken"], told["steps"], "the export took no step");
     place.import(&store, "first");

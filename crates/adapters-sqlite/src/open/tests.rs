@@ -32,6 +32,10 @@ fn a_new_store_and_its_directory_are_made_for_the_owner_only() {
         let mode = fs::metadata(&file).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode, 0o600, "{}", file.display());
     }
+    for directory in ["deep", "deep/er"] {
+        let mode = fs::metadata(place.path().join(directory)).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o700, "{directory}");
+    }
     drop(store);
 }
 

@@ -43,6 +43,9 @@ pub(crate) struct End {
     pub(crate) rows: Counts,
     /// SHA-256 of their lines, in hexadecimal.
     pub(crate) sha256: String,
+    /// SHA-256 of the first line; older versions have not written it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) header_sha256: Option<String>,
 }
 
 /// A line behind the first one.

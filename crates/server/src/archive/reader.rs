@@ -18,6 +18,8 @@ pub(crate) struct Reader<R> {
     number: u64,
     bytes: u64,
     digest: Sha256,
+    /// Of the first line.
+    header_sha256: String,
     counts: Counts,
 }
 
@@ -25,11 +27,13 @@ impl<R: BufRead> Reader<R> {
     /// Reads the first line of what is called `name`.
     pub(crate) fn begin(input: R) -> Result<(Self, Header), Failure> {
         let digest = Sha256::new();
-        let mut reader = Self { input, line: Vec::new(), number: 0, bytes: 0, digest, counts: Counts::new() };
+        let (header_sha256, counts) = (String::new(), Counts::new());
+        let mut reader = Self { input, line: Vec::new(), number: 0, bytes: 0, digest, header_sha256, counts };
         if !reader.read_line().map_err(|failure| failure.unwrap_or_else(not_ours))? {
             return Err(not_ours());
         }
         let header = Header::parse(&reader.line).map_err(Failure::plain)?;
+        reader.header_sha256 = hexadecimal(&Sha256::digest(&reader.line));
         Ok((reader, header))
     }
 
@@ -83,6 +87,11 @@ impl<R: BufRead> Reader<R> {
         if hexadecimal(&std::mem::take(&mut self.digest).finalize()) != end.sha256 {
             return Err(Failure::plain(
                 "the archive is damaged: its rows are not as they were written (SHA-256)",
+            ));
+        }
+        if end.header_sha256.as_ref().is_some_and(|written| *written != self.header_sha256) {
+            return Err(Failure::plain(
+                "the archive is damaged: its first line is not as it was written (SHA-256)",
             ));
         }
         if self.read_line().is_ok_and(|more| !more) {

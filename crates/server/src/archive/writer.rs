@@ -50,7 +50,7 @@ pub(crate) async fn write_rows(
         }
         rows.insert(table.name.to_owned(), number);
     }
-    Ok(End { rows, sha256: hexadecimal(&digest.finalize()) })
+    Ok(End { rows, sha256: hexadecimal(&digest.finalize()), header_sha256: None })
 }
 
 /// Bytes as text.

@@ -16,7 +16,16 @@ pub(super) const CONFIG: Key = Key::text(
 );
 
 /// The settings that say which store a command works on; every command takes them.
-const OF_EVERY_COMMAND: [&str; 3] = ["config", "data_dir", "database_url"];
+const OF_EVERY_COMMAND: [&str; 4] = ["config", "env_file", "data_dir", "database_url"];
+
+/// Which file with variables is read.
+pub(super) const ENV_FILE: Key = Key::text(
+    "env_file",
+    "FILE",
+    "none",
+    "File with variables, a line `NAME=value` each, as an `EnvironmentFile` of systemd; so a command by hand has the \
+     settings of a service. A variable of the environment wins over one of the file.",
+);
 
 /// The values of the flags that were given, as they were written.
 #[derive(Clone, Debug, Default)]

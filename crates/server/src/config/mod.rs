@@ -7,6 +7,7 @@
 
 mod bus;
 mod database;
+mod env_file;
 mod file;
 mod flags;
 mod http;
@@ -44,6 +45,7 @@ pub use traces::TraceConfig;
 pub(crate) use values::{Fault, Origin, Setting};
 
 use crate::failure::Failure;
+use crate::lock::make_directory;
 use crate::passwords::PasswordConfig;
 use crate::store::StoreAt;
 use crate::tls::{TlsFault, TlsFiles};
@@ -64,6 +66,8 @@ pub struct Config {
     pub data_dir: PathBuf,
     /// The file that the first user's key is written to; without one it is printed.
     pub first_key_file: Option<PathBuf>,
+    /// With less bytes free where the embedded store is, only small writes are taken.
+    pub min_free_bytes: u64,
     /// Where the data is.
     pub store: StoreAt,
     /// Whether others work on the same store.
@@ -178,6 +182,14 @@ impl Config {
              output is kept, as by `docker logs`.",
         );
         let first_key_file = values.optional(first_key, parse::text).map(PathBuf::from);
+        let min_free = Key::number(
+            "min_free_mib",
+            "MIB",
+            "256",
+            "With less free on the disk of the embedded store only requests with small bodies are accepted, others get \
+             503; 0 for no such floor. See *When the disk is full* in [operations.md](operations.md).",
+        );
+        let min_free_bytes = values.read(min_free, parse::number(0, 1_000_000_u64)) * 1024 * 1024;
         let store = database::read(values, &data_dir);
         let nodes = nodes::read(values, &store);
         let bus = bus::read(values, &store);
@@ -196,6 +208,7 @@ impl Config {
             metrics_listen,
             data_dir,
             first_key_file,
+            min_free_bytes,
             store,
             nodes,
             bus,
@@ -236,12 +249,22 @@ impl Config {
         }
     }
 
+    /// Refuses a data directory that is not there, for commands: the keys that sign tokens are the server's.
+    pub(crate) fn refuse_missing_data_dir(&self) -> Result<(), Failure> {
+        if matches!(self.store, StoreAt::Memory) || self.data_dir.is_dir() {
+            return Ok(());
+        }
+        let whole = std::path::absolute(&self.data_dir).unwrap_or_else(|_| self.data_dir.clone());
+        let said =
+            format!("there is no data directory at {}, where the keys that sign tokens are", whole.display());
+        Err(Failure::plain(said)
+            .next("name the server's by --data-dir or --env-file (`parlance config show`)"))
+    }
+
     /// What the keys that sign tokens stand beside when the store is no file.
     pub(crate) fn key_place(&self) -> Result<PathBuf, Failure> {
         let directory = &self.data_dir;
-        std::fs::create_dir_all(directory).map_err(|cause| {
-            Failure::new(format_args!("cannot use the data directory {}", directory.display()), cause)
-        })?;
+        make_directory(directory)?;
         Ok(directory.join("parlance.db"))
     }
 }

@@ -58,7 +58,7 @@ fn row(setting: &Setting) -> String {
     // A default that is said in words stands without the marks of code.
     let default = if setting.shown.is_some() { format!("`{}`", key.default) } else { key.default.to_owned() };
     let line = match key.form {
-        _ if key.name == "config" => "–".to_owned(),
+        _ if matches!(key.name, "config" | "env_file") => "–".to_owned(),
         Form::Number | Form::Switch => format!("`{} = {}`", key.name, example(setting)),
         Form::Text | Form::List | Form::Other => format!("`{} = \"{}\"`", key.name, example(setting)),
     };

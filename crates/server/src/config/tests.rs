@@ -93,6 +93,26 @@ fn a_file_that_is_named_must_be_there() {
     assert!(faults[0].contains("/nowhere/p.toml") && faults[0].contains("--config"), "{faults:?}");
 }
 
+#[test]
+fn a_command_by_hand_has_the_settings_of_a_service() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("secrets");
+    let text = "PARLANCE_DATA_DIR=/srv/p\nPARLANCE_LISTEN=\"127.0.0.1:7\"\nOTHER=x\nPARLANCE_LISEN=1\n";
+    std::fs::write(&path, text).unwrap();
+    let path = path.to_str().unwrap();
+    let by_flag = with_file(&[("env_file", path)], &[("PARLANCE_LISTEN", "127.0.0.1:8")], "data_dir = 'x'");
+    assert_eq!(by_flag.config.data_dir, Path::new("/srv/p"), "it wins over the file with settings");
+    assert_eq!(by_flag.config.listen, "127.0.0.1:8", "and the environment over it");
+    let expected = format!("lisen: there is no such setting; did you mean listen? (from {path}, line 4)");
+    assert_eq!(faults(&by_flag), [expected]);
+    assert_eq!(setting(&by_flag, "data_dir").origin.to_string(), format!("{path}, line 1"));
+    let by_variable = with_file(&[("listen", "127.0.0.1:9")], &[("PARLANCE_ENV_FILE", path)], "");
+    assert_eq!(by_variable.config.listen, "127.0.0.1:9");
+    assert_eq!(by_variable.config.data_dir, Path::new("/srv/p"));
+    let gone = with_file(&[("env_file", "/nowhere/env")], &[], "");
+    assert!(faults(&gone)[0].contains("/nowhere/env (from") || faults(&gone)[0].contains("/nowhere/env:"));
+}
+
 /// Each setting is described, and its names are those of a flag and a variable.
 #[test]
 fn every_setting_is_described_once() {

@@ -9,6 +9,7 @@ use std::fmt;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use super::env_file;
 use super::file::{self, Entry};
 use super::flags::Flags;
 use super::key::{Form, Key};
@@ -125,7 +126,18 @@ impl Values {
                 Err(_) => values.fault(name, "is no text in UTF-8".to_owned(), origin),
             }
         }
-        for (key, text) in flags.0 {
+        let mut flags = flags.0;
+        let env_file = flags.remove("env_file").map(|text| (text, Origin::Flag("env-file".to_owned())));
+        let env_file = env_file.or_else(|| {
+            let given = lower.remove("env_file")?;
+            Some((given.text, given.origin))
+        });
+        // A variable that a flag has made as well.
+        lower.remove("env_file");
+        if let Some((path, named_by)) = &env_file {
+            values.read_env_file(Path::new(path), named_by, &mut lower);
+        }
+        for (key, text) in flags {
             lower.insert(
                 key.to_owned(),
                 Given { text, form: None, origin: Origin::Flag(key.replace('_', "-")) },
@@ -141,18 +153,49 @@ impl Values {
             values.read_file(Path::new(DEFAULT_FILE), &Origin::Default, false);
             values.settings.push(Self::config_setting());
         }
+        let (shown, origin) = env_file.map_or((None, Origin::Default), |(path, by)| (Some(path), by));
+        values.settings.push(Setting { shown, origin, ..Self::env_file_setting() });
         values
     }
 
     /// Nothing that was set.
     pub(super) fn gather_nothing() -> Self {
-        Self { settings: vec![Self::config_setting()], ..Self::default() }
+        Self { settings: vec![Self::config_setting(), Self::env_file_setting()], ..Self::default() }
     }
 
     /// The setting that says which file is read.
     fn config_setting() -> Setting {
         let key = super::flags::CONFIG;
         Setting { key, section: "The file", shown: None, origin: Origin::Default }
+    }
+
+    /// The setting that says which file with variables is read.
+    fn env_file_setting() -> Setting {
+        let key = super::flags::ENV_FILE;
+        Setting { key, section: "The file", shown: None, origin: Origin::Default }
+    }
+
+    /// Takes up the variables of a file that are settings, where the environment does not have them.
+    fn read_env_file(&mut self, path: &Path, named_by: &Origin, lower: &mut BTreeMap<String, Given>) {
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(cause) => {
+                let problem = format!("cannot read {}: {cause}", path.display());
+                return self.fault("env_file", problem, named_by.clone());
+            }
+        };
+        for (line, variable) in env_file::variables(&text) {
+            let origin = Origin::File(path.to_owned(), line);
+            match variable {
+                Ok((name, text)) => {
+                    let is_setting = !is_no_setting(name) && name != "PARLANCE_ENV_FILE";
+                    let Some(key) = name.strip_prefix("PARLANCE_").filter(|_| is_setting) else { continue };
+                    let given = Given { text, form: None, origin };
+                    lower.entry(key.to_ascii_lowercase()).or_insert(given);
+                }
+                Err(problem) => self.fault("env_file", problem.to_owned(), origin),
+            }
+        }
     }
 
     fn read_file(&mut self, path: &Path, named_by: &Origin, must_be: bool) {
@@ -212,7 +255,7 @@ impl Values {
     }
 
     fn take<T>(&mut self, key: Key, parse: &impl Fn(&str) -> Result<T, String>) -> Option<T> {
-        let from_file = |given: &Given| matches!(given.origin, Origin::File(..));
+        let from_file = |given: &Given| matches!(given.origin, Origin::File(..)) && given.form.is_some();
         let given = match self.given.remove(key.name) {
             Some(given) if key.for_tests && from_file(&given) => {
                 let problem = "is for tests, and cannot stand in a file".to_owned();

@@ -36,6 +36,7 @@ pub(super) fn look(config: &Config) -> Vec<Finding> {
     };
     secret.retain(|path| path.exists());
     let mut findings = vec![disk(&directory)];
+    findings.extend(directory_mode(&directory));
     if secret.is_empty() {
         findings.push(Finding::well("files", "none is there yet; the first start makes them"));
     }
@@ -74,6 +75,20 @@ fn space(directory: &Path, free: u64) -> Finding {
         FULL..SCARCE => Finding::warning("disk", found, next),
         _ => Finding::well("disk", found),
     }
+}
+
+/// A directory that others may enter or read is no fault, as the files in it are closed; it may have been made so on
+/// purpose.
+fn directory_mode(directory: &Path) -> Option<Finding> {
+    let mode = std::fs::metadata(directory).ok()?.permissions().mode();
+    (!is_closed(mode)).then(|| {
+        let found = format!(
+            "{} has the mode {:o}, so that others may look into it",
+            directory.display(),
+            mode & 0o777
+        );
+        Finding::warning("files", found, format!("chmod 700 '{}'", directory.display()))
+    })
 }
 
 /// Whether a file with secrets is closed to others.

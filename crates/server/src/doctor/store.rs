@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use domain::ports::Clock;
+use domain::store::StoreError;
+use domain::time::Timestamp;
 
 use super::Finding;
 use crate::config::Config;
@@ -23,8 +25,12 @@ pub(super) async fn look(config: &Config) -> Vec<Finding> {
             )];
         }
         StoreAt::File(path) if !path.exists() => {
-            let found = format!("{} is not there yet; the first start makes it", path.display());
-            return vec![Finding::well("store", found)];
+            let whole = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+            return vec![Finding::warning(
+                "store",
+                format!("there is none at {} yet; the first start makes it", whole.display()),
+                "if one should be there, run this with the server's settings: --env-file, --config, or as it is started",
+            )];
         }
         StoreAt::File(_) | StoreAt::Postgres(_) => {}
     }
@@ -60,17 +66,51 @@ async fn look_into(store: &Arc<dyn Store>) -> Vec<Finding> {
     let here = SystemClock.now().micros().midpoint(before.micros());
     let answers = match (&store.ping().await, &clock) {
         (Ok(()), Ok(_)) => Finding::well("store", "it answers"),
-        (Err(error), _) | (_, Err(error)) => {
-            let next = "see the database's own log, and try again";
-            return vec![Finding::fault("store", format!("it does not answer: {error}"), next)];
-        }
+        (Err(error), _) | (_, Err(error)) => return vec![unanswered(error)],
     };
     let steps = Finding::well("schema", format!("all {} steps are taken", store.steps().all.len()));
     let time = match clock.ok().flatten() {
         None => Finding::well("clock", "the store has this machine's own"),
         Some(there) => clocks(there.micros().abs_diff(here)),
     };
-    vec![answers, steps, time]
+    let mut findings = vec![answers, steps, time];
+    findings.extend(whole(&store.unfinished_import().await));
+    findings.extend(durability(&store.unsafe_settings().await));
+    findings
+}
+
+/// Whether an import that began has ended.
+fn whole(begun: &Result<Option<Timestamp>, StoreError>) -> Option<Finding> {
+    match begun {
+        Ok(None) => None,
+        Ok(Some(begun)) => {
+            Some(Finding::fault("import", store::part_of_an_archive(*begun), store::FINISH_IMPORT))
+        }
+        Err(error) => Some(unanswered(error)),
+    }
+}
+
+/// Whether the database keeps what it acknowledges.
+fn durability(off: &Result<Vec<String>, StoreError>) -> Vec<Finding> {
+    let off = match off {
+        Ok(off) => off,
+        Err(error) => return vec![unanswered(error)],
+    };
+    let fault = |setting: &String| {
+        let found =
+            format!("{setting} is off: a crash of the database's machine may lose or damage what is stored");
+        let next = format!("set {setting} = on in postgresql.conf, and reload the database's settings");
+        Finding::fault("durability", found, next)
+    };
+    if off.is_empty() {
+        return vec![Finding::well("durability", "what is acknowledged outlives a crash")];
+    }
+    off.iter().map(fault).collect()
+}
+
+fn unanswered(error: &StoreError) -> Finding {
+    let next = "see the database's own log, and try again";
+    Finding::fault("store", format!("it does not answer: {error}"), next)
 }
 
 fn clocks(apart: u64) -> Finding {

@@ -2,7 +2,7 @@
 //!
 //! The command finds the server's URL in `PARLANCE_TEST_DATABASE_URL`, PostgreSQL's programs in its path, and this
 //! program in `PARLANCE_TEST_WITH_POSTGRES`. If the first is set already nothing is started. The server goes when the
-//! command has ended.
+//! command has ended. With `PARLANCE_TEST_FSYNC` it flushes what it commits, as one that is not for tests does.
 //!
 //! Without a command it is for a test that lets its PostgreSQL crash: it prints the URL of an empty database on a
 //! server of its own, and then for each line `restart` that it reads ends that server as a crash would, starts it again
@@ -24,7 +24,9 @@ fn main() -> ExitCode {
     command.env("PATH", env::join_paths(path).expect("a path is made of paths"));
     command.env("PARLANCE_TEST_WITH_POSTGRES", env::current_exe().expect("this program is a file"));
     let given = env::var_os("PARLANCE_TEST_DATABASE_URL").is_some();
-    let cluster = (!given).then(|| Cluster::own(Options::default()));
+    let flushes = env::var_os("PARLANCE_TEST_FSYNC").is_some();
+    let options = Options::default().setting("fsync", if flushes { "on" } else { "off" });
+    let cluster = (!given).then(|| Cluster::own(options));
     if let Some(cluster) = &cluster {
         command.env("PARLANCE_TEST_DATABASE_URL", cluster.administrator_url());
     }

@@ -45,7 +45,8 @@ fn every_value_is_read_as_it_was_written() {
             }
         }
     }
-    let end = End { rows: Counts::from([("users".to_owned(), 3)]), sha256: "ab".to_owned() };
+    let end =
+        End { rows: Counts::from([("users".to_owned(), 3)]), sha256: "ab".to_owned(), header_sha256: None };
     assert!(matches!(Line::parse(&end_line(&end)), Ok(Line::End(read)) if read == end));
 }
 

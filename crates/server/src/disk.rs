@@ -1,0 +1,165 @@
+//! The room that is left for the data, and what is refused when there is little.
+//!
+//! A full disk stops every write, also the small ones by which agents close their work and operators help. So below
+//! a floor of free space only small writes are taken. Of a database elsewhere only that it was full is known.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use actix_web::dev::ServiceRequest;
+use actix_web::http::Method;
+use actix_web::http::header::CONTENT_LENGTH;
+use http_wire::error::{ApiError, ErrorCode};
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::config::Config;
+use crate::outage::Outage;
+use crate::store::StoreAt;
+
+/// How often it is looked at. At 72 MB a second, the fastest that one user was seen to write, that is 36 MB.
+const EVERY: Duration = Duration::from_millis(500);
+
+/// A body of this many bytes is a small write.
+const SMALL: u64 = 16 * 1024;
+
+/// When whoever is refused may try again, in seconds.
+const RETRY_AFTER: u32 = 30;
+
+/// The room for the data.
+pub(crate) struct Disk {
+    /// The directory of the embedded store.
+    directory: Option<PathBuf>,
+    /// With less bytes free only small writes are taken.
+    floor: u64,
+    is_low: AtomicBool,
+}
+
+impl Disk {
+    pub(crate) fn of(config: &Config) -> Arc<Self> {
+        let directory = match &config.store {
+            StoreAt::File(path) => Some(directory_of(path)),
+            StoreAt::Memory | StoreAt::Postgres(_) => None,
+        };
+        let disk = Arc::new(Self { directory, floor: config.min_free_bytes, is_low: AtomicBool::new(false) });
+        disk.look();
+        disk
+    }
+
+    /// Looks how much is free; gives that, if it is known.
+    fn look(&self) -> Option<u64> {
+        let free = free(self.directory.as_deref()?)?;
+        measure::disk_free(free);
+        // So that it does not change with every file that comes and goes, more is asked to end it.
+        let floor =
+            if self.is_low.load(Ordering::Relaxed) { self.floor + self.floor / 8 } else { self.floor };
+        self.is_low.store(free < floor, Ordering::Relaxed);
+        Some(free)
+    }
+
+    /// Whether not everything can be written.
+    pub(crate) fn is_short(&self) -> bool {
+        self.is_low.load(Ordering::Relaxed) || measure::is_store_full()
+    }
+
+    /// Takes a request, or refuses one that may write much while there is little room.
+    pub(crate) fn admit(&self, request: &ServiceRequest) -> Result<(), ApiError> {
+        if !self.is_low.load(Ordering::Relaxed) || writes_little(request) {
+            return Ok(());
+        }
+        measure::write_refused();
+        let what = "The server's disk is nearly full; only small requests are accepted";
+        Err(ApiError::new(ErrorCode::ServiceUnavailable, what).with_retry_after(RETRY_AFTER))
+    }
+
+    /// Looks again and again; the log says when the room gets short, and when there is enough again.
+    pub(crate) async fn watch(self: Arc<Self>) {
+        let mut ticks = interval(EVERY);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let (mut low, mut full) = (Outage::default(), Outage::default());
+        loop {
+            ticks.tick().await;
+            let free_bytes = self.look();
+            if self.is_low.load(Ordering::Relaxed) {
+                if low.begins() {
+                    let floor_bytes = self.floor;
+                    tracing::warn!(free_bytes, floor_bytes, "disk nearly full; large writes are refused");
+                }
+            } else if let Some(lasted) = low.ends() {
+                tracing::info!(free_bytes, duration_ms = lasted.as_millis(), "disk has room again");
+            }
+            if measure::is_store_full() {
+                if full.begins() {
+                    tracing::warn!("disk of the store full; writes fail");
+                }
+            } else if let Some(lasted) = full.ends() {
+                tracing::info!(duration_ms = lasted.as_millis(), "disk of the store no longer full");
+            }
+        }
+    }
+}
+
+/// The directory that a store's file is in.
+fn directory_of(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
+/// How many bytes whoever is not root may still write there.
+pub(crate) fn free(directory: &Path) -> Option<u64> {
+    let system = rustix::fs::statvfs(directory).ok()?;
+    Some(system.f_bavail.saturating_mul(system.f_frsize))
+}
+
+/// Whether a request reads, deletes, or has a body that says that it is small.
+fn writes_little(request: &ServiceRequest) -> bool {
+    if [Method::GET, Method::HEAD, Method::OPTIONS, Method::DELETE].contains(request.method()) {
+        return true;
+    }
+    let headers = request.headers();
+    match headers.get(CONTENT_LENGTH) {
+        Some(length) => {
+            length.to_str().is_ok_and(|length| length.parse::<u64>().is_ok_and(|length| length <= SMALL))
+        }
+        // A body in chunks does not say how large it is.
+        None => !headers.contains_key("transfer-encoding"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::test::TestRequest;
+
+    use super::*;
+
+    #[test]
+    fn below_the_floor_only_small_writes_are_taken() {
+        let disk = Disk { directory: None, floor: 1, is_low: AtomicBool::new(true) };
+        let admits = |request: TestRequest| disk.admit(&request.to_srv_request()).is_ok();
+        let post = |length: &str| TestRequest::post().insert_header((CONTENT_LENGTH, length));
+        assert!(admits(post("16384")) && admits(TestRequest::post()));
+        assert!(!admits(post("16385")) && !admits(post("many")));
+        assert!(!admits(TestRequest::put().insert_header(("transfer-encoding", "chunked"))));
+        assert!(
+            admits(TestRequest::get())
+                && admits(TestRequest::delete().insert_header((CONTENT_LENGTH, "99999")))
+        );
+        disk.is_low.store(false, Ordering::Relaxed);
+        assert!(admits(post("9999999")));
+    }
+
+    #[test]
+    fn more_than_the_floor_ends_the_shortage() {
+        let directory = Some(std::env::temp_dir());
+        let now = free(directory.as_deref().unwrap()).unwrap();
+        let disk = |floor| Disk { directory: directory.clone(), floor, is_low: AtomicBool::new(true) };
+        for (floor, is_low) in [(0, false), (now / 2, false), (now * 2, true)] {
+            let disk = disk(floor);
+            disk.look();
+            assert_eq!(disk.is_short(), is_low, "{floor} of {now}");
+        }
+    }
+}
