@@ -74,6 +74,8 @@ async fn while_the_database_is_away_clients_are_told_to_come_back() {
     let health = reqwest::get(format!("http://{}/health", server.address())).await.unwrap();
     assert_eq!(health.status().as_u16(), 200, "the process lives");
 
+    // The log is read twice a second, so a very short outage goes unnoticed.
+    until("the outage is not logged", async || server.logged().contains("change log not followed")).await;
     tokio::task::block_in_place(|| cluster.start());
     until("the server does not heal", async || ready(&server).await == 200).await;
     assert_eq!(human.history(&chat).await.len(), 0);

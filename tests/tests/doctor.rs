@@ -70,7 +70,7 @@ async fn a_running_server_is_well() {
     // The database of the other tests does not flush what it commits.
     let durable =
         on_postgres().then(|| Cluster::own(Options::default().setting("fsync", "on")).server().database());
-    let url = durable.as_ref().map(|database| database.url());
+    let url = durable.as_ref().map(testkit::postgres::Database::url);
     let mut settings = vec![("PARLANCE_METRICS_LISTEN", metrics.as_str())];
     settings.extend(url.iter().map(|url| ("PARLANCE_DATABASE_URL", url.as_str())));
     let server = Server::start_with(&settings).await;
