@@ -101,7 +101,7 @@ figures! {
     STORE_FULL = "parlance_store_full_total", Kind::Counter,
         "Writes that failed since the disk of the store was full.";
     DISK_FREE = "parlance_disk_free_bytes", Kind::Gauge,
-        "Free bytes where the data directory is; of a store elsewhere nothing is known.";
+        "Free bytes where the data directory is.";
     WRITES_REFUSED = "parlance_writes_refused_total", Kind::Counter,
         "Requests with large bodies that were refused since the disk is nearly full.";
     PASSWORD_HASHES = "parlance_password_hashes_total", Kind::Counter,

@@ -29,7 +29,7 @@ const RETRY_AFTER: u32 = 30;
 
 /// The room for the data.
 pub(crate) struct Disk {
-    /// The directory of the embedded store.
+    /// The data directory, or that of the embedded store.
     directory: Option<PathBuf>,
     /// With less bytes free only small writes are taken.
     floor: u64,
@@ -38,11 +38,13 @@ pub(crate) struct Disk {
 
 impl Disk {
     pub(crate) fn of(config: &Config) -> Arc<Self> {
-        let directory = match &config.store {
-            StoreAt::File(path) => Some(directory_of(path)),
-            StoreAt::Memory | StoreAt::Postgres(_) => None,
+        // With a database elsewhere, the data directory holds little, so its room is measured and decides nothing.
+        let (directory, floor) = match &config.store {
+            StoreAt::File(path) => (Some(directory_of(path)), config.min_free_bytes),
+            StoreAt::Postgres(_) => (Some(config.data_dir.clone()), 0),
+            StoreAt::Memory => (None, 0),
         };
-        let disk = Arc::new(Self { directory, floor: config.min_free_bytes, is_low: AtomicBool::new(false) });
+        let disk = Arc::new(Self { directory, floor, is_low: AtomicBool::new(false) });
         disk.look();
         disk
     }
