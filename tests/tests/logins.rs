@@ -265,3 +265,38 @@ async fn not_everybody_registers_at_once() {
     }
     assert_eq!(statuses, [201, 422, 429, 429]);
 }
+
+/// However a name is spelt, by handle or by address, and from however many addresses: an account has few guesses.
+#[tokio::test]
+async fn spellings_and_addresses_buy_no_guesses() {
+    let server = Server::start_with(&[CHEAP, ("PARLANCE_TRUSTED_PROXIES", "127.0.0.1")]).await;
+    server.user("ada");
+    set_password(&server, "ada", "correct horse").await;
+    let client = reqwest::Client::new();
+    let url = format!("http://{}/api/v1/auth/login", server.address());
+    let from = async |address: u32, login: &str, password: &str| {
+        let request = client.post(&url).header("x-forwarded-for", format!("203.0.113.{address}"));
+        let answer = request.json(&json!({"login": login, "password": password})).send().await.unwrap();
+        answer.status().as_u16()
+    };
+    let spellings = |count: usize| (0..count).map(|spaces| format!("@{}ada", " ".repeat(spaces)));
+    let mut looked_at = 0;
+    for address in 1..=60 {
+        for login in spellings(4) {
+            looked_at += u32::from(from(address, &login, "wrong password").await == 401);
+        }
+    }
+    // Six addresses have five guesses each in the beginning, the others one; a few more come with the time.
+    assert!((60..=130).contains(&looked_at), "{looked_at} of 240");
+
+    // The other name has its own answers, those of an unknown name, so nothing tells that it is the same account.
+    for login in ["ada@example.org", "nobody@example.org"] {
+        let mut answers = Vec::new();
+        while answers.len() < 20 && answers.last() != Some(&429) {
+            answers.push(from(1, login, "wrong password").await);
+        }
+        assert!(answers.starts_with(&[401; 5]) && answers.ends_with(&[429]), "{login}: {answers:?}");
+    }
+    // The owner comes in at the first try, from anywhere.
+    assert_eq!(from(200, "ada@example.org", "correct horse").await, 200);
+}

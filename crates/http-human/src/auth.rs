@@ -2,7 +2,7 @@
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use domain::account::{UserHandle, parse_email, parse_person_name};
-use domain::login::{ChangePasswordError, LogIn, LogInError, LoginService, Password, Register};
+use domain::login::{ChangePasswordError, LogIn, LogInError, LoginService, Password, Register, TypedName};
 use http_wire::auth::{Credential, UserAuth};
 use http_wire::envelope::Data;
 use http_wire::error::{ApiError, ErrorCode};
@@ -20,7 +20,7 @@ pub(crate) struct LogInBody(LogIn);
 
 impl FromBody for LogInBody {
     fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
-        let name = body.text("login", short);
+        let name = body.text("login", |text| short(text).map(|text| TypedName::new(&text)));
         let password = body.text("password", Password::typed);
         Ok(Self(LogIn { name: name?, password: password? }))
     }
@@ -146,11 +146,13 @@ pub(crate) async fn log_in(
     logins: web::Data<LoginService>,
     limits: Limits,
 ) -> Result<HttpResponse, ApiError> {
-    let attempt = match &limits {
-        Some(limits) => limits.may_log_in(&request, LoginName::Typed(&body.0.name))?,
+    let name = body.0.name.clone();
+    let mut attempt = match &limits {
+        Some(limits) => limits.may_log_in(&request, LoginName::Typed(&name))?,
         None => None,
     };
-    let outcome = logins.log_in(body.0).await;
+    let may_try = |user| attempt.as_mut().is_none_or(|attempt| attempt.may_try_account(user));
+    let outcome = logins.log_in_if(body.0, may_try).await;
     match (attempt, &outcome) {
         (Some(attempt), Ok(_)) => attempt.good(),
         (Some(attempt), Err(LogInError::Busy(_) | LogInError::Store(_))) => attempt.undecided(),

@@ -1,10 +1,11 @@
 //! Logging in with a handle or an address, and a password.
 
+use super::name::TypedName;
 use super::password::{HasherBusy, Password, PasswordHash, Verdict};
-use super::port::{NewSession, SessionHolder, WhichLogin};
+use super::port::{NewSession, SessionHolder};
 use super::service::LoginService;
 use super::session::{RefreshText, SESSION_LIFETIME};
-use crate::account::{IssuedToken, UserHandle, normalize_handle};
+use crate::account::IssuedToken;
 use crate::id::{SessionId, UserId};
 use crate::store::StoreError;
 use crate::time::Timestamp;
@@ -13,7 +14,7 @@ use crate::time::Timestamp;
 #[derive(Clone, Debug)]
 pub struct LogIn {
     /// A handle or an e-mail address.
-    pub name: String,
+    pub name: TypedName,
     /// The password.
     pub password: Password,
 }
@@ -47,10 +48,22 @@ impl LoginService {
     /// Opens a session for whoever knows the password. A hash that was made with other parameters than are used
     /// now is made anew, as this is the moment at which the password is there.
     pub async fn log_in(&self, command: LogIn) -> Result<LoggedIn, LogInError> {
-        let found = match which(&command.name) {
+        self.log_in_if(command, |_| true).await
+    }
+
+    /// Like [`Self::log_in`], but the account's password is compared only if `may_try` allows it. If it does not,
+    /// the answer and its cost are those of a wrong password: a caller must not learn that two names, a handle and
+    /// an address, lead to one account whose attempts are used up.
+    pub async fn log_in_if(
+        &self,
+        command: LogIn,
+        may_try: impl FnOnce(UserId) -> bool,
+    ) -> Result<LoggedIn, LogInError> {
+        let found = match command.name.which() {
             Some(which) => self.logins.find_login(which).await?,
             None => None,
         };
+        let found = found.filter(|found| may_try(found.user.id));
         let (user, known) = found.map_or((None, None), |found| (Some(found.user), found.password));
         let hash = known.as_ref().map(|known| known.hash.clone());
         let verdict = self.hasher.verify(command.password.clone(), hash).await?;
@@ -103,13 +116,4 @@ impl LoginService {
         let access = self.tokens.issue_now(holder.user, holder.password_set_at);
         LoggedIn { access, refresh_token: refresh.reveal().to_owned(), refresh_expires_at }
     }
-}
-
-/// An address has an `@` in it; a handle may have one in front.
-fn which(name: &str) -> Option<WhichLogin> {
-    let name = name.trim();
-    if name.chars().skip(1).any(|c| c == '@') {
-        return Some(WhichLogin::Email(name.to_owned()));
-    }
-    UserHandle::new(&normalize_handle(name)).ok().map(WhichLogin::Handle)
 }

@@ -10,6 +10,7 @@
 
 mod change_password;
 mod log_in;
+mod name;
 mod password;
 mod port;
 mod register;
@@ -19,6 +20,7 @@ mod session;
 
 pub use change_password::ChangePasswordError;
 pub use log_in::{LogIn, LogInError, LoggedIn};
+pub use name::TypedName;
 pub use password::{HasherBusy, Password, PasswordHash, PasswordHasher, Verdict};
 pub use port::{
     LoginRecord, LoginRepository, NewReset, NewSession, RefreshRefused, RefreshSession, SessionHolder,

@@ -7,6 +7,11 @@
 //! its owner out, but from then on each unknown address has a single attempt a minute. So the owner is let in from
 //! wherever they are, at the first try, and from where they are at home as always.
 //!
+//! Names are counted as the domain reads them ([`TypedName`]), so another spelling is no further quota. A name and its
+//! account are counted apart: a refusal by name is a 429 and tells nothing about accounts, as an unknown name is
+//! refused in the same way. Behind it the account counts the attempts of all its names, and what it refuses looks
+//! like a wrong password: a 429 there would tell which handle and which address are one account.
+//!
 //! This is remembered in memory: after a restart everybody is a stranger, with a fresh quota.
 
 use std::collections::HashMap;
@@ -15,6 +20,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use domain::id::UserId;
+use domain::login::TypedName;
 use domain::ports::Clock;
 use domain::time::Timestamp;
 
@@ -35,7 +41,7 @@ const SOON: Duration = Duration::from_secs(1);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum LoginName<'a> {
     /// What they have typed: a handle or an address.
-    Typed(&'a str),
+    Typed(&'a TypedName),
     /// The user whose token they have.
     Known(UserId),
 }
@@ -81,19 +87,10 @@ impl Logins {
     pub(super) fn may_try(&self, source: Source, name: LoginName<'_>) -> Result<LoginAttempt<'_>, Standing> {
         let (now, address) = (self.clock.now(), source.key());
         self.begin(address, now)?;
-        let typed = |text: &str| text.trim().trim_start_matches('@').to_lowercase();
-        let (account, pair) = match name {
-            LoginName::Typed(text) => self.keys(typed(text), address),
-            LoginName::Known(user) => self.keys(user, address),
-        };
-        let mut attempt = LoginAttempt { logins: self, address, pair, paid: Vec::with_capacity(3) };
-        let spent = attempt.pay(&self.pairs, pair).and_then(|()| attempt.pay(&self.addresses, address));
-        let spent = spent.and_then(|()| {
-            if self.known.holds(pair, now) || attempt.pay(&self.accounts, account).is_ok() {
-                return Ok(());
-            }
-            attempt.pay(&self.strangers, pair)
-        });
+        let keys = self.keys(name, address);
+        let mut attempt =
+            LoginAttempt { logins: self, address, pairs: vec![keys.1], paid: Vec::with_capacity(6) };
+        let spent = attempt.pay(&self.addresses, address).and_then(|()| attempt.pay_for(keys));
         match spent {
             Ok(()) => Ok(attempt),
             Err(standing) => {
@@ -128,7 +125,8 @@ impl Logins {
 pub struct LoginAttempt<'a> {
     logins: &'a Logins,
     address: u128,
-    pair: u128,
+    /// Of the name, and of the account once it is known, from this address.
+    pairs: Vec<u128>,
     paid: Vec<(&'a Meter, u128)>,
 }
 
@@ -139,10 +137,35 @@ impl<'a> LoginAttempt<'a> {
         Ok(())
     }
 
+    /// Pays for a name or an account.
+    fn pay_for(&mut self, (account, pair): (u128, u128)) -> Result<(), Standing> {
+        let logins = self.logins;
+        self.pay(&logins.pairs, pair)?;
+        if logins.known.holds(pair, logins.clock.now()) || self.pay(&logins.accounts, account).is_ok() {
+            return Ok(());
+        }
+        self.pay(&logins.strangers, pair)
+    }
+
+    /// Whether the password of `user`, whose name was typed, may be compared. Counts the attempts by all names of an
+    /// account together.
+    pub fn may_try_account(&mut self, user: UserId) -> bool {
+        let (keys, paid_before) = (self.logins.keys(LoginName::Known(user), self.address), self.paid.len());
+        if self.pay_for(keys).is_ok() {
+            self.pairs.push(keys.1);
+            return true;
+        }
+        let now = self.logins.clock.now();
+        self.paid.drain(paid_before..).for_each(|(meter, key)| meter.pay_back(key, now));
+        false
+    }
+
     /// It was right.
     pub fn good(mut self) {
         let now = self.logins.clock.now();
-        self.logins.known.keep(self.pair, now.plus(KNOWN), now);
+        for pair in &self.pairs {
+            self.logins.known.keep(*pair, now.plus(KNOWN), now);
+        }
         self.paid.retain(|(meter, _)| !std::ptr::eq(*meter, &raw const self.logins.addresses));
         self.undecided();
     }
@@ -198,13 +221,16 @@ mod tests {
 
     /// How many of so many wrong passwords are looked at.
     fn guess(logins: &Logins, address: u32, name: &str, times: usize) -> usize {
-        (0..times).filter(|_| logins.may_try(from(address), LoginName::Typed(name)).is_ok()).count()
+        (0..times)
+            .filter(|_| logins.may_try(from(address), LoginName::Typed(&TypedName::new(name))).is_ok())
+            .count()
     }
 
     #[test]
     fn an_account_has_few_guesses_from_an_address_however_it_is_spelt() {
         let (logins, clock) = logins();
-        assert_eq!(guess(&logins, 1, "ann", 3) + guess(&logins, 1, " @ANN", 100), 5);
+        let spellings = ["ann", " @ANN", "@ ann", "@  ann", "@\u{a0}Ann"];
+        assert_eq!(spellings.map(|name| guess(&logins, 1, name, 2)), [2, 2, 1, 0, 0]);
         assert_eq!(guess(&logins, 1, "ben", 1) + guess(&logins, 2, "ann", 1), 2, "nobody else is concerned");
         wait(&clock, 10);
         assert_eq!(guess(&logins, 1, "ann", 100), 1);
@@ -223,7 +249,8 @@ mod tests {
     #[test]
     fn only_guesses_are_paid_for() {
         let (logins, _) = logins();
-        let ann = || LoginName::Typed("ann");
+        let name = TypedName::new("ann");
+        let ann = || LoginName::Typed(&name);
         for _ in 0..200 {
             logins.may_try(from(2), ann()).unwrap_or_else(|_| panic!("refused")).undecided();
         }
@@ -238,14 +265,15 @@ mod tests {
     #[test]
     fn nobody_takes_all_places() {
         let (logins, _) = logins();
+        let [ann, ben, cat] = ["ann", "ben", "cat"].map(TypedName::new);
         let begin = |address, name| logins.may_try(from(address), LoginName::Typed(name));
-        let held = [begin(1, "ann"), begin(1, "ben")];
+        let held = [begin(1, &ann), begin(1, &ben)];
         assert!(held.iter().all(Result::is_ok));
-        let refused = begin(1, "cat").err().unwrap();
+        let refused = begin(1, &cat).err().unwrap();
         assert_eq!(refused.retry_after_seconds(), 1);
-        assert!(begin(2, "cat").is_ok());
+        assert!(begin(2, &cat).is_ok());
         drop(held);
-        assert!(begin(1, "cat").is_ok());
+        assert!(begin(1, &cat).is_ok());
         assert!(logins.busy().is_empty(), "who has gone is forgotten");
     }
 
@@ -266,10 +294,62 @@ mod tests {
     #[test]
     fn nobody_is_locked_out_by_others() {
         let (logins, _) = logins();
-        logins.may_try(from(0), LoginName::Typed("ann")).unwrap_or_else(|_| panic!("refused")).good();
+        logins
+            .may_try(from(0), LoginName::Typed(&TypedName::new("ann")))
+            .unwrap_or_else(|_| panic!("refused"))
+            .good();
         let guessed = (1..=100).map(|address| guess(&logins, address, "ann", 50)).sum::<usize>();
         assert_eq!(guessed, 30 + 94, "six addresses have five each, the others one");
         assert_eq!(guess(&logins, 0, "ann", 50), 5, "at home");
         assert_eq!(guess(&logins, 200, "ann", 50), 1, "elsewhere");
+    }
+    /// Guesses at `user` by one of the names; how many were compared with the account's password.
+    fn guess_at(logins: &Logins, address: u32, name: &str, user: UserId, times: usize) -> (usize, usize) {
+        let (mut taken, mut compared) = (0, 0);
+        for _ in 0..times {
+            let name = TypedName::new(name);
+            if let Ok(mut attempt) = logins.may_try(from(address), LoginName::Typed(&name)) {
+                taken += 1;
+                compared += usize::from(attempt.may_try_account(user));
+            }
+        }
+        (taken, compared)
+    }
+
+    /// The 429 of a name tells nothing of the other name; the account is as well guarded as by one.
+    #[test]
+    fn all_names_of_an_account_count_together_and_nobody_can_tell() {
+        let (logins, clock) = logins();
+        let ann = UserId::new(uuid::Uuid::from_u128(7));
+        assert_eq!(guess_at(&logins, 1, "ann", ann, 9), (5, 5));
+        assert_eq!(guess_at(&logins, 1, "ann@example.org", ann, 9), (5, 0), "refused behind the same answer");
+        assert_eq!(guess(&logins, 1, "bob@example.org", 9), 5, "as with an address of nobody");
+        wait(&clock, 10);
+        assert_eq!(guess_at(&logins, 1, "ann@example.org", ann, 9), (1, 1));
+
+        let compared = (10..110).map(|address| {
+            guess_at(&logins, address, "ann", ann, 1).1
+                + guess_at(&logins, address, "ann@example.org", ann, 1).1
+        });
+        let compared = compared.sum::<usize>();
+        assert!((100..=130).contains(&compared), "one for each address, and the account's own: {compared}");
+    }
+
+    #[test]
+    fn the_owner_is_let_in_by_either_name() {
+        let (logins, _) = logins();
+        let ann = UserId::new(uuid::Uuid::from_u128(7));
+        let by = |address, name: &str| {
+            let name = TypedName::new(name);
+            let mut attempt =
+                logins.may_try(from(address), LoginName::Typed(&name)).unwrap_or_else(|_| panic!());
+            assert!(attempt.may_try_account(ann));
+            attempt.good();
+        };
+        by(0, "ann");
+        (1..=100).for_each(|address| _ = guess_at(&logins, address, "ann@example.org", ann, 9));
+        by(0, "ann@example.org");
+        by(200, "ann");
+        assert_eq!(guess_at(&logins, 0, "ann", ann, 9), (5, 5), "right ones are paid back");
     }
 }

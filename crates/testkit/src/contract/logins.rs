@@ -7,7 +7,7 @@ use domain::change::Change;
 use domain::id::{ParticipantId, SessionId};
 use domain::login::{
     ChangePasswordError, IssueResetError, LogIn, LogInError, LoggedIn, NewSession, Password, PasswordHash,
-    RESET_LIFETIME, RefreshError, ResetPasswordError, SESSION_LIFETIME, SetPassword, WhichLogin,
+    RESET_LIFETIME, RefreshError, ResetPasswordError, SESSION_LIFETIME, SetPassword, TypedName, WhichLogin,
 };
 use domain::ports::Clock;
 use domain::store::Announce;
@@ -23,7 +23,7 @@ fn password(text: &str) -> Password {
 }
 
 async fn log_in(world: &World, name: &str, text: &str) -> Option<LoggedIn> {
-    let command = LogIn { name: name.to_owned(), password: Password::typed(text.to_owned()).unwrap() };
+    let command = LogIn { name: TypedName::new(name), password: Password::typed(text.to_owned()).unwrap() };
     match world.logins.log_in(command).await {
         Ok(open) => Some(open),
         Err(LogInError::Wrong) => None,
@@ -59,7 +59,7 @@ async fn user_with_password(world: &World, handle: &str) -> TestUser {
 pub async fn who_knows_the_password_is_let_in(world: World) {
     let ann = user_with_password(&world, "ann").await;
     let ben = world.user("ben").await;
-    for name in ["ann", "@ann", " ANN ", "ann@example.org", "ANN@Example.ORG"] {
+    for name in ["ann", "@ann", " ANN ", "@ ann", "ann@example.org", "ANN@Example.ORG"] {
         let open = log_in(&world, name, FIRST).await.unwrap();
         assert_eq!(open.access.user.id, ann.id);
         assert!(is_good(&world, &open).await);
@@ -81,6 +81,24 @@ pub async fn who_knows_the_password_is_let_in(world: World) {
         world.stores.logins.find_login(WhichLogin::User(ben.id)).await.unwrap().unwrap().password,
         None
     );
+}
+
+/// Whoever has guessed too much is answered as with a wrong password, by either name and with the right one.
+pub async fn a_used_up_account_answers_like_a_wrong_password(world: World) {
+    let ann = user_with_password(&world, "ann").await;
+    let by = async |name: &str, allowed: bool| {
+        let command = LogIn { name: TypedName::new(name), password: password(FIRST) };
+        let mut asked = None;
+        let outcome = world.logins.log_in_if(command, |user| allowed && asked.insert(user) == &user).await;
+        (outcome.is_ok(), matches!(outcome, Err(LogInError::Wrong)), asked)
+    };
+    for name in ["ann", "ann@example.org"] {
+        assert_eq!(by(name, true).await, (true, false, Some(ann.id)));
+        assert_eq!(by(name, false).await, (false, true, None));
+    }
+    for nobody in ["nobody", "nobody@example.org", "no name"] {
+        assert_eq!(by(nobody, true).await, (false, true, None));
+    }
 }
 
 /// A hash of older costs is made anew when its password comes by, and is the same password.

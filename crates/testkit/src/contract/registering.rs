@@ -4,7 +4,7 @@ use domain::account::{UserHandle, parse_email, parse_person_name};
 use domain::audit::{AuditAction, AuditFilter, AuditObject, AuditScope};
 use domain::id::ParticipantId;
 use domain::login::{LogIn, LoggedIn, LoginPorts, LoginService, Password, Register, RegisterUserError};
-use domain::login::{Registration, WhichLogin};
+use domain::login::{Registration, TypedName, WhichLogin};
 use domain::organization::{Authority, InvitationRefused, Invite, OrganizationRole};
 use domain::page::{PageRequest, Slice};
 
@@ -44,7 +44,7 @@ pub async fn whoever_registers_is_in(world: World) {
     assert_eq!(ben.organization_role, OrganizationRole::Admin);
     world.tokens.authenticate(&open.access.token).await.unwrap();
     let again =
-        LogIn { name: "ben".to_owned(), password: Password::new("correct horse".to_owned()).unwrap() };
+        LogIn { name: TypedName::new("ben"), password: Password::new("correct horse".to_owned()).unwrap() };
     world.logins.log_in(again).await.unwrap();
     world.logins.refresh(&open.refresh_token).await.unwrap();
     assert!(world.accounts.list_keys(ParticipantId::User(ben.id), ALL).await.unwrap().rows.is_empty());
