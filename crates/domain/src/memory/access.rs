@@ -29,14 +29,14 @@ pub enum Refused {
 }
 
 impl Reader {
-    /// Whether the caller may read a memory of this scope. An agent is not told that there is
-    /// one; a human is.
+    /// Whether the caller may read a memory of this scope. Another organization's is never told of. Within the
+    /// organization an agent is not told that there is one; a human is.
     pub fn may_read(&self, scope: MemoryScope) -> Result<(), Refused> {
         let shared = scope != MemoryScope::Agent;
         match self.caller {
             Caller::Agent(_) if self.same_organization && (self.is_source || shared) => Ok(()),
             Caller::Agent(_) => Err(Refused::NotFound),
-            Caller::User(_) if !self.same_organization => Err(Refused::Forbidden),
+            Caller::User(_) if !self.same_organization => Err(Refused::NotFound),
             Caller::User(_) if self.is_source || self.is_subject => Ok(()),
             Caller::User(_) if scope == MemoryScope::Organization => Ok(()),
             Caller::User(_) if shared && self.shares_room => Ok(()),
@@ -117,6 +117,9 @@ mod tests {
         assert_eq!(room_mate.may_change(Subject), Err(Refused::Forbidden));
         assert_eq!(room_mate.may_read(Agent), Err(Refused::Forbidden));
         let foreign = Reader { same_organization: false, is_subject: true, ..human() };
-        assert_eq!(foreign.may_read(Organization), Err(Refused::Forbidden));
+        for scope in [Agent, Subject, Organization] {
+            assert_eq!(foreign.may_read(scope), Err(Refused::NotFound));
+            assert_eq!(foreign.may_change(scope), Err(Refused::NotFound));
+        }
     }
 }
