@@ -1,7 +1,8 @@
 //! Request bodies, read strictly.
 //!
 //! What is not JSON at all is 400, as is a property that nobody knows (`rest` 12 #6); wrong values
-//! are 422, all of them named at once under the pointers that the client used. A body may stand
+//! are 422, all of them named at once under the pointers that the client used, and so is a member that an object has
+//! twice. A body may stand
 //! in a wrapper (`{"message": {…}}`) or be flat (`rest` 12 #13, #14).
 
 mod faults;
@@ -148,8 +149,12 @@ fn object(bytes: &[u8]) -> Result<Map<String, Value>, ApiError> {
     if bytes.is_empty() {
         return Ok(Map::new());
     }
-    scan::check(bytes)?;
-    match serde_json::from_slice(bytes) {
+    let members = scan::check(bytes)?;
+    let parsed = serde_json::from_slice::<Value>(bytes);
+    if let Ok(parsed) = &parsed {
+        scan::check_names(bytes, parsed, members)?;
+    }
+    match parsed {
         Ok(Value::Object(members)) => Ok(members),
         Ok(other) => Err(ApiError::validation().with_detail("", reader::expected("object", &other))),
         // The position and the grammar only: the error never holds a value of the body.

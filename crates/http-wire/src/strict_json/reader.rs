@@ -222,7 +222,7 @@ pub(super) fn expected(wanted: &str, got: &Value) -> String {
 }
 
 /// A name within a JSON pointer (RFC 6901).
-fn escaped(name: &str) -> String {
+pub(super) fn escaped(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 

@@ -1,8 +1,19 @@
-//! A look at a body before it is parsed: how deep it goes and how many values it holds.
+//! A look at a body before it is parsed: how deep it goes, how many values it holds, and how many members its objects
+//! have.
 //!
 //! Parsed values take many times the room of their text; the bounds keep a small hostile body
 //! from becoming a large one in memory.
+//!
+//! Of members with the same name the parser keeps the last. A body is read for them only if it has more members than
+//! the parsed value, so bodies without any cost a count.
 
+use std::collections::HashSet;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
+
+use super::reader::escaped;
 use crate::error::{ApiError, ErrorCode};
 
 /// Deeper than this no body that makes sense goes.
@@ -11,10 +22,11 @@ const MAX_DEPTH: usize = 64;
 /// More values than the largest free-form object of an event can hold.
 const MAX_VALUES: usize = 40_000;
 
-/// Refuses what is too deep (400) or holds too many values (422). What is no JSON passes: the
-/// parser says better what is wrong with it.
-pub(super) fn check(bytes: &[u8]) -> Result<(), ApiError> {
+/// Refuses what is too deep (400) or holds too many values (422), and counts the members of all objects. What is no
+/// JSON passes: the parser says better what is wrong with it.
+pub(super) fn check(bytes: &[u8]) -> Result<usize, ApiError> {
     let (mut depth, mut values, mut in_text, mut escaped) = (0_usize, 0_usize, false, false);
+    let mut members = 0_usize;
     for byte in bytes {
         if in_text {
             match byte {
@@ -33,6 +45,7 @@ pub(super) fn check(bytes: &[u8]) -> Result<(), ApiError> {
             }
             b']' | b'}' => depth = depth.saturating_sub(1),
             b',' => values += 1,
+            b':' => members += 1,
             _ => {}
         }
         if depth > MAX_DEPTH {
@@ -42,7 +55,99 @@ pub(super) fn check(bytes: &[u8]) -> Result<(), ApiError> {
             return Err(ApiError::validation().with_detail("", "holds too many values"));
         }
     }
-    Ok(())
+    Ok(members)
+}
+
+/// Refuses a body of which the parser has left out a member: another one of its object has the same name.
+/// `members` is how many the text has.
+pub(super) fn check_names(bytes: &[u8], parsed: &Value, members: usize) -> Result<(), ApiError> {
+    if members_of(parsed) == members {
+        return Ok(());
+    }
+    let mut pointer = String::new();
+    let search = Names(&mut pointer);
+    let _ = search.deserialize(&mut serde_json::Deserializer::from_slice(bytes));
+    Err(ApiError::validation().with_detail(pointer, "is given more than once"))
+}
+
+/// How many members all objects in `value` have. As deep as [`MAX_DEPTH`] at most.
+fn members_of(value: &Value) -> usize {
+    match value {
+        Value::Object(members) => members.len() + members.values().map(members_of).sum::<usize>(),
+        Value::Array(items) => items.iter().map(members_of).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
+    }
+}
+
+/// Looks for a name that an object has twice, and ends there; the pointer to it is what remains.
+struct Names<'p>(&'p mut String);
+
+impl<'de> DeserializeSeed<'de> for Names<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Names<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        let (before, mut index) = (self.0.len(), 0_usize);
+        loop {
+            self.0.push('/');
+            self.0.push_str(&index.to_string());
+            if items.next_element_seed(Names(self.0))?.is_none() {
+                self.0.truncate(before);
+                return Ok(());
+            }
+            self.0.truncate(before);
+            index += 1;
+        }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
+        let (before, mut seen) = (self.0.len(), HashSet::new());
+        while let Some(name) = members.next_key::<String>()? {
+            self.0.push('/');
+            self.0.push_str(&escaped(&name));
+            if !seen.insert(name) {
+                return Err(A::Error::custom("a second member"));
+            }
+            members.next_value_seed(Names(self.0))?;
+            self.0.truncate(before);
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -60,6 +165,34 @@ mod tests {
         assert_eq!(outcome(&nested(65)), Some(ErrorCode::BadRequest));
         assert_eq!(outcome(&format!("[{}0]", "0,".repeat(39_999))), None);
         assert_eq!(outcome(&format!("[{}0]", "0,".repeat(40_000))), Some(ErrorCode::ValidationError));
+    }
+
+    /// Where a body has a member twice.
+    fn twice(text: &str) -> Option<String> {
+        let parsed = serde_json::from_str(text).unwrap();
+        let refused = check_names(text.as_bytes(), &parsed, check(text.as_bytes()).unwrap()).err()?;
+        assert_eq!(refused.code(), ErrorCode::ValidationError);
+        refused.details().keys().next().cloned()
+    }
+
+    #[test]
+    fn members_are_given_once_at_any_depth() {
+        for sound in [
+            r#"{"a":{"a":1},"b":[{"a":1},{"a":2}],"c":"x:y\":z"}"#,
+            r#"{"A":1,"a":2,"":3}"#,
+            r#"[{"a":1},{"a":1}]"#,
+        ] {
+            assert_eq!(twice(sound), None, "{sound}");
+        }
+        for (text, pointer) in [
+            (r#"{"a":1,"a":1}"#, "/a"),
+            (r#"{"a":1,"\u0061":2}"#, "/a"),
+            (r#"{"event":{"metadata":{"x":[0,{"y/z":{},"b":null,"y/z":[]}]}}}"#, "/event/metadata/x/1/y~1z"),
+            (r#"{"a":{"b":-1,"c":true},"d":1.5,"a":2}"#, "/a"),
+            (r#"{"a":"x","":1,"":2}"#, "/"),
+        ] {
+            assert_eq!(twice(text).as_deref(), Some(pointer), "{text}");
+        }
     }
 
     #[test]
