@@ -4,7 +4,7 @@ use super::handle::{AgentHandle, Slug};
 use super::key::NewKey;
 use crate::audit::Actor;
 use crate::id::{AgentId, UserId};
-use crate::text::{TextFault, bounded, single_line};
+use crate::text::{TextFault, bounded, sender_name, single_line};
 use crate::time::Timestamp;
 
 /// An agent's name: 1 to 100 characters on one line.
@@ -14,7 +14,7 @@ pub struct AgentName(String);
 impl AgentName {
     /// Trims and checks.
     pub fn new(text: &str) -> Result<Self, TextFault> {
-        single_line(text, 100).map(Self)
+        sender_name(text, 100).map(Self)
     }
 
     /// The name.

@@ -11,7 +11,7 @@ use crate::organization::{InvitationRefused, OrganizationRole};
 use crate::plan::PlanName;
 use crate::ports::IdGenerator;
 use crate::store::StoreError;
-use crate::text::{TextFault, single_line};
+use crate::text::{TextFault, sender_name, single_line};
 use crate::time::Timestamp;
 
 /// A user to be made; every part already checked.
@@ -131,5 +131,5 @@ pub fn parse_email(text: &str) -> Result<String, TextFault> {
 
 /// Checks and splits a person's name, 1 to 100 characters on one line.
 pub fn parse_person_name(text: &str) -> Result<PersonName, TextFault> {
-    single_line(text, 100).map(|name| PersonName::split(&name))
+    sender_name(text, 100).map(|name| PersonName::split(&name))
 }

@@ -7,7 +7,7 @@ use crate::id::{OrganizationId, UserId};
 use crate::login::PasswordHash;
 use crate::organization::OrganizationRole;
 use crate::plan::{OrganizationName, PlanName};
-use crate::text::{TextFault, single_line};
+use crate::text::{TextFault, sender_name};
 use crate::time::Timestamp;
 
 /// A human's name in two parts; the last may be empty.
@@ -41,7 +41,7 @@ pub struct PersonNamePart(String);
 impl PersonNamePart {
     /// Trims and checks.
     pub fn new(text: &str) -> Result<Self, TextFault> {
-        single_line(text, 100).map(Self)
+        sender_name(text, 100).map(Self)
     }
 
     /// The part, owned.

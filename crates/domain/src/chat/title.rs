@@ -1,6 +1,10 @@
-//! Titles: given ones, and the one made from a room's first message (`semantics` 4.2).
+//! Titles: given ones, and the one made from a room's first text (`semantics` 4.2).
+//!
+//! Everybody in a room sees its title, but an agent reads only texts that mention it. So a text gives a title only if
+//! every agent in the room may read it; the title goes when an agent comes who may not, and changes and goes with the
+//! text.
 
-use crate::text::{TextFault, single_line};
+use crate::text::{TextFault, display_name, is_hidden};
 
 /// The most characters of a title.
 const MAX_CHARS: usize = 120;
@@ -15,13 +19,13 @@ impl ChatTitle {
     pub fn given(text: Option<&str>) -> Result<Option<Self>, TextFault> {
         match text.map(str::trim) {
             None | Some("") => Ok(None),
-            Some(text) => single_line(text, MAX_CHARS).map(|title| Some(Self(title))),
+            Some(text) => display_name(text, MAX_CHARS).map(|title| Some(Self(title))),
         }
     }
 
     /// Trims and checks the title of a room that is renamed: blank is no title there.
     pub fn renamed(text: &str) -> Result<Self, TextFault> {
-        single_line(text, MAX_CHARS).map(Self)
+        display_name(text, MAX_CHARS).map(Self)
     }
 
     /// Makes a title from a stored text: without mentions at its beginning, the first line that
@@ -45,7 +49,7 @@ fn title_of_line(line: &str) -> Option<String> {
     let line = without_markers(line);
     let words = line
         .split_whitespace()
-        .map(|word| word.chars().filter(|c| !c.is_control()).collect::<String>())
+        .map(|word| word.chars().filter(|c| !is_hidden(*c)).collect::<String>())
         .filter(|word| !word.is_empty())
         .skip_while(|word| word.len() > 1 && word.starts_with('@'));
     let title = words.collect::<Vec<_>>().join(" ");
@@ -96,6 +100,7 @@ mod tests {
         assert_eq!(ChatTitle::given(Some("a\0b")), Err(TextFault::ControlCharacter));
         assert!(ChatTitle::given(Some(&"ä".repeat(120))).is_ok());
         assert_eq!(ChatTitle::given(Some(&"ä".repeat(121))), Err(TextFault::TooManyChars { max: 120 }));
+        assert!(ChatTitle::given(Some("Pl\u{202e}an")).is_err());
     }
 
     #[test]
@@ -116,6 +121,7 @@ mod tests {
         assert_eq!(made(marker), None);
         assert_eq!(made("a lone @[[ stays").as_deref(), Some("a lone @[[ stays"));
         assert_eq!(made("  \n\t"), None);
+        assert_eq!(made("a\u{202e}b\u{200b}").as_deref(), Some("ab"));
     }
 
     #[test]

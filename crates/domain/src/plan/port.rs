@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use super::{Plan, PlanName};
 use crate::id::OrganizationId;
 use crate::store::StoreError;
-use crate::text::{TextFault, single_line};
+use crate::text::{TextFault, display_name};
 use crate::time::Timestamp;
 
 /// An organization's name: 1 to 100 characters on one line; unique, compared without case.
@@ -15,7 +15,7 @@ pub struct OrganizationName(String);
 impl OrganizationName {
     /// Trims and checks.
     pub fn new(text: &str) -> Result<Self, TextFault> {
-        single_line(text, 100).map(Self)
+        display_name(text, 100).map(Self)
     }
 
     /// The name.
