@@ -1,6 +1,7 @@
 //! Contents: what is acceptable, and how names in a text become `@[[id]]` (`semantics` 5.2–5.5).
 
 use serde_json::{Map, Value};
+use uuid::Uuid;
 
 use super::mention::{Mention, MentionKind};
 use crate::text::{TextFault, bounded, storable};
@@ -85,8 +86,11 @@ impl EventMetadata {
 ///
 /// Longer tokens are tried first, so that `@john` never eats the beginning of `@john/bot`.
 /// References are replaced but not put in front.
+///
+/// A marker that the sender typed is kept if it names somebody whom the message names. Any other marker with an id
+/// gets a backslash, `@\[[id]]`, so that readers and clients see that it is no mention.
 pub fn stored_text(content: &MessageContent, mentions: &[Mention]) -> String {
-    if mentions.is_empty() {
+    if mentions.is_empty() && !content.0.contains("@[[") {
         return content.0.clone();
     }
     let mut tokens = mentions
@@ -127,12 +131,14 @@ fn replace_tokens(text: &str, tokens: &[(&str, usize)], mentions: &[Mention], na
         out.push_str(&rest[..at]);
         let before = rest[..at].chars().next_back().or(previous);
         let tail = &rest[at..];
-        let consumed = if let Some((length, index)) = existing_marker(tail, mentions) {
-            if let Some(index) = index {
-                named[index] = true;
+        let consumed = if let Some(typed) = existing_marker(tail, mentions) {
+            match typed.names {
+                Some(index) => named[index] = true,
+                None if typed.has_id => out.push_str("@\\"),
+                None => out.push('@'),
             }
-            out.push_str(&tail[..length]);
-            length
+            out.push_str(&tail[usize::from(typed.names.is_none())..typed.length]);
+            typed.length
         } else if let Some((length, index)) = matching_token(&tail[1..], before, tokens) {
             named[index] = true;
             out.push_str(&marker(&mentions[index]));
@@ -148,15 +154,27 @@ fn replace_tokens(text: &str, tokens: &[(&str, usize)], mentions: &[Mention], na
     out
 }
 
-/// A marker that the sender wrote itself: its length, and which mention it names, if any.
-fn existing_marker(tail: &str, mentions: &[Mention]) -> Option<(usize, Option<usize>)> {
+/// A marker that the sender typed.
+struct TypedMarker {
+    /// In bytes.
+    length: usize,
+    /// Which mention it names, if any.
+    names: Option<usize>,
+    /// Whether an id is in it, of whomever.
+    has_id: bool,
+}
+
+fn existing_marker(tail: &str, mentions: &[Mention]) -> Option<TypedMarker> {
     let inner = tail.strip_prefix("@[[")?;
     // Only so far: a text full of openings must not be searched to its end for each of them.
     let near = &inner.as_bytes()[..inner.len().min(MAX_MARKER_BYTES)];
     let end = near.windows(2).position(|two| two == b"]]")?;
     let id = &inner[..end];
-    let index = mentions.iter().position(|m| m.id.to_string().eq_ignore_ascii_case(id));
-    Some((3 + end + 2, index))
+    if let Some(another) = id.find("@[[") {
+        return Some(TypedMarker { length: 3 + another, names: None, has_id: false });
+    }
+    let names = mentions.iter().position(|m| m.id.to_string().eq_ignore_ascii_case(id));
+    Some(TypedMarker { length: 3 + end + 2, names, has_id: Uuid::try_parse(id.trim()).is_ok() })
 }
 
 /// The longest token that stands at the beginning of `tail` with a boundary on both sides.

@@ -110,3 +110,22 @@ fn a_text_full_of_openings_is_read_once() {
     let text = "@[[".repeat(MessageContent::MAX_BYTES / 3);
     assert_eq!(stored(&text, &[john()]), format!("{J} {text}"));
 }
+
+/// Only what the mentions of a message name looks like a mention in its text.
+#[test]
+fn typed_markers_of_others_are_no_mentions() {
+    let other = "00000000-0000-0000-0000-000000000009";
+    let typed = format!("@[[{other}]]");
+    let shown = format!("@\\[[{other}]]");
+    assert_eq!(stored(&format!("ask {typed}, {J}"), &[john()]), format!("ask {shown}, {J}"));
+    assert_eq!(stored(&format!("ask {typed}"), &[]), format!("ask {shown}"));
+    assert_eq!(stored(&shown, &[]), shown, "an edit that sends it back changes nothing");
+    for id in [other.to_uppercase(), other.replace('-', ""), format!(" {other} ")] {
+        assert_eq!(stored(&format!("@[[{id}]]"), &[]), format!("@\\[[{id}]]"));
+    }
+    assert_eq!(stored(&format!("@[[{typed}]]"), &[]), format!("@[[{shown}]]"), "one in another");
+    assert_eq!(stored(&format!("@[[ {typed}@[["), &[john()]), format!("{J} @[[ {shown}@[["));
+    for code in ["@[[1,2],[3]]", "@[[x]]", "@[[]]", "@[[@john]]"] {
+        assert_eq!(stored(code, &[]), code);
+    }
+}
