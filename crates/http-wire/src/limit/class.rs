@@ -24,7 +24,7 @@ impl Class {
             ("GET", "messages", "next") | ("POST", _, "processing" | "processed" | "failed" | "activity") => {
                 Self::Work
             }
-            ("POST", "contacts", "add" | "requests")
+            ("POST", "contacts", "add" | "requests" | "resolve")
             | ("POST", "agents", "register")
             | ("POST", "me", "api-keys")
             | ("POST", _, "rotate-key")
@@ -51,6 +51,7 @@ mod tests {
             (&post, "/api/v1/agent/chats/c/activity", Class::Work),
             (&post, "/api/v1/agent/contacts/add", Class::Invitation),
             (&post, "/api/v1/me/contacts/requests", Class::Invitation),
+            (&post, "/api/v1/me/contacts/resolve", Class::Invitation),
             (&post, "/api/v1/me/agents/register", Class::Invitation),
             (&post, "/api/v1/me/agents", Class::Invitation),
             (&post, "/v1/agents", Class::Invitation),

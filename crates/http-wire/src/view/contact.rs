@@ -256,6 +256,7 @@ impl Default for RemovedView {
 pub struct ResolvedView<'a> {
     /// Empty for a stranger: old clients fail without a text here (`rest` 9).
     id: String,
+    /// The handle, of a stranger's agent that is not in the directory.
     name: &'a str,
     #[serde(rename = "type")]
     kind: &'static str,
@@ -277,13 +278,14 @@ impl<'a> ResolvedView<'a> {
 
     /// Shows `resolved` to an agent, which sees no addresses.
     pub fn for_agent(resolved: &'a Resolved) -> Self {
-        let Profile { id, handle, name, .. } = &resolved.profile;
+        let Profile { id, handle, name, listed_in_directory, .. } = &resolved.profile;
+        let is_stranger = resolved.acquaintance == Acquaintance::Stranger;
         Self {
             id: match resolved.acquaintance {
                 Acquaintance::Contact | Acquaintance::Household => id.to_string(),
                 Acquaintance::Stranger => String::new(),
             },
-            name,
+            name: if is_stranger && *listed_in_directory == Some(false) { handle } else { name },
             kind: id.kind().as_str(),
             handle,
             is_contact: resolved.acquaintance == Acquaintance::Contact,

@@ -22,7 +22,11 @@ pub(super) fn read(values: &mut Values) -> RateLimitConfig {
             "Requests of one user or agent: so many a second, so many at once; or `off`; the same form below.",
         ),
         work: quota("rate_limit_work", "2000/4000", "`/next`, processing calls and activity."),
-        invitations: quota("rate_limit_invitations", "20/500", "Contact requests and new agents."),
+        invitations: quota(
+            "rate_limit_invitations",
+            "20/500",
+            "Contact requests, looking up handles, and new agents.",
+        ),
         connects: quota("rate_limit_connects", "20/200", "Opening sockets."),
         failures: quota("rate_limit_failures", "2/100", "Failed authentication from one address."),
         registrations: None,
