@@ -146,6 +146,7 @@ diesel::table! {
         deleted_at -> Nullable<Timestamptz>,
         organization_id -> Nullable<Uuid>,
         deleted_messages -> BigInt,
+        titled_by -> Nullable<Uuid>,
     }
 }
 

@@ -146,6 +146,7 @@ diesel::table! {
         deleted_at -> Nullable<BigInt>,
         organization_id -> Nullable<Binary>,
         deleted_messages -> BigInt,
+        titled_by -> Nullable<Binary>,
     }
 }
 

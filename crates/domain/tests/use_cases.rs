@@ -180,11 +180,11 @@ async fn humans_in_the_room_hear_of_a_changed_text() {
     let content = MessageContent::new("Plan the month".to_owned()).unwrap();
     let edited = world.messages.edit(ann.caller, chat, message, content).await.unwrap();
     assert_eq!((edited.created_at, edited.updated_at), (noon_plus(0), noon_plus(60)));
-    assert_eq!(told(&world), ["message updated: New"]);
+    let followed = ["title: Plan the month", "room updated: Plan the month"];
+    assert_eq!(told(&world), ["message updated: New", followed[0], followed[1]]);
     world.messages.delete(ann.caller, chat, message).await.unwrap();
-    assert_eq!(told(&world), ["message deleted"]);
-    let title = world.chats.find(ann.caller, chat).await.unwrap().title;
-    assert_eq!(title.as_deref(), Some("Plan the week"), "neither changes the room");
+    assert_eq!(told(&world), ["message deleted", "title: Untitled room", "room updated: Untitled room"]);
+    assert_eq!(world.chats.find(ann.caller, chat).await.unwrap().title, None);
 }
 
 /// An agent that crashed may simply start again: the number goes up and nothing is lost.

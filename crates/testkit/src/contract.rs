@@ -56,7 +56,7 @@ macro_rules! contract_tests {
             only_admins_read_the_log,
         }
         $crate::contract_tests! { @area $make, logins:
-            who_knows_the_password_is_let_in, an_outdated_hash_is_made_anew, a_refresh_token_is_good_once,
+            who_knows_the_password_is_let_in, a_used_up_account_answers_like_a_wrong_password, an_outdated_hash_is_made_anew, a_refresh_token_is_good_once,
             a_refresh_token_at_the_same_moment, who_logs_out_is_out, what_was_looked_at_meanwhile_counts_no_more, another_password_ends_what_was_open,
             a_reset_token_is_good_once, old_sessions_are_forgotten, who_is_disabled_does_not_log_in,
         }
@@ -163,7 +163,7 @@ macro_rules! contract_tests {
             a_deletion_wins_over_whatever_goes_on,
         }
         $crate::contract_tests! { @area $make, effects:
-            changes_move_the_rooms_times, a_room_is_titled_once, an_agent_that_shows_itself_becomes_active,
+            changes_move_the_rooms_times, a_room_is_titled_once, a_title_is_made_of_what_everybody_may_read, a_title_follows_its_text, an_agent_that_shows_itself_becomes_active,
             what_is_read_is_what_was_written, unasked_work_adds_nothing_to_the_context,
         }
         $crate::contract_tests! { @area $make, contacts:

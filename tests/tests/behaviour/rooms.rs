@@ -45,7 +45,7 @@ async fn case_14_the_first_text_makes_the_title_once() {
         async move { ann.get(&format!("/chats/{chat}")).await.data()["title"].as_str().unwrap().to_owned() }
     };
     assert_eq!(title(cast.r1.clone()).await, "Untitled room");
-    cast.u1.sent(&cast.r1, "@ann/one Book   a flight\nto Rome", &[&cast.a1.id]).await;
+    cast.u1.sent(&cast.r1, "@ann/one Book   a flight\nto Rome", &[&cast.a1.id, &cast.a2.id]).await;
     assert_eq!(title(cast.r1.clone()).await, "Book a flight");
     cast.u1.sent(&cast.r1, "and a hotel", &[&cast.a1.id]).await;
     assert_eq!(title(cast.r1.clone()).await, "Book a flight");
@@ -53,6 +53,20 @@ async fn case_14_the_first_text_makes_the_title_once() {
     let named = named["id"].as_str().unwrap().to_owned();
     cast.u1.sent(&named, "something else", &[]).await;
     assert_eq!(title(named.clone()).await, "Given");
+    // Another agent does not learn from the title what was said before it came; nor does the title outlive its text.
+    let open = cast.u1.create_chat().await;
+    assert_eq!(cast.u1.add(&open, &cast.a1.id).await.status, 201);
+    let text = cast.u1.sent(&open, "The offer is 4 million", &[&cast.a1.id]).await;
+    assert_eq!(title(open.clone()).await, "The offer is 4 million");
+    assert_eq!(cast.u1.add(&open, &cast.a2.id).await.status, 201);
+    assert_eq!(title(open.clone()).await, "Untitled room");
+    assert_eq!(cast.a2.get(&format!("/chats/{open}")).await.data()["title"], "Untitled room");
+    let alone = cast.u1.create_chat().await;
+    let secret = cast.u1.sent(&alone, "A secret", &[]).await;
+    assert_eq!(title(alone.clone()).await, "A secret");
+    assert_eq!(cast.u1.delete(&format!("/chats/{alone}/messages/{secret}")).await.status, 200);
+    assert_eq!(title(alone).await, "Untitled room");
+    assert_eq!(cast.u1.delete(&format!("/chats/{open}/messages/{text}")).await.status, 200);
     // Renaming is the owner's.
     assert_eq!(cast.u1.add(&named, &cast.a1.id).await.status, 201);
     assert_eq!(refusal(&rename(&cast.a1, &named, "Theirs").await), (403, "forbidden"));

@@ -85,7 +85,7 @@ async fn case_40_41_each_socket_has_its_own_reference_and_topics() {
     let mut elsewhere = Socket::of(&server, &cast.a1).await;
     elsewhere.join("1", &format!("agent_rooms:{}", cast.a1.id)).await;
     elsewhere.join("2", &format!("room_participants:{}", cast.r1)).await;
-    cast.u1.sent(&cast.r1, "the first, which titles the room", &[]).await;
+    cast.u1.sent(&cast.r1, "the first, which titles the room", &[&cast.a1.id, &cast.a2.id]).await;
     elsewhere.event("2", &format!("room_participants:{}", cast.r1), "room_title_changed").await;
     one.join("3", &topic).await;
     two.join("11", &topic).await;

@@ -201,7 +201,7 @@ async fn a_first_message_titles_the_room_for_those_in_it() {
     human.join("1", &people).await;
     let rooms = format!("user_rooms:{}", cast.u1.id);
     human.join("2", &rooms).await;
-    cast.u1.sent(&cast.r1, "@ann/one plan the week\nin detail", &[&cast.a1.id]).await;
+    cast.u1.sent(&cast.r1, "@ann/one plan the week\nin detail", &[&cast.a1.id, &cast.a2.id]).await;
     let mut heard = [human.frame().await, human.frame().await];
     if is_spread() {
         // What is a room's and what is a user's come by two ways.

@@ -15,6 +15,7 @@ use super::touch_on;
 use crate::audit;
 use crate::error::Fault;
 use crate::lock;
+use crate::message::title;
 use crate::peer::ties_on;
 use crate::plan::quota;
 use crate::row::{self, At};
@@ -53,8 +54,13 @@ pub(super) async fn add_participant_on(
 
     let added = participants_on(db, chat.id, Some(candidate.id.uuid())).await?.pop();
     let participant = added.ok_or_else(|| Fault::Row("an added participant that is not there".to_owned()))?;
-    let chat = Chat { updated_at: command.now, ..chat };
-    Ok(Ok(AddedParticipant { chat, participant }))
+    let retitled = match candidate.id {
+        ParticipantId::Agent(agent) => title::hide_from_on(db, chat.id, agent).await?,
+        ParticipantId::User(_) => None,
+    };
+    let title = if retitled.is_some() { None } else { chat.title };
+    let chat = Chat { updated_at: command.now, title, ..chat };
+    Ok(Ok(AddedParticipant { chat, participant, retitled }))
 }
 
 /// Roles of those who are in the room.

@@ -27,7 +27,11 @@ pub(super) async fn rename_on(
     }
     let title = command.title.as_str();
     diesel::update(chats::table.find(command.chat.uuid()))
-        .set((chats::title.eq(title), chats::updated_at.eq(At(command.now))))
+        .set((
+            chats::title.eq(title),
+            chats::titled_by.eq(None::<Uuid>),
+            chats::updated_at.eq(At(command.now)),
+        ))
         .execute(&mut db)
         .await?;
     let chat = Chat { title: Some(title.to_owned()), updated_at: command.now, ..chat };

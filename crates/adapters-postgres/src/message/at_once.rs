@@ -222,9 +222,8 @@ mod tests {
     const ROOM: Uuid = Uuid::from_u128(1);
     const ANN: Uuid = Uuid::from_u128(2);
 
-    fn state(title: Option<&str>) -> RoomState {
-        let title = title.map(str::to_owned);
-        RoomState { title, last_sequence: 4, deleted_messages: 0, newest: None, plan: None }
+    fn state(awaits_title: bool) -> RoomState {
+        RoomState { awaits_title, last_sequence: 4, deleted_messages: 0, newest: None, plan: None }
     }
 
     fn message(mentions: &[Uuid]) -> NewMessage {
@@ -274,7 +273,7 @@ mod tests {
 
     #[test]
     fn a_room_is_remembered_as_it_was_left() {
-        let mut remembered = remembered(state(None), ParticipantStatus::Inactive);
+        let mut remembered = remembered(state(true), ParticipantStatus::Inactive);
         // The first message has given the title and made its sender active.
         assert_eq!(places(remembered.decide(&[message(&[]), message(&[])], 1)), [6, 7]);
         assert_eq!(
@@ -286,7 +285,7 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_not_decided() {
-        let known = || remembered(state(Some("title")), ParticipantStatus::Active);
+        let known = || remembered(state(false), ParticipantStatus::Active);
         assert!(known().decide(&[message(&[])], 1).is_some());
         assert!(known().decide(&[message(&[Uuid::from_u128(3)])], 1).is_none(), "whom it mentions");
         let elsewhere = NewMessage { chat: ChatId::new(Uuid::from_u128(5)), ..message(&[]) };
@@ -304,21 +303,21 @@ mod tests {
 
     #[test]
     fn a_plan_that_limits_is_asked_for_each_time() {
-        let limited = RoomState { plan: Some(("small".to_owned(), Some(9))), ..state(Some("title")) };
+        let limited = RoomState { plan: Some(("small".to_owned(), Some(9))), ..state(false) };
         assert!(remembered(limited, ParticipantStatus::Active).decide(&[message(&[])], 1).is_none());
     }
 
     /// Somebody else has written the room in between, and may have removed who was there.
     #[test]
     fn who_was_there_before_a_change_is_not_believed_after_it() {
-        let mut known = remembered(state(Some("title")), ParticipantStatus::Active);
-        let mut other = committed(state(Some("title")), "10", "11", ParticipantStatus::Active);
+        let mut known = remembered(state(false), ParticipantStatus::Active);
+        let mut other = committed(state(false), "10", "11", ParticipantStatus::Active);
         let ben = Uuid::from_u128(3);
         other.members = HashMap::from([((ROOM, ben), ParticipantStatus::Active)]);
         known.keep(&other, 1);
         assert!(known.decide(&[message(&[])], 1).is_none());
-        let mut same = remembered(state(Some("title")), ParticipantStatus::Active);
-        let mut next = committed(state(Some("title")), "8", "9", ParticipantStatus::Active);
+        let mut same = remembered(state(false), ParticipantStatus::Active);
+        let mut next = committed(state(false), "8", "9", ParticipantStatus::Active);
         next.members = HashMap::from([((ROOM, ben), ParticipantStatus::Active)]);
         same.keep(&next, 1);
         assert!(same.decide(&[message(&[ben])], 1).is_some());
@@ -328,24 +327,24 @@ mod tests {
     /// Another server writes in the same room: one batch in nine finds out that it still does.
     #[test]
     fn a_room_that_did_not_fit_goes_the_long_way_for_a_while() {
-        let mut known = remembered(state(Some("title")), ParticipantStatus::Active);
+        let mut known = remembered(state(false), ParticipantStatus::Active);
         let decided = known.decide(&[message(&[])], 1).unwrap();
         known.misfit(&decided);
         for turn in 0..REST {
             assert!(known.decide(&[message(&[])], 1).is_none(), "batch {turn}");
             let (read, now) = (format!("{turn} elsewhere"), format!("{turn} here"));
-            known.keep(&committed(state(Some("title")), &read, &now, ParticipantStatus::Active), 1);
+            known.keep(&committed(state(false), &read, &now, ParticipantStatus::Active), 1);
         }
         assert!(known.decide(&[message(&[])], 1).is_some());
     }
 
     #[test]
     fn nothing_is_remembered_for_long() {
-        let mut known = remembered(state(Some("title")), ParticipantStatus::Active);
+        let mut known = remembered(state(false), ParticipantStatus::Active);
         known.rooms.get_mut(&ROOM).unwrap().read_at -= LONGEST;
         assert!(known.decide(&[message(&[])], 1).is_none());
         // The long way has read it again, in the same version.
-        known.keep(&committed(state(Some("title")), "8", "9", ParticipantStatus::Active), 1);
+        known.keep(&committed(state(false), "8", "9", ParticipantStatus::Active), 1);
         assert!(known.decide(&[message(&[])], 1).is_some());
         assert_eq!(known.size, 2);
     }

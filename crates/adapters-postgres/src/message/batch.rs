@@ -2,23 +2,23 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Bool, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::chat::ParticipantStatus;
-use domain::id::{ChatId, ParticipantId};
+use domain::id::{AgentId, ChatId, ParticipantId, ParticipantKind};
 use domain::idempotency::{Claim, FirstAnswer, Verdict};
-use domain::message::{AppendRefused, Appended, Earlier, NewMessage, RoomState};
+use domain::message::{AppendRefused, Appended, Earlier, Message, NewMessage, RoomState, Titling};
 use futures_util::future::{join3, join4};
 use uuid::Uuid;
 
-use super::insert;
-use crate::chat::rename::renamed_on;
-use crate::chat::row::chat_on;
+use super::{insert, title};
 use crate::error::Fault;
 use crate::first_answer;
 use crate::plan::quota::limit_of;
 use crate::row::{self, At};
 use crate::run::{Db, begin, execute};
+use crate::schema::participants;
 use crate::statement::statement;
 
 /// What becomes of one message.
@@ -64,15 +64,17 @@ pub(super) struct Room {
     pub(super) version: String,
     /// Whether something was written.
     written: bool,
-    /// Which message gave it its title.
-    titled_by: Option<usize>,
+    /// The agents in it; read only while it awaits a title.
+    agents: Vec<AgentId>,
+    /// Which message is its first text, and what that does to its title.
+    titling: Option<(usize, Titling)>,
 }
 
 /// Who is in which room, and their membership.
 pub(crate) type Members = HashMap<(Uuid, Uuid), ParticipantStatus>;
 
 /// Rooms that are deleted are not found. The rooms are locked in the order of their ids.
-const ROOMS: &str = "SELECT id, title, last_sequence, deleted_messages, last_message_at, xmin::text FROM chats \
+const ROOMS: &str = "SELECT id, title IS NULL AND titled_by IS NULL, last_sequence, deleted_messages, last_message_at, xmin::text FROM chats \
      WHERE id = ANY(?) AND deleted_at IS NULL ORDER BY id FOR NO KEY UPDATE";
 
 /// The plans that limit them.
@@ -101,6 +103,7 @@ pub(super) async fn decide_on(db: &Db, news: &[NewMessage], patience: Patience) 
             room.state.plan = Some(plan);
         }
     }
+    agents_on(db, &mut rooms).await?;
     let mut decided = Decided::on(rooms, members);
     let mut claimed = HashMap::new();
     for (place, new) in news.iter().enumerate() {
@@ -170,16 +173,39 @@ async fn earlier_on(
 }
 
 async fn rooms_on(mut db: &Db, news: &[NewMessage]) -> Result<HashMap<Uuid, Room>, Fault> {
-    type Row = (Uuid, Option<String>, i64, i64, Option<At>, String);
-    let rows = statement::<(SqlUuid, Nullable<Text>, BigInt, BigInt, Nullable<Timestamptz>, Text)>(ROOMS)
+    type Row = (Uuid, bool, i64, i64, Option<At>, String);
+    let rows = statement::<(SqlUuid, Bool, BigInt, BigInt, Nullable<Timestamptz>, Text)>(ROOMS)
         .bind::<Array<SqlUuid>, _>(rooms_of(news))
         .load::<Row>(&mut db)
         .await?;
-    let room = |(id, title, last_sequence, deleted_messages, newest, version): Row| {
+    let room = |(id, awaits_title, last_sequence, deleted_messages, newest, version): Row| {
         let newest = newest.map(|at| at.0);
-        (id, Room::at(RoomState { title, last_sequence, deleted_messages, newest, plan: None }, version))
+        let state = RoomState { awaits_title, last_sequence, deleted_messages, newest, plan: None };
+        (id, Room::at(state, version))
     };
     Ok(rows.into_iter().map(room).collect())
+}
+
+/// Reads the agents in those of the rooms that await a title.
+async fn agents_on(mut db: &Db, rooms: &mut HashMap<Uuid, Room>) -> Result<(), Fault> {
+    let awaiting =
+        rooms.iter().filter(|(_, room)| room.state.awaits_title).map(|(id, _)| *id).collect::<Vec<_>>();
+    if awaiting.is_empty() {
+        return Ok(());
+    }
+    let agents = participants::table
+        .filter(participants::chat_id.eq_any(awaiting))
+        .filter(participants::kind.eq(ParticipantKind::Agent.as_str()))
+        .filter(participants::left_at.is_null())
+        .select((participants::chat_id, participants::participant_id))
+        .load::<(Uuid, Uuid)>(&mut db)
+        .await?;
+    for (chat, agent) in agents {
+        if let Some(room) = rooms.get_mut(&chat) {
+            room.agents.push(AgentId::new(agent));
+        }
+    }
+    Ok(())
 }
 
 async fn plans_on(mut db: &Db, news: &[NewMessage]) -> Result<Vec<(Uuid, (String, Option<u32>))>, Fault> {
@@ -219,7 +245,7 @@ pub(crate) async fn memberships_on(mut db: &Db, wanted: BTreeSet<(Uuid, Uuid)>) 
 impl Room {
     /// A room as it was read.
     pub(super) const fn at(state: RoomState, version: String) -> Self {
-        Self { state, version, written: false, titled_by: None }
+        Self { state, version, written: false, agents: Vec::new(), titling: None }
     }
 }
 
@@ -242,7 +268,7 @@ impl Decided {
 
     /// Whether nothing is written but messages, deliveries and where the rooms' messages have come to.
     pub(super) fn is_plain(&self) -> bool {
-        let keeps_title = |room: &Room| room.titled_by.is_none();
+        let keeps_title = |room: &Room| room.titling.is_none();
         self.outcomes.iter().all(Result::is_ok)
             && self.activated.is_empty()
             && self.rooms.values().all(keeps_title)
@@ -254,13 +280,14 @@ impl Decided {
         let Some(room) = self.rooms.get_mut(&chat) else { return Err(AppendRefused::NotParticipant) };
         let sender = (chat, new.sender.uuid());
         let is_present = |who: ParticipantId| self.members.contains_key(&(chat, who.uuid()));
-        let placed = room.state.append(new.clone(), self.members.get(&sender).copied(), is_present)?;
+        let member = self.members.get(&sender).copied();
+        let placed = room.state.append(new.clone(), member, is_present, &room.agents)?;
         room.written = true;
         if placed.activates {
             self.activated.insert(sender);
         }
-        if placed.titles {
-            room.titled_by = Some(place);
+        if let Some(titling) = placed.titling {
+            room.titling = Some((place, titling));
         }
         Ok(Appended { message: placed.message, titled: None })
     }
@@ -275,8 +302,7 @@ pub(super) async fn write_on(db: &Db, news: &[NewMessage], decided: &mut Decided
     }
     activate_on(db, &decided.activated).await?;
     let kept = decided.outcomes.iter().flatten().map(|appended| &appended.message).collect::<Vec<_>>();
-    let titled =
-        decided.rooms.iter().filter_map(|(id, room)| Some((*id, room.titled_by?))).collect::<Vec<_>>();
+    let titlings = decided.rooms.values_mut().filter_map(|room| room.titling.take()).collect::<Vec<_>>();
     let messages = insert::messages_on(db, &kept);
     let deliveries = insert::deliveries_on(db, &kept);
     let rooms = insert::rooms_on(db, decided.written().map(|(id, room)| (id, &room.state)));
@@ -285,11 +311,10 @@ pub(super) async fn write_on(db: &Db, news: &[NewMessage], decided: &mut Decided
     let (messages, deliveries, rooms) = join3(messages, deliveries, rooms).await;
     messages.and(deliveries)?;
     decided.version = rooms?;
-    for (_, place) in titled {
+    for (place, titling) in titlings {
         if let Some(Ok(appended)) = decided.outcomes.get_mut(place) {
-            let chat = chat_on(db, appended.message.chat_id).await?;
-            let chat = chat.ok_or_else(|| Fault::Row("a room that went within one change".to_owned()))?;
-            appended.titled = Some(renamed_on(db, chat).await?);
+            let Message { id, chat_id, .. } = appended.message;
+            appended.titled = title::give_on(db, chat_id, id, titling).await?;
         }
     }
     Ok(())

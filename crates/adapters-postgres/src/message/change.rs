@@ -2,10 +2,12 @@
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
+use domain::chat::ChatTitle;
 use domain::id::{ChatId, MessageId, ParticipantId, UserId};
-use domain::message::{ChangeRefused, DeleteMessage, EditMessage, Message};
+use domain::message::{ChangeRefused, ChangedMessage, DeleteMessage, EditMessage, Message};
 
 use super::load::message_on;
+use super::title;
 use crate::chat::row::membership_on;
 use crate::error::Fault;
 use crate::row::At;
@@ -16,7 +18,7 @@ use crate::{first_answer, lock};
 pub(super) async fn edit_on(
     mut db: &Db,
     command: &EditMessage,
-) -> Result<Result<Message, ChangeRefused>, Fault> {
+) -> Result<Result<ChangedMessage, ChangeRefused>, Fault> {
     let EditMessage { chat, message, by, content, now } = command;
     let message = match changeable_on(db, *chat, *message, *by).await? {
         Ok(message) => message.edited(content, *now),
@@ -26,13 +28,15 @@ pub(super) async fn edit_on(
         .set((messages::content.eq(&message.content), messages::updated_at.eq(At(message.updated_at))))
         .execute(&mut db)
         .await?;
-    Ok(Ok(message))
+    let title = ChatTitle::from_message(&message.content);
+    let retitled = title::follow_on(db, message.chat_id, message.id, title).await?;
+    Ok(Ok(ChangedMessage { message, retitled }))
 }
 
 pub(super) async fn delete_on(
     mut db: &Db,
     command: &DeleteMessage,
-) -> Result<Result<Message, ChangeRefused>, Fault> {
+) -> Result<Result<ChangedMessage, ChangeRefused>, Fault> {
     let message = match changeable_on(db, command.chat, command.message, command.by).await? {
         Ok(message) => message,
         Err(refused) => return Ok(Err(refused)),
@@ -47,7 +51,8 @@ pub(super) async fn delete_on(
         .set(chats::deleted_messages.eq(chats::deleted_messages + 1))
         .execute(&mut db)
         .await?;
-    Ok(Ok(message))
+    let retitled = title::follow_on(db, message.chat_id, message.id, None).await?;
+    Ok(Ok(ChangedMessage { message, retitled }))
 }
 
 /// A message that `by` may change. Room and message are locked: nobody writes to its records meanwhile.

@@ -25,9 +25,9 @@ pub(super) const DELIVERIES: &str = "INSERT INTO deliveries (message_id, agent_i
      FROM unnest(?, ?, ?, ?) AS new (message_id, agent_id, chat_id, sequence)";
 
 /// Where the messages of rooms have come to; [`bind_rooms`] has its values.
-pub(super) const ROOMS: &str = "UPDATE chats SET last_sequence = new.last_sequence, title = new.title, \
+pub(super) const ROOMS: &str = "UPDATE chats SET last_sequence = new.last_sequence, \
      updated_at = new.at, last_message_at = new.at \
-     FROM unnest(?, ?, ?, ?) AS new (id, last_sequence, title, at) WHERE chats.id = new.id";
+     FROM unnest(?, ?, ?) AS new (id, last_sequence, at) WHERE chats.id = new.id";
 
 pub(super) async fn messages_on(mut db: &Db, messages: &[&Message]) -> Result<(), Fault> {
     bind_messages(statement::<()>(MESSAGES), messages)?.execute(&mut db).await?;
@@ -100,16 +100,14 @@ pub(super) fn bind_rooms<'r, Row>(
     statement: Statement<'r, Row>,
     rooms: impl Iterator<Item = (Uuid, &'r RoomState)>,
 ) -> Statement<'r, Row> {
-    let (mut ids, mut places, mut titles, mut newest) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut ids, mut places, mut newest) = (Vec::new(), Vec::new(), Vec::new());
     for (id, state) in rooms {
         ids.push(id);
         places.push(state.last_sequence);
-        titles.push(state.title.as_deref());
         newest.push(state.newest.map(At));
     }
     statement
         .bind::<Array<SqlUuid>, _>(ids)
         .bind::<Array<BigInt>, _>(places)
-        .bind::<Array<Nullable<Text>>, _>(titles)
         .bind::<Array<Nullable<Timestamptz>>, _>(newest)
 }

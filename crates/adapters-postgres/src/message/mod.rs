@@ -12,13 +12,15 @@ pub(crate) mod load;
 mod places;
 mod retention;
 mod surroundings;
+pub(crate) mod title;
 
 use async_trait::async_trait;
 use domain::id::{AgentId, ChatId, ParticipantId};
 use domain::idempotency::Claim;
 use domain::message::{
-    Anchor, AppendRefused, Appended, ChangeRefused, DeleteMessage, Earlier, EditMessage, EraseOld, ErasedOld,
-    HistoryFilter, Kinds, Message, MessageRepository, NewMessage, Surroundings, SurroundingsRefused,
+    Anchor, AppendRefused, Appended, ChangeRefused, ChangedMessage, DeleteMessage, Earlier, EditMessage,
+    EraseOld, ErasedOld, HistoryFilter, Kinds, Message, MessageRepository, NewMessage, Surroundings,
+    SurroundingsRefused,
 };
 use domain::page::{Page, PageRequest};
 use domain::store::{Announce, StoreError};
@@ -41,8 +43,8 @@ impl MessageRepository for PostgresStore {
     async fn edit(
         &self,
         command: EditMessage,
-        announce: Announce<Message>,
-    ) -> Result<Result<Message, ChangeRefused>, StoreError> {
+        announce: Announce<ChangedMessage>,
+    ) -> Result<Result<ChangedMessage, ChangeRefused>, StoreError> {
         self.change(
             command,
             |db, command| change::edit_on(db, command).boxed(),
@@ -54,8 +56,8 @@ impl MessageRepository for PostgresStore {
     async fn delete(
         &self,
         command: DeleteMessage,
-        announce: Announce<Message>,
-    ) -> Result<Result<Message, ChangeRefused>, StoreError> {
+        announce: Announce<ChangedMessage>,
+    ) -> Result<Result<ChangedMessage, ChangeRefused>, StoreError> {
         self.change(
             command,
             |db, command| change::delete_on(db, command).boxed(),

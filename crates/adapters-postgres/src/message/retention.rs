@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::error::Fault;
 use crate::run::{Db, Never, execute};
-use crate::schema::{attempts, deliveries, messages};
+use crate::schema::{attempts, chats, deliveries, messages};
 use crate::statement::statement;
 use crate::{lock, row};
 
@@ -74,6 +74,9 @@ async fn erase_on(mut db: &Db, rooms: &BTreeSet<ChatId>, old: &[MessageId]) -> R
         .await?;
     diesel::delete(deliveries::table.filter(deliveries::message_id.eq_any(&old))).execute(&mut db).await?;
     diesel::delete(attempts::table.filter(attempts::message_id.eq_any(&old))).execute(&mut db).await?;
+    let rooms = rooms.iter().map(|room| room.uuid());
+    let titled = chats::table.filter(chats::id.eq_any(rooms)).filter(chats::titled_by.eq_any(&old));
+    diesel::update(titled).set(chats::title.eq(None::<String>)).execute(&mut db).await?;
     let mut numbers = HashMap::<Uuid, i64>::new();
     for chat in &gone {
         *numbers.entry(*chat).or_default() += 1;

@@ -5,10 +5,12 @@ use diesel::sqlite::SqliteConnection;
 use domain::audit::AuditEntry;
 use domain::chat::membership::{Candidate, decide_add};
 use domain::chat::{AddParticipant, AddRefused, AddedParticipant, ParticipantStatus};
+use domain::id::ParticipantId;
 
 use super::row::{account_on, chat_on, membership_on, participants_on};
 use crate::audit;
 use crate::error::Fault;
+use crate::message::title;
 use crate::peer::ties_on;
 use crate::plan::quota;
 use crate::row;
@@ -56,8 +58,13 @@ pub(super) fn add_participant_on(
 
     let added = participants_on(connection, chat.id, Some(candidate.id.uuid()))?.pop();
     let participant = added.ok_or_else(|| Fault::Row("an added participant that is not there".to_owned()))?;
-    let chat = domain::chat::Chat { updated_at: command.now, ..chat };
-    Ok(Ok(AddedParticipant { chat, participant }))
+    let retitled = match candidate.id {
+        ParticipantId::Agent(agent) => title::hide_from_on(connection, chat.id, agent)?,
+        ParticipantId::User(_) => None,
+    };
+    let title = if retitled.is_some() { None } else { chat.title };
+    let chat = domain::chat::Chat { updated_at: command.now, title, ..chat };
+    Ok(Ok(AddedParticipant { chat, participant, retitled }))
 }
 
 /// The user or agent with the wished id.

@@ -24,7 +24,11 @@ pub(super) fn rename_on(
     let column = row::bytes(command.chat.uuid());
     let title = command.title.as_str();
     diesel::update(chats::table.find(&column))
-        .set((chats::title.eq(title), chats::updated_at.eq(command.now.micros())))
+        .set((
+            chats::title.eq(title),
+            chats::titled_by.eq(None::<Vec<u8>>),
+            chats::updated_at.eq(command.now.micros()),
+        ))
         .execute(connection)?;
     let chat = Chat { title: Some(title.to_owned()), updated_at: command.now, ..chat };
     renamed_on(connection, chat).map(Ok)

@@ -5,15 +5,14 @@ use std::collections::HashSet;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary};
 use diesel::sqlite::SqliteConnection;
-use domain::chat::{ParticipantStatus, RenamedChat};
-use domain::id::ChatId;
+use domain::chat::ParticipantStatus;
+use domain::id::{AgentId, ChatId, ParticipantKind};
 use domain::message::{AppendRefused, Appended, Earlier, Message, NewMessage, RoomState};
 use uuid::Uuid;
 
 use super::load::{MessageRow, mentions_column};
+use super::title;
 use crate::chat::activate_on;
-use crate::chat::rename::renamed_on;
-use crate::chat::row::chat_on;
 use crate::error::Fault;
 use crate::first_answer;
 use crate::plan::quota::limit_of;
@@ -37,7 +36,8 @@ pub(super) fn append_on(
         return Ok(Err(AppendRefused::NotParticipant));
     };
     let present = present_on(connection, &new)?;
-    let placed = match room.append(new, Some(membership), |who| present.contains(&who.uuid())) {
+    let agents = if room.awaits_title { agents_on(connection, new.chat)? } else { Vec::new() };
+    let placed = match room.append(new, Some(membership), |who| present.contains(&who.uuid()), &agents) {
         Ok(placed) => placed,
         Err(refused) => return Ok(Err(refused)),
     };
@@ -54,28 +54,29 @@ pub(super) fn append_on(
         .execute(connection)?;
     insert_on(connection, &message)?;
     deliver_on(connection, &message)?;
-    let titled = if placed.titles { Some(title_on(connection, message.chat_id, room.title)?) } else { None };
+    let titled = match placed.titling {
+        Some(titling) => title::give_on(connection, &message, titling)?,
+        None => None,
+    };
     Ok(Ok(Appended { message, titled }))
 }
 
-/// Gives the room its title; the room after it.
-fn title_on(
-    connection: &mut SqliteConnection,
-    chat: ChatId,
-    title: Option<String>,
-) -> Result<RenamedChat, Fault> {
-    diesel::update(chats::table.find(row::bytes(chat.uuid())))
-        .set(chats::title.eq(title))
-        .execute(connection)?;
-    let chat = chat_on(connection, chat)?;
-    renamed_on(connection, chat.ok_or_else(|| Fault::Row("a room that went within one change".to_owned()))?)
+/// The agents in a room.
+fn agents_on(connection: &mut SqliteConnection, chat: ChatId) -> Result<Vec<AgentId>, Fault> {
+    let agents = participants::table
+        .filter(participants::chat_id.eq(row::bytes(chat.uuid())))
+        .filter(participants::kind.eq(ParticipantKind::Agent.as_str()))
+        .filter(participants::left_at.is_null())
+        .select(participants::participant_id)
+        .load::<Vec<u8>>(connection)?;
+    agents.iter().map(|id| row::agent_id(id)).collect()
 }
 
 /// Name of a plan, and how many messages it allows.
 type Plan = (String, Option<i64>);
 
-/// Status of a membership; title, newest number, number of deleted messages and newest time of the room.
-type Sender = (String, Option<String>, i64, i64, Option<i64>, Option<Plan>);
+/// Status of a membership; whether the room awaits a title, its newest number, number of deleted messages and newest time.
+type Sender = (String, bool, i64, i64, Option<i64>, Option<Plan>);
 
 /// The sender's membership, and the room, if the sender is in it.
 fn sender_on(
@@ -92,7 +93,7 @@ fn sender_on(
         .filter(chats::deleted_at.is_null())
         .select((
             participants::status,
-            chats::title,
+            chats::title.is_null().and(chats::titled_by.is_null()),
             chats::last_sequence,
             chats::deleted_messages,
             chats::last_message_at,
@@ -100,10 +101,12 @@ fn sender_on(
         ))
         .get_result::<Sender>(connection)
         .optional()?;
-    let Some((status, title, last_sequence, deleted_messages, newest, plan)) = found else { return Ok(None) };
+    let Some((status, awaits_title, last_sequence, deleted_messages, newest, plan)) = found else {
+        return Ok(None);
+    };
     let plan = plan.map(|(name, limit)| (name, limit.map(limit_of)));
     let newest = newest.map(row::time);
-    let room = RoomState { title, last_sequence, deleted_messages, newest, plan };
+    let room = RoomState { awaits_title, last_sequence, deleted_messages, newest, plan };
     Ok(Some((row::word(&status, ParticipantStatus::parse)?, room)))
 }
 

@@ -2,10 +2,12 @@
 
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
+use domain::chat::ChatTitle;
 use domain::id::{ChatId, MessageId, ParticipantId, UserId};
-use domain::message::{ChangeRefused, DeleteMessage, EditMessage, Message};
+use domain::message::{ChangeRefused, ChangedMessage, DeleteMessage, EditMessage, Message};
 
 use super::load::message_on;
+use super::title;
 use crate::chat::row::membership_on;
 use crate::error::Fault;
 use crate::first_answer;
@@ -15,7 +17,7 @@ use crate::schema::{attempts, chats, deliveries, messages};
 pub(super) fn edit_on(
     connection: &mut SqliteConnection,
     command: &EditMessage,
-) -> Result<Result<Message, ChangeRefused>, Fault> {
+) -> Result<Result<ChangedMessage, ChangeRefused>, Fault> {
     let EditMessage { chat, message, by, content, now } = command;
     let message = match changeable_on(connection, *chat, *message, *by)? {
         Ok(message) => message.edited(content, *now),
@@ -24,13 +26,15 @@ pub(super) fn edit_on(
     diesel::update(messages::table.find(row::bytes(message.id.uuid())))
         .set((messages::content.eq(&message.content), messages::updated_at.eq(message.updated_at.micros())))
         .execute(connection)?;
-    Ok(Ok(message))
+    let title = ChatTitle::from_message(&message.content);
+    let retitled = title::follow_on(connection, message.chat_id, message.id, title)?;
+    Ok(Ok(ChangedMessage { message, retitled }))
 }
 
 pub(super) fn delete_on(
     connection: &mut SqliteConnection,
     command: &DeleteMessage,
-) -> Result<Result<Message, ChangeRefused>, Fault> {
+) -> Result<Result<ChangedMessage, ChangeRefused>, Fault> {
     let message = match changeable_on(connection, command.chat, command.message, command.by)? {
         Ok(message) => message,
         Err(refused) => return Ok(Err(refused)),
@@ -43,7 +47,8 @@ pub(super) fn delete_on(
     diesel::update(chats::table.find(row::bytes(message.chat_id.uuid())))
         .set(chats::deleted_messages.eq(chats::deleted_messages + 1))
         .execute(connection)?;
-    Ok(Ok(message))
+    let retitled = title::follow_on(connection, message.chat_id, message.id, None)?;
+    Ok(Ok(ChangedMessage { message, retitled }))
 }
 
 /// A message that `by` may change.

@@ -8,6 +8,7 @@ pub(crate) mod load;
 mod places;
 mod retention;
 mod surroundings;
+pub(crate) mod title;
 
 use std::convert::Infallible;
 
@@ -16,8 +17,9 @@ use diesel::sqlite::SqliteConnection;
 use domain::id::{AgentId, ChatId, ParticipantId};
 use domain::idempotency::Claim;
 use domain::message::{
-    Anchor, AppendRefused, Appended, ChangeRefused, DeleteMessage, Earlier, EditMessage, EraseOld, ErasedOld,
-    HistoryFilter, Kinds, Message, MessageRepository, NewMessage, Surroundings, SurroundingsRefused,
+    Anchor, AppendRefused, Appended, ChangeRefused, ChangedMessage, DeleteMessage, Earlier, EditMessage,
+    EraseOld, ErasedOld, HistoryFilter, Kinds, Message, MessageRepository, NewMessage, Surroundings,
+    SurroundingsRefused,
 };
 use domain::page::{Page, PageRequest};
 use domain::store::{Announce, StoreError};
@@ -42,8 +44,8 @@ impl MessageRepository for SqliteStore {
     async fn edit(
         &self,
         command: EditMessage,
-        announce: Announce<Message>,
-    ) -> Result<Result<Message, ChangeRefused>, StoreError> {
+        announce: Announce<ChangedMessage>,
+    ) -> Result<Result<ChangedMessage, ChangeRefused>, StoreError> {
         let work = move |connection: &mut SqliteConnection| change::edit_on(connection, &command);
         self.change(work, |edited| announce.tell(edited)).await
     }
@@ -51,8 +53,8 @@ impl MessageRepository for SqliteStore {
     async fn delete(
         &self,
         command: DeleteMessage,
-        announce: Announce<Message>,
-    ) -> Result<Result<Message, ChangeRefused>, StoreError> {
+        announce: Announce<ChangedMessage>,
+    ) -> Result<Result<ChangedMessage, ChangeRefused>, StoreError> {
         let work = move |connection: &mut SqliteConnection| change::delete_on(connection, &command);
         self.change(work, |deleted| announce.tell(deleted)).await
     }

@@ -36,6 +36,9 @@ pub(super) fn erase_old_on(connection: &mut SqliteConnection, step: EraseOld) ->
         }
         diesel::delete(deliveries::table.filter(deliveries::message_id.eq_any(&old))).execute(connection)?;
         diesel::delete(messages::table.filter(messages::id.eq_any(&old))).execute(connection)?;
+        let titled =
+            chats::table.filter(chats::id.eq_any(rooms.keys())).filter(chats::titled_by.eq_any(&old));
+        diesel::update(titled).set(chats::title.eq(None::<String>)).execute(connection)?;
     }
     for (chat, number) in rooms {
         diesel::update(chats::table.find(chat))

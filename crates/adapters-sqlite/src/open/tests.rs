@@ -210,6 +210,74 @@ fn the_schema_can_be_taken_back_and_made_again() {
     assert_eq!(left(&mut connection), made);
 }
 
+/// A store with data: titles that were made from a text are recognized and tied to it; those that somebody gave stay.
+#[test]
+fn stored_titles_are_tied_to_the_texts_that_they_were_made_from() {
+    #[derive(QueryableByName, Debug, PartialEq)]
+    struct Room {
+        #[diesel(sql_type = diesel::sql_types::Nullable<diesel::sql_types::Text>)]
+        title: Option<String>,
+        #[diesel(sql_type = diesel::sql_types::Nullable<diesel::sql_types::Text>)]
+        titled_by: Option<String>,
+    }
+    let mut connection = SqliteConnection::establish(":memory:").unwrap();
+    let all = connection.pending_migrations(MIGRATIONS).unwrap();
+    let sources = all.iter().position(|one| one.name().to_string().contains("title_sources")).unwrap();
+    for migration in &all[..sources] {
+        connection.run_migration(migration).unwrap();
+    }
+    let marker = "@[[0190c5a4-0000-7000-8000-000000000001]]";
+    let long = format!("{}…", "word ".repeat(23).trim_end());
+    let rooms = [
+        ("Book a flight", vec![format!("{marker} @ann Book a   flight\nnow")], None, true),
+        ("ask about it", vec![format!("ask {marker} about it")], None, true),
+        ("second line", vec![marker.to_owned(), format!("{marker}\n\n second line ")], None, true),
+        (long.as_str(), vec!["word ".repeat(60)], None, true),
+        ("Plan", vec!["Plan for today".to_owned()], None, false),
+        ("Plan B", vec!["This is Plan B".to_owned()], None, false),
+        ("Given", Vec::new(), None, false),
+        ("to you", vec!["to you".to_owned()], Some(true), true),
+        ("a secret", vec!["a secret".to_owned()], Some(false), true),
+    ];
+    for (number, (title, texts, addressed, _)) in rooms.iter().enumerate() {
+        let mut run = |sql: String| connection.batch_execute(&sql).unwrap();
+        run(format!(
+            "INSERT INTO chats (id, title, kind, status, last_sequence, created_at, updated_at) \
+             VALUES (x'{number:02}', '{title}', 'direct', 'active', 2, 1, 1)"
+        ));
+        for (place, text) in texts.iter().enumerate() {
+            run(format!(
+                "INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, \
+                 mentions, created_at, updated_at) VALUES \
+                 (x'{number:02}{place:02}', x'{number:02}', {place}, 'text', '{text}', x'aa', 'User', 'Ann', '[]', 1, 1)"
+            ));
+        }
+        if let Some(addressed) = addressed {
+            run(format!(
+                "INSERT INTO participants (chat_id, participant_id, kind, role, status, chat_created_at, joined_at) \
+                 VALUES (x'{number:02}', x'bb', 'Agent', 'member', 'active', 1, 1)"
+            ));
+            if *addressed {
+                run(format!(
+                    "INSERT INTO deliveries (message_id, agent_id, chat_id, sequence, addressed, status, \
+                     current_attempt) VALUES (x'{number:02}00', x'bb', x'{number:02}', 0, 1, 'new', 0)"
+                ));
+            }
+        }
+    }
+    for migration in &all[sources..] {
+        connection.run_migration(migration).unwrap();
+    }
+    let stored = diesel::sql_query("SELECT title, hex(titled_by) AS titled_by FROM chats ORDER BY id");
+    let stored = stored.load::<Room>(&mut connection).unwrap();
+    for (number, ((title, texts, addressed, made), room)) in rooms.iter().zip(stored).enumerate() {
+        let source = format!("{number:02}{:02}", texts.len().saturating_sub(1));
+        let titled_by = Some(if *made { source } else { String::new() });
+        let title = Some((*title).to_owned()).filter(|_| *addressed != Some(false));
+        assert_eq!(room, Room { title, titled_by });
+    }
+}
+
 /// `schema.rs` is written by hand; here it is read as text and compared with the tables.
 #[test]
 fn the_schema_in_code_is_that_of_the_tables() {

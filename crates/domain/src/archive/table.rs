@@ -214,6 +214,7 @@ const CHATS: &[Column] = &[
     instant("deleted_at").or_nothing(),
     id("organization_id").or_nothing(),
     integer("deleted_messages"),
+    id("titled_by").or_nothing(),
 ];
 
 const PARTICIPANTS: &[Column] = &[

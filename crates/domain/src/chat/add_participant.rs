@@ -48,6 +48,10 @@ impl ChatService {
         };
         let events = self.events.clone();
         let announce = Announce::new(move |added: &AddedParticipant| {
+            // Before anything that the new participant hears.
+            if let Some(retitled) = &added.retitled {
+                retitled.announce(&*events);
+            }
             events.publish(DomainEvent::ParticipantAdded {
                 chat_id: added.chat.id,
                 participant: added.participant.clone(),

@@ -22,7 +22,7 @@ use crate::time::Timestamp;
 pub struct NewChat {
     /// Identifier.
     pub id: ChatId,
-    /// The given title; `None` for one made from the first message.
+    /// The given title; `None` for one made from the first text, where everybody may read that.
     pub title: Option<ChatTitle>,
     /// A task elsewhere.
     pub task_id: Option<Uuid>,
@@ -87,6 +87,8 @@ pub struct AddedParticipant {
     pub chat: Chat,
     /// The new participant.
     pub participant: Participant,
+    /// The room, if its title was made from a text that the new participant may not read: it has none any more.
+    pub retitled: Option<RenamedChat>,
 }
 
 /// Somebody to be removed from a room, or leaving it.

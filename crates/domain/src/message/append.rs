@@ -6,15 +6,15 @@ use std::time::Duration;
 use super::{AppendRefused, Message, NewMessage};
 use crate::chat::{ChatTitle, ParticipantStatus};
 use crate::delivery::Delivery;
-use crate::id::ParticipantId;
+use crate::id::{AgentId, ParticipantId};
 use crate::plan::{Resource, check};
 use crate::time::Timestamp;
 
 /// A room as the next message in it stands on it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RoomState {
-    /// The title, if it has one.
-    pub title: Option<String>,
+    /// Whether its first text is still to come, and no title was given: that text may give one.
+    pub awaits_title: bool,
     /// The number of the newest message; 0 before the first.
     pub last_sequence: i64,
     /// How many messages were deleted: their numbers are not given again, and no plan counts them.
@@ -32,19 +32,27 @@ pub struct Placed {
     pub message: Message,
     /// Whether the sender's membership becomes active.
     pub activates: bool,
-    /// Whether the room has got its title by it.
-    pub titles: bool,
+    /// Set for the text that a room without a title has waited for.
+    pub titling: Option<Titling>,
+}
+
+/// What the first text of a room without a title does to it; no later text gives a title.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Titling {
+    /// The title, if every agent in the room may read the text. Humans read all of a room.
+    pub title: Option<ChatTitle>,
 }
 
 impl RoomState {
     /// Gives `new` the next place, and follows. `sender` is the sender's membership, `is_present` says who
-    /// is in the room. Times follow the sequence, so that whoever asks for what came since a message misses
+    /// is in the room, `agents` are the agents in it, which matter only while it [awaits](Self::awaits_title) a title. Times follow the sequence, so that whoever asks for what came since a message misses
     /// nothing.
     pub fn append(
         &mut self,
         new: NewMessage,
         sender: Option<ParticipantStatus>,
         is_present: impl Fn(ParticipantId) -> bool,
+        agents: &[AgentId],
     ) -> Result<Placed, AppendRefused> {
         let Some(membership) = sender else { return Err(AppendRefused::NotParticipant) };
         if let Some((plan, limit)) = &self.plan {
@@ -53,11 +61,6 @@ impl RoomState {
         }
         if let Some(index) = new.mentions.iter().position(|mention| !is_present(mention.id)) {
             return Err(AppendRefused::MentionLeft { index });
-        }
-        let mut titles = false;
-        if let (None, Some(title)) = (&self.title, new.title_if_untitled) {
-            self.title = Some(ChatTitle::into_string(title));
-            titles = true;
         }
         let after = |newest: Timestamp| newest.plus(Duration::from_micros(1));
         let at = self.newest.map_or(new.now, |newest| new.now.max(after(newest)));
@@ -77,10 +80,15 @@ impl RoomState {
             updated_at: at,
             deliveries: Vec::new(),
         };
-        let mut agents = message.addressed_agents();
-        agents.sort_unstable();
-        message.deliveries = agents.into_iter().map(|agent| Delivery::new(agent, true)).collect();
-        Ok(Placed { message, activates: membership == ParticipantStatus::Inactive, titles })
+        let mut addressed = message.addressed_agents();
+        addressed.sort_unstable();
+        message.deliveries = addressed.into_iter().map(|agent| Delivery::new(agent, true)).collect();
+        let titling = new.title_if_untitled.filter(|_| self.awaits_title).map(|title| {
+            let is_for_all = agents.iter().all(|agent| message.is_readable_by(*agent));
+            Titling { title: Some(title).filter(|_| is_for_all) }
+        });
+        self.awaits_title &= titling.is_none();
+        Ok(Placed { message, activates: membership == ParticipantStatus::Inactive, titling })
     }
 }
 
@@ -89,13 +97,13 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::id::{AgentId, ChatId, MessageId, UserId};
+    use crate::id::{ChatId, MessageId, UserId};
     use crate::message::{Mention, MentionKind, MessageKind};
 
     const ANN: u128 = 1;
 
     fn room() -> RoomState {
-        RoomState { title: None, last_sequence: 4, deleted_messages: 1, newest: None, plan: None }
+        RoomState { awaits_title: true, last_sequence: 4, deleted_messages: 1, newest: None, plan: None }
     }
 
     fn new(now: i64, agents: &[u128]) -> NewMessage {
@@ -123,17 +131,44 @@ mod tests {
     #[test]
     fn the_sequence_and_the_times_go_on() {
         let mut room = room();
-        let first = room.append(new(100, &[]), Some(ParticipantStatus::Active), |_| true).unwrap();
-        let second = room.append(new(90, &[]), Some(ParticipantStatus::Inactive), |_| true).unwrap();
+        let first = room.append(new(100, &[]), Some(ParticipantStatus::Active), |_| true, &[]).unwrap();
+        let second = room.append(new(90, &[]), Some(ParticipantStatus::Inactive), |_| true, &[]).unwrap();
         assert_eq!((first.message.sequence, second.message.sequence), (5, 6));
         assert_eq!((first.message.created_at.micros(), second.message.created_at.micros()), (100, 101));
-        assert_eq!((first.titles, second.titles), (true, false), "the first gives the title");
+        let title = ChatTitle::given(Some("hello")).unwrap();
+        assert_eq!(
+            (first.titling, second.titling),
+            (Some(Titling { title }), None),
+            "the first gives the title"
+        );
         assert_eq!((first.activates, second.activates), (false, true));
+    }
+
+    /// Who is brought in, or was there, must not learn from the title what was said to others.
+    #[test]
+    fn only_a_text_for_every_agent_gives_a_title() {
+        let agent = |number| AgentId::new(Uuid::from_u128(number));
+        for (mentioned, present, gives) in
+            [(&[3][..], &[3][..], true), (&[3, 9], &[3, 9], true), (&[3], &[3, 9], false), (&[], &[3], false)]
+        {
+            let agents = present.iter().copied().map(agent).collect::<Vec<_>>();
+            let mut room = room();
+            let placed =
+                room.append(new(1, mentioned), Some(ParticipantStatus::Active), |_| true, &agents).unwrap();
+            assert_eq!(placed.titling.unwrap().title.is_some(), gives, "{mentioned:?} of {present:?}");
+            let later =
+                room.append(new(2, present), Some(ParticipantStatus::Active), |_| true, &agents).unwrap();
+            assert_eq!(later.titling, None, "it is the first text or none");
+        }
+        let own = NewMessage { sender: ParticipantId::Agent(agent(3)), ..new(1, &[9]) };
+        let both = [agent(3), agent(9)];
+        let placed = room().append(own, Some(ParticipantStatus::Active), |_| true, &both).unwrap();
+        assert!(placed.titling.unwrap().title.is_some(), "a sender knows what it has sent");
     }
 
     #[test]
     fn deliveries_are_in_the_order_of_the_agents() {
-        let placed = room().append(new(1, &[9, 3]), Some(ParticipantStatus::Active), |_| true).unwrap();
+        let placed = room().append(new(1, &[9, 3]), Some(ParticipantStatus::Active), |_| true, &[]).unwrap();
         let agents = placed.message.deliveries.iter().map(|delivery| delivery.agent.uuid().as_u128());
         assert_eq!(agents.collect::<Vec<_>>(), [3, 9]);
     }
@@ -142,14 +177,14 @@ mod tests {
     fn refusals_come_in_their_order_and_leave_the_room_as_it_was() {
         let full = || RoomState { plan: Some(("tiny".to_owned(), Some(3))), ..room() };
         let mut of_others = full();
-        assert_eq!(of_others.append(new(1, &[9]), None, |_| false), Err(AppendRefused::NotParticipant));
-        let refused = of_others.append(new(1, &[9]), Some(ParticipantStatus::Active), |_| false);
+        assert_eq!(of_others.append(new(1, &[9]), None, |_| false, &[]), Err(AppendRefused::NotParticipant));
+        let refused = of_others.append(new(1, &[9]), Some(ParticipantStatus::Active), |_| false, &[]);
         assert!(matches!(refused, Err(AppendRefused::Limit(reached)) if reached.current == 3));
         assert_eq!(of_others, full());
         let mut one_left = RoomState { plan: Some(("tiny".to_owned(), Some(4))), ..room() };
         let is_three = |who: ParticipantId| who.uuid() == Uuid::from_u128(3);
-        let refused = one_left.append(new(1, &[3, 9]), Some(ParticipantStatus::Active), is_three);
+        let refused = one_left.append(new(1, &[3, 9]), Some(ParticipantStatus::Active), is_three, &[]);
         assert_eq!(refused, Err(AppendRefused::MentionLeft { index: 1 }));
-        assert!(one_left.append(new(1, &[3]), Some(ParticipantStatus::Active), is_three).is_ok());
+        assert!(one_left.append(new(1, &[3]), Some(ParticipantStatus::Active), is_three, &[]).is_ok());
     }
 }

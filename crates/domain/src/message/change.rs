@@ -3,7 +3,9 @@
 
 use super::content::{MessageContent, stored_text};
 use super::model::Message;
+use super::port::ChangedMessage;
 use crate::id::{ParticipantId, UserId};
+use crate::ports::EventPublisher;
 use crate::store::StoreError;
 use crate::time::Timestamp;
 
@@ -31,6 +33,15 @@ pub enum ChangeMessageError {
     /// The store gave no answer.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl ChangedMessage {
+    /// Tells of the room's title, if it changed with the text.
+    pub(super) fn announce_title(&self, events: &dyn EventPublisher) {
+        if let Some(retitled) = &self.retitled {
+            retitled.announce(events);
+        }
+    }
 }
 
 impl Message {

@@ -2,7 +2,7 @@
 
 use super::change::ChangeMessageError;
 use super::model::Message;
-use super::port::DeleteMessage;
+use super::port::{ChangedMessage, DeleteMessage};
 use super::service::MessageService;
 use crate::caller::UserCaller;
 use crate::event::DomainEvent;
@@ -11,7 +11,7 @@ use crate::store::Announce;
 
 impl MessageService {
     /// Deletes a text of the caller's for everybody, at once: it is offered to no agent any more, and
-    /// whoever works on it finds nothing to finish. The title that a room got from it stays. Gives the
+    /// whoever works on it finds nothing to finish. The title that a room got from it goes with it. Gives the
     /// text as it was.
     pub async fn delete(
         &self,
@@ -21,9 +21,11 @@ impl MessageService {
     ) -> Result<Message, ChangeMessageError> {
         let command = DeleteMessage { chat, message, by: caller.user, now: self.clock.now() };
         let events = self.events.clone();
-        let announce = Announce::new(move |deleted: &Message| {
-            events.publish(DomainEvent::MessageDeleted { chat_id: deleted.chat_id, id: deleted.id });
+        let announce = Announce::new(move |deleted: &ChangedMessage| {
+            let ChangedMessage { message, .. } = deleted;
+            events.publish(DomainEvent::MessageDeleted { chat_id: message.chat_id, id: message.id });
+            deleted.announce_title(&*events);
         });
-        Ok(self.messages.delete(command, announce).await??)
+        Ok(self.messages.delete(command, announce).await??.message)
     }
 }

@@ -3,7 +3,7 @@
 use super::change::ChangeMessageError;
 use super::content::MessageContent;
 use super::model::Message;
-use super::port::EditMessage;
+use super::port::{ChangedMessage, EditMessage};
 use super::service::MessageService;
 use crate::caller::UserCaller;
 use crate::event::DomainEvent;
@@ -12,7 +12,7 @@ use crate::store::Announce;
 
 impl MessageService {
     /// Gives a text of the caller's another content; whom it mentions and what became of it there
-    /// stay as they are. The humans in the room hear of it.
+    /// stay as they are. A title that the room has from the text follows it. The humans in the room hear of it.
     pub async fn edit(
         &self,
         caller: UserCaller,
@@ -22,9 +22,10 @@ impl MessageService {
     ) -> Result<Message, ChangeMessageError> {
         let command = EditMessage { chat, message, by: caller.user, content, now: self.clock.now() };
         let events = self.events.clone();
-        let announce = Announce::new(move |edited: &Message| {
-            events.publish(DomainEvent::MessageUpdated { message: edited.clone() });
+        let announce = Announce::new(move |edited: &ChangedMessage| {
+            events.publish(DomainEvent::MessageUpdated { message: edited.message.clone() });
+            edited.announce_title(&*events);
         });
-        Ok(self.messages.edit(command, announce).await??)
+        Ok(self.messages.edit(command, announce).await??.message)
     }
 }

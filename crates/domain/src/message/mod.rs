@@ -26,7 +26,7 @@ pub mod retention;
 mod send;
 mod service;
 
-pub use append::{Placed, RoomState};
+pub use append::{Placed, RoomState, Titling};
 pub use change::{ChangeMessageError, ChangeRefused};
 pub use content::{EventContent, EventMetadata, MessageContent};
 pub use filter::{Anchor, HistoryFilter, Kinds};
@@ -34,8 +34,8 @@ pub use history::{ReadMessagesError, ReadSurroundingsError};
 pub use mention::{Mention, MentionError, MentionKind, RequestedMention};
 pub use model::{Message, MessageKind, Recipient, SentMessage};
 pub use port::{
-    AppendRefused, Appended, DeleteMessage, DeletedText, Earlier, EditMessage, MessageRepository, NewMessage,
-    Surroundings, SurroundingsRefused,
+    AppendRefused, Appended, ChangedMessage, DeleteMessage, DeletedText, Earlier, EditMessage,
+    MessageRepository, NewMessage, Surroundings, SurroundingsRefused,
 };
 pub use post_event::{PostEvent, PostEventError};
 pub use retention::{Ageing, EraseOld, ErasedOld, Retention};

@@ -97,6 +97,11 @@ impl Message {
     pub fn addressed_agents(&self) -> Vec<AgentId> {
         addressed_agents(&self.mentions)
     }
+
+    /// Whether an agent in the room may read it: what it sent itself, and what mentions it.
+    pub fn is_readable_by(&self, agent: AgentId) -> bool {
+        self.sender == ParticipantId::Agent(agent) || self.addressed_agents().contains(&agent)
+    }
 }
 
 /// The agents among `mentions` that are to receive the message.

@@ -36,7 +36,7 @@ pub struct NewMessage {
     pub mentions: Vec<Mention>,
     /// Free-form data of an event.
     pub metadata: Option<Map<String, Value>>,
-    /// The title that the room gets if it has none.
+    /// The title that the room may get by it, see [`RoomState::awaits_title`](super::RoomState::awaits_title).
     pub title_if_untitled: Option<ChatTitle>,
     /// Set when the request is to count once.
     pub claim: Option<Claim>,
@@ -51,6 +51,15 @@ pub struct Appended {
     pub message: Message,
     /// The room, if it got its title by it.
     pub titled: Option<RenamedChat>,
+}
+
+/// A text was edited or deleted.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ChangedMessage {
+    /// An edited one as it is now, a deleted one as it was.
+    pub message: Message,
+    /// The room, if it had its title from the text, and another one now.
+    pub retitled: Option<RenamedChat>,
 }
 
 /// Why a message was not stored.
@@ -168,24 +177,26 @@ pub trait MessageRepository: Send + Sync {
     ) -> Result<Result<Appended, AppendRefused>, StoreError>;
 
     /// Stores a text as [`Message::edited`] makes it, if `by` is in the room and
-    /// [`Message::decide_change`] allows it; nothing else changes, the room's times neither.
+    /// [`Message::decide_change`] allows it. A title that the room has from the text is made again; nothing else
+    /// changes, the room's times neither.
     async fn edit(
         &self,
         command: EditMessage,
-        announce: Announce<Message>,
-    ) -> Result<Result<Message, ChangeRefused>, StoreError>;
+        announce: Announce<ChangedMessage>,
+    ) -> Result<Result<ChangedMessage, ChangeRefused>, StoreError>;
 
     /// Takes a text away with its deliveries and their attempts, under the same conditions, and gives
-    /// it as it was. No read finds it afterwards, and no plan counts it; its place in the room stays
+    /// it as it was. A title that the room has from it goes with it. No read finds it afterwards, and no plan counts it; its place in the room stays
     /// empty, and the room's times stay. What its sender was answered stays known, see [`DeletedText`].
     async fn delete(
         &self,
         command: DeleteMessage,
-        announce: Announce<Message>,
-    ) -> Result<Result<Message, ChangeRefused>, StoreError>;
+        announce: Announce<ChangedMessage>,
+    ) -> Result<Result<ChangedMessage, ChangeRefused>, StoreError>;
 
     /// Looks at the next messages in the order of their ids, in all rooms, and erases those of them that are
-    /// meant, with their deliveries and attempts; no plan counts them any more. The rooms' times stay.
+    /// meant, with their deliveries and attempts, and the titles that rooms have from them; no plan counts them any more.
+    /// The rooms' times stay.
     async fn erase_old(&self, step: EraseOld) -> Result<ErasedOld, StoreError>;
 
     /// What is remembered at `now` of requests under the claim's key.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::chat::{ChatListing, ChatParts, Role};
+use domain::chat::{ChatListing, ChatParts, ChatTitle, Role};
 use domain::delivery::{AdvanceError, DeliveryFilter, DeliveryStatus, DeliveryStep, FailureText, Order};
 use domain::event::DomainEvent;
 use domain::id::{ChatId, MessageId, ParticipantId};
@@ -61,6 +61,8 @@ pub async fn an_edit_changes_the_text_and_nothing_else(world: World) {
     world.deliveries.advance(bot.caller, chat, message, DeliveryStep::Begin).await.unwrap();
     let failed = DeliveryStep::Fail(FailureText::new("no".to_owned()).unwrap());
     world.deliveries.advance(bot.caller, chat, message, failed).await.unwrap();
+    // A title that was made from the text would follow it.
+    world.chats.rename(ann.caller, chat, ChatTitle::renamed("Given").unwrap()).await.unwrap();
     let before = (history(&world, &ann, chat).await, world.chats.find(ann.caller, chat).await.unwrap());
     world.publisher.take();
     world.clock.advance(Duration::from_secs(5));
@@ -287,6 +289,8 @@ pub async fn a_deletion_wins_over_whatever_goes_on(world: World) {
         match event {
             DomainEvent::MessageDeleted { id, .. } => assert!(gone.insert(id), "told twice"),
             DomainEvent::MessageUpdated { message } => assert!(!gone.contains(&message.id), "told too late"),
+            // Of the first text, from which the title was made.
+            DomainEvent::RoomTitleChanged { .. } | DomainEvent::RoomUpdated { .. } => {}
             event => panic!("{event:?}"),
         }
     }

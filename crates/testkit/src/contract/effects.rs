@@ -4,14 +4,18 @@ use std::time::Duration;
 
 use domain::chat::{Chat, ChatTitle, CreateChat, ParticipantStatus, Role};
 use domain::delivery::{AdvanceDelivery, DeliveryStep, FailureText};
+use domain::event::DomainEvent;
 use domain::id::{ChatId, MessageId, ParticipantId};
-use domain::message::{AppendRefused, HistoryFilter, Mention, MentionKind, Message, MessageKind, NewMessage};
+use domain::message::{
+    Ageing, AppendRefused, HistoryFilter, Mention, MentionKind, Message, MessageContent, MessageKind,
+    NewMessage, Retention,
+};
 use domain::ports::Clock;
 use domain::store::Announce;
 use uuid::Uuid;
 
 use super::messages::{ann_and_bot, first};
-use crate::{TestUser, World};
+use crate::{TestAgent, TestUser, World};
 
 fn text(world: &World, chat: ChatId, sender: ParticipantId, content: &str) -> NewMessage {
     // Another text, another id; none is one of the world's own.
@@ -69,6 +73,7 @@ pub async fn a_room_is_titled_once(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     let append = async |chat, content: &str, title: bool| {
         let mut new = text(&world, chat, ParticipantId::User(ann.id), content);
+        new.mentions = vec![mention_of(&bot)];
         if !title {
             new.title_if_untitled = None;
         }
@@ -84,8 +89,98 @@ pub async fn a_room_is_titled_once(world: World) {
 
     let given = CreateChat { title: ChatTitle::given(Some("Given")).unwrap(), ..CreateChat::default() };
     let given = world.chats.create(ann.caller, given).await.unwrap().id;
+    world.add(ann.caller, given, bot.id.uuid(), Role::Member).await;
     assert_eq!(append(given, "another first text", true).await, None);
     assert_eq!(room(&world, &ann, given).await.title.as_deref(), Some("Given"));
+}
+
+fn mention_of(agent: &TestAgent) -> Mention {
+    let (handle, kind) = (agent.handle.clone(), MentionKind::Mention);
+    Mention { id: ParticipantId::Agent(agent.id), handle, name: "Agent".to_owned(), kind }
+}
+
+/// Everybody in a room sees its title, an agent also that of a text which it may not read. So such a text gives none,
+/// and neither does a later one; a title goes when an agent comes who may not read its text.
+pub async fn a_title_is_made_of_what_everybody_may_read(world: World) {
+    let (ann, bot, chat) = ann_and_bot(&world).await;
+    let (other, third) = (world.agent(&ann, "Other").await, world.agent(&ann, "Third").await);
+    world.add(ann.caller, chat, other.id.uuid(), Role::Member).await;
+    let title = async |chat| room(&world, &ann, chat).await.title;
+    let to =
+        |agents: &[&TestAgent]| agents.iter().map(|agent| ParticipantId::Agent(agent.id)).collect::<Vec<_>>();
+    world.publisher.take();
+    world.send(ann.caller, chat, "for Bot alone", &to(&[&bot])).await;
+    world.send(ann.caller, chat, "for both", &to(&[&bot, &other])).await;
+    assert_eq!(title(chat).await, None);
+    assert_eq!(world.publisher.take().len(), 2, "nothing is told of the title");
+    let unmentioned = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    world.send(ann.caller, unmentioned, "for humans", &[]).await;
+    assert_eq!(title(unmentioned).await, None);
+
+    let open = world.chat(ann.caller, &[bot.id.uuid(), other.id.uuid()]).await;
+    world.send(bot.caller, open, "Plan", &to(&[&other])).await;
+    assert_eq!(title(open).await.as_deref(), Some("Plan"), "a sender knows what it has sent");
+    // Whoever knows the text may leave and come back, and humans read all of it.
+    world.chats.remove_participant(ann.caller, open, other.id.uuid()).await.unwrap();
+    world.add(ann.caller, open, other.id.uuid(), Role::Member).await;
+    assert_eq!(title(open).await.as_deref(), Some("Plan"));
+    world.publisher.take();
+    world.add(ann.caller, open, third.id.uuid(), Role::Member).await;
+    assert_eq!(title(open).await, None);
+    let told = world.publisher.take();
+    let titles = told.iter().filter_map(|event| match event {
+        DomainEvent::RoomTitleChanged { title, .. } => Some(title.as_str()),
+        DomainEvent::RoomUpdated { chat, .. } | DomainEvent::RoomAdded { chat, .. } => {
+            Some(chat.display_title())
+        }
+        _ => None,
+    });
+    assert_eq!(titles.collect::<Vec<_>>(), ["Untitled room"; 3], "{told:?}");
+    world.send(ann.caller, open, "for all", &to(&[&bot, &other, &third])).await;
+    assert_eq!(title(open).await, None);
+    world.chats.rename(ann.caller, open, ChatTitle::renamed("Given").unwrap()).await.unwrap();
+    world.chats.remove_participant(ann.caller, open, third.id.uuid()).await.unwrap();
+    world.add(ann.caller, open, third.id.uuid(), Role::Member).await;
+    assert_eq!(title(open).await.as_deref(), Some("Given"));
+}
+
+/// An edit changes the title that was made from the text, deleting and ageing take it away; a given one stays.
+pub async fn a_title_follows_its_text(world: World) {
+    let (ann, bot, chat) = ann_and_bot(&world).await;
+    let to_bot = [ParticipantId::Agent(bot.id)];
+    let title = async |chat| room(&world, &ann, chat).await.title;
+    let content = |text: &str| MessageContent::new(text.to_owned()).unwrap();
+    let text = world.send(ann.caller, chat, "Plan the week", &to_bot).await.id;
+    let before = room(&world, &ann, chat).await;
+    world.clock.advance(Duration::from_secs(1));
+    world.messages.edit(ann.caller, chat, text, content("Plan the month\nnow")).await.unwrap();
+    let after = room(&world, &ann, chat).await;
+    assert_eq!(after, Chat { title: Some("Plan the month".to_owned()), ..before });
+    world.messages.edit(ann.caller, chat, text, content("@Bot")).await.unwrap();
+    assert_eq!(title(chat).await, None, "nothing is left to make one of");
+    world.messages.edit(ann.caller, chat, text, content("again")).await.unwrap();
+    assert_eq!(title(chat).await, None, "what has no title keeps none");
+
+    let deleted = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let text = world.send(ann.caller, deleted, "A secret", &to_bot).await.id;
+    let other = world.send(ann.caller, deleted, "Something else", &to_bot).await.id;
+    world.messages.edit(ann.caller, deleted, other, content("another")).await.unwrap();
+    world.messages.delete(ann.caller, deleted, other).await.unwrap();
+    assert_eq!(title(deleted).await.as_deref(), Some("A secret"), "that of another text");
+    world.messages.delete(ann.caller, deleted, text).await.unwrap();
+    assert_eq!(title(deleted).await, None);
+    world.send(ann.caller, deleted, "Once more", &to_bot).await;
+    assert_eq!(title(deleted).await, None);
+
+    let (aged, given) = (world.chat(ann.caller, &[]).await, world.chat(ann.caller, &[]).await);
+    for room in [aged, given] {
+        world.send(ann.caller, room, "Old", &[]).await;
+    }
+    world.chats.rename(ann.caller, given, ChatTitle::renamed("Given").unwrap()).await.unwrap();
+    world.clock.advance(Duration::from_secs(4 * 24 * 60 * 60));
+    let mut walk = Retention::days(Ageing::Texts, 3);
+    while world.messages.erase_old(&mut walk).await.unwrap().is_some() {}
+    assert_eq!((title(aged).await, title(given).await.as_deref()), (None, Some("Given")));
 }
 
 /// By a message of its own, and by taking a step; not by one that is refused.

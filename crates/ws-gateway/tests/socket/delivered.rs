@@ -1,5 +1,6 @@
 //! What a socket of an agent took is delivered, and humans hear of it (`websocket` 5).
 
+use domain::chat::ChatTitle;
 use domain::delivery::{DeliveryFilter, DeliveryStatus, Order};
 use domain::id::ParticipantId;
 use domain::page::{PageRequest, Slice};
@@ -64,6 +65,8 @@ async fn only_the_push_to_the_agent_itself_delivers() {
     let to_one = [ParticipantId::Agent(bench.one.id)];
     bench.world.send(bench.ann.caller, bench.room, "hello", &to_one).await;
     ann.event("2", &topic, "message_created").await;
+    let title = ChatTitle::renamed("Plan").unwrap();
+    bench.world.chats.rename(bench.ann.caller, bench.room, title).await.unwrap();
     one.event("1", &bench.people_topic(), "room_title_changed").await;
     one.nothing_came().await;
     bench.world.deliveries.next(bench.one.caller, bench.room).await.unwrap().unwrap();

@@ -1,0 +1,74 @@
+//! Titles that rooms have from their first texts. The callers hold the rooms.
+
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
+use domain::chat::{ChatTitle, RenamedChat};
+use domain::id::{AgentId, ChatId, MessageId};
+use domain::message::Titling;
+use uuid::Uuid;
+
+use super::load::message_on;
+use crate::chat::rename::renamed_on;
+use crate::chat::row::chat_on;
+use crate::error::Fault;
+use crate::run::Db;
+use crate::schema::chats;
+
+/// Notes that `message` was the room's first text, and gives the title; the room, if it has one now.
+pub(super) async fn give_on(
+    mut db: &Db,
+    chat: ChatId,
+    message: MessageId,
+    titling: Titling,
+) -> Result<Option<RenamedChat>, Fault> {
+    let title = titling.title.map(ChatTitle::into_string);
+    let is_titled = title.is_some();
+    diesel::update(chats::table.find(chat.uuid()))
+        .set((chats::title.eq(title), chats::titled_by.eq(message.uuid())))
+        .execute(&mut db)
+        .await?;
+    if is_titled { room_on(db, chat).await.map(Some) } else { Ok(None) }
+}
+
+/// Changes the title of a room that has it from this text; the room, if it has.
+pub(crate) async fn follow_on(
+    mut db: &Db,
+    chat: ChatId,
+    message: MessageId,
+    title: Option<ChatTitle>,
+) -> Result<Option<RenamedChat>, Fault> {
+    let title = title.map(ChatTitle::into_string);
+    let of_text = chats::table
+        .find(chat.uuid())
+        .filter(chats::titled_by.eq(message.uuid()))
+        .filter(chats::title.is_not_null())
+        .filter(chats::title.is_distinct_from(title.clone()));
+    let changed = diesel::update(of_text).set(chats::title.eq(title)).execute(&mut db).await?;
+    if changed > 0 { room_on(db, chat).await.map(Some) } else { Ok(None) }
+}
+
+/// Takes a title away that was made from a text which `agent` may not read; the room, if there was one.
+pub(crate) async fn hide_from_on(
+    mut db: &Db,
+    chat: ChatId,
+    agent: AgentId,
+) -> Result<Option<RenamedChat>, Fault> {
+    let titled_by = chats::table
+        .find(chat.uuid())
+        .filter(chats::title.is_not_null())
+        .select(chats::titled_by)
+        .first::<Option<Uuid>>(&mut db)
+        .await
+        .optional()?
+        .flatten();
+    let Some(text) = titled_by.map(MessageId::new) else { return Ok(None) };
+    match message_on(db, chat, text).await? {
+        Some(message) if message.is_readable_by(agent) => Ok(None),
+        Some(_) | None => follow_on(db, chat, text, None).await,
+    }
+}
+
+async fn room_on(db: &Db, chat: ChatId) -> Result<RenamedChat, Fault> {
+    let chat = chat_on(db, chat).await?;
+    renamed_on(db, chat.ok_or_else(|| Fault::Row("a room that went within one change".to_owned()))?).await
+}

@@ -1,0 +1,71 @@
+//! Titles that rooms have from their first texts.
+
+use diesel::prelude::*;
+use diesel::sqlite::SqliteConnection;
+use domain::chat::{ChatTitle, RenamedChat};
+use domain::id::{AgentId, ChatId, MessageId};
+use domain::message::{Message, Titling};
+
+use super::load::message_on;
+use crate::chat::rename::renamed_on;
+use crate::chat::row::chat_on;
+use crate::error::Fault;
+use crate::row;
+use crate::schema::chats;
+
+/// Notes that `message` was the room's first text, and gives the title; the room, if it has one now.
+pub(super) fn give_on(
+    connection: &mut SqliteConnection,
+    message: &Message,
+    titling: Titling,
+) -> Result<Option<RenamedChat>, Fault> {
+    let title = titling.title.map(ChatTitle::into_string);
+    let is_titled = title.is_some();
+    diesel::update(chats::table.find(row::bytes(message.chat_id.uuid())))
+        .set((chats::title.eq(title), chats::titled_by.eq(row::bytes(message.id.uuid()))))
+        .execute(connection)?;
+    if is_titled { room_on(connection, message.chat_id).map(Some) } else { Ok(None) }
+}
+
+/// Changes the title of a room that has it from this text; the room, if it has.
+pub(crate) fn follow_on(
+    connection: &mut SqliteConnection,
+    chat: ChatId,
+    message: MessageId,
+    title: Option<ChatTitle>,
+) -> Result<Option<RenamedChat>, Fault> {
+    let title = title.map(ChatTitle::into_string);
+    let of_text = chats::table
+        .find(row::bytes(chat.uuid()))
+        .filter(chats::titled_by.eq(row::bytes(message.uuid())))
+        .filter(chats::title.is_not_null())
+        .filter(chats::title.is_not(title.as_deref()));
+    let changed = diesel::update(of_text).set(chats::title.eq(title.as_deref())).execute(connection)?;
+    if changed > 0 { room_on(connection, chat).map(Some) } else { Ok(None) }
+}
+
+/// Takes a title away that was made from a text which `agent` may not read; the room, if there was one.
+pub(crate) fn hide_from_on(
+    connection: &mut SqliteConnection,
+    chat: ChatId,
+    agent: AgentId,
+) -> Result<Option<RenamedChat>, Fault> {
+    let titled_by = chats::table
+        .find(row::bytes(chat.uuid()))
+        .filter(chats::title.is_not_null())
+        .select(chats::titled_by)
+        .get_result::<Option<Vec<u8>>>(connection)
+        .optional()?
+        .flatten();
+    let Some(titled_by) = titled_by else { return Ok(None) };
+    let text = row::message_id(&titled_by)?;
+    match message_on(connection, chat, text)? {
+        Some(message) if message.is_readable_by(agent) => Ok(None),
+        Some(_) | None => follow_on(connection, chat, text, None),
+    }
+}
+
+fn room_on(connection: &mut SqliteConnection, chat: ChatId) -> Result<RenamedChat, Fault> {
+    let chat = chat_on(connection, chat)?;
+    renamed_on(connection, chat.ok_or_else(|| Fault::Row("a room that went within one change".to_owned()))?)
+}
