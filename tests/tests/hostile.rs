@@ -368,3 +368,88 @@ async fn a_client_that_does_not_read_is_cut_off() {
     assert!(whole < 40, "{whole}");
     assert_eq!(cast.u1.history(&cast.r1).await.len(), 40, "and nothing is lost");
 }
+
+/// A name that looks like another one, or like nothing, and a text that looks like a mention.
+#[tokio::test]
+async fn names_and_texts_that_deceive_are_refused_or_shown() {
+    let server = Server::start().await;
+    let cast = Cast::on(&server).await;
+    let refused = |answer: &e2e::Answer, place: &str| {
+        assert_eq!((answer.status, answer.code()), (422, "validation_error"), "{:?}", answer.body);
+        assert!(answer.body["error"]["details"].get(place).is_some(), "{:?}", answer.body);
+    };
+    let marker = format!("@[[{}]]", cast.a2.id);
+    for name in
+        ["Sys\u{200b}tem", "\u{202e}metsyS", "Ann\u{2028}Lee", "SYSTEM", marker.as_str(), "Ann\u{2066}"]
+    {
+        let agent = json!({"agent": {"name": name, "description": "Somebody who deceives"}});
+        refused(&cast.u1.post("/agents/register", agent).await, "/agent/name");
+        let profile = json!({"user": {"first_name": name}});
+        let answer = cast.u1.call(reqwest::Method::PATCH, "/profile", Some(profile)).await;
+        assert_eq!((answer.status, answer.code()), (422, "validation_error"), "{:?}", answer.body);
+        if name != "SYSTEM" {
+            refused(&cast.u1.post("/chats", json!({"chat": {"title": name}})).await, "/chat/title");
+        }
+    }
+    // An agent that is mentioned by nobody is not made to look so.
+    cast.u1.sent(&cast.r1, &format!("done by {marker}"), &[&cast.a1.id]).await;
+    let next = cast.a1.get(&format!("/chats/{}/messages/next", cast.r1)).await.data();
+    let shown = format!("@[[{}]] done by @\\[[{}]]", cast.a1.id, cast.a2.id);
+    assert_eq!(next["content"].as_str(), Some(shown.as_str()));
+    assert_eq!(cast.a2.next(&cast.r1).await, None);
+}
+
+/// Which of two members counts is for no reader to guess, however deep they are.
+#[tokio::test]
+async fn members_that_come_twice_are_refused() {
+    let server = Server::start().await;
+    let cast = Cast::on(&server).await;
+    let before = cast.u1.history(&cast.r1).await.len();
+    let client = reqwest::Client::new();
+    let chat = &cast.r1;
+    let one = &cast.a1.id;
+    for (key, interface, path, body, pointer) in [
+        (&cast.u1.key, "me", "messages", r#"{"content":"a","content":"b"}"#.to_owned(), "/content"),
+        (
+            &cast.u1.key,
+            "me",
+            "messages",
+            format!(r#"{{"message":{{"content":"a","mentions":[{{"id":"{one}","id":"{one}"}}]}}}}"#),
+            "/message/mentions/0/id",
+        ),
+        (
+            &cast.a1.key,
+            "agent",
+            "events",
+            r#"{"event":{"content":"a","message_type":"thought","metadata":{"x":[{"y":{"z":1,"\u007a":2}}]}}}"#
+                .to_owned(),
+            "/event/metadata/x/0/y/z",
+        ),
+    ] {
+        let url = format!("http://{}/api/v1/{interface}/chats/{chat}/{path}", server.address());
+        let request = client.post(url).header("x-api-key", key).header("content-type", "application/json");
+        let answer = request.body(body).send().await.unwrap();
+        assert_eq!(answer.status(), 422, "{pointer}");
+        let told = answer.json::<Value>().await.unwrap();
+        assert_eq!(told["error"]["details"][pointer], json!(["is given more than once"]), "{told}");
+    }
+    assert_eq!(cast.u1.history(&cast.r1).await.len(), before);
+}
+
+/// Handles cannot be tried out without end, and an agent that is not in the directory keeps its name to itself.
+#[tokio::test]
+async fn looking_for_agents_by_their_handles_is_bounded() {
+    let server = Server::start_with(&[("PARLANCE_RATE_LIMIT_INVITATIONS", "1/20")]).await;
+    let cast = Cast::on(&server).await;
+    let found = cast.u1.post("/contacts/resolve", json!({"handle": "@ben/three"})).await.data();
+    assert_eq!((&found["name"], &found["type"]), (&json!("ben/three"), &json!("Agent")));
+    assert_eq!(found["id"], json!(""));
+    let mut answers = Vec::new();
+    for number in 0..60 {
+        answers.push(
+            cast.u1.post("/contacts/resolve", json!({"handle": format!("ben/bot-{number}")})).await.status,
+        );
+    }
+    assert!(answers.iter().filter(|status| **status == 429).count() > 20, "{answers:?}");
+    assert_eq!(cast.u1.get("/chats").await.status, 200, "nothing else is slowed");
+}
