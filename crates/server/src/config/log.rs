@@ -6,9 +6,14 @@ use super::key::Key;
 use super::values::Values;
 
 /// Libraries that log what an operator need not know, and the level up to which they are heard unless everything is
-/// or they are named. The client of NATS logs each attempt to connect; the bus logs what matters of that.
-const QUIET: [(&str, LevelFilter); 3] =
-    [("async_nats", LevelFilter::OFF), ("actix_server", LevelFilter::WARN), ("actix_web", LevelFilter::WARN)];
+/// or they are named. The client of NATS logs each attempt to connect; the bus logs what matters of that. The dispatcher
+/// logs an error for each connection on which a client breaks the protocol, as with a head that is too long.
+const QUIET: [(&str, LevelFilter); 4] = [
+    ("async_nats", LevelFilter::OFF),
+    ("actix_http", LevelFilter::OFF),
+    ("actix_server", LevelFilter::WARN),
+    ("actix_web", LevelFilter::WARN),
+];
 
 /// What is logged, and how.
 #[derive(Clone, Debug)]
@@ -76,6 +81,10 @@ mod tests {
         assert_eq!(heard("debug"), [true, true]);
         assert_eq!(heard("info,async_nats=warn"), [true, false]);
         assert_eq!(heard("async_nats::connector=info"), [true, true]);
+        let dispatcher = |text: &str| {
+            targets(text).unwrap().would_enable("actix_http::h1::dispatcher", &tracing::Level::ERROR)
+        };
+        assert_eq!(["info", "warn,actix_http=warn", "debug"].map(dispatcher), [false, true, true]);
         assert!(targets("info").unwrap().would_enable("adapters_nats", &tracing::Level::INFO));
         let framework = |text: &str| {
             let levels = [tracing::Level::WARN, tracing::Level::INFO];
