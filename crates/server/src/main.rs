@@ -4,6 +4,11 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
+use mimalloc::MiMalloc;
+
+/// Gives memory back to the system after a peak, see docs/performance.md.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
     match server::run(server::cli::Cli::parse()) {
