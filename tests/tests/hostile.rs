@@ -2,14 +2,15 @@
 //! is disturbed.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
-use std::time::Duration;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
 
 use e2e::cast::Cast;
 use e2e::{Closed, Server, Socket};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::{CloseCode, Data, OpCode};
@@ -452,4 +453,182 @@ async fn looking_for_agents_by_their_handles_is_bounded() {
     }
     assert!(answers.iter().filter(|status| **status == 429).count() > 20, "{answers:?}");
     assert_eq!(cast.u1.get("/chats").await.status, 200, "nothing else is slowed");
+}
+
+/// What the server takes of memory, in MiB.
+fn resident_mib(server: &Server) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
+    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    resident.trim().trim_end_matches(" kB").parse::<u64>().unwrap() / 1024
+}
+
+/// So many connections from so many addresses that send `bytes` and read nothing.
+async fn deaf(server: &Server, addresses: u8, connections: usize, bytes: &[u8]) -> Vec<TcpStream> {
+    let mut open = Vec::new();
+    for address in 1..=addresses {
+        for _ in 0..connections {
+            let socket = TcpSocket::new_v4().unwrap();
+            socket.bind(SocketAddr::from(([127, 0, 0, address], 0))).unwrap();
+            let stream = socket.connect(server.address().parse().unwrap()).await.unwrap();
+            // What does not fit at once is not sent.
+            let _ = stream.writable().await.map(|()| stream.try_write(bytes));
+            open.push(stream);
+        }
+    }
+    open
+}
+
+/// Many connections ask for static documents over and over and read nothing: neither what is answered nor what was
+/// sent ahead takes memory, and others have their answers.
+#[tokio::test]
+async fn answers_that_nobody_reads_take_little_memory() {
+    let is_full = std::env::var_os("PARLANCE_TEST_FULL").is_some();
+    let (addresses, connections) = if is_full { (3, 1_900) } else { (1, 300) };
+    // Without the limits it is the budget alone that holds.
+    for limits in ["true", "false"] {
+        let server = Server::start_alone(&[("PARLANCE_RATE_LIMITS", limits), ("PARLANCE_LOG", "info")]).await;
+        let cast = Cast::on(&server).await;
+        let before = resident_mib(&server);
+        // A text that a decoder takes apart into thousands of requests, if it is given all of it.
+        let tiny = "GET / HTTP/1.1\r\nhost:x\r\n\r\n".repeat(5_000);
+        let mut open = Vec::new();
+        for path in ["/api/v1/openapi.json", "/api/v1/docs/swagger-ui-bundle.js"] {
+            let asks = format!("GET {path} HTTP/1.1\r\nhost: x\r\n\r\n").repeat(16);
+            open.push(deaf(&server, addresses, connections / 2, asks.as_bytes()).await);
+        }
+        open.push(deaf(&server, 1, 100, tiny.as_bytes()).await);
+        let mut most = 0;
+        for _ in 0..20 {
+            let asked = Instant::now();
+            assert_eq!(cast.u1.get("/chats").await.status, 200);
+            assert!(asked.elapsed() < Duration::from_secs(10), "{:?}", asked.elapsed());
+            most = most.max(resident_mib(&server));
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        let bound = if is_full { 150 } else { before + 50 };
+        assert!(most < bound, "{before} MiB before, {most} MiB then, limits {limits}");
+        assert!(server.logged().lines().count() < 500, "no line for each of them");
+    }
+}
+
+/// Requests that are sent ahead are answered in order, whatever their bodies look like.
+#[tokio::test]
+async fn requests_sent_ahead_are_answered_in_order() {
+    let server = Server::start().await;
+    let ann = server.user("ann");
+    let head =
+        |method: &str, path: &str, rest: &str| format!("{method} {path} HTTP/1.1\r\nhost: x\r\n{rest}\r\n");
+    let key = format!("x-api-key: {}\r\ncontent-type: application/json\r\n", ann.key);
+    let chats = "/api/v1/me/chats";
+    let blank = "{\r\n\r\n\n\n}";
+    let parts = [
+        (head("GET", "/version", ""), 200),
+        (head("POST", chats, &format!("{key}content-length: {}\r\n", blank.len())) + blank, 201),
+        (
+            head("POST", chats, &format!("{key}transfer-encoding: chunked\r\n"))
+                + "1\r\n{\r\n1\r\n}\r\n0\r\n\r\n",
+            201,
+        ),
+        // Nobody reads this body; it ends where it says so all the same.
+        (head("POST", chats, "transfer-encoding: chunked\r\n") + "6\r\n0\r\n\r\nX\r\n0\r\n\r\n", 401),
+        (head("GET", "/nowhere", ""), 404),
+        (head("DELETE", chats, &key), 405),
+        (head("GET", chats, &format!("{key}connection: close\r\n")), 200),
+    ];
+    let all = parts.iter().map(|(text, _)| text.as_str()).collect::<String>();
+    let expected = parts.iter().map(|(_, status)| status.to_string()).collect::<Vec<_>>();
+    // All at once, in two parts, and a few bytes at a time.
+    for size in [all.len(), all.len() / 2, 7] {
+        let mut stream = TcpStream::connect(server.address()).await.unwrap();
+        stream.set_nodelay(true).unwrap();
+        let mut answer = Vec::new();
+        for part in all.as_bytes().chunks(size) {
+            stream.write_all(part).await.unwrap();
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        let read = timeout(Duration::from_secs(20), stream.read_to_end(&mut answer)).await;
+        read.expect("it ends").unwrap();
+        let answer = String::from_utf8(answer).unwrap();
+        let got = answer.split("HTTP/1.1 ").skip(1).map(|part| part[..3].to_owned()).collect::<Vec<_>>();
+        assert_eq!(got, expected, "in parts of {size}");
+    }
+}
+
+/// Documents have a tag, and whoever has them is told so.
+#[tokio::test]
+async fn static_documents_have_a_tag() {
+    let server = Server::start().await;
+    let client = reqwest::Client::new();
+    for path in ["/api/v1/openapi.json", "/api/v1/docs/", "/api/v1/docs/swagger-ui-bundle.js"] {
+        let ask = || client.get(format!("http://{}{path}", server.address()));
+        let first = ask().send().await.unwrap();
+        let tag = first.headers()["etag"].to_str().unwrap().to_owned();
+        assert!(first.status() == 200 && !first.bytes().await.unwrap().is_empty(), "{path}");
+        for (known, status) in
+            [(tag.as_str(), 304), (&format!("\"x\", W/{tag}"), 304), ("*", 304), ("\"x\"", 200)]
+        {
+            let answer = ask().header("if-none-match", known).send().await.unwrap();
+            assert_eq!(
+                (answer.status().as_u16(), answer.headers()["etag"].to_str().unwrap()),
+                (status, tag.as_str()),
+                "{path} {known}"
+            );
+            assert_eq!(answer.bytes().await.unwrap().is_empty(), status == 304, "{path} {known}");
+        }
+    }
+}
+
+/// Requests without a credential are counted by address; health checks are not, and callers have their own limits.
+#[tokio::test]
+async fn requests_without_a_credential_are_counted() {
+    let server = Server::start_alone(&[("PARLANCE_RATE_LIMIT_ANONYMOUS", "1/5")]).await;
+    let ann = server.user("ann");
+    let status = async |path: &str| {
+        reqwest::get(format!("http://{}{path}", server.address())).await.unwrap().status().as_u16()
+    };
+    let mut refused = 0;
+    for path in ["/version", "/api/v1/openapi.json", "/api/v1/me/chats", "/api/v1/docs/", "/"].repeat(4) {
+        refused += u32::from(status(path).await == 429);
+    }
+    assert!(refused > 5, "{refused}");
+    for path in ["/health", "/ready"].repeat(10) {
+        assert_eq!(status(path).await, 200, "{path}");
+    }
+    assert_eq!(ann.get("/chats").await.status, 200);
+}
+
+/// A head that is too long is the client's fault, and no error of the server.
+#[tokio::test]
+async fn faults_of_clients_are_no_errors_in_the_log() {
+    let server = Server::start_with(&[("PARLANCE_LOG", "info")]).await;
+    let huge = format!("GET /health HTTP/1.1\r\nx: {}\r\n\r\n", "x".repeat(300_000));
+    for bytes in [huge.as_str(), "no request\r\n\r\n"] {
+        raw(&server, bytes.as_bytes()).await;
+    }
+    let logged = server.logged();
+    assert!(!logged.contains("ERROR"), "{logged}");
+}
+
+/// Behind the closing handshake of a socket nothing keeps its connection.
+#[tokio::test]
+async fn a_closed_socket_ends_its_connection_at_once() {
+    let server = Server::start().await;
+    let ann = server.user("ann");
+    let mut stream = TcpStream::connect(server.address()).await.unwrap();
+    let head = format!(
+        "GET /api/v1/socket/websocket?vsn=2.0.0&api_key={} HTTP/1.1\r\nhost: x\r\nupgrade: websocket\r\n\
+         connection: upgrade\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+        ann.key
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut answer = vec![0; 4096];
+    let got = stream.read(&mut answer).await.unwrap();
+    assert!(answer[..got].starts_with(b"HTTP/1.1 101"));
+    // Close with 1000, masked with zeros.
+    stream.write_all(&[0x88, 0x82, 0, 0, 0, 0, 0x03, 0xe8]).await.unwrap();
+    let closing = Instant::now();
+    let mut rest = Vec::new();
+    timeout(Duration::from_secs(10), stream.read_to_end(&mut rest)).await.expect("it ends").unwrap();
+    assert!(rest.starts_with(&[0x88, 0x02, 0x03, 0xe8]), "{rest:?}");
+    assert!(closing.elapsed() < Duration::from_millis(700), "{:?}", closing.elapsed());
 }

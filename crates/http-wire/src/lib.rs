@@ -2,7 +2,8 @@
 //!
 //! In the order in which a request meets them:
 //!
-//! - [`turn`]: whose turn it is on a connection;
+//! - [`turn`]: whose turn it is on a connection; [`unread`]: the body of its answer;
+//! - [`answers`]: how many bytes answers may hold that nobody has read;
 //! - [`request_scope`]: request id, log span, and the error envelope around every failure;
 //! - [`browser`]: what is said to browsers, and whose pages may read answers;
 //! - [`auth`]: from a credential to a caller;
@@ -15,6 +16,7 @@
 //! - [`peers`]: two lists that both interfaces serve alike; [`memories`]: what theirs have in common;
 //! - [`error`]: the only place where a domain error becomes a status and a code.
 
+pub mod answers;
 pub mod auth;
 pub mod body;
 pub mod browser;
@@ -32,4 +34,5 @@ pub mod query;
 pub mod request_scope;
 pub mod strict_json;
 pub mod turn;
+pub mod unread;
 pub mod view;

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use actix_web::body::{EitherBody, MessageBody};
+use actix_web::body::{BodySize, BoxBody, MessageBody};
 use actix_web::dev::{ResourceMap, Service, ServiceRequest, ServiceResponse, Transform};
 use actix_web::http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue, TRANSFER_ENCODING};
 use actix_web::http::{Method, StatusCode};
@@ -25,14 +25,20 @@ use measure::{RequestSpan, Trace, TraceParent};
 use tracing::Instrument;
 use tracing::field::{Empty, display};
 
+use crate::answers::{self, AnswerPermit, FREE_BYTES};
 use crate::browser::{self, Page};
 use crate::error::ApiError;
 use crate::error::render::{self, REQUEST_ID_HEADER};
 use crate::turn::Turn;
+use crate::unread::Unread;
 
 /// The middleware; wraps the whole application, outermost.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestScope;
+
+/// Marks, in the extensions of a response, a body that is part of the program: it takes no memory of its own.
+#[derive(Clone, Copy, Debug)]
+pub struct StaticBody;
 
 /// The id of the request at hand; stands in its extensions.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -73,7 +79,7 @@ where
     S: Service<ServiceRequest, Response = ServiceResponse<B>, Error = Error> + 'static,
     B: MessageBody + 'static,
 {
-    type Response = ServiceResponse<EitherBody<B>>;
+    type Response = ServiceResponse<Unread>;
     type Error = Error;
     type Transform = ScopedService<S>;
     type InitError = ();
@@ -104,7 +110,7 @@ impl Asked {
         let trace = span.as_ref().map(RequestSpan::trace).or_else(|| parent.as_ref().map(TraceParent::trace));
         let turn = Turn::of(request);
         if let Some(turn) = &turn {
-            turn.begin();
+            turn.begin(request);
         }
         let (method, page) = (request.method().clone(), Page::of(request));
         (Self { method, started: Instant::now(), page, turn, span }, trace)
@@ -154,7 +160,7 @@ where
     S: Service<ServiceRequest, Response = ServiceResponse<B>, Error = Error> + 'static,
     B: MessageBody + 'static,
 {
-    type Response = ServiceResponse<EitherBody<B>>;
+    type Response = ServiceResponse<Unread>;
     type Error = Error;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>>>>;
 
@@ -176,7 +182,7 @@ where
         if asked.page.is_some()
             && let Some(answer) = Page::preflight(&request)
         {
-            let answer = request.into_response(answer.map_into_right_body());
+            let answer = request.into_response(answer);
             return Box::pin(async move { Ok(told(answer, &id, &asked)) });
         }
         self.routes.get_or_init(|| request.resource_map().clone());
@@ -203,26 +209,57 @@ where
 }
 
 /// Puts the id on an answer, the envelope around a failure, and a line into the log.
-fn settle<B>(response: ServiceResponse<B>, id: &RequestId, asked: &Asked) -> ServiceResponse<EitherBody<B>> {
+fn settle<B: MessageBody + 'static>(
+    response: ServiceResponse<B>,
+    id: &RequestId,
+    asked: &Asked,
+) -> ServiceResponse<Unread> {
     let failed = response.status().is_client_error() || response.status().is_server_error();
     let response = if failed {
         let (request, failure) = response.into_parts();
         telling(failure.status(), failure.error(), note);
         let enveloped = envelope(failure.status(), failure.error(), failure.headers(), id);
-        ServiceResponse::new(request, enveloped.map_into_right_body())
+        ServiceResponse::new(request, enveloped)
     } else {
-        response.map_into_left_body()
+        response.map_into_boxed_body()
     };
     told(response, id, asked)
 }
 
-/// Puts on an answer what every answer has.
-fn told<B>(mut response: ServiceResponse<B>, id: &RequestId, asked: &Asked) -> ServiceResponse<B> {
+/// The room for an answer, if it is so large that it needs some; what lies in memory anyway needs none.
+fn room(response: &ServiceResponse<BoxBody>) -> Result<Option<AnswerPermit>, ApiError> {
+    match response.response().body().size() {
+        BodySize::Sized(bytes) if bytes > FREE_BYTES && !is_static(response) => {
+            answers::charge(response.request(), bytes)
+        }
+        BodySize::Stream => Ok(answers::kept(response.request())),
+        _ => Ok(None),
+    }
+}
+
+/// Whether the body is part of the program, and shared by all who ask for it.
+fn is_static(response: &ServiceResponse<BoxBody>) -> bool {
+    response.response().extensions().contains::<StaticBody>()
+}
+
+/// Puts on an answer what every answer has. One for which there is no room is replaced by a refusal, unless it tells
+/// what became of a change: it is charged nothing then, and goes when the client does not read.
+fn told(response: ServiceResponse<BoxBody>, id: &RequestId, asked: &Asked) -> ServiceResponse<Unread> {
+    let (mut response, permit) = match room(&response) {
+        Ok(permit) => (response, permit),
+        Err(_) if !asked.method.is_safe() => (response, None),
+        Err(error) => {
+            // Not a line for each: whoever does not read gets many.
+            measure::refused(error.code().as_str());
+            (response.into_response(render::response(&error, id.as_str())), None)
+        }
+    };
     tell(response.headers_mut(), id, asked.page.as_ref());
     // Routing has left it with the request; a path that was not routed is looked up.
     let route = named(response.request().match_pattern());
     asked.answered(&route, response.status());
-    response
+    let turn = asked.turn.clone();
+    response.map_body(|_, body| Unread::new(body, turn, permit))
 }
 
 fn tell(headers: &mut HeaderMap, id: &RequestId, page: Option<&Page>) {
@@ -264,6 +301,10 @@ fn refuse(error: Error, id: RequestId, asked: &Asked, route: &str) -> Error {
     let status = error.as_response_error().status_code();
     telling(status, Some(&error), note);
     asked.answered(route, status);
+    // The framework writes it at once.
+    if let Some(turn) = &asked.turn {
+        turn.sent();
+    }
     Refusal { error, id, page: asked.page.clone() }.into()
 }
 

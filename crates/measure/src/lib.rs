@@ -18,7 +18,7 @@ pub use bus::{BusDrop, bus_dropped, bus_received, bus_sent, bus_state};
 pub use change::unknown_change;
 pub use disk::{disk_free, is_store_full, store_full, write_refused};
 pub use password::{Hashing, hashing};
-pub use request::{connection_refused, refused, request, spans_dropped, spans_sent};
+pub use request::{connection_refused, refused, request, spans_dropped, spans_sent, stalled_connection};
 pub use span::{Carried, RequestSpan, Step, Trace, TraceParent, step, trace_with};
 pub use store::{Doing, InUse, Work, batch, connection_in_use, connections_at_most, doing};
 
@@ -66,6 +66,7 @@ figures! {
         "Requests that were answered with an error, by the code that stands in it.";
     CONNECTIONS_REFUSED = "parlance_connections_refused_total", Kind::Counter,
         "Connections that were ended at once, as their address has too many.";
+    STALLED_CONNECTIONS = "parlance_connections_stalled_total", Kind::Counter, "Connections closed because their client did not read its answer.";
     SOCKETS = "parlance_sockets", Kind::Gauge, "Open sockets, by who holds them.";
     CONNECTED_ELSEWHERE = "parlance_connected_elsewhere", Kind::Gauge,
         "Users and agents that are connected to other nodes.";

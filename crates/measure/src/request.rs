@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use metrics::{counter, histogram};
 
-use crate::{CONNECTIONS_REFUSED, REFUSALS, REQUEST_SECONDS, SPANS_DROPPED, SPANS_SENT};
+use crate::{CONNECTIONS_REFUSED, REFUSALS, REQUEST_SECONDS, SPANS_DROPPED, SPANS_SENT, STALLED_CONNECTIONS};
 
 /// A request was answered. `route` is the pattern that its path matched.
 pub fn request(route: &str, method: &str, status: u16, took: Duration) {
@@ -23,6 +23,11 @@ pub fn connection_refused() {
     counter!(CONNECTIONS_REFUSED).increment(1);
 }
 
+/// A connection was closed, as its client does not read.
+pub fn stalled_connection() {
+    counter!(STALLED_CONNECTIONS).increment(1);
+}
+
 /// The collector of traces took so many spans.
 pub fn spans_sent(count: u64) {
     counter!(SPANS_SENT).increment(count);
@@ -34,7 +39,7 @@ pub fn spans_dropped(count: u64) {
 }
 
 pub(crate) fn begin() {
-    for never_yet in [CONNECTIONS_REFUSED, SPANS_SENT, SPANS_DROPPED] {
+    for never_yet in [CONNECTIONS_REFUSED, STALLED_CONNECTIONS, SPANS_SENT, SPANS_DROPPED] {
         counter!(never_yet).absolute(0);
     }
     for code in ["rate_limited", "too_many_requests", "limit_reached", "unauthorized", "service_unavailable"]

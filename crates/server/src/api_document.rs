@@ -2,12 +2,20 @@
 //!
 //! Everything that the page needs comes from here, and it may ask nobody else.
 
-use actix_web::http::header::{CONTENT_SECURITY_POLICY, HeaderValue};
-use actix_web::middleware::DefaultHeaders;
-use actix_web::{HttpResponse, web};
-use serde_json::Value;
-use utoipa_swagger_ui::{Config, SwaggerUi};
+use std::borrow::Cow;
+use std::sync::{Arc, LazyLock};
 
+use actix_web::guard::Get;
+use actix_web::http::header::{CONTENT_SECURITY_POLICY, HeaderValue};
+use actix_web::middleware::{DefaultHeaders, from_fn};
+use actix_web::web::{self, Bytes};
+use actix_web::{HttpRequest, HttpResponse};
+use http_wire::error::{ApiError, ErrorCode};
+use http_wire::limit::anonymous;
+use serde_json::Value;
+use utoipa_swagger_ui::Config;
+
+use crate::static_files::{StaticFile, StaticFiles};
 use crate::system;
 
 /// Where the document stands.
@@ -31,17 +39,55 @@ pub fn document() -> Value {
     http_wire::openapi::document("Parlance", env!("CARGO_PKG_VERSION"), DESCRIPTION, interfaces)
 }
 
+/// The document and the files of the page.
+static FILES: StaticFiles = StaticFiles::new();
+
+/// What the page is told about itself.
+static PAGE: LazyLock<Arc<Config<'static>>> = LazyLock::new(|| Arc::new(Config::from(DOCUMENT)));
+
 /// Mounts the document and the page.
 pub(crate) fn configure(config: &mut web::ServiceConfig) {
-    let serve = async || HttpResponse::Ok().content_type("application/json").body(KEPT);
     let policy = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
                   frame-ancestors 'none'";
     let headers = DefaultHeaders::new().add((CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy)));
-    config.route(DOCUMENT, web::get().to(serve)).service(
-        web::scope("/api/v1/docs")
-            .wrap(headers)
-            .service(SwaggerUi::new("/{_:.*}").config(Config::from(DOCUMENT))),
-    );
+    let document = web::resource(DOCUMENT).route(web::get().to(serve_document)).wrap(from_fn(anonymous));
+    let page = web::resource("/{_:.*}").guard(Get()).to(serve_page);
+    config
+        .service(document)
+        .service(web::scope("/api/v1/docs").wrap(headers).wrap(from_fn(anonymous)).service(page));
+}
+
+async fn serve_document(request: HttpRequest) -> Result<HttpResponse, ApiError> {
+    let body = Bytes::from_static(KEPT.as_bytes());
+    let file = || Ok(Some(StaticFile::new(body, "application/json".to_owned(), false)));
+    serve(&request, DOCUMENT, file)
+}
+
+async fn serve_page(request: HttpRequest, path: web::Path<String>) -> Result<HttpResponse, ApiError> {
+    let path = path.into_inner();
+    serve(&request, &path, || {
+        let file = utoipa_swagger_ui::serve(&path, PAGE.clone());
+        let file = file.map_err(|fault| {
+            tracing::error!(error = %fault, "A file of the documentation page cannot be made");
+            ApiError::new(ErrorCode::InternalError, "The file cannot be served")
+        })?;
+        Ok(file.map(|file| {
+            let body = match file.bytes {
+                Cow::Borrowed(bytes) => Bytes::from_static(bytes),
+                Cow::Owned(bytes) => Bytes::from(bytes),
+            };
+            StaticFile::new(body, file.content_type, file.gzpipped)
+        }))
+    })
+}
+
+fn serve(
+    request: &HttpRequest,
+    name: &str,
+    make: impl FnOnce() -> Result<Option<StaticFile>, ApiError>,
+) -> Result<HttpResponse, ApiError> {
+    let file = FILES.get(name, make)?;
+    Ok(file.map_or_else(|| HttpResponse::NotFound().finish(), |file| file.answer(request)))
 }
 
 #[cfg(test)]

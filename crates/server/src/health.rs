@@ -1,33 +1,88 @@
 //! Whether the server lives, and whether it can serve.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use actix_web::{HttpResponse, web};
 use adapters_nats::NatsBus;
 use http_wire::error::{ApiError, ErrorCode};
 use serde::Serialize;
+use tokio::runtime::Handle;
+use tokio::sync::Notify;
+use tokio::time::timeout;
 use utoipa::ToSchema;
 
 use crate::disk::Disk;
 use crate::store::Store;
 
+/// How long an answer waits for a busy store before it tells what was seen last.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// How long a store counts as one that answers after it did.
+const TRUSTED: Duration = Duration::from_secs(5);
+
 /// What `/ready` looks at.
 pub(crate) struct Readiness {
-    pub(crate) store: Arc<dyn Store>,
+    store: Arc<dyn Store>,
     bus: Option<Arc<NatsBus>>,
     disk: Arc<Disk>,
     draining: AtomicBool,
+    /// Where the store is asked, whoever asks for readiness.
+    runtime: Handle,
+    seen: Mutex<Seen>,
+    asked: Notify,
+}
+
+/// What is known of the store.
+#[derive(Default)]
+struct Seen {
+    /// Whether it answered, and when that was known.
+    last: Option<(bool, Instant)>,
+    /// It is being asked.
+    is_asked: bool,
 }
 
 impl Readiness {
+    /// To be made on the runtime on which the store may be asked.
     pub(crate) fn new(store: Arc<dyn Store>, bus: Option<Arc<NatsBus>>, disk: Arc<Disk>) -> Self {
-        Self { store, bus, disk, draining: AtomicBool::new(false) }
+        let (runtime, seen, asked) = (Handle::current(), Mutex::default(), Notify::new());
+        Self { store, bus, disk, draining: AtomicBool::new(false), runtime, seen, asked }
     }
 
     /// From now on the server is about to end.
     pub(crate) fn drain(&self) {
         self.draining.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the store answers. Asked by many at once it is asked once, and a busy one keeps nobody waiting: if it
+    /// answered a short time ago, that counts.
+    pub(crate) async fn store_answers(self: &Arc<Self>) -> bool {
+        let asked = self.asked.notified();
+        let patience = {
+            let mut seen = self.seen();
+            if !std::mem::replace(&mut seen.is_asked, true) {
+                self.runtime.spawn(self.clone().ask());
+            }
+            if seen.last.is_some() { PATIENCE } else { TRUSTED }
+        };
+        // What was seen last is told in time, or after it.
+        let _ = timeout(patience, asked).await;
+        self.seen().last.is_some_and(|(answered, at)| answered && at.elapsed() < TRUSTED)
+    }
+
+    async fn ask(self: Arc<Self>) {
+        let answer = self.store.ping().await;
+        if let Err(error) = &answer {
+            // The log says so once, when the outage begins (tail).
+            tracing::debug!(error = %error, "the store does not answer");
+        }
+        *self.seen() = Seen { last: Some((answer.is_ok(), Instant::now())), is_asked: false };
+        self.asked.notify_waiters();
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -57,12 +112,7 @@ pub(crate) struct ReadyView {
 /// requests elsewhere.
 pub(crate) async fn ready(readiness: web::Data<Readiness>) -> Result<HttpResponse, ApiError> {
     let draining = readiness.draining.load(Ordering::Relaxed);
-    let store = readiness.store.ping().await;
-    if let Err(error) = &store {
-        // The log says so once, when the outage begins (tail).
-        tracing::debug!(error = %error, "the store does not answer");
-    }
-    if store.is_ok() && !draining {
+    if !draining && readiness.store_answers().await {
         let is_whole = readiness.bus.as_ref().is_none_or(|bus| bus.is_connected());
         let is_whole = is_whole && !readiness.disk.is_short();
         let status = if is_whole { "ready" } else { "degraded" };

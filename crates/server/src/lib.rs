@@ -31,6 +31,7 @@ mod plan;
 mod ports;
 mod serve;
 mod settings;
+mod static_files;
 pub mod store;
 mod system;
 mod tail;

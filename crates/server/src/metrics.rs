@@ -1,4 +1,5 @@
-//! `GET /metrics`: what the server measures, for Prometheus, on a listener of its own.
+//! `GET /metrics`: what the server measures, for Prometheus, on a listener and a thread of its own, where `/health`
+//! and `/ready` are answered as well.
 //!
 //! What edges and adapters record is collected from the start; what the hub and the cache of callers know is asked
 //! when somebody reads. Without a listener nothing is collected.
@@ -10,6 +11,7 @@ use std::time::{Duration, Instant};
 use actix_web::http::header::CONTENT_TYPE;
 use actix_web::{App, HttpResponse, HttpServer, web};
 use domain::account::cache::{CacheCounts, CallerCache};
+use http_wire::request_scope::RequestScope;
 use measure::{Figure, Kind};
 use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
@@ -17,6 +19,7 @@ use ws_gateway::{Figures, Hub};
 
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::health::{Readiness, health, ready};
 
 /// How often what was recorded is put together, also when nobody reads it.
 const UPKEEP: Duration = Duration::from_secs(5);
@@ -55,13 +58,21 @@ impl Metrics {
         self,
         hub: &Arc<Hub>,
         callers: &Arc<CallerCache>,
+        readiness: &web::Data<Readiness>,
     ) -> Result<impl Future<Output = ()> + Send + use<>, Failure> {
         let listen = self.listen.clone();
         let collected = self.collected.clone();
         let data = web::Data::new((self, hub.clone(), callers.clone()));
+        let readiness = readiness.clone();
         let server = HttpServer::new(move || {
-            App::new().app_data(data.clone()).route("/metrics", web::get().to(answer))
+            App::new()
+                .app_data(data.clone())
+                .app_data(readiness.clone())
+                .route("/metrics", web::get().to(answer))
+                .service(web::resource("/health").wrap(RequestScope).route(web::get().to(health)))
+                .service(web::resource("/ready").wrap(RequestScope).route(web::get().to(ready)))
         });
+        // A thread of its own: whatever the workers of the other listener do, this one answers.
         let server = server.workers(1).disable_signals().bind(&listen).map_err(|cause| {
             Failure::new(format_args!("cannot serve metrics on {listen} (metrics_listen)"), cause)
         })?;

@@ -97,7 +97,8 @@ async fn run(config: &Config, wiring: &Wiring, metrics: Option<Metrics>) -> Resu
     let tls = tls.map_err(|fault| Failure::plain(format!("{}: {}", fault.setting, fault.problem)))?;
     let acceptor = tls.as_ref().map(Tls::acceptor);
     let server = bind(config, acceptor, wiring.clone(), readiness.clone(), disk.clone())?;
-    let metrics = metrics.map(|metrics| metrics.bind(&wiring.hub, &wiring.callers)).transpose()?;
+    let metrics =
+        metrics.map(|metrics| metrics.bind(&wiring.hub, &wiring.callers, &readiness)).transpose()?;
     welcome::greet(&wiring.accounts, config).await?;
     let metrics = metrics.map(tokio::spawn);
     let handle = server.handle();
@@ -178,7 +179,8 @@ fn bind(
         activity: wiring.activity.clone(),
     });
     let origins = web::Data::new(config.http.origins.clone());
-    listen::bind(config, acceptor, move || {
+    let answers = wiring.answers.clone();
+    listen::bind(config, acceptor, answers, move || {
         let disk = disk.clone();
         App::new()
             .wrap_fn(move |request, service| {
@@ -193,6 +195,7 @@ fn bind(
             .app_data(web::Data::from(wiring.tokens.clone()))
             .app_data(web::Data::from(wiring.logins.clone()))
             .app_data(web::Data::from(wiring.limits.clone()))
+            .app_data(web::Data::from(wiring.answers.clone()))
             .app_data(web::Data::new(wiring.cursors.clone()))
             .app_data(web::Data::from(wiring.chats.clone()))
             .app_data(web::Data::from(wiring.messages.clone()))

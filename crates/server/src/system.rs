@@ -6,6 +6,7 @@ use actix_web::{HttpResponse, web};
 use domain::caller::Caller;
 use domain::ports::Clock;
 use http_wire::auth::{CallerAuth, any_caller};
+use http_wire::limit::anonymous;
 use http_wire::openapi::{Access, Endpoint, Interface, get, mount};
 use http_wire::query::{NoQuery, StrictQuery};
 use serde::Serialize;
@@ -22,7 +23,10 @@ const API_VERSION: &str = "v1";
 
 /// Mounts what needs no credential, and `/api/v1/test`, which tests one.
 pub(crate) fn configure(config: &mut web::ServiceConfig) {
-    mount(&mut *config, "", public_endpoints(), web::ServiceConfig::service);
+    mount(&mut *config, "", probes(), web::ServiceConfig::service);
+    mount(&mut *config, "", public_endpoints(), |config, resource| {
+        config.service(resource.wrap(from_fn(anonymous)))
+    });
     mount(config, "", credential_endpoints(), |config, resource| {
         config.service(resource.wrap(from_fn(any_caller)))
     });
@@ -31,18 +35,28 @@ pub(crate) fn configure(config: &mut web::ServiceConfig) {
 /// What is said of it in the API's document.
 pub(crate) fn interfaces() -> Vec<Interface> {
     let part = |access, endpoints| Interface { base: "", tag: "System", prefix: "", access, endpoints };
-    vec![part(Access::Public, public_endpoints()), part(Access::Anybody, credential_endpoints())]
+    vec![
+        part(Access::Public, probes()),
+        part(Access::Public, public_endpoints()),
+        part(Access::Anybody, credential_endpoints()),
+    ]
 }
 
-fn public_endpoints() -> Vec<Endpoint> {
+/// What is asked over and over, and costs next to nothing.
+fn probes() -> Vec<Endpoint> {
     vec![
-        get("/", root).named("root", "Which program this is").answers_bare::<ProgramView>(200),
         get("/health", health::health)
             .named("health", "Whether requests are served")
             .answers_bare::<health::HealthView>(200),
         get("/ready", health::ready)
             .named("ready", "Whether the store answers and the server is not about to stop")
             .answers_bare::<health::ReadyView>(200),
+    ]
+}
+
+fn public_endpoints() -> Vec<Endpoint> {
+    vec![
+        get("/", root).named("root", "Which program this is").answers_bare::<ProgramView>(200),
         get("/version", version).named("version", "Which version this is").answers_bare::<ProgramView>(200),
         get("/api/version", version)
             .named("apiVersion", "Which version this is")
@@ -118,7 +132,7 @@ struct ServiceView {
 
 /// Always 200: the parts say what is wrong. Load balancers ask `/ready`.
 async fn report(readiness: web::Data<Readiness>) -> HttpResponse {
-    let healthy = readiness.store.ping().await.is_ok();
+    let healthy = readiness.store_answers().await;
     HttpResponse::Ok().json(ReportView {
         status: if healthy { "ok" } else { "degraded" },
         version: VERSION,

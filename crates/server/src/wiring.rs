@@ -20,6 +20,7 @@ use domain::peer::PeerService;
 use domain::plan::PlanService;
 use domain::ports::{Clock, EventPublisher, IdGenerator, KeyMint, TokenMint};
 use domain::secret::Secret;
+use http_wire::answers::{AnswerBudget, AnswerLimit};
 use http_wire::cursor::CursorSeal;
 use http_wire::limit::RateLimits;
 use tokio::task::JoinSet;
@@ -44,6 +45,7 @@ pub(crate) struct Wiring {
     pub(crate) tokens: Arc<TokenService>,
     pub(crate) logins: Arc<LoginService>,
     pub(crate) limits: Arc<RateLimits>,
+    pub(crate) answers: Arc<AnswerBudget>,
     pub(crate) cursors: CursorSeal,
     pub(crate) chats: Arc<ChatService>,
     pub(crate) messages: Arc<MessageService>,
@@ -196,6 +198,12 @@ impl Wiring {
         let tokens = Arc::new(tokens);
         Ok(Self {
             logins: Arc::new(logins(config, store.clone(), tokens.clone(), events.clone())?),
+            answers: AnswerBudget::new(AnswerLimit {
+                per_address: config.http.unread_per_address,
+                total: config.http.unread_bytes,
+                trusted_proxies: config.rates.trusted_proxies.clone(),
+                ..AnswerLimit::default()
+            }),
             limits: Arc::new(RateLimits::new(config.rates.clone(), clock.clone())),
             cursors: cursor_seal(&*store).await?,
             tokens,

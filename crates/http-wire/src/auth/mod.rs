@@ -68,11 +68,15 @@ async fn admit<T: 'static>(
     credential: Option<Credential<'_>>,
     accept: impl FnOnce(Authenticated) -> Result<T, ApiError>,
 ) -> Result<Option<Standing>, ApiError> {
-    let credential = credential.ok_or_else(unauthorized)?;
     let accounts = request
         .app_data::<web::Data<AccountService>>()
         .ok_or_else(|| ApiError::defect("the account service is not registered"))?;
     let limits = request.app_data::<web::Data<RateLimits>>();
+    let Some(credential) = credential else {
+        return Err(limits
+            .and_then(|limits| limits.may_ask(request.request()).err())
+            .unwrap_or_else(unauthorized));
+    };
     let looked_at = match limits {
         Some(limits) => {
             let source = limits.source(request.peer_addr(), request.headers());

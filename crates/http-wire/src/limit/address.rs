@@ -12,7 +12,7 @@ use actix_web::http::header::HeaderMap;
 pub struct Source(IpAddr);
 
 impl Source {
-    pub(super) fn new(address: IpAddr) -> Self {
+    pub(crate) fn new(address: IpAddr) -> Self {
         Self(match address.to_canonical() {
             IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64)),
             v4 @ IpAddr::V4(_) => v4,
@@ -20,7 +20,7 @@ impl Source {
     }
 
     /// A number that no other source has.
-    pub(super) fn key(self) -> u128 {
+    pub(crate) fn key(self) -> u128 {
         match self.0 {
             IpAddr::V4(address) => address.to_ipv6_mapped().to_bits(),
             IpAddr::V6(address) => address.to_bits(),
@@ -36,7 +36,7 @@ pub struct Network {
 }
 
 impl Network {
-    pub(super) fn holds(self, address: IpAddr) -> bool {
+    pub(crate) fn holds(self, address: IpAddr) -> bool {
         let differing = |one: u128, other: u128, width: u8| {
             // A shift by the whole width is one that keeps nothing.
             (one ^ other).checked_shr(u32::from(width - self.bits)).unwrap_or(0)
@@ -77,7 +77,7 @@ impl fmt::Display for Network {
 
 /// The other end of the connection; or, if that is a trusted proxy, the last in `X-Forwarded-For`
 /// that is none. What stands further left there anybody may have written.
-pub(super) fn source(peer: Option<IpAddr>, headers: &HeaderMap, trusted: &[Network]) -> Option<Source> {
+pub(crate) fn source(peer: Option<IpAddr>, headers: &HeaderMap, trusted: &[Network]) -> Option<Source> {
     let mut nearest = peer?;
     let is_trusted = |address: IpAddr| trusted.iter().any(|network| network.holds(address));
     let lines = headers.get_all("x-forwarded-for").collect::<Vec<_>>();

@@ -17,13 +17,16 @@ mod meter;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_web::HttpRequest;
+use actix_web::body::MessageBody;
+use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
+use actix_web::middleware::Next;
+use actix_web::{Error, HttpRequest, web};
 use domain::id::ParticipantId;
 use domain::ports::Clock;
 
 pub use address::Network;
-use address::Source;
+pub use address::Source;
 pub use class::Class;
 pub use connections::{Connected, ConnectionLimit, Connections};
 pub use guesses::Attempt;
@@ -49,6 +52,8 @@ pub struct RateLimitConfig {
     pub connects: Option<Quota>,
     /// Failed authentication, for each address.
     pub failures: Option<Quota>,
+    /// Requests without a credential, from one address.
+    pub anonymous: Option<Quota>,
     /// Who wants to register, from one address.
     pub registrations: Option<Quota>,
     /// Proxies whose word on the client's address is taken.
@@ -63,6 +68,7 @@ impl Default for RateLimitConfig {
             invitations: Quota::new(20, 500),
             connects: Quota::new(20, 200),
             failures: Quota::new(2, 100),
+            anonymous: Quota::new(100, 1000),
             registrations: Quota::per_hour(30),
             trusted_proxies: Vec::new(),
         }
@@ -78,6 +84,7 @@ impl RateLimitConfig {
             invitations: None,
             connects: None,
             failures: None,
+            anonymous: None,
             registrations: None,
             trusted_proxies: Vec::new(),
         }
@@ -93,6 +100,7 @@ pub struct RateLimits {
     connects: Option<Meter>,
     guesses: Option<Guesses>,
     logins: Option<Logins>,
+    anonymous: Option<Meter>,
     registrations: Option<Meter>,
     trusted_proxies: Vec<Network>,
 }
@@ -108,6 +116,7 @@ impl RateLimits {
             connects: meter(config.connects),
             guesses: config.failures.map(|quota| Guesses::new(quota, clock.clone())),
             logins: config.failures.map(|_| Logins::new(clock.clone())),
+            anonymous: meter(config.anonymous),
             registrations: meter(config.registrations),
             trusted_proxies: config.trusted_proxies,
             clock,
@@ -168,6 +177,13 @@ impl RateLimits {
         logins.may_refresh(source).map_err(refused)
     }
 
+    /// Counts a request that brings no credential.
+    pub(crate) fn may_ask(&self, request: &HttpRequest) -> Result<(), ApiError> {
+        let source = self.source(request.peer_addr(), request.headers());
+        let (Some(anonymous), Some(source)) = (&self.anonymous, source) else { return Ok(()) };
+        anonymous.spend(source.key(), self.clock.now()).map(|_| ()).map_err(refused)
+    }
+
     /// Counts one who wants to register, whatever comes of it, before anything is looked at.
     pub fn may_register(&self, request: &HttpRequest) -> Result<(), ApiError> {
         let source = self.source(request.peer_addr(), request.headers());
@@ -185,6 +201,17 @@ impl RateLimits {
         };
         Some(meter.as_ref()?.spend(who.uuid().as_u128(), self.clock.now()))
     }
+}
+
+/// Lets requests pass that need no credential: 429 for too many from one address.
+pub async fn anonymous<B: MessageBody + 'static>(
+    request: ServiceRequest,
+    next: Next<B>,
+) -> Result<ServiceResponse<B>, Error> {
+    if let Some(limits) = request.app_data::<web::Data<RateLimits>>() {
+        limits.may_ask(request.request())?;
+    }
+    next.call(request).await
 }
 
 /// Why a credential is not looked at.

@@ -17,6 +17,10 @@ pub struct HttpConfig {
     pub idle_timeout: Duration,
     /// How many connections one address may have; `None` if nobody has said. 0 is no limit.
     pub per_address: Option<u32>,
+    /// How many bytes unread answers may hold.
+    pub unread_bytes: u64,
+    /// The same for one address.
+    pub unread_per_address: u64,
     /// Whose pages may read answers.
     pub origins: AllowedOrigins,
 }
@@ -44,6 +48,19 @@ pub(super) fn read(values: &mut Values) -> HttpConfig {
         "So many connections, sockets among them, one address may have, or of IPv6 one network of 64 bits; 0 for no \
          limit. Those of `trusted_proxies` are not counted. A number that is set holds for the loopback address too.",
     );
+    let unread = Key::number(
+        "unread_answer_bytes",
+        "BYTES",
+        "67108864",
+        "Unread answers hold at most so many bytes of memory in all. A request for which there is no room waits for two \
+         seconds and then gets 503; a connection that cannot write its answer is closed.",
+    );
+    let unread_per_address = Key::number(
+        "unread_answer_bytes_per_address",
+        "BYTES",
+        "8388608",
+        "The same for one address, or of IPv6 one network of 64 bits. `trusted_proxies` have no limit of their own.",
+    );
     let origins = Key::list(
         "cors_origins",
         "ORIGINS",
@@ -54,12 +71,18 @@ pub(super) fn read(values: &mut Values) -> HttpConfig {
         header_timeout: values.read(header, parse::millis(SHORTEST_MS, parse::DAY_MS)),
         idle_timeout: values.read(idle, parse::millis(SHORTEST_MS, parse::DAY_MS)),
         per_address: values.optional(per_address, parse::number(0, 1_000_000)),
+        unread_bytes: values.read(unread, parse::number(LEAST_UNREAD, MOST_UNREAD)),
+        unread_per_address: values.read(unread_per_address, parse::number(LEAST_UNREAD, MOST_UNREAD)),
         origins: AllowedOrigins { all: origins.iter().any(|origin| origin == "*"), origins },
     }
 }
 
 /// The clock of these time-outs goes forward by half a second; one that is over when it begins is not noticed.
 const SHORTEST_MS: u64 = 1000;
+
+/// The bounds of the bytes of unread answers: a page of messages has to fit in.
+const LEAST_UNREAD: u64 = 1024 * 1024;
+const MOST_UNREAD: u64 = 1024 * 1024 * 1024;
 
 /// An origin as browsers write it, or `*`.
 fn origin(text: &str) -> Result<String, String> {

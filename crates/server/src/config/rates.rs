@@ -29,6 +29,11 @@ pub(super) fn read(values: &mut Values) -> RateLimitConfig {
         ),
         connects: quota("rate_limit_connects", "20/200", "Opening sockets."),
         failures: quota("rate_limit_failures", "2/100", "Failed authentication from one address."),
+        anonymous: quota(
+            "rate_limit_anonymous",
+            "100/1000",
+            "Requests without a credential from one address; `/health` and `/ready` are not counted.",
+        ),
         registrations: None,
         trusted_proxies: Vec::new(),
     };
@@ -85,6 +90,7 @@ mod tests {
         assert_eq!((limits.general, limits.work), (usual.general, usual.work));
         assert_eq!((limits.invitations, limits.connects), (usual.invitations, usual.connects));
         assert_eq!((limits.failures, limits.registrations), (usual.failures, usual.registrations));
+        assert_eq!(limits.anonymous, usual.anonymous);
         for proxies in ["'127.0.0.1, ::1'", "['127.0.0.1', '::1']"] {
             let (limits, _) =
                 checked(&format!("rate_limit = '7/9'\nrate_limit_work = 'off'\ntrusted_proxies = {proxies}"));

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use actix_http::Protocol;
 use actix_http::error::DispatchError;
+use http_wire::answers::AnswerBudget;
 use http_wire::limit::{ConnectionLimit, Connections};
 use socket2::SockRef;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -15,6 +16,7 @@ use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
 use super::connection::{Connection, Patience, Stream};
+use super::stall::Stall;
 use crate::config::Config;
 
 /// How many connections an address may have where nobody has said.
@@ -22,6 +24,10 @@ const USUAL: u32 = 2000;
 
 /// How long a peer may take nothing of what waits for it.
 const STUCK_PEER: Duration = Duration::from_secs(30);
+
+/// How much of an answer the system may hold that has not been sent yet; a client that does not read would else
+/// fill megabytes of the system's own.
+const UNSENT_BYTES: u32 = 128 * 1024;
 
 /// All that is said to somebody who has too many.
 const TOO_MANY: &[u8] =
@@ -44,10 +50,11 @@ pub(super) struct Door {
     connections: Arc<Connections>,
     patience: Patience,
     acceptor: Option<TlsAcceptor>,
+    answers: Arc<AnswerBudget>,
 }
 
 impl Door {
-    pub(super) fn new(config: &Config, acceptor: Option<TlsAcceptor>) -> Self {
+    pub(super) fn new(config: &Config, acceptor: Option<TlsAcceptor>, answers: Arc<AnswerBudget>) -> Self {
         let given = config.http.per_address;
         let connections = Connections::new(ConnectionLimit {
             most: Some(given.unwrap_or(USUAL)).filter(|most| *most > 0),
@@ -55,12 +62,12 @@ impl Door {
             exempt: config.rates.trusted_proxies.clone(),
         });
         let patience = Patience { head: config.http.header_timeout, idle: config.http.idle_timeout };
-        Self { connections, patience, acceptor }
+        Self { connections, patience, acceptor, answers }
     }
 
     /// Takes in a connection, or ends it.
     pub(super) async fn let_in(&self, stream: TcpStream) -> Result<Arrived, DispatchError> {
-        give_up_on_stuck_peers(&stream);
+        bound_what_waits(&stream);
         // Answers are written whole; to wait for more would only delay them.
         let _ = stream.set_nodelay(true);
         let peer = stream.peer_addr()?;
@@ -79,7 +86,8 @@ impl Door {
                 Err(_) => return Err(io::Error::from(io::ErrorKind::TimedOut).into()),
             },
         };
-        Ok((Connection::new(stream, counted, self.patience), Protocol::Http1, Some(peer)))
+        let stall = Stall::new(self.answers.clone(), self.answers.peer(peer.ip()));
+        Ok((Connection::new(stream, counted, self.patience, stall), Protocol::Http1, Some(peer)))
     }
 }
 
@@ -106,9 +114,13 @@ async fn shake_hands(acceptor: &TlsAcceptor, mut stream: TcpStream) -> io::Resul
 
 /// Lets the system end a connection whose peer takes nothing of what waits for it; without it a
 /// client that never reads keeps its connection, and what the system holds for it, for ever.
-fn give_up_on_stuck_peers(stream: &TcpStream) {
-    if let Err(error) = SockRef::from(stream).set_tcp_user_timeout(Some(STUCK_PEER)) {
-        tracing::debug!(error = %error, "a connection has no time-out for a stuck peer");
+fn bound_what_waits(stream: &TcpStream) {
+    let socket = SockRef::from(stream);
+    let bounded = socket
+        .set_tcp_user_timeout(Some(STUCK_PEER))
+        .and_then(|()| socket.set_tcp_notsent_lowat(UNSENT_BYTES));
+    if let Err(error) = bounded {
+        tracing::debug!(error = %error, "Unsent bytes of a connection are not bounded");
     }
 }
 

@@ -7,7 +7,8 @@
 //! that came along with the request before is not seen here, so the wait for one is limited too, generously.
 //!
 //! An answer that is on its way, to a client that takes it slowly, is no fault of the head: the time begins
-//! anew with every part that goes out, and stands still while one waits to.
+//! anew with every part that goes out, and stands still while one waits to. How long it may wait is decided by
+//! [`Stall`]; what was sent ahead of the answer waits in [`Intake`].
 
 use std::io;
 use std::pin::Pin;
@@ -16,15 +17,23 @@ use std::time::Duration;
 
 use http_wire::limit::Connected;
 use http_wire::turn::Turn;
+use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep_until};
 use tokio_rustls::server::TlsStream;
 
+use super::intake::{Intake, Wanted};
+use super::stall::Stall;
+
 /// One connection.
 pub(super) struct Connection {
     stream: Stream,
     clock: HeadClock,
+    intake: Intake,
+    stall: Stall,
+    /// Something to be read was left where it is, and nobody will say so again.
+    is_unheard: bool,
     /// Counts as one of its address until it is dropped.
     _counted: Connected,
 }
@@ -33,6 +42,33 @@ pub(super) struct Connection {
 pub(super) enum Stream {
     Plain(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
+}
+
+impl Stream {
+    /// The connection below.
+    fn tcp(&self) -> &TcpStream {
+        match self {
+            Self::Plain(stream) => stream,
+            Self::Tls(stream) => stream.get_ref().0,
+        }
+    }
+
+    /// Tells the client that nothing more comes.
+    fn poll_shutdown(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self {
+            Self::Plain(stream) => Pin::new(stream).poll_shutdown(context),
+            Self::Tls(stream) => Pin::new(stream).poll_shutdown(context),
+        }
+    }
+
+    /// Whether something can be read; if not, the task is woken when that changes.
+    fn is_readable(&self, context: &mut Context<'_>) -> bool {
+        let is_decrypted = match self {
+            Self::Plain(_) => false,
+            Self::Tls(stream) => !stream.get_ref().1.wants_read(),
+        };
+        is_decrypted || self.tcp().poll_read_ready(context).is_ready()
+    }
 }
 
 /// How long a client may take.
@@ -45,13 +81,32 @@ pub(super) struct Patience {
 }
 
 impl Connection {
-    pub(super) fn new(stream: Stream, counted: Connected, patience: Patience) -> Self {
-        Self { stream, clock: HeadClock::new(patience), _counted: counted }
+    pub(super) fn new(stream: Stream, counted: Connected, patience: Patience, stall: Stall) -> Self {
+        let intake = Intake::default();
+        let clock = HeadClock::new(patience, intake.turn.clone());
+        Self { stream, clock, intake, stall, is_unheard: false, _counted: counted }
     }
 
     /// Where it is told whose turn it is.
     pub(super) fn turn(&self) -> Turn {
-        self.clock.turn.clone()
+        self.intake.turn.clone()
+    }
+
+    /// Nothing is read now, but the clock goes on.
+    fn read_nothing(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.clock.poll_over(context).map(|()| Err(io::ErrorKind::TimedOut.into()))
+    }
+
+    /// So many bytes wait for the client to read. A socket has bounds of its own.
+    fn stuck(&mut self, bytes: usize, context: &mut Context<'_>) -> io::Result<()> {
+        self.clock.stuck = true;
+        if self.intake.turn.is_ours() {
+            return Ok(());
+        }
+        self.stall.stuck(bytes, context).inspect_err(|_| {
+            // What the system still holds for the client goes as well.
+            let _ = SockRef::from(self.stream.tcp()).set_linger(Some(Duration::ZERO));
+        })
     }
 }
 
@@ -69,8 +124,8 @@ struct HeadClock {
 }
 
 impl HeadClock {
-    fn new(patience: Patience) -> Self {
-        Self { turn: Turn::default(), patience, due: None, begun: false, stuck: false, alarm: None }
+    fn new(patience: Patience, turn: Turn) -> Self {
+        Self { turn, patience, due: None, begun: false, stuck: false, alarm: None }
     }
 
     /// The end of the time, while it runs.
@@ -117,61 +172,87 @@ impl AsyncRead for Connection {
         context: &mut Context<'_>,
         into: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let Self { stream, clock, .. } = self.get_mut();
+        let this = self.get_mut();
+        match this.intake.wanted() {
+            Wanted::More => {}
+            Wanted::Look => {
+                if this.intake.holds() || this.stream.is_readable(context) {
+                    context.waker().wake_by_ref();
+                }
+                return this.read_nothing(context);
+            }
+            Wanted::Nothing => {
+                this.is_unheard |= this.intake.holds() || this.stream.is_readable(context);
+                return this.read_nothing(context);
+            }
+        }
+        if this.intake.holds() {
+            this.intake.give(into);
+            this.clock.heard();
+            return Poll::Ready(Ok(()));
+        }
         let before = into.filled().len();
-        let read = match stream {
+        let read = match &mut this.stream {
             Stream::Plain(stream) => Pin::new(stream).poll_read(context, into),
             Stream::Tls(stream) => Pin::new(stream).poll_read(context, into),
         };
-        match read {
-            Poll::Ready(read) => {
-                let over = clock.running().is_some_and(|due| Instant::now() >= due);
-                if over && into.filled().len() > before {
-                    return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
-                }
-                clock.heard();
-                Poll::Ready(read)
-            }
-            Poll::Pending => match clock.poll_over(context) {
-                Poll::Ready(()) => Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
-                Poll::Pending => Poll::Pending,
-            },
+        let Poll::Ready(read) = read else { return this.read_nothing(context) };
+        let is_over = this.clock.running().is_some_and(|due| Instant::now() >= due);
+        if is_over && into.filled().len() > before {
+            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
+        this.clock.heard();
+        this.intake.took(into, before);
+        Poll::Ready(read)
     }
 }
 
 impl AsyncWrite for Connection {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let Self { stream, clock, .. } = self.get_mut();
-        let written = match stream {
+        let this = self.get_mut();
+        let written = match &mut this.stream {
             Stream::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
             Stream::Tls(stream) => Pin::new(stream).poll_write(context, bytes),
         };
         match &written {
-            Poll::Ready(_) => clock.told(),
-            Poll::Pending => clock.stuck = true,
+            Poll::Ready(written) => {
+                this.clock.told();
+                this.stall.moved(*written.as_ref().unwrap_or(&0));
+            }
+            Poll::Pending => this.stuck(bytes.len(), context)?,
         }
         written
     }
 
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let Self { stream, clock, .. } = self.get_mut();
-        let flushed = match stream {
+        let this = self.get_mut();
+        let flushed = match &mut this.stream {
             Stream::Plain(stream) => Pin::new(stream).poll_flush(context),
             Stream::Tls(stream) => Pin::new(stream).poll_flush(context),
         };
-        match &flushed {
-            Poll::Ready(_) if clock.stuck => clock.told(),
-            Poll::Ready(_) => {}
-            Poll::Pending => clock.stuck = true,
+        if flushed.is_pending() {
+            this.stuck(0, context)?;
+            return flushed;
+        }
+        if this.clock.stuck {
+            this.clock.told();
+        }
+        if this.intake.turn.is_socket_over() {
+            // The framework listens for a moment more, as the client may still be sending; but a client that has
+            // said its farewell waits for the end of the connection.
+            let _ = this.stream.poll_shutdown(context);
+        }
+        this.intake.turn.written();
+        if this.intake.turn.is_clients() {
+            this.stall.over();
+            if std::mem::take(&mut this.is_unheard) {
+                context.waker().wake_by_ref();
+            }
         }
         flushed
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.get_mut().stream {
-            Stream::Plain(stream) => Pin::new(stream).poll_shutdown(context),
-            Stream::Tls(stream) => Pin::new(stream).poll_shutdown(context),
-        }
+        self.get_mut().stream.poll_shutdown(context)
     }
 }

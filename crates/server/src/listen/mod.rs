@@ -6,6 +6,8 @@
 
 mod arrival;
 mod connection;
+mod intake;
+mod stall;
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,7 +18,8 @@ use actix_service::{IntoServiceFactory, ServiceFactory, ServiceFactoryExt, fn_se
 use actix_web::body::MessageBody;
 use actix_web::dev::{AppConfig, Server, Service};
 use actix_web::rt::net::TcpStream;
-
+use http_wire::answers::AnswerBudget;
+use http_wire::unread::PIECE;
 use tokio_rustls::TlsAcceptor;
 
 use crate::config::Config;
@@ -37,6 +40,7 @@ const FAREWELL: Duration = Duration::from_secs(1);
 pub(crate) fn bind<F, I, S, B>(
     config: &Config,
     acceptor: Option<TlsAcceptor>,
+    answers: Arc<AnswerBudget>,
     app: F,
 ) -> Result<Server, Failure>
 where
@@ -51,7 +55,7 @@ where
     B: MessageBody + 'static,
 {
     let listen = config.listen.as_str();
-    let door = Arc::new(Door::new(config, acceptor));
+    let door = Arc::new(Door::new(config, acceptor, answers));
     let (header_timeout, idle_timeout) = (config.http.header_timeout, config.http.idle_timeout);
     let server = Server::build().disable_signals().shutdown_timeout(GRACE_SECONDS);
     let stopping = server.graceful_shutdown_signal();
@@ -66,6 +70,7 @@ where
             .client_request_timeout(header_timeout)
             .keep_alive(idle_timeout)
             .client_disconnect_timeout(FAREWELL)
+            .h1_write_buffer_size(PIECE)
             .on_connect_ext(|connection: &Connection, kept| _ = kept.insert(connection.turn()))
             .finish(map_config(app, |()| AppConfig::default()));
         let door = door.clone();

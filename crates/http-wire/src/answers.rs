@@ -1,0 +1,285 @@
+//! Unread answers: how many bytes they may hold, for each address and in all.
+//!
+//! An answer takes memory until its client has read it, and a client decides how long that is. A handler that is
+//! about to build a large answer reserves room for it first ([`reserve`]), and waits a moment if there is none.
+//! An answer above [`FREE_BYTES`] for which no room was reserved is charged when it is complete. A smaller one costs
+//! nothing as long as the client reads: what a connection cannot write is charged to the same budget, and a
+//! connection for which there is no room is closed.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use actix_web::{HttpMessage, HttpRequest, web};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
+
+use crate::error::{ApiError, ErrorCode};
+use crate::limit::Network;
+use crate::limit::address::{self, Source};
+
+/// An answer of up to so many bytes needs no room of its own.
+pub const FREE_BYTES: u64 = 64 * 1024;
+
+/// Bytes are counted in units of so many.
+const UNIT: u64 = 1024;
+
+/// How much unread answers may hold.
+#[derive(Clone, Debug)]
+pub struct AnswerLimit {
+    /// Bytes for one address, or of IPv6 one network of 64 bits.
+    pub per_address: u64,
+    /// Bytes in all.
+    pub total: u64,
+    /// How long an answer waits for room.
+    pub wait: Duration,
+    /// Proxies whose word on the client's address is taken; what they do not read themselves counts in all only.
+    pub trusted_proxies: Vec<Network>,
+}
+
+impl Default for AnswerLimit {
+    fn default() -> Self {
+        Self {
+            per_address: 8 * 1024 * 1024,
+            total: 64 * 1024 * 1024,
+            wait: Duration::from_secs(2),
+            trusted_proxies: Vec::new(),
+        }
+    }
+}
+
+/// The room for unread answers; one for all workers of the server.
+pub struct AnswerBudget {
+    limit: AnswerLimit,
+    total: Arc<Semaphore>,
+    addresses: Mutex<HashMap<u128, Share>>,
+}
+
+/// The room of one address.
+struct Share {
+    free: Arc<Semaphore>,
+    users: usize,
+}
+
+/// Room for one answer, until it is dropped.
+pub struct AnswerPermit {
+    of_all: OwnedSemaphorePermit,
+    of_address: Option<OwnedSemaphorePermit>,
+    _seat: Seat,
+}
+
+/// Keeps the share of an address in the table.
+struct Seat {
+    budget: Arc<AnswerBudget>,
+    address: Option<u128>,
+}
+
+impl AnswerBudget {
+    /// Nothing is held yet.
+    pub fn new(limit: AnswerLimit) -> Arc<Self> {
+        let total = Arc::new(Semaphore::new(units(limit.total) as usize));
+        Arc::new(Self { limit, total, addresses: Mutex::default() })
+    }
+
+    /// Room for `bytes`, if there is some now. The source `None` counts in all only.
+    pub fn try_take(self: &Arc<Self>, source: Option<Source>, bytes: u64) -> Option<AnswerPermit> {
+        let units = self.units(bytes);
+        let (seat, free) = self.seat(source);
+        let of_address = free.map(|free| free.try_acquire_many_owned(units)).transpose().ok()?;
+        let of_all = self.total.clone().try_acquire_many_owned(units).ok()?;
+        Some(AnswerPermit { of_all, of_address, _seat: seat })
+    }
+
+    /// Room for `bytes`. Waits for it in the order of arrival; refuses with 503 when the wait is over.
+    pub async fn take(
+        self: &Arc<Self>,
+        source: Option<Source>,
+        bytes: u64,
+    ) -> Result<AnswerPermit, ApiError> {
+        let units = self.units(bytes);
+        let (seat, free) = self.seat(source);
+        let granted = timeout(self.limit.wait, async {
+            let of_address = match free {
+                Some(free) => Some(free.acquire_many_owned(units).await?),
+                None => None,
+            };
+            Ok::<_, tokio::sync::AcquireError>((
+                self.total.clone().acquire_many_owned(units).await?,
+                of_address,
+            ))
+        });
+        match granted.await {
+            Ok(Ok((of_all, of_address))) => Ok(AnswerPermit { of_all, of_address, _seat: seat }),
+            Ok(Err(_)) | Err(_) => Err(no_room()),
+        }
+    }
+
+    /// Where a connection comes from; `None` for a trusted proxy, which stands for many.
+    pub fn peer(&self, address: IpAddr) -> Option<Source> {
+        let is_proxy = self.limit.trusted_proxies.iter().any(|network| network.holds(address));
+        (!is_proxy).then(|| Source::new(address))
+    }
+
+    /// Where a request comes from.
+    fn source(&self, request: &HttpRequest) -> Option<Source> {
+        let peer = request.peer_addr().map(|peer| peer.ip());
+        address::source(peer, request.headers(), &self.limit.trusted_proxies)
+    }
+
+    /// Whether more than half of the room is taken, here or in all: who does not read has to go soon.
+    pub fn is_scarce(&self, source: Option<Source>) -> bool {
+        let is_scarce =
+            |free: &Semaphore, of: u64| (free.available_permits() as u64) < u64::from(units(of)) / 2;
+        let of_address = || {
+            let addresses = self.addresses();
+            let share = source.and_then(|source| addresses.get(&source.key()));
+            share.is_some_and(|share| is_scarce(&share.free, self.limit.per_address))
+        };
+        is_scarce(&self.total, self.limit.total) || of_address()
+    }
+
+    /// What is charged: an answer larger than all the room takes all of it, so that it can be sent alone.
+    fn units(&self, bytes: u64) -> u32 {
+        units(bytes).min(units(self.limit.per_address)).min(units(self.limit.total))
+    }
+
+    fn seat(self: &Arc<Self>, source: Option<Source>) -> (Seat, Option<Arc<Semaphore>>) {
+        let address = source.map(Source::key);
+        let free = address.map(|address| {
+            let mut addresses = self.addresses();
+            let room = units(self.limit.per_address) as usize;
+            let share = addresses
+                .entry(address)
+                .or_insert_with(|| Share { free: Arc::new(Semaphore::new(room)), users: 0 });
+            share.users += 1;
+            share.free.clone()
+        });
+        (Seat { budget: self.clone(), address }, free)
+    }
+
+    fn addresses(&self) -> MutexGuard<'_, HashMap<u128, Share>> {
+        self.addresses.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        let Some(address) = self.address else { return };
+        let mut addresses = self.budget.addresses();
+        if let Some(share) = addresses.get_mut(&address) {
+            share.users -= 1;
+            if share.users == 0 {
+                addresses.remove(&address);
+            }
+        }
+    }
+}
+
+impl AnswerPermit {
+    /// Gives back what goes beyond `bytes`.
+    pub fn shrink_to(&mut self, bytes: u64) {
+        let keep = units(bytes) as usize;
+        for permit in [Some(&mut self.of_all), self.of_address.as_mut()].into_iter().flatten() {
+            drop(permit.split(permit.num_permits().saturating_sub(keep)));
+        }
+    }
+}
+
+fn units(bytes: u64) -> u32 {
+    u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX).max(1)
+}
+
+/// The refusal of an answer for which there is no room.
+pub(crate) fn no_room() -> ApiError {
+    let message = "Too many answers have not been read; read them, or try again later";
+    ApiError::new(ErrorCode::ServiceUnavailable, message).with_retry_after(1)
+}
+
+/// Reserves room for an answer of up to `bytes` to `request`; to be called before anything is read for it.
+///
+/// The room is kept until the answer has been handed to the connection, and shrinks to the answer's size as soon as
+/// that is known. A request may reserve once; where no budget is registered there is no limit.
+///
+/// # Errors
+/// 503 with `retry-after` when there is no room within [`AnswerLimit::wait`].
+pub async fn reserve(request: &HttpRequest, bytes: u64) -> Result<(), ApiError> {
+    let Some(budget) = request.app_data::<web::Data<AnswerBudget>>() else { return Ok(()) };
+    let permit = budget.clone().into_inner().take(budget.source(request), bytes).await?;
+    request.extensions_mut().insert(permit);
+    Ok(())
+}
+
+/// The room for an answer of `bytes` that is complete: what was reserved, or else what is there.
+pub(crate) fn charge(request: &HttpRequest, bytes: u64) -> Result<Option<AnswerPermit>, ApiError> {
+    let Some(budget) = request.app_data::<web::Data<AnswerBudget>>() else { return Ok(None) };
+    if let Some(mut permit) = request.extensions_mut().remove::<AnswerPermit>() {
+        permit.shrink_to(bytes);
+        return Ok(Some(permit));
+    }
+    budget.clone().into_inner().try_take(budget.source(request), bytes).map(Some).ok_or_else(no_room)
+}
+
+/// The room that was reserved for an answer whose size nobody knows yet.
+pub(crate) fn kept(request: &HttpRequest) -> Option<AnswerPermit> {
+    request.extensions_mut().remove::<AnswerPermit>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn budget(per_address: u64, total: u64) -> Arc<AnswerBudget> {
+        let trusted_proxies = vec!["10.0.0.0/8".parse().unwrap()];
+        AnswerBudget::new(AnswerLimit {
+            per_address,
+            total,
+            wait: Duration::from_millis(20),
+            trusted_proxies,
+        })
+    }
+
+    #[test]
+    fn an_address_has_its_room_and_all_have_theirs() {
+        let budget = budget(10 * UNIT, 25 * UNIT);
+        let from = |address: &str| budget.peer(address.parse().unwrap());
+        let take = |address: &str, units: u64| budget.try_take(from(address), units * UNIT);
+        let first = take("192.0.2.1", 8).unwrap();
+        assert!(take("192.0.2.1", 3).is_none() && budget.is_scarce(from("192.0.2.1")));
+        assert!(!budget.is_scarce(from("192.0.2.2")));
+        let held = (take("192.0.2.2", 10).unwrap(), take("::ffff:192.0.2.1", 2).unwrap());
+        assert!(take("192.0.2.3", 6).is_none(), "there is no more in all");
+        drop(held);
+        drop(first);
+        assert!(budget.addresses().is_empty(), "addresses that hold nothing are forgotten");
+        assert_eq!(budget.total.available_permits(), 25);
+        let _proxy = take("10.1.2.3", 10).unwrap();
+        assert!(take("10.1.2.3", 10).is_some(), "a proxy stands for many");
+    }
+
+    #[test]
+    fn an_answer_larger_than_the_room_is_sent_alone() {
+        let budget = budget(10 * UNIT, 25 * UNIT);
+        let source = budget.peer("192.0.2.1".parse().unwrap());
+        let mut alone = budget.try_take(source, 99 * UNIT).unwrap();
+        assert!(budget.try_take(source, 1).is_none());
+        alone.shrink_to(UNIT);
+        assert!(budget.try_take(source, 9 * UNIT).is_some());
+    }
+
+    #[tokio::test]
+    async fn room_is_waited_for_and_not_for_ever() {
+        let budget = budget(10 * UNIT, 10 * UNIT);
+        let source = budget.peer("192.0.2.1".parse().unwrap());
+        let held = budget.try_take(source, 10 * UNIT).unwrap();
+        let refused = budget.take(source, UNIT).await.err().unwrap();
+        assert_eq!(refused.code(), ErrorCode::ServiceUnavailable);
+        let waiting = tokio::spawn({
+            let budget = budget.clone();
+            async move { budget.take(source, UNIT).await.is_ok() }
+        });
+        tokio::task::yield_now().await;
+        drop(held);
+        assert!(waiting.await.unwrap());
+    }
+}

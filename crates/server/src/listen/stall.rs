@@ -1,0 +1,143 @@
+//! What a connection cannot write because its client does not read: it is charged to the budget of unread answers,
+//! and for how long it may lie there depends on how much room is left.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::Context;
+use std::time::Duration;
+
+use http_wire::answers::{AnswerBudget, AnswerPermit};
+use http_wire::limit::Source;
+use tokio::time::{Instant, Sleep, sleep_until};
+
+/// How long a client may take nothing of an answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The same when room is scarce; also how often that is looked at.
+const SHORT_PATIENCE: Duration = Duration::from_secs(1);
+
+/// An answer that takes longer than this must have been taken at [`SLOWEST`] bytes a second.
+const GRACE: Duration = Duration::from_secs(20);
+
+/// The slowest client that is waited for, in bytes a second.
+const SLOWEST: u64 = 4096;
+
+/// What a connection takes that cannot go on, besides what it cannot write.
+const OVERHEAD: u64 = 4096;
+
+/// The unread part of one connection's answer.
+pub(super) struct Stall {
+    budget: Arc<AnswerBudget>,
+    source: Option<Source>,
+    /// When the answer first could not be written, and how much of it was since.
+    slow: Option<(Instant, u64)>,
+    /// When nothing more could be written.
+    since: Option<Instant>,
+    room: Option<AnswerPermit>,
+    alarm: Option<Pin<Box<Sleep>>>,
+}
+
+impl Stall {
+    pub(super) fn new(budget: Arc<AnswerBudget>, source: Option<Source>) -> Self {
+        Self { budget, source, slow: None, since: None, room: None, alarm: None }
+    }
+
+    /// So many bytes went out.
+    pub(super) fn moved(&mut self, bytes: usize) {
+        if let Some((_, taken)) = &mut self.slow {
+            *taken += bytes as u64;
+            self.since = None;
+            self.room = None;
+        }
+    }
+
+    /// The whole answer went out.
+    pub(super) fn over(&mut self) {
+        if self.slow.take().is_some() {
+            self.since = None;
+            self.room = None;
+            self.alarm = None;
+        }
+    }
+
+    /// So many bytes cannot be written now; an error if the client is not waited for any longer.
+    pub(super) fn stuck(&mut self, bytes: usize, context: &mut Context<'_>) -> io::Result<()> {
+        self.stuck_at(Instant::now(), bytes)?;
+        let alarm = self.alarm.get_or_insert_with(|| Box::pin(sleep_until(Instant::now() + SHORT_PATIENCE)));
+        while alarm.as_mut().poll(context).is_ready() {
+            alarm.as_mut().reset(Instant::now() + SHORT_PATIENCE);
+        }
+        Ok(())
+    }
+
+    fn stuck_at(&mut self, now: Instant, bytes: usize) -> io::Result<()> {
+        let (begun, taken) = *self.slow.get_or_insert((now, 0));
+        let since = *self.since.get_or_insert(now);
+        if self.room.is_none() {
+            self.room = self.budget.try_take(self.source, bytes as u64 + OVERHEAD);
+        }
+        let is_scarce = || self.budget.is_scarce(self.source);
+        let patience = if is_scarce() { SHORT_PATIENCE } else { PATIENCE };
+        let is_too_slow = now > begun + GRACE + Duration::from_secs(taken / SLOWEST);
+        if self.room.is_none() || is_too_slow || now >= since + patience {
+            measure::stalled_connection();
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http_wire::answers::AnswerLimit;
+
+    use super::*;
+
+    const MIB: u64 = 1024 * 1024;
+
+    fn budget() -> Arc<AnswerBudget> {
+        AnswerBudget::new(AnswerLimit { per_address: MIB, total: 4 * MIB, ..AnswerLimit::default() })
+    }
+
+    fn stall(budget: &Arc<AnswerBudget>) -> Stall {
+        Stall::new(budget.clone(), budget.peer("192.0.2.1".parse().unwrap()))
+    }
+
+    fn after(start: Instant, seconds: u64) -> Instant {
+        start + Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn a_client_that_reads_nothing_is_waited_for_a_while() {
+        let (mut stall, start) = (stall(&budget()), Instant::now());
+        let kept = [0, 9, 10].map(|seconds| stall.stuck_at(after(start, seconds), 1000).is_ok());
+        assert_eq!(kept, [true, true, false]);
+    }
+
+    #[test]
+    fn it_is_waited_for_less_when_room_is_scarce() {
+        let (budget, start) = (budget(), Instant::now());
+        let (mut first, mut second, mut third) = (stall(&budget), stall(&budget), stall(&budget));
+        assert!(first.stuck_at(start, 400_000).is_ok() && second.stuck_at(start, 400_000).is_ok());
+        assert!(third.stuck_at(start, 400_000).is_err(), "there is no room");
+        assert!(first.stuck_at(after(start, 1), 400_000).is_err());
+        drop(first);
+        assert!(third.stuck_at(start, 400_000).is_ok(), "there is room again");
+    }
+
+    #[test]
+    fn a_client_that_reads_a_byte_now_and_then_is_not_waited_for_forever() {
+        for (bytes, is_served) in [(1, false), (50_000, true)] {
+            let (mut stall, start) = (stall(&budget()), Instant::now());
+            let kept = (0..30).all(|round| {
+                let kept = stall.stuck_at(after(start, round * 5), 1000).is_ok();
+                stall.moved(bytes);
+                kept
+            });
+            assert_eq!(kept, is_served, "{bytes} bytes every five seconds");
+            stall.over();
+            assert!(stall.stuck_at(after(start, 200), 1000).is_ok(), "the next answer has its own time");
+        }
+    }
+}
