@@ -54,11 +54,17 @@ impl Order {
     }
 }
 
-/// How many bytes of content one page may hold. A page that would hold more ends earlier.
-pub const PAGE_BYTES: usize = 8 * 1024 * 1024;
+/// How many bytes of content a page by cursor may hold. A page that would hold more ends earlier.
+pub const PAGE_BYTES: usize = 1024 * 1024;
+
+/// How many bytes of content a page may hold whose reader may go on by page number.
+///
+/// Such a page cannot end earlier without losing rows, because the next one begins at a fixed offset. It gets more
+/// room than [`PAGE_BYTES`], so that readers with large messages keep their 100 rows on a page.
+pub const NUMBERED_PAGE_BYTES: usize = 8 * PAGE_BYTES;
 
 /// How many of the rows with these weights, in bytes, fit into `budget`, which is
-/// [`PAGE_BYTES`] for a whole page; at least one, so that a reader always comes further.
+/// [`PageRequest::max_bytes`] for a whole page; at least one, so that a reader always makes progress.
 pub fn fitting(budget: usize, weights: impl IntoIterator<Item = usize>) -> usize {
     let mut sum = 0_usize;
     let fits = |weight: &usize| {
@@ -125,6 +131,15 @@ pub struct PageRequest {
     pub count: bool,
 }
 
+impl PageRequest {
+    /// How many bytes of content the page may hold.
+    pub const fn max_bytes(&self) -> usize {
+        // Readers who say nothing get the totals too, and may go on with the second page by number.
+        let may_go_on_by_number = self.count || matches!(self.slice, Slice::Numbered { .. });
+        if may_go_on_by_number { NUMBERED_PAGE_BYTES } else { PAGE_BYTES }
+    }
+}
+
 /// A part of a list.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Page<T> {
@@ -183,6 +198,19 @@ mod tests {
         assert_eq!(fitting(PAGE_BYTES, [HALF + 1, HALF, 1]), 1);
         assert_eq!(fitting(PAGE_BYTES, [3 * PAGE_BYTES, 0]), 1, "a single row always fits");
         assert_eq!(fitting(PAGE_BYTES, [usize::MAX, usize::MAX]), 1);
+    }
+
+    #[test]
+    fn only_pages_by_cursor_are_bounded_tightly() {
+        let cursor = Slice::After { after: None, limit: 100 };
+        let numbered = Slice::Numbered { number: 1, size: 100 };
+        for (slice, count, bytes) in [
+            (cursor.clone(), false, PAGE_BYTES),
+            (cursor, true, NUMBERED_PAGE_BYTES),
+            (numbered, true, NUMBERED_PAGE_BYTES),
+        ] {
+            assert_eq!(PageRequest { slice, count }.max_bytes(), bytes);
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use diesel::sql_types::{BigInt, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::chat::{ChatListing, ChatParts, ChatSort, ListedChat, Participant};
 use domain::id::{ChatId, ParticipantId, UserId};
-use domain::page::{Order, PAGE_BYTES, Page, PageRequest, Position, fitting};
+use domain::page::{Order, Page, PageRequest, Position, fitting};
 use domain::time::Timestamp;
 use futures_util::future::{try_join, try_join4};
 use uuid::Uuid;
@@ -40,7 +40,7 @@ pub(super) async fn list_on(
     let limit = page.slice.limit() as usize;
     let mut more = rows.len() > limit;
     rows.truncate(limit);
-    more |= fill_on(db, viewer, listing.parts, &mut rows).await?;
+    more |= fill_on(db, viewer, listing.parts, page.max_bytes(), &mut rows).await?;
     Ok(Page::part(rows, more, total, |listed| listing.sort.position(&listed.chat)))
 }
 
@@ -139,6 +139,7 @@ async fn fill_on(
     db: &Db,
     viewer: ParticipantId,
     parts: ChatParts,
+    budget: usize,
     rows: &mut Vec<ListedChat>,
 ) -> Result<bool, Fault> {
     let rooms = rows.iter().map(|listed| listed.chat.id).collect::<Vec<_>>();
@@ -160,7 +161,7 @@ async fn fill_on(
         listed.roster = parts.participants.then(|| heads.remove(chat).unwrap_or_default());
         listed.standing = viewer.map(|_| standings.remove(chat).unwrap_or_default());
     }
-    let kept = fitting(PAGE_BYTES, rows.iter().map(|listed| weight(listed, &newest)));
+    let kept = fitting(budget, rows.iter().map(|listed| weight(listed, &newest)));
     let cut = kept < rows.len();
     rows.truncate(kept);
     let shown = rows.iter().filter_map(|listed| newest.get(&listed.chat.id).copied()).collect::<Vec<_>>();

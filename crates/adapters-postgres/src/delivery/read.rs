@@ -68,7 +68,7 @@ pub(super) async fn list_on(
     let limit = page.slice.limit() as usize;
     let more = places.len() > limit;
     places.truncate(limit);
-    let (rows, cut) = part_on(db, chat, &places, order, Records::Of(agent), PAGE_BYTES).await?;
+    let (rows, cut) = part_on(db, chat, &places, order, Records::Of(agent), page.max_bytes()).await?;
     Ok(Some(Page::part(rows, more || cut, total, position)))
 }
 

@@ -16,7 +16,7 @@ use domain::memory::{
     AgentListing, HumanListing, HumanScope, Memory, MemoryFilter, MemoryKind, MemoryOwners, MemoryScope,
     MemorySegment, MemoryStatus, MemorySystem, Reader, StatusFilter, Viewed,
 };
-use domain::page::{PAGE_BYTES, Page, PageRequest, Position, fitting};
+use domain::page::{Page, PageRequest, Position, fitting};
 use domain::time::Timestamp;
 use futures_util::TryStreamExt;
 use futures_util::future::try_join;
@@ -212,7 +212,7 @@ impl Wanted {
         let (total, mut rows) = try_join(total, self.rows_on(db, page)).await?;
         let found = rows.len();
         rows.truncate(page.slice.limit() as usize);
-        rows.truncate(fitting(PAGE_BYTES, rows.iter().map(MemoryRow::weight)));
+        rows.truncate(fitting(page.max_bytes(), rows.iter().map(MemoryRow::weight)));
         let more = rows.len() < found;
         let rows = rows.into_iter().map(MemoryRow::into_memory).collect::<Result<Vec<_>, _>>()?;
         Ok(Page::part(rows, more, total, |memory| Position::at(memory.created_at.micros(), memory.id.uuid())))
@@ -258,7 +258,7 @@ impl Wanted {
         while let Some(row) = listed.try_next().await? {
             bytes += row.weight();
             rows.push(row);
-            if bytes > PAGE_BYTES && rows.len() > 1 {
+            if bytes > page.max_bytes() && rows.len() > 1 {
                 break;
             }
         }

@@ -7,7 +7,7 @@ use diesel::sql_types::{BigInt, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::id::{AgentId, ChatId, ParticipantId};
 use domain::message::Message;
-use domain::page::{Order, PAGE_BYTES, Page, PageRequest};
+use domain::page::{Order, Page, PageRequest};
 use futures_util::future::try_join3;
 
 use super::load::{Records, part_on, position};
@@ -48,7 +48,8 @@ pub(super) async fn context_on(
     let limit = page.slice.limit() as usize;
     let more = places.len() > limit;
     places.truncate(limit);
-    let (rows, cut) = part_on(db, chat, &places, Order::Ascending, Records::Of(agent), PAGE_BYTES).await?;
+    let (rows, cut) =
+        part_on(db, chat, &places, Order::Ascending, Records::Of(agent), page.max_bytes()).await?;
     Ok(Some(Page::part(rows, more || cut, total, position)))
 }
 

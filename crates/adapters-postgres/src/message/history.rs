@@ -4,7 +4,7 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use domain::id::{ChatId, ParticipantId};
 use domain::message::{HistoryFilter, Kinds, Message};
-use domain::page::{Order, PAGE_BYTES, Page, PageRequest, Position};
+use domain::page::{Order, Page, PageRequest, Position};
 use domain::time::Timestamp;
 use futures_util::future::try_join;
 use uuid::Uuid;
@@ -56,7 +56,7 @@ pub(super) async fn history_on(
     let limit = page.slice.limit() as usize;
     let more = places.len() > limit;
     places.truncate(limit);
-    let (rows, cut) = part_on(db, chat, &places, Order::Descending, Records::All, PAGE_BYTES).await?;
+    let (rows, cut) = part_on(db, chat, &places, Order::Descending, Records::All, page.max_bytes()).await?;
     let end = Uuid::from_u128(u128::from(floor.cast_unsigned()));
     Ok(Some(Page::part(rows, more || cut, total, |message| Position::at(message.sequence, end))))
 }

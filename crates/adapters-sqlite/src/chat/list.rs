@@ -11,7 +11,7 @@ use diesel::sql_types::{BigInt, Binary, Text};
 use diesel::sqlite::SqliteConnection;
 use domain::chat::{ChatListing, ChatParts, ChatSort, ListedChat};
 use domain::id::{ChatId, ParticipantId};
-use domain::page::{Order, PAGE_BYTES, Page, PageRequest, Position, fitting};
+use domain::page::{Order, Page, PageRequest, Position, fitting};
 use uuid::Uuid;
 
 use super::details::{details_on, heads_on, newest_on, newest_weights_on, standings_on};
@@ -38,7 +38,7 @@ pub(super) fn list_on(
     let mut more = rooms.len() > limit;
     rooms.truncate(limit);
     let mut rows = records_on(connection, &rooms)?;
-    more |= fill_on(connection, viewer, listing.parts, &mut rows)?;
+    more |= fill_on(connection, viewer, listing.parts, page.max_bytes(), &mut rows)?;
     Ok(Page::part(rows, more, total, |listed| listing.sort.position(&listed.chat)))
 }
 
@@ -152,6 +152,7 @@ fn fill_on(
     connection: &mut SqliteConnection,
     viewer: ParticipantId,
     parts: ChatParts,
+    budget: usize,
     rows: &mut Vec<ListedChat>,
 ) -> Result<bool, Fault> {
     let mut rooms = rows.iter().map(|listed| listed.chat.id).collect::<Vec<_>>();
@@ -176,7 +177,7 @@ fn fill_on(
     let weigh = |listed: &ListedChat| {
         weight(listed).saturating_add(newest.get(&listed.chat.id).copied().unwrap_or_default())
     };
-    let kept = fitting(PAGE_BYTES, rows.iter().map(weigh));
+    let kept = fitting(budget, rows.iter().map(weigh));
     let cut = kept < rows.len();
     rows.truncate(kept);
     rooms.truncate(kept);

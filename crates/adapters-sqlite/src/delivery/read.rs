@@ -83,7 +83,7 @@ pub(super) fn list_on(
     let limit = page.slice.limit() as usize;
     let more = places.len() > limit;
     places.truncate(limit);
-    let (rows, cut) = part_on(connection, chat, &places, order, Records::Of(agent), PAGE_BYTES)?;
+    let (rows, cut) = part_on(connection, chat, &places, order, Records::Of(agent), page.max_bytes())?;
     Ok(Some(Page::part(rows, more || cut, total, position)))
 }
 

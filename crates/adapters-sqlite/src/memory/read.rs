@@ -16,7 +16,7 @@ use domain::memory::{
     AgentListing, HumanListing, HumanScope, Memory, MemoryFilter, MemoryOwners, MemoryStatus, Reader,
     StatusFilter, Viewed,
 };
-use domain::page::{PAGE_BYTES, Page, PageRequest, Position, fitting};
+use domain::page::{Page, PageRequest, Position, fitting};
 use uuid::Uuid;
 
 use super::row::{COLUMNS, MemoryRow, NAMES};
@@ -247,13 +247,13 @@ impl Wanted {
             let row = row?;
             bytes += row.weight();
             rows.push(row);
-            if bytes > PAGE_BYTES && rows.len() > 1 {
+            if bytes > page.max_bytes() && rows.len() > 1 {
                 break;
             }
         }
         let found = rows.len();
         rows.truncate(page.slice.limit() as usize);
-        rows.truncate(fitting(PAGE_BYTES, rows.iter().map(MemoryRow::weight)));
+        rows.truncate(fitting(page.max_bytes(), rows.iter().map(MemoryRow::weight)));
         let more = rows.len() < found;
         let rows = rows.into_iter().map(MemoryRow::into_memory).collect::<Result<Vec<_>, _>>()?;
         Ok(Page::part(rows, more, total, |memory| Position::at(memory.created_at.micros(), memory.id.uuid())))

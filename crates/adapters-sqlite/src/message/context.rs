@@ -9,7 +9,7 @@ use diesel::sql_types::{BigInt, Binary, Bool};
 use diesel::sqlite::SqliteConnection;
 use domain::id::{AgentId, ChatId, ParticipantId};
 use domain::message::Message;
-use domain::page::{Order, PAGE_BYTES, Page, PageRequest};
+use domain::page::{Order, Page, PageRequest};
 
 use super::load::{Records, part_on, position};
 use crate::chat::row::membership_on;
@@ -71,6 +71,6 @@ pub(super) fn context_on(
     let more = sequences.len() > limit;
     sequences.truncate(limit);
     let (rows, cut) =
-        part_on(connection, chat, &sequences, Order::Ascending, Records::Of(agent), PAGE_BYTES)?;
+        part_on(connection, chat, &sequences, Order::Ascending, Records::Of(agent), page.max_bytes())?;
     Ok(Some(Page::part(rows, more || cut, total, position)))
 }

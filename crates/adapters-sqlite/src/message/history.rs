@@ -4,7 +4,7 @@ use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::id::{ChatId, ParticipantId};
 use domain::message::{HistoryFilter, Kinds, Message};
-use domain::page::{Order, PAGE_BYTES, Page, PageRequest, Position};
+use domain::page::{Order, Page, PageRequest, Position};
 use domain::time::Timestamp;
 use uuid::Uuid;
 
@@ -43,7 +43,7 @@ pub(super) fn history_on(
     let limit = page.slice.limit() as usize;
     let more = places.len() > limit;
     places.truncate(limit);
-    let (rows, cut) = part_on(connection, chat, &places, Order::Descending, Records::All, PAGE_BYTES)?;
+    let (rows, cut) = part_on(connection, chat, &places, Order::Descending, Records::All, page.max_bytes())?;
     let end = Uuid::from_u128(u128::from(floor.cast_unsigned()));
     Ok(Some(Page::part(rows, more || cut, total, |message| Position::at(message.sequence, end))))
 }

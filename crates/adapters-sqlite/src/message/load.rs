@@ -64,42 +64,44 @@ pub(crate) fn part_on(
     if places.is_empty() {
         return Ok((Vec::new(), false));
     }
+    let all = places.len();
+    let places = &places[..fitting(budget, weights_on(connection, chat, places)?)];
     let wanted = messages::table
         .filter(messages::chat_id.eq(row::bytes(chat.uuid())))
         .filter(Listed::new(messages::sequence, row::to_json(&places)?))
         .select(MessageRow::as_select());
-    let mut rows = Vec::with_capacity(places.len());
-    // One by one, so that no more is in memory than the page may hold, and one message.
-    let mut bytes = 0;
-    let mut keep = |row: MessageRow| {
-        bytes += row.weight();
-        rows.push(row);
-        bytes <= budget
+    let mut rows = match order {
+        Order::Ascending => wanted.order(messages::sequence.asc()).load(connection)?,
+        Order::Descending => wanted.order(messages::sequence.desc()).load(connection)?,
     };
-    match order {
-        Order::Ascending => {
-            for row in wanted.order(messages::sequence.asc()).load_iter(connection)? {
-                if !keep(row?) {
-                    break;
-                }
-            }
-        }
-        Order::Descending => {
-            for row in wanted.order(messages::sequence.desc()).load_iter(connection)? {
-                if !keep(row?) {
-                    break;
-                }
-            }
-        }
-    }
     let mut found = records_of(connection, &rows, records)?;
     let weigh = |(row, records): (&MessageRow, &Vec<DeliveryRow>)| {
         row.weight() + records.iter().map(DeliveryRow::weight).sum::<usize>()
     };
     rows.truncate(fitting(budget, rows.iter().zip(&found).map(weigh)));
     found.truncate(rows.len());
-    let cut = rows.len() < places.len();
+    let cut = rows.len() < all;
     Ok((with_attempts_on(connection, rows, found)?, cut))
+}
+
+/// What the messages at these places weigh at least, in the order of `places`, without reading their contents: the
+/// weights of [`MessageRow::weight`], but for what JSON adds to the content. One message is not weighed, as it is
+/// read in any case.
+fn weights_on(connection: &mut SqliteConnection, chat: ChatId, places: &[i64]) -> Result<Vec<usize>, Fault> {
+    if places.len() == 1 {
+        return Ok(vec![0]);
+    }
+    let weighed = statement!(
+        "SELECT octet_length(content) + 2 * octet_length(mentions) + coalesce(octet_length(metadata), 0) \
+         FROM json_each(?) AS place CROSS JOIN messages ON sequence = place.value AND chat_id = ? \
+         ORDER BY place.key" => BigInt
+    );
+    let weighed = weighed
+        .bind::<Text, _>(row::to_json(&places)?)
+        .bind::<Binary, _>(row::bytes(chat.uuid()))
+        .load::<i64>(connection)?;
+    let weight = |bytes: i64| weight::MESSAGE_BYTES.saturating_add(usize::try_from(bytes).unwrap_or(0));
+    Ok(weighed.into_iter().map(weight).collect())
 }
 
 /// The messages of `rows`, in their order.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use domain::delivery::{DeliveryFilter, DeliveryStep, FailureText, SHOWN_ERROR_BYTES};
 use domain::id::{ChatId, MessageId, ParticipantId};
 use domain::message::{
-    Anchor, HistoryFilter, Kinds, Message, MessageContent, MessageKind, Surroundings, SurroundingsRefused,
+    Anchor, HistoryFilter, Kinds, Message, MessageKind, Surroundings, SurroundingsRefused,
 };
 use domain::page::{Order, PAGE_BYTES, Page, PageRequest, Position, Slice};
 use domain::ports::Clock;
@@ -141,14 +141,14 @@ pub async fn surroundings_of_a_message(world: World) {
 pub async fn heavy_messages_end_a_page_early(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     let to = [ParticipantId::Agent(bot.id)];
-    let large = "x".repeat(MessageContent::MAX_BYTES - 100);
+    let large = "x".repeat(PAGE_BYTES / 11);
     for _ in 0..20 {
         world.send(ann.caller, chat, &large, &to).await;
     }
     let weighed = |page: &Page<Message>| {
         let bytes = page.rows.iter().map(|message| message.content.len()).sum::<usize>();
         assert!(bytes <= PAGE_BYTES, "{bytes} bytes");
-        assert!(page.rows.len() > 10, "{} rows", page.rows.len());
+        assert_eq!(page.rows.len(), 10, "as many as fit");
     };
     let filter = HistoryFilter::default();
     let one = world.messages.history(ann.caller, chat, filter, first(100)).await.unwrap();
@@ -157,6 +157,13 @@ pub async fn heavy_messages_end_a_page_early(world: World) {
     let two = world.messages.history(ann.caller, chat, filter, part(one.next, 100)).await.unwrap();
     assert_eq!([places(&one.rows), places(&two.rows)].concat(), (1..=20).rev().collect::<Vec<_>>());
     assert_eq!(two.next, None);
+    // A page by number would lose what it leaves out, so it holds more; so does one that may go on by number.
+    let counted = PageRequest { count: true, ..first(100) };
+    let numbered = PageRequest { slice: Slice::Numbered { number: 1, size: 100 }, count: true };
+    for request in [counted, numbered] {
+        let whole = world.messages.history(ann.caller, chat, filter, request.clone()).await.unwrap();
+        assert_eq!((whole.rows.len(), whole.total, whole.is_cut(&request)), (20, Some(20), false));
+    }
 
     let one = world.messages.context(bot.caller, chat, first(100)).await.unwrap();
     weighed(&one);
