@@ -22,7 +22,7 @@ use domain::ports::{Clock, EventPublisher, IdGenerator, KeyMint, TokenMint};
 use domain::secret::Secret;
 use http_wire::answers::{AnswerBudget, AnswerLimit};
 use http_wire::cursor::CursorSeal;
-use http_wire::limit::RateLimits;
+use http_wire::limit::{RateLimitConfig, RateLimits};
 use tokio::task::JoinSet;
 use ws_gateway::fault::LosesMessages;
 use ws_gateway::{FromOthers, Hub, HubConfig, Registrar};
@@ -84,6 +84,15 @@ pub(crate) fn token_mint_of_server(config: &Config) -> Result<Arc<dyn TokenMint>
         config.refuse_missing_data_dir()?;
     }
     token_mint(config)
+}
+
+/// The limits. On PostgreSQL reads take at most half of the connections, so that changes find one.
+fn rates(config: &Config) -> RateLimitConfig {
+    let mut rates = config.rates.clone();
+    if let StoreAt::Postgres(database) = &config.store {
+        rates.reads.at_work = (database.connections / 2).max(1);
+    }
+    rates
 }
 
 /// The use cases on tokens alone, for commands.
@@ -204,7 +213,7 @@ impl Wiring {
                 trusted_proxies: config.rates.trusted_proxies.clone(),
                 ..AnswerLimit::default()
             }),
-            limits: Arc::new(RateLimits::new(config.rates.clone(), clock.clone())),
+            limits: Arc::new(RateLimits::new(rates(config), clock.clone())),
             cursors: cursor_seal(&*store).await?,
             tokens,
             contacts: Arc::new(

@@ -8,7 +8,7 @@ pub mod credential;
 
 use std::future::{Ready, ready};
 
-use actix_web::body::MessageBody;
+use actix_web::body::{BodySize, MessageBody};
 use actix_web::dev::{Payload, ServiceRequest, ServiceResponse};
 use actix_web::middleware::Next;
 use actix_web::{Error, FromRequest, HttpMessage, HttpRequest, web};
@@ -17,7 +17,7 @@ use domain::caller::{AgentCaller, Caller, UserCaller};
 use domain::id::ParticipantId;
 
 use crate::error::{ApiError, ErrorCode, unauthorized};
-use crate::limit::{self, Class, RateLimits, Standing};
+use crate::limit::{self, Class, RateLimits, ReadTurn, Standing};
 pub use credential::Credential;
 
 /// Lets humans pass: 401 without a valid credential, 403 for an agent, 429 for too many requests.
@@ -26,12 +26,12 @@ pub async fn users_only<B: MessageBody + 'static>(
     next: Next<B>,
 ) -> Result<ServiceResponse<B>, Error> {
     let credential = credential::of_interface(request.headers());
-    let standing = admit(&request, credential, |admitted| match admitted.caller {
+    let admitted = admit(&request, credential, |admitted| match admitted.caller {
         Caller::User(caller) => may_call(admitted).map(|()| UserAuth(caller)),
         Caller::Agent(_) => Err(forbidden("An agent's credential is not accepted here")),
     });
-    let standing = standing.await?;
-    answer(request, next, standing).await
+    let admitted = admitted.await?;
+    answer(request, next, admitted).await
 }
 
 /// Lets agents pass: 401 without a valid credential, 403 for a human, 429 for too many requests.
@@ -40,12 +40,12 @@ pub async fn agents_only<B: MessageBody + 'static>(
     next: Next<B>,
 ) -> Result<ServiceResponse<B>, Error> {
     let credential = credential::of_interface(request.headers());
-    let standing = admit(&request, credential, |admitted| match admitted.caller {
+    let admitted = admit(&request, credential, |admitted| match admitted.caller {
         Caller::Agent(caller) => Ok(AgentAuth(caller)),
         Caller::User(_) => Err(forbidden("A user's credential is not accepted here")),
     });
-    let standing = standing.await?;
-    answer(request, next, standing).await
+    let admitted = admitted.await?;
+    answer(request, next, admitted).await
 }
 
 /// Lets humans and agents pass, with the credentials that the generic paths know: 401 without a
@@ -55,10 +55,16 @@ pub async fn any_caller<B: MessageBody + 'static>(
     next: Next<B>,
 ) -> Result<ServiceResponse<B>, Error> {
     let credential = credential::of_generic_path(request.headers());
-    let standing =
+    let admitted =
         admit(&request, credential, |admitted| may_call(admitted).map(|()| CallerAuth(admitted.caller)));
-    let standing = standing.await?;
-    answer(request, next, standing).await
+    let admitted = admitted.await?;
+    answer(request, next, admitted).await
+}
+
+/// Somebody who may call.
+struct Admitted {
+    who: ParticipantId,
+    standing: Option<Standing>,
 }
 
 /// Finds out who asks, counts the request, and keeps for the handler what `accept` makes of the
@@ -67,7 +73,7 @@ async fn admit<T: 'static>(
     request: &ServiceRequest,
     credential: Option<Credential<'_>>,
     accept: impl FnOnce(Authenticated) -> Result<T, ApiError>,
-) -> Result<Option<Standing>, ApiError> {
+) -> Result<Admitted, ApiError> {
     let accounts = request
         .app_data::<web::Data<AccountService>>()
         .ok_or_else(|| ApiError::defect("the account service is not registered"))?;
@@ -100,20 +106,37 @@ async fn admit<T: 'static>(
         None => error,
     })?;
     request.extensions_mut().insert(auth);
-    Ok(standing)
+    Ok(Admitted { who, standing })
 }
 
-/// Lets the request go on; its answer tells how the caller stands.
+/// Lets the request go on, a read when it is its turn. Its answer tells how the caller stands, and its bytes count.
 async fn answer<B: MessageBody + 'static>(
     request: ServiceRequest,
     next: Next<B>,
-    standing: Option<Standing>,
+    Admitted { who, standing }: Admitted,
 ) -> Result<ServiceResponse<B>, Error> {
-    let mut response = next.call(request).await?;
+    let limits = request.app_data::<web::Data<RateLimits>>().cloned();
+    let turn = match &limits {
+        Some(limits) if request.method().is_safe() => {
+            Some(turn(limits, who).await.map_err(|error| standing.into_iter().fold(error, limit::told))?)
+        }
+        _ => None,
+    };
+    let response = next.call(request).await;
+    drop(turn);
+    let mut response = response?;
+    if let (Some(limits), BodySize::Sized(bytes)) = (limits, response.response().body().size()) {
+        limits.count_answer(who, bytes);
+    }
     for (name, value) in standing.into_iter().flat_map(limit::headers) {
         response.headers_mut().insert(name, value);
     }
     Ok(response)
+}
+
+/// Waits for the turn of a read.
+async fn turn(limits: &RateLimits, who: ParticipantId) -> Result<ReadTurn, ApiError> {
+    limits.may_read(who).await?.turn().await
 }
 
 /// Finds out whose a credential is; whom the operator keeps out is told apart, being known.

@@ -103,8 +103,7 @@ impl Meter {
     }
 
     /// How a key stands, if it may not come now.
-    #[cfg(test)]
-    fn look(&self, key: u128, now: Timestamp) -> Option<Standing> {
+    pub(super) fn look(&self, key: u128, now: Timestamp) -> Option<Standing> {
         self.whole_again.change(key, now, |until| {
             let sane = self.sane(until, now);
             let standing = self.standing(sane, now);
@@ -122,8 +121,13 @@ impl Meter {
 
     /// Takes one, whether or not it is left: what has happened is counted.
     pub(super) fn charge(&self, key: u128, now: Timestamp) {
+        self.charge_many(key, 1, now);
+    }
+
+    /// Takes so many, whether or not they are left: what has happened is counted.
+    pub(super) fn charge_many(&self, key: u128, number: u32, now: Timestamp) {
         self.whole_again.change(key, now, |until| {
-            let next = self.sane(until, now).plus(self.quota.time_of(1));
+            let next = self.sane(until, now).plus(self.quota.time_of(number));
             (Some(next.min(self.latest(now))), ())
         });
     }

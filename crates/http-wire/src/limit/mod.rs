@@ -13,6 +13,7 @@ mod guesses;
 mod logins;
 mod memory;
 mod meter;
+mod reads;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,6 +36,8 @@ use logins::Logins;
 pub use logins::{LoginAttempt, LoginName};
 use meter::Meter;
 pub use meter::{Quota, Standing};
+use reads::Reads;
+pub use reads::{ReadLimit, ReadSeat, ReadTurn};
 
 use crate::auth::Credential;
 use crate::error::{ApiError, ErrorCode, unauthorized};
@@ -56,6 +59,10 @@ pub struct RateLimitConfig {
     pub anonymous: Option<Quota>,
     /// Who wants to register, from one address.
     pub registrations: Option<Quota>,
+    /// What is read, in KiB of answers.
+    pub answers: Option<Quota>,
+    /// How many reads may be at work; there is always a limit.
+    pub reads: ReadLimit,
     /// Proxies whose word on the client's address is taken.
     pub trusted_proxies: Vec<Network>,
 }
@@ -70,13 +77,15 @@ impl Default for RateLimitConfig {
             failures: Quota::new(2, 100),
             anonymous: Quota::new(100, 1000),
             registrations: Quota::per_hour(30),
+            answers: Quota::new(8192, 65_536),
+            reads: ReadLimit::default(),
             trusted_proxies: Vec::new(),
         }
     }
 }
 
 impl RateLimitConfig {
-    /// No limits at all.
+    /// No limits on how much somebody may ask in time.
     pub fn off() -> Self {
         Self {
             general: None,
@@ -86,6 +95,8 @@ impl RateLimitConfig {
             failures: None,
             anonymous: None,
             registrations: None,
+            answers: None,
+            reads: ReadLimit::default(),
             trusted_proxies: Vec::new(),
         }
     }
@@ -102,8 +113,16 @@ pub struct RateLimits {
     logins: Option<Logins>,
     anonymous: Option<Meter>,
     registrations: Option<Meter>,
+    answers: Option<Meter>,
+    reads: Arc<Reads>,
     trusted_proxies: Vec<Network>,
 }
+
+/// Answers up to this size cost nothing but the request.
+const FREE_BYTES: u64 = 64 * 1024;
+
+/// How far somebody's answers may go beyond the quota: a few are on their way when it is used up.
+const ANSWERS_DEBT: Duration = Duration::from_secs(10);
 
 impl RateLimits {
     /// With these limits, under this clock.
@@ -118,6 +137,8 @@ impl RateLimits {
             logins: config.failures.map(|_| Logins::new(clock.clone())),
             anonymous: meter(config.anonymous),
             registrations: meter(config.registrations),
+            answers: config.answers.map(|quota| Meter::new(quota, ANSWERS_DEBT)),
+            reads: Reads::new(config.reads),
             trusted_proxies: config.trusted_proxies,
             clock,
         }
@@ -200,6 +221,36 @@ impl RateLimits {
             Class::Connect => &self.connects,
         };
         Some(meter.as_ref()?.spend(who.uuid().as_u128(), self.clock.now()))
+    }
+
+    /// Waits until `who` may have one more read at work, unless their answers were more than their quota has room for.
+    ///
+    /// # Errors
+    /// 429 for somebody who has read too much or has too many reads waiting, 503 after a long wait.
+    pub async fn may_read(&self, who: ParticipantId) -> Result<ReadSeat, ApiError> {
+        let key = who.uuid().as_u128();
+        let seat = self.reads.seat(key).await?;
+        // What was read while this one was waiting counts as well.
+        self.not_in_debt(key)?;
+        Ok(seat)
+    }
+
+    fn not_in_debt(&self, key: u128) -> Result<(), ApiError> {
+        let Some(standing) = self.answers.as_ref().and_then(|meter| meter.look(key, self.clock.now())) else {
+            return Ok(());
+        };
+        let message = "Your answers were too large in all; read less at once, or try again later";
+        Err(ApiError::new(ErrorCode::RateLimited, message).with_retry_after(standing.retry_after_seconds()))
+    }
+
+    /// Counts the bytes of an answer to `who`, unless they are few. What goes beyond the quota delays the next read.
+    pub fn count_answer(&self, who: ParticipantId, bytes: u64) {
+        if bytes > FREE_BYTES
+            && let Some(meter) = &self.answers
+        {
+            let kib = u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX);
+            meter.charge_many(who.uuid().as_u128(), kib, self.clock.now());
+        }
     }
 }
 

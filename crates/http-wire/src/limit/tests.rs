@@ -191,3 +191,36 @@ fn a_refusal_says_when_to_come_back() {
         assert_eq!(answer.headers().get(name).unwrap(), value, "{name}");
     }
 }
+
+/// Large answers cost their bytes once they are given; a few small ones cost nothing, and nobody else pays.
+#[actix_web::test]
+async fn who_has_read_too_much_waits_with_the_next_read() {
+    let answers = Quota::new(1000, 4000);
+    let (limits, clock) = limits(RateLimitConfig { answers, ..RateLimitConfig::off() });
+    let [ann, ben] = [1, 2].map(|number| ParticipantId::User(UserId::new(Uuid::from_u128(number))));
+    let may_read = async |who| {
+        let error = limits.may_read(who).await.err()?;
+        let answer = actix_web::ResponseError::error_response(&error);
+        Some((error.code(), answer.headers()["retry-after"].to_str().unwrap().to_owned()))
+    };
+    for _ in 0..100_000 {
+        limits.count_answer(ann, FREE_BYTES);
+    }
+    assert_eq!(may_read(ann).await, None);
+    for kib in [2000, 1999, 2001] {
+        assert_eq!(may_read(ann).await, None);
+        limits.count_answer(ann, kib * 1024);
+    }
+    assert_eq!(may_read(ann).await, Some((ErrorCode::RateLimited, "3".to_owned())), "it owes 2000 KiB");
+    assert_eq!(may_read(ben).await, None);
+    clock.advance(3);
+    assert_eq!(may_read(ann).await, None);
+    for _ in 0..100 {
+        limits.count_answer(ann, 8 * 1024 * 1024);
+    }
+    assert_eq!(
+        may_read(ann).await,
+        Some((ErrorCode::RateLimited, "11".to_owned())),
+        "what is owed is bounded"
+    );
+}

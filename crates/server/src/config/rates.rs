@@ -1,6 +1,6 @@
 //! How often somebody may ask.
 
-use http_wire::limit::{Network, Quota, RateLimitConfig};
+use http_wire::limit::{Network, Quota, RateLimitConfig, ReadLimit};
 
 use super::key::Key;
 use super::parse;
@@ -34,6 +34,13 @@ pub(super) fn read(values: &mut Values) -> RateLimitConfig {
             "100/1000",
             "Requests without a credential from one address; `/health` and `/ready` are not counted.",
         ),
+        answers: quota(
+            "rate_limit_answers",
+            "8192/65536",
+            "KiB of answers to one user or agent. Answers up to 64 KiB are free; who has read more than this waits \
+             with the next read.",
+        ),
+        reads: ReadLimit::default(),
         registrations: None,
         trusted_proxies: Vec::new(),
     };
@@ -88,6 +95,7 @@ mod tests {
         let usual = RateLimitConfig::default();
         assert_eq!(limits.general, Quota::new(500, 1000));
         assert_eq!((limits.general, limits.work), (usual.general, usual.work));
+        assert_eq!(limits.answers, usual.answers);
         assert_eq!((limits.invitations, limits.connects), (usual.invitations, usual.connects));
         assert_eq!((limits.failures, limits.registrations), (usual.failures, usual.registrations));
         assert_eq!(limits.anonymous, usual.anonymous);

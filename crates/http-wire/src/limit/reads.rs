@@ -1,0 +1,267 @@
+//! How many reads may be at work at once, for each caller and in all.
+//!
+//! A caller has a few reads at work; the others wait in the caller's own queue, so that somebody who asks for a
+//! thousand pages waits for them alone. What is at work waits for its turn in the order of arrival: with a few reads of
+//! each caller there, that goes round the callers. This comes before every store, so the threads that read from SQLite
+//! and the connections to PostgreSQL are shared in the same way, and changes never queue behind more reads than are at
+//! work.
+
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::time::timeout;
+
+use crate::error::{ApiError, ErrorCode};
+
+/// How many reads there may be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ReadLimit {
+    /// At work at once, of all callers together.
+    pub at_work: usize,
+    /// At work at once, of one caller.
+    pub per_caller: usize,
+    /// Waiting, of one caller.
+    pub waiting: usize,
+    /// How long a read waits for its turn.
+    pub patience: Duration,
+}
+
+impl Default for ReadLimit {
+    fn default() -> Self {
+        Self { at_work: 8, per_caller: 2, waiting: 256, patience: Duration::from_secs(10) }
+    }
+}
+
+/// Lets reads through; one for all workers of the server.
+pub(super) struct Reads {
+    limit: ReadLimit,
+    turns: Arc<Semaphore>,
+    callers: Mutex<HashMap<u128, Queue>>,
+}
+
+/// The reads of one caller.
+#[derive(Default)]
+struct Queue {
+    at_work: usize,
+    waiting: VecDeque<oneshot::Sender<Seat>>,
+}
+
+/// One of the reads that a caller may have at work.
+struct Seat {
+    reads: Arc<Reads>,
+    caller: u128,
+}
+
+/// One of the reads that a caller may have at work, which has not yet got its turn.
+pub struct ReadSeat(Seat);
+
+/// A read is at work, until this is dropped.
+pub struct ReadTurn {
+    // The turn goes first, so that whoever gets the seat finds it free.
+    _turn: OwnedSemaphorePermit,
+    _seat: Seat,
+}
+
+impl Reads {
+    pub(super) fn new(limit: ReadLimit) -> Arc<Self> {
+        let turns = Arc::new(Semaphore::new(limit.at_work));
+        Arc::new(Self { limit, turns, callers: Mutex::default() })
+    }
+
+    /// Waits until the caller may have one more read at work.
+    ///
+    /// # Errors
+    /// 429 when too many of the caller's reads wait, 503 when this one has waited too long.
+    pub(super) async fn seat(self: &Arc<Self>, caller: u128) -> Result<ReadSeat, ApiError> {
+        let Some(wait) = self.enter(caller)? else {
+            return Ok(ReadSeat(Seat { reads: self.clone(), caller }));
+        };
+        match timeout(self.limit.patience, wait).await {
+            Ok(Ok(seat)) => Ok(ReadSeat(seat)),
+            Ok(Err(_)) | Err(_) => Err(too_slow()),
+        }
+    }
+
+    /// Takes a free seat, or a place in the caller's queue.
+    fn enter(&self, caller: u128) -> Result<Option<oneshot::Receiver<Seat>>, ApiError> {
+        let mut callers = self.callers();
+        let queue = callers.entry(caller).or_default();
+        if queue.at_work < self.limit.per_caller {
+            queue.at_work += 1;
+            return Ok(None);
+        }
+        if queue.waiting.len() >= self.limit.waiting {
+            // Those who have stopped waiting make room.
+            queue.waiting.retain(|waiting| !waiting.is_closed());
+            if queue.waiting.len() >= self.limit.waiting {
+                return Err(too_many());
+            }
+        }
+        let (seat, wait) = oneshot::channel();
+        queue.waiting.push_back(seat);
+        Ok(Some(wait))
+    }
+
+    fn callers(&self) -> MutexGuard<'_, HashMap<u128, Queue>> {
+        self.callers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whoever waits next gets the seat that has become free; nobody may, and then it is free.
+    fn next(&self, caller: u128) -> Option<oneshot::Sender<Seat>> {
+        let mut callers = self.callers();
+        let Entry::Occupied(mut queue) = callers.entry(caller) else { return None };
+        while let Some(next) = queue.get_mut().waiting.pop_front() {
+            if !next.is_closed() {
+                return Some(next);
+            }
+        }
+        queue.get_mut().at_work -= 1;
+        if queue.get().at_work == 0 {
+            queue.remove();
+        }
+        None
+    }
+}
+
+impl ReadSeat {
+    /// Waits for the read's turn.
+    ///
+    /// # Errors
+    /// 503 when it has waited too long.
+    pub async fn turn(self) -> Result<ReadTurn, ApiError> {
+        let Self(seat) = self;
+        let turns = seat.reads.turns.clone();
+        let turn = match turns.clone().try_acquire_owned() {
+            Ok(turn) => turn,
+            Err(_) => match timeout(seat.reads.limit.patience, turns.acquire_owned()).await {
+                Ok(Ok(turn)) => turn,
+                Ok(Err(_)) | Err(_) => return Err(too_slow()),
+            },
+        };
+        Ok(ReadTurn { _turn: turn, _seat: seat })
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        if let Some(next) = self.reads.next(self.caller) {
+            // Should it have stopped waiting in this moment, the seat comes back and is dropped again.
+            let _ = next.send(Self { reads: self.reads.clone(), caller: self.caller });
+        }
+    }
+}
+
+fn too_many() -> ApiError {
+    let message = "Too many of your requests are waiting; wait for their answers, or try again later";
+    ApiError::new(ErrorCode::RateLimited, message).with_retry_after(1)
+}
+
+fn too_slow() -> ApiError {
+    let message = "Too many requests are waiting for the store; try again later";
+    ApiError::new(ErrorCode::ServiceUnavailable, message).with_retry_after(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::Future;
+    use std::pin::Pin;
+    use std::task::{Context, Poll, Waker};
+
+    use super::*;
+
+    const LIMIT: ReadLimit =
+        ReadLimit { at_work: 2, per_caller: 1, waiting: 3, patience: Duration::from_secs(10) };
+
+    type Reading = Pin<Box<dyn Future<Output = Result<ReadTurn, ApiError>>>>;
+
+    fn read(reads: &Arc<Reads>, caller: u128) -> Reading {
+        let reads = reads.clone();
+        Box::pin(async move { reads.seat(caller).await?.turn().await })
+    }
+
+    fn poll(reading: &mut Reading) -> Poll<Result<ReadTurn, ErrorCode>> {
+        let polled = reading.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        polled.map_err(|error| error.code())
+    }
+
+    fn begun(reading: &mut Reading) -> ReadTurn {
+        match poll(reading) {
+            Poll::Ready(Ok(turn)) => turn,
+            Poll::Ready(Err(code)) => panic!("{code:?}"),
+            Poll::Pending => panic!("it waits"),
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_callers_queue_holds_up_nobody_else() {
+        let reads = Reads::new(LIMIT);
+        let first = begun(&mut read(&reads, 1));
+        let mut waiting = [read(&reads, 1), read(&reads, 1), read(&reads, 1)];
+        assert!(waiting.iter_mut().all(|one| poll(one).is_pending()));
+        let other = begun(&mut read(&reads, 2));
+        // Both turns are taken now. A third caller comes right behind them, before the first one's queue.
+        let mut third = read(&reads, 3);
+        assert!(poll(&mut third).is_pending());
+        drop(first);
+        let third = begun(&mut third);
+        assert!(poll(&mut waiting[0]).is_pending(), "it has the seat, and waits for a turn");
+        drop(other);
+        let mut again = read(&reads, 2);
+        assert!(poll(&mut again).is_pending(), "its turn comes after that of the one who has waited");
+        let second = begun(&mut waiting[0]);
+        assert!(poll(&mut waiting[1]).is_pending());
+        drop((third, second));
+        drop((begun(&mut again), begun(&mut waiting[1])));
+        drop(begun(&mut waiting[2]));
+        assert!(reads.callers().is_empty());
+        assert_eq!(reads.turns.available_permits(), LIMIT.at_work);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_queue_is_bounded_and_forgets_who_has_gone() {
+        let reads = Reads::new(LIMIT);
+        let first = begun(&mut read(&reads, 1));
+        let mut waiting = [read(&reads, 1), read(&reads, 1), read(&reads, 1)];
+        assert!(waiting.iter_mut().all(|one| poll(one).is_pending()));
+        assert!(matches!(poll(&mut read(&reads, 1)), Poll::Ready(Err(ErrorCode::RateLimited))));
+        drop(begun(&mut read(&reads, 2)));
+        let [gone, stays, last] = waiting;
+        drop((gone, last));
+        let mut stays = stays;
+        let mut more = read(&reads, 1);
+        assert!(poll(&mut more).is_pending(), "there is room again");
+        drop(first);
+        drop(begun(&mut stays));
+        drop(begun(&mut more));
+        assert!(reads.callers().is_empty());
+    }
+
+    /// A seat that was handed to somebody who has gone meanwhile is not lost.
+    #[tokio::test(start_paused = true)]
+    async fn a_seat_is_never_lost() {
+        let reads = Reads::new(LIMIT);
+        let first = begun(&mut read(&reads, 1));
+        let mut waiting = [read(&reads, 1), read(&reads, 1)];
+        assert!(waiting.iter_mut().all(|one| poll(one).is_pending()));
+        drop(first);
+        let [gone, mut next] = waiting;
+        drop(gone);
+        drop(begun(&mut next));
+        assert!(reads.callers().is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_waits_for_ever() {
+        let reads = Reads::new(LIMIT);
+        let _mine = begun(&mut read(&reads, 1));
+        let _theirs = begun(&mut read(&reads, 2));
+        for caller in [1, 3] {
+            let refused = read(&reads, caller).await.err().unwrap();
+            assert_eq!(refused.code(), ErrorCode::ServiceUnavailable, "{caller}");
+        }
+        assert_eq!(reads.callers().len(), 2, "who gave up has no seat");
+    }
+}
