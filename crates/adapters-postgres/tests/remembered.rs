@@ -42,7 +42,7 @@ impl Scene {
             // Ids carry the time.
             world.clock.advance(std::time::Duration::from_secs(server * 1000));
             // Names are known from now on, as where the log of changes is followed.
-            world.callers.confirm(world.clock.now());
+            world.callers.confirm(world.clock.steady());
             worlds.push(Arc::new(world));
         }
         let (there, here) = (worlds.pop().unwrap(), worlds.pop().unwrap());

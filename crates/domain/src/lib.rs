@@ -16,7 +16,8 @@
 //! - [`activity`]: the short-lived "is working" indicator.
 //!
 //! Beside them stand [`bus`], how several servers are one service, [`node`], who of these lives and who is connected
-//! where, [`secret`], what the servers on one store share, and [`archive`], a store as a whole.
+//! where, [`secret`], what the servers on one store share, and [`archive`], a store as a whole;
+//! [`tally`] counts what is told now and then.
 //!
 //! Each area has its rules as pure functions, its use cases (`<verb>.rs`) and one port trait
 //! (`port.rs`) behind which a store stands. Time, ids, secrets and the event bus are ports too.
@@ -48,5 +49,6 @@ pub mod plan;
 pub mod ports;
 pub mod secret;
 pub mod store;
+pub mod tally;
 pub mod text;
 pub mod time;

@@ -8,8 +8,13 @@ use uuid::Uuid;
 
 /// The clock. A use case reads it once and hands the instant down.
 pub trait Clock: Send + Sync {
-    /// The present instant.
+    /// The present instant, as calendars have it: for what is stored, shown, or expires at a date. It jumps when the
+    /// machine's clock is set.
     fn now(&self) -> Timestamp;
+
+    /// An instant that never jumps, on a scale of its own: for what is measured, such as rates, the ages of what is
+    /// remembered and periods of grace. Compare it with other steady instants of this process only.
+    fn steady(&self) -> Timestamp;
 }
 
 /// Makes ids: UUID version 7, ordered by time.

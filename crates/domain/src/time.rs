@@ -41,6 +41,11 @@ impl Timestamp {
         Self::from_micros(self.0.saturating_sub(micros))
     }
 
+    /// How long after `earlier` this instant is; zero if it is not.
+    pub fn since(self, earlier: Self) -> Duration {
+        Duration::from_micros(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
+    }
+
     /// Reads an RFC 3339 instant with a zone; anything else is `None`.
     pub fn parse(text: &str) -> Option<Self> {
         let parsed = DateTime::parse_from_rfc3339(text).ok()?;

@@ -1,6 +1,7 @@
 //! The small ports: the machine's clock, ids and API keys from the machine's random source.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::LazyLock;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -19,6 +20,12 @@ impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Timestamp::from_micros(i64::try_from(since_epoch.as_micros()).unwrap_or(i64::MAX))
+    }
+
+    fn steady(&self) -> Timestamp {
+        /// When this process first asked: any instant would do.
+        static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+        Timestamp::from_micros(0).plus(START.elapsed())
     }
 }
 

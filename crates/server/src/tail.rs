@@ -126,7 +126,7 @@ impl Tail {
             self.look_around().await?;
         }
         loop {
-            let begun = SystemClock.now();
+            let begun = SystemClock.steady();
             let changes = self.store.changes_after(self.position, AT_ONCE).await?;
             let is_last = changes.len() < AT_ONCE as usize;
             self.carry_out(&changes).await?;

@@ -15,29 +15,43 @@ use domain::time::Timestamp;
 use uuid::Uuid;
 
 /// A clock that moves only when told.
-pub struct FixedClock(AtomicI64);
+pub struct FixedClock {
+    now: AtomicI64,
+    steady: AtomicI64,
+}
 
 impl FixedClock {
     /// A clock that stands at `now`.
     pub fn at(now: Timestamp) -> Self {
-        Self(AtomicI64::new(now.micros()))
+        Self { now: AtomicI64::new(now.micros()), steady: AtomicI64::new(now.micros()) }
     }
 
     /// Moves it forward.
     pub fn advance(&self, duration: Duration) {
         let micros = i64::try_from(duration.as_micros()).unwrap();
-        self.0.fetch_add(micros, Ordering::SeqCst);
+        self.now.fetch_add(micros, Ordering::SeqCst);
+        self.steady.fetch_add(micros, Ordering::SeqCst);
     }
 
-    /// Puts it to `now`.
+    /// Time passes until `now`; if that is in the past, the clock is only set.
     pub fn set(&self, now: Timestamp) {
-        self.0.store(now.micros(), Ordering::SeqCst);
+        let passed = now.micros() - self.now.swap(now.micros(), Ordering::SeqCst);
+        self.steady.fetch_add(passed.max(0), Ordering::SeqCst);
+    }
+
+    /// Somebody sets it to `now`, and no time passes.
+    pub fn jump(&self, now: Timestamp) {
+        self.now.store(now.micros(), Ordering::SeqCst);
     }
 }
 
 impl Clock for FixedClock {
     fn now(&self) -> Timestamp {
-        Timestamp::from_micros(self.0.load(Ordering::SeqCst))
+        Timestamp::from_micros(self.now.load(Ordering::SeqCst))
+    }
+
+    fn steady(&self) -> Timestamp {
+        Timestamp::from_micros(self.steady.load(Ordering::SeqCst))
     }
 }
 

@@ -30,6 +30,10 @@ impl Clock for Now {
         let micros = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_micros();
         Timestamp::from_micros(i64::try_from(micros).unwrap())
     }
+
+    fn steady(&self) -> Timestamp {
+        self.now()
+    }
 }
 
 /// What was told to a node's sockets.

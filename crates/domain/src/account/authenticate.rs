@@ -77,7 +77,7 @@ impl AccountService {
     pub async fn authenticate(&self, presented: &str) -> Result<Authenticated, AuthenticateError> {
         let (digest, now) = (self.mint.digest(presented), self.clock.now());
         let stored = async { self.keys.find_key(digest).await };
-        match self.cache.key(digest, now, stored).await? {
+        match self.cache.key(digest, self.clock.steady(), stored).await? {
             Some(key) if key.digest == digest && key.is_current(now) => {
                 if key.is_disabled {
                     return Err(AuthenticateError::Disabled(key.holder.participant()));

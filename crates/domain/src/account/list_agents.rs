@@ -13,7 +13,7 @@ impl AccountService {
     /// The record of the calling agent; `None` when it was deleted after it authenticated.
     pub async fn agent_record(&self, caller: AgentCaller) -> Result<Option<Arc<Agent>>, StoreError> {
         let read = async { self.accounts.find_agent(caller.agent).await };
-        self.cache.agent(caller.agent, self.clock.now(), read).await
+        self.cache.agent(caller.agent, self.clock.steady(), read).await
     }
 
     /// The agents that the caller owns.

@@ -123,7 +123,7 @@ impl TokenService {
             standing.organization == claims.organization && standing.password_set_at == claims.password_set_at
         };
         let admits = |standing: &UserStanding| !standing.is_disabled && is_meant(standing);
-        match self.cache.standing(claims.user, now, admits, standing).await? {
+        match self.cache.standing(claims.user, self.clock.steady(), admits, standing).await? {
             Some(standing) if standing.is_disabled => {
                 Err(AuthenticateError::Disabled(ParticipantId::User(claims.user)))
             }

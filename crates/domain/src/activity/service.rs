@@ -48,7 +48,7 @@ impl ActivityService {
     ) -> Result<(), ReportActivityError> {
         let viewer = ParticipantId::Agent(caller.agent);
         self.chats.membership(viewer, chat).await?.ok_or(ReportActivityError::ChatNotFound)?;
-        let now = self.clock.now();
+        let now = self.clock.steady();
         let mut board = self.board.lock().unwrap_or_else(PoisonError::into_inner);
         if board.report(chat, caller.agent, working, now) {
             self.announce(chat, AgentActivity { agent: caller.agent, working });
@@ -58,7 +58,7 @@ impl ActivityService {
 
     /// Takes off every indicator that was not renewed in time; to be called about once a second.
     pub fn expire(&self) {
-        let now = self.clock.now();
+        let now = self.clock.steady();
         let mut board = self.board.lock().unwrap_or_else(PoisonError::into_inner);
         for (chat, agent) in board.expire(now) {
             self.announce(chat, AgentActivity { agent, working: false });
@@ -67,7 +67,7 @@ impl ActivityService {
 
     /// The agents at work in a room, by id.
     pub fn working_in(&self, chat: ChatId) -> Vec<AgentId> {
-        let now = self.clock.now();
+        let now = self.clock.steady();
         self.board.lock().unwrap_or_else(PoisonError::into_inner).working_in(chat, now)
     }
 

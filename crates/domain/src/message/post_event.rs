@@ -99,7 +99,7 @@ impl MessageService {
     ) -> Result<Message, PostEventError> {
         let now = self.clock.now();
         let name = |names: &Names| names.find(sender).map(|named| named.name.clone());
-        let sender_name = self.names(sender, chat, now, name, Option::is_some).await?.flatten();
+        let sender_name = self.names(sender, chat, name, Option::is_some).await?.flatten();
         let sender_name = sender_name.ok_or(PostEventError::ChatNotFound)?;
         let new = NewMessage {
             id: MessageId::new(self.ids.generate(now)),

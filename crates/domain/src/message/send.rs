@@ -98,7 +98,7 @@ impl MessageService {
             let sender_name = names.find(sender).ok_or(SendMessageError::ChatNotFound)?.name.clone();
             Ok((sender_name, mention::resolve(names, sender, &command.mentions)?))
         };
-        let meant = self.names(sender, chat, now, meant, Result::is_ok).await?;
+        let meant = self.names(sender, chat, meant, Result::is_ok).await?;
         let (sender_name, mentions) = meant.unwrap_or(Err(SendMessageError::ChatNotFound))?;
         let content = stored_text(&command.content, &mentions);
         let new = NewMessage {

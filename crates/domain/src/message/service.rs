@@ -8,7 +8,6 @@ use crate::chat::{ChatRepository, Names, Roster};
 use crate::id::{ChatId, ParticipantId};
 use crate::ports::{Clock, EventPublisher, IdGenerator};
 use crate::store::StoreError;
-use crate::time::Timestamp;
 
 /// Use cases on messages and events.
 pub struct MessageService {
@@ -43,11 +42,10 @@ impl MessageService {
         &self,
         sender: ParticipantId,
         chat: ChatId,
-        now: Timestamp,
         see: impl Fn(&Names) -> R,
         admits: impl Fn(&R) -> bool,
     ) -> Result<Option<R>, StoreError> {
         let read = async { Ok(self.chats.roster(sender, chat).await?.map(Roster::names)) };
-        self.cache.names(chat, now, see, admits, read).await
+        self.cache.names(chat, self.clock.steady(), see, admits, read).await
     }
 }

@@ -1,29 +1,31 @@
 //! Where a request comes from, as far as that can be known.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 
 use actix_web::http::header::HeaderMap;
 
-/// Whoever sits behind an address: an IPv4 address, or an IPv6 network of 64 bits, which is what
-/// one customer has.
+/// An address that a request comes from. Whoever sits behind it is counted by [`Self::key`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Source(IpAddr);
 
 impl Source {
     pub(crate) fn new(address: IpAddr) -> Self {
-        Self(match address.to_canonical() {
-            IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64)),
-            v4 @ IpAddr::V4(_) => v4,
-        })
+        Self(address.to_canonical())
     }
 
-    /// A number that no other source has.
+    /// The address itself.
+    pub fn address(self) -> IpAddr {
+        self.0
+    }
+
+    /// The same number for everybody behind an IPv4 address, or in an IPv6 network of 64 bits, which is what one
+    /// customer has; and no other has it.
     pub(crate) fn key(self) -> u128 {
         match self.0 {
             IpAddr::V4(address) => address.to_ipv6_mapped().to_bits(),
-            IpAddr::V6(address) => address.to_bits(),
+            IpAddr::V6(address) => address.to_bits() >> 64 << 64,
         }
     }
 }

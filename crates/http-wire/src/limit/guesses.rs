@@ -64,7 +64,7 @@ impl Guesses {
         loop {
             // A verdict from here on is not missed.
             let decided = self.decided.notified();
-            let now = self.clock.now();
+            let now = self.clock.steady();
             if self.known_bad.holds(name, now) {
                 return Err(NotTried::KnownBad);
             }
@@ -119,14 +119,14 @@ impl Attempt<'_> {
     pub fn good(self) {
         let Some(looking) = self.0 else { return };
         looking.pay_back();
-        let now = looking.guesses.clock.now();
+        let now = looking.guesses.clock.steady();
         looking.guesses.known.keep(looking.name, now.plus(KNOWN), now);
     }
 
     /// The credential is bad.
     pub fn bad(self) {
         let Some(looking) = self.0 else { return };
-        let (guesses, now) = (looking.guesses, looking.guesses.clock.now());
+        let (guesses, now) = (looking.guesses, looking.guesses.clock.steady());
         guesses.known.forget(looking.name);
         guesses.known_bad.keep(looking.name, now.plus(KNOWN_BAD), now);
         // Who was known has not paid yet.
@@ -146,7 +146,7 @@ impl Attempt<'_> {
 impl Looking<'_> {
     fn pay_back(&self) {
         if let (true, Some(source)) = (self.paid, self.source) {
-            self.guesses.failures.pay_back(source.key(), self.guesses.clock.now());
+            self.guesses.failures.pay_back(source.key(), self.guesses.clock.steady());
         }
     }
 }

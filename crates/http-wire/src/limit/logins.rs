@@ -80,12 +80,12 @@ impl Logins {
 
     /// Counts one who exchanges a refresh token, whatever comes of it.
     pub(super) fn may_refresh(&self, source: Source) -> Result<(), Standing> {
-        self.refreshes.spend(source.key(), self.clock.now()).map(|_| ())
+        self.refreshes.spend(source.key(), self.clock.steady()).map(|_| ())
     }
 
     /// Whether a password may be looked at.
     pub(super) fn may_try(&self, source: Source, name: LoginName<'_>) -> Result<LoginAttempt<'_>, Standing> {
-        let (now, address) = (self.clock.now(), source.key());
+        let (now, address) = (self.clock.steady(), source.key());
         self.begin(address, now)?;
         let keys = self.keys(name, address);
         let mut attempt =
@@ -132,7 +132,7 @@ pub struct LoginAttempt<'a> {
 
 impl<'a> LoginAttempt<'a> {
     fn pay(&mut self, meter: &'a Meter, key: u128) -> Result<(), Standing> {
-        meter.spend(key, self.logins.clock.now())?;
+        meter.spend(key, self.logins.clock.steady())?;
         self.paid.push((meter, key));
         Ok(())
     }
@@ -141,7 +141,7 @@ impl<'a> LoginAttempt<'a> {
     fn pay_for(&mut self, (account, pair): (u128, u128)) -> Result<(), Standing> {
         let logins = self.logins;
         self.pay(&logins.pairs, pair)?;
-        if logins.known.holds(pair, logins.clock.now()) || self.pay(&logins.accounts, account).is_ok() {
+        if logins.known.holds(pair, logins.clock.steady()) || self.pay(&logins.accounts, account).is_ok() {
             return Ok(());
         }
         self.pay(&logins.strangers, pair)
@@ -155,14 +155,14 @@ impl<'a> LoginAttempt<'a> {
             self.pairs.push(keys.1);
             return true;
         }
-        let now = self.logins.clock.now();
+        let now = self.logins.clock.steady();
         self.paid.drain(paid_before..).for_each(|(meter, key)| meter.pay_back(key, now));
         false
     }
 
     /// It was right.
     pub fn good(mut self) {
-        let now = self.logins.clock.now();
+        let now = self.logins.clock.steady();
         for pair in &self.pairs {
             self.logins.known.keep(*pair, now.plus(KNOWN), now);
         }
@@ -172,7 +172,7 @@ impl<'a> LoginAttempt<'a> {
 
     /// Nobody could tell: that is no guess.
     pub fn undecided(self) {
-        let now = self.logins.clock.now();
+        let now = self.logins.clock.steady();
         for (meter, key) in &self.paid {
             meter.pay_back(*key, now);
         }
@@ -203,6 +203,10 @@ mod tests {
     impl Clock for Hand {
         fn now(&self) -> Timestamp {
             Timestamp::from_micros(self.0.load(Ordering::SeqCst))
+        }
+
+        fn steady(&self) -> Timestamp {
+            self.now()
         }
     }
 

@@ -133,7 +133,7 @@ impl Meter {
     }
 
     /// The instant when a burst that begins now is whole again: never in the past, and never
-    /// later than any charge could have put it, should the clock have been set back.
+    /// later than any charge could have put it.
     fn sane(&self, until: Option<Timestamp>, now: Timestamp) -> Timestamp {
         until.map_or(now, |until| until.clamp(now, self.latest(now)))
     }

@@ -14,6 +14,7 @@ mod logins;
 mod memory;
 mod meter;
 mod reads;
+mod trace;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,6 +42,7 @@ pub use reads::{ReadLimit, ReadSeat, ReadTurn};
 
 use crate::auth::Credential;
 use crate::error::{ApiError, ErrorCode, unauthorized};
+use trace::FailureTrace;
 
 /// The limits; `None` is no limit.
 #[derive(Clone, Debug)]
@@ -116,6 +118,7 @@ pub struct RateLimits {
     answers: Option<Meter>,
     reads: Arc<Reads>,
     trusted_proxies: Vec<Network>,
+    failures: FailureTrace,
 }
 
 /// Answers up to this size cost nothing but the request.
@@ -140,6 +143,7 @@ impl RateLimits {
             answers: config.answers.map(|quota| Meter::new(quota, ANSWERS_DEBT)),
             reads: Reads::new(config.reads),
             trusted_proxies: config.trusted_proxies,
+            failures: FailureTrace::new(clock.clone()),
             clock,
         }
     }
@@ -149,6 +153,23 @@ impl RateLimits {
         address::source(peer.map(|peer| peer.ip()), headers, &self.trusted_proxies)
     }
 
+    /// Somebody failed to prove who they are: it is counted for the log.
+    pub fn note_failure(&self, source: Option<Source>) {
+        if let Some(source) = source {
+            self.failures.note(source);
+        }
+    }
+
+    /// Writes the lines on failed authentication that are due; to be called about once a second.
+    pub fn report_failures(&self) {
+        self.failures.report();
+    }
+
+    /// Writes all lines on failed authentication that were not written yet: for the end.
+    pub fn report_last_failures(&self) {
+        self.failures.report_rest();
+    }
+
     /// Whether `credential` from `source` may be looked at. The attempt is told what came of it.
     pub async fn may_try(
         &self,
@@ -156,7 +177,10 @@ impl RateLimits {
         credential: Credential<'_>,
     ) -> Result<Attempt<'_>, NotTried> {
         match &self.guesses {
-            Some(guesses) => guesses.may_try(source, credential).await,
+            Some(guesses) => guesses.may_try(source, credential).await.map_err(|not_tried| match not_tried {
+                NotTried::ShutOut(standing) => NotTried::ShutOut(self.dated(standing)),
+                NotTried::KnownBad => NotTried::KnownBad,
+            }),
             None => Ok(Attempt::uncounted()),
         }
     }
@@ -169,11 +193,22 @@ impl RateLimits {
         credential: Credential<'_>,
         look: impl Future<Output = Result<T, ApiError>>,
     ) -> Result<T, ApiError> {
-        let attempt = self.may_try(source, credential).await?;
+        let attempt = match self.may_try(source, credential).await {
+            Ok(attempt) => attempt,
+            Err(not_tried) => {
+                if not_tried == NotTried::KnownBad {
+                    self.note_failure(source);
+                }
+                return Err(not_tried.into());
+            }
+        };
         let outcome = look.await;
         match &outcome {
             Ok(_) => attempt.good(),
-            Err(error) if error.code() == ErrorCode::Unauthorized => attempt.bad(),
+            Err(error) if error.code() == ErrorCode::Unauthorized => {
+                attempt.bad();
+                self.note_failure(source);
+            }
             Err(_) => attempt.undecided(),
         }
         outcome
@@ -188,28 +223,30 @@ impl RateLimits {
     ) -> Result<Option<LoginAttempt<'_>>, ApiError> {
         let source = self.source(request.peer_addr(), request.headers());
         let (Some(logins), Some(source)) = (&self.logins, source) else { return Ok(None) };
-        logins.may_try(source, name).map(Some).map_err(refused)
+        logins.may_try(source, name).map(Some).map_err(|standing| refused(self.dated(standing)))
     }
 
     /// Counts one who exchanges a refresh token, whatever comes of it: good ones cost a write too.
     pub fn may_refresh(&self, request: &HttpRequest) -> Result<(), ApiError> {
         let source = self.source(request.peer_addr(), request.headers());
         let (Some(logins), Some(source)) = (&self.logins, source) else { return Ok(()) };
-        logins.may_refresh(source).map_err(refused)
+        logins.may_refresh(source).map_err(|standing| refused(self.dated(standing)))
     }
 
     /// Counts a request that brings no credential.
     pub(crate) fn may_ask(&self, request: &HttpRequest) -> Result<(), ApiError> {
         let source = self.source(request.peer_addr(), request.headers());
         let (Some(anonymous), Some(source)) = (&self.anonymous, source) else { return Ok(()) };
-        anonymous.spend(source.key(), self.clock.now()).map(|_| ()).map_err(refused)
+        let spent = anonymous.spend(source.key(), self.clock.steady());
+        spent.map(|_| ()).map_err(|standing| refused(self.dated(standing)))
     }
 
     /// Counts one who wants to register, whatever comes of it, before anything is looked at.
     pub fn may_register(&self, request: &HttpRequest) -> Result<(), ApiError> {
         let source = self.source(request.peer_addr(), request.headers());
         let (Some(registrations), Some(source)) = (&self.registrations, source) else { return Ok(()) };
-        registrations.spend(source.key(), self.clock.now()).map(|_| ()).map_err(refused)
+        let spent = registrations.spend(source.key(), self.clock.steady());
+        spent.map(|_| ()).map_err(|standing| refused(self.dated(standing)))
     }
 
     /// Counts one request of `who`. The standing afterwards; `None` where there is no limit.
@@ -220,7 +257,14 @@ impl RateLimits {
             Class::Invitation => &self.invitations,
             Class::Connect => &self.connects,
         };
-        Some(meter.as_ref()?.spend(who.uuid().as_u128(), self.clock.now()))
+        let spent = meter.as_ref()?.spend(who.uuid().as_u128(), self.clock.steady());
+        Some(spent.map(|standing| self.dated(standing)).map_err(|standing| self.dated(standing)))
+    }
+
+    /// Meters run on steady time, so that no limit depends on how the clock is set; callers are told a date.
+    fn dated(&self, standing: Standing) -> Standing {
+        let left = standing.reset.since(self.clock.steady());
+        Standing { reset: self.clock.now().plus(left), ..standing }
     }
 
     /// Waits until `who` may have one more read at work, unless their answers were more than their quota has room for.
@@ -236,7 +280,7 @@ impl RateLimits {
     }
 
     fn not_in_debt(&self, key: u128) -> Result<(), ApiError> {
-        let Some(standing) = self.answers.as_ref().and_then(|meter| meter.look(key, self.clock.now())) else {
+        let Some(standing) = self.answers.as_ref().and_then(|meter| meter.look(key, self.clock.steady())) else {
             return Ok(());
         };
         let message = "Your answers were too large in all; read less at once, or try again later";
@@ -249,7 +293,7 @@ impl RateLimits {
             && let Some(meter) = &self.answers
         {
             let kib = u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX);
-            meter.charge_many(who.uuid().as_u128(), kib, self.clock.now());
+            meter.charge_many(who.uuid().as_u128(), kib, self.clock.steady());
         }
     }
 }
@@ -278,9 +322,20 @@ impl From<NotTried> for ApiError {
     fn from(not_tried: NotTried) -> Self {
         match not_tried {
             NotTried::KnownBad => unauthorized(),
-            NotTried::ShutOut(standing) => refused(standing),
+            NotTried::ShutOut(standing) => shut_out(standing, ErrorCode::RateLimited),
         }
     }
+}
+
+/// The refusal of a credential that is not looked at, good or bad, as too many from its address were bad. On REST and
+/// at a socket the codes differ.
+pub fn shut_out(standing: Standing, code: ErrorCode) -> ApiError {
+    let seconds = standing.retry_after_seconds();
+    let message = format!(
+        "Too many failed attempts to authenticate came from your address, so that only credentials which were used \
+         there lately are accepted. This one was not checked; try again in {seconds} s"
+    );
+    told(ApiError::new(code, message).with_retry_after(seconds), standing)
 }
 
 /// The refusal of a request on REST.

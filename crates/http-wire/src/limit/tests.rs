@@ -7,22 +7,39 @@ use uuid::Uuid;
 
 use super::*;
 
-struct Hand(AtomicI64);
+/// How much time has passed, and by how much the clock was set on.
+#[derive(Default)]
+struct Hand {
+    passed: AtomicI64,
+    jumped: AtomicI64,
+}
+
+const START: i64 = 1_700_000_000_000_000;
 
 impl Hand {
     fn advance(&self, seconds: i64) {
-        self.0.fetch_add(seconds * 1_000_000, Ordering::SeqCst);
+        self.passed.fetch_add(seconds * 1_000_000, Ordering::SeqCst);
+    }
+
+    /// Somebody sets the clock, and no time passes.
+    fn jump(&self, seconds: i64) {
+        self.jumped.fetch_add(seconds * 1_000_000, Ordering::SeqCst);
     }
 }
 
 impl Clock for Hand {
     fn now(&self) -> Timestamp {
-        Timestamp::from_micros(self.0.load(Ordering::SeqCst))
+        let since = self.passed.load(Ordering::SeqCst) + self.jumped.load(Ordering::SeqCst);
+        Timestamp::from_micros(START + since)
+    }
+
+    fn steady(&self) -> Timestamp {
+        Timestamp::from_micros(self.passed.load(Ordering::SeqCst))
     }
 }
 
 fn limits(config: RateLimitConfig) -> (RateLimits, Arc<Hand>) {
-    let clock = Arc::new(Hand(AtomicI64::new(1_700_000_000_000_000)));
+    let clock = Arc::new(Hand::default());
     (RateLimits::new(config, clock.clone()), clock)
 }
 
@@ -89,6 +106,45 @@ async fn a_credential_that_was_bad_is_bad_for_a_moment() {
     assert!(limits.may_try(here, Credential::Token("old")).await.map(Attempt::undecided).is_ok());
     clock.advance(10);
     assert_eq!(looked_at(&limits, here, "old").await, Ok(()), "then it is looked at again");
+}
+
+/// The clock jumps forward by a day and is set right again: whoever was refused meanwhile is looked at ten seconds
+/// later, as always, and nobody is shut out for longer or gets more than the quota.
+#[actix_web::test]
+async fn a_clock_that_jumps_changes_no_limit() {
+    const DAY: i64 = 24 * 60 * 60;
+    for jump in [DAY, -DAY] {
+        let (limits, clock) = limits(RateLimitConfig {
+            failures: Quota::new(1, 3),
+            general: Quota::new(1, 2),
+            ..RateLimitConfig::off()
+        });
+        let here = from(1, &limits);
+        let who = ParticipantId::User(UserId::new(Uuid::from_u128(1)));
+        assert_eq!(tried(&limits, here, "good", true).await, Ok(()));
+        clock.jump(jump);
+        // As a key that expires in between.
+        assert_eq!(tried(&limits, here, "expired meanwhile", false).await, Ok(()));
+        assert_eq!(tried(&limits, here, "expired meanwhile", false).await, Err(NotTried::KnownBad));
+        let used = (0..5).filter(|_| limits.spend(who, Class::General).unwrap().is_ok()).count();
+        assert_eq!(used, 2);
+        clock.jump(-jump);
+        assert!(limits.spend(who, Class::General).unwrap().is_err(), "no quota is given again");
+        clock.advance(1);
+        let standing = limits.spend(who, Class::General).unwrap().expect("one a second, as always");
+        assert_eq!(standing.reset, clock.now().plus(Duration::from_secs(2)), "callers are told a date");
+        clock.advance(9);
+        assert_eq!(tried(&limits, here, "expired meanwhile", true).await, Ok(()), "it is looked at again");
+        for guess in ["a", "b", "c"] {
+            assert_eq!(tried(&limits, here, guess, false).await, Ok(()));
+        }
+        clock.jump(jump);
+        assert!(looked_at(&limits, here, "d").await.is_err(), "still shut out");
+        assert!(looked_at(&limits, here, "good").await.is_ok(), "still known");
+        clock.jump(-jump);
+        clock.advance(1);
+        assert!(looked_at(&limits, here, "d").await.is_ok(), "and let in when it is time");
+    }
 }
 
 #[actix_web::test]

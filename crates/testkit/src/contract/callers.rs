@@ -31,7 +31,7 @@ impl Cast {
         let bot = world.agent(&ann, "Bot").await;
         let others = [ben.key.clone(), world.agent(&ben, "Other").await.key];
         let token = world.token(&ann).await;
-        world.callers.confirm(world.clock.now());
+        world.callers.confirm(world.clock.steady());
         let cast = Self { ann, token, bot, others };
         cast.warm(world).await;
         cast
@@ -164,7 +164,7 @@ fn elsewhere(world: &World) -> World {
 
 /// Reads the log as a server does; the place behind it.
 async fn follow(world: &World, position: ChangePosition) -> ChangePosition {
-    let begun = world.clock.now();
+    let begun = world.clock.steady();
     let changes = world.stores.changes.changes_after(position, 100).await.unwrap();
     for change in changes.iter().filter_map(|entry| entry.change) {
         world.callers.follow(change);
@@ -296,7 +296,7 @@ pub async fn who_is_known_is_looked_at_by_the_clock(world: World) {
     assert_eq!(world.callers.counts().hits, before.hits + 2, "it was known");
 
     world.clock.advance(Duration::from_secs(20 * 60));
-    world.callers.confirm(world.clock.now());
+    world.callers.confirm(world.clock.steady());
     assert_eq!(by_token(&world, &cast.token).await, Look::Out, "whoever stands well");
     let key = match world.accounts.authenticate(&cast.ann.key).await.unwrap() {
         Authenticated { caller: Caller::User(_), presented, .. } => presented.key().unwrap().id,
@@ -310,4 +310,29 @@ pub async fn who_is_known_is_looked_at_by_the_clock(world: World) {
     let listed = world.accounts.list_keys(ParticipantId::User(cast.ann.id), super::members::ALL).await;
     let listed = listed.unwrap().rows.into_iter().find(|row| row.id == key);
     assert_eq!(listed.unwrap().last_used_at, Some(used), "once a minute is enough");
+}
+
+/// A clock that jumps a day and back ages nothing that is known, and a key that had expired by the wrong clock is good
+/// at once when it is right again.
+pub async fn a_clock_that_jumps_ages_nothing(world: World) {
+    let cast = Cast::known(&world).await;
+    let (right, day) = (world.clock.now(), Duration::from_secs(24 * 60 * 60));
+    let until = right.plus(Duration::from_secs(60 * 60));
+    let short = CreateKey { name: None, expires_at: Some(until) };
+    let short = world.accounts.create_key(cast.ann.id, short).await.unwrap().key.reveal().to_owned();
+    assert!(matches!(by_key(&world, &short).await, Look::In(_)));
+    for wrong in [right.plus(day), right.minus(day)] {
+        let before = world.callers.counts();
+        world.clock.jump(wrong);
+        assert!(matches!(by_key(&world, &cast.ann.key).await, Look::In(_)));
+        assert_eq!(
+            matches!(by_key(&world, &short).await, Look::In(_)),
+            wrong < right,
+            "keys expire at a date"
+        );
+        world.clock.jump(right);
+        assert!(matches!(by_key(&world, &short).await, Look::In(_)));
+        let after = world.callers.counts();
+        assert_eq!((after.hits, after.misses), (before.hits + 3, before.misses), "all of them were known");
+    }
 }

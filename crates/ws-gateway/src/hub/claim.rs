@@ -114,7 +114,7 @@ impl Claim {
                 open == 1
             }
         };
-        let is_news = last && sockets.depart(self.caller, departure, self.hub.clock.now());
+        let is_news = last && sockets.depart(self.caller, departure, self.hub.clock.steady());
         drop(sockets);
         if last {
             self.hub.note(who);

@@ -104,7 +104,7 @@ impl Hub {
 
     /// Tells of those who lost their connection and did not come back; to be called about once a second.
     pub fn expire_presence(&self) {
-        let now = self.clock.now();
+        let now = self.clock.steady();
         let sockets = self.sockets();
         let overdue = sockets.lingering.keys().copied().filter(|who| sockets.is_overdue(*who, now));
         let overdue = overdue.collect::<Vec<_>>();
@@ -170,7 +170,7 @@ impl Claim {
 impl Presence for Hub {
     fn is_online(&self, who: ParticipantId) -> bool {
         let sockets = self.sockets();
-        let lingers = || sockets.lingering.get(&who).is_some_and(|until| *until > self.clock.now());
+        let lingers = || sockets.lingering.get(&who).is_some_and(|until| *until > self.clock.steady());
         sockets.has_one(who) || lingers() || sockets.elsewhere.holds(who)
     }
 }

@@ -58,7 +58,7 @@ pub struct CallerCache {
     standings: Shelf<UserId, Entry<UserStanding>>,
     agents: Shelf<AgentId, Entry<Arc<Agent>>>,
     rooms: Shelf<ChatId, Entry<Names>>,
-    /// When the last read of the log began that came to its end, in microseconds.
+    /// When the last read of the log began that came to its end: a steady instant, in microseconds.
     followed_at: AtomicI64,
     hits: AtomicU64,
     misses: AtomicU64,
@@ -73,7 +73,7 @@ pub struct CacheCounts {
     pub misses: u64,
 }
 
-/// What was read, and when.
+/// What was read, and when: a steady instant, so that a clock that is set ages nothing.
 struct Entry<V> {
     value: V,
     read_at: Timestamp,
@@ -113,7 +113,8 @@ impl Default for CallerCache {
 }
 
 impl CallerCache {
-    /// The log of changes was read to its end, and all of it was told here; the read began at `begun`.
+    /// The log of changes was read to its end, and all of it was told here; the read began at `begun`, a steady
+    /// instant.
     pub fn confirm(&self, begun: Timestamp) {
         self.followed_at.store(begun.micros(), Ordering::Release);
     }
@@ -298,7 +299,7 @@ impl CallerCache {
     }
 }
 
-/// Whether it is at most so long after `from`; a clock that was set back says no.
+/// Whether it is at most so long after `from`, both steady instants.
 fn is_within(longest: Duration, from: Timestamp, now: Timestamp) -> bool {
     from <= now && now < from.plus(longest)
 }

@@ -1,0 +1,154 @@
+//! Counting what happens often, so that it is told now and then: at once when it happens first, and from then on once
+//! a minute, with how often it was.
+//!
+//! There is room for a bounded number of keys, and each stays for a minute after it was told; so no more than that
+//! many are told in a minute, whoever makes them up. The rest is counted together.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::time::Timestamp;
+
+/// How long a key that was told is not told again.
+pub const TELL_EVERY: Duration = Duration::from_secs(60);
+
+/// Counts by key; see the module. All instants are steady.
+pub struct Tally<K, V> {
+    most: usize,
+    counters: Mutex<Counters<K, V>>,
+}
+
+struct Counters<K, V> {
+    by_key: HashMap<K, Counter<V>>,
+    others: u64,
+    others_told_at: Option<Timestamp>,
+}
+
+struct Counter<V> {
+    /// What was counted last.
+    latest: V,
+    count: u64,
+    told_at: Option<Timestamp>,
+}
+
+/// What is to be told.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Due<V> {
+    /// The latest of each key, and how often it was.
+    pub each: Vec<(V, u64)>,
+    /// How often it was with keys for which there was no room.
+    pub others: u64,
+}
+
+impl<V> Due<V> {
+    /// Whether there is nothing to tell.
+    pub fn is_empty(&self) -> bool {
+        self.each.is_empty() && self.others == 0
+    }
+}
+
+impl<K: Eq + Hash + Clone, V: Clone> Tally<K, V> {
+    /// With room for so many keys.
+    pub fn new(most: usize) -> Self {
+        let counters = Counters { by_key: HashMap::new(), others: 0, others_told_at: None };
+        Self { most, counters: Mutex::new(counters) }
+    }
+
+    /// It happened `count` times.
+    pub fn note(&self, key: K, latest: V, count: u64) {
+        let mut counters = self.lock();
+        let is_full = counters.by_key.len() >= self.most;
+        if let Some(counter) = counters.by_key.get_mut(&key) {
+            counter.latest = latest;
+            counter.count += count;
+        } else if is_full {
+            counters.others += count;
+        } else {
+            counters.by_key.insert(key, Counter { latest, count, told_at: None });
+        }
+    }
+
+    /// What is to be told now; to be called about once a second.
+    pub fn due(&self, now: Timestamp) -> Due<V> {
+        let is_over = |told_at: Option<Timestamp>| told_at.is_none_or(|at| now >= at.plus(TELL_EVERY));
+        let mut counters = self.lock();
+        let mut each = Vec::new();
+        counters.by_key.retain(|_, counter| {
+            if !is_over(counter.told_at) {
+                return true;
+            }
+            if counter.count == 0 {
+                return false;
+            }
+            each.push((counter.latest.clone(), std::mem::take(&mut counter.count)));
+            counter.told_at = Some(now);
+            true
+        });
+        let mut others = 0;
+        if counters.others > 0 && is_over(counters.others_told_at) {
+            others = std::mem::take(&mut counters.others);
+            counters.others_told_at = Some(now);
+        }
+        Due { each, others }
+    }
+
+    /// All that was not told yet: for the end.
+    pub fn rest(&self) -> Due<V> {
+        let mut counters = self.lock();
+        let others = std::mem::take(&mut counters.others);
+        let rest = counters.by_key.drain().filter(|(_, counter)| counter.count > 0);
+        Due { each: rest.map(|(_, counter)| (counter.latest, counter.count)).collect(), others }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Counters<K, V>> {
+        self.counters.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: u64) -> Timestamp {
+        Timestamp::from_micros(0).plus(Duration::from_secs(seconds))
+    }
+
+    #[test]
+    fn each_key_is_told_at_once_and_then_once_a_minute() {
+        let tally = Tally::new(10);
+        let note = |key: u32, times: u64| (0..times).for_each(|_| tally.note(key, key, 1));
+        note(1, 1);
+        assert_eq!(tally.due(at(0)).each, [(1, 1)]);
+        let mut told = Vec::new();
+        for second in 1..=180 {
+            note(1, 5);
+            told.extend(tally.due(at(second)).each.into_iter().map(|(_, count)| (second, count)));
+        }
+        assert_eq!(told, [(60, 300), (120, 300), (180, 300)]);
+        assert!(tally.due(at(240)).is_empty() && tally.due(at(241)).is_empty());
+        note(1, 2);
+        assert_eq!(tally.due(at(242)).each, [(1, 2)], "who was quiet for long is told at once");
+        note(1, 3);
+        assert_eq!(tally.rest().each, [(1, 3)]);
+        assert!(tally.rest().is_empty());
+    }
+
+    #[test]
+    fn no_more_keys_are_told_in_a_minute_than_there_is_room_for() {
+        let tally = Tally::new(10);
+        let (mut told, mut others, mut lines) = (0, 0, 0);
+        for second in 0..60 {
+            for key in 0..1000_u64 {
+                tally.note((second, key), key, 1);
+            }
+            let due = tally.due(at(second));
+            told += due.each.iter().map(|(_, count)| count).sum::<u64>();
+            others += due.others;
+            lines += due.each.len() + usize::from(due.others > 0);
+        }
+        assert_eq!((told, lines), (10, 11));
+        assert_eq!(told + others + tally.rest().others, 60_000, "nothing is lost");
+    }
+}
