@@ -27,7 +27,7 @@ const NEVER_WRONG: [&[&str]; 13] = [
 
 /// Wrong uses of each other command: what it needs and does not get, values that cannot be, and subjects that are
 /// not there.
-const WRONG: [(&[&str], &[&[&str]]); 28] = [
+const WRONG: [(&[&str], &[&[&str]]); 29] = [
     (&["user", "reset-password"], &[&[], &["nobody"], &["A B"]]),
     (&["org", "create"], &[&[], &[" "], &["ANN"], &["new", "--plan", "none"]]),
     (&["org", "show"], &[&[], &["nobodys"]]),
@@ -50,6 +50,7 @@ const WRONG: [(&[&str], &[&[&str]]); 28] = [
         &[&["ann"], &["nobody", "--own"], &["ann", "--to", "nobodys"], &["ann", "--to", "x", "--own"]],
     ),
     (&["audit"], &[&["--org", "nobodys"], &["--since", "yesterday"], &["--limit", "0"]]),
+    (&["audit", "verify"], &[&["--anchor", "x"], &["--anchor", "1:00"], &["--limit", "1"]]),
     (&["completions"], &[&[], &["tcsh"]]),
     (&["import"], &[&["--from", "/nowhere/x.jsonl"], &["--from", "/dev/null"]]),
     (

@@ -4,13 +4,14 @@
 use std::collections::HashMap;
 
 use async_trait::async_trait;
-use diesel::dsl::count_star;
+use diesel::dsl::{count_star, exists};
 use diesel::pg::Pg;
 use diesel::prelude::*;
-use diesel::sql_types::{Array, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{Array, BigInt, Bytea, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::audit::{
-    AuditAction, AuditEntry, AuditFilter, AuditObject, AuditRecord, AuditRepository, AuditScope, NamedObject,
+    Actor, AuditAction, AuditEntry, AuditFilter, AuditObject, AuditRecord, AuditRepository, AuditScope,
+    AuditState, ChainDigest, NamedObject, RecordedActor, Seal, SealedEntry, StoredEntry, StoredObject,
 };
 use domain::id::OrganizationId;
 use domain::organization::NotAdmin;
@@ -22,27 +23,55 @@ use uuid::Uuid;
 
 use crate::PostgresStore;
 use crate::error::Fault;
+use crate::lock;
 use crate::organization::member;
 use crate::row::{self, At};
-use crate::run::Db;
-use crate::schema::audit;
+use crate::run::{Db, Never};
+use crate::schema::{audit, audit_chain, chats};
 use crate::statement::statement;
 
-/// The second to the fifth value say where the organization is found: a room, a user or an agent twice, or it.
-const APPEND: &str = "INSERT INTO audit \
-     (at, organization_id, actor_kind, actor_id, action, subject_kind, subject_id, place_kind, place_id, detail) \
-     VALUES (?, coalesce(\
-         (SELECT organization_id FROM chats WHERE id = ?), \
-         (SELECT organization_id FROM users WHERE id = ?), \
-         (SELECT users.organization_id FROM agents JOIN users ON users.id = agents.owner_id WHERE agents.id = ?), \
-         ?), ?, ?, ?, ?, ?, ?, ?, ?)";
+/// The name that something has now. A room's is not kept, as its title may be made of a text that somebody deletes.
+macro_rules! name_of {
+    ($kind:literal, $id:literal) => {
+        concat!(
+            "(CASE ",
+            $kind,
+            " WHEN 'User' THEN (SELECT handle FROM users WHERE id = ",
+            $id,
+            ") WHEN 'Agent' THEN (SELECT handle FROM agents WHERE id = ",
+            $id,
+            ") WHEN 'Organization' THEN (SELECT name FROM organizations WHERE id = ",
+            $id,
+            ") WHEN 'ApiKey' THEN (SELECT prefix FROM api_keys WHERE id = ",
+            $id,
+            ") END)"
+        )
+    };
+}
 
-/// The names of whatever has one; ids are unique over all tables. The values are the ids, five times.
-const NAMES: &str = "SELECT id, handle FROM users WHERE id = ANY(?) \
-     UNION ALL SELECT id, handle FROM agents WHERE id = ANY(?) \
-     UNION ALL SELECT id, name FROM organizations WHERE id = ANY(?) \
-     UNION ALL SELECT id, title FROM chats WHERE id = ANY(?) AND title IS NOT NULL \
-     UNION ALL SELECT id, prefix FROM api_keys WHERE id = ANY(?) AND prefix IS NOT NULL";
+/// A room, a user or an agent, and an organization say whose entry it is, whichever is found first.
+const APPEND: &str = concat!(
+    "WITH entry (at, chat, holder, organization, actor_kind, actor, action, subject_kind, subject, place_kind, place, \
+         detail) AS (VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)) \
+     INSERT INTO audit (at, organization_id, actor_kind, actor_id, action, subject_kind, subject_id, place_kind, \
+         place_id, detail, actor_name, subject_name, place_name) \
+     SELECT at, coalesce(\
+         (SELECT organization_id FROM chats WHERE id = entry.chat), \
+         (SELECT organization_id FROM users WHERE id = entry.holder), \
+         (SELECT users.organization_id FROM agents JOIN users ON users.id = agents.owner_id \
+             WHERE agents.id = entry.holder), \
+         organization), actor_kind, actor, action, subject_kind, subject, place_kind, place, detail, ",
+    name_of!("actor_kind", "entry.actor"),
+    ", ",
+    name_of!("subject_kind", "entry.subject"),
+    ", ",
+    name_of!("place_kind", "entry.place"),
+    " FROM entry"
+);
+
+/// Writes seals: ids, numbers and digests.
+const SEAL: &str = "UPDATE audit SET number = seal.number, digest = seal.digest \
+     FROM unnest(?, ?, ?) AS seal (id, number, digest) WHERE audit.id = seal.id";
 
 #[async_trait]
 impl AuditRepository for PostgresStore {
@@ -52,6 +81,29 @@ impl AuditRepository for PostgresStore {
         page: PageRequest,
     ) -> Result<Result<Page<AuditRecord>, NotAdmin>, StoreError> {
         self.read((filter, page), |db, (filter, page)| list_on(db, filter, page).boxed()).await
+    }
+
+    async fn append_audit(&self, entries: Vec<AuditEntry>) -> Result<(), StoreError> {
+        let Ok(done) =
+            self.change(entries, |db, entries| append_all_on(db, entries).boxed(), |()| ()).await?;
+        Ok(done)
+    }
+
+    async fn seal_audit(&self, limit: u32) -> Result<u32, StoreError> {
+        // Mostly there is nothing to do, and then nothing is locked.
+        if self.ask((), |db, ()| is_sealed_on(db).boxed()).await? {
+            return Ok(0);
+        }
+        let Ok(count) = self.change(limit, |db, limit| seal_on(db, *limit).boxed(), |_| ()).await?;
+        Ok(count)
+    }
+
+    async fn audit_state(&self) -> Result<AuditState, StoreError> {
+        self.read((), |db, ()| state_on(db).boxed()).await
+    }
+
+    async fn sealed_audit(&self, after: Option<i64>, limit: u32) -> Result<Vec<SealedEntry>, StoreError> {
+        self.ask((after, limit), |db, (after, limit)| sealed_on(db, *after, *limit).boxed()).await
     }
 }
 
@@ -70,7 +122,6 @@ pub(crate) async fn append_on(
             .bind::<Timestamptz, _>(At(entry.at))
             .bind::<Nullable<SqlUuid>, _>(chat)
             .bind::<Nullable<SqlUuid>, _>(holder)
-            .bind::<Nullable<SqlUuid>, _>(holder)
             .bind::<Nullable<SqlUuid>, _>(organization)
             .bind::<Text, _>(actor_kind)
             .bind::<Nullable<SqlUuid>, _>(actor)
@@ -86,6 +137,9 @@ pub(crate) async fn append_on(
     Ok(())
 }
 
+/// The kind of rooms.
+const CHAT: &str = "Chat";
+
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = audit)]
 struct AuditRow {
@@ -100,31 +154,61 @@ struct AuditRow {
     place_kind: Option<String>,
     place_id: Option<Uuid>,
     detail: Option<String>,
+    actor_name: Option<String>,
+    subject_name: Option<String>,
+    place_name: Option<String>,
 }
 
 impl AuditRow {
-    fn ids(&self) -> impl Iterator<Item = Uuid> {
-        [self.actor_id, Some(self.subject_id), self.place_id].into_iter().flatten()
+    /// The rooms that it names.
+    fn rooms(&self) -> impl Iterator<Item = Uuid> {
+        let subject = (Some(self.subject_kind.as_str()), Some(self.subject_id));
+        let named = [subject, (self.place_kind.as_deref(), self.place_id)].into_iter();
+        named.filter(|(kind, _)| *kind == Some(CHAT)).filter_map(|(_, id)| id)
     }
 
-    fn into_record(self, names: &HashMap<Uuid, String>) -> Result<AuditRecord, Fault> {
-        let object = |kind: &str, id: Uuid| {
-            let found = row::word(kind, |kind| AuditObject::from_parts(kind, id))?;
-            Ok::<_, Fault>(NamedObject { object: found, name: names.get(&id).cloned() })
+    /// With the titles that its rooms have now.
+    fn titled(self, titles: &HashMap<Uuid, String>) -> Self {
+        let subject_name = self.subject_name.or_else(|| titles.get(&self.subject_id).cloned());
+        let place_name = self.place_name.or_else(|| titles.get(&self.place_id?).cloned());
+        Self { subject_name, place_name, ..self }
+    }
+
+    fn into_record(self) -> Result<AuditRecord, Fault> {
+        let named = |kind: &str, id: Uuid, name: Option<String>| {
+            let object = row::word(kind, |kind| AuditObject::from_parts(kind, id))?;
+            Ok::<_, Fault>(NamedObject { object, name })
         };
-        let or_nothing = |kind: Option<&String>, id: Option<Uuid>| {
-            kind.zip(id).map(|(kind, id)| object(kind, id)).transpose()
+        let actor = match self.actor_id {
+            Some(id) => RecordedActor::Known(named(&self.actor_kind, id, self.actor_name)?),
+            None if self.actor_kind == Actor::Anonymous.parts().0 => RecordedActor::Anonymous,
+            None => RecordedActor::Operator,
         };
+        let place = self.place_kind.zip(self.place_id);
         Ok(AuditRecord {
             id: self.id,
             at: self.at.0,
-            actor: or_nothing(Some(&self.actor_kind), self.actor_id)?,
+            actor,
             action: row::word(&self.action, AuditAction::parse)?,
-            subject: object(&self.subject_kind, self.subject_id)?,
-            place: or_nothing(self.place_kind.as_ref(), self.place_id)?,
+            subject: named(&self.subject_kind, self.subject_id, self.subject_name)?,
+            place: place.map(|(kind, id)| named(&kind, id, self.place_name)).transpose()?,
             detail: self.detail,
             organization: self.organization_id.map(OrganizationId::new),
         })
+    }
+
+    fn into_stored(self) -> StoredEntry {
+        let object = |kind, id, name| StoredObject { kind, id, name };
+        StoredEntry {
+            id: self.id,
+            at: self.at.0,
+            organization: self.organization_id,
+            actor: object(Some(self.actor_kind), self.actor_id, self.actor_name),
+            action: self.action,
+            subject: object(Some(self.subject_kind), Some(self.subject_id), self.subject_name),
+            place: object(self.place_kind, self.place_id, self.place_name),
+            detail: self.detail,
+        }
     }
 }
 
@@ -168,18 +252,103 @@ async fn list_on(
         .select(AuditRow::as_select())
         .load(&mut db)
         .await?;
-    let names = names_on(db, rows.iter().flat_map(AuditRow::ids).collect()).await?;
-    let records = rows.into_iter().map(|row| row.into_record(&names)).collect::<Result<Vec<_>, _>>()?;
+    let titles = titles_on(db, rows.iter().flat_map(AuditRow::rooms).collect()).await?;
+    let records = rows.into_iter().map(|row| row.titled(&titles).into_record());
+    let records = records.collect::<Result<Vec<_>, _>>()?;
     let position = |record: &AuditRecord| Position::at(record.at.micros(), record.id);
     Ok(Ok(Page::from_overfetch(records, page, total, position)))
 }
 
-async fn names_on(mut db: &Db, ids: Vec<Uuid>) -> Result<HashMap<Uuid, String>, Fault> {
-    let named = statement::<(SqlUuid, Text)>(NAMES)
-        .bind::<Array<SqlUuid>, _>(ids.clone())
-        .bind::<Array<SqlUuid>, _>(ids.clone())
-        .bind::<Array<SqlUuid>, _>(ids.clone())
-        .bind::<Array<SqlUuid>, _>(ids.clone())
-        .bind::<Array<SqlUuid>, _>(ids);
-    Ok(named.load::<(Uuid, String)>(&mut db).await?.into_iter().collect())
+async fn titles_on(mut db: &Db, rooms: Vec<Uuid>) -> Result<HashMap<Uuid, String>, Fault> {
+    if rooms.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let titled = chats::table.filter(chats::id.eq_any(rooms)).filter(chats::title.is_not_null());
+    let titles = titled.select((chats::id, chats::title.assume_not_null()));
+    Ok(titles.load::<(Uuid, String)>(&mut db).await?.into_iter().collect())
+}
+
+async fn append_all_on(db: &Db, entries: &[AuditEntry]) -> Result<Result<(), Never>, Fault> {
+    append_on(db, entries.to_vec()).await.map(Ok)
+}
+
+async fn is_sealed_on(mut db: &Db) -> Result<bool, Fault> {
+    let unsealed = audit::table.filter(audit::number.is_null());
+    Ok(!diesel::select(exists(unsealed)).get_result::<bool>(&mut db).await?)
+}
+
+/// Entries become visible in any order; those that can be seen now get the next numbers. One transaction at a time
+/// does it.
+async fn seal_on(mut db: &Db, limit: u32) -> Result<Result<u32, Never>, Fault> {
+    if !lock::audit_chain_on(db).await? {
+        return Ok(Ok(0));
+    }
+    let mut seal = head_on(db).await?.unwrap_or(Seal::START);
+    let rows = audit::table
+        .filter(audit::number.is_null())
+        .order((audit::at, audit::id))
+        .limit(i64::from(limit))
+        .select(AuditRow::as_select())
+        .load(&mut db)
+        .await?;
+    let (mut ids, mut numbers, mut digests) = (Vec::new(), Vec::new(), Vec::new());
+    for row in rows {
+        let entry = row.into_stored();
+        seal = seal.next(&entry);
+        ids.push(entry.id);
+        numbers.push(seal.number);
+        digests.push(seal.digest.0.to_vec());
+    }
+    let count = u32::try_from(ids.len()).unwrap_or(u32::MAX);
+    if count == 0 {
+        return Ok(Ok(0));
+    }
+    statement::<()>(SEAL)
+        .bind::<Array<SqlUuid>, _>(ids)
+        .bind::<Array<BigInt>, _>(numbers)
+        .bind::<Array<Bytea>, _>(digests)
+        .execute(&mut db)
+        .await?;
+    let head = (audit_chain::number.eq(seal.number), audit_chain::digest.eq(seal.digest.0.to_vec()));
+    diesel::insert_into(audit_chain::table)
+        .values((audit_chain::id.eq(1), head.clone()))
+        .on_conflict(audit_chain::id)
+        .do_update()
+        .set(head)
+        .execute(&mut db)
+        .await?;
+    Ok(Ok(count))
+}
+
+async fn head_on(mut db: &Db) -> Result<Option<Seal>, Fault> {
+    let head = audit_chain::table.select((audit_chain::number, audit_chain::digest));
+    let head = head.first::<(i64, Vec<u8>)>(&mut db).await.optional()?;
+    Ok(head.map(|(number, digest)| Seal { number, digest: digest_of(digest) }))
+}
+
+/// A digest that cannot be one is a wrong one, so that the check says where.
+fn digest_of(bytes: Vec<u8>) -> ChainDigest {
+    ChainDigest(bytes.try_into().unwrap_or([0; 32]))
+}
+
+async fn state_on(mut db: &Db) -> Result<AuditState, Fault> {
+    let unsealed = audit::table.filter(audit::number.is_null()).select(count_star());
+    let unsealed = unsealed.first::<i64>(&mut db).await?.cast_unsigned();
+    Ok(AuditState { head: head_on(db).await?, unsealed })
+}
+
+async fn sealed_on(mut db: &Db, after: Option<i64>, limit: u32) -> Result<Vec<SealedEntry>, Fault> {
+    let rows = audit::table
+        .filter(audit::number.is_not_null())
+        .filter(audit::number.gt(after.unwrap_or(i64::MIN)))
+        .order(audit::number)
+        .limit(i64::from(limit))
+        .select((AuditRow::as_select(), audit::number.assume_not_null(), audit::digest))
+        .load::<(AuditRow, i64, Option<Vec<u8>>)>(&mut db)
+        .await?;
+    let sealed = |(row, number, digest): (AuditRow, i64, Option<Vec<u8>>)| SealedEntry {
+        seal: Seal { number, digest: digest_of(digest.unwrap_or_default()) },
+        entry: row.into_stored(),
+    };
+    Ok(rows.into_iter().map(sealed).collect())
 }

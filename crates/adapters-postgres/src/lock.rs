@@ -1,7 +1,7 @@
 //! Locks on rows, held to the end of the transaction. In which order they are taken stands in
 //! [`run`](crate::run).
 
-use diesel::sql_types::{Array, BigInt, Text, Uuid as SqlUuid};
+use diesel::sql_types::{Array, BigInt, Bool, Text, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::id::{AgentId, ChatId, MemoryId, MessageId, OrganizationId, ParticipantId, UserId};
 use uuid::Uuid;
@@ -63,6 +63,15 @@ pub(crate) async fn changes_on(mut db: &Db) -> Result<(), Fault> {
     let lock = statement::<BigInt>("SELECT pg_advisory_xact_lock(?)");
     lock.bind::<BigInt, _>(CHANGES).execute(&mut db).await?;
     Ok(())
+}
+
+/// Held by the one that seals the audit log; any number that nobody else uses.
+const AUDIT_CHAIN: i64 = 0x7061_726c_6368_6169;
+
+/// The chain of the audit log, if nobody else holds it: whoever writes entries does not wait for it.
+pub(crate) async fn audit_chain_on(mut db: &Db) -> Result<bool, Fault> {
+    let lock = statement::<Bool>("SELECT pg_try_advisory_xact_lock(?)");
+    Ok(lock.bind::<BigInt, _>(AUDIT_CHAIN).get_result::<bool>(&mut db).await?)
 }
 
 pub(crate) async fn users_on(db: &Db, users: &[UserId]) -> Result<(), Fault> {

@@ -1,14 +1,16 @@
 //! The audit log.
 
 use std::collections::HashMap;
+use std::convert::Infallible;
 
 use async_trait::async_trait;
-use diesel::dsl::count_star;
+use diesel::dsl::{count_star, exists};
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Nullable, Text};
 use diesel::sqlite::{Sqlite, SqliteConnection};
 use domain::audit::{
-    AuditAction, AuditEntry, AuditFilter, AuditObject, AuditRecord, AuditRepository, AuditScope, NamedObject,
+    Actor, AuditAction, AuditEntry, AuditFilter, AuditObject, AuditRecord, AuditRepository, AuditScope,
+    AuditState, ChainDigest, NamedObject, RecordedActor, Seal, SealedEntry, StoredEntry, StoredObject,
 };
 use domain::id::OrganizationId;
 use domain::organization::NotAdmin;
@@ -19,16 +21,43 @@ use crate::SqliteStore;
 use crate::error::Fault;
 use crate::organization::member;
 use crate::row;
-use crate::schema::{agents, api_keys, audit, chats, organizations, users};
+use crate::schema::{audit, audit_chain, chats};
 
-/// `?2` to `?4` say where the organization is found.
-const APPEND: &str = "INSERT INTO audit \
-     (at, organization_id, actor_kind, actor_id, action, subject_kind, subject_id, place_kind, place_id, detail) \
+/// The name that something has now. A room's is not kept, as its title may be made of a text that somebody deletes.
+macro_rules! name_of {
+    ($kind:literal, $id:literal) => {
+        concat!(
+            "(CASE ",
+            $kind,
+            " WHEN 'User' THEN (SELECT handle FROM users WHERE id = ",
+            $id,
+            ") WHEN 'Agent' THEN (SELECT handle FROM agents WHERE id = ",
+            $id,
+            ") WHEN 'Organization' THEN (SELECT name FROM organizations WHERE id = ",
+            $id,
+            ") WHEN 'ApiKey' THEN (SELECT prefix FROM api_keys WHERE id = ",
+            $id,
+            ") END)"
+        )
+    };
+}
+
+/// `?2` to `?4`, a room, a user or an agent, and an organization, say whose entry it is, whichever is found first.
+const APPEND: &str = concat!(
+    "INSERT INTO audit (at, organization_id, actor_kind, actor_id, action, subject_kind, subject_id, place_kind, \
+         place_id, detail, actor_name, subject_name, place_name) \
      VALUES (?1, coalesce(\
          (SELECT organization_id FROM chats WHERE id = ?2), \
          (SELECT organization_id FROM users WHERE id = ?3), \
          (SELECT users.organization_id FROM agents JOIN users ON users.id = agents.owner_id WHERE agents.id = ?3), \
-         ?4), ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
+         ?4), ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ",
+    name_of!("?5", "?6"),
+    ", ",
+    name_of!("?8", "?9"),
+    ", ",
+    name_of!("?10", "?11"),
+    ")"
+);
 
 #[async_trait]
 impl AuditRepository for SqliteStore {
@@ -38,6 +67,30 @@ impl AuditRepository for SqliteStore {
         page: PageRequest,
     ) -> Result<Result<Page<AuditRecord>, NotAdmin>, StoreError> {
         self.read(move |connection| list_on(connection, &filter, &page)).await
+    }
+
+    async fn append_audit(&self, entries: Vec<AuditEntry>) -> Result<(), StoreError> {
+        let work = move |connection: &mut SqliteConnection| append_on(connection, entries).map(Ok);
+        let done: Result<(), Infallible> = self.change(work, |()| ()).await?;
+        done.map_err(|never| match never {})
+    }
+
+    async fn seal_audit(&self, limit: u32) -> Result<u32, StoreError> {
+        // Mostly there is nothing to do, and then nothing is written.
+        if self.read(is_sealed_on).await? {
+            return Ok(0);
+        }
+        let work = move |connection: &mut SqliteConnection| seal_on(connection, limit).map(Ok);
+        let done: Result<u32, Infallible> = self.change(work, |_| ()).await?;
+        done.map_err(|never| match never {})
+    }
+
+    async fn audit_state(&self) -> Result<AuditState, StoreError> {
+        self.read(state_on).await
+    }
+
+    async fn sealed_audit(&self, after: Option<i64>, limit: u32) -> Result<Vec<SealedEntry>, StoreError> {
+        self.read(move |connection| sealed_on(connection, after, limit)).await
     }
 }
 
@@ -69,6 +122,9 @@ pub(crate) fn append_on(
     Ok(())
 }
 
+/// The kind of rooms.
+const CHAT: &str = "Chat";
+
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = audit)]
 struct AuditRow {
@@ -83,36 +139,63 @@ struct AuditRow {
     place_kind: Option<String>,
     place_id: Option<Vec<u8>>,
     detail: Option<String>,
+    actor_name: Option<String>,
+    subject_name: Option<String>,
+    place_name: Option<String>,
 }
 
 impl AuditRow {
-    fn ids(&self) -> impl Iterator<Item = &Vec<u8>> {
-        [self.actor_id.as_ref(), Some(&self.subject_id), self.place_id.as_ref()].into_iter().flatten()
+    /// The rooms that it names.
+    fn rooms(&self) -> impl Iterator<Item = Vec<u8>> {
+        let subject = (Some(self.subject_kind.as_str()), Some(&self.subject_id));
+        let named = [subject, (self.place_kind.as_deref(), self.place_id.as_ref())].into_iter();
+        named.filter(|(kind, _)| *kind == Some(CHAT)).filter_map(|(_, id)| id.cloned())
     }
 
-    fn into_record(self, names: &HashMap<Vec<u8>, String>) -> Result<AuditRecord, Fault> {
-        let object = |kind: &str, id: &Vec<u8>| {
-            let uuid = row::uuid(id)?;
-            let found = row::word(kind, |kind| AuditObject::from_parts(kind, uuid))?;
-            Ok::<_, Fault>(NamedObject { object: found, name: names.get(id).cloned() })
+    /// With the titles that its rooms have now.
+    fn titled(self, titles: &HashMap<Vec<u8>, String>) -> Self {
+        let subject_name = self.subject_name.or_else(|| titles.get(&self.subject_id).cloned());
+        let place_name = self.place_name.or_else(|| titles.get(self.place_id.as_ref()?).cloned());
+        Self { subject_name, place_name, ..self }
+    }
+
+    fn into_record(self) -> Result<AuditRecord, Fault> {
+        let named = |kind: &str, id: &[u8], name: Option<String>| {
+            let id = row::uuid(id)?;
+            let object = row::word(kind, |kind| AuditObject::from_parts(kind, id))?;
+            Ok::<_, Fault>(NamedObject { object, name })
         };
-        let or_nothing = |kind: Option<&String>, id: Option<&Vec<u8>>| {
-            kind.zip(id).map(|(kind, id)| object(kind, id)).transpose()
+        let actor = match self.actor_id {
+            Some(id) => RecordedActor::Known(named(&self.actor_kind, &id, self.actor_name)?),
+            None if self.actor_kind == Actor::Anonymous.parts().0 => RecordedActor::Anonymous,
+            None => RecordedActor::Operator,
         };
+        let place = self.place_kind.zip(self.place_id);
+        let organization = self.organization_id.as_deref().map(row::uuid).transpose()?;
         Ok(AuditRecord {
             id: row::uuid(&self.id)?,
             at: row::time(self.at),
-            actor: or_nothing(Some(&self.actor_kind), self.actor_id.as_ref())?,
+            actor,
             action: row::word(&self.action, AuditAction::parse)?,
-            subject: object(&self.subject_kind, &self.subject_id)?,
-            place: or_nothing(self.place_kind.as_ref(), self.place_id.as_ref())?,
+            subject: named(&self.subject_kind, &self.subject_id, self.subject_name)?,
+            place: place.map(|(kind, id)| named(&kind, &id, self.place_name)).transpose()?,
             detail: self.detail,
-            organization: self
-                .organization_id
-                .as_deref()
-                .map(row::uuid)
-                .transpose()?
-                .map(OrganizationId::new),
+            organization: organization.map(OrganizationId::new),
+        })
+    }
+
+    fn into_stored(self) -> Result<StoredEntry, Fault> {
+        let id = |id: Option<Vec<u8>>| id.as_deref().map(row::uuid).transpose();
+        let object = |kind, held, name| Ok::<_, Fault>(StoredObject { kind, id: id(held)?, name });
+        Ok(StoredEntry {
+            id: row::uuid(&self.id)?,
+            at: row::time(self.at),
+            organization: id(self.organization_id)?,
+            actor: object(Some(self.actor_kind), self.actor_id, self.actor_name)?,
+            action: self.action,
+            subject: object(Some(self.subject_kind), Some(self.subject_id), self.subject_name)?,
+            place: object(self.place_kind, self.place_id, self.place_name)?,
+            detail: self.detail,
         })
     }
 }
@@ -155,29 +238,144 @@ fn list_on(
         .offset(page.slice.offset())
         .select(AuditRow::as_select())
         .load(connection)?;
-    let names = names_on(connection, rows.iter().flat_map(AuditRow::ids).cloned().collect())?;
-    let records = rows.into_iter().map(|row| row.into_record(&names)).collect::<Result<Vec<_>, _>>()?;
+    let titles = titles_on(connection, rows.iter().flat_map(AuditRow::rooms).collect())?;
+    let records = rows.into_iter().map(|row| row.titled(&titles).into_record());
+    let records = records.collect::<Result<Vec<_>, _>>()?;
     let position = |record: &AuditRecord| Position::at(record.at.micros(), record.id);
     Ok(Ok(Page::from_overfetch(records, page, total, position)))
 }
 
-/// The names of whatever has one; ids are unique over all tables.
-fn names_on(connection: &mut SqliteConnection, ids: Vec<Vec<u8>>) -> Result<HashMap<Vec<u8>, String>, Fault> {
-    let mut names = HashMap::new();
-    names.extend(
-        users::table.filter(users::id.eq_any(&ids)).select((users::id, users::handle)).load(connection)?,
-    );
-    names.extend(
-        agents::table
-            .filter(agents::id.eq_any(&ids))
-            .select((agents::id, agents::handle))
-            .load(connection)?,
-    );
-    let tenants = organizations::table.filter(organizations::id.eq_any(&ids));
-    names.extend(tenants.select((organizations::id, organizations::name)).load(connection)?);
-    let titled = chats::table.filter(chats::id.eq_any(&ids)).filter(chats::title.is_not_null());
-    names.extend(titled.select((chats::id, chats::title.assume_not_null())).load(connection)?);
-    let known = api_keys::table.filter(api_keys::id.eq_any(&ids)).filter(api_keys::prefix.is_not_null());
-    names.extend(known.select((api_keys::id, api_keys::prefix.assume_not_null())).load(connection)?);
-    Ok(names)
+fn titles_on(
+    connection: &mut SqliteConnection,
+    rooms: Vec<Vec<u8>>,
+) -> Result<HashMap<Vec<u8>, String>, Fault> {
+    if rooms.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let titled = chats::table.filter(chats::id.eq_any(rooms)).filter(chats::title.is_not_null());
+    let titles = titled.select((chats::id, chats::title.assume_not_null()));
+    Ok(titles.load::<(Vec<u8>, String)>(connection)?.into_iter().collect())
+}
+
+fn is_sealed_on(connection: &mut SqliteConnection) -> Result<bool, Fault> {
+    let unsealed = audit::table.filter(audit::number.is_null());
+    Ok(!diesel::select(exists(unsealed)).get_result::<bool>(connection)?)
+}
+
+/// Gives the entries that have no number yet the next ones. One process writes at a time.
+fn seal_on(connection: &mut SqliteConnection, limit: u32) -> Result<u32, Fault> {
+    let mut seal = head_on(connection)?.unwrap_or(Seal::START);
+    let rows = audit::table
+        .filter(audit::number.is_null())
+        .order((audit::at, audit::id))
+        .limit(i64::from(limit))
+        .select(AuditRow::as_select())
+        .load(connection)?;
+    let count = u32::try_from(rows.len()).unwrap_or(u32::MAX);
+    for row in rows {
+        let entry = row.into_stored()?;
+        seal = seal.next(&entry);
+        diesel::update(audit::table.find(row::bytes(entry.id)))
+            .set((audit::number.eq(seal.number), audit::digest.eq(seal.digest.0.as_slice())))
+            .execute(connection)?;
+    }
+    if count > 0 {
+        let head = (audit_chain::number.eq(seal.number), audit_chain::digest.eq(seal.digest.0.as_slice()));
+        diesel::insert_into(audit_chain::table)
+            .values((audit_chain::id.eq(1), head))
+            .on_conflict(audit_chain::id)
+            .do_update()
+            .set(head)
+            .execute(connection)?;
+    }
+    Ok(count)
+}
+
+fn head_on(connection: &mut SqliteConnection) -> Result<Option<Seal>, Fault> {
+    let head = audit_chain::table.select((audit_chain::number, audit_chain::digest));
+    let head = head.get_result::<(i64, Vec<u8>)>(connection).optional()?;
+    Ok(head.map(|(number, digest)| Seal { number, digest: digest_of(digest) }))
+}
+
+/// A digest that cannot be one is a wrong one, so that the check says where.
+fn digest_of(bytes: Vec<u8>) -> ChainDigest {
+    ChainDigest(bytes.try_into().unwrap_or([0; 32]))
+}
+
+fn state_on(connection: &mut SqliteConnection) -> Result<AuditState, Fault> {
+    let unsealed = audit::table.filter(audit::number.is_null()).select(count_star());
+    let unsealed = unsealed.get_result::<i64>(connection)?.cast_unsigned();
+    Ok(AuditState { head: head_on(connection)?, unsealed })
+}
+
+fn sealed_on(
+    connection: &mut SqliteConnection,
+    after: Option<i64>,
+    limit: u32,
+) -> Result<Vec<SealedEntry>, Fault> {
+    let rows = audit::table
+        .filter(audit::number.is_not_null())
+        .filter(audit::number.gt(after.unwrap_or(i64::MIN)))
+        .order(audit::number)
+        .limit(i64::from(limit))
+        .select((AuditRow::as_select(), audit::number.assume_not_null(), audit::digest))
+        .load::<(AuditRow, i64, Option<Vec<u8>>)>(connection)?;
+    let sealed = |(row, number, digest): (AuditRow, i64, Option<Vec<u8>>)| {
+        let seal = Seal { number, digest: digest_of(digest.unwrap_or_default()) };
+        Ok(SealedEntry { seal, entry: row.into_stored()? })
+    };
+    rows.into_iter().map(sealed).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use domain::audit::{AuditService, ChainFault};
+    use domain::time::Timestamp;
+
+    use super::*;
+    use crate::Location;
+
+    async fn sql(store: &SqliteStore, text: &'static str) -> Result<(), StoreError> {
+        let work = move |connection: &mut SqliteConnection| {
+            diesel::sql_query(text).execute(connection)?;
+            Ok(Ok::<_, Infallible>(()))
+        };
+        store.change(work, |()| ()).await.map(|_| ())
+    }
+
+    /// The store refuses to change what is sealed; who takes that off is found by the chain.
+    #[tokio::test]
+    async fn tampering_is_refused_and_found() {
+        let store = Arc::new(SqliteStore::open(&Location::Memory).unwrap());
+        let entries =
+            (0..9).map(|second| AuditEntry::store_exported(Timestamp::from_micros(second))).collect();
+        store.append_audit(entries).await.unwrap();
+        assert_eq!(store.seal_audit(100).await.unwrap(), 9);
+        for text in [
+            "UPDATE audit SET detail = 'x' WHERE number = 3",
+            "UPDATE audit SET digest = NULL WHERE number = 3",
+            "UPDATE audit SET number = 99 WHERE number = 3",
+            "DELETE FROM audit WHERE number = 3",
+            "UPDATE audit_chain SET digest = zeroblob(32)",
+            "DELETE FROM audit_chain",
+        ] {
+            sql(&store, text).await.unwrap_err();
+        }
+        let service = AuditService::new(store.clone());
+        assert_eq!(service.verify(None).await.unwrap().faults, []);
+        for text in [
+            "DROP TRIGGER audit_is_not_changed",
+            "DROP TRIGGER audit_is_not_deleted",
+            "UPDATE audit SET detail = 'x' WHERE number = 3",
+            "DELETE FROM audit WHERE number IN (6, 7, 9)",
+        ] {
+            sql(&store, text).await.unwrap();
+        }
+        let faults = service.verify(None).await.unwrap().faults;
+        let missing = |from, to| ChainFault::Missing { from, to };
+        assert!(matches!(faults[0], ChainFault::Altered { number: 3, .. }), "{faults:?}");
+        assert_eq!(faults[1..], [missing(6, 7), missing(9, 9)]);
+    }
 }

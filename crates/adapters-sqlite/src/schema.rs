@@ -92,6 +92,19 @@ diesel::table! {
         place_kind -> Nullable<Text>,
         place_id -> Nullable<Binary>,
         detail -> Nullable<Text>,
+        actor_name -> Nullable<Text>,
+        subject_name -> Nullable<Text>,
+        place_name -> Nullable<Text>,
+        number -> Nullable<BigInt>,
+        digest -> Nullable<Binary>,
+    }
+}
+
+diesel::table! {
+    audit_chain (id) {
+        id -> BigInt,
+        number -> BigInt,
+        digest -> Binary,
     }
 }
 

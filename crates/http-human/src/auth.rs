@@ -6,7 +6,7 @@ use domain::login::{ChangePasswordError, LogIn, LogInError, LoginService, Passwo
 use http_wire::auth::{Credential, UserAuth};
 use http_wire::envelope::Data;
 use http_wire::error::{ApiError, ErrorCode};
-use http_wire::limit::{LoginName, RateLimits};
+use http_wire::limit::{LoginName, RateLimits, Source};
 use http_wire::openapi::schema::{line, object, some_text};
 use http_wire::strict_json::{FromBody, ObjectReader, StrictJson, Told};
 use http_wire::view::SessionView;
@@ -22,7 +22,7 @@ impl FromBody for LogInBody {
     fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
         let name = body.text("login", |text| short(text).map(|text| TypedName::new(&text)));
         let password = body.text("password", Password::typed);
-        Ok(Self(LogIn { name: name?, password: password? }))
+        Ok(Self(LogIn { name: name?, password: password?, address: None }))
     }
 
     fn schema() -> Value {
@@ -139,6 +139,11 @@ fn new_password() -> Value {
 /// Where guesses are counted, if they are.
 type Limits = Option<web::Data<RateLimits>>;
 
+/// Where a request comes from, if that is known.
+fn source(request: &HttpRequest, limits: &Limits) -> Option<Source> {
+    limits.as_ref()?.source(request.peer_addr(), request.headers())
+}
+
 /// Nothing is hashed for whoever guesses too much.
 pub(crate) async fn log_in(
     request: HttpRequest,
@@ -151,8 +156,13 @@ pub(crate) async fn log_in(
         Some(limits) => limits.may_log_in(&request, LoginName::Typed(&name))?,
         None => None,
     };
+    let source = source(&request, &limits);
+    let command = LogIn { address: source.map(Source::address), ..body.0 };
     let may_try = |user| attempt.as_mut().is_none_or(|attempt| attempt.may_try_account(user));
-    let outcome = logins.log_in_if(body.0, may_try).await;
+    let outcome = logins.log_in_if(command, may_try).await;
+    if let (Some(limits), Err(LogInError::Wrong)) = (&limits, &outcome) {
+        limits.note_failure(source);
+    }
     match (attempt, &outcome) {
         (Some(attempt), Ok(_)) => attempt.good(),
         (Some(attempt), Err(LogInError::Busy(_) | LogInError::Store(_))) => attempt.undecided(),
@@ -214,6 +224,9 @@ pub(crate) async fn change_password(
         None => None,
     };
     let outcome = logins.change_password(caller, body.current, body.new).await;
+    if let (Some(limits), Err(ChangePasswordError::Wrong)) = (&limits, &outcome) {
+        limits.note_failure(limits.source(request.peer_addr(), request.headers()));
+    }
     match (attempt, &outcome) {
         (Some(attempt), Ok(_)) => attempt.good(),
         (Some(attempt), Err(ChangePasswordError::Busy(_) | ChangePasswordError::Store(_))) => {
@@ -243,6 +256,5 @@ async fn shown<T>(
     look: impl Future<Output = Result<T, ApiError>>,
 ) -> Result<T, ApiError> {
     let Some(limits) = limits else { return look.await };
-    let source = limits.source(request.peer_addr(), request.headers());
-    limits.try_out(source, Credential::Key(token), look).await
+    limits.try_out(limits.source(request.peer_addr(), request.headers()), Credential::Key(token), look).await
 }

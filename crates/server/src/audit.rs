@@ -1,15 +1,18 @@
-//! `parlance audit`
+//! `parlance audit`: printing entries, and checking the chain.
 
 use std::io::Write;
 use std::sync::Arc;
 
-use domain::audit::{AuditFilter, AuditRecord, AuditScope, AuditService, NamedObject};
+use domain::audit::{
+    AuditFilter, AuditRecord, AuditScope, AuditService, ChainFault, ChainReport, NamedObject, RecordedActor,
+    Seal,
+};
 use domain::organization::Authority;
 use domain::page::{PageRequest, Slice};
 use domain::time::Timestamp;
 use serde_json::{Value, json};
 
-use crate::cli::AuditArguments;
+use crate::cli::{AuditArguments, AuditCommand, VerifyArguments};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::org;
@@ -21,11 +24,98 @@ const PAGE: u32 = 100;
 
 /// Prints entries of the audit log, newest first.
 pub(crate) async fn run(config: &Config, arguments: AuditArguments) -> Result<(), Failure> {
-    config.refuse_memory()?;
-    let opened = store::open(config).await?;
-    let done = print(config, opened.clone(), &arguments).await;
-    opened.close();
-    done
+    if let Some(AuditCommand::Verify(arguments)) = &arguments.command {
+        return store::with(config, async |store| verify(store.clone(), arguments).await).await;
+    }
+    store::with(config, async |store| print(config, store.clone(), &arguments).await).await
+}
+
+/// Checks the chain, and fails if it is broken.
+async fn verify(store: Arc<dyn Store>, arguments: &VerifyArguments) -> Result<(), Failure> {
+    let anchor = arguments.anchor.as_deref().map(str::parse::<Seal>).transpose();
+    let anchor = anchor.map_err(|fault| {
+        Failure::plain(format!("--anchor: {fault}")).next("see `parlance audit verify --help`")
+    })?;
+    let report = AuditService::new(store).verify(anchor).await;
+    let report =
+        report.map_err(|cause| Failure::new("cannot read the audit log", cause).next(store::NEXT))?;
+    let text = if arguments.json { report_as_json(&report).to_string() } else { report_as_text(&report) };
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{text}").map_err(|cause| Failure::new("cannot print", cause))?;
+    match report.fault_count {
+        0 => Ok(()),
+        faults => {
+            let text = format!("the audit log is not as it was written: {faults} fault(s)");
+            Err(Failure::plain(text)
+                .next("compare it with a backup; see *Who did what* in docs/operations.md"))
+        }
+    }
+}
+
+fn report_as_json(report: &ChainReport) -> Value {
+    json!({
+        "ok": report.fault_count == 0,
+        "checked": report.checked,
+        "unsealed": report.unsealed,
+        "anchor": report.head.map(|head| head.to_string()),
+        "fault_count": report.fault_count,
+        "faults": report.faults.iter().map(fault_as_json).collect::<Vec<_>>(),
+    })
+}
+
+fn fault_as_json(fault: &ChainFault) -> Value {
+    let text = fault_as_text(fault);
+    match fault {
+        ChainFault::Missing { from, to } => json!({"kind": "missing", "from": from, "to": to, "text": text}),
+        ChainFault::Altered { number, id } => {
+            json!({"kind": "altered", "number": number, "id": id.to_string(), "text": text})
+        }
+        ChainFault::Moved { number, id, sealed_after } => {
+            json!({"kind": "moved", "number": number, "id": id.to_string(), "sealed_after": sealed_after, "text": text})
+        }
+        ChainFault::Unexpected { number, id } => {
+            json!({"kind": "unexpected", "number": number, "id": id.to_string(), "text": text})
+        }
+        ChainFault::Head { .. } => json!({"kind": "head", "text": text}),
+        ChainFault::Anchor(seal) => json!({"kind": "anchor", "number": seal.number, "text": text}),
+    }
+}
+
+fn report_as_text(report: &ChainReport) -> String {
+    let mut lines = report.faults.iter().map(fault_as_text).collect::<Vec<_>>();
+    let unlisted = report.fault_count - report.faults.len() as u64;
+    if unlisted > 0 {
+        lines.push(format!("… and {unlisted} more faults"));
+    }
+    let sound = if report.fault_count == 0 { ", all as they were written" } else { "" };
+    lines.push(format!(
+        "{} sealed entries checked{sound}; {} not sealed yet",
+        report.checked, report.unsealed
+    ));
+    lines.extend(report.head.map(|head| format!("anchor {head}")));
+    lines.join("\n")
+}
+
+fn fault_as_text(fault: &ChainFault) -> String {
+    match fault {
+        ChainFault::Missing { from, to } if from == to => format!("entry {from} is missing"),
+        ChainFault::Missing { from, to } => format!("entries {from} to {to} are missing"),
+        ChainFault::Altered { number, id } => format!(
+            "entry {number} ({id}) does not match its digest: it was changed, or the entry before it was removed"
+        ),
+        ChainFault::Moved { number, id, sealed_after } => {
+            format!("entry {number} ({id}) is out of order: it was sealed after entry {sealed_after}")
+        }
+        ChainFault::Unexpected { number, id } => {
+            format!("entry {number} ({id}) has a number that no seal gave it")
+        }
+        ChainFault::Head { last } => {
+            format!("the record of the newest seal was changed or removed; the newest entry has {last}")
+        }
+        ChainFault::Anchor(seal) => format!(
+            "the log does not hold the anchor {seal}: it was written anew, or entries up to there were removed"
+        ),
+    }
 }
 
 async fn print(config: &Config, store: Arc<dyn Store>, arguments: &AuditArguments) -> Result<(), Failure> {
@@ -68,7 +158,7 @@ fn as_json(record: &AuditRecord) -> Value {
     json!({
         "id": record.id.to_string(),
         "at": record.at.to_string(),
-        "actor": record.actor.as_ref().map(named_as_json),
+        "actor": record.actor.known().map(named_as_json),
         "action": record.action.as_str(),
         "subject": named_as_json(&record.subject),
         "place": record.place.as_ref().map(named_as_json),
@@ -83,7 +173,11 @@ fn named_as_json(named: &NamedObject) -> Value {
 }
 
 fn as_text(record: &AuditRecord) -> String {
-    let actor = record.actor.as_ref().map_or_else(|| "the operator".to_owned(), named_as_text);
+    let actor = match &record.actor {
+        RecordedActor::Operator => "the operator".to_owned(),
+        RecordedActor::Anonymous => "somebody".to_owned(),
+        RecordedActor::Known(named) => named_as_text(named),
+    };
     let place = record.place.as_ref().map(|place| format!(" ({})", named_as_text(place))).unwrap_or_default();
     let detail = record.detail.as_ref().map(|detail| format!(": {detail}")).unwrap_or_default();
     let subject = named_as_text(&record.subject);
@@ -95,6 +189,7 @@ fn named_as_text(named: &NamedObject) -> String {
     let (kind, id) = named.object.parts();
     match &named.name {
         Some(name) => name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect(),
+        None if id.is_nil() => kind.to_owned(),
         None => format!("{kind} {id}"),
     }
 }

@@ -94,7 +94,7 @@ pub enum Command {
         #[command(subcommand)]
         command: KeyCommand,
     },
-    /// Show the audit log: who did what to accounts, keys, rooms, and plans, newest first.
+    /// Show the audit log: who did what to accounts, keys, rooms, and plans, newest first; or verify its chain.
     Audit(AuditArguments),
     /// List, create, disable, and delete agents.
     Agent {
@@ -229,9 +229,13 @@ pub struct RevokeKeyArguments {
     pub print: TableArguments,
 }
 
-/// Which entries of the audit log.
+/// Which entries of the audit log, or what else to do with it.
 #[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct AuditArguments {
+    /// What to do, other than printing entries.
+    #[command(subcommand)]
+    pub command: Option<AuditCommand>,
     /// Only those of the organization of this name.
     #[arg(long, value_name = "NAME")]
     pub org: Option<String>,
@@ -242,6 +246,27 @@ pub struct AuditArguments {
     #[arg(long, value_name = "NUMBER", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: u32,
     /// Print JSON, one object a line.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What to do with the audit log.
+#[derive(Subcommand, Debug)]
+pub enum AuditCommand {
+    /// Check that no sealed entry was changed, removed or moved. Prints the newest seal, an anchor to keep elsewhere;
+    /// ends with a status other than 0 if something is wrong.
+    #[command(after_help = "Examples:\n  parlance audit verify\n  \
+        parlance audit verify --anchor \"$(cat /mnt/elsewhere/audit-anchor)\"")]
+    Verify(VerifyArguments),
+}
+
+/// How to check the audit log.
+#[derive(Args, Debug)]
+pub struct VerifyArguments {
+    /// A seal that an earlier check printed, NUMBER:DIGEST: also check that the log still holds what it held then.
+    #[arg(long, value_name = "SEAL")]
+    pub anchor: Option<String>,
+    /// Print JSON.
     #[arg(long)]
     pub json: bool,
 }

@@ -4,6 +4,7 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use domain::archive::Snapshot;
+use domain::audit::{AuditEntry, AuditService};
 use domain::ports::Clock;
 use domain::store::SchemaSteps;
 use sha2::{Digest, Sha256};
@@ -25,6 +26,8 @@ pub(crate) async fn export(config: &Config, arguments: ExportArguments) -> Resul
     store::refuse_part(&opened).await?;
     let snapshot = opened.snapshot().await;
     let mut snapshot = snapshot.map_err(|cause| Failure::new("cannot read the store", cause))?;
+    // After the snapshot was taken, so that what two exports of the same content hold is the same.
+    note(config).await;
     let done = if let Some(path) = &arguments.to {
         to_file(&mut *snapshot, opened.steps(), path).await
     } else {
@@ -36,6 +39,19 @@ pub(crate) async fn export(config: &Config, arguments: ExportArguments) -> Resul
     let end = done?;
     say(&format!("exported {} rows, sha256 {}", end.rows.values().sum::<u64>(), end.sha256));
     Ok(())
+}
+
+/// Records the export in the audit log. A store that cannot be written to right now, as on a full disk, can still be
+/// backed up.
+async fn note(config: &Config) {
+    let noted = store::with(config, async |store| {
+        let entries = vec![AuditEntry::store_exported(SystemClock.now())];
+        let appended = AuditService::new(store.clone()).append(entries).await;
+        appended.map_err(|cause| Failure::new("cannot write to the store", cause))
+    });
+    if let Err(failure) = noted.await {
+        say(&format!("warning: the export is not in the audit log: {failure}"));
+    }
 }
 
 async fn to_file(snapshot: &mut dyn Snapshot, steps: &SchemaSteps, path: &Path) -> Result<End, Failure> {

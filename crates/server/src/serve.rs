@@ -156,6 +156,10 @@ async fn run(config: &Config, wiring: &Wiring, metrics: Option<Metrics>) -> Resu
     if !matches!(timeout(LAST_WRITES, wiring.accounts.write_key_uses()).await, Ok(Ok(()))) {
         tracing::warn!("when keys were used last was not written down");
     }
+    wiring.limits.report_last_failures();
+    if !matches!(timeout(LAST_WRITES, wiring.logins.write_last_failures()).await, Ok(Ok(()))) {
+        tracing::warn!("the last failed log-ins are not in the audit log");
+    }
     if let Some(metrics) = metrics {
         metrics.abort();
     }

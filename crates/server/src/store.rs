@@ -160,16 +160,22 @@ pub(crate) async fn with<T>(
     done
 }
 
-/// Opens the store to work on it, for a command; its schema is brought up to date. A store that is not there is not
-/// made, and one that an import has not filled to its end is refused.
+/// Opens the store to work on it, for a command; its schema is brought up to date, and audit entries that are not sealed
+/// yet are sealed. A store that is not there is not made, and one that an import has not filled to its end is refused.
 pub(crate) async fn open(config: &Config) -> Result<Arc<dyn Store>, Failure> {
     if let StoreAt::File(path) = &config.store
         && !path.exists()
     {
         return Err(missing(path));
     }
-    open_whole(config, false).await
+    let store = open_whole(config, false).await?;
+    // A server does it all the time. Without one, entries that commands wrote wait for the next command.
+    while store.seal_audit(SEALED_AT_ONCE).await.unwrap_or(0) > 0 {}
+    Ok(store)
 }
+
+/// How many audit entries are sealed in one transaction.
+const SEALED_AT_ONCE: u32 = 500;
 
 /// The same, but makes the store if it is not there.
 pub(crate) async fn open_or_create(config: &Config) -> Result<Arc<dyn Store>, Failure> {

@@ -5,14 +5,17 @@ use std::time::Duration;
 
 use domain::account::AccountService;
 use domain::activity::ActivityService;
+use domain::audit::AuditService;
 use domain::contact::ContactService;
 use domain::delivery::AgainRule;
 use domain::idempotency::forget_old_answers;
 use domain::login::LoginService;
 use domain::message::{MessageService, Retention};
 use domain::ports::Clock;
+use domain::store::StoreError;
+use http_wire::limit::RateLimits;
 use tokio::task::JoinSet;
-use tokio::time::{MissedTickBehavior, interval, sleep};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 use ws_gateway::{Hub, Registrar, Repeater};
 
 use crate::config::Config;
@@ -43,6 +46,7 @@ pub(crate) fn start(
     if let Some(healer) = healer {
         tasks.spawn(async move { healer.run().await });
     }
+    tasks.spawn(keep_audit(wiring.audit.clone(), wiring.logins.clone(), wiring.limits.clone()));
     tasks.spawn(expire_requests(wiring.contacts.clone()));
     tasks.spawn(tail.follow());
     tasks.spawn(forget_changes(wiring.store.clone()));
@@ -132,6 +136,41 @@ async fn write_key_uses(accounts: Arc<AccountService>) {
         ticks.tick().await;
         if let Err(error) = accounts.write_key_uses().await {
             tracing::warn!(error = %error, "when keys were used last was not written down; it is tried again");
+        }
+    }
+}
+
+/// Writes down who failed to authenticate, and seals the entries of the audit log, once a second. The newest seal is
+/// logged once an hour: kept with the log, away from the store, it is an anchor to check the audit log against.
+async fn keep_audit(audit: Arc<AuditService>, logins: Arc<LoginService>, limits: Arc<RateLimits>) {
+    const ANCHOR_EVERY: Duration = Duration::from_secs(60 * 60);
+    let mut ticks = interval(Duration::from_secs(1));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let (mut is_well, mut anchored_at, mut anchor) = (true, None::<Instant>, None);
+    loop {
+        ticks.tick().await;
+        limits.report_failures();
+        let kept = async {
+            logins.write_failures().await?;
+            while audit.seal_some().await? > 0 {
+                tokio::task::yield_now().await;
+            }
+            Ok::<_, StoreError>(())
+        };
+        let kept = kept.await;
+        match &kept {
+            Err(error) if is_well => tracing::warn!(error = %error, "audit log not up to date; trying again"),
+            Ok(()) if !is_well => tracing::info!("audit log up to date again"),
+            Ok(()) | Err(_) => {}
+        }
+        is_well = kept.is_ok();
+        if anchored_at.is_none_or(|at| at.elapsed() >= ANCHOR_EVERY)
+            && let Ok(Some(head)) = audit.head().await
+        {
+            anchored_at = Some(Instant::now());
+            if anchor.replace(head) != Some(head) {
+                tracing::info!(audit.anchor = %head, "audit log sealed");
+            }
         }
     }
 }

@@ -109,6 +109,7 @@ pub(crate) fn logins(
 ) -> Result<LoginService, Failure> {
     Ok(LoginService::new(LoginPorts {
         logins: store.clone(),
+        audit: store.clone(),
         accounts: store,
         tokens,
         hasher: Arc::new(Argon2Hasher::new(config.passwords)?),

@@ -36,7 +36,7 @@ const ALLOWED: [(&str, &[&str]); 14] = [
 ];
 
 /// The other crates that the domain may use.
-const DOMAIN_MAY_USE: [&str; 5] = ["async-trait", "chrono", "serde_json", "thiserror", "uuid"];
+const DOMAIN_MAY_USE: [&str; 6] = ["async-trait", "chrono", "serde_json", "sha2", "thiserror", "uuid"];
 
 /// Package name to (dependency name, is it a dev-dependency).
 fn packages() -> BTreeMap<String, Vec<(String, bool)>> {

@@ -50,10 +50,12 @@ macro_rules! contract_tests {
             what_is_changed_here_holds_for_the_next_request, what_is_changed_elsewhere_holds_once_the_log_was_read,
             who_is_disabled_elsewhere_is_out_once_the_log_was_read, what_ends_elsewhere_ends_once_the_log_was_read,
             what_is_changed_elsewhere_holds_while_the_log_is_stuck, who_is_known_is_looked_at_by_the_clock,
+            a_clock_that_jumps_ages_nothing,
         }
         $crate::contract_tests! { @area $make, audit:
             what_is_done_is_audited, what_is_refused_is_not_audited, entries_stay_in_their_organization,
-            only_admins_read_the_log,
+            only_admins_read_the_log, entries_keep_the_names_of_their_time, edits_are_audited,
+            sealed_entries_form_a_chain, many_sealers_make_one_chain,
         }
         $crate::contract_tests! { @area $make, logins:
             who_knows_the_password_is_let_in, a_used_up_account_answers_like_a_wrong_password, an_outdated_hash_is_made_anew, a_refresh_token_is_good_once,

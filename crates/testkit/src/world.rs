@@ -257,6 +257,7 @@ impl World {
             mint: mint.clone(),
             registration: Registration::Open,
             plan: PlanName::enterprise(),
+            audit: stores.audit.clone(),
         };
         let (messages_chats, deliveries_chats, activity_chats) =
             (chats.clone(), chats.clone(), chats.clone());

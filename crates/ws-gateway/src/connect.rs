@@ -76,7 +76,7 @@ struct Parameters {
 impl Parameters {
     fn read(request: &HttpRequest) -> Result<Self, ApiError> {
         let pairs = Query::<Vec<(String, String)>>::from_query(request.query_string());
-        let mut pairs = pairs.map_err(|_| forbidden())?.into_inner();
+        let mut pairs = pairs.map_err(|_| forbidden("The query of the address cannot be read"))?.into_inner();
         let mut take = |name: &str| {
             let place = pairs.iter().position(|(given, _)| given == name)?;
             Some(pairs.swap_remove(place).1)
@@ -130,9 +130,10 @@ impl<'a> Asked<'a> {
             .or_else(|| offered.token.as_deref().map(token_or_key))
             .or_else(|| parameters.token.as_deref().map(token_or_key))
             .or_else(|| parameters.api_key.as_deref().map(Credential::Key))
-            .ok_or_else(forbidden)?;
+            .ok_or_else(|| forbidden(MISSING))?;
         let agent = parameters.agent_id.as_deref();
-        let agent = agent.map(|agent| AgentId::parse(agent).ok_or_else(forbidden)).transpose()?;
+        let malformed = || forbidden("agent_id must be the id of an agent");
+        let agent = agent.map(|agent| AgentId::parse(agent).ok_or_else(malformed)).transpose()?;
         Ok(Self { credential, agent })
     }
 }
@@ -156,14 +157,18 @@ async fn admit(
             (counted, caller.map(|caller| (caller, holder.presented)))
         }
         Err(AuthenticateError::Disabled(who)) => (who, Err(AuthenticateError::Disabled(who))),
-        Err(error) => return Err(not_admitted(error)),
+        Err(error) => return Err(not_admitted(error, asked)),
     };
+    if matches!(admitted, Err(AuthenticateError::NotThisAgent)) {
+        let agent = asked.agent.map(|agent| agent.to_string());
+        tracing::info!(participant = %counted.uuid(), agent.id = agent, "socket refused: not this agent's credential");
+    }
     let standing = limits.and_then(|limits| limits.spend(counted, Class::Connect));
     let standing = standing.transpose().map_err(too_many)?;
     match (admitted, standing) {
         (Ok((caller, presented)), standing) => Ok((caller, presented, standing)),
-        (Err(error), Some(standing)) => Err(limit::told(not_admitted(error), standing)),
-        (Err(error), None) => Err(not_admitted(error)),
+        (Err(error), Some(standing)) => Err(limit::told(not_admitted(error, asked), standing)),
+        (Err(error), None) => Err(not_admitted(error, asked)),
     }
 }
 
@@ -176,13 +181,19 @@ async fn try_out(
 ) -> Result<Result<Authenticated, AuthenticateError>, ApiError> {
     let source = limits.source(request.peer_addr(), request.headers());
     let attempt = limits.may_try(source, credential).await.map_err(|not_tried| match not_tried {
-        NotTried::KnownBad => forbidden(),
-        NotTried::ShutOut(standing) => too_many(standing),
+        NotTried::KnownBad => {
+            limits.note_failure(source);
+            forbidden(rejected(credential))
+        }
+        NotTried::ShutOut(standing) => limit::shut_out(standing, ErrorCode::TooManyRequests),
     })?;
     let holder = identify(context, credential).await;
     match &holder {
         Ok(_) | Err(AuthenticateError::Disabled(_)) => attempt.good(),
-        Err(AuthenticateError::Unauthorized | AuthenticateError::NotThisAgent) => attempt.bad(),
+        Err(AuthenticateError::Unauthorized | AuthenticateError::NotThisAgent) => {
+            attempt.bad();
+            limits.note_failure(source);
+        }
         Err(AuthenticateError::Store(_)) => attempt.undecided(),
     }
     Ok(holder)
@@ -225,10 +236,16 @@ fn token_or_key(text: &str) -> Credential<'_> {
     if text.contains('.') { Credential::Token(text) } else { Credential::Key(text) }
 }
 
-fn not_admitted(error: AuthenticateError) -> ApiError {
+fn not_admitted(error: AuthenticateError, asked: Asked<'_>) -> ApiError {
     match error {
         // Not 401: clients take that for a passing fault and try for ever.
-        AuthenticateError::Unauthorized | AuthenticateError::NotThisAgent => forbidden(),
+        AuthenticateError::Unauthorized => forbidden(rejected(asked.credential)),
+        AuthenticateError::NotThisAgent if asked.agent.is_some() => {
+            forbidden("The credential cannot act as the agent that agent_id names")
+        }
+        AuthenticateError::NotThisAgent => {
+            forbidden("Your plan does not include the interface for humans; ask whoever runs the server")
+        }
         AuthenticateError::Disabled(_) => ApiError::from(error),
         AuthenticateError::Store(error) => unavailable().with_cause(error),
     }
@@ -244,13 +261,27 @@ fn too_many(standing: Standing) -> ApiError {
     limit::told(error.with_retry_after(standing.retry_after_seconds()), standing)
 }
 
-fn forbidden() -> ApiError {
-    ApiError::new(ErrorCode::Forbidden, "A valid credential is needed")
+/// What clients are told whose credential is not accepted. Sockets read other places than REST does.
+fn rejected(credential: Credential<'_>) -> &'static str {
+    match credential {
+        Credential::Key(text) if matches!(token_or_key(text), Credential::Token(_)) => {
+            "A token was sent as an API key; send it as x-auth-token, or as the parameter token of the address"
+        }
+        other => other.rejected(),
+    }
+}
+
+/// What clients are told that send no credential.
+const MISSING: &str = "A credential is needed: send an API key as x-api-key or a token as x-auth-token, or as the \
+     parameter api_key or token of the address";
+
+fn forbidden(message: &'static str) -> ApiError {
+    ApiError::new(ErrorCode::Forbidden, message)
 }
 
 fn refused(refused: ClaimRefused) -> ApiError {
     match refused {
-        ClaimRefused::Ended => forbidden(),
+        ClaimRefused::Ended => forbidden("The credential has just ended"),
         ClaimRefused::Conflict => {
             ApiError::new(ErrorCode::ConnectionConflict, "The agent is connected already")
         }

@@ -3,11 +3,14 @@
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use domain::account::KeyDigest;
+use domain::audit::AuditEntry;
+use domain::id::SessionId;
 use domain::login::{MAX_SESSIONS, NewSession, RefreshRefused, RefreshSession, SessionHolder};
 use domain::time::Timestamp;
 use uuid::Uuid;
 
 use crate::account::row::UserRow;
+use crate::audit;
 use crate::error::Fault;
 use crate::lock;
 use crate::row::At;
@@ -46,6 +49,7 @@ pub(super) async fn begin_on(
         .load::<Uuid>(&mut db)
         .await?;
     diesel::delete(sessions::table.filter(sessions::id.eq_any(beyond))).execute(&mut db).await?;
+    audit::append_on(db, [AuditEntry::login_succeeded(new)]).await?;
     Ok(Ok(Some(holder)))
 }
 
@@ -69,6 +73,8 @@ pub(super) async fn refresh_on(
     let session = sessions::table.find(id);
     if KeyDigest::new(token) != command.token {
         diesel::delete(session).execute(&mut db).await?;
+        let reused = AuditEntry::token_reused(holder.user.id, SessionId::new(id), command.now);
+        audit::append_on(db, [reused]).await?;
         return Ok(Ok(Err(RefreshRefused::Reused)));
     }
     diesel::update(session)

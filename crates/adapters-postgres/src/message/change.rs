@@ -2,6 +2,7 @@
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
+use domain::audit::AuditEntry;
 use domain::chat::ChatTitle;
 use domain::id::{ChatId, MessageId, ParticipantId, UserId};
 use domain::message::{ChangeRefused, ChangedMessage, DeleteMessage, EditMessage, Message};
@@ -13,7 +14,7 @@ use crate::error::Fault;
 use crate::row::At;
 use crate::run::Db;
 use crate::schema::{attempts, chats, deliveries, messages};
-use crate::{first_answer, lock};
+use crate::{audit, first_answer, lock};
 
 pub(super) async fn edit_on(
     mut db: &Db,
@@ -28,6 +29,7 @@ pub(super) async fn edit_on(
         .set((messages::content.eq(&message.content), messages::updated_at.eq(At(message.updated_at))))
         .execute(&mut db)
         .await?;
+    audit::append_on(db, [AuditEntry::message_edited(command)]).await?;
     let title = ChatTitle::from_message(&message.content);
     let retitled = title::follow_on(db, message.chat_id, message.id, title).await?;
     Ok(Ok(ChangedMessage { message, retitled }))
@@ -51,6 +53,7 @@ pub(super) async fn delete_on(
         .set(chats::deleted_messages.eq(chats::deleted_messages + 1))
         .execute(&mut db)
         .await?;
+    audit::append_on(db, [AuditEntry::message_deleted(command)]).await?;
     let retitled = title::follow_on(db, message.chat_id, message.id, None).await?;
     Ok(Ok(ChangedMessage { message, retitled }))
 }

@@ -106,11 +106,12 @@ pub(super) async fn rename_on(
     if of_name.is_some_and(|other| other != id.uuid()) {
         return Ok(Err(RenameRefused::NameTaken));
     }
+    // Before the change, as the entry keeps the name until then.
+    audit::append_on(db, [AuditEntry::organization_renamed(command)]).await?;
     diesel::update(organizations::table.find(id.uuid()))
         .set(organizations::name.eq(command.name.as_str()))
         .execute(&mut db)
         .await?;
-    audit::append_on(db, [AuditEntry::organization_renamed(command)]).await?;
     stored_on(db, id).await.map(Ok)
 }
 

@@ -3,10 +3,13 @@
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::account::KeyDigest;
+use domain::audit::AuditEntry;
+use domain::id::SessionId;
 use domain::login::{MAX_SESSIONS, NewSession, RefreshRefused, RefreshSession, SessionHolder};
 use domain::time::Timestamp;
 
 use crate::account::row::UserRow;
+use crate::audit;
 use crate::error::Fault;
 use crate::row;
 use crate::schema::{passwords, resets, sessions, users};
@@ -44,6 +47,7 @@ pub(super) fn begin_on(
         .select(sessions::id)
         .load::<Vec<u8>>(connection)?;
     diesel::delete(sessions::table.filter(sessions::id.eq_any(beyond))).execute(connection)?;
+    audit::append_on(connection, [AuditEntry::login_succeeded(new)])?;
     holder_of(holder, set_at).map(Some)
 }
 
@@ -63,6 +67,8 @@ pub(super) fn refresh_on(
     let session = sessions::table.find(&id);
     if row::digest(token)? != command.token {
         diesel::delete(session).execute(connection)?;
+        let (user, session) = (user.into_user()?.id, SessionId::new(row::uuid(&id)?));
+        audit::append_on(connection, [AuditEntry::token_reused(user, session, command.now)])?;
         return Ok(Err(RefreshRefused::Reused));
     }
     diesel::update(session)

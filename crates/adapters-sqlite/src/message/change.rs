@@ -2,12 +2,14 @@
 
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
+use domain::audit::AuditEntry;
 use domain::chat::ChatTitle;
 use domain::id::{ChatId, MessageId, ParticipantId, UserId};
 use domain::message::{ChangeRefused, ChangedMessage, DeleteMessage, EditMessage, Message};
 
 use super::load::message_on;
 use super::title;
+use crate::audit;
 use crate::chat::row::membership_on;
 use crate::error::Fault;
 use crate::first_answer;
@@ -26,6 +28,7 @@ pub(super) fn edit_on(
     diesel::update(messages::table.find(row::bytes(message.id.uuid())))
         .set((messages::content.eq(&message.content), messages::updated_at.eq(message.updated_at.micros())))
         .execute(connection)?;
+    audit::append_on(connection, [AuditEntry::message_edited(command)])?;
     let title = ChatTitle::from_message(&message.content);
     let retitled = title::follow_on(connection, message.chat_id, message.id, title)?;
     Ok(Ok(ChangedMessage { message, retitled }))
@@ -47,6 +50,7 @@ pub(super) fn delete_on(
     diesel::update(chats::table.find(row::bytes(message.chat_id.uuid())))
         .set(chats::deleted_messages.eq(chats::deleted_messages + 1))
         .execute(connection)?;
+    audit::append_on(connection, [AuditEntry::message_deleted(command)])?;
     let retitled = title::follow_on(connection, message.chat_id, message.id, None)?;
     Ok(Ok(ChangedMessage { message, retitled }))
 }

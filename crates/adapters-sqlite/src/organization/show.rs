@@ -101,10 +101,11 @@ pub(super) fn rename_on(
     if of_name.is_some_and(|other| other != row::bytes(id.uuid())) {
         return Ok(Err(RenameRefused::NameTaken));
     }
+    // Before the change, as the entry keeps the name until then.
+    audit::append_on(connection, [AuditEntry::organization_renamed(command)])?;
     diesel::update(organizations::table.find(row::bytes(id.uuid())))
         .set(organizations::name.eq(command.name.as_str()))
         .execute(connection)?;
-    audit::append_on(connection, [AuditEntry::organization_renamed(command)])?;
     stored_on(connection, id).map(Ok)
 }
 

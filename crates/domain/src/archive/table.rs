@@ -95,7 +95,7 @@ const fn bytes(name: &'static str) -> Column {
 }
 
 /// All tables, those first to which others refer.
-pub static TABLES: [Table; 19] = [
+pub static TABLES: [Table; 20] = [
     Table { name: "plans", key: 1, columns: PLANS },
     Table { name: "organizations", key: 1, columns: ORGANIZATIONS },
     Table { name: "users", key: 1, columns: USERS },
@@ -115,6 +115,7 @@ pub static TABLES: [Table; 19] = [
     Table { name: "memories", key: 1, columns: MEMORIES },
     Table { name: "secrets", key: 1, columns: &[text("name"), bytes("secret")] },
     Table { name: "audit", key: 1, columns: AUDIT },
+    Table { name: "audit_chain", key: 1, columns: &[integer("id"), integer("number"), bytes("digest")] },
 ];
 
 /// Tables that no archive holds: what the servers that run on one store tell each other (the last three are no tables
@@ -199,6 +200,11 @@ const AUDIT: &[Column] = &[
     text("place_kind").or_nothing(),
     id("place_id").or_nothing(),
     text("detail").or_nothing(),
+    text("actor_name").or_nothing(),
+    text("subject_name").or_nothing(),
+    text("place_name").or_nothing(),
+    integer("number").or_nothing(),
+    bytes("digest").or_nothing(),
 ];
 
 const CHATS: &[Column] = &[

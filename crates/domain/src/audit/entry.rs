@@ -11,7 +11,7 @@ use crate::chat::{AddParticipant, Chat, DeleteChat, RemoveParticipant, Role};
 use crate::id::{
     AgentId, ApiKeyId, ChatId, InvitationId, MessageId, OrganizationId, ParticipantId, SessionId, UserId,
 };
-use crate::login::{NewReset, SessionHolder};
+use crate::login::{FailedLogin, NewReset, NewSession, SessionHolder};
 use crate::message::{DeleteMessage, EditMessage};
 use crate::plan::PlanName;
 use crate::time::Timestamp;
@@ -364,19 +364,15 @@ impl AuditEntry {
         }
     }
 
-    /// A session that a user opened by logging in, from `address` if that is known.
-    pub fn login_succeeded(
-        user: UserId,
-        session: SessionId,
-        address: Option<IpAddr>,
-        now: Timestamp,
-    ) -> Self {
-        Self::of_session(AuditAction::LoginSucceeded, user.into(), user, session, address, now)
+    /// A session that a user opened by logging in.
+    pub fn login_succeeded(new: &NewSession) -> Self {
+        let NewSession { id, user, address, now, .. } = *new;
+        Self::of_session(AuditAction::LoginSucceeded, user.into(), user, id, address, now)
     }
 
     /// A refresh token that was presented a second time, by whoever has a copy of it.
-    pub fn token_reused(user: UserId, session: SessionId, address: Option<IpAddr>, now: Timestamp) -> Self {
-        Self::of_session(AuditAction::TokenReused, Actor::Anonymous, user, session, address, now)
+    pub fn token_reused(user: UserId, session: SessionId, now: Timestamp) -> Self {
+        Self::of_session(AuditAction::TokenReused, Actor::Anonymous, user, session, None, now)
     }
 
     fn of_session(
@@ -396,6 +392,30 @@ impl AuditEntry {
             detail: address.map(|address| format!("address={address}")),
             tenant: AuditTenant::Of(ParticipantId::User(user)),
         }
+    }
+
+    /// Wrong passwords for an account, or for names that nobody has: which, is not kept.
+    pub fn login_failed(failed: &FailedLogin, count: u64, now: Timestamp) -> Self {
+        let FailedLogin { user, address } = *failed;
+        let address = address.map(|address| format!("address={address} ")).unwrap_or_default();
+        let (subject, tenant) = match user {
+            Some(user) => (AuditObject::User(user), AuditTenant::Of(ParticipantId::User(user))),
+            None => (AuditObject::Installation, AuditTenant::Installation),
+        };
+        Self {
+            at: now,
+            actor: Actor::Anonymous,
+            action: AuditAction::LoginFailed,
+            subject,
+            place: None,
+            detail: Some(format!("{address}count={count}")),
+            tenant,
+        }
+    }
+
+    /// Wrong passwords for more accounts, or from more addresses, than there are entries for.
+    pub fn logins_failed_elsewhere(count: u64, now: Timestamp) -> Self {
+        Self::login_failed(&FailedLogin { user: None, address: None }, count, now)
     }
 
     /// Everything that the store holds, exported by the operator.

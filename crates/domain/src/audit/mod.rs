@@ -1,17 +1,23 @@
 //! The audit log: who did what to accounts, organizations, keys, rooms and plans, and when.
 //!
-//! An entry is written in the same transaction as what it tells of, so there is none without the other. It
-//! is never changed and never removed; the stores refuse both. It names things by their ids, and holds no message,
-//! no secret and no address. Every entry belongs to an organization, whose admins may read it: that of the room, or
-//! of whom it is about.
+//! An entry is written in the same transaction as the change that it records, so neither exists without the other;
+//! failed log-ins, which change nothing, are counted and written once a minute. An entry is never changed and never
+//! removed; the stores refuse both, and a chain of digests ([`ChainDigest`]) shows whether somebody did it all the same. It
+//! names things by their ids and by the names that they had then, and holds no message and no secret. An entry
+//! belongs to an organization, whose admins may read it: that of the room, or of whom it is about. What belongs to
+//! the installation is for the operator only.
 
 mod action;
+mod chain;
 mod entry;
 mod organization;
 mod port;
 mod service;
+mod verify;
 
 pub use action::AuditAction;
+pub use chain::{ChainDigest, Seal, SealedEntry, StoredEntry, StoredObject};
 pub use entry::{Actor, AuditEntry, AuditObject, AuditTenant};
-pub use port::{AuditFilter, AuditRecord, AuditRepository, AuditScope, NamedObject};
+pub use port::{AuditFilter, AuditRecord, AuditRepository, AuditScope, NamedObject, RecordedActor};
 pub use service::{AuditService, ListAuditError};
+pub use verify::{AuditState, ChainFault, ChainReport};

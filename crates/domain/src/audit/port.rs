@@ -4,7 +4,9 @@ use async_trait::async_trait;
 use uuid::Uuid;
 
 use super::action::AuditAction;
-use super::entry::AuditObject;
+use super::chain::SealedEntry;
+use super::entry::{AuditEntry, AuditObject};
+use super::verify::AuditState;
 use crate::id::OrganizationId;
 use crate::organization::{Authority, NotAdmin};
 use crate::page::{Page, PageRequest};
@@ -29,14 +31,36 @@ pub struct AuditFilter {
     pub since: Option<Timestamp>,
 }
 
-/// Something that an entry names, with the name that it has now: the handle of a user or an agent, the title of a
-/// room, the beginning of a key, the name of an organization.
+/// Something that an entry names, with the name that it had when the entry was written: the handle of a user or an
+/// agent, the beginning of a key, the name of an organization. Of a room it is the title that it has now, which is not
+/// kept: a title may be made of a text, and goes with it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NamedObject {
     /// What.
     pub object: AuditObject,
     /// Its name, if it has one.
     pub name: Option<String>,
+}
+
+/// Who did what an entry records.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum RecordedActor {
+    /// Whoever runs the installation, by a command.
+    Operator,
+    /// Somebody who did not prove who they are.
+    Anonymous,
+    /// A user or an agent.
+    Known(NamedObject),
+}
+
+impl RecordedActor {
+    /// The user or the agent, if it was one.
+    pub fn known(&self) -> Option<&NamedObject> {
+        match self {
+            Self::Known(named) => Some(named),
+            Self::Operator | Self::Anonymous => None,
+        }
+    }
 }
 
 /// An entry as it is read.
@@ -46,8 +70,8 @@ pub struct AuditRecord {
     pub id: Uuid,
     /// When it was done.
     pub at: Timestamp,
-    /// Who; `None` for the operator.
-    pub actor: Option<NamedObject>,
+    /// Who.
+    pub actor: RecordedActor,
     /// What.
     pub action: AuditAction,
     /// To what.
@@ -56,7 +80,7 @@ pub struct AuditRecord {
     pub place: Option<NamedObject>,
     /// As what, or which.
     pub detail: Option<String>,
-    /// Whose entry it is.
+    /// Whose entry it is; `None` for the operator's own.
     pub organization: Option<OrganizationId>,
 }
 
@@ -69,4 +93,17 @@ pub trait AuditRepository: Send + Sync {
         filter: AuditFilter,
         page: PageRequest,
     ) -> Result<Result<Page<AuditRecord>, NotAdmin>, StoreError>;
+
+    /// Writes entries of what changes nothing in the store.
+    async fn append_audit(&self, entries: Vec<AuditEntry>) -> Result<(), StoreError>;
+
+    /// Seals up to `limit` entries that are not sealed yet, the oldest first; how many. While another process does
+    /// it, none.
+    async fn seal_audit(&self, limit: u32) -> Result<u32, StoreError>;
+
+    /// How far the log is sealed.
+    async fn audit_state(&self) -> Result<AuditState, StoreError>;
+
+    /// The first `limit` sealed entries whose number is higher than `after`, by number.
+    async fn sealed_audit(&self, after: Option<i64>, limit: u32) -> Result<Vec<SealedEntry>, StoreError>;
 }

@@ -2,10 +2,15 @@
 
 use std::sync::Arc;
 
+use super::chain::Seal;
+use super::entry::AuditEntry;
 use super::port::{AuditFilter, AuditRecord, AuditRepository};
 use crate::organization::NotAdmin;
 use crate::page::{Page, PageRequest};
 use crate::store::StoreError;
+
+/// How many entries are sealed in one transaction.
+const SEALED_AT_ONCE: u32 = 500;
 
 /// Why entries were not listed.
 #[derive(Debug, thiserror::Error)]
@@ -20,7 +25,7 @@ pub enum ListAuditError {
 
 /// Use cases on the audit log.
 pub struct AuditService {
-    log: Arc<dyn AuditRepository>,
+    pub(super) log: Arc<dyn AuditRepository>,
 }
 
 impl AuditService {
@@ -36,5 +41,20 @@ impl AuditService {
         page: PageRequest,
     ) -> Result<Page<AuditRecord>, ListAuditError> {
         Ok(self.log.list_audit(filter, page).await??)
+    }
+
+    /// Writes entries of what changes nothing in the store.
+    pub async fn append(&self, entries: Vec<AuditEntry>) -> Result<(), StoreError> {
+        self.log.append_audit(entries).await
+    }
+
+    /// Seals some entries that are not sealed yet, and tells how many; to be called until it is none, now and then.
+    pub async fn seal_some(&self) -> Result<u32, StoreError> {
+        self.log.seal_audit(SEALED_AT_ONCE).await
+    }
+
+    /// The newest seal, if there is one.
+    pub async fn head(&self) -> Result<Option<Seal>, StoreError> {
+        Ok(self.log.audit_state().await?.head)
     }
 }

@@ -1,5 +1,6 @@
 //! Changing one's password: all sessions end, and whoever changed it gets a new one.
 
+use super::failures::FailedLogin;
 use super::log_in::LoggedIn;
 use super::password::{HasherBusy, Password, Verdict};
 use super::port::{SessionHolder, SetPassword, WhichLogin};
@@ -34,6 +35,7 @@ impl LoginService {
         let known = found.and_then(|found| found.password);
         let verdict = self.hasher.verify(current, known.as_ref().map(|known| known.hash.clone())).await?;
         let (Some(known), Verdict::Right | Verdict::RightButOutdated) = (known, verdict) else {
+            self.note_failure(FailedLogin { user: Some(caller.user), address: None });
             return Err(ChangePasswordError::Wrong);
         };
         let password = self.hasher.hash(new).await?;
@@ -41,7 +43,7 @@ impl LoginService {
         let command = SetPassword { user, password, replaces, now };
         let holder = self.logins.set_password(command, self.announce_end()).await?;
         let holder = holder.ok_or(ChangePasswordError::Wrong)?;
-        self.begin(user, holder.password_set_at).await?.ok_or(ChangePasswordError::Wrong)
+        self.begin(user, holder.password_set_at, None).await?.ok_or(ChangePasswordError::Wrong)
     }
 
     /// Tells that all that an older password has opened has ended.

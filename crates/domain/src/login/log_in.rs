@@ -1,5 +1,8 @@
 //! Logging in with a handle or an address, and a password.
 
+use std::net::IpAddr;
+
+use super::failures::FailedLogin;
 use super::name::TypedName;
 use super::password::{HasherBusy, Password, PasswordHash, Verdict};
 use super::port::{NewSession, SessionHolder};
@@ -17,6 +20,8 @@ pub struct LogIn {
     pub name: TypedName,
     /// The password.
     pub password: Password,
+    /// Where the request comes from, for the audit log.
+    pub address: Option<IpAddr>,
 }
 
 /// An open session: what to call with, and what to go on with.
@@ -65,13 +70,18 @@ impl LoginService {
         };
         let found = found.filter(|found| may_try(found.user.id));
         let (user, known) = found.map_or((None, None), |found| (Some(found.user), found.password));
+        let failed = FailedLogin { user: user.as_ref().map(|user| user.id), address: command.address };
         let hash = known.as_ref().map(|known| known.hash.clone());
         let verdict = self.hasher.verify(command.password.clone(), hash).await?;
         let (Some(user), Some(known), Verdict::Right | Verdict::RightButOutdated) = (user, known, verdict)
         else {
+            self.note_failure(failed);
             return Err(LogInError::Wrong);
         };
-        let open = self.begin(user.id, known.set_at).await?.ok_or(LogInError::Wrong)?;
+        let Some(open) = self.begin(user.id, known.set_at, command.address).await? else {
+            self.note_failure(failed);
+            return Err(LogInError::Wrong);
+        };
         if verdict == Verdict::RightButOutdated {
             // Who is let in is let in, also where this cannot be done right now; the next log-in tries again.
             let _ = self.rehash(user.id, known.hash, command.password).await;
@@ -89,6 +99,7 @@ impl LoginService {
         &self,
         user: UserId,
         password_set_at: Timestamp,
+        address: Option<IpAddr>,
     ) -> Result<Option<LoggedIn>, StoreError> {
         let now = self.clock.now();
         let refresh = RefreshText::first(&*self.mint, now);
@@ -100,6 +111,7 @@ impl LoginService {
             family: refresh.family(&*self.mint),
             token: refresh.digest(&*self.mint),
             expires_at,
+            address,
             now,
         };
         let holder = self.logins.begin_session(session).await?;

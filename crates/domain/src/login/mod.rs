@@ -9,6 +9,7 @@
 //! wrong password; another password ends all sessions, and the access tokens with them.
 
 mod change_password;
+mod failures;
 mod log_in;
 mod name;
 mod password;
@@ -19,6 +20,7 @@ mod service;
 mod session;
 
 pub use change_password::ChangePasswordError;
+pub use failures::FailedLogin;
 pub use log_in::{LogIn, LogInError, LoggedIn};
 pub use name::TypedName;
 pub use password::{HasherBusy, Password, PasswordHash, PasswordHasher, Verdict};

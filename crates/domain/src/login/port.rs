@@ -1,5 +1,6 @@
 //! The store of passwords, sessions and reset tokens.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -70,6 +71,8 @@ pub struct NewSession {
     pub token: KeyDigest,
     /// Until when that is good.
     pub expires_at: Timestamp,
+    /// Where the user logged in from.
+    pub address: Option<IpAddr>,
     /// When.
     pub now: Timestamp,
 }

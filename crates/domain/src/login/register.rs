@@ -108,7 +108,7 @@ impl LoginService {
         new.by = new.user.id.into();
         new.password = Some(password);
         match self.accounts.create_user(new).await? {
-            Ok(user) => self.begin(user.id, user.created_at).await?.ok_or(RegisterUserError::Overtaken),
+            Ok(user) => self.begin(user.id, user.created_at, None).await?.ok_or(RegisterUserError::Overtaken),
             Err(CreateUserRefused::HandleTaken) => Err(RegisterUserError::HandleTaken),
             Err(CreateUserRefused::EmailTaken) => Err(RegisterUserError::EmailTaken),
             Err(CreateUserRefused::NoSuchPlan) => Err(RegisterUserError::NoSuchPlan),

@@ -72,6 +72,6 @@ impl LoginService {
         let now = self.clock.now();
         let reset = self.logins.reset_password(token, password, now, self.announce_end()).await?;
         let holder = reset.ok_or(ResetPasswordError::Unknown)?;
-        self.begin(holder.user.id, holder.password_set_at).await?.ok_or(ResetPasswordError::Unknown)
+        self.begin(holder.user.id, holder.password_set_at, None).await?.ok_or(ResetPasswordError::Unknown)
     }
 }

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use super::failures::FailedLogins;
 use super::password::PasswordHasher;
 use super::port::LoginRepository;
 use super::register::Registration;
 use crate::account::{AccountRepository, TokenService};
+use crate::audit::AuditRepository;
 use crate::plan::PlanName;
 use crate::ports::{Clock, EventPublisher, IdGenerator, KeyMint};
 
@@ -24,6 +26,8 @@ pub struct LoginService {
     pub(super) mint: Arc<dyn KeyMint>,
     pub(super) registration: Registration,
     pub(super) plan: PlanName,
+    pub(super) audit: Arc<dyn AuditRepository>,
+    pub(super) failures: FailedLogins,
 }
 
 /// What [`LoginService`] stands on.
@@ -49,13 +53,26 @@ pub struct LoginPorts {
     pub registration: Registration,
     /// The plan of an organization that comes with a registration.
     pub plan: PlanName,
+    /// The audit log.
+    pub audit: Arc<dyn AuditRepository>,
 }
 
 impl LoginService {
     /// Wires the area to its ports.
     pub fn new(ports: LoginPorts) -> Self {
-        let LoginPorts { logins, accounts, tokens, hasher, events, clock, ids, mint, registration, plan } =
-            ports;
-        Self { logins, accounts, tokens, hasher, events, clock, ids, mint, registration, plan }
+        Self {
+            logins: ports.logins,
+            accounts: ports.accounts,
+            tokens: ports.tokens,
+            hasher: ports.hasher,
+            events: ports.events,
+            clock: ports.clock,
+            ids: ports.ids,
+            mint: ports.mint,
+            registration: ports.registration,
+            plan: ports.plan,
+            audit: ports.audit,
+            failures: FailedLogins::default(),
+        }
     }
 }

@@ -22,6 +22,63 @@ pub enum Credential<'a> {
     Invitation(&'a str),
 }
 
+/// Why a request carries nothing that could be looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unusable {
+    /// There is no credential.
+    Missing,
+    /// `X-API-Key` holds what cannot be a key: it is empty, too long, or not one word.
+    MalformedKey,
+    /// `Authorization` holds neither a token behind `Bearer` nor anything else that is accepted.
+    MalformedAuthorization,
+}
+
+impl Unusable {
+    /// What the client is told, with what to do.
+    pub const fn told(self) -> &'static str {
+        match self {
+            Self::Missing => {
+                "A credential is needed: send an API key as X-API-Key, or a token as Authorization: Bearer"
+            }
+            Self::MalformedKey => "X-API-Key does not hold an API key; send the whole key and nothing else",
+            Self::MalformedAuthorization => {
+                "Authorization does not hold a token; write it as Authorization: Bearer <token>, or send an API key \
+                 as X-API-Key"
+            }
+        }
+    }
+}
+
+impl Credential<'_> {
+    /// What the client is told if this is not accepted, with what to do. It depends on the text alone, so nobody
+    /// learns what exists.
+    pub fn rejected(self) -> &'static str {
+        match self {
+            Self::Key(text) if is_like_token(text) => {
+                "A token was sent as an API key; send it as Authorization: Bearer <token>"
+            }
+            Self::Key(_) => "The API key is not valid: it is unknown, revoked or expired",
+            Self::Token(text) if is_like_key(text) => {
+                "An API key was sent as a token; send it as X-API-Key, without Bearer"
+            }
+            Self::Token(_) => {
+                "The token is not valid: it has expired, or what opened it has ended; log in again"
+            }
+            Self::Invitation(_) => "The invitation is not valid",
+        }
+    }
+}
+
+/// Keys begin with this (`rest` 1).
+fn is_like_key(text: &str) -> bool {
+    text.starts_with("thnv_") && !text.contains('.')
+}
+
+/// Tokens have three parts (JWT); a key has no dots.
+fn is_like_token(text: &str) -> bool {
+    text.split('.').count() == 3
+}
+
 /// The key in `X-API-Key`; `None` when it is absent or cannot be a key.
 pub fn api_key(headers: &HeaderMap) -> Option<&str> {
     sane(headers.get("x-api-key")?.to_str().ok()?, MAX_KEY_BYTES)
@@ -29,37 +86,37 @@ pub fn api_key(headers: &HeaderMap) -> Option<&str> {
 
 /// The credential of `/api/v1/me` and `/api/v1/agent`: `X-API-Key`, or `Authorization: Bearer`.
 /// What stands behind `Bearer` is a token and never a key.
-pub fn of_interface(headers: &HeaderMap) -> Option<Credential<'_>> {
+pub fn of_interface(headers: &HeaderMap) -> Result<Credential<'_>, Unusable> {
     if headers.contains_key("x-api-key") {
-        return api_key(headers).map(Credential::Key);
+        return api_key(headers).map(Credential::Key).ok_or(Unusable::MalformedKey);
     }
-    match authorization(headers)? {
-        (Some(scheme), token) if scheme.eq_ignore_ascii_case("bearer") => {
-            sane(token, MAX_TOKEN_BYTES).map(Credential::Token)
-        }
+    let token = match authorization(headers)? {
+        (Some(scheme), token) if scheme.eq_ignore_ascii_case("bearer") => sane(token, MAX_TOKEN_BYTES),
         _ => None,
-    }
+    };
+    token.map(Credential::Token).ok_or(Unusable::MalformedAuthorization)
 }
 
 /// The credential of the generic paths: as [`of_interface`], or a key that is the whole of
 /// `Authorization`, without a scheme.
-pub fn of_generic_path(headers: &HeaderMap) -> Option<Credential<'_>> {
+pub fn of_generic_path(headers: &HeaderMap) -> Result<Credential<'_>, Unusable> {
     if headers.contains_key("x-api-key") {
         return of_interface(headers);
     }
     match authorization(headers)? {
-        (None, key) => sane(key, MAX_KEY_BYTES).map(Credential::Key),
+        (None, key) => sane(key, MAX_KEY_BYTES).map(Credential::Key).ok_or(Unusable::MalformedAuthorization),
         (Some(_), _) => of_interface(headers),
     }
 }
 
 /// `Authorization` as scheme and credential; a single word has no scheme.
-fn authorization(headers: &HeaderMap) -> Option<(Option<&str>, &str)> {
-    let value = headers.get(AUTHORIZATION)?.to_str().ok()?.trim();
-    match value.split_once(char::is_whitespace) {
-        Some((scheme, rest)) => Some((Some(scheme), rest.trim_start())),
-        None => Some((None, value)),
-    }
+fn authorization(headers: &HeaderMap) -> Result<(Option<&str>, &str), Unusable> {
+    let value = headers.get(AUTHORIZATION).ok_or(Unusable::Missing)?.to_str();
+    let value = value.map_err(|_| Unusable::MalformedAuthorization)?.trim();
+    Ok(match value.split_once(char::is_whitespace) {
+        Some((scheme, rest)) => (Some(scheme), rest.trim_start()),
+        None => (None, value),
+    })
 }
 
 fn sane(text: &str, most: usize) -> Option<&str> {
@@ -93,32 +150,61 @@ mod tests {
     }
 
     /// Headers, and what the interfaces and the generic paths take from them.
-    type Case<'a> = (&'a [(&'static str, &'a [u8])], Option<Credential<'a>>, Option<Credential<'a>>);
+    type Case<'a> = (&'a [(&'static str, &'a [u8])], Read<'a>, Read<'a>);
+
+    type Read<'a> = Result<Credential<'a>, Unusable>;
 
     /// What each place makes of the same headers: the interfaces, then the generic paths.
     #[test]
     fn every_place_reads_its_own_headers() {
-        let (key, token) = (Credential::Key, Credential::Token);
+        let (key, token) = (|text| Ok(Credential::Key(text)), |text| Ok(Credential::Token(text)));
+        let (missing, bad_key, bad) =
+            (Err(Unusable::Missing), Err(Unusable::MalformedKey), Err(Unusable::MalformedAuthorization));
         let long_token = [b"Bearer ".as_slice(), &[b't'; 4097]].concat();
         let cases: [Case<'_>; 12] = [
-            (&[], None, None),
-            (&[("x-api-key", b"k")], Some(key("k")), Some(key("k"))),
-            (&[("authorization", b"Bearer a.b.c")], Some(token("a.b.c")), Some(token("a.b.c"))),
-            (&[("authorization", b"bearer   a.b.c ")], Some(token("a.b.c")), Some(token("a.b.c"))),
-            (&[("authorization", b"thnv_u_1")], None, Some(key("thnv_u_1"))),
-            (&[("authorization", b"Basic dTpw")], None, None),
-            (&[("authorization", b"Bearer")], None, Some(key("Bearer"))),
-            (&[("authorization", b"Bearer a b")], None, None),
-            (&[("authorization", &long_token)], None, None),
-            (&[("x-api-key", b"k"), ("authorization", b"Bearer t")], Some(key("k")), Some(key("k"))),
-            (&[("x-api-key", b"k"), ("authorization", b"other")], Some(key("k")), Some(key("k"))),
+            (&[], missing, missing),
+            (&[("x-api-key", b"k")], key("k"), key("k")),
+            (&[("authorization", b"Bearer a.b.c")], token("a.b.c"), token("a.b.c")),
+            (&[("authorization", b"bearer   a.b.c ")], token("a.b.c"), token("a.b.c")),
+            (&[("authorization", b"thnv_u_1")], bad, key("thnv_u_1")),
+            (&[("authorization", b"Basic dTpw")], bad, bad),
+            (&[("authorization", b"Bearer")], bad, key("Bearer")),
+            (&[("authorization", b"Bearer a b")], bad, bad),
+            (&[("authorization", &long_token)], bad, bad),
+            (&[("x-api-key", b"k"), ("authorization", b"Bearer t")], key("k"), key("k")),
+            (&[("x-api-key", b"k"), ("authorization", b"other")], key("k"), key("k")),
             // A key that cannot be one is no reason to look elsewhere.
-            (&[("x-api-key", b""), ("authorization", b"Bearer t")], None, None),
+            (&[("x-api-key", b""), ("authorization", b"Bearer t")], bad_key, bad_key),
         ];
         for (given, interface, generic) in cases {
             let headers = headers(given);
             assert!(of_interface(&headers) == interface, "interface: {given:?}");
             assert!(of_generic_path(&headers) == generic, "generic: {given:?}");
         }
+    }
+
+    /// Whoever puts a credential in the wrong place is told where it belongs.
+    #[test]
+    fn what_is_wrong_is_told_by_the_look_of_it() {
+        let (key, token) = ("thnv_u_1790000000_abc", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln");
+        let told = [
+            Unusable::Missing.told(),
+            Unusable::MalformedKey.told(),
+            Unusable::MalformedAuthorization.told(),
+            Credential::Key(key).rejected(),
+            Credential::Key(token).rejected(),
+            Credential::Token(token).rejected(),
+            Credential::Token(key).rejected(),
+        ];
+        for (place, text) in told.iter().enumerate() {
+            assert!(!told[..place].contains(text), "{text}");
+        }
+        assert!(Credential::Token(key).rejected().contains("X-API-Key"));
+        assert!(Credential::Key(token).rejected().contains("Bearer"));
+        assert_eq!(
+            Credential::Key("x").rejected(),
+            Credential::Key(key).rejected(),
+            "an unknown word is a wrong key"
+        );
     }
 }

@@ -16,9 +16,9 @@ use domain::account::{AccountService, AuthenticateError, Authenticated, TokenSer
 use domain::caller::{AgentCaller, Caller, UserCaller};
 use domain::id::ParticipantId;
 
-use crate::error::{ApiError, ErrorCode, unauthorized};
+use crate::error::{ApiError, ErrorCode};
 use crate::limit::{self, Class, RateLimits, ReadTurn, Standing};
-pub use credential::Credential;
+pub use credential::{Credential, Unusable};
 
 /// Lets humans pass: 401 without a valid credential, 403 for an agent, 429 for too many requests.
 pub async fn users_only<B: MessageBody + 'static>(
@@ -71,25 +71,29 @@ struct Admitted {
 /// caller. Whoever is known is counted, whether or not they are accepted.
 async fn admit<T: 'static>(
     request: &ServiceRequest,
-    credential: Option<Credential<'_>>,
+    credential: Result<Credential<'_>, Unusable>,
     accept: impl FnOnce(Authenticated) -> Result<T, ApiError>,
 ) -> Result<Admitted, ApiError> {
     let accounts = request
         .app_data::<web::Data<AccountService>>()
         .ok_or_else(|| ApiError::defect("the account service is not registered"))?;
     let limits = request.app_data::<web::Data<RateLimits>>();
-    let Some(credential) = credential else {
-        return Err(limits
-            .and_then(|limits| limits.may_ask(request.request()).err())
-            .unwrap_or_else(unauthorized));
-    };
+    let unauthorized = |told: &'static str| ApiError::new(ErrorCode::Unauthorized, told);
+    let credential = credential.map_err(|unusable| {
+        let too_many = limits.and_then(|limits| limits.may_ask(request.request()).err());
+        too_many.unwrap_or_else(|| unauthorized(unusable.told()))
+    })?;
     let looked_at = match limits {
         Some(limits) => {
             let source = limits.source(request.peer_addr(), request.headers());
-            limits.try_out(source, credential, look(request, accounts, credential)).await?
+            limits.try_out(source, credential, look(request, accounts, credential)).await
         }
-        None => look(request, accounts, credential).await?,
+        None => look(request, accounts, credential).await,
     };
+    let looked_at = looked_at.map_err(|error| match error.code() {
+        ErrorCode::Unauthorized => unauthorized(credential.rejected()),
+        _ => error,
+    })?;
     let who = match &looked_at {
         Ok(admitted) => admitted.caller.participant(),
         Err(kept_out) => *kept_out,

@@ -15,7 +15,7 @@ pub struct AuditEntryView<'a> {
     /// When it was done.
     #[schema(value_type = super::Instant)]
     inserted_at: Shown<Timestamp>,
-    /// Who did it; null for the operator.
+    /// Who did it; null for the operator, and in `login.failed` and `session.token_reused` where nobody is known.
     actor: Option<AuditObjectView<'a>>,
     /// What was done, like `participant.added`; more may come.
     action: &'static str,
@@ -23,18 +23,19 @@ pub struct AuditEntryView<'a> {
     subject: AuditObjectView<'a>,
     /// In what, or for whom.
     place: Option<AuditObjectView<'a>>,
-    /// As what, or which: a role, the name of a plan.
+    /// As what, or which: a role, the name of a plan, an address and a count.
     detail: Option<&'a str>,
 }
 
 /// Something that an entry names.
 #[derive(Serialize, utoipa::ToSchema)]
 pub(super) struct AuditObjectView<'a> {
-    /// `User`, `Agent`, `Chat`, `ApiKey`, `Organization`; more may come.
+    /// `User`, `Agent`, `Chat`, `Message`, `ApiKey`, `Session`, `Organization`, `Invitation`; more may come.
     r#type: &'static str,
     #[schema(value_type = super::Id)]
     id: Shown<Uuid>,
-    /// The handle, title, name or beginning that it has now; null if it has none.
+    /// The handle, name or beginning that it had when the entry was written, or the title that a room has now; null if
+    /// there is none.
     name: Option<&'a str>,
 }
 
@@ -44,7 +45,7 @@ impl<'a> AuditEntryView<'a> {
         Self {
             id: Shown(record.id),
             inserted_at: Shown(record.at),
-            actor: record.actor.as_ref().map(AuditObjectView::new),
+            actor: record.actor.known().map(AuditObjectView::new),
             action: record.action.as_str(),
             subject: AuditObjectView::new(&record.subject),
             place: record.place.as_ref().map(AuditObjectView::new),

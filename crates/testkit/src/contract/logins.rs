@@ -23,7 +23,11 @@ fn password(text: &str) -> Password {
 }
 
 async fn log_in(world: &World, name: &str, text: &str) -> Option<LoggedIn> {
-    let command = LogIn { name: TypedName::new(name), password: Password::typed(text.to_owned()).unwrap() };
+    let command = LogIn {
+        name: TypedName::new(name),
+        password: Password::typed(text.to_owned()).unwrap(),
+        address: None,
+    };
     match world.logins.log_in(command).await {
         Ok(open) => Some(open),
         Err(LogInError::Wrong) => None,
@@ -189,6 +193,7 @@ pub async fn what_was_looked_at_meanwhile_counts_no_more(world: World) {
             token: digest(1),
             expires_at: now.plus(SESSION_LIFETIME),
             now,
+            address: None,
         })
     };
     store.rehash(ann.id, known.hash.clone(), PasswordHash::new("anew".to_owned())).await.unwrap();

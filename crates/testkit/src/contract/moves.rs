@@ -332,7 +332,8 @@ pub async fn moves_are_written_down(world: World) {
     let of = async |house| {
         let filter = AuditFilter { scope: AuditScope::Of(Authority::Operator(house)), since: Some(start) };
         let log = world.stores.audit.list_audit(filter, ALL).await.unwrap().unwrap().rows;
-        let told = log.into_iter().rev().map(|entry| (entry.action, entry.actor.map(|actor| actor.object)));
+        let told =
+            log.into_iter().rev().map(|entry| (entry.action, entry.actor.known().map(|actor| actor.object)));
         told.map(|(action, actor)| (action, actor.map(|object| object.parts().1))).collect::<Vec<_>>()
     };
     let (by_ann, by_ben) = (Some(ann.id.uuid()), Some(ben.id.uuid()));

@@ -43,14 +43,17 @@ pub async fn whoever_registers_is_in(world: World) {
     assert_ne!(ben.organization, ann.caller.organization);
     assert_eq!(ben.organization_role, OrganizationRole::Admin);
     world.tokens.authenticate(&open.access.token).await.unwrap();
-    let again =
-        LogIn { name: TypedName::new("ben"), password: Password::new("correct horse".to_owned()).unwrap() };
+    let again = LogIn {
+        name: TypedName::new("ben"),
+        password: Password::new("correct horse".to_owned()).unwrap(),
+        address: None,
+    };
     world.logins.log_in(again).await.unwrap();
     world.logins.refresh(&open.refresh_token).await.unwrap();
     assert!(world.accounts.list_keys(ParticipantId::User(ben.id), ALL).await.unwrap().rows.is_empty());
     let filter = AuditFilter { scope: AuditScope::Of(Authority::Operator(ben.organization)), since: None };
     let log = world.stores.audit.list_audit(filter, ALL).await.unwrap().unwrap().rows;
-    let told = log.iter().map(|entry| (entry.action, entry.actor.as_ref().map(|actor| actor.object)));
+    let told = log.iter().map(|entry| (entry.action, entry.actor.known().map(|actor| actor.object)));
     let expected = (AuditAction::UserCreated, Some(AuditObject::User(ben.id)));
     assert_eq!(told.collect::<Vec<_>>(), [expected], "by themselves");
     assert!(matches!(register(&world, "ben", None).await, Err(RegisterUserError::HandleTaken)));
