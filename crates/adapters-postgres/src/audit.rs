@@ -264,8 +264,8 @@ async fn titles_on(mut db: &Db, rooms: Vec<Uuid>) -> Result<HashMap<Uuid, String
         return Ok(HashMap::new());
     }
     let titled = chats::table.filter(chats::id.eq_any(rooms)).filter(chats::title.is_not_null());
-    let titles = titled.select((chats::id, chats::title.assume_not_null()));
-    Ok(titles.load::<(Uuid, String)>(&mut db).await?.into_iter().collect())
+    let named = titled.select((chats::id, chats::title.assume_not_null()));
+    Ok(named.load::<(Uuid, String)>(&mut db).await?.into_iter().collect())
 }
 
 async fn append_all_on(db: &Db, entries: &[AuditEntry]) -> Result<Result<(), Never>, Fault> {

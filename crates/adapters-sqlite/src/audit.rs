@@ -253,8 +253,8 @@ fn titles_on(
         return Ok(HashMap::new());
     }
     let titled = chats::table.filter(chats::id.eq_any(rooms)).filter(chats::title.is_not_null());
-    let titles = titled.select((chats::id, chats::title.assume_not_null()));
-    Ok(titles.load::<(Vec<u8>, String)>(connection)?.into_iter().collect())
+    let named = titled.select((chats::id, chats::title.assume_not_null()));
+    Ok(named.load::<(Vec<u8>, String)>(connection)?.into_iter().collect())
 }
 
 fn is_sealed_on(connection: &mut SqliteConnection) -> Result<bool, Fault> {

@@ -187,7 +187,9 @@ impl AuditService {
             // What was sealed since the state was read is not part of this check.
             let is_known = |sealed: &SealedEntry| sealed.seal.number <= newest;
             let (known, newer) = page.into_iter().partition::<Vec<_>, _>(is_known);
-            known.into_iter().for_each(|sealed| check.entry(sealed));
+            for sealed in known {
+                check.entry(sealed);
+            }
             if let Some(first) = newer.first() {
                 let head = self.log.audit_state().await?.head;
                 if head.is_none_or(|head| head.number < first.seal.number) {
@@ -201,7 +203,9 @@ impl AuditService {
             check.place(Seal::START);
             let mut after = None;
             while let Some(page) = self.page(&mut after).await? {
-                page.iter().for_each(|sealed| check.place(sealed.seal));
+                for sealed in page {
+                    check.place(sealed.seal);
+                }
             }
         }
         let Check { checked, faults, fault_count, .. } = check;
