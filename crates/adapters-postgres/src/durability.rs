@@ -16,3 +16,97 @@ const OFF: &str = "SELECT name FROM pg_settings \
 pub(crate) async fn unsafe_settings_on(mut db: &Db) -> Result<Vec<String>, Fault> {
     Ok(statement::<diesel::sql_types::Text>(OFF).load::<String>(&mut db).await?)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use diesel::sql_types::Text;
+    use testkit::postgres::{Cluster, Options};
+    use testkit::{Stores, World};
+
+    use super::*;
+    use crate::run::execute;
+    use crate::{PostgresConfig, PostgresStore};
+
+    /// More than is written at once, and fewer than fill the log's buffers, which are then written anyway.
+    const MESSAGES: usize = 40;
+
+    async fn commits(store: &PostgresStore) -> String {
+        let lease = store.pool.lease().await.unwrap();
+        let shown = statement::<Text>("SELECT current_setting('synchronous_commit') AS setting");
+        let setting = shown.get_result::<String>(&mut lease.db()).await.unwrap();
+        lease.give_back();
+        setting
+    }
+
+    async fn alter(cluster: &Cluster, name: &str, value: &str) {
+        let (client, connection) =
+            tokio_postgres::connect(&cluster.administrator_url(), tokio_postgres::NoTls).await.unwrap();
+        tokio::spawn(connection);
+        let sql = format!("ALTER DATABASE \"{name}\" SET synchronous_commit = {value}");
+        client.batch_execute(&sql).await.unwrap();
+    }
+
+    /// The log is flushed by a commit that asks for it, or after ten seconds.
+    fn lazy() -> Cluster {
+        Cluster::own(Options::default().setting("wal_writer_delay", "10s"))
+    }
+
+    /// As behind a pooler that gives every transaction another connection: what was set on the session is undone.
+    async fn undo_the_session(store: &PostgresStore) {
+        let lease = store.pool.lease().await.unwrap();
+        execute(lease.db(), "SET synchronous_commit = off").await.unwrap();
+        lease.give_back();
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn what_is_acknowledged_outlives_a_crash_of_a_database_that_commits_lazily() {
+        let cluster = tokio::task::block_in_place(lazy);
+        let database = cluster.server().database();
+        alter(&cluster, database.name(), "off").await;
+        let config = PostgresConfig { connections: 1, ..PostgresConfig::at(&database.url()) };
+        let store = Arc::new(PostgresStore::open(&config).await.unwrap());
+        assert_eq!(commits(&store).await, "on");
+        let world = World::on(Stores::of(&store, PostgresStore::close));
+        let ann = world.user("ann").await;
+        undo_the_session(&store).await;
+        let chat = world.chat(ann.caller, &[]).await;
+        for number in 0..MESSAGES {
+            world.send(ann.caller, chat, &format!("text {number}"), &[]).await;
+            tokio::task::block_in_place(|| {
+                // The first few go the long way, the others as one statement; each is on disk once it is answered.
+                if number % 8 == 0 {
+                    cluster.restart_immediately();
+                }
+            });
+            if number % 8 == 0 {
+                // Every connection is a new one now.
+                while store.ping().await.is_err() {}
+                undo_the_session(&store).await;
+            }
+        }
+        tokio::task::block_in_place(|| cluster.restart_immediately());
+        let again = PostgresStore::open(&config).await.unwrap();
+        let lease = again.pool.lease().await.unwrap();
+        let count = statement::<diesel::sql_types::BigInt>("SELECT count(*) FROM messages");
+        let kept = count.get_result::<i64>(&mut lease.db()).await.unwrap();
+        assert_eq!(kept, i64::try_from(MESSAGES).unwrap());
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_stronger_setting_stays_and_what_cannot_be_set_here_is_named() {
+        let cluster = tokio::task::block_in_place(|| {
+            Cluster::own(Options::default().setting("full_page_writes", "off"))
+        });
+        let database = cluster.server().database();
+        let config = PostgresConfig { connections: 1, ..PostgresConfig::at(&database.url()) };
+        for value in ["remote_apply", "remote_write", "local", "on"] {
+            alter(&cluster, database.name(), value).await;
+            let store = PostgresStore::open(&config).await.unwrap();
+            assert_eq!(commits(&store).await, value);
+            assert_eq!(store.unsafe_settings().await.unwrap(), ["fsync", "full_page_writes"]);
+            store.close();
+        }
+    }
+}

@@ -280,7 +280,8 @@ impl RateLimits {
     }
 
     fn not_in_debt(&self, key: u128) -> Result<(), ApiError> {
-        let Some(standing) = self.answers.as_ref().and_then(|meter| meter.look(key, self.clock.steady())) else {
+        let Some(standing) = self.answers.as_ref().and_then(|meter| meter.look(key, self.clock.steady()))
+        else {
             return Ok(());
         };
         let message = "Your answers were too large in all; read less at once, or try again later";

@@ -195,7 +195,7 @@ mod tests {
         }
     }
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn one_callers_queue_holds_up_nobody_else() {
         let reads = Reads::new(LIMIT);
         let first = begun(&mut read(&reads, 1));
@@ -220,7 +220,7 @@ mod tests {
         assert_eq!(reads.turns.available_permits(), LIMIT.at_work);
     }
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn a_queue_is_bounded_and_forgets_who_has_gone() {
         let reads = Reads::new(LIMIT);
         let first = begun(&mut read(&reads, 1));
@@ -240,7 +240,7 @@ mod tests {
     }
 
     /// A seat that was handed to somebody who has gone meanwhile is not lost.
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn a_seat_is_never_lost() {
         let reads = Reads::new(LIMIT);
         let first = begun(&mut read(&reads, 1));
@@ -253,9 +253,9 @@ mod tests {
         assert!(reads.callers().is_empty());
     }
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn nobody_waits_for_ever() {
-        let reads = Reads::new(LIMIT);
+        let reads = Reads::new(ReadLimit { patience: Duration::from_millis(20), ..LIMIT });
         let _mine = begun(&mut read(&reads, 1));
         let _theirs = begun(&mut read(&reads, 2));
         for caller in [1, 3] {

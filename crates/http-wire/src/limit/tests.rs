@@ -257,7 +257,7 @@ async fn who_has_read_too_much_waits_with_the_next_read() {
     let may_read = async |who| {
         let error = limits.may_read(who).await.err()?;
         let answer = actix_web::ResponseError::error_response(&error);
-        Some((error.code(), answer.headers()["retry-after"].to_str().unwrap().to_owned()))
+        Some((error.code(), answer.headers().get("retry-after").unwrap().to_str().unwrap().to_owned()))
     };
     for _ in 0..100_000 {
         limits.count_answer(ann, FREE_BYTES);

@@ -91,7 +91,7 @@ pub async fn who_knows_the_password_is_let_in(world: World) {
 pub async fn a_used_up_account_answers_like_a_wrong_password(world: World) {
     let ann = user_with_password(&world, "ann").await;
     let by = async |name: &str, allowed: bool| {
-        let command = LogIn { name: TypedName::new(name), password: password(FIRST) };
+        let command = LogIn { name: TypedName::new(name), password: password(FIRST), address: None };
         let mut asked = None;
         let outcome = world.logins.log_in_if(command, |user| allowed && asked.insert(user) == &user).await;
         (outcome.is_ok(), matches!(outcome, Err(LogInError::Wrong)), asked)
