@@ -4,10 +4,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
+use testkit::free_port;
 use testkit::nats::Nats;
 use testkit::postgres::{Database, server as postgres};
 
-use crate::server::{Server, free_port};
+use crate::server::Server;
 use crate::soon::until;
 
 /// Servers on one database. They go before what they stand on.

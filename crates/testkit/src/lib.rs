@@ -13,6 +13,7 @@ mod estate;
 mod fakes;
 pub mod nats;
 pub mod nodes;
+mod ports;
 pub mod postgres;
 pub mod same;
 mod world;
@@ -21,4 +22,5 @@ pub use estate::Estate;
 pub use fakes::{
     FixedClock, FixedHasher, FixedMint, FixedPresence, PlainTokens, RecordingPublisher, SequentialIds,
 };
+pub use ports::free_port;
 pub use world::{NOON, Stores, TestAgent, TestUser, World};

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::postgres::free_port;
+use crate::free_port;
 
 /// Ends the server when the other end of its input closes, however its process came to its end.
 const SUPERVISOR: &str =

@@ -19,7 +19,6 @@ use std::hash::{BuildHasher, RandomState};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-pub(crate) use cluster::free_port;
 pub use cluster::{Cluster, Options, Tls};
 pub use server::{Database, Server, Template};
 

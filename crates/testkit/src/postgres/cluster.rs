@@ -1,6 +1,5 @@
 //! A private, throw-away PostgreSQL: made when needed, gone with the process.
 
-use std::net::TcpListener;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -8,10 +7,8 @@ use tokio_postgres::Config;
 
 use super::server::{Access, Server};
 use super::supervisor::Supervisor;
-use super::{administration, programs, random};
-
-/// Below the ports that systems hand out by themselves, so that nobody takes it while the server is down.
-const PORTS: std::ops::Range<u64> = 20_000..30_000;
+use super::{administration, programs};
+use crate::free_port;
 
 /// The role of the tests: it owns its databases and may do nothing else.
 const ROLE: &str = "parlance";
@@ -169,17 +166,6 @@ fn start_on_a_free_port(supervisor: &mut Supervisor) -> u16 {
         }
     }
     panic!("PostgreSQL did not start:\n{log}");
-}
-
-/// A port that nobody has, outside the range that the system gives out.
-pub(crate) fn free_port() -> u16 {
-    loop {
-        let port = PORTS.start + random() % (PORTS.end - PORTS.start);
-        let port = u16::try_from(port).expect("the range is one of ports");
-        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
-            return port;
-        }
-    }
 }
 
 fn give_certificate(supervisor: &mut Supervisor, tls: Tls) -> String {
