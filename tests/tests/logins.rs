@@ -108,6 +108,9 @@ async fn a_reset_token_is_good_once() {
     let body = |password: &str| json!({"reset_token": token, "new_password": password});
     let short = public(&server).post("/reset", body("short")).await;
     assert_eq!((short.status, short.code()), (422, "validation_error"));
+    let common = public(&server).post("/reset", body("Password123!")).await;
+    assert_eq!((common.status, common.code()), (422, "validation_error"));
+    assert!(common.body.to_string().contains("is too common"), "{common:?}");
     assert_eq!(public(&server).post("/reset", body("correct horse")).await.status, 200);
     assert_eq!(public(&server).post("/reset", body("battery staple")).await.status, 401);
     let output = server.command().args(["user", "reset-password", "nobody"]).output().unwrap();
@@ -240,6 +243,7 @@ async fn people_register_where_the_operator_lets_them() {
         ("email", json!("nowhere")),
         ("name", json!("")),
         ("password", json!("short")),
+        ("password", json!("qwertyuiop")),
         ("invitation", json!("thnv_i_nothing")),
     ] {
         let mut body = wish("ben");

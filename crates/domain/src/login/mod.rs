@@ -9,6 +9,7 @@
 //! wrong password; another password ends all sessions, and the access tokens with them.
 
 mod change_password;
+mod common;
 mod failures;
 mod log_in;
 mod name;

@@ -4,6 +4,7 @@ use std::fmt;
 
 use async_trait::async_trait;
 
+use super::common::is_common;
 use crate::text::TextFault;
 
 /// A password as somebody has typed it: 10 to 256 characters, none of them changed. Never stored, never shown.
@@ -17,7 +18,7 @@ impl Password {
     /// The most characters of any.
     pub const MAX_CHARS: usize = 256;
 
-    /// A password to be set.
+    /// A password to be set, which must not be a common one.
     pub fn new(text: String) -> Result<Self, TextFault> {
         if text.trim().is_empty() {
             return Err(TextFault::Blank);
@@ -25,7 +26,12 @@ impl Password {
         if text.chars().count() < Self::MIN_CHARS {
             return Err(TextFault::Malformed { expected: "should be at least 10 character(s)" });
         }
-        Self::typed(text)
+        let password = Self::typed(text)?;
+        if is_common(password.reveal()) {
+            let expected = "is too common: choose one that others are unlikely to use, such as four random words";
+            return Err(TextFault::Malformed { expected });
+        }
+        Ok(password)
     }
 
     /// A password that somebody says is theirs; only what is too long to be one is refused.
@@ -95,4 +101,18 @@ pub trait PasswordHasher: Send + Sync {
     /// Whether `password` is the one that was hashed. Without a hash the same work is done for nothing, so that
     /// nobody can tell by the time it takes.
     async fn verify(&self, password: Password, hash: Option<PasswordHash>) -> Result<Verdict, HasherBusy>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn common_passwords_cannot_be_set_but_still_be_typed() {
+        let text = "Password123!".to_owned();
+        let refused = Password::new(text.clone()).unwrap_err().to_string();
+        assert!(refused.starts_with("is too common: choose"), "{refused}");
+        assert_eq!(Password::typed(text).unwrap().reveal(), "Password123!");
+        assert_eq!(Password::new("correct horse".to_owned()).unwrap().reveal(), "correct horse");
+    }
 }
