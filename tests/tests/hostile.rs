@@ -386,7 +386,7 @@ async fn names_and_texts_that_deceive_are_refused_or_shown() {
         let agent = json!({"agent": {"name": name, "description": "Somebody who deceives"}});
         refused(&cast.u1.post("/agents/register", agent).await, "/agent/name");
         let profile = json!({"user": {"first_name": name}});
-        let answer = cast.u1.call(reqwest::Method::PATCH, "/profile", Some(profile)).await;
+        let answer = cast.u1.call(reqwest::Method::PUT, "/profile", Some(profile)).await;
         assert_eq!((answer.status, answer.code()), (422, "validation_error"), "{:?}", answer.body);
         if name != "SYSTEM" {
             refused(&cast.u1.post("/chats", json!({"chat": {"title": name}})).await, "/chat/title");

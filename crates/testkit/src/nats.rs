@@ -105,9 +105,19 @@ impl Nats {
         }
     }
 
-    /// Lets it hang: what it is sent waits, and it answers nothing.
+    /// Makes it hang: what it is sent waits, and it answers nothing once this returns.
+    ///
+    /// # Panics
+    /// When it does not stop.
     pub fn pause(&self) {
         self.signal("-STOP");
+        let server = self.server().to_string();
+        let state =
+            || Command::new("ps").args(["-o", "stat=", "-p", &server]).output().expect("`ps` can be started");
+        let deadline = Instant::now() + PATIENCE;
+        while !state().stdout.starts_with(b"T") {
+            assert!(Instant::now() < deadline, "NATS does not stop");
+        }
     }
 
     /// Lets it go on.
@@ -184,8 +194,13 @@ impl Nats {
         BufReader::new(stream).read_line(&mut info).is_ok_and(|_| info.starts_with("INFO "))
     }
 
+    /// The id of its process.
+    fn server(&self) -> u32 {
+        self.running.as_ref().expect("it runs").server
+    }
+
     fn signal(&self, signal: &str) {
-        let server = self.running.as_ref().expect("it runs").server.to_string();
+        let server = self.server().to_string();
         let sent = Command::new("kill").args([signal, &server]).status().expect("`kill` can be started");
         assert!(sent.success(), "{signal}");
     }

@@ -5,7 +5,7 @@ use diesel_async::RunQueryDsl;
 use domain::delivery::{Listening, StillNew};
 use domain::id::{AgentId, ChatId, ParticipantId};
 use domain::message::Message;
-use domain::page::{Order, PAGE_BYTES};
+use domain::page::{NUMBERED_PAGE_BYTES, Order};
 use uuid::Uuid;
 
 use crate::chat::row::membership_on;
@@ -79,5 +79,5 @@ pub(super) async fn new_messages_on(
         .load::<i64>(&mut db)
         .await?;
     let records = Records::Of(agent);
-    Ok(part_on(db, chat, &places, Order::Ascending, records, PAGE_BYTES).await?.0)
+    Ok(part_on(db, chat, &places, Order::Ascending, records, NUMBERED_PAGE_BYTES).await?.0)
 }

@@ -6,7 +6,7 @@ use diesel::sqlite::SqliteConnection;
 use domain::delivery::{Listening, StillNew};
 use domain::id::{AgentId, ChatId, ParticipantId};
 use domain::message::Message;
-use domain::page::{Order, PAGE_BYTES};
+use domain::page::{NUMBERED_PAGE_BYTES, Order};
 
 use crate::chat::row::membership_on;
 use crate::error::Fault;
@@ -88,5 +88,5 @@ pub(super) fn new_messages_on(
         .load::<Place>(connection)?;
     let places = places.into_iter().map(|place| place.sequence).collect::<Vec<_>>();
     let records = Records::Of(agent);
-    Ok(part_on(connection, chat, &places, Order::Ascending, records, PAGE_BYTES)?.0)
+    Ok(part_on(connection, chat, &places, Order::Ascending, records, NUMBERED_PAGE_BYTES)?.0)
 }

@@ -158,8 +158,9 @@ pub trait DeliveryRepository: Send + Sync {
     ) -> Result<Vec<(usize, StillNew)>, StoreError>;
 
     /// Announces the messages of the room at `places` that are still new for `agent`, in their order
-    /// and with its own record only; nothing if there are none, or if it is no participant. They are
-    /// bounded in bytes like a page: what would be too much is left out at the end.
+    /// and with its own record only; nothing if there are none, or if it is no participant. What would
+    /// exceed [`NUMBERED_PAGE_BYTES`](crate::page::NUMBERED_PAGE_BYTES) is left out at the end; as the
+    /// messages that are too large to be pushed count as well, a smaller bound would hold up those behind them.
     ///
     /// Changes nothing, but has its place in the order of the commits: what is announced before a
     /// step, an edit or a deletion of such a message was new then, and is not announced after it.

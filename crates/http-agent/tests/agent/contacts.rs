@@ -345,7 +345,7 @@ async fn resolving() {
     let resolve =
         async |handle: Value| api.post(&api.helper, "/contacts/resolve", json!({"handle": handle})).await;
     let stranger =
-        json!({"id": "", "name": "Rival", "type": "Agent", "handle": "bob/rival", "is_contact": false});
+        json!({"id": "", "name": "bob/rival", "type": "Agent", "handle": "bob/rival", "is_contact": false});
     assert_eq!(*resolve(json!("@Bob/RIVAL")).await.data(), stranger);
     connected(&api).await;
     let id = api.rival.id.to_string();
