@@ -2,8 +2,8 @@
 FROM rust:1.89.0-bookworm AS build
 WORKDIR /src
 COPY . .
-RUN cargo build --locked --release -p server --bin parlance \
-    && mv target/release/parlance /parlance
+RUN cargo build --locked --profile dist -p server --bin parlance \
+    && mv target/dist/parlance /parlance
 
 FROM debian:bookworm-20250811-slim
 RUN apt-get update \

@@ -105,6 +105,7 @@ impl Overheard {
         assert!(!steps.is_empty(), "{what}: nothing was overheard");
         let made_up = [
             "SCAN CONSTANT ROW",
+            "SCAN head",
             "SCAN found",
             "SCAN other",
             "SCAN (subquery",

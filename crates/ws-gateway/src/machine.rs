@@ -11,7 +11,7 @@ use domain::id::ChatId;
 use foldhash::fast::RandomState;
 
 use crate::frame::{self, Frame, Head, Version};
-use crate::inbox::Ticket;
+pub use crate::inbox::Ticket;
 use crate::payload::MAX_AGENT_BYTES;
 use crate::topic::{Access, Named, Topic};
 
