@@ -46,8 +46,7 @@ async fn verify(store: Arc<dyn Store>, arguments: &VerifyArguments) -> Result<()
         0 => Ok(()),
         faults => {
             let text = format!("the audit log is not as it was written: {faults} fault(s)");
-            Err(Failure::plain(text)
-                .next("compare it with a backup; see *Audit log* in docs/operations.md"))
+            Err(Failure::plain(text).next("compare it with a backup; see *Audit log* in docs/operations.md"))
         }
     }
 }

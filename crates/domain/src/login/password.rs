@@ -28,7 +28,8 @@ impl Password {
         }
         let password = Self::typed(text)?;
         if is_common(password.reveal()) {
-            let expected = "is too common: choose one that others are unlikely to use, such as four random words";
+            let expected =
+                "is too common: choose one that others are unlikely to use, such as four random words";
             return Err(TextFault::Malformed { expected });
         }
         Ok(password)
