@@ -54,12 +54,14 @@ fn named(document: &str) -> Vec<String> {
 
 #[test]
 fn every_test_that_is_named_exists() {
-    let (known, document) =
-        (functions(), std::fs::read_to_string(root().join("docs/conformance.md")).unwrap());
-    let named = named(&document);
-    assert!(named.len() > 100, "the tables were not understood: {}", named.len());
-    let missing = named.iter().filter(|name| !known.contains(*name)).collect::<BTreeSet<_>>();
-    assert!(missing.is_empty(), "docs/conformance.md names tests that are not there: {missing:#?}");
+    let known = functions();
+    for (document, least) in [("conformance.md", 100), ("security.md", 40), ("reliability.md", 5)] {
+        let text = std::fs::read_to_string(root().join("docs").join(document)).unwrap();
+        let named = named(&text);
+        assert!(named.len() > least, "the tables of {document} were not understood: {}", named.len());
+        let missing = named.iter().filter(|name| !known.contains(*name)).collect::<BTreeSet<_>>();
+        assert!(missing.is_empty(), "docs/{document} names tests that are not there: {missing:#?}");
+    }
 }
 
 #[test]

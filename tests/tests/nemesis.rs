@@ -38,7 +38,7 @@ fn say(line: &str) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whatever_fails_nothing_is_lost() {
     if on_postgres() {
-        // A database can be made to forget, to see that it is found out; `docs/reliability.md` has the command.
+        // Settings that would make the database lose commits; `docs/reliability.md` has the command.
         let settings = said("PARLANCE_TEST_NEMESIS_POSTGRES").unwrap_or_default();
         let settings = settings.split_whitespace().collect::<Vec<_>>();
         withstands("one server on PostgreSQL", World::on_postgres(1, &settings).await, length(2)).await;
