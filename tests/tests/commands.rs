@@ -27,7 +27,7 @@ const NEVER_WRONG: [&[&str]; 13] = [
 
 /// Wrong uses of each other command: what it needs and does not get, values that cannot be, and subjects that are
 /// not there.
-const WRONG: [(&[&str], &[&[&str]]); 29] = [
+const WRONG: [(&[&str], &[&[&str]]); 31] = [
     (&["user", "reset-password"], &[&[], &["nobody"], &["A B"]]),
     (&["org", "create"], &[&[], &[" "], &["ANN"], &["new", "--plan", "none"]]),
     (&["org", "show"], &[&[], &["nobodys"]]),
@@ -51,6 +51,8 @@ const WRONG: [(&[&str], &[&[&str]]); 29] = [
     ),
     (&["audit"], &[&["--org", "nobodys"], &["--since", "yesterday"], &["--limit", "0"]]),
     (&["audit", "verify"], &[&["--anchor", "x"], &["--anchor", "1:00"], &["--limit", "1"]]),
+    (&["backup"], &[&["--to", "/nowhere"], &["--to", "/dev/null"]]),
+    (&["backup", "verify"], &[&[], &["/nowhere/x.jsonl"], &["/dev/null"]]),
     (&["completions"], &[&[], &["tcsh"]]),
     (&["import"], &[&["--from", "/nowhere/x.jsonl"], &["--from", "/dev/null"]]),
     (
@@ -263,7 +265,7 @@ async fn what_is_wrong_is_explained_and_changes_nothing() {
 /// A command in the wrong directory neither makes a store nor succeeds on an empty one; it says where it looked.
 #[test]
 fn a_command_without_a_store_makes_none() {
-    let commands: [&[&str]; 14] = [
+    let commands: [&[&str]; 15] = [
         &["user", "list"],
         &["user", "create", "--handle", "new", "--email", "x@example.org", "--name", "X"],
         &["user", "reset-password", "ann"],
@@ -275,6 +277,7 @@ fn a_command_without_a_store_makes_none() {
         &["org", "list"],
         &["audit"],
         &["export"],
+        &["backup"],
         &["token", "issue", "--user", "ann"],
         &["token", "rotate-keys"],
         &["user", "show", "ann"],

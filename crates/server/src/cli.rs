@@ -62,6 +62,13 @@ pub enum Command {
     Openapi,
     /// Bring the store's schema up to date, as every start of the server does.
     Migrate(ListArguments),
+    /// Back up the whole store to a new file, and check that file; or check an existing one.
+    ///
+    /// Works while a server runs on the store. The file is an archive that only its owner can read; restore it by
+    /// `parlance import`.
+    #[command(after_help = "Examples:\n  parlance backup --to /var/backups\n  \
+        parlance backup verify /var/backups/parlance-20261123T040000Z.jsonl")]
+    Backup(BackupArguments),
     /// Write a consistent copy of the whole store to an archive.
     ///
     /// Works while a server runs on the store.
@@ -134,6 +141,38 @@ pub enum ConfigCommand {
     Show(ExamineArguments),
     /// Describe every setting, as Markdown.
     Reference,
+}
+
+/// Where a backup goes.
+#[derive(Args, Debug)]
+pub struct BackupArguments {
+    /// What to do, other than writing a backup.
+    #[command(subcommand)]
+    pub command: Option<BackupCommand>,
+    /// Directory for the file, which is named after the time [default: the current directory].
+    #[arg(long, value_name = "DIRECTORY")]
+    pub to: Option<PathBuf>,
+    /// Print JSON instead of the file's name.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What to do with backups.
+#[derive(Subcommand, Debug)]
+pub enum BackupCommand {
+    /// Check that a backup is complete and undamaged, without a store. Exits with a status other than 0 if it is not.
+    Verify(VerifyBackupArguments),
+}
+
+/// Which backup to check.
+#[derive(Args, Debug)]
+pub struct VerifyBackupArguments {
+    /// The file.
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Where an archive goes.

@@ -21,6 +21,15 @@ use crate::store;
 
 /// Writes the archive to a file or to standard output.
 pub(crate) async fn export(config: &Config, arguments: ExportArguments) -> Result<(), Failure> {
+    write_to(config, arguments.to.as_deref()).await
+}
+
+/// Writes the archive to a file.
+pub(crate) async fn to_path(config: &Config, path: &Path) -> Result<(), Failure> {
+    write_to(config, Some(path)).await
+}
+
+async fn write_to(config: &Config, path: Option<&Path>) -> Result<(), Failure> {
     config.refuse_memory()?;
     let opened = store::open_as_it_is(config).await?;
     store::refuse_part(&opened).await?;
@@ -28,7 +37,7 @@ pub(crate) async fn export(config: &Config, arguments: ExportArguments) -> Resul
     let mut snapshot = snapshot.map_err(|cause| Failure::new("cannot read the store", cause))?;
     // After the snapshot was taken, so that what two exports of the same content hold is the same.
     note(config).await;
-    let done = if let Some(path) = &arguments.to {
+    let done = if let Some(path) = path {
         to_file(&mut *snapshot, opened.steps(), path).await
     } else {
         let mut out = BufWriter::new(std::io::stdout().lock());

@@ -65,7 +65,8 @@ fn begin(path: &Path, resume: bool) -> Result<(PlaceFile, Place), Failure> {
     Ok((file, reached.unwrap_or(Place { sha256, bytes: 0, rows: 0, replaced: 0 })))
 }
 
-fn open(path: &Path) -> Result<BufReader<File>, Failure> {
+/// Opens an archive.
+pub(crate) fn open(path: &Path) -> Result<BufReader<File>, Failure> {
     let file = File::open(path);
     let file = file.map_err(|cause| Failure::new(format_args!("cannot read {}", path.display()), cause))?;
     Ok(BufReader::with_capacity(1024 * 1024, file))

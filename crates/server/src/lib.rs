@@ -8,6 +8,7 @@ mod agent;
 pub mod api_document;
 mod archive;
 mod audit;
+mod backup;
 pub mod cli;
 pub mod config;
 mod disk;
@@ -79,6 +80,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Version(arguments) => version::print(&arguments),
         Command::Migrate(arguments) => with(flags, async |config| migrate::migrate(&config, arguments).await),
         Command::Export(arguments) => with(flags, async |config| export::export(&config, arguments).await),
+        Command::Backup(arguments) => with(flags, async |config| backup::run(&config, arguments).await),
         Command::Import(arguments) => with(flags, async |config| import::import(&config, arguments).await),
         Command::User { command } => with(flags, async |config| user::run(&config, command).await),
         Command::Audit(arguments) => with(flags, async |config| audit::run(&config, arguments).await),

@@ -145,6 +145,43 @@ async fn an_archive_goes_through_a_pipe() {
 }
 
 #[tokio::test]
+async fn a_backup_has_its_time_in_its_name_and_can_be_verified_and_restored() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let place = Place::new();
+    place.estate("first.db", "first").await;
+    let database = testkit::postgres::server().database();
+    place.import(&database.url(), "first");
+    for (number, store) in [place.url("first.db"), database.url()].into_iter().enumerate() {
+        let directory = place.file(&format!("backups-{number}"));
+        std::fs::create_dir(&directory).unwrap();
+        let directory = directory.to_str().unwrap();
+        let path = printed(run(&store, &["backup", "--to", directory]));
+        let path = path.trim_end();
+        assert!(path.starts_with(directory) && path.ends_with("Z.jsonl"), "{path}");
+        assert_eq!(std::fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o600);
+
+        let verify = |path: &str| run("sqlite:/nowhere/none.db", &["backup", "verify", path, "--json"]);
+        let report = serde_json::from_str::<Json>(&printed(verify(path))).unwrap();
+        let restored = place.url(&format!("restored-{number}.db"));
+        let imported = run(&restored, &["import", "--from", path, "--json"]);
+        let imported = serde_json::from_str::<Json>(&printed(imported)).unwrap();
+        assert!(
+            report["rows"].as_u64().unwrap() > 0 && report["rows"] == imported["rows"],
+            "{report} {imported}"
+        );
+
+        let whole = std::fs::read_to_string(path).unwrap();
+        let changed = whole.replacen("\"handle\":\"", "\"handle\":\"x", 1);
+        for wrong in [&whole[..whole.len() / 2], changed.as_str(), ""] {
+            let file = format!("{directory}/wrong.jsonl");
+            std::fs::write(&file, wrong).unwrap();
+            assert!(refused(&verify(&file)).contains("`parlance backup`"));
+        }
+    }
+}
+
+#[tokio::test]
 async fn an_export_that_is_killed_leaves_one_draft_for_the_next() {
     let place = Place::new();
     let (world, _) = place.estate("first.db", "small").await;

@@ -79,3 +79,18 @@ fn the_domain_uses_a_closed_list_of_crates() {
         assert!(*dev || DOMAIN_MAY_USE.contains(&dependency.as_str()), "domain must not use {dependency}");
     }
 }
+
+/// How many packages `Cargo.lock` may list, ours included.
+const LOCKED_PACKAGES: usize = 467;
+
+/// Every dependency costs build time and trust, so that their number grows only on purpose.
+#[test]
+fn the_number_of_dependencies_grows_on_purpose() {
+    let lock = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.lock")).unwrap();
+    let count = lock.lines().filter(|line| *line == "[[package]]").count();
+    assert!(
+        count <= LOCKED_PACKAGES,
+        "Cargo.lock lists {count} packages instead of {LOCKED_PACKAGES}: if the new ones are worth their build time, \
+         say so in docs/dependencies.md and change the number here"
+    );
+}

@@ -1,0 +1,95 @@
+//! `parlance backup`: an archive with the time in its name, which is read back; and checking one that was kept.
+
+use std::path::{Path, PathBuf};
+
+use domain::ports::Clock;
+use serde_json::json;
+
+use crate::archive::line::{End, Header, Line};
+use crate::archive::progress::{Progress, say};
+use crate::archive::reader::Reader;
+use crate::cli::{BackupArguments, BackupCommand, VerifyBackupArguments};
+use crate::config::Config;
+use crate::export;
+use crate::failure::Failure;
+use crate::import::open;
+use crate::output::print;
+use crate::ports::SystemClock;
+
+const RESTORE: &str =
+    "make another one by `parlance backup`, or use one that `parlance backup verify` accepts";
+
+/// Writes a backup and checks it, or checks an existing one.
+pub(crate) async fn run(config: &Config, arguments: BackupArguments) -> Result<(), Failure> {
+    if let Some(BackupCommand::Verify(arguments)) = arguments.command {
+        return verify(&arguments);
+    }
+    let directory = arguments.to.unwrap_or_else(|| PathBuf::from("."));
+    if !directory.is_dir() {
+        let text = format!("{} is not a directory", directory.display());
+        return Err(Failure::plain(text).next("see `parlance backup --help`"));
+    }
+    let path = directory.join(name());
+    export::to_path(config, &path).await?;
+    report(&path, arguments.json)
+}
+
+/// Sorts by time, and has no character that a file system or shell treats specially.
+fn name() -> String {
+    let now = SystemClock.now().to_string();
+    let seconds = now.split('.').next().unwrap_or_default();
+    format!("parlance-{}Z.jsonl", seconds.replace([':', '-'], "").trim_end_matches('Z'))
+}
+
+fn verify(arguments: &VerifyBackupArguments) -> Result<(), Failure> {
+    report(&arguments.file, arguments.json)
+}
+
+/// Reads every line as an import would, without a store to write to, and prints what was found.
+fn report(path: &Path, json: bool) -> Result<(), Failure> {
+    let (header, end) = read(path)?;
+    let rows = end.rows.values().sum::<u64>();
+    if json {
+        let report = json!({
+            "file": path,
+            "at": header.at,
+            "program": header.program,
+            "rows": rows,
+            "rows_by_table": end.rows,
+            "sha256": end.sha256,
+        });
+        return print(&report.to_string());
+    }
+    say(&format!("complete and undamaged: {rows} rows of {}, sha256 {}", header.at, end.sha256));
+    print(&path.display().to_string())
+}
+
+fn read(path: &Path) -> Result<(Header, End), Failure> {
+    let fault = |failure: Failure| failure.next(RESTORE);
+    let (mut reader, header) = Reader::begin(open(path).map_err(fault)?).map_err(fault)?;
+    let mut progress = Progress::of("check", header.rows.values().sum());
+    loop {
+        match reader.next().map_err(fault)? {
+            Line::Row(table, _) => {
+                progress.add(table.name, 1);
+            }
+            Line::End(end) if end.rows == header.rows => return Ok((header, end)),
+            Line::End(_) => {
+                let text = "the archive is damaged: its first and its last line do not agree";
+                return Err(fault(Failure::plain(text)));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn names_sort_by_time_and_are_plain() {
+        let name = super::name();
+        let digits = name.strip_prefix("parlance-").and_then(|rest| rest.strip_suffix("Z.jsonl"));
+        let (day, time) = digits.and_then(|digits| digits.split_once('T')).expect("a day and a time");
+        assert!(day.len() == 8 && time.len() == 6, "{name}");
+        assert!(day.bytes().chain(time.bytes()).all(|byte| byte.is_ascii_digit()), "{name}");
+    }
+}
