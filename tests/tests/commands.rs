@@ -160,7 +160,7 @@ fn below(path: &[String]) -> Vec<String> {
 /// Every command that does something.
 fn leaves(path: &[String]) -> BTreeSet<Vec<String>> {
     let usage = help_of(path).lines().find(|line| line.starts_with("Usage: ")).unwrap().to_owned();
-    let own = (!usage.contains("COMMAND")).then(|| path.to_vec());
+    let own = (!path.is_empty() && !usage.contains("<COMMAND>")).then(|| path.to_vec());
     own.into_iter()
         .chain(below(path).into_iter().flat_map(|name| leaves(&[path, &[name]].concat())))
         .collect()

@@ -606,7 +606,10 @@ async fn faults_of_clients_are_no_errors_in_the_log() {
         raw(&server, bytes.as_bytes()).await;
     }
     let logged = server.logged();
-    assert!(!logged.contains("ERROR"), "{logged}");
+    // The database of the tests is faster than it is durable, which is an error.
+    let mut errors =
+        logged.lines().filter(|line| line.contains("ERROR") && !line.contains("setting=\"fsync\""));
+    assert_eq!(errors.next(), None, "{logged}");
 }
 
 /// Behind the closing handshake of a socket nothing keeps its connection.

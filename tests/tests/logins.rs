@@ -159,16 +159,23 @@ async fn too_many_guesses_are_refused_unseen() {
     set_password(&server, "ann", "correct horse").await;
     set_password(&server, "ben", "correct horse").await;
     let mut statuses = Vec::new();
+    let since = Instant::now();
     for _ in 0..5 {
         statuses.push(log_in(&server, "ann", "wrong").await.status);
     }
     assert_eq!(statuses, [401; 5]);
-    let since = Instant::now();
+    let hashed = since.elapsed();
+    let mut guesses = 0;
     for _ in 0..50 {
-        let refused = log_in(&server, "ann", "wrong").await;
-        assert_eq!((refused.status, refused.code()), (429, "rate_limited"));
+        let answer = log_in(&server, "ann", "wrong").await;
+        match answer.status {
+            // On a slow machine the account has earned another guess by now.
+            401 => guesses += 1,
+            _ => assert_eq!((answer.status, answer.code()), (429, "rate_limited")),
+        }
     }
-    assert!(since.elapsed() < Duration::from_secs(3), "{:?}", since.elapsed());
+    assert!(guesses <= since.elapsed().as_secs() / 10, "{guesses} guesses in {:?}", since.elapsed());
+    assert!(guesses > 0 || since.elapsed() < 5 * hashed, "{:?} after {hashed:?}", since.elapsed());
     assert_eq!(log_in(&server, "ben", "correct horse").await.status, 200);
 }
 
