@@ -3,8 +3,9 @@
 
 use std::time::{Duration, Instant};
 
-use e2e::{Answer, Api, Closed, Server, Socket, free_port};
+use e2e::{Answer, Api, Closed, Fleet, Server, Socket, free_port};
 use serde_json::{Value, json};
+use tokio::time::sleep;
 
 /// Hashes that take no time worth speaking of.
 const CHEAP: (&str, &str) = ("PARLANCE_PASSWORD_MEMORY_KIB", "1024");
@@ -97,6 +98,97 @@ async fn a_session_goes_on_and_ends() {
     let out = public(&server).post("/logout", json!({"refresh_token": other["refresh_token"]})).await;
     assert_eq!(out.status, 204);
     assert_eq!(refresh(&server, &other).await.status, 401);
+}
+
+/// Within this a session that ended on one server has ended on all, for tokens and for sockets.
+const SOON: Duration = Duration::from_secs(2);
+
+/// Logging out, ending a session from another one, and the reuse of a refresh token end the access tokens of the session
+/// and the sockets that they have opened, also where nobody asked: on one server, and on another one of the same store.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_ended_session_ends_its_tokens_and_sockets() {
+    let fleet = if e2e::on_postgres() {
+        Some(Fleet::start(2, &[CHEAP, ("PARLANCE_NODES", "several")]).await)
+    } else {
+        None
+    };
+    let single = if fleet.is_some() { None } else { Some(Server::start_with(&[CHEAP]).await) };
+    let servers = match (&fleet, &single) {
+        (Some(fleet), _) => fleet.servers.iter().collect::<Vec<_>>(),
+        (None, single) => single.iter().collect(),
+    };
+    let here = servers[0];
+    here.user("ann");
+    let keeper = set_password(here, "ann", "correct horse").await;
+    let me = |open: &Value| open["access_token"].as_str().unwrap().to_owned();
+    let sessions = async |method: reqwest::Method, path: &str, open: &Value| {
+        status(here, method, &format!("/api/v1/me/sessions{path}"), &me(open), &Value::Null).await
+    };
+    let listed = async |open: &Value| {
+        let (code, answer) = sessions(reqwest::Method::GET, "", open).await;
+        assert_eq!(code, 200, "{answer}");
+        answer["data"].as_array().unwrap().clone()
+    };
+    let id_of = async |open: &Value| {
+        let current = listed(open).await.into_iter().filter(|session| session["is_current"] == true);
+        let [current] = &current.collect::<Vec<_>>()[..] else { panic!("one is the current session") };
+        current["id"].as_str().unwrap().to_owned()
+    };
+    for way in ["log out", "end", "end others", "reuse", "end own"] {
+        let open = log_in(here, "ann", "correct horse").await.data();
+        let mut sockets = Vec::new();
+        for server in &servers {
+            assert_eq!(profile(server, &open).await, 200);
+            let token = me(&open);
+            sockets.push(Socket::connect(server, "vsn=2.0.0", &[("x-auth-token", &token)]).await.unwrap());
+        }
+        let mut kept =
+            Socket::connect(servers[servers.len() - 1], "vsn=2.0.0", &[("x-auth-token", &me(&keeper))])
+                .await
+                .unwrap();
+        assert_eq!(listed(&keeper).await.len(), 2);
+        let (own, id) = (id_of(&keeper).await, id_of(&open).await);
+        assert_ne!(own, id);
+        let refresh = json!({"refresh_token": open["refresh_token"]});
+        match way {
+            "log out" => assert_eq!(public(here).post("/logout", refresh).await.status, 204),
+            "end" => {
+                let path = format!("/{id}");
+                assert_eq!(sessions(reqwest::Method::DELETE, &path, &keeper).await.0, 204);
+                assert_eq!(sessions(reqwest::Method::DELETE, &path, &keeper).await.0, 404, "not any more");
+            }
+            "end own" => assert_eq!(sessions(reqwest::Method::DELETE, &format!("/{id}"), &open).await.0, 204),
+            "end others" => assert_eq!(sessions(reqwest::Method::DELETE, "", &keeper).await.0, 204),
+            _ => {
+                let next = public(here).post("/refresh", refresh.clone()).await;
+                assert_eq!(next.status, 200);
+                assert_eq!(public(here).post("/refresh", refresh).await.status, 401);
+            }
+        }
+        let since = Instant::now();
+        assert_eq!(profile(here, &open).await, 401, "{way}: at once where it was asked for");
+        for (server, socket) in servers.iter().zip(&mut sockets) {
+            while profile(server, &open).await != 401 {
+                assert!(since.elapsed() < SOON, "{way}: the token still works at {}", server.address());
+                sleep(Duration::from_millis(20)).await;
+            }
+            assert_eq!(socket.closed().await, Closed::Code(1008), "{way}");
+            assert!(since.elapsed() < SOON, "{way}: {:?}", since.elapsed());
+        }
+        kept.alive().await;
+        assert_eq!(listed(&keeper).await.len(), 1);
+        for server in &servers {
+            assert_eq!(profile(server, &keeper).await, 200);
+        }
+    }
+    // Who calls with a key has no session: all of them are others.
+    let key = servers[0].user("ben");
+    let open = set_password(here, "ben", "correct horse").await;
+    let rows = key.get("/sessions").await.data();
+    assert_eq!((rows.as_array().unwrap().len(), &rows[0]["is_current"]), (1, &json!(false)));
+    assert_eq!(key.delete("/sessions").await.status, 204);
+    assert_eq!(profile(here, &open).await, 401);
+    assert_eq!(profile(here, &keeper).await, 200);
 }
 
 /// Also one that another process has set: the operator's token ends what was open.

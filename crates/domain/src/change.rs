@@ -13,7 +13,7 @@
 use async_trait::async_trait;
 use uuid::Uuid;
 
-use crate::id::{AgentId, ApiKeyId, ChatId, NodeId, OrganizationId, ParticipantId, UserId};
+use crate::id::{AgentId, ApiKeyId, ChatId, NodeId, OrganizationId, ParticipantId, SessionId, UserId};
 use crate::store::StoreError;
 use crate::time::Timestamp;
 
@@ -32,6 +32,8 @@ pub enum Change {
         /// When the new password was set; the entry's own time as well.
         password_set_at: Timestamp,
     },
+    /// A session ended, and its access tokens with it.
+    SessionEnded(SessionId),
     /// The operator keeps somebody out; of a user, the agents too.
     Disabled(ParticipantId),
     /// They may come in again.
@@ -68,6 +70,7 @@ impl Change {
             Self::KeyRevoked(key) => ("key_revoked", key.uuid()),
             Self::AgentDeleted(agent) => ("agent_deleted", agent.uuid()),
             Self::TokensEnded { user, .. } => ("tokens_ended", user.uuid()),
+            Self::SessionEnded(session) => ("session_ended", session.uuid()),
             Self::Disabled(ParticipantId::User(user)) => ("user_disabled", user.uuid()),
             Self::Disabled(ParticipantId::Agent(agent)) => ("agent_disabled", agent.uuid()),
             Self::Enabled(ParticipantId::User(user)) => ("user_enabled", user.uuid()),
@@ -97,6 +100,7 @@ impl Change {
             Self::Enabled(user),
             Self::Enabled(bot),
             Self::TokensEnded { user: UserId::new(subject), password_set_at: at },
+            Self::SessionEnded(SessionId::new(subject)),
             Self::UserUpdated(UserId::new(subject)),
             Self::UserMoved(UserId::new(subject)),
             Self::AgentUpdated(agent),
@@ -160,6 +164,7 @@ mod tests {
             Change::Enabled(user),
             Change::Enabled(bot),
             Change::TokensEnded { user: UserId::new(subject), password_set_at: at },
+            Change::SessionEnded(SessionId::new(subject)),
             Change::UserUpdated(UserId::new(subject)),
             Change::UserMoved(UserId::new(subject)),
             Change::AgentUpdated(agent),

@@ -7,7 +7,7 @@ use crate::account::Agent;
 use crate::activity::AgentActivity;
 use crate::chat::{Chat, ChatDetails, Participant, Role};
 use crate::contact::{ContactOf, ContactRequest};
-use crate::id::{AgentId, ApiKeyId, ChatId, ContactId, MessageId, ParticipantId, UserId};
+use crate::id::{AgentId, ApiKeyId, ChatId, ContactId, MessageId, ParticipantId, SessionId, UserId};
 use crate::message::Message;
 use crate::time::Timestamp;
 
@@ -109,6 +109,11 @@ pub enum DomainEvent {
         user: UserId,
         /// When the new password was set.
         password_set_at: Timestamp,
+    },
+    /// A session ended; nobody is told. The sockets that its access tokens have opened end.
+    SessionEnded {
+        /// Which.
+        session: SessionId,
     },
     /// A user belongs to another organization; nobody is told. The sockets that tokens of theirs have opened end.
     UserMoved {

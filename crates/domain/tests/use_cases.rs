@@ -51,6 +51,7 @@ fn name(event: &DomainEvent) -> String {
         DomainEvent::AgentDeleted { agent } => format!("agent deleted: {}", agent.name),
         DomainEvent::KeyRevoked { .. } => "key revoked".to_owned(),
         DomainEvent::TokensEnded { .. } => "tokens ended".to_owned(),
+        DomainEvent::SessionEnded { .. } => "session ended".to_owned(),
         DomainEvent::UserMoved { .. } => "user moved".to_owned(),
         DomainEvent::ContactRequestReceived { request } => format!("asked by {}", request.requester.handle),
         DomainEvent::ContactRequestUpdated { request } => format!("request {}", request.status.as_str()),

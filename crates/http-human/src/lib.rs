@@ -17,6 +17,7 @@ mod organization;
 mod participant;
 mod peer;
 pub mod routes;
+mod session;
 
 pub use routes::{configure, interfaces};
 

@@ -10,12 +10,13 @@ use http_wire::peers::{DirectoryQuery, ListPeersQuery};
 use http_wire::view::{
     AgentView, AuditEntryView, ChatView, ContactRequestView, ContactView, CreatedKeyView, DeletedAgentView,
     InvitationView, InvitedView, KeyView, ListedAgentView, MemberView, MemoryView, MessageView,
-    OrganizationView, ParticipantView, PeerView, ProfileView, RegisteredAgentView, RemovedView,
-    RequestStepView, ResolvedView, RoomRowView, RoomView, SentMessageView, SessionView,
+    OpenSessionView, OrganizationView, ParticipantView, PeerView, ProfileView, RegisteredAgentView,
+    RemovedView, RequestStepView, ResolvedView, RoomRowView, RoomView, SentMessageView, SessionView,
 };
 
 use crate::{
     account, api_key, audit, auth, chat, contact, generic, memory, message, organization, participant, peer,
+    session,
 };
 
 /// Where humans call.
@@ -68,6 +69,7 @@ pub fn interfaces() -> Vec<Interface> {
 fn endpoints() -> Vec<Endpoint> {
     let mut all = account_endpoints();
     all.extend(key_endpoints());
+    all.extend(session_endpoints());
     all.extend(audit_endpoints());
     all.extend(organization_endpoints());
     all.extend(room_endpoints());
@@ -192,6 +194,23 @@ fn key_endpoints() -> Vec<Endpoint> {
         delete("/api-keys/{key_id}", api_key::revoke)
             .named("revokeApiKey", "Revokes an API key for good; what was opened with it ends")
             .answers::<KeyView<'_>>(200),
+    ]
+}
+
+fn session_endpoints() -> Vec<Endpoint> {
+    vec![
+        get("/sessions", session::list)
+            .named("listSessions", "Lists the caller's open sessions, last used first")
+            .lists_all::<OpenSessionView>(),
+        delete("/sessions", session::end_others)
+            .named(
+                "endOtherSessions",
+                "Ends all sessions of the caller but the one of the request, with their access tokens and sockets",
+            )
+            .answers_nothing(),
+        delete("/sessions/{session_id}", session::end)
+            .named("endSession", "Ends one session of the caller, with its access tokens and sockets")
+            .answers_nothing(),
     ]
 }
 

@@ -5,7 +5,8 @@ use std::future::{Ready, ready};
 use actix_web::dev::Payload;
 use actix_web::{FromRequest, HttpRequest};
 use domain::id::{
-    AgentId, ApiKeyId, ChatId, ContactRequestId, InvitationId, MemoryId, MessageId, UserId, parse_uuid,
+    AgentId, ApiKeyId, ChatId, ContactRequestId, InvitationId, MemoryId, MessageId, SessionId, UserId,
+    parse_uuid,
 };
 use uuid::Uuid;
 
@@ -64,6 +65,13 @@ pub struct KeyPath {
     pub key: ApiKeyId,
 }
 
+/// `…/sessions/{session_id}`.
+#[derive(Clone, Copy, Debug)]
+pub struct SessionPath {
+    /// The session.
+    pub session: SessionId,
+}
+
 /// `…/organization/members/{member_id}`.
 #[derive(Clone, Copy, Debug)]
 pub struct MemberPath {
@@ -101,6 +109,7 @@ macro_rules! from_path {
 }
 
 from_path!(KeyPath { key: "key_id" as ApiKeyId::new });
+from_path!(SessionPath { session: "session_id" as SessionId::new });
 from_path!(MemberPath { member: "member_id" as UserId::new });
 from_path!(InvitationPath { invitation: "invitation_id" as InvitationId::new });
 from_path!(MemoryPath { memory: "memory_id" as MemoryId::new });

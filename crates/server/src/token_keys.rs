@@ -242,6 +242,7 @@ mod tests {
 
     fn claims() -> TokenClaims {
         TokenClaims {
+            session: None,
             user: UserId::new(Uuid::from_u128(1)),
             organization: OrganizationId::new(Uuid::from_u128(2)),
             password_set_at: None,

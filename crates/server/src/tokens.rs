@@ -5,7 +5,7 @@
 //! judged here: that is a rule of the domain, under its clock.
 
 use domain::account::TokenClaims;
-use domain::id::{OrganizationId, UserId};
+use domain::id::{OrganizationId, SessionId, UserId};
 use domain::ports::TokenMint;
 use domain::time::Timestamp;
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation, decode, decode_header, encode};
@@ -25,6 +25,9 @@ struct Claims {
     /// When the user's password was set, in microseconds; not there without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pwd: Option<i64>,
+    /// The session that the token belongs to; not there in a token of the operator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sid: Option<String>,
     iat: i64,
     exp: i64,
     iss: String,
@@ -73,6 +76,7 @@ impl TokenMint for SignedTokens {
             sub: claims.user.to_string(),
             org: claims.organization.to_string(),
             pwd: claims.password_set_at.map(Timestamp::micros),
+            sid: claims.session.map(|session| session.to_string()),
             iat: claims.issued_at.micros() / 1_000_000,
             exp: claims.expires_at.micros() / 1_000_000,
             iss: PARTY.to_owned(),
@@ -90,6 +94,10 @@ impl TokenMint for SignedTokens {
             user: UserId::parse(&claims.sub)?,
             organization: OrganizationId::parse(&claims.org)?,
             password_set_at: claims.pwd.map(Timestamp::from_micros),
+            session: match claims.sid {
+                Some(id) => Some(SessionId::parse(&id)?),
+                None => None,
+            },
             issued_at: at(claims.iat),
             expires_at: at(claims.exp),
         })
@@ -112,6 +120,7 @@ mod tests {
             user: UserId::new(Uuid::from_u128(1)),
             organization: OrganizationId::new(Uuid::from_u128(2)),
             password_set_at: Some(Timestamp::from_micros(999_000_007)),
+            session: Some(SessionId::new(Uuid::from_u128(3))),
             issued_at: Timestamp::from_micros(1_000_000_000),
             expires_at: Timestamp::from_micros(1_900_000_000),
         }
@@ -120,7 +129,7 @@ mod tests {
     fn as_json() -> Value {
         json!({
             "sub": Uuid::from_u128(1).to_string(), "org": Uuid::from_u128(2).to_string(),
-            "pwd": 999_000_007, "iat": 1000, "exp": 1900, "iss": "parlance", "aud": "parlance",
+            "pwd": 999_000_007, "sid": Uuid::from_u128(3).to_string(), "iat": 1000, "exp": 1900, "iss": "parlance", "aud": "parlance",
         })
     }
 
@@ -173,6 +182,11 @@ mod tests {
             claims[name] = json!("elsewhere");
             assert_eq!(forged(&claims), None, "another {name}");
         }
+        let mut odd = as_json();
+        odd["sid"] = json!("no session");
+        assert_eq!(forged(&odd), None);
+        odd.as_object_mut().unwrap().remove("sid");
+        assert_eq!(forged(&odd).unwrap().session, None, "a token of the operator");
         let mut several = as_json();
         several["aud"] = json!(["parlance-other"]);
         assert_eq!(forged(&several), None);

@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use domain::account::{ApiKey, KeyDigest, KeyKind, TokenClaims};
 use domain::event::DomainEvent;
-use domain::id::{OrganizationId, ParticipantId, UserId};
+use domain::id::{OrganizationId, ParticipantId, SessionId, UserId};
 use domain::login::{HasherBusy, Password, PasswordHash, PasswordHasher, Verdict};
 use domain::ports::{Clock, EventPublisher, IdGenerator, KeyMint, Presence, TokenMint};
 use domain::time::Timestamp;
@@ -127,14 +127,15 @@ impl PasswordHasher for FixedHasher {
     }
 }
 
-/// Tokens that say openly what they say: `plain.<user>.<organization>.<from>.<until>.<password set at>`.
+/// Tokens that say openly what they say: `plain.<user>.<organization>.<from>.<until>.<password set at>.<session>`.
 pub struct PlainTokens;
 
 impl TokenMint for PlainTokens {
     fn sign(&self, claims: &TokenClaims) -> String {
         let (from, until) = (claims.issued_at.micros(), claims.expires_at.micros());
         let set_at = claims.password_set_at.map_or_else(String::new, |at| at.micros().to_string());
-        format!("plain.{}.{}.{from}.{until}.{set_at}", claims.user, claims.organization)
+        let session = claims.session.map_or_else(String::new, |session| session.to_string());
+        format!("plain.{}.{}.{from}.{until}.{set_at}.{session}", claims.user, claims.organization)
     }
 
     fn verify(&self, presented: &str) -> Option<TokenClaims> {
@@ -148,6 +149,10 @@ impl TokenMint for PlainTokens {
             password_set_at: match next()? {
                 "" => None,
                 at => Some(Timestamp::from_micros(at.parse().ok()?)),
+            },
+            session: match next()? {
+                "" => None,
+                id => Some(SessionId::parse(id)?),
             },
         })
     }

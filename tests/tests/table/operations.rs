@@ -197,6 +197,9 @@ fn account() -> Vec<Operation> {
             json!({"api_key": {"name": "laptop", "expires_at": "2999-01-01T00:00:00Z"}}),
         ),
         delete("/api/v1/me/api-keys/{key_id}"),
+        get("/api/v1/me/sessions"),
+        delete("/api/v1/me/sessions"),
+        delete("/api/v1/me/sessions/{session_id}"),
         post(
             "/api/v1/auth/password",
             json!({"current_password": "correct horse", "new_password": "battery staple"}),

@@ -24,6 +24,7 @@ struct Tenant {
     message: String,
     memory: String,
     key: String,
+    session: String,
     member: String,
     invitation: String,
     /// What the human can name, and what the agent can.
@@ -51,6 +52,16 @@ impl Ties {
     }
 }
 
+/// The session of a user who has just set a password.
+async fn session_of(server: &Server, user: &Api, handle: &str) -> String {
+    let output = server.command().args(["user", "reset-password", handle, "--json"]).output().unwrap();
+    let told = serde_json::from_slice::<Value>(&output.stdout).unwrap();
+    let body = json!({"reset_token": told["reset_token"], "new_password": "a walk in the park"});
+    assert_eq!(Api::new(server, "auth", "", "").post("/reset", body).await.status, 200);
+    let open = user.get("/sessions").await.data();
+    open[0]["id"].as_str().unwrap().to_owned()
+}
+
 impl Tenant {
     async fn new(server: &Server, handle: &str) -> Self {
         let user = server.user(handle);
@@ -64,6 +75,7 @@ impl Tenant {
         let memory = memory["id"].as_str().unwrap().to_owned();
         let keys = user.get("/api-keys").await.data();
         let key = keys[0]["id"].as_str().unwrap().to_owned();
+        let session = session_of(server, &user, handle).await;
         let member = server.colleague(&format!("{handle}-mate"), handle).id;
         let invited = user.post("/organization/invitations", json!({})).await.data();
         let invitation = invited["invitation"]["id"].as_str().unwrap().to_owned();
@@ -71,7 +83,20 @@ impl Tenant {
         let (asks, befriends) = (server.user(&suitor), server.user(&friend));
         let of_user = Ties::of(&user, handle, &asks, &befriends, &friend).await;
         let of_agent = Ties::of(&agent, &format!("{handle}/one"), &asks, &befriends, &friend).await;
-        Self { user, agent, helper, chat, message, memory, key, member, invitation, of_user, of_agent }
+        Self {
+            user,
+            agent,
+            helper,
+            chat,
+            message,
+            memory,
+            key,
+            session,
+            member,
+            invitation,
+            of_user,
+            of_agent,
+        }
     }
 
     fn ids(&self, callers: Callers) -> Vec<(&'static str, String)> {
@@ -83,6 +108,7 @@ impl Tenant {
             ("{message_id}", self.message.clone()),
             ("{memory_id}", self.memory.clone()),
             ("{key_id}", self.key.clone()),
+            ("{session_id}", self.session.clone()),
             ("{member_id}", self.member.clone()),
             ("{invitation_id}", self.invitation.clone()),
             ("{participant_id}", self.helper.id.clone()),
@@ -117,6 +143,7 @@ impl Scene {
                 "/chats",
                 "/peers",
                 "/profile",
+                "/sessions",
                 "/organization",
                 "/organization/members",
                 "/organization/invitations",

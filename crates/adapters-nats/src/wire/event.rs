@@ -4,7 +4,7 @@ use domain::activity::AgentActivity;
 use domain::chat::{Chat, ChatDetails, Participant, Role};
 use domain::contact::ContactOf;
 use domain::event::DomainEvent;
-use domain::id::{AgentId, ApiKeyId, ChatId, ContactId, MessageId, ParticipantId, UserId};
+use domain::id::{AgentId, ApiKeyId, ChatId, ContactId, MessageId, ParticipantId, SessionId, UserId};
 use domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +38,7 @@ const CONTACT_REQUEST_RECEIVED: u8 = 19;
 const CONTACT_REQUEST_UPDATED: u8 = 20;
 const CONTACT_ADDED: u8 = 21;
 const CONTACT_REMOVED: u8 = 22;
+const SESSION_ENDED: u8 = 23;
 
 /// Whether a kind is one of an event, also of one that only newer nodes know.
 pub(crate) const fn is_event(kind: u8) -> bool {
@@ -109,6 +110,11 @@ struct Ended {
 }
 
 #[derive(Serialize, Deserialize)]
+struct OfSession {
+    session: Id,
+}
+
+#[derive(Serialize, Deserialize)]
 struct Moved {
     user: Id,
 }
@@ -164,6 +170,9 @@ pub(crate) fn encode(event: &DomainEvent) -> (u8, Vec<u8>) {
         DomainEvent::TokensEnded { user, password_set_at } => {
             let ended = Ended { user: Id(user.uuid()), password_set_at: (*password_set_at).into() };
             (TOKENS_ENDED, json(&ended))
+        }
+        DomainEvent::SessionEnded { session } => {
+            (SESSION_ENDED, json(&OfSession { session: Id(session.uuid()) }))
         }
         DomainEvent::UserMoved { user } => (USER_MOVED, json(&Moved { user: Id(user.uuid()) })),
         DomainEvent::AgentCreated { agent } => (AGENT_CREATED, json(&OfAgent { agent: agent.into() })),
@@ -255,6 +264,10 @@ pub(crate) fn decode(kind: u8, body: &[u8]) -> Result<Option<DomainEvent>, Malfo
         TOKENS_ENDED => {
             let Ended { user, password_set_at } = serde_json::from_slice(body)?;
             DomainEvent::TokensEnded { user: UserId::new(user.0), password_set_at: password_set_at.into() }
+        }
+        SESSION_ENDED => {
+            let OfSession { session } = serde_json::from_slice(body)?;
+            DomainEvent::SessionEnded { session: SessionId::new(session.0) }
         }
         USER_MOVED => {
             let Moved { user } = serde_json::from_slice(body)?;

@@ -10,7 +10,8 @@ use domain::contact::{Contact, ContactOf, ContactRequest, Party, Profile, Reques
 use domain::delivery::{Attempt, AttemptNumber, AttemptStatus, Delivery, DeliveryStatus};
 use domain::event::DomainEvent;
 use domain::id::{
-    AgentId, ApiKeyId, ChatId, ContactId, ContactRequestId, MessageId, NodeId, ParticipantId, UserId,
+    AgentId, ApiKeyId, ChatId, ContactId, ContactRequestId, MessageId, NodeId, ParticipantId, SessionId,
+    UserId,
 };
 use domain::message::{Mention, MentionKind, Message, MessageKind};
 use domain::time::Timestamp;
@@ -167,6 +168,7 @@ fn events() -> Vec<DomainEvent> {
         DomainEvent::AgentDeleted { agent: agent() },
         DomainEvent::KeyRevoked { key: ApiKeyId::new(Uuid::from_u128(13)) },
         DomainEvent::TokensEnded { user: USER, password_set_at: at(9) },
+        DomainEvent::SessionEnded { session: SessionId::new(Uuid::from_u128(14)) },
         DomainEvent::UserMoved { user: USER },
         DomainEvent::RoomUpdated { to: vec![USER], chat: chat(), details },
         DomainEvent::ActivityChanged { chat_id: ROOM, activity },
@@ -186,7 +188,7 @@ fn every_event_comes_as_it_went() {
         let read = decode(kind, &body).unwrap().unwrap();
         assert_eq!(format!("{read:?}"), format!("{event:?}"));
     }
-    assert_eq!(kinds.len(), 22);
+    assert_eq!(kinds.len(), 23);
 }
 
 #[test]

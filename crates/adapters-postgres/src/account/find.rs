@@ -4,9 +4,9 @@ use diesel::dsl::{exists, select};
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Bytea, Nullable, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
-use domain::account::{Agent, KeyDigest, StoredKey, User, UserHandle, UserStanding};
+use domain::account::{Agent, KeyDigest, OpenSession, StoredKey, User, UserHandle, UserStanding};
 use domain::caller::{AgentCaller, Caller, UserCaller};
-use domain::id::{AgentId, ApiKeyId, OrganizationId, ParticipantId, UserId};
+use domain::id::{AgentId, ApiKeyId, OrganizationId, ParticipantId, SessionId, UserId};
 use domain::plan::Permits;
 use uuid::Uuid;
 
@@ -14,7 +14,7 @@ use super::row::{AgentRow, UserRow};
 use crate::error::Fault;
 use crate::row::{At, can_be_stored};
 use crate::run::Db;
-use crate::schema::{agents, organizations, passwords, plans, users};
+use crate::schema::{agents, organizations, passwords, plans, sessions, users};
 use crate::statement::statement;
 
 /// A key, and whom it stands for, a user or an agent with its owner: digest, agent, user, organization,
@@ -84,6 +84,16 @@ pub(super) async fn standing_on(mut db: &Db, user: UserId) -> Result<Option<User
     let organization = OrganizationId::new(organization);
     let password_set_at = password_set_at.map(|At(time)| time);
     Ok(Some(UserStanding { organization, permits, password_set_at, is_disabled }))
+}
+
+pub(super) async fn session_on(mut db: &Db, session: SessionId) -> Result<Option<OpenSession>, Fault> {
+    let found = sessions::table
+        .find(session.uuid())
+        .select((sessions::user_id, sessions::created_at))
+        .first::<(Uuid, At)>(&mut db)
+        .await
+        .optional()?;
+    Ok(found.map(|(user, At(began_at))| OpenSession { user: UserId::new(user), began_at }))
 }
 
 pub(crate) async fn user_on(mut db: &Db, id: UserId) -> Result<Option<User>, Fault> {

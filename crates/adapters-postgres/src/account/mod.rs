@@ -14,10 +14,10 @@ mod update;
 use async_trait::async_trait;
 use domain::account::{
     AccountRepository, Agent, AgentListing, CreateUserRefused, DeleteAgent, DeleteAgentRefused, DeletedAgent,
-    MarkAgent, NewAgent, NewUser, RegisterRefused, UpdateAgent, UpdateAgentRefused, UpdateUser, User,
-    UserHandle, UserStanding,
+    MarkAgent, NewAgent, NewUser, OpenSession, RegisterRefused, UpdateAgent, UpdateAgentRefused, UpdateUser,
+    User, UserHandle, UserStanding,
 };
-use domain::id::{AgentId, UserId};
+use domain::id::{AgentId, SessionId, UserId};
 use domain::page::{Page, PageRequest};
 use domain::store::{Announce, StoreError};
 use futures_util::FutureExt;
@@ -85,6 +85,10 @@ impl AccountRepository for PostgresStore {
 
     async fn find_standing(&self, user: UserId) -> Result<Option<UserStanding>, StoreError> {
         self.ask(user, |db, user| find::standing_on(db, *user).boxed()).await
+    }
+
+    async fn find_session(&self, session: SessionId) -> Result<Option<OpenSession>, StoreError> {
+        self.ask(session, |db, session| find::session_on(db, *session).boxed()).await
     }
 
     async fn find_user(&self, id: UserId) -> Result<Option<User>, StoreError> {

@@ -5,10 +5,10 @@ mod session;
 
 use async_trait::async_trait;
 use domain::account::KeyDigest;
-use domain::id::UserId;
+use domain::id::{SessionId, UserId};
 use domain::login::{
-    LoginRecord, LoginRepository, NewReset, NewSession, PasswordHash, RefreshRefused, RefreshSession,
-    SessionHolder, SetPassword, WhichLogin,
+    EndSessions, LoginRecord, LoginRepository, NewReset, NewSession, PasswordHash, RefreshRefused,
+    RefreshSession, RefreshedSession, SessionHolder, SessionRecord, SetPassword, WhichLogin,
 };
 use domain::organization::Invitation;
 use domain::store::{Announce, StoreError};
@@ -43,16 +43,31 @@ impl LoginRepository for PostgresStore {
     async fn refresh(
         &self,
         command: RefreshSession,
-    ) -> Result<Result<SessionHolder, RefreshRefused>, StoreError> {
+        announce: Announce<SessionId>,
+    ) -> Result<Result<RefreshedSession, RefreshRefused>, StoreError> {
         // That a token was shown twice is kept as well.
-        let work = self.change(command, |db, command| session::refresh_on(db, command).boxed(), |_| ());
+        let tell = |refreshed: &Result<RefreshedSession, RefreshRefused>| {
+            if let Err(RefreshRefused::Reused(session)) = refreshed {
+                announce.tell(session);
+            }
+        };
+        let work = self.change(command, |db, command| session::refresh_on(db, command).boxed(), tell);
         let Ok(refreshed) = work.await?;
         Ok(refreshed)
     }
 
-    async fn end_session(&self, family: KeyDigest) -> Result<bool, StoreError> {
-        let Ok(ended) =
-            self.change(family, |db, family| session::end_on(db, *family).boxed(), |_| ()).await?;
+    async fn list_sessions(&self, user: UserId, now: Timestamp) -> Result<Vec<SessionRecord>, StoreError> {
+        self.ask((user, now), |db, (user, now)| session::list_on(db, *user, *now).boxed()).await
+    }
+
+    async fn end_sessions(
+        &self,
+        command: EndSessions,
+        announce: Announce<Vec<SessionId>>,
+    ) -> Result<Vec<SessionId>, StoreError> {
+        let tell = |ended: &Vec<SessionId>| announce.tell(ended);
+        let work = self.change(command, |db, command| session::end_on(db, command).boxed(), tell);
+        let Ok(ended) = work.await?;
         Ok(ended)
     }
 

@@ -4,13 +4,18 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use domain::account::KeyDigest;
 use domain::audit::AuditEntry;
-use domain::id::SessionId;
-use domain::login::{MAX_SESSIONS, NewSession, RefreshRefused, RefreshSession, SessionHolder};
+use domain::change::Change;
+use domain::id::{SessionId, UserId};
+use domain::login::{
+    EndSessions, MAX_SESSIONS, NewSession, RefreshRefused, RefreshSession, RefreshedSession, SessionHolder,
+    SessionRecord, WhichSessions,
+};
 use domain::time::Timestamp;
 use uuid::Uuid;
 
 use crate::account::row::UserRow;
 use crate::audit;
+use crate::change;
 use crate::error::Fault;
 use crate::lock;
 use crate::row::At;
@@ -48,7 +53,7 @@ pub(super) async fn begin_on(
         .select(sessions::id)
         .load::<Uuid>(&mut db)
         .await?;
-    diesel::delete(sessions::table.filter(sessions::id.eq_any(beyond))).execute(&mut db).await?;
+    delete_on(db, beyond, new.now).await?;
     audit::append_on(db, [AuditEntry::login_succeeded(new)]).await?;
     Ok(Ok(Some(holder)))
 }
@@ -57,7 +62,7 @@ pub(super) async fn begin_on(
 pub(super) async fn refresh_on(
     mut db: &Db,
     command: &RefreshSession,
-) -> Result<Result<Result<SessionHolder, RefreshRefused>, Never>, Fault> {
+) -> Result<Result<Result<RefreshedSession, RefreshRefused>, Never>, Fault> {
     let found = sessions::table
         .filter(sessions::family.eq(command.family.bytes().as_slice()))
         .filter(sessions::expires_at.gt(At(command.now)))
@@ -70,14 +75,14 @@ pub(super) async fn refresh_on(
     let token = <[u8; 32]>::try_from(token);
     let token = token.map_err(|_| Fault::Row("a digest of another length".to_owned()))?;
     let Some(holder) = holder_on(db, user).await? else { return Ok(Ok(Err(RefreshRefused::Unknown))) };
-    let session = sessions::table.find(id);
+    let session = SessionId::new(id);
     if KeyDigest::new(token) != command.token {
-        diesel::delete(session).execute(&mut db).await?;
-        let reused = AuditEntry::token_reused(holder.user.id, SessionId::new(id), command.now);
+        delete_on(db, vec![id], command.now).await?;
+        let reused = AuditEntry::token_reused(holder.user.id, session, command.now);
         audit::append_on(db, [reused]).await?;
-        return Ok(Ok(Err(RefreshRefused::Reused)));
+        return Ok(Ok(Err(RefreshRefused::Reused(session))));
     }
-    diesel::update(session)
+    diesel::update(sessions::table.find(id))
         .set((
             sessions::token.eq(command.next.bytes().as_slice()),
             sessions::used_at.eq(At(command.now)),
@@ -85,7 +90,7 @@ pub(super) async fn refresh_on(
         ))
         .execute(&mut db)
         .await?;
-    Ok(Ok(Ok(holder)))
+    Ok(Ok(Ok(RefreshedSession { id: session, holder })))
 }
 
 /// A user who has a password and is not disabled.
@@ -102,9 +107,60 @@ async fn holder_on(mut db: &Db, user: Uuid) -> Result<Option<SessionHolder>, Fau
     Ok(Some(SessionHolder { user: user.into_user()?, password_set_at }))
 }
 
-pub(super) async fn end_on(mut db: &Db, family: KeyDigest) -> Result<Result<bool, Never>, Fault> {
-    let session = sessions::table.filter(sessions::family.eq(family.bytes().as_slice()));
-    Ok(Ok(diesel::delete(session).execute(&mut db).await? > 0))
+pub(super) async fn list_on(mut db: &Db, user: UserId, now: Timestamp) -> Result<Vec<SessionRecord>, Fault> {
+    let found = sessions::table
+        .filter(sessions::user_id.eq(user.uuid()))
+        .filter(sessions::expires_at.gt(At(now)))
+        .order((sessions::used_at.desc(), sessions::id.desc()))
+        .select((sessions::id, sessions::created_at, sessions::used_at, sessions::expires_at))
+        .load::<(Uuid, At, At, At)>(&mut db)
+        .await?;
+    let record = |(id, At(created_at), At(used_at), At(expires_at))| SessionRecord {
+        id: SessionId::new(id),
+        created_at,
+        used_at,
+        expires_at,
+    };
+    Ok(found.into_iter().map(record).collect())
+}
+
+/// The sessions are held in the order of their ids, so that nobody who ends some of them waits for another.
+pub(super) async fn end_on(
+    mut db: &Db,
+    command: &EndSessions,
+) -> Result<Result<Vec<SessionId>, Never>, Fault> {
+    let meant = sessions::table.select((sessions::id, sessions::user_id)).order(sessions::id).for_update();
+    let found = match command.which {
+        WhichSessions::Family(family) => {
+            let meant = meant.filter(sessions::family.eq(family.bytes().as_slice()));
+            meant.load::<(Uuid, Uuid)>(&mut db).await?
+        }
+        WhichSessions::Own(user, session) => {
+            let meant = meant.filter(sessions::user_id.eq(user.uuid()));
+            meant.filter(sessions::id.eq(session.uuid())).load(&mut db).await?
+        }
+        WhichSessions::Others(user, current) => {
+            let current = current.map_or_else(Uuid::nil, SessionId::uuid);
+            let meant = meant.filter(sessions::user_id.eq(user.uuid()));
+            meant.filter(sessions::id.ne(current)).load(&mut db).await?
+        }
+    };
+    let ids = found.iter().map(|(id, _)| *id).collect();
+    delete_on(db, ids, command.now).await?;
+    let entry = |(id, user): &(Uuid, Uuid)| {
+        AuditEntry::session_ended(UserId::new(*user), SessionId::new(*id), command.now)
+    };
+    audit::append_on(db, found.iter().map(entry)).await?;
+    Ok(Ok(found.into_iter().map(|(id, _)| SessionId::new(id)).collect()))
+}
+
+/// Deletes sessions and tells all servers, as their access tokens end.
+async fn delete_on(mut db: &Db, ids: Vec<Uuid>, now: Timestamp) -> Result<(), Fault> {
+    if ids.is_empty() {
+        return Ok(());
+    }
+    diesel::delete(sessions::table.filter(sessions::id.eq_any(&ids))).execute(&mut db).await?;
+    change::append_on(db, ids.into_iter().map(|id| Change::SessionEnded(SessionId::new(id))), now).await
 }
 
 pub(super) async fn forget_on(mut db: &Db, now: Timestamp, limit: u32) -> Result<Result<u32, Never>, Fault> {

@@ -6,7 +6,8 @@ use domain::caller::Caller;
 use domain::change::{ChangePosition, ChangeRepository};
 use domain::chat::{ChatListing, ChatParts, ChatRepository, ChatSort};
 use domain::contact::{ContactRepository, Handle, RequestStatus, SentFilter};
-use domain::id::{ChatId, MessageId, ParticipantId};
+use domain::id::{ChatId, MessageId, ParticipantId, SessionId};
+use domain::login::LoginRepository;
 use domain::memory::{
     AgentListing as MemoriesOfAgent, HumanListing, HumanScope, MemoryFilter, MemoryOwners, MemoryRepository,
 };
@@ -95,6 +96,8 @@ impl Watched {
         self.costs("the newest change", 10, store.newest_change()).await.unwrap();
         self.costs("changes", 200, store.changes_after(ChangePosition(0), 100)).await.unwrap();
         self.costs("standing", 10, store.find_standing(ann.id)).await.unwrap();
+        self.costs("a session", 10, store.find_session(SessionId::new(ann.id.uuid()))).await.unwrap();
+        self.costs("sessions", 20, store.list_sessions(ann.id, Timestamp::from_micros(at(0)))).await.unwrap();
         self.costs("a user", 10, store.find_user(ann.id)).await.unwrap();
         self.costs("a handle", 10, store.find_user_by_handle(&UserHandle::from_stored("ann".to_owned())))
             .await

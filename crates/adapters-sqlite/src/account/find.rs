@@ -4,15 +4,15 @@ use diesel::dsl::{exists, select};
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Bool, Nullable};
 use diesel::sqlite::SqliteConnection;
-use domain::account::{Agent, KeyDigest, StoredKey, User, UserStanding};
+use domain::account::{Agent, KeyDigest, OpenSession, StoredKey, User, UserStanding};
 use domain::caller::{AgentCaller, Caller, UserCaller};
-use domain::id::{AgentId, ApiKeyId, OrganizationId, ParticipantId, UserId};
+use domain::id::{AgentId, ApiKeyId, OrganizationId, ParticipantId, SessionId, UserId};
 use domain::plan::Permits;
 
 use super::row::{AgentRow, UserRow};
 use crate::error::Fault;
 use crate::row;
-use crate::schema::{agents, organizations, passwords, plans, users};
+use crate::schema::{agents, organizations, passwords, plans, sessions, users};
 use crate::statement::statement;
 
 /// A key, and whom it stands for: a user, or an agent with its owner.
@@ -99,6 +99,19 @@ pub(super) fn standing_on(
     let organization = OrganizationId::new(row::uuid(&organization)?);
     let password_set_at = password_set_at.map(row::time);
     Ok(Some(UserStanding { organization, permits, password_set_at, is_disabled }))
+}
+
+pub(super) fn session_on(
+    connection: &mut SqliteConnection,
+    session: SessionId,
+) -> Result<Option<OpenSession>, Fault> {
+    let found = sessions::table
+        .find(row::bytes(session.uuid()))
+        .select((sessions::user_id, sessions::created_at))
+        .get_result::<(Vec<u8>, i64)>(connection)
+        .optional()?;
+    let Some((user, began_at)) = found else { return Ok(None) };
+    Ok(Some(OpenSession { user: row::user_id(&user)?, began_at: row::time(began_at) }))
 }
 
 pub(crate) fn user_on(connection: &mut SqliteConnection, id: UserId) -> Result<Option<User>, Fault> {

@@ -19,10 +19,10 @@ use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
 use domain::account::{
     AccountRepository, Agent, AgentListing, CreateUserRefused, DeleteAgent, DeleteAgentRefused, DeletedAgent,
-    MarkAgent, NewAgent, NewUser, RegisterRefused, UpdateAgent, UpdateAgentRefused, UpdateUser, User,
-    UserHandle, UserStanding,
+    MarkAgent, NewAgent, NewUser, OpenSession, RegisterRefused, UpdateAgent, UpdateAgentRefused, UpdateUser,
+    User, UserHandle, UserStanding,
 };
-use domain::id::{AgentId, UserId};
+use domain::id::{AgentId, SessionId, UserId};
 use domain::page::{Page, PageRequest};
 use domain::store::{Announce, StoreError};
 
@@ -99,6 +99,10 @@ impl AccountRepository for SqliteStore {
 
     async fn find_standing(&self, user: UserId) -> Result<Option<UserStanding>, StoreError> {
         self.read(move |connection| find::standing_on(connection, user)).await
+    }
+
+    async fn find_session(&self, session: SessionId) -> Result<Option<OpenSession>, StoreError> {
+        self.read(move |connection| find::session_on(connection, session)).await
     }
 
     async fn find_user(&self, id: UserId) -> Result<Option<User>, StoreError> {

@@ -8,10 +8,10 @@ use std::convert::Infallible;
 use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
 use domain::account::KeyDigest;
-use domain::id::UserId;
+use domain::id::{SessionId, UserId};
 use domain::login::{
-    LoginRecord, LoginRepository, NewReset, NewSession, PasswordHash, RefreshRefused, RefreshSession,
-    SessionHolder, SetPassword, WhichLogin,
+    EndSessions, LoginRecord, LoginRepository, NewReset, NewSession, PasswordHash, RefreshRefused,
+    RefreshSession, RefreshedSession, SessionHolder, SessionRecord, SetPassword, WhichLogin,
 };
 use domain::organization::Invitation;
 use domain::store::{Announce, StoreError};
@@ -52,13 +52,31 @@ impl LoginRepository for SqliteStore {
     async fn refresh(
         &self,
         command: RefreshSession,
-    ) -> Result<Result<SessionHolder, RefreshRefused>, StoreError> {
+        announce: Announce<SessionId>,
+    ) -> Result<Result<RefreshedSession, RefreshRefused>, StoreError> {
         // That a token was shown twice is kept as well.
-        self.always(move |connection| session::refresh_on(connection, &command)).await
+        let tell = |refreshed: &Result<RefreshedSession, RefreshRefused>| {
+            if let Err(RefreshRefused::Reused(session)) = refreshed {
+                announce.tell(session);
+            }
+        };
+        let work = move |connection: &mut SqliteConnection| session::refresh_on(connection, &command).map(Ok);
+        let done: Result<_, Infallible> = self.change(work, tell).await?;
+        done.map_err(|never| match never {})
     }
 
-    async fn end_session(&self, family: KeyDigest) -> Result<bool, StoreError> {
-        self.always(move |connection| session::end_on(connection, family)).await
+    async fn list_sessions(&self, user: UserId, now: Timestamp) -> Result<Vec<SessionRecord>, StoreError> {
+        self.read(move |connection| session::list_on(connection, user, now)).await
+    }
+
+    async fn end_sessions(
+        &self,
+        command: EndSessions,
+        announce: Announce<Vec<SessionId>>,
+    ) -> Result<Vec<SessionId>, StoreError> {
+        let work = move |connection: &mut SqliteConnection| session::end_on(connection, &command).map(Ok);
+        let done: Result<_, Infallible> = self.change(work, |ended| announce.tell(ended)).await?;
+        done.map_err(|never| match never {})
     }
 
     async fn set_password(

@@ -2,14 +2,19 @@
 
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
-use domain::account::KeyDigest;
 use domain::audit::AuditEntry;
-use domain::id::SessionId;
-use domain::login::{MAX_SESSIONS, NewSession, RefreshRefused, RefreshSession, SessionHolder};
+use domain::change::Change;
+use domain::id::{SessionId, UserId};
+use domain::login::{
+    EndSessions, MAX_SESSIONS, NewSession, RefreshRefused, RefreshSession, RefreshedSession, SessionHolder,
+    SessionRecord, WhichSessions,
+};
 use domain::time::Timestamp;
+use uuid::Uuid;
 
 use crate::account::row::UserRow;
 use crate::audit;
+use crate::change;
 use crate::error::Fault;
 use crate::row;
 use crate::schema::{passwords, resets, sessions, users};
@@ -46,7 +51,7 @@ pub(super) fn begin_on(
         .limit(i64::from(MAX_SESSIONS))
         .select(sessions::id)
         .load::<Vec<u8>>(connection)?;
-    diesel::delete(sessions::table.filter(sessions::id.eq_any(beyond))).execute(connection)?;
+    delete_on(connection, &beyond, new.now)?;
     audit::append_on(connection, [AuditEntry::login_succeeded(new)])?;
     holder_of(holder, set_at).map(Some)
 }
@@ -54,7 +59,7 @@ pub(super) fn begin_on(
 pub(super) fn refresh_on(
     connection: &mut SqliteConnection,
     command: &RefreshSession,
-) -> Result<Result<SessionHolder, RefreshRefused>, Fault> {
+) -> Result<Result<RefreshedSession, RefreshRefused>, Fault> {
     let found = sessions::table
         .inner_join(users::table.inner_join(passwords::table))
         .filter(sessions::family.eq(command.family.bytes().as_slice()))
@@ -64,30 +69,84 @@ pub(super) fn refresh_on(
         .get_result::<(Vec<u8>, Vec<u8>, UserRow, i64)>(connection)
         .optional()?;
     let Some((id, token, user, set_at)) = found else { return Ok(Err(RefreshRefused::Unknown)) };
-    let session = sessions::table.find(&id);
+    let session = SessionId::new(row::uuid(&id)?);
     if row::digest(token)? != command.token {
-        diesel::delete(session).execute(connection)?;
-        let (user, session) = (user.into_user()?.id, SessionId::new(row::uuid(&id)?));
-        audit::append_on(connection, [AuditEntry::token_reused(user, session, command.now)])?;
-        return Ok(Err(RefreshRefused::Reused));
+        delete_on(connection, &[id], command.now)?;
+        let reused = AuditEntry::token_reused(user.into_user()?.id, session, command.now);
+        audit::append_on(connection, [reused])?;
+        return Ok(Err(RefreshRefused::Reused(session)));
     }
-    diesel::update(session)
+    diesel::update(sessions::table.find(&id))
         .set((
             sessions::token.eq(command.next.bytes().as_slice()),
             sessions::used_at.eq(command.now.micros()),
             sessions::expires_at.eq(command.expires_at.micros()),
         ))
         .execute(connection)?;
-    holder_of(user, set_at).map(Ok)
+    Ok(Ok(RefreshedSession { id: session, holder: holder_of(user, set_at)? }))
 }
 
 fn holder_of(user: UserRow, set_at: i64) -> Result<SessionHolder, Fault> {
     Ok(SessionHolder { user: user.into_user()?, password_set_at: row::time(set_at) })
 }
 
-pub(super) fn end_on(connection: &mut SqliteConnection, family: KeyDigest) -> Result<bool, Fault> {
-    let session = sessions::table.filter(sessions::family.eq(family.bytes().as_slice()));
-    Ok(diesel::delete(session).execute(connection)? > 0)
+pub(super) fn list_on(
+    connection: &mut SqliteConnection,
+    user: UserId,
+    now: Timestamp,
+) -> Result<Vec<SessionRecord>, Fault> {
+    let found = sessions::table
+        .filter(sessions::user_id.eq(row::bytes(user.uuid())))
+        .filter(sessions::expires_at.gt(now.micros()))
+        .order((sessions::used_at.desc(), sessions::id.desc()))
+        .select((sessions::id, sessions::created_at, sessions::used_at, sessions::expires_at))
+        .load::<(Vec<u8>, i64, i64, i64)>(connection)?;
+    let record = |(id, created_at, used_at, expires_at): (Vec<u8>, i64, i64, i64)| {
+        Ok(SessionRecord {
+            id: SessionId::new(row::uuid(&id)?),
+            created_at: row::time(created_at),
+            used_at: row::time(used_at),
+            expires_at: row::time(expires_at),
+        })
+    };
+    found.into_iter().map(record).collect()
+}
+
+pub(super) fn end_on(
+    connection: &mut SqliteConnection,
+    command: &EndSessions,
+) -> Result<Vec<SessionId>, Fault> {
+    let meant = sessions::table.select((sessions::id, sessions::user_id)).into_boxed();
+    let meant = match command.which {
+        WhichSessions::Family(family) => meant.filter(sessions::family.eq(family.bytes().to_vec())),
+        WhichSessions::Own(user, session) => meant
+            .filter(sessions::user_id.eq(row::bytes(user.uuid())))
+            .filter(sessions::id.eq(row::bytes(session.uuid()))),
+        WhichSessions::Others(user, current) => {
+            let current = current.map_or_else(Uuid::nil, SessionId::uuid);
+            meant
+                .filter(sessions::user_id.eq(row::bytes(user.uuid())))
+                .filter(sessions::id.ne(row::bytes(current)))
+        }
+    };
+    let found = meant.order(sessions::id).load::<(Vec<u8>, Vec<u8>)>(connection)?;
+    let (mut ids, mut ended, mut entries) = (Vec::new(), Vec::new(), Vec::new());
+    for (id, user) in found {
+        let session = SessionId::new(row::uuid(&id)?);
+        entries.push(AuditEntry::session_ended(row::user_id(&user)?, session, command.now));
+        ended.push(session);
+        ids.push(id);
+    }
+    delete_on(connection, &ids, command.now)?;
+    audit::append_on(connection, entries)?;
+    Ok(ended)
+}
+
+/// Deletes sessions and tells all servers, as their access tokens end.
+fn delete_on(connection: &mut SqliteConnection, ids: &[Vec<u8>], now: Timestamp) -> Result<(), Fault> {
+    diesel::delete(sessions::table.filter(sessions::id.eq_any(ids))).execute(connection)?;
+    let ended = ids.iter().map(|id| Ok(Change::SessionEnded(SessionId::new(row::uuid(id)?))));
+    change::append_on(connection, ended.collect::<Result<Vec<_>, Fault>>()?, now)
 }
 
 pub(super) fn forget_on(connection: &mut SqliteConnection, now: Timestamp, limit: u32) -> Result<u32, Fault> {

@@ -2,7 +2,7 @@
 
 use super::service::AccountService;
 use crate::caller::{AgentCaller, Caller};
-use crate::id::{AgentId, ApiKeyId, ParticipantId, UserId};
+use crate::id::{AgentId, ApiKeyId, ParticipantId, SessionId, UserId};
 use crate::plan::Permits;
 use crate::store::StoreError;
 use crate::time::Timestamp;
@@ -52,6 +52,14 @@ impl Presented {
             Self::Token(_) => None,
         }
     }
+
+    /// The session that the token belongs to, if it is one of a session.
+    pub fn session(self) -> Option<PresentedSession> {
+        match self {
+            Self::Key(_) => None,
+            Self::Token(token) => token.session,
+        }
+    }
 }
 
 /// A good token that somebody has presented.
@@ -61,6 +69,17 @@ pub struct PresentedToken {
     pub user: UserId,
     /// When the password was set that the user has; `None` without one. Another password ends the token.
     pub password_set_at: Option<Timestamp>,
+    /// The session that it belongs to, which ends it; `None` for a token of the operator.
+    pub session: Option<PresentedSession>,
+}
+
+/// The session of a token that somebody has presented.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PresentedSession {
+    /// Which.
+    pub id: SessionId,
+    /// When the user logged in.
+    pub began_at: Timestamp,
 }
 
 /// A good key that somebody has presented.

@@ -35,7 +35,9 @@ pub use administration::{AdministrationRepository, AdministrationService, SetDis
 pub use agent::{
     Agent, AgentBio, AgentDescription, AgentKind, AgentName, AgentTag, ModelType, NewAgent, NewRun,
 };
-pub use authenticate::{AuthenticateError, Authenticated, Presented, PresentedKey, PresentedToken};
+pub use authenticate::{
+    AuthenticateError, Authenticated, Presented, PresentedKey, PresentedSession, PresentedToken,
+};
 pub use create_key::{CreateKey, CreateKeyError, CreatedKey};
 pub use create_user::{CreateUser, CreateUserError, CreatedUser, parse_email, parse_person_name};
 pub use delete_agent::{DeleteAgentError, DeletionReceipt};
@@ -49,7 +51,8 @@ pub use key_uses::USE_RESOLUTION;
 pub use mark_agent::AgentMarks;
 pub use port::{
     AccountRepository, AgentListing, AgentSort, CreateUserRefused, DeleteAgent, DeleteAgentRefused,
-    DeletedAgent, MarkAgent, RegisterRefused, UpdateAgent, UpdateAgentRefused, UpdateUser, UserStanding,
+    DeletedAgent, MarkAgent, OpenSession, RegisterRefused, UpdateAgent, UpdateAgentRefused, UpdateUser,
+    UserStanding,
 };
 pub use profile::ProfileChanges;
 pub use register::{CreatePlatformAgent, RegisterAgent, RegisterError, RegisteredAgent};

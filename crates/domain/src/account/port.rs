@@ -11,7 +11,7 @@ use super::user::{NewUser, User};
 use crate::audit::Actor;
 use crate::chat::{Chat, Participant};
 use crate::contact::Parted;
-use crate::id::{AgentId, OrganizationId, UserId};
+use crate::id::{AgentId, OrganizationId, SessionId, UserId};
 use crate::organization::InvitationRefused;
 use crate::page::{Order, Page, PageRequest};
 use crate::plan::{LimitReached, Permits};
@@ -29,6 +29,15 @@ pub struct UserStanding {
     pub password_set_at: Option<Timestamp>,
     /// Whether the operator keeps the user out.
     pub is_disabled: bool,
+}
+
+/// A session that has not ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OpenSession {
+    /// Whose.
+    pub user: UserId,
+    /// When the user logged in.
+    pub began_at: Timestamp,
 }
 
 /// Why a user was not created.
@@ -231,6 +240,9 @@ pub trait AccountRepository: Send + Sync {
 
     /// Where a user belongs to, and what the plan there allows; `None` if there is no such user.
     async fn find_standing(&self, user: UserId) -> Result<Option<UserStanding>, StoreError>;
+
+    /// A session; `None` if it has ended.
+    async fn find_session(&self, session: SessionId) -> Result<Option<OpenSession>, StoreError>;
 
     /// A user by id.
     async fn find_user(&self, id: UserId) -> Result<Option<User>, StoreError>;

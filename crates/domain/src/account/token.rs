@@ -2,18 +2,19 @@
 //!
 //! A token is made by whoever may read this installation's signing key, lives fifteen minutes at
 //! the most, and is not stored. It says who somebody was when it was made; whether that user
-//! still exists, and is where they were, is asked of the store, or known ([`super::cache`]).
+//! still exists, and is where they were, and whether the session that it belongs to is still open, is asked of the
+//! store, or known ([`super::cache`]).
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::authenticate::{AuthenticateError, Authenticated, Presented, PresentedToken};
+use super::authenticate::{AuthenticateError, Authenticated, Presented, PresentedSession, PresentedToken};
 use super::cache::CallerCache;
 use super::handle::UserHandle;
 use super::port::{AccountRepository, UserStanding};
 use super::user::User;
 use crate::caller::UserCaller;
-use crate::id::{OrganizationId, ParticipantId, UserId};
+use crate::id::{OrganizationId, ParticipantId, SessionId, UserId};
 use crate::ports::{Clock, TokenMint};
 use crate::store::StoreError;
 use crate::time::Timestamp;
@@ -33,6 +34,8 @@ pub struct TokenClaims {
     pub organization: OrganizationId,
     /// When the password was set that the user had; `None` without one.
     pub password_set_at: Option<Timestamp>,
+    /// The session that it belongs to; `None` for a token of the operator, and in those that older versions made.
+    pub session: Option<SessionId>,
     /// When it was made.
     pub issued_at: Timestamp,
     /// Until when it is good.
@@ -128,16 +131,28 @@ impl TokenService {
                 Err(AuthenticateError::Disabled(ParticipantId::User(claims.user)))
             }
             Some(standing) if is_meant(&standing) => {
+                let session = match claims.session {
+                    Some(id) => Some(self.open_session(id, claims.user).await?),
+                    None => None,
+                };
                 let caller = UserCaller { user: claims.user, organization: standing.organization };
+                let password_set_at = standing.password_set_at;
                 let presented =
-                    PresentedToken { user: claims.user, password_set_at: standing.password_set_at };
-                let presented = Presented::Token(presented);
+                    Presented::Token(PresentedToken { user: claims.user, password_set_at, session });
                 Ok(Authenticated { caller: caller.into(), permits: standing.permits, presented })
             }
             // Gone, or moved to another organization since: the token speaks of somebody else. Or the password
             // is another one since, which ends what was open.
             _ => Err(AuthenticateError::Unauthorized),
         }
+    }
+
+    /// The session of a token, unless it has ended.
+    async fn open_session(&self, id: SessionId, user: UserId) -> Result<PresentedSession, AuthenticateError> {
+        let stored = async { self.accounts.find_session(id).await };
+        let found = self.cache.session(id, self.clock.steady(), stored).await?;
+        let open = found.filter(|open| open.user == user).ok_or(AuthenticateError::Unauthorized)?;
+        Ok(PresentedSession { id, began_at: open.began_at })
     }
 
     /// Makes a token for a user.
@@ -152,20 +167,27 @@ impl TokenService {
             return Err(IssueTokenError::Disabled);
         }
         let standing = self.accounts.find_standing(user.id).await?.ok_or(IssueTokenError::NoSuchUser)?;
-        Ok(self.sign(user, standing.password_set_at, lifetime))
+        Ok(self.sign(user, standing.password_set_at, None, lifetime))
     }
 
-    /// Makes a token for a user who has just proved who they are, under the password that was set then.
-    pub fn issue_now(&self, user: User, password_set_at: Timestamp) -> IssuedToken {
-        self.sign(user, Some(password_set_at), MAX_TOKEN_LIFETIME)
+    /// Makes a token of a session, for a user who has just proved who they are, under the password that was set then.
+    pub fn issue_now(&self, user: User, password_set_at: Timestamp, session: SessionId) -> IssuedToken {
+        self.sign(user, Some(password_set_at), Some(session), MAX_TOKEN_LIFETIME)
     }
 
-    fn sign(&self, user: User, password_set_at: Option<Timestamp>, lifetime: Duration) -> IssuedToken {
+    fn sign(
+        &self,
+        user: User,
+        password_set_at: Option<Timestamp>,
+        session: Option<SessionId>,
+        lifetime: Duration,
+    ) -> IssuedToken {
         let issued_at = whole_second(self.clock.now());
         let claims = TokenClaims {
             user: user.id,
             organization: user.organization,
             password_set_at,
+            session,
             issued_at,
             expires_at: issued_at.plus(lifetime),
         };
@@ -190,6 +212,7 @@ mod tests {
             user: UserId::new(Uuid::from_u128(1)),
             organization: OrganizationId::new(Uuid::from_u128(2)),
             password_set_at: None,
+            session: None,
             issued_at: at(from),
             expires_at: at(until),
         }

@@ -57,6 +57,8 @@ pub enum AuditAction {
     LoginFailed,
     /// A refresh token that had been exchanged before was presented; its session ended.
     TokenReused,
+    /// A user logged out, or ended another session.
+    SessionEnded,
     /// A sender edited a message.
     MessageEdited,
     /// A sender deleted a message.
@@ -95,6 +97,7 @@ impl AuditAction {
         Self::LoginSucceeded,
         Self::LoginFailed,
         Self::TokenReused,
+        Self::SessionEnded,
         Self::MessageEdited,
         Self::MessageDeleted,
         Self::StoreExported,
@@ -130,6 +133,7 @@ impl AuditAction {
             Self::LoginSucceeded => "login.succeeded",
             Self::LoginFailed => "login.failed",
             Self::TokenReused => "session.token_reused",
+            Self::SessionEnded => "session.ended",
             Self::MessageEdited => "message.edited",
             Self::MessageDeleted => "message.deleted",
             Self::StoreExported => "store.exported",

@@ -375,6 +375,11 @@ impl AuditEntry {
         Self::of_session(AuditAction::TokenReused, Actor::Anonymous, user, session, None, now)
     }
 
+    /// A session that its user ended, by logging out or from another one.
+    pub fn session_ended(user: UserId, session: SessionId, now: Timestamp) -> Self {
+        Self::of_session(AuditAction::SessionEnded, user.into(), user, session, None, now)
+    }
+
     fn of_session(
         action: AuditAction,
         actor: Actor,

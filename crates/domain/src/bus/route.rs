@@ -87,6 +87,7 @@ pub fn routes(event: &DomainEvent) -> Vec<Route> {
         | DomainEvent::AgentDeleted { .. }
         | DomainEvent::KeyRevoked { .. }
         | DomainEvent::TokensEnded { .. }
+        | DomainEvent::SessionEnded { .. }
         | DomainEvent::UserMoved { .. } => vec![Route { to: Address::Everywhere, wanted_by: None }],
         DomainEvent::ContactRequestReceived { request } => to(Interest::of(request.recipient.id)),
         DomainEvent::ContactRequestUpdated { request } => {

@@ -104,8 +104,9 @@ impl LoginService {
         let now = self.clock.now();
         let refresh = RefreshText::first(&*self.mint, now);
         let expires_at = now.plus(SESSION_LIFETIME);
+        let id = SessionId::new(self.ids.generate(now));
         let session = NewSession {
-            id: SessionId::new(self.ids.generate(now)),
+            id,
             user,
             password_set_at,
             family: refresh.family(&*self.mint),
@@ -115,17 +116,18 @@ impl LoginService {
             now,
         };
         let holder = self.logins.begin_session(session).await?;
-        Ok(holder.map(|holder| self.opened(holder, &refresh, expires_at)))
+        Ok(holder.map(|holder| self.opened(id, holder, &refresh, expires_at)))
     }
 
     /// What whoever holds a session gets to go on with.
     pub(super) fn opened(
         &self,
+        session: SessionId,
         holder: SessionHolder,
         refresh: &RefreshText,
         refresh_expires_at: Timestamp,
     ) -> LoggedIn {
-        let access = self.tokens.issue_now(holder.user, holder.password_set_at);
+        let access = self.tokens.issue_now(holder.user, holder.password_set_at, session);
         LoggedIn { access, refresh_token: refresh.reveal().to_owned(), refresh_expires_at }
     }
 }

@@ -92,13 +92,55 @@ pub struct RefreshSession {
     pub now: Timestamp,
 }
 
+/// A session whose refresh token was exchanged.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RefreshedSession {
+    /// Which.
+    pub id: SessionId,
+    /// Whose.
+    pub holder: SessionHolder,
+}
+
 /// Why a refresh token was not exchanged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RefreshRefused {
     /// No session begins like this, or it is over.
     Unknown,
-    /// It is of a session, and was exchanged already: the session is over from now on.
-    Reused,
+    /// It is of this session, and was exchanged already: the session is over from now on.
+    Reused(SessionId),
+}
+
+/// A session as its user sees it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SessionRecord {
+    /// Identifier.
+    pub id: SessionId,
+    /// When the user logged in.
+    pub created_at: Timestamp,
+    /// When its refresh token was exchanged last; at first, when the user logged in.
+    pub used_at: Timestamp,
+    /// Until when it can go on.
+    pub expires_at: Timestamp,
+}
+
+/// Which sessions are meant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WhichSessions {
+    /// The one whose refresh tokens begin like this.
+    Family(KeyDigest),
+    /// This one, if it is this user's.
+    Own(UserId, SessionId),
+    /// All of this user's but this one.
+    Others(UserId, Option<SessionId>),
+}
+
+/// Sessions to be ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EndSessions {
+    /// Which.
+    pub which: WhichSessions,
+    /// When.
+    pub now: Timestamp,
 }
 
 /// Another password.
@@ -139,17 +181,26 @@ pub trait LoginRepository: Send + Sync {
 
     /// Begins a session and gives whose it is; `None` if the password is another one meanwhile, or the user is
     /// disabled. Of more than
-    /// [`super::MAX_SESSIONS`] those end that were not used for longest.
+    /// [`super::MAX_SESSIONS`] those end that were not used for longest, which the log of changes tells.
     async fn begin_session(&self, new: NewSession) -> Result<Option<SessionHolder>, StoreError>;
 
-    /// Exchanges a refresh token and gives whose it is; while its user is disabled it is as if there were none.
+    /// Exchanges a refresh token and gives whose it is; while its user is disabled it is as if there were none. A
+    /// session that ends by that is announced.
     async fn refresh(
         &self,
         command: RefreshSession,
-    ) -> Result<Result<SessionHolder, RefreshRefused>, StoreError>;
+        announce: Announce<SessionId>,
+    ) -> Result<Result<RefreshedSession, RefreshRefused>, StoreError>;
 
-    /// Ends the session whose refresh tokens begin like this; whether there was one.
-    async fn end_session(&self, family: KeyDigest) -> Result<bool, StoreError>;
+    /// The sessions of a user that can still go on, the last used first.
+    async fn list_sessions(&self, user: UserId, now: Timestamp) -> Result<Vec<SessionRecord>, StoreError>;
+
+    /// Ends sessions, and the access tokens of them; which there were.
+    async fn end_sessions(
+        &self,
+        command: EndSessions,
+        announce: Announce<Vec<SessionId>>,
+    ) -> Result<Vec<SessionId>, StoreError>;
 
     /// Sets a password, at the time that [`set_at`] gives, and ends all sessions, reset tokens and access tokens
     /// of the user; `None` if there is no such user, or another password than the one to be replaced.

@@ -1,4 +1,4 @@
-//! Sessions: going on with a refresh token, and logging out.
+//! Sessions: going on with a refresh token, logging out, and a user's view of the own ones.
 //!
 //! The text of a refresh token is that of its session's family and, behind a point, one of its own. Whoever shows the
 //! family with another end than the newest shows a token that was exchanged already: one of two who have it, or
@@ -7,11 +7,16 @@
 use std::time::Duration;
 
 use super::log_in::LoggedIn;
-use super::port::{RefreshRefused, RefreshSession};
+use super::port::{
+    EndSessions, RefreshRefused, RefreshSession, RefreshedSession, SessionRecord, WhichSessions,
+};
 use super::service::LoginService;
 use crate::account::{KeyDigest, KeyKind};
+use crate::caller::UserCaller;
+use crate::event::DomainEvent;
+use crate::id::SessionId;
 use crate::ports::KeyMint;
-use crate::store::StoreError;
+use crate::store::{Announce, StoreError};
 use crate::time::Timestamp;
 
 /// How long a refresh token is good; so a session that nobody goes on with ends by itself.
@@ -23,6 +28,17 @@ pub enum RefreshError {
     /// The token is of no session, or that is over. It may just have ended, as the token was shown twice.
     #[error("the refresh token is not valid")]
     Unknown,
+    /// The store gave no answer.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Why a session was not ended.
+#[derive(Debug, thiserror::Error)]
+pub enum EndSessionError {
+    /// The caller has no such session, or not any more.
+    #[error("there is no such session of the caller")]
+    NotFound,
     /// The store gave no answer.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -77,17 +93,51 @@ impl LoginService {
             expires_at,
             now,
         };
-        match self.logins.refresh(command).await? {
-            Ok(holder) => Ok(self.opened(holder, &next, expires_at)),
-            Err(RefreshRefused::Unknown | RefreshRefused::Reused) => Err(RefreshError::Unknown),
+        let events = self.events.clone();
+        let announce = Announce::new(move |session: &SessionId| {
+            events.publish(DomainEvent::SessionEnded { session: *session });
+        });
+        match self.logins.refresh(command, announce).await? {
+            Ok(RefreshedSession { id, holder }) => Ok(self.opened(id, holder, &next, expires_at)),
+            Err(RefreshRefused::Unknown | RefreshRefused::Reused(_)) => Err(RefreshError::Unknown),
         }
     }
 
     /// Ends a session, also by a refresh token of it that was exchanged already: whoever has that wants out.
     pub async fn log_out(&self, shown: &str) -> Result<(), RefreshError> {
         let shown = RefreshText::shown(shown).ok_or(RefreshError::Unknown)?;
-        let ended = self.logins.end_session(shown.family(&*self.mint)).await?;
-        if ended { Ok(()) } else { Err(RefreshError::Unknown) }
+        let ended = self.end(WhichSessions::Family(shown.family(&*self.mint))).await?;
+        if ended.is_empty() { Err(RefreshError::Unknown) } else { Ok(()) }
+    }
+
+    /// The caller's sessions that can still go on, the last used first.
+    pub async fn list_sessions(&self, caller: UserCaller) -> Result<Vec<SessionRecord>, StoreError> {
+        self.logins.list_sessions(caller.user, self.clock.now()).await
+    }
+
+    /// Ends one of the caller's sessions, also the one that the call belongs to.
+    pub async fn end_session(&self, caller: UserCaller, session: SessionId) -> Result<(), EndSessionError> {
+        let ended = self.end(WhichSessions::Own(caller.user, session)).await?;
+        if ended.is_empty() { Err(EndSessionError::NotFound) } else { Ok(()) }
+    }
+
+    /// Ends all of the caller's sessions but the `current` one.
+    pub async fn end_other_sessions(
+        &self,
+        caller: UserCaller,
+        current: Option<SessionId>,
+    ) -> Result<(), StoreError> {
+        self.end(WhichSessions::Others(caller.user, current)).await.map(|_| ())
+    }
+
+    async fn end(&self, which: WhichSessions) -> Result<Vec<SessionId>, StoreError> {
+        let events = self.events.clone();
+        let announce = Announce::new(move |ended: &Vec<SessionId>| {
+            for session in ended {
+                events.publish(DomainEvent::SessionEnded { session: *session });
+            }
+        });
+        self.logins.end_sessions(EndSessions { which, now: self.clock.now() }, announce).await
     }
 }
 

@@ -122,6 +122,7 @@ async fn tokens_of_nobody_and_of_another_organization_are_refused() {
     let now = api.world.clock.now();
     let claims = TokenClaims {
         password_set_at: None,
+        session: None,
         user: api.ann.id,
         organization: api.ann.caller.organization,
         issued_at: now,

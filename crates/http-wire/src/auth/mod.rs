@@ -12,7 +12,9 @@ use actix_web::body::{BodySize, MessageBody};
 use actix_web::dev::{Payload, ServiceRequest, ServiceResponse};
 use actix_web::middleware::Next;
 use actix_web::{Error, FromRequest, HttpMessage, HttpRequest, web};
-use domain::account::{AccountService, AuthenticateError, Authenticated, TokenService};
+use domain::account::{
+    AccountService, AuthenticateError, Authenticated, Presented, PresentedSession, TokenService,
+};
 use domain::caller::{AgentCaller, Caller, UserCaller};
 use domain::id::ParticipantId;
 
@@ -104,12 +106,14 @@ async fn admit<T: 'static>(
     let standing = standing.transpose().map_err(limit::refused)?;
     let accepted = looked_at
         .map_err(|who| AuthenticateError::Disabled(who).into())
-        .and_then(|admitted| within_plan(request, admitted).and_then(|()| accept(admitted)));
-    let auth = accepted.map_err(|error| match standing {
+        .and_then(|admitted| within_plan(request, admitted).map(|()| admitted))
+        .and_then(|admitted| Ok((accept(admitted)?, admitted.presented)));
+    let (auth, presented) = accepted.map_err(|error| match standing {
         Some(standing) => limit::told(error, standing),
         None => error,
     })?;
     request.extensions_mut().insert(auth);
+    request.extensions_mut().insert(presented);
     Ok(Admitted { who, standing })
 }
 
@@ -209,6 +213,20 @@ impl FromRequest for UserAuth {
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
         ready(caller(request))
+    }
+}
+
+/// The session that the caller's token belongs to; `None` for a key, and for a token of the operator. Behind
+/// [`users_only`].
+#[derive(Clone, Copy, Debug)]
+pub struct SessionAuth(pub Option<PresentedSession>);
+
+impl FromRequest for SessionAuth {
+    type Error = ApiError;
+    type Future = Ready<Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        ready(caller::<Presented>(request).map(|presented| Self(presented.session())))
     }
 }
 

@@ -40,7 +40,7 @@ pub use participant::{ParticipantView, PresenceView};
 pub use peer::{ListedAgentView, PeerView};
 pub use receipt::{PostedEventView, SentMessageView, StepView};
 pub use room::{AgentRoomRowView, RoomRowView, RoomView, RosterHeadView};
-pub use session::SessionView;
+pub use session::{OpenSessionView, SessionView};
 pub use user::ProfileView;
 
 /// A value that goes out as the text by which it shows itself: ids and instants.

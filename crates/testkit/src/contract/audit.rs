@@ -107,16 +107,19 @@ pub async fn what_is_done_is_audited(world: World) {
     let reset = world.logins.issue_reset(&UserHandle::new("ann").unwrap()).await.unwrap();
     tick();
     let password = Password::new("correct horse".to_owned()).unwrap();
-    world.logins.reset_password(&reset.token, password).await.unwrap();
+    let open = world.logins.reset_password(&reset.token, password).await.unwrap();
+    tick();
+    world.logins.log_out(&open.refresh_token).await.unwrap();
 
     let mut log = log_of(&world, None, Some(since)).await;
-    let mut passwords = log.split_off(log.len() - 3).iter().map(told).collect::<Vec<_>>();
+    let mut passwords = log.split_off(log.len() - 4).iter().map(told).collect::<Vec<_>>();
     // The password and the session that comes with it have the same time.
-    passwords[1..].sort_by_key(|told| told.1.as_str());
+    passwords[1..3].sort_by_key(|told| told.1.as_str());
     let expected = [
         line("", Did::PasswordResetIssued, "ann", "", ""),
         line("ann", Did::LoginSucceeded, "ann", "", ""),
         line("ann", Did::PasswordSet, "ann", "", ""),
+        line("ann", Did::SessionEnded, "ann", "", ""),
     ];
     assert_eq!(passwords, expected);
     let expected = [
@@ -147,7 +150,7 @@ pub async fn what_is_done_is_audited(world: World) {
     let registered = |agent| (Did::AgentRegistered, AuditObject::Agent(agent));
     let user = (Did::UserCreated, AuditObject::User(ann.id));
     assert_eq!(made, [user, registered(bot.id), registered(aide.id)]);
-    assert_eq!(all.len(), log.len() + 6);
+    assert_eq!(all.len(), log.len() + 7);
 }
 
 /// Nothing is told of what was refused, or of what was done already.

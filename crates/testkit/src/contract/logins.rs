@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use domain::account::{AuthenticateError, KeyDigest, UserHandle};
-use domain::change::Change;
+use domain::change::{Change, ChangePosition};
+use domain::event::DomainEvent;
 use domain::id::{ParticipantId, SessionId};
 use domain::login::{
-    ChangePasswordError, IssueResetError, LogIn, LogInError, LoggedIn, NewSession, Password, PasswordHash,
-    RESET_LIFETIME, RefreshError, ResetPasswordError, SESSION_LIFETIME, SetPassword, TypedName, WhichLogin,
+    ChangePasswordError, EndSessionError, IssueResetError, LogIn, LogInError, LoggedIn, NewSession, Password,
+    PasswordHash, RESET_LIFETIME, RefreshError, ResetPasswordError, SESSION_LIFETIME, SetPassword, TypedName,
+    WhichLogin,
 };
 use domain::ports::Clock;
 use domain::store::Announce;
@@ -41,6 +43,17 @@ async fn refresh(world: &World, token: &str) -> Option<LoggedIn> {
         Err(RefreshError::Unknown) => None,
         Err(other) => panic!("{other}"),
     }
+}
+
+/// What the log of changes tells from a place on.
+async fn told_since(world: &World, start: ChangePosition) -> Vec<Change> {
+    let log = world.stores.changes.changes_after(start, 10).await.unwrap();
+    log.into_iter().filter_map(|entry| entry.change).collect()
+}
+
+/// The session that an access token belongs to.
+fn session_of(open: &LoggedIn) -> SessionId {
+    open.access.claims.session.unwrap()
 }
 
 async fn is_good(world: &World, open: &LoggedIn) -> bool {
@@ -131,8 +144,21 @@ pub async fn a_refresh_token_is_good_once(world: World) {
     let second = refresh(&world, &first.refresh_token).await.unwrap();
     assert!(is_good(&world, &second).await && second.refresh_expires_at > first.refresh_expires_at);
     let third = refresh(&world, &second.refresh_token).await.unwrap();
+    assert_eq!([&second, &third].map(session_of), [session_of(&first); 2]);
+    let start = world.stores.changes.newest_change().await.unwrap();
+    world.publisher.take();
     assert!(refresh(&world, &first.refresh_token).await.is_none());
     assert!(refresh(&world, &third.refresh_token).await.is_none(), "the session is over");
+    for over in [&first, &second, &third] {
+        assert!(!is_good(&world, over).await);
+    }
+    assert!(is_good(&world, &other).await);
+    assert_eq!(told_since(&world, start).await, [Change::SessionEnded(session_of(&first))]);
+    let told = world.publisher.take();
+    assert!(
+        matches!(&told[..], [DomainEvent::SessionEnded { session }] if *session == session_of(&first)),
+        "{told:?}"
+    );
     let other = refresh(&world, &other.refresh_token).await.unwrap();
     for wrong in ["", "x", ".", "x.y", &format!("{}x", first.refresh_token)] {
         assert!(refresh(&world, wrong).await.is_none(), "{wrong:?}");
@@ -166,7 +192,11 @@ pub async fn who_logs_out_is_out(world: World) {
     user_with_password(&world, "ann").await;
     let (open, other) =
         (log_in(&world, "ann", FIRST).await.unwrap(), log_in(&world, "ann", FIRST).await.unwrap());
+    assert!(is_good(&world, &open).await);
+    let start = world.stores.changes.newest_change().await.unwrap();
     world.logins.log_out(&open.refresh_token).await.unwrap();
+    assert!(!is_good(&world, &open).await && is_good(&world, &other).await);
+    assert_eq!(told_since(&world, start).await, [Change::SessionEnded(session_of(&open))]);
     for over in [&open.refresh_token, "nothing", ""] {
         assert!(matches!(world.logins.log_out(over).await, Err(RefreshError::Unknown)));
     }
@@ -175,6 +205,59 @@ pub async fn who_logs_out_is_out(world: World) {
     // Somebody else has exchanged the token: that ends as well.
     world.logins.log_out(&other.refresh_token).await.unwrap();
     assert!(refresh(&world, &next.refresh_token).await.is_none());
+}
+
+/// By their user and nobody else: one, or all but one. Each end is told and recorded once.
+pub async fn users_list_and_end_their_sessions(world: World) {
+    let ann = user_with_password(&world, "ann").await;
+    let ben = user_with_password(&world, "ben").await;
+    world.logins.end_other_sessions(ann.caller, None).await.unwrap();
+    let mut open = Vec::new();
+    for _ in 0..4 {
+        world.clock.advance(Duration::from_secs(1));
+        open.push(log_in(&world, "ann", FIRST).await.unwrap());
+    }
+    let began = world.clock.now();
+    world.clock.advance(Duration::from_secs(1));
+    let oldest = refresh(&world, &open[0].refresh_token).await.unwrap();
+    let listed = world.logins.list_sessions(ann.caller).await.unwrap();
+    let ids = listed.iter().map(|session| session.id).collect::<Vec<_>>();
+    assert_eq!(ids, [0, 3, 2, 1].map(|number| session_of(&open[number])), "the last used first");
+    assert_eq!((listed[0].used_at, listed[0].expires_at), (world.clock.now(), oldest.refresh_expires_at));
+    assert_eq!((listed[1].created_at, listed[1].used_at), (began, began));
+
+    for (caller, session) in [
+        (ben.caller, session_of(&open[1])),
+        (ann.caller, SessionId::new(Uuid::from_u128(1))),
+        (ann.caller, SessionId::new(Uuid::nil())),
+    ] {
+        let refused = world.logins.end_session(caller, session).await;
+        assert!(matches!(refused, Err(EndSessionError::NotFound)), "{session}");
+    }
+    world.logins.end_other_sessions(ben.caller, Some(session_of(&open[1]))).await.unwrap();
+    let start = world.stores.changes.newest_change().await.unwrap();
+    world.publisher.take();
+    world.logins.end_session(ann.caller, session_of(&open[1])).await.unwrap();
+    let again = world.logins.end_session(ann.caller, session_of(&open[1])).await;
+    assert!(matches!(again, Err(EndSessionError::NotFound)));
+    assert!(!is_good(&world, &open[1]).await && refresh(&world, &open[1].refresh_token).await.is_none());
+    world.logins.end_other_sessions(ann.caller, Some(session_of(&open[2]))).await.unwrap();
+    assert!(!is_good(&world, &oldest).await && !is_good(&world, &open[3]).await);
+    assert!(is_good(&world, &open[2]).await);
+    let left = world.logins.list_sessions(ann.caller).await.unwrap();
+    assert_eq!(left.iter().map(|session| session.id).collect::<Vec<_>>(), [session_of(&open[2])]);
+    let ended = [1, 0, 3].map(|number| session_of(&open[number]));
+    assert_eq!(told_since(&world, start).await, ended.map(Change::SessionEnded));
+    let told = world.publisher.take();
+    let told = told.iter().map(|event| match event {
+        DomainEvent::SessionEnded { session } => *session,
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(told.collect::<Vec<_>>(), ended);
+
+    // One that has expired cannot go on, and is not listed.
+    world.clock.advance(SESSION_LIFETIME);
+    assert_eq!(world.logins.list_sessions(ann.caller).await.unwrap(), []);
 }
 
 /// One password is told from another by when it was set: a hash that is made anew is the same password, and whoever
@@ -230,8 +313,7 @@ pub async fn another_password_ends_what_was_open(world: World) {
     assert!(refresh(&world, &bens.refresh_token).await.is_some());
     assert!(log_in(&world, "ann", FIRST).await.is_none() && log_in(&world, "ann", SECOND).await.is_some());
     assert!(world.accounts.authenticate(&ann.key).await.is_ok(), "keys stay good");
-    let log = world.stores.changes.changes_after(start, 10).await.unwrap();
-    let log = log.into_iter().filter_map(|entry| entry.change).collect::<Vec<Change>>();
+    let log = told_since(&world, start).await;
     let set_at = world.stores.accounts.find_standing(ann.id).await.unwrap().unwrap().password_set_at;
     assert_eq!(log, [Change::TokensEnded { user: ann.id, password_set_at: set_at.unwrap() }]);
 }
@@ -266,11 +348,19 @@ pub async fn a_reset_token_is_good_once(world: World) {
 pub async fn old_sessions_are_forgotten(world: World) {
     user_with_password(&world, "ann").await;
     let first = log_in(&world, "ann", FIRST).await.unwrap();
-    for _ in 0..100 {
+    for _ in 0..98 {
+        world.clock.advance(Duration::from_secs(1));
+        log_in(&world, "ann", FIRST).await.unwrap();
+    }
+    // The first of all is that of the reset token.
+    let start = world.stores.changes.newest_change().await.unwrap();
+    for _ in 0..2 {
         world.clock.advance(Duration::from_secs(1));
         log_in(&world, "ann", FIRST).await.unwrap();
     }
     assert!(refresh(&world, &first.refresh_token).await.is_none(), "the longest unused has ended");
+    assert!(!is_good(&world, &first).await);
+    assert!(told_since(&world, start).await.contains(&Change::SessionEnded(session_of(&first))));
     assert_eq!(world.logins.forget_some().await.unwrap(), 0);
     world.clock.advance(SESSION_LIFETIME);
     let mut gone = 0;

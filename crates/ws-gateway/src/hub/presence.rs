@@ -5,7 +5,7 @@ use std::sync::{MutexGuard, PoisonError};
 
 use domain::caller::Caller;
 use domain::chat::Roster;
-use domain::id::{AgentId, ApiKeyId, ChatId, ParticipantId, UserId};
+use domain::id::{AgentId, ApiKeyId, ChatId, ParticipantId, SessionId, UserId};
 use domain::node::{GRACE, SocketNumber};
 use domain::ports::Presence;
 use domain::time::Timestamp;
@@ -40,6 +40,7 @@ pub(super) struct Sockets {
     pub(super) ended_keys: Ended<ApiKeyId>,
     /// Of whom the tokens have ended, and when the password was set that has ended them.
     pub(super) ended_tokens: Ended<UserId, Timestamp>,
+    pub(super) ended_sessions: Ended<SessionId>,
     /// Which sockets somebody answers for: the own, and those of the own agents.
     pub(super) accountable: HashMap<UserId, HashSet<SocketId>>,
     pub(super) opened_with: OpenedWith,

@@ -57,6 +57,7 @@ impl EventPublisher for Hub {
             }
             DomainEvent::KeyRevoked { key } => self.end_key(key),
             DomainEvent::TokensEnded { user, password_set_at } => self.end_tokens(user, password_set_at),
+            DomainEvent::SessionEnded { session } => self.end_session(session),
             DomainEvent::UserMoved { user } => self.end_all_tokens(user),
             DomainEvent::ContactRequestReceived { request } => self.request_received(&request),
             DomainEvent::ContactRequestUpdated { request } => self.request_updated(&request),

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use domain::account::{Presented, PresentedToken};
 use domain::caller::Caller;
 use domain::change::Change;
-use domain::id::{AgentId, ApiKeyId, ParticipantId, UserId};
+use domain::id::{AgentId, ApiKeyId, ParticipantId, SessionId, UserId};
 use domain::time::Timestamp;
 
 use super::presence::Sockets;
@@ -48,11 +48,12 @@ impl<T: Eq + Hash, F: Copy + Ord> Ended<T, F> {
     }
 }
 
-/// Which sockets were opened with which key, and with which tokens of whom.
+/// Which sockets were opened with which key, and with which tokens of whom and of which session.
 #[derive(Default)]
 pub(super) struct OpenedWith {
     keys: HashMap<ApiKeyId, HashSet<SocketId>>,
     tokens: HashMap<UserId, HashMap<SocketId, PresentedToken>>,
+    sessions: HashMap<SessionId, HashSet<SocketId>>,
     /// Until when the keys are good, of those that expire.
     expiring: BTreeSet<(Timestamp, SocketId)>,
 }
@@ -66,6 +67,9 @@ impl OpenedWith {
             }
             Presented::Token(token) => {
                 self.tokens.entry(token.user).or_default().insert(socket, token);
+                if let Some(session) = token.session {
+                    self.sessions.entry(session.id).or_default().insert(socket);
+                }
             }
         }
     }
@@ -90,6 +94,14 @@ impl OpenedWith {
                         self.tokens.remove(&token.user);
                     }
                 }
+                if let Some(session) = token.session
+                    && let Some(sockets) = self.sessions.get_mut(&session.id)
+                {
+                    sockets.remove(&socket);
+                    if sockets.is_empty() {
+                        self.sessions.remove(&session.id);
+                    }
+                }
             }
         }
     }
@@ -108,6 +120,7 @@ impl Sockets {
             Presented::Key(key) => self.ended_keys.holds(&key.id),
             Presented::Token(token) => {
                 self.ended_tokens.how_far(&token.user).is_some_and(|set_at| is_older(token, set_at))
+                    || token.session.is_some_and(|session| self.ended_sessions.holds(&session.id))
             }
         }
     }
@@ -152,6 +165,7 @@ impl Hub {
             Change::Disabled(ParticipantId::Agent(agent)) => self.end_agent(agent),
             Change::KeyRevoked(key) => self.end_key(key),
             Change::TokensEnded { user, password_set_at } => self.end_tokens(user, password_set_at),
+            Change::SessionEnded(session) => self.end_session(session),
             Change::Disabled(ParticipantId::User(user)) => self.end_user(user),
             Change::Enabled(ParticipantId::Agent(agent)) => self.sockets().ended_agents.forget(&agent),
             Change::Enabled(ParticipantId::User(user)) => self.sockets().ended_users.forget(&user),
@@ -202,6 +216,14 @@ impl Hub {
         let opened = sockets.opened_with.tokens.get(&user).into_iter().flatten();
         let older = opened.filter(|(_, token)| is_older(**token, set_at));
         older.for_each(|(socket, _)| sockets.revoke(*socket));
+    }
+
+    /// Ends the sockets that access tokens of a session have opened, and one that such a token is just about to open.
+    pub(super) fn end_session(&self, session: SessionId) {
+        let mut sockets = self.sockets();
+        sockets.ended_sessions.note(session, ());
+        let opened = sockets.opened_with.sessions.get(&session);
+        opened.into_iter().flatten().for_each(|socket| sockets.revoke(*socket));
     }
 
     /// Ends the sockets that tokens of a user have opened, whichever: who was moved to another organization comes

@@ -23,7 +23,7 @@ use crate::inbox::{Event, Reader, Told};
 use crate::topic::Topic;
 
 const TOKEN: Presented =
-    Presented::Token(PresentedToken { user: UserId::new(Uuid::nil()), password_set_at: None });
+    Presented::Token(PresentedToken { user: UserId::new(Uuid::nil()), password_set_at: None, session: None });
 
 /// A server, without its sockets' connections.
 struct Node {

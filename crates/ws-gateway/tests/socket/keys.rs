@@ -6,7 +6,7 @@ use domain::account::{CreateKey, UserHandle, WhichKeys};
 use domain::change::Change;
 use domain::event::DomainEvent;
 use domain::id::ParticipantId;
-use domain::login::Password;
+use domain::login::{LogIn, LoggedIn, Password, TypedName};
 use domain::ports::{Clock, EventPublisher};
 use domain::time::Timestamp;
 
@@ -159,6 +159,40 @@ async fn a_token_that_ends_while_it_connects_gets_no_socket() {
     for agent in [String::new(), format!("&agent_id={}", bench.one.id)] {
         assert_eq!(Raw::refusal(bench.address, &format!("{query}{agent}"), &[]).await.status, 403, "{agent}");
     }
+    bench.end().await;
+}
+
+/// A session that ends takes the sockets of its access tokens with it, in whichever way it is told, and no others; a
+/// token of it that is just about to open one gets none.
+#[actix_web::test]
+async fn a_session_that_ends_takes_its_sockets_with_it() {
+    let bench = Bench::new().await;
+    with_password(&bench, "correct horse").await;
+    let log_in = async || {
+        let password = Password::typed("correct horse".to_owned()).unwrap();
+        let command = LogIn { name: TypedName::new("ann"), password, address: None };
+        bench.world.logins.log_in(command).await.unwrap()
+    };
+    let connect = async |open: &LoggedIn, agent: &str| {
+        Client::open(bench.address, &format!("vsn=2.0.0&token={}{agent}", open.access.token), &[]).await
+    };
+    let agent = format!("&agent_id={}", bench.two.id);
+    let [first, second, third] = [log_in().await, log_in().await, log_in().await];
+    let (mut mine, mut agents) = (connect(&first, "").await, connect(&first, &agent).await);
+    let (mut other, mut last) = (connect(&second, "").await, connect(&third, "").await);
+    bench.world.logins.log_out(&first.refresh_token).await.unwrap();
+    assert_eq!((mine.closed().await, agents.closed().await), (REVOKED, REVOKED));
+    other.nothing_came().await;
+    // By another server, as the log of changes tells it.
+    bench.hub.follow(Change::SessionEnded(second.access.claims.session.unwrap()));
+    assert_eq!(other.closed().await, REVOKED);
+    last.nothing_came().await;
+    // The store still knows the session, as it did when the token was looked at.
+    for agent in ["", &agent] {
+        let query = format!("vsn=2.0.0&token={}{agent}", second.access.token);
+        assert_eq!(Raw::refusal(bench.address, &query, &[]).await.status, 403, "{agent}");
+    }
+    bench.until_open(1).await;
     bench.end().await;
 }
 

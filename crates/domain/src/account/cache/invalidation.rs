@@ -59,6 +59,7 @@ pub(super) fn change_of(event: &DomainEvent) -> Option<Change> {
         DomainEvent::TokensEnded { user, password_set_at } => {
             Some(Change::TokensEnded { user: *user, password_set_at: *password_set_at })
         }
+        DomainEvent::SessionEnded { session } => Some(Change::SessionEnded(*session)),
         DomainEvent::UserMoved { user } => Some(Change::UserMoved(*user)),
         // Of a new agent nothing is known yet. Rooms, what is said in them, and contacts are no part of a caller.
         DomainEvent::AgentCreated { .. }

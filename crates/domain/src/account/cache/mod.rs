@@ -1,8 +1,8 @@
 //! Callers who are known: what was read of them, kept for as long as it is certainly true, so that a request of
 //! somebody who is known asks the store nothing.
 //!
-//! Kept are keys by their digest, where users stand by user (for tokens, whose signature and time are looked at each
-//! time), agents' own records, and what those in a room are called, for whoever sends a message there; never the
+//! Kept are keys by their digest, where users stand by user and open sessions by session (for tokens, whose signature
+//! and time are looked at each time), agents' own records, and what those in a room are called, for whoever sends a message there; never the
 //! text of a key, and nothing of a key that is unknown. What this process changes is told by events before its answer
 //! leaves, see [`CacheInvalidation`]; what others change, by the log of changes ([`crate::change`]). That log has to
 //! be read to its end once within [`LOG_LEASE`]: while it is not, nobody is known and the store is asked. So whatever
@@ -24,10 +24,10 @@ use std::time::Duration;
 
 use super::agent::Agent;
 use super::key::{KeyDigest, StoredKey};
-use super::port::UserStanding;
+use super::port::{OpenSession, UserStanding};
 use crate::change::Change;
 use crate::chat::Names;
-use crate::id::{AgentId, ChatId, OrganizationId, ParticipantId, UserId};
+use crate::id::{AgentId, ChatId, OrganizationId, ParticipantId, SessionId, UserId};
 use crate::store::StoreError;
 use crate::time::Timestamp;
 pub use invalidation::CacheInvalidation;
@@ -39,7 +39,7 @@ pub const LOG_LEASE: Duration = Duration::from_secs(1);
 /// How old an entry may be, though nothing was told of it: what somebody writes into the tables by hand counts then.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// The most keys, and the most users: six megabytes and three, if there are so many.
+/// The most keys, users, and sessions: six megabytes, three, and two, if there are so many.
 const MOST_CALLERS: usize = 16 * 1024;
 
 /// The most records of agents: with the longest texts that there may be sixteen megabytes, in practice one.
@@ -56,6 +56,7 @@ const NEVER: i64 = i64::MIN;
 pub struct CallerCache {
     keys: Shelf<KeyDigest, Entry<KnownKey>>,
     standings: Shelf<UserId, Entry<UserStanding>>,
+    sessions: Shelf<SessionId, Entry<OpenSession>>,
     agents: Shelf<AgentId, Entry<Arc<Agent>>>,
     rooms: Shelf<ChatId, Entry<Names>>,
     /// When the last read of the log began that came to its end: a steady instant, in microseconds.
@@ -103,6 +104,7 @@ impl Default for CallerCache {
         Self {
             keys: Shelf::new(MOST_CALLERS),
             standings: Shelf::new(MOST_CALLERS),
+            sessions: Shelf::new(MOST_CALLERS),
             agents: Shelf::new(MOST_RECORDS),
             rooms: Shelf::new(MOST_ROOMS),
             followed_at: AtomicI64::new(NEVER),
@@ -124,6 +126,7 @@ impl CallerCache {
         self.followed_at.store(NEVER, Ordering::Release);
         self.keys.forget_all(|_| true);
         self.standings.forget_all(|_| true);
+        self.sessions.forget_all(|_| true);
         self.agents.forget_all(|_| true);
         self.rooms.forget_all(|_| true);
     }
@@ -146,7 +149,11 @@ impl CallerCache {
                 self.keys.forget_all(|known| known.value.key.holder.accountable_user() == user);
                 self.standings.forget(&user);
             }
-            Change::TokensEnded { user, .. } => self.standings.forget(&user),
+            Change::TokensEnded { user, .. } => {
+                self.standings.forget(&user);
+                self.sessions.forget_all(|known| known.value.user == user);
+            }
+            Change::SessionEnded(session) => self.sessions.forget(&session),
             Change::AgentUpdated(agent) => {
                 self.agents.forget(&agent);
                 self.forget_name(ParticipantId::Agent(agent));
@@ -216,6 +223,16 @@ impl CallerCache {
         read: impl Future<Output = Result<Option<UserStanding>, StoreError>>,
     ) -> Result<Option<UserStanding>, StoreError> {
         self.known_or(&self.standings, user, now, |standing| *standing, admits, read).await
+    }
+
+    /// A session that has not ended: known, or as `read` gives it.
+    pub(super) async fn session(
+        &self,
+        session: SessionId,
+        now: Timestamp,
+        read: impl Future<Output = Result<Option<OpenSession>, StoreError>>,
+    ) -> Result<Option<OpenSession>, StoreError> {
+        self.known_or(&self.sessions, session, now, |session| *session, |_| true, read).await
     }
 
     /// The record of an agent: known, or as `read` gives it.

@@ -9,7 +9,7 @@ use crate::account::{AgentHandle, AgentKind};
 use crate::caller::{AgentCaller, Caller, UserCaller};
 use crate::chat::Named;
 use crate::event::DomainEvent;
-use crate::id::{ApiKeyId, ChatId, MessageId, NodeId};
+use crate::id::{ApiKeyId, ChatId, MessageId, NodeId, SessionId};
 use crate::plan::Permits;
 use crate::ports::EventPublisher;
 
@@ -101,6 +101,15 @@ fn keys() -> [StoredKey; 4] {
     [key(1, 1, false), key(2, 2, false), key(11, 1, true), key(12, 1, true)]
 }
 
+/// The session of this number, which is the user's of the same number.
+fn session(number: u8) -> SessionId {
+    SessionId::new(id(number))
+}
+
+fn open(number: u8) -> OpenSession {
+    OpenSession { user: user(number), began_at: at(0) }
+}
+
 /// A cache whose log was just read, at `at(0)`.
 fn followed() -> CallerCache {
     let cache = CallerCache::default();
@@ -129,6 +138,13 @@ async fn read(cache: &CallerCache, now: Timestamp) -> BTreeSet<String> {
             Some(standing(number))
         );
     }
+    for number in [1, 2] {
+        let reading = async {
+            note(format!("session {number}"));
+            Ok(Some(open(number)))
+        };
+        assert_eq!(cache.session(session(number), now, reading).await.unwrap(), Some(open(number)));
+    }
     for number in [11, 12] {
         let reading = async {
             note(format!("record {number}"));
@@ -147,14 +163,14 @@ async fn read(cache: &CallerCache, now: Timestamp) -> BTreeSet<String> {
     all.into_inner().unwrap()
 }
 
-const ALL: usize = 10;
+const ALL: usize = 12;
 
 #[tokio::test]
 async fn who_is_known_is_not_read_again() {
     let cache = followed();
     assert_eq!(read(&cache, at(0)).await.len(), ALL);
     assert!(read(&cache, at(999)).await.is_empty());
-    assert_eq!(cache.counts(), CacheCounts { hits: 8, misses: 8 });
+    assert_eq!(cache.counts(), CacheCounts { hits: 10, misses: 10 });
 }
 
 /// Without a word from the log nobody is known, and with the next one they are again.
@@ -216,7 +232,8 @@ fn forgotten(change: Change) -> &'static [&'static str] {
         | Change::Enabled(ParticipantId::User(_))
         | Change::UserMoved(_)
         | Change::PlanAssigned(_) => &["key 1", "key 11", "key 12", "standing 1"],
-        Change::TokensEnded { .. } => &["standing 1"],
+        Change::TokensEnded { .. } => &["standing 1", "session 1"],
+        Change::SessionEnded(_) => &["session 1"],
         Change::AgentUpdated(_) => &["record 11", "room 1"],
         Change::UserUpdated(_) | Change::RosterShrunk(_) => &["room 1"],
         Change::PlansConfigured => &["key 1", "key 11", "key 12", "key 2", "standing 1", "standing 2"],
@@ -224,12 +241,13 @@ fn forgotten(change: Change) -> &'static [&'static str] {
     }
 }
 
-fn changes() -> [Change; 12] {
+fn changes() -> [Change; 13] {
     let (ann, bot) = (ParticipantId::User(user(1)), ParticipantId::Agent(agent(11)));
     [
         Change::KeyRevoked(ApiKeyId::new(id(12))),
         Change::AgentDeleted(agent(11)),
         Change::TokensEnded { user: user(1), password_set_at: at(0) },
+        Change::SessionEnded(session(1)),
         Change::Disabled(ann),
         Change::Disabled(bot),
         Change::Enabled(ann),
@@ -278,6 +296,11 @@ async fn what_was_read_during_a_change_is_not_kept() {
             Ok(Some(standing(1)))
         };
         assert!(cache.standing(user(1), at(0), |_| true, reading).await.unwrap().is_some());
+        let reading = async {
+            cache.follow(change);
+            Ok(Some(open(1)))
+        };
+        assert!(cache.session(session(1), at(0), reading).await.unwrap().is_some());
         let reading = async {
             cache.follow(change);
             Ok(Some(record(11)))
@@ -412,6 +435,7 @@ fn events_tell_the_changes_that_they_stand_for() {
             DomainEvent::TokensEnded { user, password_set_at },
             Some(Change::TokensEnded { user, password_set_at }),
         ),
+        (DomainEvent::SessionEnded { session: session(1) }, Some(Change::SessionEnded(session(1)))),
         (DomainEvent::UserMoved { user }, Some(Change::UserMoved(user))),
     ] {
         assert_eq!(change_of(&event), change, "{event:?}");

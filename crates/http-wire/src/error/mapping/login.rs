@@ -1,7 +1,8 @@
 //! Passwords and sessions.
 
 use domain::login::{
-    ChangePasswordError, HasherBusy, LogInError, RefreshError, RegisterUserError, ResetPasswordError,
+    ChangePasswordError, EndSessionError, HasherBusy, LogInError, RefreshError, RegisterUserError,
+    ResetPasswordError,
 };
 
 use crate::error::{ApiError, ErrorCode};
@@ -31,6 +32,15 @@ impl From<RefreshError> for ApiError {
         match error {
             RefreshError::Unknown => wrong("The refresh token is not valid; log in again"),
             RefreshError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<EndSessionError> for ApiError {
+    fn from(error: EndSessionError) -> Self {
+        match error {
+            EndSessionError::NotFound => Self::new(ErrorCode::NotFound, "No such session among yours"),
+            EndSessionError::Store(error) => error.into(),
         }
     }
 }
