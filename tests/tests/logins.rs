@@ -271,6 +271,34 @@ async fn too_many_guesses_are_refused_unseen() {
     assert_eq!(log_in(&server, "ben", "correct horse").await.status, 200);
 }
 
+/// The password that confirms a new key is guessed no faster than that of a log-in, also by whoever has a token.
+#[tokio::test]
+async fn guesses_at_a_confirmation_count_like_log_ins() {
+    let server = Server::start_with(&[CHEAP]).await;
+    server.user("ann");
+    let open = set_password(&server, "ann", "correct horse").await;
+    let token = open["access_token"].as_str().unwrap();
+    let make = async |password: &str| {
+        let body = json!({"api_key": {"name": "laptop", "current_password": password}});
+        status(&server, reqwest::Method::POST, "/api/v1/me/api-keys", token, &body).await.0
+    };
+    assert_eq!(make("correct horse").await, 201);
+    let mut statuses = Vec::new();
+    for _ in 0..6 {
+        statuses.push(make("wrong").await);
+    }
+    assert_eq!(statuses, [422, 422, 422, 422, 422, 429]);
+    assert_eq!(make("correct horse").await, 429);
+    assert_eq!(
+        log_in(&server, "ann", "correct horse").await.status,
+        401,
+        "the tries of the account are used up"
+    );
+    let without = json!({"api_key": {"name": "laptop"}});
+    let outcome = status(&server, reqwest::Method::POST, "/api/v1/me/api-keys", token, &without).await.0;
+    assert_eq!(outcome, 201, "the log-in was a moment ago");
+}
+
 /// What the server tells of itself.
 async fn figure(port: u16, name: &str) -> f64 {
     let text = reqwest::get(format!("http://127.0.0.1:{port}/metrics")).await.unwrap().text().await.unwrap();

@@ -2,7 +2,8 @@
 
 use actix_web::{HttpRequest, HttpResponse, web};
 use domain::account::{UserHandle, parse_email, parse_person_name};
-use domain::login::{ChangePasswordError, LogIn, LogInError, LoginService, Password, Register, TypedName};
+use domain::caller::UserCaller;
+use domain::login::{ConfirmError, LogIn, LogInError, LoginService, Password, Register, TypedName};
 use http_wire::auth::{Credential, UserAuth};
 use http_wire::envelope::Data;
 use http_wire::error::{ApiError, ErrorCode};
@@ -125,7 +126,7 @@ fn short(text: String) -> Result<String, String> {
     }
 }
 
-fn typed() -> Value {
+pub(crate) fn typed() -> Value {
     json!({"type": "string", "format": "password", "maxLength": Password::MAX_CHARS})
 }
 
@@ -137,7 +138,7 @@ fn new_password() -> Value {
 }
 
 /// Where guesses are counted, if they are.
-type Limits = Option<web::Data<RateLimits>>;
+pub(crate) type Limits = Option<web::Data<RateLimits>>;
 
 /// Where a request comes from, if that is known.
 fn source(request: &HttpRequest, limits: &Limits) -> Option<Source> {
@@ -211,7 +212,6 @@ pub(crate) async fn log_out(
     }
 }
 
-/// A token that was stolen is no way to find the password out.
 pub(crate) async fn change_password(
     request: HttpRequest,
     UserAuth(caller): UserAuth,
@@ -219,22 +219,36 @@ pub(crate) async fn change_password(
     logins: web::Data<LoginService>,
     limits: Limits,
 ) -> Result<HttpResponse, ApiError> {
-    let attempt = match &limits {
-        Some(limits) => limits.may_log_in(&request, LoginName::Known(caller.user))?,
+    let changing = logins.change_password(caller, body.current, body.new);
+    let open = guessed(&request, &limits, caller, changing).await?;
+    let open = open.map_err(|error| ApiError::unconfirmed(error, "/current_password"))?;
+    Ok(Data::ok(SessionView::new(&open)))
+}
+
+/// Looks at the caller's own password, which counts like a log-in: a token that was stolen is no way to find the
+/// password out.
+pub(crate) async fn guessed<T>(
+    request: &HttpRequest,
+    limits: &Limits,
+    caller: UserCaller,
+    look: impl Future<Output = Result<T, ConfirmError>>,
+) -> Result<Result<T, ConfirmError>, ApiError> {
+    let attempt = match limits {
+        Some(limits) => limits.may_log_in(request, LoginName::Known(caller.user))?,
         None => None,
     };
-    let outcome = logins.change_password(caller, body.current, body.new).await;
-    if let (Some(limits), Err(ChangePasswordError::Wrong)) = (&limits, &outcome) {
+    let outcome = look.await;
+    if let (Some(limits), Err(ConfirmError::Wrong)) = (limits, &outcome) {
         limits.note_failure(limits.source(request.peer_addr(), request.headers()));
     }
     match (attempt, &outcome) {
         (Some(attempt), Ok(_)) => attempt.good(),
-        (Some(attempt), Err(ChangePasswordError::Busy(_) | ChangePasswordError::Store(_))) => {
+        (Some(attempt), Err(ConfirmError::Missing | ConfirmError::Busy(_) | ConfirmError::Store(_))) => {
             attempt.undecided();
         }
-        (Some(_), Err(ChangePasswordError::Wrong)) | (None, _) => {}
+        (Some(_), Err(ConfirmError::Wrong)) | (None, _) => {}
     }
-    Ok(Data::ok(SessionView::new(&outcome?)))
+    Ok(outcome)
 }
 
 pub(crate) async fn reset_password(

@@ -60,7 +60,7 @@ macro_rules! contract_tests {
         $crate::contract_tests! { @area $make, logins:
             who_knows_the_password_is_let_in, a_used_up_account_answers_like_a_wrong_password, an_outdated_hash_is_made_anew, a_refresh_token_is_good_once,
             a_refresh_token_at_the_same_moment, who_logs_out_is_out, what_was_looked_at_meanwhile_counts_no_more, another_password_ends_what_was_open,
-            users_list_and_end_their_sessions, a_reset_token_is_good_once, old_sessions_are_forgotten, who_is_disabled_does_not_log_in,
+            users_list_and_end_their_sessions, the_password_is_asked_for_again, a_reset_token_is_good_once, old_sessions_are_forgotten, who_is_disabled_does_not_log_in,
         }
         $crate::contract_tests! { @area $make, administration:
             all_accounts_are_listed_by_handle, who_is_disabled_is_let_in_nowhere,

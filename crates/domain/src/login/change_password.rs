@@ -1,27 +1,13 @@
 //! Changing one's password: all sessions end, and whoever changed it gets a new one.
 
-use super::failures::FailedLogin;
+use super::confirm::ConfirmError;
 use super::log_in::LoggedIn;
-use super::password::{HasherBusy, Password, Verdict};
-use super::port::{SessionHolder, SetPassword, WhichLogin};
+use super::password::Password;
+use super::port::{SessionHolder, SetPassword};
 use super::service::LoginService;
 use crate::caller::UserCaller;
 use crate::event::DomainEvent;
-use crate::store::{Announce, StoreError};
-
-/// Why a password was not changed.
-#[derive(Debug, thiserror::Error)]
-pub enum ChangePasswordError {
-    /// The current password is another one, or there is none.
-    #[error("the current password is wrong")]
-    Wrong,
-    /// More passwords wait to be looked at than may.
-    #[error(transparent)]
-    Busy(#[from] HasherBusy),
-    /// The store gave no answer.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
+use crate::store::Announce;
 
 impl LoginService {
     /// Sets another password for whoever knows the current one. Keys stay good; sessions and tokens end.
@@ -30,20 +16,14 @@ impl LoginService {
         caller: UserCaller,
         current: Password,
         new: Password,
-    ) -> Result<LoggedIn, ChangePasswordError> {
-        let found = self.logins.find_login(WhichLogin::User(caller.user)).await?;
-        let known = found.and_then(|found| found.password);
-        let verdict = self.hasher.verify(current, known.as_ref().map(|known| known.hash.clone())).await?;
-        let (Some(known), Verdict::Right | Verdict::RightButOutdated) = (known, verdict) else {
-            self.note_failure(FailedLogin { user: Some(caller.user), address: None });
-            return Err(ChangePasswordError::Wrong);
-        };
+    ) -> Result<LoggedIn, ConfirmError> {
+        let known = self.prove(caller, current).await?;
         let password = self.hasher.hash(new).await?;
         let (user, replaces, now) = (caller.user, Some(known.set_at), self.clock.now());
         let command = SetPassword { user, password, replaces, now };
         let holder = self.logins.set_password(command, self.announce_end()).await?;
-        let holder = holder.ok_or(ChangePasswordError::Wrong)?;
-        self.begin(user, holder.password_set_at, None).await?.ok_or(ChangePasswordError::Wrong)
+        let holder = holder.ok_or(ConfirmError::Wrong)?;
+        self.begin(user, holder.password_set_at, None).await?.ok_or(ConfirmError::Wrong)
     }
 
     /// Tells that all that an older password has opened has ended.

@@ -10,6 +10,7 @@
 
 mod change_password;
 mod common;
+mod confirm;
 mod failures;
 mod log_in;
 mod name;
@@ -20,7 +21,7 @@ mod reset_password;
 mod service;
 mod session;
 
-pub use change_password::ChangePasswordError;
+pub use confirm::{CONFIRMED_FOR, ConfirmError};
 pub use failures::FailedLogin;
 pub use log_in::{LogIn, LogInError, LoggedIn};
 pub use name::TypedName;

@@ -1,9 +1,10 @@
 //! `POST /api-keys`: the only moment at which the key is shown.
 
-use actix_web::{HttpResponse, web};
+use actix_web::{HttpRequest, HttpResponse, web};
 use domain::account::{AccountService, CreateKey, KeyName};
+use domain::login::{LoginService, Password};
 use domain::time::Timestamp;
-use http_wire::auth::UserAuth;
+use http_wire::auth::{SessionAuth, UserAuth};
 use http_wire::envelope::Data;
 use http_wire::error::ApiError;
 use http_wire::openapi::schema::{about, line, nullable, object};
@@ -11,8 +12,13 @@ use http_wire::strict_json::{FromBody, ObjectReader, StrictJson, Told};
 use http_wire::view::CreatedKeyView;
 use serde_json::{Value, json};
 
-/// A key to be made.
-pub(crate) struct CreateKeyBody(CreateKey);
+use crate::auth::{Limits, guessed, typed};
+
+/// A key to be made, and the password of whoever makes it.
+pub(crate) struct CreateKeyBody {
+    key: CreateKey,
+    current_password: Option<Password>,
+}
 
 impl FromBody for CreateKeyBody {
     const WRAPPER: Option<&'static str> = Some("api_key");
@@ -26,22 +32,44 @@ impl FromBody for CreateKeyBody {
                 .ok_or_else(|| body.fault("expires_at", "must be an instant such as 2026-07-01T10:00:00Z")),
             none => none.map(|_| None),
         };
-        Ok(Self(CreateKey { name: Some(name?), expires_at: expires_at? }))
+        let current_password = match body.optional_text("current_password") {
+            Ok(Some(text)) => {
+                Password::typed(text).map(Some).map_err(|fault| body.fault("current_password", fault))
+            }
+            none => none.map(|_| None),
+        };
+        let key = CreateKey { name: Some(name?), expires_at: expires_at? };
+        Ok(Self { key, current_password: current_password? })
     }
 
     fn schema() -> Value {
         let instant = nullable(json!({"type": "string", "format": "date-time"}));
         let expires_at =
             about(instant, "Until when it is good, which has to lie in the future; null for ever.");
-        object(&["name"], &[("name", line(100)), ("expires_at", expires_at)])
+        let current = about(
+            nullable(typed()),
+            "Required with an access token whose session began more than 10 minutes ago.",
+        );
+        let properties = [("name", line(100)), ("expires_at", expires_at), ("current_password", current)];
+        object(&["name"], &properties)
     }
 }
 
 pub(crate) async fn create(
+    request: HttpRequest,
     UserAuth(caller): UserAuth,
+    SessionAuth(session): SessionAuth,
     StrictJson { body, form }: StrictJson<CreateKeyBody>,
     accounts: web::Data<AccountService>,
+    logins: web::Data<LoginService>,
+    limits: Limits,
 ) -> Result<HttpResponse, ApiError> {
-    let created = accounts.create_key(caller.user, body.0).await.map_err(|error| form.explain(error))?;
+    let CreateKeyBody { key, current_password } = body;
+    // Only a password that is given can be a guess.
+    let limits = limits.filter(|_| current_password.is_some());
+    let confirming = logins.confirm(caller, session, current_password);
+    let confirmed = guessed(&request, &limits, caller, confirming).await?;
+    confirmed.map_err(|error| form.explain(ApiError::unconfirmed(error, "/api_key/current_password")))?;
+    let created = accounts.create_key(caller.user, key).await.map_err(|error| form.explain(error))?;
     Ok(Data::created(CreatedKeyView::new(&created)))
 }

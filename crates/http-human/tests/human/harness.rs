@@ -82,6 +82,7 @@ impl Api {
             .app_data(web::Data::new(CursorSeal::new(Secret([7; 32]))))
             .app_data(web::Data::from(world.accounts.clone()))
             .app_data(web::Data::from(world.tokens.clone()))
+            .app_data(web::Data::from(world.logins.clone()))
             .app_data(web::Data::from(world.chats.clone()))
             .app_data(web::Data::from(world.messages.clone()))
             .app_data(web::Data::from(world.deliveries.clone()))

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use actix_web::http::Method;
-use domain::account::{MAX_KEYS, USE_RESOLUTION};
+use actix_web::test::TestRequest;
+use domain::account::{MAX_KEYS, USE_RESOLUTION, UserHandle};
+use domain::login::{CONFIRMED_FOR, Password};
 use serde_json::{Value, json};
 
 use crate::harness::Api;
@@ -47,6 +49,38 @@ async fn a_key_is_shown_once_and_counts_until_it_is_revoked() {
     assert_eq!(status_with(&api, &key).await, 401);
     assert_eq!(api.delete(&api.ann, &path).await.code(), (404, "not_found"));
     assert_eq!(api.get(&api.ann, "/api-keys").await.data().as_array().unwrap().len(), 1);
+}
+
+/// Whoever has an access token for a moment does not get a key that outlives it.
+#[actix_web::test]
+async fn a_session_that_began_a_while_ago_makes_no_key_without_the_password() {
+    let api = Api::new().await;
+    let reset = api.world.logins.issue_reset(&UserHandle::new("ann").unwrap()).await.unwrap();
+    let password = Password::new("correct horse".to_owned()).unwrap();
+    let open = api.world.logins.reset_password(&reset.token, password).await.unwrap();
+    let make = async |token: &str, given: Value| {
+        let mut body = json!({"name": "laptop"});
+        body.as_object_mut().unwrap().extend(given.as_object().unwrap().clone());
+        let request = TestRequest::post().uri("/api/v1/me/api-keys").set_json(body);
+        api.send(request.insert_header(("authorization", format!("Bearer {token}")))).await
+    };
+    let token = &open.access.token;
+    api.world.clock.advance(CONFIRMED_FOR.saturating_sub(Duration::from_secs(1)));
+    assert_eq!(make(token, json!({})).await.status, 201);
+    api.world.clock.advance(Duration::from_secs(1));
+    let wrong = (422, "validation_error", vec!["/current_password"]);
+    for given in [json!({}), json!({"current_password": "battery staple"}), json!({"current_password": null})]
+    {
+        assert_eq!(make(token, given).await.refusal(), wrong);
+    }
+    assert_eq!(make(token, json!({"current_password": "correct horse"})).await.status, 201);
+    // A key is as lasting as what it makes, and the operator's token is made by a command.
+    assert_eq!(api.post(&api.ann, "/api-keys", json!({"name": "next"})).await.status, 201);
+    let issued = api.world.token(&api.ann).await;
+    assert_eq!(make(&issued, json!({})).await.status, 201);
+    let wrapped = json!({"api_key": {"name": "next", "current_password": "battery staple"}});
+    let answer = api.post(&api.ann, "/api-keys", wrapped).await;
+    assert_eq!(answer.refusal(), (422, "validation_error", vec!["/api_key/current_password"]));
 }
 
 #[actix_web::test]

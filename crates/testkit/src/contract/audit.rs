@@ -20,7 +20,7 @@ use domain::ports::Clock;
 use domain::time::Timestamp;
 
 /// Everything that the log holds of one organization, or of all, oldest first, read two at a time.
-async fn log_of(
+pub(super) async fn log_of(
     world: &World,
     organization: Option<OrganizationId>,
     since: Option<Timestamp>,

@@ -3,18 +3,20 @@
 use std::time::Duration;
 
 use domain::account::{AuthenticateError, KeyDigest, UserHandle};
+use domain::audit::AuditAction;
 use domain::change::{Change, ChangePosition};
 use domain::event::DomainEvent;
 use domain::id::{ParticipantId, SessionId};
 use domain::login::{
-    ChangePasswordError, EndSessionError, IssueResetError, LogIn, LogInError, LoggedIn, NewSession, Password,
-    PasswordHash, RESET_LIFETIME, RefreshError, ResetPasswordError, SESSION_LIFETIME, SetPassword, TypedName,
-    WhichLogin,
+    CONFIRMED_FOR, ConfirmError, EndSessionError, IssueResetError, LogIn, LogInError, LoggedIn, NewSession,
+    Password, PasswordHash, RESET_LIFETIME, RefreshError, ResetPasswordError, SESSION_LIFETIME, SetPassword,
+    TypedName, WhichLogin,
 };
 use domain::ports::Clock;
 use domain::store::Announce;
 use uuid::Uuid;
 
+use super::audit::log_of;
 use crate::{FixedHasher, TestUser, World};
 
 const FIRST: &str = "correct horse";
@@ -260,6 +262,40 @@ pub async fn users_list_and_end_their_sessions(world: World) {
     assert_eq!(world.logins.list_sessions(ann.caller).await.unwrap(), []);
 }
 
+/// A session that was opened a while ago makes no lasting credential without the password; keys and tokens of the operator
+/// are good for that by themselves.
+pub async fn the_password_is_asked_for_again(world: World) {
+    let ann = user_with_password(&world, "ann").await;
+    let open = log_in(&world, "ann", FIRST).await.unwrap();
+    let session = world.tokens.authenticate(&open.access.token).await.unwrap().presented.session();
+    assert_eq!(session.unwrap().began_at, world.clock.now());
+    let confirm = async |session, current: Option<&str>| {
+        let current = current.map(|text| Password::typed(text.to_owned()).unwrap());
+        match world.logins.confirm(ann.caller, session, current).await {
+            Ok(()) => "confirmed",
+            Err(ConfirmError::Missing) => "missing",
+            Err(ConfirmError::Wrong) => "wrong",
+            Err(other) => panic!("{other}"),
+        }
+    };
+    world.clock.advance(CONFIRMED_FOR.saturating_sub(Duration::from_micros(1)));
+    assert_eq!(confirm(session, None).await, "confirmed");
+    world.clock.advance(Duration::from_micros(1));
+    // Going on is no log-in.
+    let next = refresh(&world, &open.refresh_token).await.unwrap();
+    let session = world.tokens.authenticate(&next.access.token).await.unwrap().presented.session();
+    assert_eq!(confirm(session, None).await, "missing");
+    assert_eq!(confirm(None, None).await, "confirmed");
+    for session in [session, None] {
+        assert_eq!(confirm(session, Some(SECOND)).await, "wrong");
+        assert_eq!(confirm(session, Some(FIRST)).await, "confirmed");
+    }
+    world.logins.write_last_failures().await.unwrap();
+    let log = log_of(&world, None, None).await;
+    let failed = log.iter().filter(|entry| entry.action == AuditAction::LoginFailed);
+    assert_eq!(failed.map(|entry| entry.detail.as_deref().unwrap()).collect::<Vec<_>>(), ["count=2"]);
+}
+
 /// One password is told from another by when it was set: a hash that is made anew is the same password, and whoever
 /// has looked at one that was replaced meanwhile neither gets in nor sets another.
 pub async fn what_was_looked_at_meanwhile_counts_no_more(world: World) {
@@ -303,7 +339,7 @@ pub async fn another_password_ends_what_was_open(world: World) {
         (log_in(&world, "ann", FIRST).await.unwrap(), log_in(&world, "ben", FIRST).await.unwrap());
     world.clock.advance(Duration::from_secs(2));
     let wrong = world.logins.change_password(ann.caller, password(SECOND), password(SECOND)).await;
-    assert!(matches!(wrong, Err(ChangePasswordError::Wrong)));
+    assert!(matches!(wrong, Err(ConfirmError::Wrong)));
     assert!(is_good(&world, &open).await);
     let start = world.stores.changes.newest_change().await.unwrap();
     let new = world.logins.change_password(ann.caller, password(FIRST), password(SECOND)).await.unwrap();

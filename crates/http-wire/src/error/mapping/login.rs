@@ -1,7 +1,7 @@
 //! Passwords and sessions.
 
 use domain::login::{
-    ChangePasswordError, EndSessionError, HasherBusy, LogInError, RefreshError, RegisterUserError,
+    ConfirmError, EndSessionError, HasherBusy, LogInError, RefreshError, RegisterUserError,
     ResetPasswordError,
 };
 
@@ -45,12 +45,15 @@ impl From<EndSessionError> for ApiError {
     }
 }
 
-impl From<ChangePasswordError> for ApiError {
-    fn from(error: ChangePasswordError) -> Self {
+impl ApiError {
+    /// Why the password in `pointer` of a body did not confirm who the caller is.
+    pub fn unconfirmed(error: ConfirmError, pointer: &str) -> Self {
         match error {
-            ChangePasswordError::Wrong => Self::validation().with_detail("/current_password", "is wrong"),
-            ChangePasswordError::Busy(busy) => busy.into(),
-            ChangePasswordError::Store(error) => error.into(),
+            ConfirmError::Missing => Self::validation()
+                .with_detail(pointer, "is required, as you logged in more than 10 minutes ago"),
+            ConfirmError::Wrong => Self::validation().with_detail(pointer, "is wrong"),
+            ConfirmError::Busy(busy) => busy.into(),
+            ConfirmError::Store(error) => error.into(),
         }
     }
 }
