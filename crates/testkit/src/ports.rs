@@ -14,8 +14,9 @@ const PORTS: std::ops::Range<u16> = 10_000..30_000;
 /// If 1,000 ports in a row are taken.
 pub fn free_port() -> u16 {
     let random = RandomState::new();
-    (0..1_000)
-        .map(|attempt: u64| PORTS.start + (random.hash_one(attempt) % PORTS.len() as u64) as u16)
+    (0..1_000_u64)
+        .filter_map(|attempt| u16::try_from(random.hash_one(attempt) % PORTS.len() as u64).ok())
+        .map(|offset| PORTS.start + offset)
         .find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok())
         .expect("a port is free")
 }

@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn a_change_of_any_field_changes_the_digest() {
-        let changes: [fn(&mut StoredEntry); 15] = [
+        let alterations: [fn(&mut StoredEntry); 15] = [
             |entry| entry.id = Uuid::from_u128(9),
             |entry| entry.at = Timestamp::from_micros(1),
             |entry| entry.organization = None,
@@ -199,7 +199,7 @@ mod tests {
             |entry| std::mem::swap(&mut entry.actor.name, &mut entry.subject.name),
         ];
         let whole = entry().digest_after(Seal::START.digest);
-        for (number, change) in changes.into_iter().enumerate() {
+        for (number, change) in alterations.into_iter().enumerate() {
             let mut changed = entry();
             change(&mut changed);
             assert_ne!(changed.digest_after(Seal::START.digest), whole, "change {number}");

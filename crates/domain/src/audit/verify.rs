@@ -390,7 +390,9 @@ mod tests {
     #[tokio::test]
     async fn faults_are_counted_beyond_those_that_are_listed() {
         let mut rows = chain(300);
-        rows.iter_mut().for_each(|sealed| sealed.entry.detail = Some("x".to_owned()));
+        for sealed in &mut rows {
+            sealed.entry.detail = Some("x".to_owned());
+        }
         let head = rows.last().map(|sealed| sealed.seal);
         let report = AuditService::new(Arc::new(Log(Mutex::new((rows, head))))).verify(None).await.unwrap();
         assert_eq!((report.faults.len(), report.fault_count), (100, 300));
