@@ -147,11 +147,13 @@ async fn case_55_56_whoever_is_removed_hears_nothing_more() {
     let cast = Cast::on(&server).await;
     let (chat, people) = (format!("chat_room:{}", cast.r1), format!("room_participants:{}", cast.r1));
     let rooms = format!("agent_rooms:{}", cast.a2.id);
-    let mut removed = Socket::of(&server, &cast.a2).await;
-    removed.join("1", &chat).await;
-    removed.join("2", &rooms).await;
     let mut human = Socket::of(&server, &cast.u1).await;
     human.join("3", &people).await;
+    let mut removed = Socket::of(&server, &cast.a2).await;
+    let came = human.event("3", &people, "participant_presence_changed").await;
+    assert_eq!((&came["id"], &came["online"]), (&json!(cast.a2.id), &json!(true)));
+    removed.join("1", &chat).await;
+    removed.join("2", &rooms).await;
 
     let path = format!("/chats/{}/participants/{}", cast.r1, cast.a2.id);
     assert_eq!(cast.u1.delete(&path).await.status, 200);
