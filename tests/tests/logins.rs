@@ -1,7 +1,7 @@
 //! Logging in with a password, on the running program.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use e2e::{Answer, Api, Closed, Fleet, Server, Socket, free_port};
 use serde_json::{Value, json};

@@ -578,7 +578,8 @@ def resolve_handle(kit):
     agent = kit.agent(kit.bob)
     assert kit.ann.resolve_handle(handle=f"@{kit.bob.handle.upper()}").data["type"] == "User"
     found = kit.ann.resolve_handle(handle=agent.handle).data
-    assert (found["name"], found["type"], found["handle"]) == (agent.name, "Agent", agent.handle)
+    # An agent outside the directory shows its name to contacts and to its own organization only.
+    assert (found["name"], found["type"], found["handle"]) == (agent.handle, "Agent", agent.handle)
     kit.refused(404, "not_found", kit.ann.resolve_handle, handle="nobody-at-all")
     kit.refused(400, "validation_error", kit.ann.resolve_handle, handle="no handle/at/all")
 
