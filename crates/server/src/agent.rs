@@ -59,7 +59,7 @@ async fn create(config: &Config, arguments: &CreateAgentArguments) -> Result<(),
     };
     let registered = store::with(config, async |store| {
         let owner = user::find(store, &arguments.owner).await?;
-        let accounts = wiring::accounts(store.clone());
+        let accounts = wiring::accounts(store.clone()).with_key_days(config.key_ttl_days);
         accounts.register_agent_by(Actor::Operator, owner.id, command).await.map_err(|error| {
             let next = match error {
                 RegisterError::NameTaken => "`parlance agent list --owner HANDLE` shows those that are there",

@@ -236,7 +236,7 @@ pub struct CreateKeyArguments {
     /// What the user calls it.
     #[arg(long)]
     pub name: Option<String>,
-    /// After how many days it expires [default: never].
+    /// After how many days it expires [default: the setting `key_ttl_days`, at first never].
     #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=36_500))]
     pub days: Option<u32>,
     /// Print JSON.

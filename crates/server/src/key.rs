@@ -23,7 +23,7 @@ use crate::wiring;
 /// Does it on the store of the configuration, and prints what came of it.
 pub(crate) async fn run(config: &Config, command: KeyCommand) -> Result<(), Failure> {
     let done = store::with(config, async |store| {
-        let accounts = wiring::accounts(store.clone());
+        let accounts = wiring::accounts(store.clone()).with_key_days(config.key_ttl_days);
         match command {
             KeyCommand::List(arguments) => list(&accounts, &arguments).await,
             KeyCommand::Create(arguments) => print(&create(&accounts, &arguments).await?),

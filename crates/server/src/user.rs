@@ -71,7 +71,8 @@ async fn create(config: &Config, arguments: CreateUserArguments) -> Result<(), F
         },
     };
     let created = store::with(config, async |store| {
-        wiring::accounts(store.clone()).create_user(command).await.map_err(|error| {
+        let accounts = wiring::accounts(store.clone()).with_key_days(config.key_ttl_days);
+        accounts.create_user(command).await.map_err(|error| {
             let next = match error {
                 CreateUserError::HandleTaken | CreateUserError::EmailTaken => {
                     "`parlance user list` shows who is there"

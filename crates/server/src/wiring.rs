@@ -232,7 +232,8 @@ impl Wiring {
                     ids.clone(),
                     keys.clone(),
                 )
-                .with_cache(callers.clone()),
+                .with_cache(callers.clone())
+                .with_key_days(config.key_ttl_days),
             ),
             organizations: Arc::new(OrganizationService::new(
                 store.clone(),

@@ -13,7 +13,7 @@ use crate::time::Timestamp;
 pub struct CreateKey {
     /// What its holder calls it.
     pub name: Option<KeyName>,
-    /// Until when it is to be good; `None` for ever.
+    /// When it expires; `None` for the default, see [`AccountService::with_key_days`].
     pub expires_at: Option<Timestamp>,
 }
 
@@ -61,7 +61,8 @@ impl AccountService {
             return Err(CreateKeyError::ExpiryPast);
         }
         let key = self.mint.mint(KeyKind::User, now);
-        let new = NewKey { name: command.name, expires_at: command.expires_at, ..self.new_key(&key, now) };
+        let new = self.new_key(&key, now);
+        let new = NewKey { name: command.name, expires_at: command.expires_at.or(new.expires_at), ..new };
         match self.keys.create_key(NewUserKey { user, by, key: new, now }).await? {
             Ok(record) => Ok(CreatedKey { record, key }),
             Err(CreateKeyRefused::TooMany) => Err(CreateKeyError::TooMany),
@@ -69,14 +70,14 @@ impl AccountService {
         }
     }
 
-    /// A key as it is to be stored: without a name, and good for ever.
+    /// A key as it is to be stored: without a name, and with the default expiry.
     pub(super) fn new_key(&self, key: &ApiKey, now: Timestamp) -> NewKey {
         NewKey {
             id: ApiKeyId::new(self.ids.generate(now)),
             digest: key.digest(),
             prefix: self.mint.prefix(key.reveal()),
             name: None,
-            expires_at: None,
+            expires_at: self.key_lifetime.map(|lifetime| now.plus(lifetime)),
         }
     }
 }

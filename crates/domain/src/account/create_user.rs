@@ -72,9 +72,13 @@ impl AccountService {
         }
     }
 
-    /// Makes the first user of an empty store, an administrator; `None` when the store already has users.
+    /// Makes the first user of an empty store, an administrator; `None` when the store already has users. Its key
+    /// never expires, so that the first administrator is not locked out.
     pub async fn create_first_user(&self, command: CreateUser) -> Result<Option<CreatedUser>, StoreError> {
-        let (new, key) = self.compose_user(command, UserRole::Admin);
+        let (mut new, key) = self.compose_user(command, UserRole::Admin);
+        if let Some(key) = &mut new.key {
+            key.expires_at = None;
+        }
         let user = self.accounts.create_first_user(new).await?;
         Ok(user.map(|user| CreatedUser { user, key }))
     }

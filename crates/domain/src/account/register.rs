@@ -11,6 +11,7 @@ use crate::event::DomainEvent;
 use crate::id::{AgentId, UserId};
 use crate::plan::LimitReached;
 use crate::store::{Announce, StoreError};
+use crate::time::Timestamp;
 
 /// What the owner says about the agent.
 #[derive(Clone, Debug)]
@@ -28,6 +29,8 @@ pub struct RegisteredAgent {
     pub agent: Agent,
     /// Its API key.
     pub key: ApiKey,
+    /// When the key expires; `None` for never.
+    pub expires_at: Option<Timestamp>,
 }
 
 /// Why an agent was not registered.
@@ -78,6 +81,7 @@ impl AccountService {
         let now = self.clock.now();
         let key = self.mint.mint(KeyKind::Agent, now);
         let new_key = self.new_key(&key, now);
+        let expires_at = new_key.expires_at;
         let new = NewAgent {
             id: AgentId::new(self.ids.generate(now)),
             owner,
@@ -89,7 +93,7 @@ impl AccountService {
             run: NewRun::External(new_key),
             now,
         };
-        Ok(RegisteredAgent { agent: self.store_agent(new).await?, key })
+        Ok(RegisteredAgent { agent: self.store_agent(new).await?, key, expires_at })
     }
 
     /// Makes an agent that `caller` owns and that has no key.

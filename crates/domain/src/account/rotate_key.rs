@@ -38,7 +38,9 @@ impl AccountService {
     ) -> Result<RegisteredAgent, RotateKeyError> {
         let now = self.clock.now();
         let key = self.mint.mint(KeyKind::Agent, now);
-        let command = RotateKey { agent, owner, by, key: self.new_key(&key, now), now };
+        let new_key = self.new_key(&key, now);
+        let expires_at = new_key.expires_at;
+        let command = RotateKey { agent, owner, by, key: new_key, now };
         let events = self.events.clone();
         let announce = Announce::new(move |rotated: &RotatedKey| {
             for key in &rotated.revoked {
@@ -46,7 +48,7 @@ impl AccountService {
             }
         });
         match self.keys.rotate_key(command, announce).await? {
-            Ok(rotated) => Ok(RegisteredAgent { agent: rotated.agent, key }),
+            Ok(rotated) => Ok(RegisteredAgent { agent: rotated.agent, key, expires_at }),
             Err(RotateKeyRefused::AgentNotFound) => Err(RotateKeyError::AgentNotFound),
             Err(RotateKeyRefused::HasNoKey) => Err(RotateKeyError::HasNoKey),
         }

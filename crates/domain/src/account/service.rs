@@ -1,6 +1,7 @@
 //! The account area's ports in one place.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::cache::CallerCache;
 use super::key_port::KeyRepository;
@@ -18,6 +19,7 @@ pub struct AccountService {
     pub(super) mint: Arc<dyn KeyMint>,
     pub(super) uses: KeyUses,
     pub(super) cache: Arc<CallerCache>,
+    pub(super) key_lifetime: Option<Duration>,
 }
 
 impl AccountService {
@@ -30,11 +32,18 @@ impl AccountService {
         ids: Arc<dyn IdGenerator>,
         mint: Arc<dyn KeyMint>,
     ) -> Self {
-        Self { accounts, keys, events, clock, ids, mint, uses: KeyUses::default(), cache: Arc::default() }
+        let (uses, cache) = (KeyUses::default(), Arc::default());
+        Self { accounts, keys, events, clock, ids, mint, uses, cache, key_lifetime: None }
     }
 
     /// Callers are known by this cache.
     pub fn with_cache(self, cache: Arc<CallerCache>) -> Self {
         Self { cache, ..self }
+    }
+
+    /// New keys for which no expiry is requested expire after `days`; 0 for never.
+    pub fn with_key_days(self, days: u32) -> Self {
+        let day = Duration::from_secs(24 * 60 * 60);
+        Self { key_lifetime: (days > 0).then(|| day * days), ..self }
     }
 }

@@ -25,7 +25,7 @@ impl FromBody for CreateKeyBody {
 
     fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
         let name = body.text("name", |text| KeyName::new(&text));
-        // A text that is empty is none: whoever gets it wrong is not to have a key for ever.
+        // An empty text is refused: a caller who gets it wrong must not get a key that lasts longer.
         let expires_at = match body.optional_text("expires_at") {
             Ok(Some(text)) => Timestamp::parse(&text)
                 .map(Some)
@@ -44,8 +44,10 @@ impl FromBody for CreateKeyBody {
 
     fn schema() -> Value {
         let instant = nullable(json!({"type": "string", "format": "date-time"}));
-        let expires_at =
-            about(instant, "Until when it is good, which has to lie in the future; null for ever.");
+        let expires_at = about(
+            instant,
+            "When it expires, which must be in the future; without it, the default of the server applies.",
+        );
         let current = about(
             nullable(typed()),
             "Required with an access token whose session began more than 10 minutes ago.",

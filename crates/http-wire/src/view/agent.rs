@@ -89,6 +89,10 @@ pub struct RegisteredAgentView<'a> {
 #[derive(Serialize, utoipa::ToSchema)]
 pub(super) struct CredentialsView<'a> {
     pub(super) api_key: &'a str,
+    /// When the key expires; absent if it never does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<super::Instant>)]
+    pub(super) expires_at: Option<Shown<Timestamp>>,
 }
 
 impl<'a> RegisteredAgentView<'a> {
@@ -96,7 +100,10 @@ impl<'a> RegisteredAgentView<'a> {
     pub fn new(registered: &'a RegisteredAgent) -> Self {
         Self {
             agent: AgentView::new(&registered.agent),
-            credentials: CredentialsView { api_key: registered.key.reveal() },
+            credentials: CredentialsView {
+                api_key: registered.key.reveal(),
+                expires_at: registered.expires_at.map(Shown),
+            },
         }
     }
 }

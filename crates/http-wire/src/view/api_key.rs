@@ -57,7 +57,10 @@ impl<'a> CreatedKeyView<'a> {
     pub fn new(created: &'a CreatedKey) -> Self {
         Self {
             api_key: KeyView::new(&created.record),
-            credentials: CredentialsView { api_key: created.key.reveal() },
+            credentials: CredentialsView {
+                api_key: created.key.reveal(),
+                expires_at: created.record.expires_at.map(Shown),
+            },
         }
     }
 }

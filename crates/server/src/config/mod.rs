@@ -86,6 +86,8 @@ pub struct Config {
     pub sockets: SocketConfig,
     /// How many days a contact request waits for its answer; 0 is for ever.
     pub contact_request_days: u32,
+    /// After how many days a new key expires if no expiry is requested; 0 is never.
+    pub key_ttl_days: u32,
     /// How messages that are too old are erased; empty where they are kept for ever.
     pub retention: Vec<Retention>,
     /// Plan of organizations that are made without one.
@@ -202,6 +204,7 @@ impl Config {
         let (default_plan, plans) = plans::read(values);
         let retention = retention::read(values);
         let (registration, passwords) = passwords::read(values);
+        let key_ttl_days = passwords::key_ttl_days(values);
         let rates = rates::read(values);
         Self {
             listen,
@@ -218,6 +221,7 @@ impl Config {
             traces,
             sockets,
             contact_request_days,
+            key_ttl_days,
             retention,
             default_plan,
             plans,

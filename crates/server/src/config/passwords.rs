@@ -7,6 +7,9 @@ use super::parse;
 use super::values::Values;
 use crate::passwords::PasswordConfig;
 
+/// The longest default lifetime of a key: a century.
+const MAX_KEY_DAYS: u32 = 36_500;
+
 pub(super) fn read(values: &mut Values) -> (Registration, PasswordConfig) {
     values.section("Accounts");
     let registration = Key::text(
@@ -39,6 +42,18 @@ pub(super) fn read(values: &mut Values) -> (Registration, PasswordConfig) {
         at_once: values.read(at_once, parse::number(1, 64)),
     };
     (registration, passwords)
+}
+
+/// After how many days a new key expires if no expiry is requested.
+pub(super) fn key_ttl_days(values: &mut Values) -> u32 {
+    let key = Key::number(
+        "key_ttl_days",
+        "DAYS",
+        "0",
+        "New API keys of users and agents expire after so many days if the request names no expiry; 0 for never. The \
+         key of the first start never expires, and keys that exist keep their expiry.",
+    );
+    values.read(key, parse::number(0, MAX_KEY_DAYS))
 }
 
 fn registration_of(text: &str) -> Result<Registration, String> {

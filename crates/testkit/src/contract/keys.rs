@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use domain::account::{
-    AuthenticateError, CreateKey, CreateKeyError, CreatePlatformAgent, KeyName, KeyUse, MAX_KEYS,
-    RevokeKeyError, RotateKeyError, USE_RESOLUTION, WhichKeys,
+    AccountService, AgentDescription, AgentName, AuthenticateError, CreateKey, CreateKeyError,
+    CreatePlatformAgent, CreateUser, KeyName, KeyUse, MAX_KEYS, Membership, PersonName, RegisterAgent,
+    RevokeKeyError, RotateKeyError, USE_RESOLUTION, UserHandle, WhichKeys,
 };
 use domain::id::{ApiKeyId, ParticipantId, UserId};
 use domain::page::{PageRequest, Slice};
+use domain::plan::PlanName;
 use domain::ports::Clock;
 use domain::time::Timestamp;
 use uuid::Uuid;
@@ -97,6 +99,53 @@ pub async fn a_key_expires(world: World) {
     assert!(!is_good(&world, &key).await);
     assert!(is_good(&world, &ann.key).await, "the other is good for ever");
     assert_eq!(names(&world, ParticipantId::User(ann.id)).await, ["short", ""]);
+}
+
+/// With a default lifetime, every new key expires after it, unless the request names an expiry. The key of the first
+/// start never expires.
+pub async fn new_keys_expire_by_default(world: World) {
+    let ports = &world.login_ports;
+    let (accounts, keys) = (world.stores.accounts.clone(), world.stores.keys.clone());
+    let (clock, ids, mint) = (ports.clock.clone(), ports.ids.clone(), ports.mint.clone());
+    let service =
+        AccountService::new(accounts, keys, ports.events.clone(), clock, ids, mint).with_key_days(30);
+    let until = Some(world.clock.now().plus(Duration::from_secs(30 * 24 * 60 * 60)));
+    let user = |name: &str| CreateUser {
+        handle: UserHandle::new(name).unwrap(),
+        email: format!("{name}@example.org"),
+        name: PersonName::split(name),
+        membership: Membership::Own,
+        plan: PlanName::enterprise(),
+    };
+    let first = service.create_first_user(user("first")).await.unwrap().unwrap();
+    let second = service.create_user(user("second")).await.unwrap();
+    for (key, expected) in [(&first.key, None), (&second.key, until)] {
+        let shown = service.authenticate(key.reveal()).await.unwrap().presented.key().unwrap();
+        assert_eq!(shown.expires_at, expected);
+    }
+
+    let owner = second.user.id;
+    assert_eq!(service.create_key(owner, named("default")).await.unwrap().record.expires_at, until);
+    let soon = Some(world.clock.now().plus(Duration::from_secs(60)));
+    let command = CreateKey { expires_at: soon, ..named("own") };
+    assert_eq!(service.create_key(owner, command).await.unwrap().record.expires_at, soon);
+
+    let command = RegisterAgent {
+        name: AgentName::new("Bot").unwrap(),
+        description: AgentDescription::new("Answers").unwrap(),
+    };
+    let agent = service.register_agent_by(owner.into(), owner, command).await.unwrap();
+    let bot = ParticipantId::Agent(agent.agent.id);
+    assert_eq!(agent.expires_at, until);
+    assert_eq!(service.list_keys(bot, ALL).await.unwrap().rows[0].expires_at, until);
+    world.clock.advance(Duration::from_secs(60));
+    let rotated = service.rotate_key(owner, agent.agent.id).await.unwrap();
+    let later = until.map(|until| until.plus(Duration::from_secs(60)));
+    assert_eq!(rotated.expires_at, later);
+    assert_eq!(service.list_keys(bot, ALL).await.unwrap().rows[0].expires_at, later);
+    world.clock.set(later.unwrap());
+    assert!(!is_good(&world, rotated.key.reveal()).await && !is_good(&world, second.key.reveal()).await);
+    assert!(is_good(&world, first.key.reveal()).await);
 }
 
 /// By its holder or by the operator; once, and nothing else with it.
