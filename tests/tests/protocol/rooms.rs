@@ -150,8 +150,9 @@ async fn case_55_56_whoever_is_removed_hears_nothing_more() {
     let mut human = Socket::of(&server, &cast.u1).await;
     human.join("3", &people).await;
     let mut removed = Socket::of(&server, &cast.a2).await;
-    let came = human.event("3", &people, "participant_presence_changed").await;
-    assert_eq!((&came["id"], &came["online"]), (&json!(cast.a2.id), &json!(true)));
+    let mut came = [human.frame().await[3].clone(), human.frame().await[3].clone()];
+    came.sort_by_key(ToString::to_string);
+    assert_eq!(came, ["agent_connected", "participant_presence_changed"]);
     removed.join("1", &chat).await;
     removed.join("2", &rooms).await;
 
