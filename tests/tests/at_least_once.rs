@@ -7,6 +7,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use e2e::cast::Cast;
+use e2e::soon::until;
 use e2e::{Api, Server, Socket, isolated, program};
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
@@ -71,16 +72,11 @@ async fn nothing_stays_undelivered(lose_one_of: &str) {
     let for_second = for_both.into_iter().chain(agents).collect::<BTreeSet<_>>();
     assert_eq!(second.keys().cloned().collect::<BTreeSet<_>>(), for_second);
     for (agent, received) in [(&cast.a1, &first), (&cast.a2, &second)] {
-        let delivered = async {
-            loop {
-                let states = states(&cast.u1, agent, &cast.r1).await;
-                if received.keys().all(|id| states[id] == "delivered") {
-                    break;
-                }
-                sleep(Duration::from_millis(20)).await;
-            }
-        };
-        timeout(PATIENCE, delivered).await.expect("what was taken is written down");
+        until("everything that was taken is written down", async || {
+            let states = states(&cast.u1, agent, &cast.r1).await;
+            received.keys().all(|id| states[id] == "delivered")
+        })
+        .await;
     }
     let pushes = first.values().chain(second.values()).sum::<usize>();
     say(&format!("lost one of {lose_one_of}: {} deliveries, {pushes} pushes", first.len() + second.len()));
@@ -139,8 +135,10 @@ async fn a_client_that_reads_late_gets_each_message_once() {
         assert_eq!(socket.event("1", &topic, "message_created").await["id"], json!(id));
     }
     socket.silent().await;
-    let after = states(&cast.u1, &cast.a1, &cast.r1).await;
-    assert!(after.values().all(|state| state == "delivered"), "{after:?}");
+    until("everything that was taken is written down", async || {
+        states(&cast.u1, &cast.a1, &cast.r1).await.values().all(|state| state == "delivered")
+    })
+    .await;
 }
 
 /// Killed between the push and its record: the delivery may be new as before, and `/next` has it.
