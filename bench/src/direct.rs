@@ -59,6 +59,7 @@ impl Direct {
                         chat,
                         sender,
                         sender_name: "Sender".to_owned(),
+                        sender_handle: "sender".to_owned(),
                         kind: MessageKind::Text,
                         content: "x".repeat(bytes),
                         mentions: mentions.clone(),

@@ -82,6 +82,7 @@ fn created(scene: &Scene, number: usize) -> DomainEvent {
         content: format!("@[[{}]] please read what the three suppliers wrote since Monday.", researcher.id),
         sender: ParticipantId::Agent(scene.sender.id),
         sender_name: "Planner".to_owned(),
+        sender_handle: Some(scene.sender.handle.clone()),
         mentions: vec![mention(researcher), mention(writer)],
         metadata: None,
         created_at: now,

@@ -239,6 +239,7 @@ fn new(ann: &TestUser, chat: ChatId, number: u128, content: &str) -> NewMessage 
         chat,
         sender: ParticipantId::User(ann.id),
         sender_name: "Ann".to_owned(),
+        sender_handle: "ann".to_owned(),
         kind: MessageKind::Text,
         content: content.to_owned(),
         mentions: Vec::new(),

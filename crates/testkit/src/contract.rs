@@ -126,6 +126,7 @@ macro_rules! contract_tests {
             the_sequence_has_no_gaps_under_many_writers, refused_messages_leave_no_trace,
             a_caller_that_has_gone_changes_nothing, a_cursor_sees_every_row_once_while_others_write,
             pages_have_totals, history_can_be_narrowed, context_is_ones_own_part,
+            every_message_tells_the_handle_of_its_sender,
         }
         $crate::contract_tests! { @area $make, rooms:
             rooms_are_listed_as_wanted, what_one_left_is_not_listed, rows_hold_the_parts_that_are_wanted,

@@ -129,7 +129,8 @@ async fn case_24_what_every_message_carries() {
     cast.a1.sent(&cast.r1, "hello", &[&cast.u1.id]).await;
     let body = json!({"event": {"message_type": "thought", "content": "hm"}});
     cast.a1.post(&format!("/chats/{}/events", cast.r1), body).await.data();
-    let names = cast.u1.history(&cast.r1).await;
-    let names = names.iter().map(|message| message["sender_name"].as_str().unwrap()).collect::<Vec<_>>();
-    assert_eq!(names, ["One", "One", "ann"]);
+    let history = cast.u1.history(&cast.r1).await;
+    let every = |member: &str| history.iter().map(|m| m[member].as_str().unwrap()).collect::<Vec<_>>();
+    assert_eq!(every("sender_name"), ["One", "One", "ann"]);
+    assert_eq!(every("sender_handle"), ["ann/one", "ann/one", "ann"]);
 }

@@ -46,6 +46,7 @@ async fn case_39_43_47_a_human_writes_to_one_agent() {
         ("sender_id", json!(cast.u1.id)),
         ("sender_type", json!("User")),
         ("sender_name", json!("ann")),
+        ("sender_handle", json!("ann")),
         ("chat_room_id", json!(cast.r1)),
         ("thread_id", Value::Null),
     ] {
@@ -127,11 +128,14 @@ async fn case_46_events_are_for_humans() {
     let server = Server::start().await;
     let cast = Cast::on(&server).await;
     let mut listeners = Listeners::on(&server, &cast).await;
-    let body = json!({ "event": { "content": "hm", "message_type": "thought", "metadata": { "a": 1 } } });
+    let typed = format!("@[[{}]] agrees", cast.u1.id);
+    let body = json!({ "event": { "content": typed, "message_type": "thought", "metadata": { "a": 1 } } });
     let posted = cast.a1.post(&format!("/chats/{}/events", cast.r1), body).await.data();
     let heard = listeners.u1.event("6", &listeners.topic, "event_created").await;
     assert_eq!((&heard["id"], &heard["message_type"]), (&posted["id"], &json!("thought")));
     assert_eq!(heard["metadata"], json!({ "a": 1 }));
+    assert_eq!(heard["content"], format!("@\\[[{}]] agrees", cast.u1.id), "an event mentions nobody");
+    assert_eq!(heard["sender_handle"], "ann/one");
     assert_eq!((&heard["sender_id"], &heard["chat_room_id"]), (&json!(cast.a1.id), &json!(cast.r1)));
     listeners.a1.silent().await;
     listeners.a2.silent().await;

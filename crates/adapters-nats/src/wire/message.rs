@@ -21,6 +21,9 @@ pub(super) struct WireMessage<'a> {
     content: Text<'a>,
     sender: Who,
     sender_name: Text<'a>,
+    /// Older programs do not send it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sender_handle: Option<Text<'a>>,
     mentions: Vec<WireMention<'a>>,
     metadata: Option<Cow<'a, Map<String, Value>>>,
     created_at: At,
@@ -65,6 +68,7 @@ impl<'a> From<&'a Message> for WireMessage<'a> {
             content,
             sender,
             sender_name,
+            sender_handle,
             mentions,
             metadata,
             created_at,
@@ -79,6 +83,7 @@ impl<'a> From<&'a Message> for WireMessage<'a> {
             content: content.into(),
             sender: (*sender).into(),
             sender_name: sender_name.into(),
+            sender_handle: text(sender_handle.as_ref()),
             mentions: mentions.iter().map(WireMention::from).collect(),
             metadata: metadata.as_ref().map(Cow::Borrowed),
             created_at: (*created_at).into(),
@@ -100,6 +105,7 @@ impl TryFrom<WireMessage<'_>> for Message {
             content: wire.content.into_owned(),
             sender: wire.sender.into(),
             sender_name: wire.sender_name.into_owned(),
+            sender_handle: owned(wire.sender_handle),
             mentions: wire.mentions.into_iter().map(Mention::try_from).collect::<Result<_, _>>()?,
             metadata: wire.metadata.map(Cow::into_owned),
             created_at: wire.created_at.into(),

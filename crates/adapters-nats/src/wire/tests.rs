@@ -58,6 +58,7 @@ fn message() -> Message {
         content: name("content"),
         sender: ParticipantId::User(USER),
         sender_name: name("Ann"),
+        sender_handle: Some("ann".to_owned()),
         mentions: vec![Mention { id, handle: "ann/bot".to_owned(), name: name("Bot"), kind }],
         metadata: metadata.as_object().cloned(),
         created_at: at(1),
@@ -201,6 +202,25 @@ fn what_a_newer_program_adds_is_passed_over() {
         assert_eq!(format!("{read:?}"), format!("{event:?}"));
     }
     assert!(matches!(decode(199, b"{}"), Ok(None)) && matches!(decode_note(250, b"{}"), Ok(None)));
+}
+
+#[test]
+fn a_message_from_an_older_program_has_no_sender_handle() {
+    for event in &events()[..2] {
+        let (kind, body) = encode(event);
+        let mut value = serde_json::from_slice::<Value>(&body).unwrap();
+        let sent = value["message"].as_object_mut().unwrap().remove("sender_handle");
+        assert_eq!(sent, Some(json!("ann")));
+        let Ok(Some(
+            DomainEvent::MessageCreated { message: read, .. } | DomainEvent::MessageUpdated { message: read },
+        )) = decode(kind, value.to_string().as_bytes())
+        else {
+            panic!("{value} is not read")
+        };
+        assert_eq!(read, Message { sender_handle: None, ..message() });
+        let (_, body) = encode(&DomainEvent::EventCreated { message: read });
+        assert!(!String::from_utf8(body).unwrap().contains("sender_handle"));
+    }
 }
 
 #[test]

@@ -152,6 +152,7 @@ pub(crate) fn message(room: ChatId, content: &str) -> Message {
         content: content.to_owned(),
         sender: ParticipantId::User(UserId::new(Uuid::from_u128(9))),
         sender_name: "Ann".to_owned(),
+        sender_handle: Some("ann".to_owned()),
         mentions: vec![Mention { id, handle, name, kind: MentionKind::Mention }],
         metadata: None,
         created_at: at,

@@ -238,6 +238,7 @@ mod tests {
             chat: ChatId::new(ROOM),
             sender: ParticipantId::User(UserId::new(ANN)),
             sender_name: "Ann".to_owned(),
+            sender_handle: "ann".to_owned(),
             kind: MessageKind::Text,
             content: "hello".to_owned(),
             mentions: mentions.iter().map(mention).collect(),

@@ -4,9 +4,12 @@
 use std::collections::{HashMap, HashSet};
 
 use diesel::dsl::{AsSelect, SqlTypeOf};
+use diesel::expression::{AppearsOnTable, Expression, SelectableExpression, ValidGrouping};
 use diesel::pg::Pg;
 use diesel::prelude::*;
-use diesel::sql_types::{Array, BigInt, Binary, Integer, Nullable, Uuid as SqlUuid};
+use diesel::query_builder::{AstPass, QueryFragment, QueryId};
+use diesel::result::QueryResult;
+use diesel::sql_types::{Array, BigInt, Binary, Integer, Nullable, Text, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::delivery::{
     Attempt, AttemptNumber, AttemptStatus, Delivery, DeliveryStatus, SHOWN_ATTEMPTS, SHOWN_ERROR_BYTES,
@@ -26,7 +29,7 @@ use crate::schema::{attempts, deliveries, messages};
 use crate::statement::{Statement, statement};
 
 /// A row of `messages`.
-#[derive(Queryable, Selectable, Insertable)]
+#[derive(Queryable, Selectable)]
 #[diesel(table_name = messages)]
 pub(crate) struct MessageRow {
     pub(crate) id: Uuid,
@@ -41,6 +44,43 @@ pub(crate) struct MessageRow {
     pub(crate) metadata: Option<String>,
     pub(crate) created_at: At,
     pub(crate) updated_at: At,
+    #[diesel(select_expression = SenderHandle, select_expression_type = SenderHandle)]
+    pub(crate) sender_handle: Option<String>,
+}
+
+/// The handle of a message's sender, who may be deleted.
+#[derive(Clone, Copy, QueryId)]
+pub(crate) struct SenderHandle;
+
+impl SenderHandle {
+    const TEXT: &'static str = "(CASE sender_kind \
+         WHEN 'User' THEN (SELECT handle FROM users WHERE users.id = sender_id) \
+         ELSE (SELECT handle FROM agents WHERE agents.id = sender_id) END)";
+}
+
+impl Expression for SenderHandle {
+    type SqlType = Nullable<Text>;
+}
+
+impl<Source> AppearsOnTable<Source> for SenderHandle where messages::sender_id: AppearsOnTable<Source> {}
+
+impl<Source> SelectableExpression<Source> for SenderHandle where
+    messages::sender_id: SelectableExpression<Source>
+{
+}
+
+impl<By> ValidGrouping<By> for SenderHandle
+where
+    messages::sender_id: ValidGrouping<By>,
+{
+    type IsAggregate = <messages::sender_id as ValidGrouping<By>>::IsAggregate;
+}
+
+impl QueryFragment<Pg> for SenderHandle {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+        out.push_sql(Self::TEXT);
+        Ok(())
+    }
 }
 
 /// Whose delivery records are wanted.
@@ -70,14 +110,19 @@ impl Records {
     }
 }
 
-/// The columns of a [`MessageRow`].
+/// The columns of a [`MessageRow`], before [`SenderHandle`].
 const MESSAGE: &str = "id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, \
      metadata, created_at, updated_at";
 
+/// The SQL types of a [`MessageRow`].
+type MessageColumns = SqlTypeOf<AsSelect<MessageRow, Pg>>;
+
 /// The rows of messages by id; `rest` says in which order, and may lock them.
 pub(crate) async fn rows_on(mut db: &Db, ids: Vec<Uuid>, rest: &str) -> Result<Vec<MessageRow>, Fault> {
-    let rows =
-        statement::<messages::SqlType>(format!("SELECT {MESSAGE} FROM messages WHERE id = ANY(?) {rest}"));
+    let handle = SenderHandle::TEXT;
+    let rows = statement::<MessageColumns>(format!(
+        "SELECT {MESSAGE}, {handle} FROM messages WHERE id = ANY(?) {rest}"
+    ));
     Ok(rows.bind::<Array<SqlUuid>, _>(ids).load(&mut db).await?)
 }
 
@@ -161,8 +206,9 @@ async fn rows_at_on(
         Order::Ascending => "ASC",
         Order::Descending => "DESC",
     };
-    let rows = statement::<messages::SqlType>(format!(
-        "SELECT {MESSAGE} FROM (SELECT messages.*, sum(? + octet_length(content) + 2 * octet_length(mentions) \
+    let handle = SenderHandle::TEXT;
+    let rows = statement::<MessageColumns>(format!(
+        "SELECT {MESSAGE}, {handle} FROM (SELECT messages.*, sum(? + octet_length(content) + 2 * octet_length(mentions) \
                + coalesce(octet_length(metadata), 0)) \
                OVER (ORDER BY sequence {direction} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before \
                FROM messages WHERE chat_id = ? AND sequence = ANY(?)) AS part \
@@ -192,6 +238,7 @@ impl MessageRow {
             content: self.content,
             sender: row::participant_id(&self.sender_kind, self.sender_id)?,
             sender_name: self.sender_name,
+            sender_handle: self.sender_handle,
             mentions: stored_mentions(&self.mentions)?,
             metadata: self.metadata.as_deref().map(row::json).transpose()?,
             created_at: self.created_at.0,

@@ -142,6 +142,7 @@ fn insert_on(connection: &mut SqliteConnection, message: &Message) -> Result<(),
         metadata: message.metadata.as_ref().map(row::to_json).transpose()?,
         created_at: message.created_at.micros(),
         updated_at: message.updated_at.micros(),
+        sender_handle: message.sender_handle.clone(),
     };
     diesel::insert_into(messages::table).values(row).execute(connection)?;
     Ok(())

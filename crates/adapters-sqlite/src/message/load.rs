@@ -1,8 +1,11 @@
 //! Messages out of their rows, each with its deliveries: three statements for a whole page.
 
+use diesel::expression::{AppearsOnTable, Expression, SelectableExpression, ValidGrouping};
 use diesel::prelude::*;
+use diesel::query_builder::{AstPass, QueryFragment, QueryId};
+use diesel::result::QueryResult;
 use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, Text};
-use diesel::sqlite::SqliteConnection;
+use diesel::sqlite::{Sqlite, SqliteConnection};
 use domain::delivery::{
     Attempt, AttemptNumber, AttemptStatus, Delivery, DeliveryStatus, SHOWN_ATTEMPTS, SHOWN_ERROR_BYTES,
     shown_error,
@@ -34,6 +37,44 @@ pub(crate) struct MessageRow {
     pub(crate) metadata: Option<String>,
     pub(crate) created_at: i64,
     pub(crate) updated_at: i64,
+    #[diesel(select_expression = SenderHandle, select_expression_type = SenderHandle)]
+    #[diesel(skip_insertion)]
+    pub(crate) sender_handle: Option<String>,
+}
+
+/// The handle of a message's sender, who may be deleted.
+#[derive(Clone, Copy, QueryId)]
+pub(crate) struct SenderHandle;
+
+impl SenderHandle {
+    const TEXT: &'static str = "(CASE sender_kind \
+         WHEN 'User' THEN (SELECT handle FROM users WHERE users.id = sender_id) \
+         ELSE (SELECT handle FROM agents WHERE agents.id = sender_id) END)";
+}
+
+impl Expression for SenderHandle {
+    type SqlType = Nullable<Text>;
+}
+
+impl<Source> AppearsOnTable<Source> for SenderHandle where messages::sender_id: AppearsOnTable<Source> {}
+
+impl<Source> SelectableExpression<Source> for SenderHandle where
+    messages::sender_id: SelectableExpression<Source>
+{
+}
+
+impl<By> ValidGrouping<By> for SenderHandle
+where
+    messages::sender_id: ValidGrouping<By>,
+{
+    type IsAggregate = <messages::sender_id as ValidGrouping<By>>::IsAggregate;
+}
+
+impl QueryFragment<Sqlite> for SenderHandle {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
+        out.push_sql(Self::TEXT);
+        Ok(())
+    }
 }
 
 /// Whose delivery records are wanted.
@@ -133,6 +174,7 @@ impl MessageRow {
             content: self.content,
             sender: row::participant_id(&self.sender_kind, &self.sender_id)?,
             sender_name: self.sender_name,
+            sender_handle: self.sender_handle,
             mentions: stored_mentions(&self.mentions)?,
             metadata: self.metadata.as_deref().map(row::json).transpose()?,
             created_at: row::time(self.created_at),

@@ -83,6 +83,7 @@ mod tests {
             content: format!("@[[{BOT}]] hello"),
             sender,
             sender_name: "Ann".to_owned(),
+            sender_handle: Some("ann".to_owned()),
             mentions: vec![mention],
             metadata: None,
             created_at: Timestamp::from_micros(10),

@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::mention::{Mention, MentionKind};
+use super::model::MessageKind;
 use crate::text::{TextFault, bounded, storable};
 
 /// A text message as somebody wrote it: not blank, at most 524,288 bytes.
@@ -45,9 +46,16 @@ impl EventContent {
         bounded(text, Self::MAX_CHARS).map(Self)
     }
 
-    /// The text, owned.
-    pub fn into_string(self) -> String {
-        self.0
+    /// The text that is stored for an event of this kind.
+    ///
+    /// An event mentions nobody, so in prose every marker with an id gets a backslash, as in [`stored_text`]. What
+    /// programs read stays as it was sent: the content of tool calls and their results, and JSON.
+    pub fn stored_in(self, kind: MessageKind) -> String {
+        let is_for_programs = matches!(kind, MessageKind::ToolCall | MessageKind::ToolResult);
+        if is_for_programs || !self.0.contains(OPENING) || is_json(&self.0) {
+            return self.0;
+        }
+        replace_tokens(&self.0, &[], &[], &mut [])
     }
 }
 
@@ -90,7 +98,7 @@ impl EventMetadata {
 /// A marker that the sender typed is kept if it names somebody whom the message names. Any other marker with an id
 /// gets a backslash, `@\[[id]]`, so that readers and clients see that it is no mention.
 pub fn stored_text(content: &MessageContent, mentions: &[Mention]) -> String {
-    if mentions.is_empty() && !content.0.contains("@[[") {
+    if mentions.is_empty() && !content.0.contains(OPENING) {
         return content.0.clone();
     }
     let mut tokens = mentions
@@ -116,8 +124,16 @@ pub fn stored_text(content: &MessageContent, mentions: &[Mention]) -> String {
     stored
 }
 
+/// How a marker begins.
+const OPENING: &str = "@[[";
+
 /// How far behind its opening a marker's end is looked for, in bytes.
 const MAX_MARKER_BYTES: usize = 128;
+
+/// Whether it is a JSON object or array.
+fn is_json(text: &str) -> bool {
+    text.trim_start().starts_with(['{', '[']) && serde_json::from_str::<Value>(text).is_ok()
+}
 
 fn marker(mention: &Mention) -> String {
     format!("@[[{}]]", mention.id)
@@ -165,12 +181,12 @@ struct TypedMarker {
 }
 
 fn existing_marker(tail: &str, mentions: &[Mention]) -> Option<TypedMarker> {
-    let inner = tail.strip_prefix("@[[")?;
+    let inner = tail.strip_prefix(OPENING)?;
     // Only so far: a text full of openings must not be searched to its end for each of them.
     let near = &inner.as_bytes()[..inner.len().min(MAX_MARKER_BYTES)];
     let end = near.windows(2).position(|two| two == b"]]")?;
     let id = &inner[..end];
-    if let Some(another) = id.find("@[[") {
+    if let Some(another) = id.find(OPENING) {
         return Some(TypedMarker { length: 3 + another, names: None, has_id: false });
     }
     let names = mentions.iter().position(|m| m.id.to_string().eq_ignore_ascii_case(id));

@@ -79,6 +79,8 @@ pub struct Message {
     pub sender: ParticipantId,
     /// The sender's name at that time.
     pub sender_name: String,
+    /// The sender's handle, without `@`; `None` if it is unknown, as on a message from a server of an older version.
+    pub sender_handle: Option<String>,
     /// Whom it names, in the order of the request; empty for events.
     pub mentions: Vec<Mention>,
     /// Free-form data of an event; `None` for texts.

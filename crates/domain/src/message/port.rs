@@ -28,6 +28,8 @@ pub struct NewMessage {
     pub sender: ParticipantId,
     /// The sender's name.
     pub sender_name: String,
+    /// The sender's handle, without `@`. It is not stored, as it never changes: reads take it from the sender's record.
+    pub sender_handle: String,
     /// Text, or which kind of event.
     pub kind: MessageKind,
     /// The text as it is stored.
@@ -155,7 +157,8 @@ pub enum SurroundingsRefused {
 /// Messages and events.
 ///
 /// In every list the key of a position is the `sequence`, and messages come with their
-/// deliveries. A page is bounded in bytes, see [`crate::page::fitting`].
+/// deliveries and the handle of their sender, also of a deleted one. A page is bounded in bytes, see
+/// [`crate::page::fitting`].
 #[async_trait]
 pub trait MessageRepository: Send + Sync {
     /// Stores a message at the next place of the room's sequence, its deliveries and the room's

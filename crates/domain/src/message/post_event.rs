@@ -98,16 +98,17 @@ impl MessageService {
         claim: Option<Claim>,
     ) -> Result<Message, PostEventError> {
         let now = self.clock.now();
-        let name = |names: &Names| names.find(sender).map(|named| named.name.clone());
-        let sender_name = self.names(sender, chat, name, Option::is_some).await?.flatten();
-        let sender_name = sender_name.ok_or(PostEventError::ChatNotFound)?;
+        let find = |names: &Names| names.find(sender).cloned();
+        let named = self.names(sender, chat, find, Option::is_some).await?.flatten();
+        let named = named.ok_or(PostEventError::ChatNotFound)?;
         let new = NewMessage {
             id: MessageId::new(self.ids.generate(now)),
             chat,
             sender,
-            sender_name,
+            sender_name: named.name,
+            sender_handle: named.handle,
             kind: command.kind,
-            content: command.content.into_string(),
+            content: command.content.stored_in(command.kind),
             mentions: Vec::new(),
             metadata: Some(command.metadata.into_map()),
             title_if_untitled: None,

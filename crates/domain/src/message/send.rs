@@ -95,17 +95,18 @@ impl MessageService {
     ) -> Result<SentMessage, SendMessageError> {
         let now = self.clock.now();
         let meant = |names: &Names| {
-            let sender_name = names.find(sender).ok_or(SendMessageError::ChatNotFound)?.name.clone();
-            Ok((sender_name, mention::resolve(names, sender, &command.mentions)?))
+            let named = names.find(sender).ok_or(SendMessageError::ChatNotFound)?.clone();
+            Ok((named, mention::resolve(names, sender, &command.mentions)?))
         };
         let meant = self.names(sender, chat, meant, Result::is_ok).await?;
-        let (sender_name, mentions) = meant.unwrap_or(Err(SendMessageError::ChatNotFound))?;
+        let (named, mentions) = meant.unwrap_or(Err(SendMessageError::ChatNotFound))?;
         let content = stored_text(&command.content, &mentions);
         let new = NewMessage {
             id: MessageId::new(self.ids.generate(now)),
             chat,
             sender,
-            sender_name,
+            sender_name: named.name,
+            sender_handle: named.handle,
             kind: MessageKind::Text,
             title_if_untitled: ChatTitle::from_message(&content),
             content,

@@ -3,7 +3,7 @@
 use crate::delivery::{SHOWN_ATTEMPTS, SHOWN_ERROR_BYTES};
 
 /// Bytes of a message and of a delivery record in an answer, content aside.
-pub const MESSAGE_BYTES: usize = 500;
+pub const MESSAGE_BYTES: usize = 550;
 /// See [`MESSAGE_BYTES`].
 pub const RECORD_BYTES: usize = 200;
 /// Bytes of a shown attempt: attempts are shown twice, with their errors.

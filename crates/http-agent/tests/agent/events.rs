@@ -47,6 +47,23 @@ async fn every_kind_and_every_form_is_accepted() {
 }
 
 #[actix_web::test]
+async fn only_prose_of_events_is_changed_and_only_where_it_feigns_a_mention() {
+    let api = Api::new().await;
+    let path = format!("/chats/{}/events", api.room().await);
+    let call = format!(r#"{{"name": "ask", "args": {{"of": "@[[{}]]"}}, "tool_call_id": "1"}}"#, api.ann.id);
+    let prose = format!("@[[{}]] agreed", api.ann.id);
+    for (kind, content) in
+        [("tool_call", &call), ("tool_result", &prose), ("task", &call), ("thought", &prose)]
+    {
+        let event = json!({"event": {"message_type": kind, "content": content}});
+        assert_eq!(api.post(&api.helper, &path, event).await.status, 201, "{kind}");
+    }
+    let context = api.get(&api.helper, &path.replace("events", "context")).await;
+    let escaped = format!("@\\[[{}]] agreed", api.ann.id);
+    assert_eq!(context.column("content"), [&call, &prose, &call, &escaped]);
+}
+
+#[actix_web::test]
 async fn wrong_events_are_refused() {
     let api = Api::new().await;
     let path = format!("/chats/{}/events", api.room().await);

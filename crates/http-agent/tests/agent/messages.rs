@@ -30,6 +30,7 @@ async fn a_sent_text_tells_its_recipients() {
     let expected = json!({"data": {
         "id": id, "content": format!("@[[{}]], ask Ann", api.scout.id), "message_type": "text",
         "sender_id": api.helper.id.to_string(), "sender_type": "Agent", "sender_name": "Helper",
+        "sender_handle": "ann/helper",
         "chat_room_id": chat.to_string(), "thread_id": null, "attachments": [],
         "inserted_at": now, "updated_at": now,
         "metadata": {

@@ -46,6 +46,7 @@ async fn a_human_sees_everything_newest_first_with_what_became_of_it() {
     let expected = json!({
         "id": id, "content": format!("@[[{}]] question", api.helper.id), "message_type": "text",
         "sender_id": api.ann.id.to_string(), "sender_type": "User", "sender_name": text["sender_name"],
+        "sender_handle": "ann",
         "chat_room_id": chat.to_string(), "thread_id": null, "attachments": [],
         "inserted_at": sent_at, "updated_at": text["updated_at"],
         "metadata": {

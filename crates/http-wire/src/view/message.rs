@@ -20,6 +20,9 @@ pub struct MessageView<'a> {
     sender_id: Shown<ParticipantId>,
     sender_type: &'static str,
     sender_name: &'a str,
+    /// Without `@`. It identifies the sender: names can repeat and change, handles never do. Absent if unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sender_handle: Option<&'a str>,
     #[schema(value_type = super::Id)]
     chat_room_id: Shown<ChatId>,
     /// Always null: there are no threads, but some clients want the member.
@@ -62,6 +65,7 @@ impl<'a> MessageView<'a> {
             sender_id: Shown(message.sender),
             sender_type: message.sender.kind().as_str(),
             sender_name: &message.sender_name,
+            sender_handle: message.sender_handle.as_deref(),
             chat_room_id: Shown(message.chat_id),
             thread_id: (),
             metadata,

@@ -42,6 +42,7 @@ fn text() -> Message {
         content: "hi".to_owned(),
         sender: ANN,
         sender_name: "Ann".to_owned(),
+        sender_handle: Some("ann".to_owned()),
         mentions: vec![mention(HELPER, "ann/helper"), mention(OTHER, "ann/other")],
         metadata: None,
         created_at: at(NOON),
@@ -55,7 +56,7 @@ fn a_text_as_its_mentioned_agent_gets_it() {
     let mentioned = |number, handle: &str| json!({"id": id(number), "handle": handle, "name": "Helper", "username": handle, "kind": "mention"});
     let expected = json!({
         "id": id(5), "content": "hi", "message_type": "text", "chat_room_id": id(1), "thread_id": null,
-        "sender_id": id(2), "sender_type": "User", "sender_name": "Ann", "attachments": [],
+        "sender_id": id(2), "sender_type": "User", "sender_name": "Ann", "sender_handle": "ann", "attachments": [],
         "inserted_at": NOON, "updated_at": LATER,
         "metadata": {
             "mentions": [mentioned(3, "ann/helper"), mentioned(4, "ann/other")],
@@ -107,6 +108,12 @@ fn only_humans_texts_say_sent() {
     let view = to_value(MessageView::for_user(&by_agent)).unwrap();
     assert_eq!(view["sender_type"], "Agent");
     assert_eq!(view["metadata"].get("status"), None);
+}
+
+#[test]
+fn a_sender_whose_handle_is_unknown_has_none() {
+    let view = to_value(MessageView::for_agent(&Message { sender_handle: None, ..text() }, HELPER)).unwrap();
+    assert_eq!((view.get("sender_handle"), &view["sender_name"]), (None, &json!("Ann")));
 }
 
 #[test]

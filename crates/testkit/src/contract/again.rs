@@ -25,7 +25,12 @@ async fn found(world: &World, listening: &[Listening], limit: u32) -> Vec<(usize
 }
 
 /// What is announced as new at these places.
-async fn new_messages(world: &World, agent: &TestAgent, chat: ChatId, places: Vec<i64>) -> Vec<Message> {
+pub(super) async fn new_messages(
+    world: &World,
+    agent: &TestAgent,
+    chat: ChatId,
+    places: Vec<i64>,
+) -> Vec<Message> {
     let told = Arc::new(Mutex::new(Vec::new()));
     let hears = told.clone();
     let announce = Announce::new(move |new: &Vec<Message>| {

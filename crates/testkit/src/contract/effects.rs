@@ -25,6 +25,7 @@ fn text(world: &World, chat: ChatId, sender: ParticipantId, content: &str) -> Ne
         chat,
         sender,
         sender_name: "Sender".to_owned(),
+        sender_handle: if sender.agent().is_some() { "ann/bot" } else { "ann" }.to_owned(),
         kind: MessageKind::Text,
         content: content.to_owned(),
         mentions: Vec::new(),

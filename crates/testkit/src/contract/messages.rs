@@ -4,17 +4,20 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use domain::chat::Role;
+use domain::chat::{ChatListing, ChatParts, Role};
+use domain::delivery::{DeliveryFilter, DeliveryKey, DeliveryStep};
+use domain::event::DomainEvent;
 use domain::id::{ChatId, MessageId, ParticipantId};
 use domain::message::{
-    AppendRefused, EventContent, EventMetadata, HistoryFilter, Kinds, Mention, MentionKind, Message,
-    MessageKind, NewMessage, PostEvent, RequestedMention, SendMessage,
+    Anchor, AppendRefused, EventContent, EventMetadata, HistoryFilter, Kinds, Mention, MentionKind, Message,
+    MessageContent, MessageKind, NewMessage, PostEvent, RequestedMention, SendMessage,
 };
-use domain::page::{PageRequest, Slice};
+use domain::page::{Order, PageRequest, Slice};
 use domain::ports::Clock;
 use domain::store::Announce;
 use uuid::Uuid;
 
+use super::again::new_messages;
 use crate::{TestAgent, TestUser, World};
 
 pub(super) async fn ann_and_bot(world: &World) -> (TestUser, TestAgent, ChatId) {
@@ -45,6 +48,7 @@ fn text(
         chat,
         sender,
         sender_name: "Sender".to_owned(),
+        sender_handle: if sender.agent().is_some() { "ann/bot" } else { "ann" }.to_owned(),
         kind: MessageKind::Text,
         content: format!("message {number}"),
         mentions,
@@ -229,7 +233,7 @@ pub async fn context_is_ones_own_part(world: World) {
     world.send(bot.caller, chat, "5 by the bot", &[ParticipantId::User(ann.id)]).await;
     let spoken_of =
         RequestedMention { id: Some(bot.id.to_string()), handle: None, kind: Some(MentionKind::Reference) };
-    let content = domain::message::MessageContent::new("6 about the bot".to_owned()).unwrap();
+    let content = MessageContent::new("6 about the bot".to_owned()).unwrap();
     let command = SendMessage { content, mentions: vec![spoken_of] };
     world.messages.send(ann.caller, chat, command).await.unwrap();
 
@@ -248,4 +252,51 @@ pub async fn context_is_ones_own_part(world: World) {
     let distinct = seen.iter().collect::<HashSet<_>>();
     assert_eq!(distinct.len(), seen.len());
     assert_eq!(world.deliveries.next(bot.caller, chat).await.unwrap().unwrap().sequence, 1);
+}
+
+/// Wherever a message is read or told of; also when its sender is deleted, whose handle no other agent gets.
+pub async fn every_message_tells_the_handle_of_its_sender(world: World) {
+    let (ann, bot, chat) = ann_and_bot(&world).await;
+    let other = world.agent(&ann, "Other").await;
+    world.add(ann.caller, chat, other.id.uuid(), Role::Member).await;
+    let to_other = [ParticipantId::Agent(other.id)];
+    let sent = world.send(bot.caller, chat, "by the bot", &to_other).await.id;
+    thought(&world, &bot, chat).await;
+    let own = world.send(ann.caller, chat, "by ann", &to_other).await.id;
+
+    let mut seen = new_messages(&world, &other, chat, vec![1, 3]).await;
+    world.deliveries.mark_delivered(vec![DeliveryKey { message: sent, agent: other.id }]).await.unwrap();
+    world.deliveries.advance(other.caller, chat, sent, DeliveryStep::Begin).await.unwrap();
+    world.deliveries.advance(other.caller, chat, sent, DeliveryStep::Succeed).await.unwrap();
+    seen.push(world.deliveries.next(other.caller, chat).await.unwrap().unwrap());
+    let (all, order) = (DeliveryFilter::All, Order::Ascending);
+    seen.extend(world.deliveries.list(other.caller, chat, all, order, first(10)).await.unwrap().rows);
+    for reader in [&bot, &other] {
+        seen.extend(world.messages.context(reader.caller, chat, first(10)).await.unwrap().rows);
+    }
+    let content = MessageContent::new("edited by ann".to_owned()).unwrap();
+    seen.push(world.messages.edit(ann.caller, chat, own, content).await.unwrap());
+    world.accounts.delete_agent(ann.caller, bot.id, true).await.unwrap();
+    assert_eq!(world.agent(&ann, "Bot").await.handle, "ann/bot-2");
+    seen.extend(history(&world, &ann, chat, first(10)).await.rows);
+    let around = Anchor::Around(sent);
+    seen.extend(world.messages.surroundings(ann.caller, chat, around, Kinds::ALL, 10).await.unwrap().rows);
+    let parts = ChatParts { last_message: true, ..ChatParts::default() };
+    let listing = ChatListing { parts, ..ChatListing::default() };
+    let listed = world.chats.list_rooms(ann.caller, listing, first(10)).await.unwrap();
+    seen.extend(listed.rows.into_iter().filter_map(|room| room.last_message));
+    assert_eq!(seen.len(), 2 + 1 + 2 + 2 + 2 + 1 + 3 + 3 + 1);
+
+    let told = world.publisher.take().into_iter().filter_map(|event| match event {
+        DomainEvent::MessageCreated { message, .. }
+        | DomainEvent::MessageUpdated { message }
+        | DomainEvent::EventCreated { message } => Some(message),
+        _ => None,
+    });
+    let told = told.collect::<Vec<_>>();
+    assert_eq!(told.len(), 3 + 1 + 2 + 1);
+    for message in seen.iter().chain(&told) {
+        let handle = if message.sender.agent().is_some() { &bot.handle } else { &ann.handle };
+        assert_eq!(message.sender_handle.as_ref(), Some(handle), "{message:?}");
+    }
 }

@@ -84,6 +84,7 @@ pub(crate) fn message(sequence: i64, content: &str) -> Message {
         content: content.to_owned(),
         sender: user(100).participant(),
         sender_name: "Ann".to_owned(),
+        sender_handle: Some("ann".to_owned()),
         mentions: Vec::new(),
         metadata: None,
         created_at: at,

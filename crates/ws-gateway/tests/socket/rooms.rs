@@ -24,7 +24,10 @@ async fn a_text_reaches_humans_and_whom_it_mentions() {
     assert_eq!(text("id"), sent.id.to_string());
     assert_eq!(text("chat_room_id"), bench.room.to_string());
     assert_eq!((text("message_type"), text("sender_type")), ("text".to_owned(), "User".to_owned()));
-    assert_eq!(text("sender_id"), bench.ann.id.to_string());
+    assert_eq!(
+        (text("sender_id"), text("sender_handle")),
+        (bench.ann.id.to_string(), bench.ann.handle.clone())
+    );
     assert_eq!(payload["metadata"]["mentions"][0]["id"], bench.one.id.to_string());
     assert!(text("inserted_at").ends_with('Z') && text("updated_at").ends_with('Z'), "{payload}");
     for (socket, join_ref) in [(&mut ann, "3"), (&mut ann_again, "11")] {
@@ -33,7 +36,7 @@ async fn a_text_reaches_humans_and_whom_it_mentions() {
 
     let to_two = [ParticipantId::Agent(bench.two.id)];
     bench.world.send(bench.one.caller, bench.room, "your turn", &to_two).await;
-    two.event("5", &topic, "message_created").await;
+    assert_eq!(two.event("5", &topic, "message_created").await["sender_handle"], json!(bench.one.handle));
     for (socket, join_ref) in [(&mut ann, "3"), (&mut ann_again, "11")] {
         assert_eq!(socket.event(join_ref, &topic, "message_created").await["sender_type"], "Agent");
     }

@@ -129,3 +129,26 @@ fn typed_markers_of_others_are_no_mentions() {
         assert_eq!(stored(code, &[]), code);
     }
 }
+
+/// An event mentions nobody; what programs parse stays as it was sent, to the byte.
+#[test]
+fn typed_markers_in_events_are_no_mentions() {
+    use MessageKind::{Attention, Error, Task, Thought, ToolCall, ToolResult};
+    let stored = |kind, text: &str| EventContent::new(text.to_owned()).unwrap().stored_in(kind);
+    let other = "00000000-0000-0000-0000-000000000009";
+    let (typed, shown) = (format!("@[[{other}]]"), format!("@\\[[{other}]]"));
+    let json = format!(r#" {{"output": "{typed} agreed",  "n": [1, 1.0]}} "#);
+    for kind in [Thought, Error, Task, Attention] {
+        assert_eq!(stored(kind, &format!("{typed} agreed, {typed}")), format!("{shown} agreed, {shown}"));
+        assert_eq!(stored(kind, &format!("{{not JSON: {typed}")), format!("{{not JSON: {shown}"));
+        assert_eq!(stored(kind, &format!("\"{typed} agreed\"")), format!("\"{shown} agreed\""));
+        for as_sent in [json.as_str(), &shown, "[\"@[[x]]\"]", "@[[x]] and @john"] {
+            assert_eq!(stored(kind, as_sent), as_sent, "{kind:?}");
+        }
+    }
+    for kind in [ToolCall, ToolResult] {
+        for as_sent in [json.as_str(), &format!("read {typed}"), &json[..json.len() / 2]] {
+            assert_eq!(stored(kind, as_sent), as_sent, "{kind:?}");
+        }
+    }
+}
