@@ -10,7 +10,7 @@ mod fleet;
 mod rest;
 mod server;
 mod socket;
-mod soon;
+pub mod soon;
 
 pub use fleet::Fleet;
 pub use rest::{Answer, Api, message};
