@@ -73,7 +73,7 @@ async fn what_no_text_may_hold_here_is_replaced_and_counted() {
     let plan = |name: &str| {
         let mut row = vec![Value::Text(name.to_owned())];
         row.extend([Value::Null, Value::Null, Value::Null, Value::Integer(i64::MAX)]);
-        row.extend([Value::Flag(true), Value::Flag(false)]);
+        row.extend([Value::Flag(true), Value::Flag(false), Value::Null]);
         row
     };
     for new in [2, 0] {

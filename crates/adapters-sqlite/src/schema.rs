@@ -6,6 +6,7 @@ diesel::table! {
         name -> Text,
         created_at -> BigInt,
         plan -> Text,
+        content_bytes -> BigInt,
     }
 }
 
@@ -160,6 +161,7 @@ diesel::table! {
         organization_id -> Nullable<Binary>,
         deleted_messages -> BigInt,
         titled_by -> Nullable<Binary>,
+        content_bytes -> BigInt,
     }
 }
 
@@ -277,6 +279,7 @@ diesel::table! {
         messages -> Nullable<BigInt>,
         human_interface -> Bool,
         memories -> Bool,
+        bytes -> Nullable<BigInt>,
     }
 }
 

@@ -5,12 +5,13 @@ use std::time::{Duration, Instant};
 
 use metrics::{Counter, Gauge, counter, gauge};
 
-use crate::{DISK_FREE, STORE_FULL, WRITES_REFUSED};
+use crate::{CONTENT_BYTES, DISK_FREE, STORE_FULL, WRITES_REFUSED};
 
 /// For how long a store whose disk was full is taken to be full, if nothing else is heard of it.
 const FULL_FOR: Duration = Duration::from_secs(15);
 
 static FREE: LazyLock<Gauge> = LazyLock::new(|| gauge!(DISK_FREE));
+static CONTENT: LazyLock<Gauge> = LazyLock::new(|| gauge!(CONTENT_BYTES));
 static REFUSED: LazyLock<Counter> = LazyLock::new(|| counter!(WRITES_REFUSED));
 static FULL: LazyLock<Counter> = LazyLock::new(|| counter!(STORE_FULL));
 static FULL_AT: Mutex<Option<Instant>> = Mutex::new(None);
@@ -19,6 +20,12 @@ static FULL_AT: Mutex<Option<Instant>> = Mutex::new(None);
 #[expect(clippy::cast_precision_loss, reason = "a figure to be looked at")]
 pub fn disk_free(bytes: u64) {
     FREE.set(bytes as f64);
+}
+
+/// So many bytes are those of texts and events.
+#[expect(clippy::cast_precision_loss, reason = "a figure to be looked at")]
+pub fn content_bytes(bytes: u64) {
+    CONTENT.set(bytes as f64);
 }
 
 /// A request was refused that would have written much, as there is little room.

@@ -16,7 +16,7 @@ mod store;
 
 pub use bus::{BusDrop, bus_dropped, bus_received, bus_sent, bus_state};
 pub use change::unknown_change;
-pub use disk::{disk_free, is_store_full, store_full, write_refused};
+pub use disk::{content_bytes, disk_free, is_store_full, store_full, write_refused};
 pub use password::{Hashing, hashing};
 pub use request::{connection_refused, refused, request, spans_dropped, spans_sent, stalled_connection};
 pub use span::{Carried, RequestSpan, Step, Trace, TraceParent, step, trace_with};
@@ -103,6 +103,8 @@ figures! {
         "Writes that failed since the disk of the store was full.";
     DISK_FREE = "parlance_disk_free_bytes", Kind::Gauge,
         "Free bytes where the data directory is.";
+    CONTENT_BYTES = "parlance_content_bytes", Kind::Gauge,
+        "Bytes of the texts and events of all organizations, as they were counted last.";
     WRITES_REFUSED = "parlance_writes_refused_total", Kind::Counter,
         "Requests with large bodies that were refused since the disk is nearly full.";
     PASSWORD_HASHES = "parlance_password_hashes_total", Kind::Counter,

@@ -31,6 +31,7 @@ pub(crate) async fn list(config: &Config, arguments: TableArguments) -> Result<(
             "ROOMS",
             "PARTICIPANTS",
             "MESSAGES",
+            "BYTES",
             "HUMANS",
             "MEMORIES",
             "ORGANIZATIONS",
@@ -50,14 +51,14 @@ pub(crate) async fn organizations(plans: &PlanService, how: &TableArguments) -> 
     let found = found.map_err(|cause| Failure::new("cannot read the organizations", cause))?;
     let kind = List {
         name: "organizations",
-        headings: &["NAME", "PLAN", "USERS"],
+        headings: &["NAME", "PLAN", "USERS", "BYTES"],
         empty: "No organizations. `parlance org create` makes one.",
     };
     let mut rows = Rows::begin(kind, how)?;
     for organization in &found {
         let cells = || {
-            let Organization { name, plan, users, .. } = organization;
-            vec![name.clone(), plan.as_str().to_owned(), users.to_string()]
+            let Organization { name, plan, users, bytes, .. } = organization;
+            vec![name.clone(), plan.as_str().to_owned(), users.to_string(), bytes.to_string()]
         };
         rows.row(|| organization_as_json(organization), |_| cells())?;
     }
@@ -102,6 +103,7 @@ fn plan_as_json(in_use: &PlanInUse) -> Value {
         "chats": plan.chats,
         "participants": plan.participants,
         "messages": plan.messages,
+        "bytes": plan.bytes,
         "human_interface": plan.human_interface,
         "memories": plan.memories,
         "organizations": organizations,
@@ -118,6 +120,7 @@ fn plan_as_cells(in_use: &PlanInUse) -> Vec<String> {
         limit(plan.chats),
         limit(plan.participants),
         limit(plan.messages),
+        plan.bytes.map_or_else(|| "unlimited".to_owned(), |bytes| bytes.to_string()),
         allowed(plan.human_interface),
         allowed(plan.memories),
         organizations.to_string(),
@@ -130,6 +133,7 @@ pub(crate) fn organization_as_json(organization: &Organization) -> Value {
         "name": organization.name,
         "plan": organization.plan.as_str(),
         "users": organization.users,
+        "bytes": organization.bytes,
     })
 }
 

@@ -11,6 +11,7 @@ use domain::delivery::AgainRule;
 use domain::idempotency::forget_old_answers;
 use domain::login::LoginService;
 use domain::message::{MessageService, Retention};
+use domain::plan::PlanService;
 use domain::ports::Clock;
 use domain::store::StoreError;
 use http_wire::limit::RateLimits;
@@ -23,7 +24,7 @@ use crate::heal::Healer;
 use crate::ports::SystemClock;
 use crate::store::Store;
 use crate::tail::{Tail, forget_changes};
-use crate::wiring::Wiring;
+use crate::wiring::{self, Wiring};
 
 /// How long a walk that erases rests between two steps, so that who sends hardly waits for it.
 const REST: Duration = Duration::from_millis(20);
@@ -51,6 +52,7 @@ pub(crate) fn start(
     tasks.spawn(tail.follow());
     tasks.spawn(forget_changes(wiring.store.clone()));
     tasks.spawn(write_key_uses(wiring.accounts.clone()));
+    tasks.spawn(count_bytes(wiring::plans(wiring.store.clone())));
     tasks.spawn(forget_logins(wiring.logins.clone(), wiring.store.clone()));
     for walk in config.retention.clone() {
         tasks.spawn(erase_old(wiring.messages.clone(), wiring.store.clone(), walk));
@@ -125,6 +127,19 @@ async fn forget_logins(logins: Arc<LoginService>, store: Arc<dyn Store>) {
         while logins.forget_some().await.unwrap_or(0) > 0 {
             tokio::task::yield_now().await;
         }
+    }
+}
+
+/// Adds up what organizations keep, five seconds after the last time; where that takes long, it is done so seldom that
+/// it takes a fiftieth of the time.
+async fn count_bytes(plans: PlanService) {
+    loop {
+        let begun = Instant::now();
+        match plans.count_bytes().await {
+            Ok(bytes) => measure::content_bytes(bytes),
+            Err(error) => tracing::warn!(error = %error, "the bytes of organizations could not be counted"),
+        }
+        sleep((begun.elapsed() * 50).max(Duration::from_secs(5))).await;
     }
 }
 

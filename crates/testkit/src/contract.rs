@@ -88,6 +88,7 @@ macro_rules! contract_tests {
         $crate::contract_tests! { @area $make, plans:
             exactly_as_many_agents_as_the_plan_allows, exactly_as_many_rooms_as_the_plan_allows,
             exactly_as_many_participants_as_the_plan_allows, exactly_as_many_messages_as_the_plan_allows,
+            what_an_organization_keeps_is_counted_and_limited,
             plans_are_taken_up_and_kept_while_in_use, organizations_are_named_once,
         }
         $crate::contract_tests! { @area $make, invitations:

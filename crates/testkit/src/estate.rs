@@ -46,7 +46,7 @@ impl Estate {
     /// Makes all of it in an empty world.
     pub async fn in_world(world: &World) -> Self {
         let plan = Plan { name: PlanName::new("small").unwrap(), chats: Some(40), ..Plan::enterprise() };
-        let (ann, ben) = (world.user("ann").await, world.user_with_plan("ben", plan).await);
+        let (ann, ben) = (world.user("ann").await, world.user_with_plan("ben", plan.clone()).await);
         let users = vec![ann.clone(), ben.clone(), world.colleague("cai", "ann").await];
         let mut agents = Vec::new();
         for (owner, name) in [(&ann, "One"), (&ann, "Two"), (&ben, "Three"), (&ann, "Gone")] {
@@ -70,6 +70,9 @@ impl Estate {
             world.administration.set_disabled(who, true).await.unwrap();
         }
         world.stores.secrets.secret("cursors", Secret([255; 32])).await.unwrap();
+        let other_limit = Plan { bytes: Some(7 << 30), ..Plan::enterprise() };
+        world.plans.configure(vec![plan, other_limit]).await.unwrap();
+        world.plans.count_bytes().await.unwrap();
         estate
     }
 

@@ -7,7 +7,7 @@ use domain::time::Timestamp;
 use crate::error::Fault;
 use crate::row::At;
 use crate::run::{Db, Never};
-use crate::schema::imports;
+use crate::schema::{imports, organizations, plans};
 
 pub(super) async fn find_on(mut db: &Db) -> Result<Option<Timestamp>, Fault> {
     let begun = imports::table.select(imports::begun_at).first::<At>(&mut db).await.optional()?;
@@ -15,11 +15,15 @@ pub(super) async fn find_on(mut db: &Db) -> Result<Option<Timestamp>, Fault> {
 }
 
 pub(super) async fn set_on(mut db: &Db, now: Timestamp) -> Result<Result<(), Never>, Fault> {
-    diesel::insert_into(imports::table)
+    let marked = diesel::insert_into(imports::table)
         .values((imports::one.eq(1), imports::begun_at.eq(At(now))))
         .on_conflict_do_nothing()
         .execute(&mut db)
         .await?;
+    if marked > 0 {
+        let used = organizations::table.select(organizations::plan);
+        diesel::delete(plans::table.filter(plans::name.ne_all(used))).execute(&mut db).await?;
+    }
     Ok(Ok(()))
 }
 

@@ -171,11 +171,11 @@ const HELD: &str = "held AS MATERIALIZED (SELECT chats.id, chats.organization_id
      WHERE chats.xmin::text = seen.version AND chats.deleted_at IS NULL \
      FOR NO KEY UPDATE OF chats SKIP LOCKED)";
 
-/// Whether all of the rooms are held, and none has a plan that limits messages.
+/// Whether all of the rooms are held, and none has a plan that limits messages or does not allow more bytes.
 const FIT: &str = "fit AS MATERIALIZED (SELECT (SELECT count(*) FROM held) = ? AND (SELECT count(*) FROM durable) >= 0 AND NOT EXISTS (\
      SELECT 1 FROM (SELECT DISTINCT organization_id AS id FROM held) AS own \
      JOIN organizations ON organizations.id = own.id JOIN plans ON plans.name = organizations.plan \
-     WHERE plans.messages IS NOT NULL) AS all_of_it)";
+     WHERE plans.messages IS NOT NULL OR organizations.content_bytes >= plans.bytes) AS all_of_it)";
 
 /// The statement is a transaction of its own, and asks for a durable commit like every other ([`begin`]).
 const DURABLE: &str = concat!("durable AS MATERIALIZED (", durable!("true"), ")");
@@ -214,7 +214,7 @@ mod tests {
     use domain::chat::ChatTitle;
     use domain::id::{ChatId, MessageId, ParticipantId, UserId};
     use domain::idempotency::{Claim, Fingerprint, IdempotencyKey, Once, Operation};
-    use domain::message::{Mention, MentionKind, MessageKind};
+    use domain::message::{Mention, MentionKind, MessageKind, RoomPlan};
     use domain::time::Timestamp;
 
     use super::*;
@@ -223,7 +223,14 @@ mod tests {
     const ANN: Uuid = Uuid::from_u128(2);
 
     fn state(awaits_title: bool) -> RoomState {
-        RoomState { awaits_title, last_sequence: 4, deleted_messages: 0, newest: None, plan: None }
+        RoomState {
+            awaits_title,
+            last_sequence: 4,
+            deleted_messages: 0,
+            newest: None,
+            content_bytes: 0,
+            plan: None,
+        }
     }
 
     fn message(mentions: &[Uuid]) -> NewMessage {
@@ -304,7 +311,9 @@ mod tests {
 
     #[test]
     fn a_plan_that_limits_is_asked_for_each_time() {
-        let limited = RoomState { plan: Some(("small".to_owned(), Some(9))), ..state(false) };
+        let (name, messages) = ("small".to_owned(), Some(9));
+        let plan = Some(RoomPlan { name, messages, bytes: None, organization_bytes: 0 });
+        let limited = RoomState { plan, ..state(false) };
         assert!(remembered(limited, ParticipantStatus::Active).decide(&[message(&[])], 1).is_none());
     }
 

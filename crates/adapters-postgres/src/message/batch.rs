@@ -8,14 +8,14 @@ use diesel_async::RunQueryDsl;
 use domain::chat::ParticipantStatus;
 use domain::id::{AgentId, ChatId, ParticipantId, ParticipantKind};
 use domain::idempotency::{Claim, FirstAnswer, Verdict};
-use domain::message::{AppendRefused, Appended, Earlier, Message, NewMessage, RoomState, Titling};
+use domain::message::{AppendRefused, Appended, Earlier, Message, NewMessage, RoomPlan, RoomState, Titling};
 use futures_util::future::{join3, join4};
 use uuid::Uuid;
 
 use super::{insert, title};
 use crate::error::Fault;
 use crate::first_answer;
-use crate::plan::quota::limit_of;
+use crate::plan::quota::{bytes_of, limit_of};
 use crate::row::{self, At};
 use crate::run::{Db, begin, execute};
 use crate::schema::participants;
@@ -74,14 +74,15 @@ pub(super) struct Room {
 pub(crate) type Members = HashMap<(Uuid, Uuid), ParticipantStatus>;
 
 /// Rooms that are deleted are not found. The rooms are locked in the order of their ids.
-const ROOMS: &str = "SELECT id, title IS NULL AND titled_by IS NULL, last_sequence, deleted_messages, last_message_at, xmin::text FROM chats \
+const ROOMS: &str = "SELECT id, title IS NULL AND titled_by IS NULL, last_sequence, deleted_messages, last_message_at, \
+     content_bytes, xmin::text FROM chats \
      WHERE id = ANY(?) AND deleted_at IS NULL ORDER BY id FOR NO KEY UPDATE";
 
 /// The plans that limit them.
-const PLANS: &str = "SELECT chats.id, plans.name, plans.messages FROM chats \
+const PLANS: &str = "SELECT chats.id, plans.name, plans.messages, plans.bytes, organizations.content_bytes FROM chats \
      JOIN organizations ON organizations.id = chats.organization_id \
      JOIN plans ON plans.name = organizations.plan \
-     WHERE chats.id = ANY(?) AND plans.messages IS NOT NULL";
+     WHERE chats.id = ANY(?) AND (plans.messages IS NOT NULL OR organizations.content_bytes >= plans.bytes)";
 
 /// One by one: this is planned while the tables are empty, and is not to go through all participants later.
 const MEMBERS: &str = "SELECT stay.chat_id, stay.participant_id, stay.status \
@@ -173,14 +174,15 @@ async fn earlier_on(
 }
 
 async fn rooms_on(mut db: &Db, news: &[NewMessage]) -> Result<HashMap<Uuid, Room>, Fault> {
-    type Row = (Uuid, bool, i64, i64, Option<At>, String);
-    let rows = statement::<(SqlUuid, Bool, BigInt, BigInt, Nullable<Timestamptz>, Text)>(ROOMS)
+    type Row = (Uuid, bool, i64, i64, Option<At>, i64, String);
+    let rows = statement::<(SqlUuid, Bool, BigInt, BigInt, Nullable<Timestamptz>, BigInt, Text)>(ROOMS)
         .bind::<Array<SqlUuid>, _>(rooms_of(news))
         .load::<Row>(&mut db)
         .await?;
-    let room = |(id, awaits_title, last_sequence, deleted_messages, newest, version): Row| {
+    let room = |(id, awaits_title, last_sequence, deleted_messages, newest, content_bytes, version): Row| {
         let newest = newest.map(|at| at.0);
-        let state = RoomState { awaits_title, last_sequence, deleted_messages, newest, plan: None };
+        let plan = None;
+        let state = RoomState { awaits_title, last_sequence, deleted_messages, newest, content_bytes, plan };
         (id, Room::at(state, version))
     };
     Ok(rows.into_iter().map(room).collect())
@@ -208,12 +210,17 @@ async fn agents_on(mut db: &Db, rooms: &mut HashMap<Uuid, Room>) -> Result<(), F
     Ok(())
 }
 
-async fn plans_on(mut db: &Db, news: &[NewMessage]) -> Result<Vec<(Uuid, (String, Option<u32>))>, Fault> {
-    let rows = statement::<(SqlUuid, Text, BigInt)>(PLANS)
+async fn plans_on(mut db: &Db, news: &[NewMessage]) -> Result<Vec<(Uuid, RoomPlan)>, Fault> {
+    type Row = (Uuid, String, Option<i64>, Option<i64>, i64);
+    let rows = statement::<(SqlUuid, Text, Nullable<BigInt>, Nullable<BigInt>, BigInt)>(PLANS)
         .bind::<Array<SqlUuid>, _>(rooms_of(news))
-        .load::<(Uuid, String, i64)>(&mut db)
+        .load::<Row>(&mut db)
         .await?;
-    Ok(rows.into_iter().map(|(chat, plan, limit)| (chat, (plan, Some(limit_of(limit))))).collect())
+    let plan = |(chat, name, messages, bytes, organization_bytes): Row| {
+        let (messages, bytes) = (messages.map(limit_of), bytes.map(bytes_of));
+        (chat, RoomPlan { name, messages, bytes, organization_bytes: bytes_of(organization_bytes) })
+    };
+    Ok(rows.into_iter().map(plan).collect())
 }
 
 async fn members_on(db: &Db, news: &[NewMessage]) -> Result<Members, Fault> {

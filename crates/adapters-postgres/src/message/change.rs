@@ -22,11 +22,17 @@ pub(super) async fn edit_on(
 ) -> Result<Result<ChangedMessage, ChangeRefused>, Fault> {
     let EditMessage { chat, message, by, content, now } = command;
     let message = match changeable_on(db, *chat, *message, *by).await? {
-        Ok(message) => message.edited(content, *now),
+        Ok(message) => message,
         Err(refused) => return Ok(Err(refused)),
     };
+    let before = message.bytes();
+    let message = message.edited(content, *now);
     diesel::update(messages::table.find(message.id.uuid()))
         .set((messages::content.eq(&message.content), messages::updated_at.eq(At(message.updated_at))))
+        .execute(&mut db)
+        .await?;
+    diesel::update(chats::table.find(message.chat_id.uuid()))
+        .set(chats::content_bytes.eq(chats::content_bytes + (message.bytes() - before)))
         .execute(&mut db)
         .await?;
     audit::append_on(db, [AuditEntry::message_edited(command)]).await?;
@@ -50,7 +56,10 @@ pub(super) async fn delete_on(
     diesel::delete(deliveries::table.filter(deliveries::message_id.eq(id))).execute(&mut db).await?;
     diesel::delete(attempts::table.filter(attempts::message_id.eq(id))).execute(&mut db).await?;
     diesel::update(chats::table.find(message.chat_id.uuid()))
-        .set(chats::deleted_messages.eq(chats::deleted_messages + 1))
+        .set((
+            chats::deleted_messages.eq(chats::deleted_messages + 1),
+            chats::content_bytes.eq(chats::content_bytes - message.bytes()),
+        ))
         .execute(&mut db)
         .await?;
     audit::append_on(db, [AuditEntry::message_deleted(command)]).await?;

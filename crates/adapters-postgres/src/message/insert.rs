@@ -26,8 +26,8 @@ pub(super) const DELIVERIES: &str = "INSERT INTO deliveries (message_id, agent_i
 
 /// Where the messages of rooms have come to; [`bind_rooms`] has its values.
 pub(super) const ROOMS: &str = "UPDATE chats SET last_sequence = new.last_sequence, \
-     updated_at = new.at, last_message_at = new.at \
-     FROM unnest(?, ?, ?) AS new (id, last_sequence, at) WHERE chats.id = new.id";
+     updated_at = new.at, last_message_at = new.at, content_bytes = new.bytes \
+     FROM unnest(?, ?, ?, ?) AS new (id, last_sequence, at, bytes) WHERE chats.id = new.id";
 
 pub(super) async fn messages_on(mut db: &Db, messages: &[&Message]) -> Result<(), Fault> {
     bind_messages(statement::<()>(MESSAGES), messages)?.execute(&mut db).await?;
@@ -100,14 +100,16 @@ pub(super) fn bind_rooms<'r, Row>(
     statement: Statement<'r, Row>,
     rooms: impl Iterator<Item = (Uuid, &'r RoomState)>,
 ) -> Statement<'r, Row> {
-    let (mut ids, mut places, mut newest) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut ids, mut places, mut newest, mut bytes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for (id, state) in rooms {
         ids.push(id);
         places.push(state.last_sequence);
         newest.push(state.newest.map(At));
+        bytes.push(state.content_bytes);
     }
     statement
         .bind::<Array<SqlUuid>, _>(ids)
         .bind::<Array<BigInt>, _>(places)
         .bind::<Array<Nullable<Timestamptz>>, _>(newest)
+        .bind::<Array<BigInt>, _>(bytes)
 }

@@ -1,6 +1,6 @@
 //! Erasing what is too old.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Uuid as SqlUuid};
@@ -16,8 +16,15 @@ use crate::schema::{attempts, chats, deliveries, messages};
 use crate::statement::statement;
 use crate::{lock, row};
 
-const COUNT: &str = "UPDATE chats SET deleted_messages = deleted_messages + gone.number \
-     FROM unnest(?, ?) AS gone (id, number) WHERE chats.id = gone.id";
+/// Erases messages, and takes them off what their rooms count; their bytes are those of
+/// [`domain::message::Message::bytes`].
+const ERASE: &str = "WITH gone AS (DELETE FROM messages WHERE id = ANY(?) \
+         RETURNING chat_id, octet_length(content) + coalesce(octet_length(metadata), 0) AS bytes), \
+     counted AS (UPDATE chats SET deleted_messages = deleted_messages + less.number, \
+         content_bytes = content_bytes - less.bytes \
+         FROM (SELECT chat_id, count(*) AS number, sum(bytes) AS bytes FROM gone GROUP BY chat_id) AS less \
+         WHERE chats.id = less.chat_id) \
+     SELECT count(*) FROM gone";
 
 pub(super) async fn erase_old_on(mut db: &Db, step: &EraseOld) -> Result<Result<ErasedOld, Never>, Fault> {
     let mut next = messages::table.filter(messages::id.lt(step.before.uuid())).into_boxed();
@@ -68,24 +75,12 @@ async fn erase_on(mut db: &Db, rooms: &BTreeSet<ChatId>, old: &[MessageId]) -> R
     lock::chats_on(db, rooms.iter().copied()).await?;
     lock::messages_on(db, old.iter().copied()).await?;
     let old = old.iter().map(|message| message.uuid()).collect::<Vec<_>>();
-    let gone = diesel::delete(messages::table.filter(messages::id.eq_any(&old)))
-        .returning(messages::chat_id)
-        .get_results::<Uuid>(&mut db)
-        .await?;
+    let erased =
+        statement::<BigInt>(ERASE).bind::<Array<SqlUuid>, _>(old.clone()).get_result::<i64>(&mut db).await?;
     diesel::delete(deliveries::table.filter(deliveries::message_id.eq_any(&old))).execute(&mut db).await?;
     diesel::delete(attempts::table.filter(attempts::message_id.eq_any(&old))).execute(&mut db).await?;
     let rooms = rooms.iter().map(|room| room.uuid());
     let titled = chats::table.filter(chats::id.eq_any(rooms)).filter(chats::titled_by.eq_any(&old));
     diesel::update(titled).set(chats::title.eq(None::<String>)).execute(&mut db).await?;
-    let mut numbers = HashMap::<Uuid, i64>::new();
-    for chat in &gone {
-        *numbers.entry(*chat).or_default() += 1;
-    }
-    let (chats, numbers) = numbers.into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
-    statement::<()>(COUNT)
-        .bind::<Array<SqlUuid>, _>(chats)
-        .bind::<Array<BigInt>, _>(numbers)
-        .execute(&mut db)
-        .await?;
-    Ok(gone.len() as u64)
+    Ok(erased.cast_unsigned())
 }

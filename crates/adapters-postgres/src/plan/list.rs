@@ -7,7 +7,7 @@ use domain::id::OrganizationId;
 use domain::plan::{Organization, Plan, PlanInUse, PlanName};
 use uuid::Uuid;
 
-use super::quota::limit_of;
+use super::quota::{bytes_of, limit_of};
 use crate::error::Fault;
 use crate::run::Db;
 use crate::schema::{organizations, plans, users};
@@ -20,6 +20,7 @@ pub(crate) struct PlanRow {
     chats: Option<i64>,
     participants: Option<i64>,
     messages: Option<i64>,
+    bytes: Option<i64>,
     human_interface: bool,
     memories: bool,
 }
@@ -32,6 +33,7 @@ impl PlanRow {
             chats: plan.chats.map(i64::from),
             participants: plan.participants.map(i64::from),
             messages: plan.messages.map(i64::from),
+            bytes: plan.bytes.map(|bytes| i64::try_from(bytes).unwrap_or(i64::MAX)),
             human_interface: plan.human_interface,
             memories: plan.memories,
         }
@@ -44,6 +46,7 @@ impl PlanRow {
             chats: self.chats.map(limit_of),
             participants: self.participants.map(limit_of),
             messages: self.messages.map(limit_of),
+            bytes: self.bytes.map(bytes_of),
             human_interface: self.human_interface,
             memories: self.memories,
         }
@@ -68,18 +71,19 @@ pub(super) async fn plans_on(mut db: &Db) -> Result<Vec<PlanInUse>, Fault> {
     Ok(rows.into_iter().map(in_use).collect())
 }
 
-/// Id, name, plan, number of users.
-type OrganizationColumns = (Uuid, String, String, i64);
+/// Id, name, plan, bytes that were counted, number of users.
+type OrganizationColumns = (Uuid, String, String, i64, i64);
 
 pub(super) async fn organizations_on(mut db: &Db) -> Result<Vec<Organization>, Fault> {
     let rows = organizations::table
         .left_join(users::table.on(users::organization_id.eq(organizations::id)))
-        .group_by((organizations::id, organizations::name, organizations::plan))
+        .group_by((organizations::id, organizations::name, organizations::plan, organizations::content_bytes))
         .order(organizations::name)
         .select((
             organizations::id,
             organizations::name,
             organizations::plan,
+            organizations::content_bytes,
             diesel::dsl::count(users::id.nullable()),
         ))
         .load::<OrganizationColumns>(&mut db)
@@ -90,20 +94,21 @@ pub(super) async fn organizations_on(mut db: &Db) -> Result<Vec<Organization>, F
 pub(crate) async fn organization_on(mut db: &Db, id: Uuid) -> Result<Option<Organization>, Fault> {
     let found = organizations::table
         .find(id)
-        .select((organizations::id, organizations::name, organizations::plan))
-        .first::<(Uuid, String, String)>(&mut db)
+        .select((organizations::id, organizations::name, organizations::plan, organizations::content_bytes))
+        .first::<(Uuid, String, String, i64)>(&mut db)
         .await
         .optional()?;
-    let Some((id, name, plan)) = found else { return Ok(None) };
+    let Some((id, name, plan, bytes)) = found else { return Ok(None) };
     let members = users::table.filter(users::organization_id.eq(id)).count().get_result(&mut db).await?;
-    Ok(Some(into_organization((id, name, plan, members))))
+    Ok(Some(into_organization((id, name, plan, bytes, members))))
 }
 
-fn into_organization((id, name, plan, users): OrganizationColumns) -> Organization {
+fn into_organization((id, name, plan, bytes, users): OrganizationColumns) -> Organization {
     Organization {
         id: OrganizationId::new(id),
         name,
         plan: PlanName::from_stored(plan),
         users: users.cast_unsigned(),
+        bytes: bytes_of(bytes),
     }
 }

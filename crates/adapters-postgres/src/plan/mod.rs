@@ -1,6 +1,7 @@
 //! The store of plans and organizations, and the quotas inside other writes.
 
 pub(crate) mod assign;
+mod bytes;
 pub(crate) mod list;
 pub(crate) mod quota;
 
@@ -10,6 +11,7 @@ use domain::store::StoreError;
 use domain::time::Timestamp;
 use futures_util::FutureExt;
 
+use self::quota::bytes_of;
 use crate::PostgresStore;
 use crate::run::Never;
 
@@ -28,6 +30,17 @@ impl PlanRepository for PostgresStore {
 
     async fn organizations(&self) -> Result<Vec<Organization>, StoreError> {
         self.ask((), |db, ()| list::organizations_on(db).boxed()).await
+    }
+
+    async fn count_bytes(&self) -> Result<u64, StoreError> {
+        let mut sums = self.ask((), |db, ()| bytes::sums_on(db).boxed()).await?;
+        let all = sums.iter().map(|(_, counted, _)| bytes_of(*counted)).sum();
+        sums.retain(|(_, counted, noted)| counted != noted);
+        if !sums.is_empty() {
+            let done = self.change_quietly(sums, |db, sums| bytes::note_on(db, sums).boxed());
+            let Ok(()) = done.await?;
+        }
+        Ok(all)
     }
 
     async fn assign(

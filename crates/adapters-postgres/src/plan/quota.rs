@@ -88,7 +88,7 @@ pub(crate) async fn more_agents_on(
     let Some((plan, limit, current)) = use_on(db, AGENTS, organization.uuid()).await? else {
         return Ok(Ok(()));
     };
-    Ok(check_more(Resource::Agents, Some(limit), current, more, &plan))
+    Ok(check_more(Resource::Agents, Some(limit.into()), current, more, &plan))
 }
 
 /// Whether the organization may have one more room; [`hold_for_chats_on`] comes before it.
@@ -112,7 +112,7 @@ async fn check_on(
     chat: Option<ChatId>,
 ) -> Result<Result<(), LimitReached>, Fault> {
     let Some((plan, limit, current)) = use_on(db, text, of).await? else { return Ok(Ok(())) };
-    Ok(check(resource, Some(limit), current, &plan, chat))
+    Ok(check(resource, Some(limit.into()), current, &plan, chat))
 }
 
 /// The plan, its limit, and how many there are; `None` where nothing is limited.
@@ -124,6 +124,11 @@ async fn use_on(mut db: &Db, text: &'static str, of: Uuid) -> Result<Option<(Str
         .optional()?;
     let Some((plan, Some(limit), current)) = found else { return Ok(None) };
     Ok(Some((plan, limit_of(limit), current.cast_unsigned())))
+}
+
+/// Bytes as they stand in a column.
+pub(crate) fn bytes_of(column: i64) -> u64 {
+    u64::try_from(column).unwrap_or(0)
 }
 
 /// A limit as it stands in a column.

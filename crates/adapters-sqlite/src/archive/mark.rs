@@ -6,7 +6,7 @@ use domain::time::Timestamp;
 
 use crate::error::Fault;
 use crate::row::time;
-use crate::schema::imports;
+use crate::schema::{imports, organizations, plans};
 
 pub(super) fn find_on(connection: &mut SqliteConnection) -> Result<Option<Timestamp>, Fault> {
     let begun = imports::table.select(imports::begun_at).first::<i64>(connection).optional()?;
@@ -14,9 +14,13 @@ pub(super) fn find_on(connection: &mut SqliteConnection) -> Result<Option<Timest
 }
 
 pub(super) fn set_on(connection: &mut SqliteConnection, now: Timestamp) -> Result<(), Fault> {
-    diesel::insert_or_ignore_into(imports::table)
+    let marked = diesel::insert_or_ignore_into(imports::table)
         .values((imports::one.eq(1), imports::begun_at.eq(now.micros())))
         .execute(connection)?;
+    if marked > 0 {
+        let used = organizations::table.select(organizations::plan);
+        diesel::delete(plans::table.filter(plans::name.ne_all(used))).execute(connection)?;
+    }
     Ok(())
 }
 

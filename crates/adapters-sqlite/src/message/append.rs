@@ -7,7 +7,7 @@ use diesel::sql_types::{BigInt, Binary};
 use diesel::sqlite::SqliteConnection;
 use domain::chat::ParticipantStatus;
 use domain::id::{AgentId, ChatId, ParticipantKind};
-use domain::message::{AppendRefused, Appended, Earlier, Message, NewMessage, RoomState};
+use domain::message::{AppendRefused, Appended, Earlier, Message, NewMessage, RoomPlan, RoomState};
 use uuid::Uuid;
 
 use super::load::{MessageRow, mentions_column};
@@ -15,7 +15,7 @@ use super::title;
 use crate::chat::activate_on;
 use crate::error::Fault;
 use crate::first_answer;
-use crate::plan::quota::limit_of;
+use crate::plan::quota::{bytes_of, limit_of};
 use crate::row;
 use crate::schema::{chats, deliveries, messages, organizations, participants, plans};
 use crate::statement::statement;
@@ -46,10 +46,11 @@ pub(super) fn append_on(
         activate_on(connection, message.sender, message.chat_id)?;
     }
     let at = message.created_at.micros();
-    statement!("UPDATE chats SET last_sequence = ?, updated_at = ?, last_message_at = ? WHERE id = ?")
+    statement!("UPDATE chats SET last_sequence = ?, updated_at = ?, last_message_at = ?, content_bytes = ? WHERE id = ?")
         .bind::<BigInt, _>(message.sequence)
         .bind::<BigInt, _>(at)
         .bind::<BigInt, _>(at)
+        .bind::<BigInt, _>(room.content_bytes)
         .bind::<Binary, _>(row::bytes(message.chat_id.uuid()))
         .execute(connection)?;
     insert_on(connection, &message)?;
@@ -72,11 +73,12 @@ fn agents_on(connection: &mut SqliteConnection, chat: ChatId) -> Result<Vec<Agen
     agents.iter().map(|id| row::agent_id(id)).collect()
 }
 
-/// Name of a plan, and how many messages it allows.
-type Plan = (String, Option<i64>);
+/// Name of a plan, how many messages and bytes it allows, and how many bytes the organization keeps.
+type Plan = (String, Option<i64>, Option<i64>, i64);
 
-/// Status of a membership; whether the room awaits a title, its newest number, number of deleted messages and newest time.
-type Sender = (String, bool, i64, i64, Option<i64>, Option<Plan>);
+/// Status of a membership; whether the room awaits a title, its newest number, number of deleted messages, newest time
+/// and bytes.
+type Sender = (String, bool, i64, i64, Option<i64>, i64, Option<Plan>);
 
 /// The sender's membership, and the room, if the sender is in it.
 fn sender_on(
@@ -97,16 +99,23 @@ fn sender_on(
             chats::last_sequence,
             chats::deleted_messages,
             chats::last_message_at,
-            (plans::name, plans::messages).nullable(),
+            chats::content_bytes,
+            (plans::name, plans::messages, plans::bytes, organizations::content_bytes).nullable(),
         ))
         .get_result::<Sender>(connection)
         .optional()?;
-    let Some((status, awaits_title, last_sequence, deleted_messages, newest, plan)) = found else {
+    let Some((status, awaits_title, last_sequence, deleted_messages, newest, content_bytes, plan)) = found
+    else {
         return Ok(None);
     };
-    let plan = plan.map(|(name, limit)| (name, limit.map(limit_of)));
+    let plan = plan.map(|(name, messages, bytes, organization_bytes)| RoomPlan {
+        name,
+        messages: messages.map(limit_of),
+        bytes: bytes.map(bytes_of),
+        organization_bytes: bytes_of(organization_bytes),
+    });
     let newest = newest.map(row::time);
-    let room = RoomState { awaits_title, last_sequence, deleted_messages, newest, plan };
+    let room = RoomState { awaits_title, last_sequence, deleted_messages, newest, content_bytes, plan };
     Ok(Some((row::word(&status, ParticipantStatus::parse)?, room)))
 }
 

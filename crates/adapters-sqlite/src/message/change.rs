@@ -22,11 +22,16 @@ pub(super) fn edit_on(
 ) -> Result<Result<ChangedMessage, ChangeRefused>, Fault> {
     let EditMessage { chat, message, by, content, now } = command;
     let message = match changeable_on(connection, *chat, *message, *by)? {
-        Ok(message) => message.edited(content, *now),
+        Ok(message) => message,
         Err(refused) => return Ok(Err(refused)),
     };
+    let before = message.bytes();
+    let message = message.edited(content, *now);
     diesel::update(messages::table.find(row::bytes(message.id.uuid())))
         .set((messages::content.eq(&message.content), messages::updated_at.eq(message.updated_at.micros())))
+        .execute(connection)?;
+    diesel::update(chats::table.find(row::bytes(message.chat_id.uuid())))
+        .set(chats::content_bytes.eq(chats::content_bytes + (message.bytes() - before)))
         .execute(connection)?;
     audit::append_on(connection, [AuditEntry::message_edited(command)])?;
     let title = ChatTitle::from_message(&message.content);
@@ -48,7 +53,10 @@ pub(super) fn delete_on(
     diesel::delete(deliveries::table.filter(deliveries::message_id.eq(&id))).execute(connection)?;
     diesel::delete(messages::table.find(&id)).execute(connection)?;
     diesel::update(chats::table.find(row::bytes(message.chat_id.uuid())))
-        .set(chats::deleted_messages.eq(chats::deleted_messages + 1))
+        .set((
+            chats::deleted_messages.eq(chats::deleted_messages + 1),
+            chats::content_bytes.eq(chats::content_bytes - message.bytes()),
+        ))
         .execute(connection)?;
     audit::append_on(connection, [AuditEntry::message_deleted(command)])?;
     let retitled = title::follow_on(connection, message.chat_id, message.id, None)?;

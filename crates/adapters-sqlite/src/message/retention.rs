@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
+use diesel::dsl::sql;
 use diesel::prelude::*;
+use diesel::sql_types::BigInt;
 use diesel::sqlite::SqliteConnection;
 use domain::message::retention::ATTEMPTS_A_STEP;
 use domain::message::{EraseOld, ErasedOld, MessageKind};
@@ -10,6 +12,9 @@ use domain::message::{EraseOld, ErasedOld, MessageKind};
 use crate::error::Fault;
 use crate::row;
 use crate::schema::{attempts, chats, deliveries, messages};
+
+/// What a message counts for in a plan, as [`domain::message::Message::bytes`] has it.
+const BYTES: &str = "octet_length(content) + coalesce(octet_length(metadata), 0)";
 
 pub(super) fn erase_old_on(connection: &mut SqliteConnection, step: EraseOld) -> Result<ErasedOld, Fault> {
     let mut next = messages::table.filter(messages::id.lt(row::bytes(step.before.uuid()))).into_boxed();
@@ -19,14 +24,15 @@ pub(super) fn erase_old_on(connection: &mut SqliteConnection, step: EraseOld) ->
     let rows = next
         .order(messages::id)
         .limit(i64::from(step.limit))
-        .select((messages::id, messages::chat_id, messages::kind))
-        .load::<(Vec<u8>, Vec<u8>, String)>(connection)?;
+        .select((messages::id, messages::chat_id, messages::kind, sql::<BigInt>(BYTES)))
+        .load::<(Vec<u8>, Vec<u8>, String, i64)>(connection)?;
     let last = rows.last().map(|(id, ..)| row::message_id(id)).transpose()?;
-    let (mut old, mut rooms) = (Vec::new(), HashMap::<Vec<u8>, i64>::new());
-    for (id, chat, kind) in rows {
+    let (mut old, mut rooms) = (Vec::new(), HashMap::<Vec<u8>, (i64, i64)>::new());
+    for (id, chat, kind, bytes) in rows {
         if step.which.includes(row::word(&kind, MessageKind::parse)?) {
             old.push(id);
-            *rooms.entry(chat).or_default() += 1;
+            let gone = rooms.entry(chat).or_default();
+            *gone = (gone.0 + 1, gone.1 + bytes);
         }
     }
     let erased = old.len() as u64;
@@ -40,9 +46,12 @@ pub(super) fn erase_old_on(connection: &mut SqliteConnection, step: EraseOld) ->
             chats::table.filter(chats::id.eq_any(rooms.keys())).filter(chats::titled_by.eq_any(&old));
         diesel::update(titled).set(chats::title.eq(None::<String>)).execute(connection)?;
     }
-    for (chat, number) in rooms {
+    for (chat, (number, bytes)) in rooms {
         diesel::update(chats::table.find(chat))
-            .set(chats::deleted_messages.eq(chats::deleted_messages + number))
+            .set((
+                chats::deleted_messages.eq(chats::deleted_messages + number),
+                chats::content_bytes.eq(chats::content_bytes - bytes),
+            ))
             .execute(connection)?;
     }
     Ok(ErasedOld { last, erased })

@@ -6,7 +6,7 @@ use diesel::sqlite::SqliteConnection;
 use domain::id::OrganizationId;
 use domain::plan::{Organization, Plan, PlanInUse, PlanName};
 
-use super::quota::limit_of;
+use super::quota::{bytes_of, limit_of};
 use crate::error::Fault;
 use crate::row;
 use crate::schema::{organizations, plans, users};
@@ -19,6 +19,7 @@ pub(crate) struct PlanRow {
     chats: Option<i64>,
     participants: Option<i64>,
     messages: Option<i64>,
+    bytes: Option<i64>,
     human_interface: bool,
     memories: bool,
 }
@@ -31,6 +32,7 @@ impl PlanRow {
             chats: plan.chats.map(i64::from),
             participants: plan.participants.map(i64::from),
             messages: plan.messages.map(i64::from),
+            bytes: plan.bytes.map(|bytes| i64::try_from(bytes).unwrap_or(i64::MAX)),
             human_interface: plan.human_interface,
             memories: plan.memories,
         }
@@ -43,6 +45,7 @@ impl PlanRow {
             chats: self.chats.map(limit_of),
             participants: self.participants.map(limit_of),
             messages: self.messages.map(limit_of),
+            bytes: self.bytes.map(bytes_of),
             human_interface: self.human_interface,
             memories: self.memories,
         }
@@ -66,18 +69,19 @@ pub(super) fn plans_on(connection: &mut SqliteConnection) -> Result<Vec<PlanInUs
     Ok(rows.into_iter().map(in_use).collect())
 }
 
-/// Id, name, plan, number of users.
-type OrganizationColumns = (Vec<u8>, String, String, i64);
+/// Id, name, plan, bytes that were counted, number of users.
+type OrganizationColumns = (Vec<u8>, String, String, i64, i64);
 
 pub(super) fn organizations_on(connection: &mut SqliteConnection) -> Result<Vec<Organization>, Fault> {
     let rows = organizations::table
         .left_join(users::table.on(users::organization_id.eq(organizations::id)))
-        .group_by((organizations::id, organizations::name, organizations::plan))
+        .group_by((organizations::id, organizations::name, organizations::plan, organizations::content_bytes))
         .order(organizations::name)
         .select((
             organizations::id,
             organizations::name,
             organizations::plan,
+            organizations::content_bytes,
             diesel::dsl::count(users::id.nullable()),
         ))
         .load::<OrganizationColumns>(connection)?;
@@ -90,19 +94,20 @@ pub(crate) fn organization_on(
 ) -> Result<Option<Organization>, Fault> {
     let found = organizations::table
         .find(id)
-        .select((organizations::id, organizations::name, organizations::plan))
-        .get_result::<(Vec<u8>, String, String)>(connection)
+        .select((organizations::id, organizations::name, organizations::plan, organizations::content_bytes))
+        .get_result::<(Vec<u8>, String, String, i64)>(connection)
         .optional()?;
-    let Some((id, name, plan)) = found else { return Ok(None) };
+    let Some((id, name, plan, bytes)) = found else { return Ok(None) };
     let members = users::table.filter(users::organization_id.eq(&id)).count().get_result(connection)?;
-    into_organization((id, name, plan, members)).map(Some)
+    into_organization((id, name, plan, bytes, members)).map(Some)
 }
 
-fn into_organization((id, name, plan, users): OrganizationColumns) -> Result<Organization, Fault> {
+fn into_organization((id, name, plan, bytes, users): OrganizationColumns) -> Result<Organization, Fault> {
     Ok(Organization {
         id: OrganizationId::new(row::uuid(&id)?),
         name,
         plan: PlanName::from_stored(plan),
         users: users.cast_unsigned(),
+        bytes: bytes_of(bytes),
     })
 }

@@ -1,6 +1,7 @@
 //! The store of plans and organizations, and the quotas inside other writes.
 
 pub(crate) mod assign;
+mod bytes;
 pub(crate) mod list;
 pub(crate) mod quota;
 
@@ -12,6 +13,7 @@ use domain::plan::{AssignPlan, AssignRefused, Organization, Plan, PlanInUse, Pla
 use domain::store::StoreError;
 use domain::time::Timestamp;
 
+use self::quota::bytes_of;
 use crate::SqliteStore;
 
 #[async_trait]
@@ -29,6 +31,18 @@ impl PlanRepository for SqliteStore {
 
     async fn organizations(&self) -> Result<Vec<Organization>, StoreError> {
         self.read(list::organizations_on).await
+    }
+
+    async fn count_bytes(&self) -> Result<u64, StoreError> {
+        // Added up beside the writer, which is asked only for sums that have changed.
+        let mut sums = self.read(bytes::sums_on).await?;
+        let all = sums.iter().map(|sum| bytes_of(sum.counted)).sum();
+        sums.retain(|sum| sum.counted != sum.noted);
+        if !sums.is_empty() {
+            let work = move |connection: &mut SqliteConnection| bytes::note_on(connection, &sums).map(Ok);
+            let Ok(()) = self.change::<(), Infallible>(work, |()| ()).await?;
+        }
+        Ok(all)
     }
 
     async fn assign(

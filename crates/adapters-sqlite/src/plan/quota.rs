@@ -45,7 +45,7 @@ pub(crate) fn more_agents_on(
 ) -> Result<Result<(), LimitReached>, Fault> {
     let found = of_organization_on(connection, organization, Resource::Agents)?;
     let Some((plan, limit, current)) = found else { return Ok(Ok(())) };
-    Ok(check_more(Resource::Agents, Some(limit), current, more, &plan))
+    Ok(check_more(Resource::Agents, Some(limit.into()), current, more, &plan))
 }
 
 /// Whether the organization may have one more room.
@@ -72,7 +72,7 @@ pub(crate) fn participants_on(
     let Some((plan, Some(limit))) = limit else { return Ok(Ok(())) };
     let counted = diesel::sql_query(COUNT_PARTICIPANTS).bind::<Binary, _>(&id);
     let current = counted.get_result::<Counted>(connection)?.number.cast_unsigned();
-    Ok(check(Resource::Participants, Some(limit_of(limit)), current, &plan, Some(chat)))
+    Ok(check(Resource::Participants, Some(limit_of(limit).into()), current, &plan, Some(chat)))
 }
 
 fn one_more_on(
@@ -82,7 +82,7 @@ fn one_more_on(
 ) -> Result<Result<(), LimitReached>, Fault> {
     let found = of_organization_on(connection, organization, resource)?;
     let Some((plan, limit, current)) = found else { return Ok(Ok(())) };
-    Ok(check(resource, Some(limit), current, &plan, None))
+    Ok(check(resource, Some(limit.into()), current, &plan, None))
 }
 
 /// The plan, its limit, and how many there are; `None` where nothing is limited.
@@ -104,6 +104,11 @@ fn of_organization_on(
     let Some((plan, Some(limit))) = limit.optional()? else { return Ok(None) };
     let current = diesel::sql_query(count).bind::<Binary, _>(&id).get_result::<Counted>(connection)?.number;
     Ok(Some((plan, limit_of(limit), current.cast_unsigned())))
+}
+
+/// Bytes as they stand in a column.
+pub(crate) fn bytes_of(column: i64) -> u64 {
+    u64::try_from(column).unwrap_or(0)
 }
 
 /// A limit as it stands in a column.

@@ -65,7 +65,7 @@ pub trait ArchiveRepository: Send + Sync {
     async fn unfinished_import(&self) -> Result<Option<Timestamp>, StoreError>;
 
     /// Marks the store as one that holds a part of an archive, before the first row is written. An earlier mark
-    /// stays.
+    /// stays. Unless there is one, the plan that every new store has goes, since the archive's own may limit otherwise.
     async fn begin_import(&self, now: Timestamp) -> Result<(), StoreError>;
 
     /// Removes the mark: the store holds the whole archive.

@@ -124,7 +124,8 @@ pub static TABLES: [Table; 20] = [
 pub const STAY_BEHIND: [&str; 7] =
     ["changes", "sessions", "resets", "imports", "nodes", "agent_sockets", "user_nodes"];
 
-const ORGANIZATIONS: &[Column] = &[id("id"), text("name"), instant("created_at"), text("plan")];
+const ORGANIZATIONS: &[Column] =
+    &[id("id"), text("name"), instant("created_at"), text("plan"), integer("content_bytes")];
 
 const USERS: &[Column] = &[
     id("id"),
@@ -221,6 +222,7 @@ const CHATS: &[Column] = &[
     id("organization_id").or_nothing(),
     integer("deleted_messages"),
     id("titled_by").or_nothing(),
+    integer("content_bytes"),
 ];
 
 const PARTICIPANTS: &[Column] = &[
@@ -315,6 +317,7 @@ const PLANS: &[Column] = &[
     integer("messages").or_nothing(),
     flag("human_interface"),
     flag("memories"),
+    integer("bytes").or_nothing(),
 ];
 
 const MEMORIES: &[Column] = &[

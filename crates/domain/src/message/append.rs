@@ -6,8 +6,8 @@ use std::time::Duration;
 use super::{AppendRefused, Message, NewMessage};
 use crate::chat::{ChatTitle, ParticipantStatus};
 use crate::delivery::Delivery;
-use crate::id::{AgentId, ParticipantId};
-use crate::plan::{Resource, check};
+use crate::id::{AgentId, ChatId, ParticipantId};
+use crate::plan::{LimitReached, Resource, check};
 use crate::time::Timestamp;
 
 /// A room as the next message in it stands on it.
@@ -21,8 +21,31 @@ pub struct RoomState {
     pub deleted_messages: i64,
     /// When the newest message was written.
     pub newest: Option<Timestamp>,
-    /// Name of the plan, and how many messages it allows; `None` without a plan.
-    pub plan: Option<(String, Option<u32>)>,
+    /// Bytes of its messages, see [`Message::bytes`].
+    pub content_bytes: i64,
+    /// The plan of the organization that it belongs to; `None` without a plan.
+    pub plan: Option<RoomPlan>,
+}
+
+/// What a plan says of a room's messages.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RoomPlan {
+    /// Its name.
+    pub name: String,
+    /// How many messages the room may have.
+    pub messages: Option<u32>,
+    /// How many bytes the organization may keep.
+    pub bytes: Option<u64>,
+    /// How many it keeps, as they were counted last ([`crate::plan::PlanRepository::count_bytes`]).
+    pub organization_bytes: u64,
+}
+
+impl RoomPlan {
+    /// Whether a room with `messages` may have one more.
+    fn check(&self, messages: u64, room: ChatId) -> Result<(), LimitReached> {
+        check(Resource::Messages, self.messages.map(u64::from), messages, &self.name, Some(room))?;
+        check(Resource::Bytes, self.bytes, self.organization_bytes, &self.name, None)
+    }
 }
 
 /// A message that has found its place.
@@ -55,9 +78,9 @@ impl RoomState {
         agents: &[AgentId],
     ) -> Result<Placed, AppendRefused> {
         let Some(membership) = sender else { return Err(AppendRefused::NotParticipant) };
-        if let Some((plan, limit)) = &self.plan {
-            let current = (self.last_sequence - self.deleted_messages).cast_unsigned();
-            check(Resource::Messages, *limit, current, plan, Some(new.chat)).map_err(AppendRefused::Limit)?;
+        if let Some(plan) = &self.plan {
+            let messages = (self.last_sequence - self.deleted_messages).cast_unsigned();
+            plan.check(messages, new.chat).map_err(AppendRefused::Limit)?;
         }
         if let Some(index) = new.mentions.iter().position(|mention| !is_present(mention.id)) {
             return Err(AppendRefused::MentionLeft { index });
@@ -81,6 +104,7 @@ impl RoomState {
             updated_at: at,
             deliveries: Vec::new(),
         };
+        self.content_bytes += message.bytes();
         let mut addressed = message.addressed_agents();
         addressed.sort_unstable();
         message.deliveries = addressed.into_iter().map(|agent| Delivery::new(agent, true)).collect();
@@ -98,13 +122,25 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::id::{ChatId, MessageId, UserId};
+    use crate::id::{MessageId, UserId};
     use crate::message::{Mention, MentionKind, MessageKind};
 
     const ANN: u128 = 1;
 
     fn room() -> RoomState {
-        RoomState { awaits_title: true, last_sequence: 4, deleted_messages: 1, newest: None, plan: None }
+        RoomState {
+            awaits_title: true,
+            last_sequence: 4,
+            deleted_messages: 1,
+            newest: None,
+            content_bytes: 40,
+            plan: None,
+        }
+    }
+
+    fn plan(messages: u32) -> Option<RoomPlan> {
+        let (name, messages) = ("tiny".to_owned(), Some(messages));
+        Some(RoomPlan { name, messages, bytes: Some(1000), organization_bytes: 999 })
     }
 
     fn new(now: i64, agents: &[u128]) -> NewMessage {
@@ -169,6 +205,23 @@ mod tests {
     }
 
     #[test]
+    fn bytes_are_those_of_text_and_metadata_and_stop_at_the_limit() {
+        let send = |room: &mut RoomState, message| {
+            room.append(message, Some(ParticipantStatus::Active), |_| true, &[])
+        };
+        let mut room = RoomState { plan: plan(9), ..room() };
+        send(&mut room, NewMessage { content: "h\u{e9}".to_owned(), ..new(1, &[]) }).unwrap();
+        assert_eq!(room.content_bytes, 40 + 3);
+        let metadata = serde_json::json!({ "a": 1 }).as_object().cloned();
+        send(&mut room, NewMessage { metadata, ..new(2, &[]) }).unwrap();
+        assert_eq!(room.content_bytes, 43 + 5 + 7);
+        room.plan.as_mut().unwrap().organization_bytes = 1000;
+        let Err(AppendRefused::Limit(reached)) = send(&mut room, new(3, &[])) else { panic!("it is full") };
+        assert_eq!((reached.resource, reached.limit, reached.scope), (Resource::Bytes, 1000, None));
+        assert_eq!(room.content_bytes, 55);
+    }
+
+    #[test]
     fn deliveries_are_in_the_order_of_the_agents() {
         let placed = room().append(new(1, &[9, 3]), Some(ParticipantStatus::Active), |_| true, &[]).unwrap();
         let agents = placed.message.deliveries.iter().map(|delivery| delivery.agent.uuid().as_u128());
@@ -177,13 +230,13 @@ mod tests {
 
     #[test]
     fn refusals_come_in_their_order_and_leave_the_room_as_it_was() {
-        let full = || RoomState { plan: Some(("tiny".to_owned(), Some(3))), ..room() };
+        let full = || RoomState { plan: plan(3), ..room() };
         let mut of_others = full();
         assert_eq!(of_others.append(new(1, &[9]), None, |_| false, &[]), Err(AppendRefused::NotParticipant));
         let refused = of_others.append(new(1, &[9]), Some(ParticipantStatus::Active), |_| false, &[]);
         assert!(matches!(refused, Err(AppendRefused::Limit(reached)) if reached.current == 3));
         assert_eq!(of_others, full());
-        let mut one_left = RoomState { plan: Some(("tiny".to_owned(), Some(4))), ..room() };
+        let mut one_left = RoomState { plan: plan(4), ..room() };
         let is_three = |who: ParticipantId| who.uuid() == Uuid::from_u128(3);
         let refused = one_left.append(new(1, &[3, 9]), Some(ParticipantStatus::Active), is_three, &[]);
         assert_eq!(refused, Err(AppendRefused::MentionLeft { index: 1 }));

@@ -26,7 +26,7 @@ pub mod retention;
 mod send;
 mod service;
 
-pub use append::{Placed, RoomState, Titling};
+pub use append::{Placed, RoomPlan, RoomState, Titling};
 pub use change::{ChangeMessageError, ChangeRefused};
 pub use content::{EventContent, EventMetadata, MessageContent};
 pub use filter::{Anchor, HistoryFilter, Kinds};

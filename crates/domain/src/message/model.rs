@@ -100,6 +100,13 @@ impl Message {
         addressed_agents(&self.mentions)
     }
 
+    /// Bytes that it counts for in a plan: those of its text, and of its metadata as JSON.
+    pub fn bytes(&self) -> i64 {
+        let json = |metadata| serde_json::to_vec(metadata).map_or(0, |json| json.len());
+        let bytes = self.content.len() + self.metadata.as_ref().map_or(0, json);
+        i64::try_from(bytes).unwrap_or(i64::MAX)
+    }
+
     /// Whether an agent in the room may read it: what it sent itself, and what mentions it.
     pub fn is_readable_by(&self, agent: AgentId) -> bool {
         self.sender == ParticipantId::Agent(agent) || self.addressed_agents().contains(&agent)

@@ -18,8 +18,12 @@ pub use service::PlanService;
 
 use crate::text::{TextFault, single_line};
 
-/// The plan that is always there: no limits, and everything allowed.
+/// The plan that is always there: everything allowed, and no limit but that of bytes.
 pub const DEFAULT_PLAN: &str = "enterprise";
+
+/// How many bytes of texts and events an organization may keep unless its plan or the configuration says otherwise:
+/// 100 GiB, more than a server on one disk serves well and far more than conversations need.
+pub const DEFAULT_BYTES: u64 = 100 << 30;
 
 /// A plan's name: 1 to 40 of `a-z`, `0-9` and `-`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -66,6 +70,8 @@ pub struct Plan {
     pub participants: Option<u32>,
     /// Texts and events of one room.
     pub messages: Option<u32>,
+    /// Bytes of the texts and events in all rooms of the organization, with their metadata.
+    pub bytes: Option<u64>,
     /// Whether humans may call the interface of their own.
     pub human_interface: bool,
     /// Whether memories may be kept.
@@ -73,7 +79,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// No limits, and everything allowed.
+    /// Everything allowed, and no limit but that of bytes.
     pub fn enterprise() -> Self {
         Self {
             name: PlanName::enterprise(),
@@ -81,6 +87,7 @@ impl Plan {
             chats: None,
             participants: None,
             messages: None,
+            bytes: Some(DEFAULT_BYTES),
             human_interface: true,
             memories: true,
         }

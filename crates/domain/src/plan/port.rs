@@ -35,6 +35,8 @@ pub struct Organization {
     pub plan: PlanName,
     /// How many users it has.
     pub users: u64,
+    /// Bytes of the texts and events in its rooms, as they were counted last ([`PlanRepository::count_bytes`]).
+    pub bytes: u64,
 }
 
 /// A plan, and how many organizations have it.
@@ -85,6 +87,10 @@ pub trait PlanRepository: Send + Sync {
 
     /// All organizations by name.
     async fn organizations(&self) -> Result<Vec<Organization>, StoreError>;
+
+    /// Adds up the bytes of each organization's rooms, and writes those sums that have changed, which is what plans
+    /// are checked against. Gives the sum over all organizations.
+    async fn count_bytes(&self) -> Result<u64, StoreError>;
 
     /// Gives an organization a plan, and writes that into the log of changes; what it has already beyond the
     /// plan's limits stays.

@@ -13,6 +13,8 @@ pub enum Resource {
     Participants,
     /// Texts and events of a room.
     Messages,
+    /// Bytes of the texts and events in all rooms of an organization.
+    Bytes,
 }
 
 impl Resource {
@@ -23,6 +25,7 @@ impl Resource {
             Self::Chats => "chats",
             Self::Participants => "participants",
             Self::Messages => "messages",
+            Self::Bytes => "bytes",
         }
     }
 }
@@ -34,7 +37,7 @@ pub struct LimitReached {
     /// Of what.
     pub resource: Resource,
     /// How many there may be.
-    pub limit: u32,
+    pub limit: u64,
     /// How many there are.
     pub current: u64,
     /// Name of the plan.
@@ -46,7 +49,7 @@ pub struct LimitReached {
 /// Whether so many `more` of `resource` may come to the `current` ones; none may always.
 pub fn check_more(
     resource: Resource,
-    limit: Option<u32>,
+    limit: Option<u64>,
     current: u64,
     more: u64,
     plan: &str,
@@ -61,13 +64,13 @@ pub fn check_more(
 /// Whether one more of `resource` may come to the `current` ones.
 pub fn check(
     resource: Resource,
-    limit: Option<u32>,
+    limit: Option<u64>,
     current: u64,
     plan: &str,
     scope: Option<ChatId>,
 ) -> Result<(), LimitReached> {
     match limit {
-        Some(limit) if current >= u64::from(limit) => {
+        Some(limit) if current >= limit => {
             Err(LimitReached { resource, limit, current, plan: plan.to_owned(), scope })
         }
         _ => Ok(()),

@@ -19,13 +19,14 @@ impl PlanService {
         Self { plans, clock }
     }
 
-    /// Makes the configured plans, and the one that is always there, those of the store. Gives the
-    /// names of plans that organizations have though they are configured no longer.
+    /// Makes the configured plans those of the store. The one that is always there comes as it is given, or as
+    /// [`Plan::enterprise`]. Gives the names of plans that organizations have though they are configured no longer.
     ///
     /// Where that is so already nothing is written, so that a server starts on a full disk too.
     pub async fn configure(&self, mut plans: Vec<Plan>) -> Result<Vec<PlanName>, StoreError> {
-        plans.retain(|plan| plan.name != PlanName::enterprise());
-        plans.push(Plan::enterprise());
+        if plans.iter().all(|plan| plan.name != PlanName::enterprise()) {
+            plans.push(Plan::enterprise());
+        }
         let stored = self.plans.plans().await?;
         let is_stored = |plan: &Plan| stored.iter().any(|stored| stored.plan == *plan);
         let left = stored.iter().filter(|stored| plans.iter().all(|plan| plan.name != stored.plan.name));
@@ -38,6 +39,11 @@ impl PlanService {
     /// All plans by name.
     pub async fn list(&self) -> Result<Vec<PlanInUse>, StoreError> {
         self.plans.plans().await
+    }
+
+    /// Counts the bytes that organizations keep, see [`PlanRepository::count_bytes`].
+    pub async fn count_bytes(&self) -> Result<u64, StoreError> {
+        self.plans.count_bytes().await
     }
 
     /// All organizations by name.

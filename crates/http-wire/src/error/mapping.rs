@@ -122,6 +122,7 @@ impl From<LimitReached> for ApiError {
             Resource::Chats => ("active chats", "delete a chat that is not needed"),
             Resource::Participants => ("participants in a chat", "remove somebody, or open another chat"),
             Resource::Messages => ("messages in a chat", "go on in another chat"),
+            Resource::Bytes => ("bytes of messages", "delete messages that are not needed"),
         };
         let message = format!(
             "The plan '{plan}' allows {limit} {of}, and there are {current}: {way_out}, or ask whoever runs the \

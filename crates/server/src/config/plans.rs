@@ -8,8 +8,8 @@ use super::values::Values;
 
 /// How plans are set, for the reference.
 pub(super) const INTRODUCTION: &str = "\
-`enterprise` is always there: no limits, everything allowed. Others are tables `[plans.NAME]`; what is left out of one \
-is no limit, or allowed. See *Plans* in [operations.md](operations.md).";
+`enterprise` is always there: everything is allowed, and nothing is limited but bytes, by `plan_bytes`. Others are \
+tables `[plans.NAME]`; what is left out of one is no limit, or allowed. See *Plans* in [operations.md](operations.md).";
 
 /// One line of a plan's table.
 pub(super) struct Line {
@@ -23,11 +23,16 @@ const fn line(name: &'static str, default: &'static str, what: &'static str) -> 
 }
 
 /// What a plan's table may hold.
-pub(super) const LINES: [Line; 6] = [
+pub(super) const LINES: [Line; 7] = [
     line("agents", "no limit", "Agents of all users of an organization, not deleted."),
     line("chats", "no limit", "Active chats that an organization's users and agents have made."),
     line("participants", "no limit", "Participants of one chat."),
     line("messages", "no limit", "Texts and events of one chat."),
+    line(
+        "bytes",
+        "`plan_bytes`",
+        "Bytes of the texts and events in all chats of an organization; 0 is no limit.",
+    ),
     line("human_interface", "`true`", "Whether humans may call the interface of their own."),
     line("memories", "`true`", "Whether memories may be kept."),
 ];
@@ -44,7 +49,7 @@ pub(super) fn contact_request_days(values: &mut Values) -> u32 {
     values.read(key, parse::number(0, u32::MAX))
 }
 
-/// The default plan, and those of the file.
+/// The default plan, and all plans: those of the file, and the one that is always there.
 pub(super) fn read(values: &mut Values) -> (PlanName, Vec<Plan>) {
     let key = Key::text(
         "default_plan",
@@ -53,12 +58,20 @@ pub(super) fn read(values: &mut Values) -> (PlanName, Vec<Plan>) {
         "Plan of organizations that are made without one, see *Plans* in [operations.md](operations.md).",
     );
     let default = values.read(key, parse::text);
-    let mut plans = Vec::new();
+    let key = Key::number(
+        "plan_bytes",
+        "BYTES",
+        "107374182400",
+        "Bytes of texts and events that an organization may keep if its plan does not say; 0 is no limit.",
+    );
+    let bytes = unless_zero(values.read(key, parse::number(0, u64::MAX)));
+    let mut plans = vec![Plan { bytes, ..Plan::enterprise() }];
     for name in values.plan_names() {
-        let plan = plan(values, &name);
+        let plan = plan(values, &name, bytes);
         match PlanName::new(&name) {
             Ok(_) if name == DEFAULT_PLAN => {
-                let problem = "this plan is always there and has no limits; take another name".to_owned();
+                let problem = "this plan always exists, and only `plan_bytes` limits it; choose another name"
+                    .to_owned();
                 values.refuse(&format!("plans.{name}"), problem);
             }
             Ok(name) => plans.push(Plan { name, ..plan }),
@@ -71,12 +84,18 @@ pub(super) fn read(values: &mut Values) -> (PlanName, Vec<Plan>) {
     (PlanName::new(&default).unwrap_or_else(|_| PlanName::enterprise()), plans)
 }
 
+/// What 0 is no limit for.
+const fn unless_zero(bytes: u64) -> Option<u64> {
+    if bytes == 0 { None } else { Some(bytes) }
+}
+
 /// The plan of one table, still without its name.
-fn plan(values: &mut Values, name: &str) -> Plan {
+fn plan(values: &mut Values, name: &str, bytes: Option<u64>) -> Plan {
     let path = |line: &str| format!("plans.{name}.{line}");
     let mut limit = |line| values.line(&path(line), Form::Number, parse::number(0, u32::MAX));
     let (agents, chats) = (limit("agents"), limit("chats"));
     let (participants, messages) = (limit("participants"), limit("messages"));
+    let own_bytes = values.line(&path("bytes"), Form::Number, parse::number(0, u64::MAX));
     let mut allowed = |line| values.line(&path(line), Form::Switch, parse::switch).unwrap_or(true);
     Plan {
         name: PlanName::enterprise(),
@@ -84,6 +103,7 @@ fn plan(values: &mut Values, name: &str) -> Plan {
         chats,
         participants,
         messages,
+        bytes: own_bytes.map_or(bytes, unless_zero),
         human_interface: allowed("human_interface"),
         memories: allowed("memories"),
     }
@@ -91,6 +111,8 @@ fn plan(values: &mut Values, name: &str) -> Plan {
 
 #[cfg(test)]
 mod tests {
+    use domain::plan::DEFAULT_BYTES;
+
     use super::super::with_file;
 
     #[test]
@@ -100,10 +122,14 @@ mod tests {
         let examined = with_file(&[], &[], file);
         let (config, faults) = (examined.config, examined.faults);
         assert_eq!(faults.len(), 3, "{faults:?}");
-        assert_eq!((config.default_plan.as_str(), config.plans.len()), ("gone", 1));
-        let free = &config.plans[0];
+        assert_eq!((config.default_plan.as_str(), config.plans.len()), ("gone", 2));
+        assert_eq!(config.plans[0].bytes, Some(DEFAULT_BYTES));
+        let free = &config.plans[1];
         assert_eq!((free.name.as_str(), free.agents, free.chats), ("free", Some(2), None));
         assert!(free.human_interface && !free.memories);
+        let file = "plan_bytes = 5\n[plans.a]\n[plans.b]\nbytes = 7\n[plans.c]\nbytes = 0\n";
+        let bytes = with_file(&[], &[], file).config.plans.iter().map(|plan| plan.bytes).collect::<Vec<_>>();
+        assert_eq!(bytes, [Some(5), Some(5), Some(7), None]);
         let examined = with_file(&[], &[], "[plans.free]\nagent = 1\nchats = -1\nmemories = 'no'\n");
         assert_eq!(examined.faults.len(), 3, "{:?}", examined.faults);
     }

@@ -55,6 +55,7 @@ pub async fn what_is_moved_is_the_same_elsewhere(world: World) {
 
     let elsewhere = World::on(Stores::in_memory());
     elsewhere.clock.set(world.clock.now());
+    elsewhere.stores.archive.begin_import(world.clock.now()).await.unwrap();
     move_into(&*elsewhere.stores.archive, &all).await;
     assert_eq!(all_rows(&*elsewhere.stores.archive, 1000).await, all);
     let sealed = world.audit.verify(None).await.unwrap();
@@ -70,8 +71,9 @@ pub async fn what_comes_from_elsewhere_is_the_same_here(world: World) {
     let estate = Estate::in_world(&elsewhere).await;
     let all = all_rows(&*elsewhere.stores.archive, 1000).await;
     let number = all.iter().map(|(_, rows)| rows.len()).sum::<usize>();
-    // The one plan that every store has is there already.
-    assert_eq!(move_into(&*world.stores.archive, &all).await, number - 1);
+    // The one plan that every store has goes, as the archive's own may limit otherwise.
+    world.stores.archive.begin_import(world.clock.now()).await.unwrap();
+    assert_eq!(move_into(&*world.stores.archive, &all).await, number);
     assert_eq!(move_into(&*world.stores.archive, &all).await, 0);
     assert_eq!(all_rows(&*world.stores.archive, 3).await, all);
     world.clock.set(elsewhere.clock.now());

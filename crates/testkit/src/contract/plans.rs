@@ -1,13 +1,17 @@
 //! Plans: quotas that hold exactly, and who has which plan.
 
+use std::time::Duration;
+
 use domain::account::{AgentDescription, AgentName, RegisterAgent, RegisterError};
 use domain::chat::{
     AddParticipantCommand, AddParticipantError, AddRefused, CreateChat, CreateChatError, Role,
 };
 use domain::message::{
-    EventContent, EventMetadata, MessageContent, MessageKind, PostEvent, SendMessage, SendMessageError,
+    Ageing, EventContent, EventMetadata, MessageContent, MessageKind, PostEvent, Retention, SendMessage,
+    SendMessageError,
 };
 use domain::plan::{AssignPlan, AssignRefused, LimitReached, Plan, PlanName, Resource, WhichOrganization};
+use serde_json::json;
 
 use crate::{TestAgent, TestUser, World};
 
@@ -42,7 +46,10 @@ async fn granted<T, E>(
 fn expect_all(refusals: &[LimitReached], resource: Resource, limit: u32, many: usize) {
     assert_eq!(refusals.len(), many);
     for refused in refusals {
-        assert_eq!((refused.resource, refused.limit, refused.current), (resource, limit, u64::from(limit)));
+        assert_eq!(
+            (refused.resource, refused.limit, refused.current),
+            (resource, u64::from(limit), u64::from(limit))
+        );
         assert_eq!(refused.plan, "tiny");
         let of_room = matches!(resource, Resource::Participants | Resource::Messages);
         assert_eq!(refused.scope.is_some(), of_room);
@@ -168,6 +175,65 @@ pub async fn exactly_as_many_messages_as_the_plan_allows(world: World) {
         world.plans.assign(AssignPlan { organization, plan: PlanName::enterprise() }).await.unwrap();
     assert_eq!(assigned.unwrap().plan, PlanName::enterprise());
     assert!(say(&world, &ann, 100).await.unwrap().is_ok());
+}
+
+/// In all of its rooms, whoever sends there; what is deleted or erased makes room, and what is edited counts as it is.
+pub async fn what_an_organization_keeps_is_counted_and_limited(world: World) {
+    let ann = world.user_with_plan("ann", Plan { bytes: Some(100), ..plan("tiny") }).await;
+    let ben = world.user("ben").await;
+    let bot = world.agent(&ann, "Bot").await;
+    let chat = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let guests = world.chat(ben.caller, &[]).await;
+    world.send(ben.caller, guests, &"x".repeat(1000), &[]).await;
+    let event = PostEvent {
+        kind: MessageKind::Thought,
+        content: EventContent::new("hm".to_owned()).unwrap(),
+        metadata: EventMetadata::new(json!({ "a": 1 }).as_object().cloned().unwrap()).unwrap(),
+    };
+    world.messages.post_event(bot.caller, chat, event).await.unwrap();
+    let first = world.send(ann.caller, chat, &"é".repeat(20), &[]).await.id;
+    assert_eq!(world.plans.count_bytes().await.unwrap(), 1000 + 9 + 40);
+    let kept = async || {
+        let all = world.plans.organizations().await.unwrap();
+        all.into_iter().map(|organization| organization.bytes).min().unwrap()
+    };
+    assert_eq!(kept().await, 49);
+    let say = async |text: &str| {
+        let content = MessageContent::new(text.to_owned()).unwrap();
+        world.messages.send(ann.caller, chat, SendMessage { content, mentions: Vec::new() }).await
+    };
+    // The sum is as old as the last count.
+    say(&"y".repeat(60)).await.unwrap();
+    assert_eq!(world.plans.count_bytes().await.unwrap(), 1000 + 49 + 60);
+    let other_room = world.chat(ann.caller, &[]).await;
+    let content = MessageContent::new("z".to_owned()).unwrap();
+    let refused = world
+        .messages
+        .send(ann.caller, other_room, SendMessage { content: content.clone(), mentions: Vec::new() })
+        .await;
+    let Err(SendMessageError::Limit(reached)) = refused else { panic!("{refused:?}") };
+    assert_eq!((reached.resource, reached.limit, reached.current), (Resource::Bytes, 100, 109));
+    assert_eq!((reached.plan.as_str(), reached.scope), ("tiny", None));
+    assert!(say("z").await.is_err());
+    world.send(ben.caller, guests, "others go on", &[]).await;
+
+    world.messages.edit(ann.caller, chat, first, content).await.unwrap();
+    assert_eq!(world.plans.count_bytes().await.unwrap(), 1012 + 109 - 39);
+    assert_eq!(kept().await, 70);
+    say("z").await.unwrap();
+    world.messages.delete(ann.caller, chat, first).await.unwrap();
+    world.plans.count_bytes().await.unwrap();
+    assert_eq!(kept().await, 70);
+
+    world.chats.delete(ann.caller, chat).await.unwrap();
+    world.plans.count_bytes().await.unwrap();
+    assert_eq!(kept().await, 70, "the messages of a deleted room are still there");
+    world.clock.advance(Duration::from_secs(3 * 24 * 60 * 60));
+    for ageing in [Ageing::Texts, Ageing::Events] {
+        let mut walk = Retention::days(ageing, 2);
+        while world.messages.erase_old(&mut walk).await.unwrap().is_some() {}
+        assert_eq!(world.plans.count_bytes().await.unwrap(), if ageing == Ageing::Texts { 9 } else { 0 });
+    }
 }
 
 /// What is configured is there; what is not goes, unless somebody has it.

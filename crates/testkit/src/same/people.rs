@@ -50,6 +50,7 @@ impl Cast {
             14 => self.delete_agent(),
             15 => act_erase(),
             16 => self.come_online(),
+            17 if self.dice.one_in(2) => act_count_bytes(),
             17 => self.configure_plans(),
             _ => self.assign_plan(),
         }
@@ -191,6 +192,7 @@ impl Cast {
             chats: self.dice.of(&limits),
             participants: self.dice.of(&limits),
             messages: self.dice.of(&limits),
+            bytes: self.dice.of(&[None, Some(500), Some(20_000)]),
             human_interface: true,
             memories: true,
         };
@@ -288,6 +290,15 @@ impl Cast {
     pub(super) fn role(&mut self) -> Role {
         self.dice.of(&[Role::Member, Role::Member, Role::Member, Role::Admin, Role::Owner])
     }
+}
+
+/// What plans are checked against; the sum of all of it is compared.
+fn act_count_bytes() -> Act {
+    let all = ();
+    act!("count_bytes", |world, all| {
+        let () = all;
+        told(world.plans.count_bytes().await, nothing)
+    })
 }
 
 fn act_erase() -> Act {
