@@ -143,7 +143,7 @@ def test_events_lost_between_commit_and_socket(world, one_of):
     What is lost is pushed again, so every message is answered, and only once.
     """
     world.server.restart_with(
-        PARLANCE_FAULT_LOSE_MESSAGES=str(one_of), PARLANCE_PUSH_AGAIN_AFTER_MS="500"
+        PARLANCE_FAULT_LOSE_MESSAGES=str(one_of), PARLANCE_REDELIVERY_AFTER_MS="500"
     )
     credentials = world.human.register_agent("Echo")
     rooms = [world.human.open_room(credentials.agent_id) for _ in range(2)]

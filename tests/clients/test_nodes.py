@@ -166,7 +166,7 @@ class Fleet:
             server.environment |= {
                 "PARLANCE_DATABASE_URL": self.postgres.url,
                 "PARLANCE_NATS_URL": self.nats.url,
-                "PARLANCE_PUSH_AGAIN_AFTER_MS": "1000",
+                "PARLANCE_REDELIVERY_AFTER_MS": "1000",
             }
             self.servers.append(server)
         self.balancer = Balancer(self.servers)

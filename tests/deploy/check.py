@@ -42,7 +42,7 @@ def is_right(variables):
 
 def drain(variables):
     """Over how long it sends its sockets away, in seconds."""
-    usual = 5000 if "several" == variables.get("PARLANCE_NODES") or "PARLANCE_NATS_URL" in variables else 0
+    usual = 5000 if "multi" == variables.get("PARLANCE_CLUSTER_MODE") or "PARLANCE_NATS_URL" in variables else 0
     return int(variables.get("PARLANCE_DRAIN_MS", usual)) / 1000
 
 
@@ -138,7 +138,7 @@ def check_kubernetes():
         source = variable.get("valueFrom", {}).get("secretKeyRef")
         variables[variable["name"]] = secrets[source["key"]] if source else variable["value"]
     is_right(variables)
-    assert variables["PARLANCE_NODES"] == "several"
+    assert variables["PARLANCE_CLUSTER_MODE"] == "multi"
     assert "PARLANCE_TRUSTED_PROXIES" not in variables, "only the operator knows the addresses of the ingress"
     assert pod["terminationGracePeriodSeconds"] >= drain(variables) + REST
     for each in pod["initContainers"] + pod["containers"]:
@@ -158,7 +158,7 @@ def check_kubernetes():
 def check_proxy(services):
     """It knows the nodes that there are, and lets their own time-outs come first."""
     text = (DEPLOY / "haproxy.cfg").read_text()
-    nodes = sorted(name for name, service in services.items() if "PARLANCE_NODES" in service.get("environment", {}))
+    nodes = sorted(name for name, service in services.items() if "PARLANCE_CLUSTER_MODE" in service.get("environment", {}))
     assert len(nodes) >= 2
     assert sorted(re.findall(r"^\s+server (\w+) \1:4000$", text, re.MULTILINE)) == nodes
     assert seconds(re.search(r"timeout tunnel (\w+)", text)[1]) > 60, "longer than socket_idle_timeout_ms"

@@ -165,7 +165,7 @@ impl Server {
         };
         let database = server.database.as_ref().map(Database::url);
         if database.is_some() && is_spread() {
-            server.settings.push(("PARLANCE_NODES".to_owned(), "several".to_owned()));
+            server.settings.push(("PARLANCE_CLUSTER_MODE".to_owned(), "multi".to_owned()));
         }
         let urls = server.settings.iter().map(|(_, value)| value).chain(&database);
         urls.for_each(|url| secrets::keep_password_of(url));

@@ -38,7 +38,7 @@ async fn receive(mut socket: Socket, topic: String, wanted: usize) -> BTreeMap<S
 }
 
 async fn nothing_stays_undelivered(lose_one_of: &str) {
-    let settings = [("PARLANCE_FAULT_LOSE_MESSAGES", lose_one_of), ("PARLANCE_PUSH_AGAIN_AFTER_MS", "200")];
+    let settings = [("PARLANCE_FAULT_LOSE_MESSAGES", lose_one_of), ("PARLANCE_REDELIVERY_AFTER_MS", "200")];
     let server = Server::start_with(&settings).await;
     let cast = Cast::on(&server).await;
     let topic = format!("chat_room:{}", cast.r1);
@@ -95,7 +95,7 @@ async fn every_message_arrives_though_every_third_event_is_lost() {
 /// What was lost before the agent listened is its own to ask for.
 #[tokio::test]
 async fn what_is_older_than_the_join_waits_for_next() {
-    let settings = [("PARLANCE_FAULT_LOSE_MESSAGES", "1"), ("PARLANCE_PUSH_AGAIN_AFTER_MS", "100")];
+    let settings = [("PARLANCE_FAULT_LOSE_MESSAGES", "1"), ("PARLANCE_REDELIVERY_AFTER_MS", "100")];
     let server = Server::start_with(&settings).await;
     let cast = Cast::on(&server).await;
     let topic = format!("chat_room:{}", cast.r1);
@@ -113,7 +113,7 @@ async fn what_is_older_than_the_join_waits_for_next() {
 /// gets it once when it reads on.
 #[tokio::test]
 async fn a_client_that_reads_late_gets_each_message_once() {
-    let settings = [("PARLANCE_SOCKET_QUEUE_BYTES", "67108864"), ("PARLANCE_PUSH_AGAIN_AFTER_MS", "1000")];
+    let settings = [("PARLANCE_SOCKET_QUEUE_BYTES", "67108864"), ("PARLANCE_REDELIVERY_AFTER_MS", "1000")];
     let server = Server::start_with(&settings).await;
     let cast = Cast::on(&server).await;
     let topic = format!("chat_room:{}", cast.r1);
@@ -203,8 +203,8 @@ async fn losing_messages_on_purpose_is_said_aloud() {
         (output.status.success(), String::from_utf8(said).unwrap())
     };
     let (shown, help) = run(&["serve", "--help"]);
-    assert!(shown && help.contains("push-again-after-ms") && !help.contains("lose-messages"), "{help}");
-    for refused in [["serve", "--fault-lose-messages=0"], ["serve", "--push-again-after-ms=99"]] {
+    assert!(shown && help.contains("redelivery-after-ms") && !help.contains("lose-messages"), "{help}");
+    for refused in [["serve", "--fault-lose-messages=0"], ["serve", "--redelivery-after-ms=99"]] {
         let (well, said) = run(&refused);
         assert!(!well && said.contains("is not a whole number from"), "{said}");
     }

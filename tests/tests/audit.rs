@@ -188,5 +188,5 @@ async fn who_is_slowed_with_others_is_told_why() {
     let answer = ann.get("/profile").await;
     assert_eq!((answer.status, answer.code()), (429, "rate_limited"));
     let message = answer.body["error"]["message"].as_str().unwrap();
-    assert!(message.contains("failed attempts") && message.contains("not checked"), "{message}");
+    assert!(message.contains("failed authentications") && message.contains("not checked"), "{message}");
 }

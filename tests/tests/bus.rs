@@ -107,14 +107,14 @@ async fn agents_on_different_servers_talk() {
         let back = right.sent(&room, &format!("pong {round}"), &[&left.id]).await;
         assert_eq!(of_left.event("1", &topic, "message_created").await["id"], json!(back));
     }
-    let again = fleet.figure(0, "parlance_pushes_again_total").await
-        + fleet.figure(1, "parlance_pushes_again_total").await;
+    let again = fleet.figure(0, "parlance_redeliveries_total").await
+        + fleet.figure(1, "parlance_redeliveries_total").await;
     assert!(again <= 2.0, "the bus has carried them: {again} were pushed again");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_nats_everything_is_answered_and_nothing_is_lost() {
-    let mut fleet = fleet_with(2, &[("PARLANCE_PUSH_AGAIN_AFTER_MS", "500")]).await;
+    let mut fleet = fleet_with(2, &[("PARLANCE_REDELIVERY_AFTER_MS", "500")]).await;
     let ann = fleet.servers[0].user("ann");
     let bot = ann.register(&fleet.servers[0], "Bot").await;
     let room = ann.create_chat().await;
@@ -240,5 +240,5 @@ async fn a_bus_that_cannot_be_reached_is_waited_for() {
     assert_eq!(answer.json::<Value>().await.unwrap()["status"], "degraded");
     let human = Api::new(&server, "me", &server.user("ann").key, "");
     assert_eq!(human.get("/chats").await.status, 200);
-    assert!(server.logged().contains("NATS cannot be reached"), "{}", server.log());
+    assert!(server.logged().contains("cannot connect to NATS"), "{}", server.log());
 }

@@ -37,7 +37,7 @@ impl Measured {
         let text = reqwest::get(format!("http://127.0.0.1:{}/metrics", self.port)).await.unwrap();
         let text = text.text().await.unwrap();
         ["hit", "miss"].map(|result| {
-            let series = format!("parlance_caller_lookups_total{{result=\"{result}\"}} ");
+            let series = format!("parlance_caller_cache_requests_total{{result=\"{result}\"}} ");
             let line = text.lines().find_map(|line| line.strip_prefix(&series));
             line.unwrap_or_else(|| panic!("{series} is not there")).parse().unwrap()
         })

@@ -107,8 +107,8 @@ async fn while_the_database_hangs_nobody_waits_for_ever() {
     let url = database.url();
     let settings = [
         ("PARLANCE_DATABASE_URL", url.as_str()),
-        ("PARLANCE_DATABASE_WAIT_MS", "1000"),
-        ("PARLANCE_DATABASE_STATEMENT_MS", "1000"),
+        ("PARLANCE_POOL_TIMEOUT_MS", "1000"),
+        ("PARLANCE_STATEMENT_TIMEOUT_MS", "1000"),
     ];
     let server = Server::start_with(&settings).await;
     let human = server.user("ann");
@@ -301,7 +301,7 @@ async fn an_import_fills_a_database_alone() {
     let mut server = server_on(&taken.url()).await;
     let another = server_on(&taken.url()).await;
     let (done, why) = ended(piped(&taken.url(), &["import"]), &archive);
-    assert!(!done && why.contains("are at work on") && why.contains("stop them first"), "{why}");
+    assert!(!done && why.contains("are using") && why.contains("stop them first"), "{why}");
     server.kill9();
     drop(another);
     let (done, why) = ended(piped(&taken.url(), &["import"]), &archive);

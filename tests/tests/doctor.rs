@@ -77,12 +77,12 @@ async fn a_running_server_is_well() {
     let found = Found::by(&mut server.command());
     assert!(found.is_well(), "{}", found.1);
     found.has("store", "ok", "answers");
-    found.has("schema", "ok", "steps are taken");
-    found.has("durability", "ok", "outlives a crash");
-    found.has("clock", "ok", if on_postgres() { "s apart" } else { "own" });
-    found.has("listen", "ok", "a running server has");
-    found.has("metrics_listen", "ok", "a running server has");
-    found.has("files", "ok", "token-keys is closed to others");
+    found.has("schema", "ok", "migrations are applied");
+    found.has("durability", "ok", "survives a crash");
+    found.has("clock", "ok", if on_postgres() { "differ by" } else { "of this machine" });
+    found.has("listen", "ok", "a running server");
+    found.has("metrics_listen", "ok", "a running server");
+    found.has("files", "ok", "token-keys is not accessible to others");
     let plain = server.command().arg("doctor").output().unwrap();
     let text = String::from_utf8(plain.stdout).unwrap();
     assert!(plain.status.success() && text.contains("ok       schema"), "{text}");
@@ -97,8 +97,7 @@ async fn a_database_that_does_not_keep_what_it_acknowledges_is_a_fault() {
     found.has("durability", "fault", "fsync is off");
     found.has("durability", "fault", "set full_page_writes = on");
     let told = server.logged();
-    let told =
-        told.lines().filter(|line| line.contains("does not keep what it acknowledges")).collect::<Vec<_>>();
+    let told = told.lines().filter(|line| line.contains("acknowledged data can be lost")).collect::<Vec<_>>();
     assert!(told.len() == 2 && told.iter().all(|line| line.contains("ERROR")), "{told:?}");
 }
 
@@ -125,7 +124,7 @@ fn an_installation_before_its_first_start_is_well_and_stays_as_it_is() {
     let found = Found::by(&mut alone(directory.path(), &free()));
     assert!(found.is_well(), "{}", found.1);
     let place = directory.path().join("data/parlance.db");
-    found.has("store", "warning", &format!("none at {} yet; the first start makes it", place.display()));
+    found.has("store", "warning", &format!("none at {} yet; the first start creates it", place.display()));
     found.has("listen", "ok", "is free");
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "it only looks");
 }
@@ -183,7 +182,7 @@ fn what_cannot_be_reached_is_a_fault_and_tells_no_password() {
     std::fs::write(directory.path().join("data"), "a file").unwrap();
     let found = Found::by(&mut alone(directory.path(), "192.0.2.1:4000"));
     found.has("disk", "fault", "not a directory");
-    found.has("listen", "fault", "cannot be listened on");
+    found.has("listen", "fault", "cannot listen on");
 
     let found = Found::by(alone(directory.path(), "nowhere").env("PARLANCE_LISEN", "x"));
     assert_eq!(found.of("configuration").len(), 2, "{}", found.1);

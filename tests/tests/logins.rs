@@ -108,7 +108,7 @@ const SOON: Duration = Duration::from_secs(2);
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_ended_session_ends_its_tokens_and_sockets() {
     let fleet = if e2e::on_postgres() {
-        Some(Fleet::start(2, &[CHEAP, ("PARLANCE_NODES", "several")]).await)
+        Some(Fleet::start(2, &[CHEAP, ("PARLANCE_CLUSTER_MODE", "multi")]).await)
     } else {
         None
     };

@@ -85,7 +85,7 @@ async fn requests_sockets_and_the_store_are_measured() {
     assert!(after.sum("parlance_store_connections_max", &[]) >= 2.0);
     assert!((after.sum("parlance_build_info", &[env!("CARGO_PKG_VERSION")]) - 1.0).abs() < 0.1);
     // The server does something by itself now and then.
-    for idle in ["parlance_store_in_progress", "parlance_socket_queued_bytes", "parlance_pushes_again_total"]
+    for idle in ["parlance_store_in_progress", "parlance_socket_queued_bytes", "parlance_redeliveries_total"]
     {
         let mut figures = Figures::read(port).await;
         for _ in 0..200 {

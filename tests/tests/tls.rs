@@ -222,7 +222,7 @@ async fn a_renewed_certificate_is_taken_up_and_no_request_fails() {
         assert!(count > 20 && shown.len() > 1, "{count} requests, {} certificates", shown.len());
     }
     let log = server.logged();
-    assert_eq!(log.matches("was taken up again").count(), 3, "{log}");
+    assert_eq!(log.matches("TLS certificate reloaded").count(), 3, "{log}");
     assert!(!log.contains("cannot be used"), "the moment between two files is no fault: {log}");
 }
 
@@ -237,7 +237,7 @@ async fn a_broken_renewal_leaves_the_certificate_from_before() {
     for (number, broken) in [stranger, damaged].iter().enumerate() {
         place.put(broken);
         let deadline = Instant::now() + PATIENCE;
-        while server.logged().matches("the changed files for TLS cannot be used").count() <= number {
+        while server.logged().matches("changed TLS files cannot be used").count() <= number {
             assert!(Instant::now() < deadline, "the fault is told: {}", server.logged());
             let mut https = Https::connect(&server.address(), &client).await.unwrap();
             assert_eq!(https.ask(HEALTH, "").await.unwrap().0, 200);
@@ -382,7 +382,10 @@ async fn the_doctor_looks_at_the_certificate() {
     let place = Place::new();
     let doctor = || said(&place, &["doctor"], true, true);
     let (well, text) = doctor();
-    assert!(well && text.contains("holds until") && text.contains("key.pem is closed to others"), "{text}");
+    assert!(
+        well && text.contains("is valid until") && text.contains("key.pem is not accessible to others"),
+        "{text}"
+    );
     mode(&place.key(), 0o640);
     assert!(doctor().0, "a group may read it");
     mode(&place.key(), 0o644);
@@ -391,7 +394,7 @@ async fn the_doctor_looks_at_the_certificate() {
 
     place.put(&made(5));
     let (well, text) = doctor();
-    assert!(well && text.contains("warning") && text.contains("ends soon"), "{text}");
+    assert!(well && text.contains("warning") && text.contains("expires soon"), "{text}");
     let ended = {
         let mut parameters = CertificateParams::new(["localhost".to_owned()]).unwrap();
         parameters.not_after = rcgen::date_time_ymd(2020, 1, 1);
@@ -400,11 +403,11 @@ async fn the_doctor_looks_at_the_certificate() {
     };
     place.put(&ended);
     let (well, text) = doctor();
-    assert!(!well && text.contains("ended at 2020-01-01"), "{text}");
+    assert!(!well && text.contains("expired at 2020-01-01"), "{text}");
 
     place.put(&place.made[0]);
     let server = place.server(&[]).await;
     let output = server.command().arg("doctor").output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
-    assert!(text.contains("a running server has"), "{text}");
+    assert!(text.contains("is used by a running server"), "{text}");
 }

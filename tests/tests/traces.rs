@@ -275,7 +275,7 @@ async fn goes_on_without(address: &str) {
     // The collector is waited for five seconds.
     assert!(slowest < Duration::from_secs(4), "{slowest:?}");
     assert!(figure(metrics, "parlance_spans_sent_total").await < 1.0);
-    let told = server.logged().matches("the collector of traces takes no spans").count();
+    let told = server.logged().matches("trace collector unavailable").count();
     assert_eq!(told, 1, "an outage is told once: {}", server.log());
     assert_eq!(send(&server, &ann, &room, &bot.id, &[]).await.status(), 201);
     let took = server.terminate().await;
@@ -335,10 +335,10 @@ async fn an_outage_ends_with_a_line_that_says_so() {
     let server = Server::start_with(&[("PARLANCE_OTLP_ENDPOINT", &endpoint)]).await;
     let deadline = Instant::now() + PATIENCE;
     let mut collecting = None;
-    while !server.logged().contains("takes spans again") {
+    while !server.logged().contains("trace collector available again") {
         assert!(Instant::now() < deadline, "{}", server.log());
         reqwest::get(format!("http://{}/version", server.address())).await.unwrap();
-        if collecting.is_none() && server.logged().contains("takes no spans") {
+        if collecting.is_none() && server.logged().contains("trace collector unavailable") {
             let listener = TcpListener::bind(&address).await.unwrap();
             collecting = Some(tokio::spawn(collect(listener, Given::default())));
         }

@@ -131,7 +131,7 @@ impl NatsBus {
         tasks
     }
 
-    /// Whether NATS is there.
+    /// Whether NATS is connected.
     pub fn is_connected(&self) -> bool {
         self.client.connection_state() == State::Connected
     }
@@ -231,7 +231,7 @@ impl NatsBus {
         let message = self.seal.seal(&subject, head, &body);
         let Ok(told) = timeout(TAKEN, self.client.publish(subject, message)).await else { return false };
         if let Err(error) = told {
-            tracing::debug!(error = %error, "a note to other nodes was not sent");
+            tracing::debug!(error = %error, "could not publish to NATS");
         }
         true
     }

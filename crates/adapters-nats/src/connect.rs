@@ -80,7 +80,7 @@ pub(crate) async fn connect(
     tracing::warn!(
         servers,
         error = %chain(&error),
-        "NATS cannot be reached; until it can, sockets hear only what this server does"
+        "cannot connect to NATS, retrying; sockets receive only events of this server"
     );
     let patient = options(settings, events).await?.retry_on_initial_connect();
     let connected = patient.connect(&addresses).await;
@@ -137,7 +137,7 @@ fn check_authority(settings: &Settings, servers: &str) -> Result<(), ConnectFaul
     let Some(ca) = &settings.ca else { return Ok(()) };
     let problem = match std::fs::read_to_string(ca) {
         Ok(text) if text.contains("BEGIN CERTIFICATE") => return Ok(()),
-        Ok(_) => "there is no certificate in it".to_owned(),
+        Ok(_) => "it contains no certificate".to_owned(),
         Err(error) => error.to_string(),
     };
     let cause = format!("{}: {problem}", ca.display());

@@ -235,7 +235,7 @@ impl Keeper {
         }
         self.is_up = true;
         self.is_refused = false;
-        tracing::info!("NATS is there");
+        tracing::info!("NATS connected");
         self.bus.peers_mut().begin_again(self.bus.now());
         self.bus.set_stale(false);
         self.subscribe_all().await;
@@ -248,7 +248,7 @@ impl Keeper {
     fn complain(&mut self, fault: String) {
         let is_known = |(known, at): &(String, Instant)| *known == fault && at.elapsed() < SAID_ONCE;
         if !self.complained.as_ref().is_some_and(is_known) {
-            tracing::warn!(error = fault, "NATS reports a fault");
+            tracing::warn!(error = fault, "NATS reported an error");
             self.complained = Some((fault, Instant::now()));
         }
     }
@@ -256,7 +256,9 @@ impl Keeper {
     /// Logs that NATS does not let this server in any more: once, though it tries again and again.
     fn refuse(&mut self) {
         if !std::mem::replace(&mut self.is_refused, true) {
-            tracing::warn!("NATS refuses the credentials; until it takes them, it is as if it were away");
+            tracing::warn!(
+                "NATS refuses the credentials, retrying; sockets receive only events of this server"
+            );
         }
     }
 
@@ -267,7 +269,7 @@ impl Keeper {
         self.bus.set_stale(true);
         if self.is_up {
             self.is_up = false;
-            tracing::warn!("NATS is away; until it is back, sockets hear only what this server does");
+            tracing::warn!("NATS disconnected, reconnecting; sockets receive only events of this server");
         }
     }
 
@@ -315,7 +317,7 @@ impl Keeper {
         match self.bus.client().subscribe(subject).await {
             Ok(subscriber) => Some(subscriber),
             Err(error) => {
-                tracing::error!(error = %error, "cannot subscribe to what other servers tell");
+                tracing::error!(error = %error, "cannot subscribe on NATS");
                 None
             }
         }

@@ -35,7 +35,7 @@ pub(crate) enum Login {
 
 /// It is no address of a NATS server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("no address of a NATS server, such as nats://host:4222 or tls://user:password@host")]
+#[error("not the address of a NATS server, such as nats://host:4222 or tls://user:password@host")]
 pub struct NotAServer;
 
 impl NatsServer {

@@ -27,7 +27,7 @@ impl From<DieselError> for Fault {
 /// What the system says of a full disk.
 const NO_SPACE: &str = "No space left on device";
 
-const UNCERTAIN: &str = "the connection was lost in a commit, which may have been kept or not";
+const UNCERTAIN: &str = "the connection was lost during a commit, whose outcome is unknown";
 
 /// What is to be done about a fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -71,7 +71,7 @@ impl Fault {
             Self::Driver(error) => error.to_string(),
             Self::NoConnection(cause) => cause.to_string(),
             Self::Row(what) => what.clone(),
-            Self::Slow => "the database does not answer in time".to_owned(),
+            Self::Slow => "the database does not respond in time".to_owned(),
             Self::Uncertain => UNCERTAIN.to_owned(),
         };
         if self.remedy() == Remedy::None {
@@ -131,7 +131,7 @@ fn remedy(error: &DieselError) -> Remedy {
 
 /// More changes wait than may.
 pub(crate) fn crowded() -> StoreError {
-    StoreError::Unavailable("too many messages wait to be written".into())
+    StoreError::Unavailable("too many messages are queued for writing".into())
 }
 
 /// A store that has been closed.

@@ -62,7 +62,7 @@ impl fmt::Debug for PostgresConfig {
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The URL is not one of a PostgreSQL database.
-    #[error("the database's URL is wrong: {0}")]
+    #[error("the database URL is not valid: {0}")]
     Url(String),
     /// There is no connection to the database.
     #[error("cannot connect to {place}")]
@@ -100,13 +100,13 @@ pub enum OpenError {
         step: String,
     },
     /// Somebody fills it.
-    #[error("an import is filling {place}; wait until it has ended, or stop it")]
+    #[error("an import into {place} is running; wait until it ends, or stop it")]
     BeingFilled {
         /// Which store.
         place: String,
     },
     /// Somebody is at work on it, so that it cannot be filled.
-    #[error("servers or other commands are at work on {place}; stop them first")]
+    #[error("servers or other commands are using {place}; stop them first")]
     InUse {
         /// Which store.
         place: String,

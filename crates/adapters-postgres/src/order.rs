@@ -42,7 +42,7 @@ pub(crate) struct Turn {
 impl Order {
     /// A change may have been kept, and nobody will be told of it.
     pub(crate) fn doubt(&self) {
-        tracing::warn!("what became of a change is not known: the connection was lost in its commit");
+        tracing::warn!("commit outcome unknown: connection lost during commit");
         self.doubts.send_modify(|doubts| *doubts += 1);
     }
 
@@ -93,7 +93,7 @@ impl Turn {
         self.over = true;
         let tell = move || {
             if catch_unwind(AssertUnwindSafe(|| tell(&outcome))).is_err() {
-                tracing::error!("telling of a change panicked");
+                tracing::error!("publishing a change panicked");
             }
             let _ = told.send(outcome);
         };

@@ -64,7 +64,7 @@ impl Pool {
     /// Waits until one more change may be at work.
     pub(crate) async fn change(&self) -> Result<SemaphorePermit<'_>, Fault> {
         let permit = tokio::time::timeout(self.patience, self.changes.acquire()).await;
-        let permit = permit.map_err(|_| Fault::NoConnection("too many changes are at work".into()))?;
+        let permit = permit.map_err(|_| Fault::NoConnection("too many changes are in progress".into()))?;
         Ok(permit.expect("it is never closed"))
     }
 

@@ -160,7 +160,7 @@ async fn keep(connect: Arc<Connect>, mut held: Held) {
                 Ok(Ok(None)) if !has_told => {
                     has_told = true;
                     tracing::error!(
-                        "an import began while the database was away from this server; stop one of the two"
+                        "an import began while this server was disconnected from the database; stop one of the two"
                     );
                 }
                 _ => {}

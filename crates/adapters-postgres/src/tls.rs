@@ -66,7 +66,7 @@ impl TlsOptions {
             }
         }
         if options.certificate.is_some() != options.key.is_some() {
-            return Err("sslcert and sslkey belong together".to_owned());
+            return Err("sslcert and sslkey must be used together".to_owned());
         }
         let rest = if rest.is_empty() { address.to_owned() } else { format!("{address}?{}", rest.join("&")) };
         Ok((options, rest))
@@ -122,7 +122,7 @@ impl TlsOptions {
         };
         let (used, _) = roots.add_parsable_certificates(found);
         if used == 0 {
-            return Err("sslrootcert: there is no certificate of an authority to trust".to_owned());
+            return Err("sslrootcert: the file contains no certificate".to_owned());
         }
         Ok(roots)
     }
@@ -137,7 +137,9 @@ impl Mode {
             "verify-ca" => Self::VerifyCa,
             "verify-full" => Self::VerifyFull,
             _ => {
-                return Err("sslmode is disable, allow, prefer, require, verify-ca or verify-full".to_owned());
+                return Err(
+                    "sslmode must be disable, allow, prefer, require, verify-ca, or verify-full".to_owned()
+                );
             }
         })
     }
@@ -150,7 +152,7 @@ fn certificates(parameter: &str, path: &Path) -> Result<Vec<CertificateDer<'stat
 }
 
 fn unusable(parameter: &str, path: &Path, error: &dyn std::fmt::Display) -> String {
-    format!("{parameter}: {} cannot be used: {error}", path.display())
+    format!("{parameter}: cannot use {}: {error}", path.display())
 }
 
 /// A value of a URL, with `%41` for `A`.

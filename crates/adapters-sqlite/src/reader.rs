@@ -88,7 +88,7 @@ impl Readers {
         };
         match queued {
             Ok(()) => wait.await.unwrap_or_else(|_| Err(closed())),
-            Err(TrySendError::Full(_)) => Err(StoreError::Unavailable("too many reads are waiting".into())),
+            Err(TrySendError::Full(_)) => Err(StoreError::Unavailable("too many reads are queued".into())),
             Err(TrySendError::Disconnected(_)) => Err(closed()),
         }
     }
@@ -98,7 +98,7 @@ impl Readers {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner).take();
         for thread in self.threads.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
             if thread.join().is_err() {
-                tracing::error!("a reading thread panicked");
+                tracing::error!("reader thread panicked");
             }
         }
     }
@@ -114,7 +114,7 @@ fn run(mut connection: SqliteConnection, connect: &Connect, jobs: &Mutex<Receive
         if left == Left::Stuck {
             match connect() {
                 Ok(fresh) => connection = fresh,
-                Err(error) => tracing::warn!(error, "a reading connection cannot be replaced"),
+                Err(error) => tracing::warn!(error, "reader connection cannot be replaced"),
             }
         }
         left = job(&mut connection);
@@ -138,7 +138,7 @@ fn on_snapshot<T>(
     let left = match statement!("ROLLBACK").execute(connection) {
         Ok(_) => Left::Idle,
         Err(error) => {
-            tracing::warn!(error = %error, "a read did not end cleanly");
+            tracing::warn!(error = %error, "read transaction did not end cleanly");
             Left::Stuck
         }
     };

@@ -74,7 +74,7 @@ impl Writer {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner).take();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if thread.is_some_and(|thread| thread.join().is_err()) {
-            tracing::error!("the writing thread panicked");
+            tracing::error!("writer thread panicked");
         }
     }
 }
@@ -110,7 +110,7 @@ where
         if let Ok(Ok(outcome)) = &done {
             let after = self.after;
             if catch_unwind(AssertUnwindSafe(|| after(outcome))).is_err() {
-                tracing::error!("telling of a change panicked");
+                tracing::error!("publishing a change panicked");
             }
         }
         // Nobody waits when the caller has gone; the change is kept all the same.
@@ -140,7 +140,7 @@ fn run(mut connection: SqliteConnection, jobs: &Receiver<Box<dyn Job>>) {
             Err(error) => {
                 // After some faults SQLite has rolled back by itself, and this fails: fine.
                 let _ = connection.batch_execute("ROLLBACK");
-                tracing::warn!(error = %error, changes = batch.len(), "a batch of changes was not committed");
+                tracing::warn!(error = %error, changes = batch.len(), "batch of changes could not be committed");
                 batch.drain(..).for_each(|job| job.fail(not_committed(&error)));
             }
         }

@@ -38,7 +38,9 @@ impl IdempotencyKey {
             return Err(TextFault::TooManyChars { max: MAX_KEY_CHARS });
         }
         if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(TextFault::Malformed { expected: "must be visible ASCII characters without blanks" });
+            return Err(TextFault::Malformed {
+                expected: "must contain only visible ASCII characters, without spaces",
+            });
         }
         Ok(Self(text.to_owned()))
     }

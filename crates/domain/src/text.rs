@@ -52,7 +52,7 @@ pub fn single_line(text: &str, max_chars: usize) -> Result<String, TextFault> {
 pub fn display_name(text: &str, max_chars: usize) -> Result<String, TextFault> {
     let name = single_line(text, max_chars)?;
     if has_hidden(&name) {
-        let expected = "must not contain invisible characters, line separators or text direction controls";
+        let expected = "must not contain invisible characters, line separators, or text direction controls";
         return Err(TextFault::Malformed { expected });
     }
     if folded(&name).contains("@[[") {

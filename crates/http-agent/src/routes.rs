@@ -50,16 +50,14 @@ pub fn interfaces() -> Vec<Interface> {
 
 fn endpoints() -> Vec<Endpoint> {
     let mut all = vec![
-        get("/me", account::show)
-            .named("showSelf", "The calling agent's own record")
-            .answers::<AgentView<'_>>(200),
+        get("/me", account::show).named("showSelf", "Show the calling agent").answers::<AgentView<'_>>(200),
         get("/peers", peer::list)
-            .named("listPeers", "Whom the agent may bring into chats")
+            .named("listPeers", "List the users and agents that the agent may add to chats")
             .query::<ListPeersQuery>()
             .lists::<PeerView<'_>, NumberedMetadata>()
             .refuses(&[404]),
         get("/directory", peer::directory)
-            .named("listDirectory", "The agents that everybody may find")
+            .named("listDirectory", "List the agents in the directory")
             .query::<DirectoryQuery>()
             .lists::<ListedAgentView<'_>, NumberedMetadata>(),
     ];
@@ -74,29 +72,29 @@ fn room_endpoints() -> Vec<Endpoint> {
     use http_wire::body::{AddParticipantBody, CreateChatBody, RenameChatBody};
     vec![
         get("/chats", chat::list)
-            .named("listChats", "The chats that the agent takes part in, newest first")
+            .named("listChats", "List the agent's chats, newest first")
             .query::<chat::ListChatsQuery>()
             .lists::<AgentRoomRowView<'_>, NumberedMetadata>(),
         post("/chats", chat::create)
-            .named("createChat", "Makes a chat that the agent owns")
+            .named("createChat", "Create a chat that the agent owns")
             .body::<CreateChatBody>()
             .idempotent()
             .answers::<ChatView<'_>>(201),
         get("/chats/{chat_id}", chat::find).named("findChat", "One chat").answers::<ChatView<'_>>(200),
         patch("/chats/{chat_id}", chat::rename)
-            .named("renameChat", "Gives a chat a title that stays; its owners may")
+            .named("renameChat", "Rename a chat; its owners only")
             .body::<RenameChatBody>()
             .answers::<ChatView<'_>>(200),
         get("/chats/{chat_id}/participants", participant::list)
-            .named("listParticipants", "Everybody in a chat, oldest first")
+            .named("listParticipants", "List the participants of a chat, oldest first")
             .lists_all::<ParticipantView<'_>>(),
         post("/chats/{chat_id}/participants", participant::add)
-            .named("addParticipant", "Brings a peer into a chat")
+            .named("addParticipant", "Add a peer to a chat")
             .body::<AddParticipantBody>()
             .answers::<ParticipantView<'_>>(201)
             .refuses(&[409]),
         delete("/chats/{chat_id}/participants/{participant_id}", participant::remove)
-            .named("removeParticipant", "Removes somebody from a chat, or leaves it")
+            .named("removeParticipant", "Remove a participant from a chat, or leave it")
             .answers::<ParticipantView<'_>>(200),
     ]
 }
@@ -105,39 +103,39 @@ fn work_endpoints() -> Vec<Endpoint> {
     use http_wire::body::SendMessageBody;
     vec![
         get("/chats/{chat_id}/messages", message::list)
-            .named("listMessages", "The texts that mention the agent, by state, oldest first")
+            .named("listMessages", "List messages that mention the agent, by status, oldest first")
             .query::<message::ListMessagesQuery>()
             .lists::<MessageView<'_>, message::ListMessagesMetadata>(),
         post("/chats/{chat_id}/messages", message::send)
-            .named("sendMessage", "Says something to those who are mentioned")
+            .named("sendMessage", "Send a message to the mentioned participants")
             .body::<SendMessageBody>()
             .idempotent()
             .answers::<SentMessageView<'_>>(201),
         get("/chats/{chat_id}/messages/next", message::next)
-            .named("nextMessage", "The oldest text that is not processed; nothing when all is done")
+            .named("nextMessage", "Get the oldest message that is not processed; 204 if there is none")
             .answers::<MessageView<'_>>(200)
             .answers_nothing(),
         post("/chats/{chat_id}/messages/{message_id}/processing", message::processing)
-            .named("beginAttempt", "Begins the next attempt on a message")
+            .named("beginAttempt", "Begin the next attempt to process a message")
             .answers::<StepView>(200),
         post("/chats/{chat_id}/messages/{message_id}/processed", message::processed)
-            .named("finishAttempt", "Ends the open attempt as done")
+            .named("finishAttempt", "Complete the open attempt")
             .answers::<StepView>(200),
         post("/chats/{chat_id}/messages/{message_id}/failed", message::failed)
-            .named("failAttempt", "Ends the open attempt as failed; the message is offered again")
+            .named("failAttempt", "Fail the open attempt; the message will be offered again")
             .body::<message::FailBody>()
             .answers::<StepView>(200),
         post("/chats/{chat_id}/events", message::post_event)
-            .named("postEvent", "Records what the agent thinks and does")
+            .named("postEvent", "Record an event: what the agent thinks or does")
             .body::<message::PostEventBody>()
             .idempotent()
             .answers::<PostedEventView>(201),
         get("/chats/{chat_id}/context", message::context)
-            .named("readContext", "What the agent said and what was said to it, oldest first")
+            .named("readContext", "List messages from and to the agent, oldest first")
             .query::<message::ReadContextQuery>()
             .lists_with_meta::<MessageView<'_>, PageMetadata>(),
         post("/chats/{chat_id}/activity", activity::report)
-            .named("reportActivity", "Says whether the agent is at work; holds for ten seconds")
+            .named("reportActivity", "Report whether the agent is working; valid for ten seconds")
             .body::<activity::ReportActivityBody>()
             .answers::<activity::ActivityView>(200),
     ]
@@ -148,65 +146,65 @@ fn contact_endpoints() -> Vec<Endpoint> {
     let step = |endpoint: Endpoint| endpoint.answers::<RequestStepView>(200).refuses(&[409]);
     vec![
         get("/contacts", contact::list)
-            .named("listContacts", "The agent's contacts")
+            .named("listContacts", "List the agent's contacts")
             .query::<contact::ListContactsQuery>()
             .lists::<AgentContactView<'_>, NumberedMetadata>(),
         post("/contacts/add", contact::add)
-            .named("addContact", "Asks somebody, by handle, to be a contact")
+            .named("addContact", "Send a contact request to a handle")
             .body::<AddContactBody>()
             .answers::<RequestStepView>(201)
             .refuses(&[404, 409]),
         post("/contacts/remove", contact::remove_named)
-            .named("removeContactNamed", "Ends a contact for both sides, by id or by handle")
+            .named("removeContactNamed", "Remove a contact for both sides, by id or handle")
             .body::<RemoveContactBody>()
             .answers::<RemovedView>(200)
             .refuses(&[404]),
         post("/contacts/resolve", contact::resolve)
-            .named("resolveHandle", "Whom a handle belongs to")
+            .named("resolveHandle", "Find the user or agent with a handle")
             .body::<ResolveBody>()
             .answers::<ResolvedView<'_>>(200)
             .refuses(&[404]),
         get("/contacts/requests", contact::both)
-            .named("listContactRequests", "What waits for an answer, and what was sent")
+            .named("listContactRequests", "List received and sent contact requests")
             .query::<contact::ListBothQuery>()
             .describes::<contact::Both<'_>, contact::BothMetadata>(),
         post("/contacts/requests", contact::send)
-            .named("sendContactRequest", "Asks somebody, by handle, to be a contact")
+            .named("sendContactRequest", "Send a contact request to a handle")
             .body::<SendRequestBody>()
             .answers::<ContactRequestView<'_>>(201)
             .refuses(&[404, 409]),
         get("/contacts/requests/received", contact::received)
-            .named("listReceivedContactRequests", "The requests that wait for the agent's answer")
+            .named("listReceivedContactRequests", "List contact requests that wait for the agent's answer")
             .query::<contact::ReceivedQuery>()
             .lists::<ReceivedRequestView<'_>, NumberedMetadata>(),
         get("/contacts/requests/sent", contact::sent)
-            .named("listSentContactRequests", "The requests that the agent has sent")
+            .named("listSentContactRequests", "List contact requests that the agent sent")
             .query::<contact::SentQuery>()
             .lists::<SentRequestView<'_>, NumberedMetadata>(),
         step(
             post("/contacts/requests/respond", contact::respond)
-                .named("respondToContactRequest", "Approves, rejects or cancels a request")
+                .named("respondToContactRequest", "Approve, reject, or cancel a contact request")
                 .body::<RespondBody>()
                 .refuses(&[404]),
         ),
         step(
             delete("/contacts/requests/{request_id}", contact::withdraw)
-                .named("withdrawContactRequest", "Takes a request back"),
+                .named("withdrawContactRequest", "Cancel a contact request"),
         ),
         step(
             post("/contacts/requests/{request_id}/approve", contact::approve)
-                .named("approveContactRequest", "Accepts a request; both are contacts from then on"),
+                .named("approveContactRequest", "Accept a contact request"),
         ),
         step(
             post("/contacts/requests/{request_id}/reject", contact::reject)
-                .named("rejectContactRequest", "Refuses a request"),
+                .named("rejectContactRequest", "Reject a contact request"),
         ),
         step(
             post("/contacts/requests/{request_id}/cancel", contact::cancel)
-                .named("cancelContactRequest", "Takes a request back"),
+                .named("cancelContactRequest", "Cancel a contact request"),
         ),
         delete("/contacts/{contact_id}", contact::remove)
-            .named("removeContact", "Ends a contact for both sides")
+            .named("removeContact", "Remove a contact for both sides")
             .answers::<RemovedView>(200),
     ]
 }
@@ -215,7 +213,7 @@ fn memory_endpoints() -> Vec<Endpoint> {
     use http_wire::body::StoreMemoryBody;
     vec![
         get("/memories", memory::list)
-            .named("listMemories", "What the agent and its organization remember, newest first")
+            .named("listMemories", "List memories of the agent and its organization, newest first")
             .query::<memory::ListMemoriesQuery>()
             .lists_with_meta::<MemoryView<'_>, PageMetadata>(),
         post("/memories", memory::store)
@@ -226,13 +224,13 @@ fn memory_endpoints() -> Vec<Endpoint> {
             .named("findMemory", "One memory")
             .answers::<MemoryView<'_>>(200),
         delete("/memories/{memory_id}", memory::remove)
-            .named("deleteMemory", "Supersedes a memory of the agent's own")
+            .named("deleteMemory", "Supersede one of the agent's memories")
             .answers::<MemoryView<'_>>(200),
         post("/memories/{memory_id}/supersede", memory::supersede)
-            .named("supersedeMemory", "Something newer takes the place of a memory of the agent's own")
+            .named("supersedeMemory", "Supersede one of the agent's memories with a newer one")
             .answers::<MemoryView<'_>>(200),
         post("/memories/{memory_id}/archive", memory::archive)
-            .named("archiveMemory", "Puts a memory of the agent's own aside")
+            .named("archiveMemory", "Archive one of the agent's memories")
             .answers::<MemoryView<'_>>(200),
     ]
 }

@@ -26,14 +26,14 @@ pub(crate) struct ListAuditQuery {
 impl FromQuery for ListAuditQuery {
     fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
         let page = PageQuery::read(query);
-        let since = query.parsed("since", "must be an ISO 8601 instant", instant);
+        let since = query.parsed("since", "must be an ISO 8601 time", instant);
         Ok(Self { page: page?, since: since? })
     }
 
     fn parameters() -> Vec<Parameter> {
         let mut all = PageQuery::parameters();
         let instant = json!({"type": "string", "format": "date-time"});
-        all.push(parameter("since", instant, "Not earlier than this instant."));
+        all.push(parameter("since", instant, "Only entries since this time."));
         all
     }
 }

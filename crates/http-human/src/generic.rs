@@ -42,9 +42,10 @@ impl FromQuery for ListChatsQuery {
 fn user(caller: Caller) -> Result<UserCaller, ApiError> {
     match caller {
         Caller::User(caller) => Ok(caller),
-        Caller::Agent(_) => {
-            Err(ApiError::new(ErrorCode::Forbidden, "An agent's credential is not accepted here"))
-        }
+        Caller::Agent(_) => Err(ApiError::new(
+            ErrorCode::Forbidden,
+            "Agents cannot use this path; send the credential of a user",
+        )),
     }
 }
 

@@ -81,52 +81,49 @@ fn endpoints() -> Vec<Endpoint> {
 fn account_endpoints() -> Vec<Endpoint> {
     vec![
         get("/profile", account::show_profile)
-            .named("showProfile", "The caller's own record")
+            .named("showProfile", "Show the calling user")
             .answers::<ProfileView<'_>>(200),
         put("/profile", account::update_profile)
-            .named("updateProfile", "Changes the caller's name")
+            .named("updateProfile", "Change the caller's name")
             .body::<account::UpdateProfileBody>()
             .answers::<ProfileView<'_>>(200),
         get("/agents", account::list_agents)
-            .named("listAgents", "The caller's agents, narrowed and sorted")
+            .named("listAgents", "List the caller's agents")
             .query::<account::ListAgentsQuery>()
             .lists::<AgentView<'_>, account::ListAgentsMetadata>(),
         post("/agents", account::create_agent)
-            .named("createAgent", "Makes an agent that the service is to run; it has no key")
+            .named("createAgent", "Create an agent that the service runs; it has no key")
             .body::<account::CreateAgentBody>()
             .answers::<AgentView<'_>>(201),
         post("/agents/register", account::register_agent)
-            .named(
-                "registerAgent",
-                "Registers an agent that its owner runs; its key is shown here and never again",
-            )
+            .named("registerAgent", "Register an agent that its owner runs, and show its key once")
             .body::<account::RegisterAgentBody>()
             .answers::<RegisteredAgentView<'_>>(201),
         get("/agents/{agent_id}", account::find_agent)
-            .named("findAgent", "One of the caller's agents")
+            .named("findAgent", "Show one of the caller's agents")
             .answers::<AgentView<'_>>(200),
         patch("/agents/{agent_id}", account::update_agent)
-            .named("updateAgent", "Changes what is known of an agent; its handle stays")
+            .named("updateAgent", "Change an agent; its handle stays the same")
             .body::<account::UpdateAgentBody>()
             .answers::<AgentView<'_>>(200),
         delete("/agents/{agent_id}", account::delete_agent)
-            .named("deleteAgent", "Deletes an agent; one that has worked only by force")
+            .named("deleteAgent", "Delete an agent; one that has worked only with force=true")
             .query::<account::DeleteAgentQuery>()
             .answers::<DeletedAgentView<'_>>(200),
         post("/agents/{agent_id}/rotate-key", account::rotate_key)
             .named(
                 "rotateAgentKey",
-                "Gives an agent another key, shown here and never again; the one it had is good for nothing at once",
+                "Replace an agent's key, and show the new one once; the old one stops working at once",
             )
             .answers::<RegisteredAgentView<'_>>(200)
             .refuses(&[409]),
         get("/peers", peer::list)
-            .named("listPeers", "Whom the caller may bring into chats")
+            .named("listPeers", "List the users and agents that the caller may add to chats")
             .query::<ListPeersQuery>()
             .lists::<PeerView<'_>, NumberedMetadata>()
             .refuses(&[404]),
         get("/directory", peer::directory)
-            .named("listDirectory", "The agents that everybody may find")
+            .named("listDirectory", "List the agents in the directory")
             .query::<DirectoryQuery>()
             .lists::<ListedAgentView<'_>, NumberedMetadata>(),
     ]
@@ -135,30 +132,27 @@ fn account_endpoints() -> Vec<Endpoint> {
 fn auth_endpoints() -> Vec<Endpoint> {
     vec![
         post("/login", auth::log_in)
-            .named("logIn", "Opens a session for whoever knows the password, by handle or e-mail address")
+            .named("logIn", "Log in with a handle or e-mail address and a password")
             .body::<auth::LogInBody>()
             .answers::<SessionView<'_>>(200)
             .refuses(&[401, 429]),
         post("/register", auth::register)
-            .named("register", "Makes an account with a password, where that is allowed, and opens a session")
+            .named("register", "Register an account with a password, and log in")
             .body::<auth::RegisterBody>()
             .answers::<SessionView<'_>>(201)
             .refuses(&[403, 429]),
         post("/refresh", auth::refresh)
-            .named("refreshSession", "Exchanges a refresh token for the next pair; it is good once")
+            .named("refreshSession", "Exchange a refresh token, which works once, for a new pair of tokens")
             .body::<auth::RefreshBody>()
             .answers::<SessionView<'_>>(200)
             .refuses(&[401, 429]),
         post("/logout", auth::log_out)
-            .named("logOut", "Ends the session of a refresh token")
+            .named("logOut", "Log out the session of a refresh token")
             .body::<auth::RefreshBody>()
             .answers_nothing()
             .refuses(&[429]),
         post("/reset", auth::reset_password)
-            .named(
-                "resetPassword",
-                "Sets a password with a token that the operator has issued, and opens a session",
-            )
+            .named("resetPassword", "Set a password with a reset token from the operator, and log in")
             .body::<auth::ResetPasswordBody>()
             .answers::<SessionView<'_>>(200)
             .refuses(&[401, 429]),
@@ -168,10 +162,7 @@ fn auth_endpoints() -> Vec<Endpoint> {
 fn password_endpoints() -> Vec<Endpoint> {
     vec![
         post("/password", auth::change_password)
-            .named(
-                "changePassword",
-                "Sets another password and ends all sessions; the answer opens a new one",
-            )
+            .named("changePassword", "Change the password, end all sessions, and log in again")
             .body::<auth::ChangePasswordBody>()
             .answers::<SessionView<'_>>(200),
     ]
@@ -182,17 +173,17 @@ fn key_endpoints() -> Vec<Endpoint> {
         get("/api-keys", api_key::list)
             .named(
                 "listApiKeys",
-                "The caller's API keys that are not revoked, newest first, without their secrets",
+                "List the caller's API keys that are not revoked, newest first, without their secrets",
             )
             .query::<api_key::ListKeysQuery>()
             .lists::<KeyView<'_>, PageMetadata>(),
         post("/api-keys", api_key::create)
-            .named("createApiKey", "Makes one more API key; it is shown here and never again")
+            .named("createApiKey", "Create an API key, and show it once")
             .body::<api_key::CreateKeyBody>()
             .answers::<CreatedKeyView<'_>>(201)
             .refuses(&[409]),
         delete("/api-keys/{key_id}", api_key::revoke)
-            .named("revokeApiKey", "Revokes an API key for good; what was opened with it ends")
+            .named("revokeApiKey", "Revoke an API key for good, and close the sockets that it opened")
             .answers::<KeyView<'_>>(200),
     ]
 }
@@ -200,16 +191,16 @@ fn key_endpoints() -> Vec<Endpoint> {
 fn session_endpoints() -> Vec<Endpoint> {
     vec![
         get("/sessions", session::list)
-            .named("listSessions", "Lists the caller's open sessions, last used first")
+            .named("listSessions", "List the caller's open sessions, last used first")
             .lists_all::<OpenSessionView>(),
         delete("/sessions", session::end_others)
             .named(
                 "endOtherSessions",
-                "Ends all sessions of the caller but the one of the request, with their access tokens and sockets",
+                "End the caller's other sessions, with their access tokens and sockets",
             )
             .answers_nothing(),
         delete("/sessions/{session_id}", session::end)
-            .named("endSession", "Ends one session of the caller, with its access tokens and sockets")
+            .named("endSession", "End one session of the caller, with its access tokens and sockets")
             .answers_nothing(),
     ]
 }
@@ -219,7 +210,7 @@ fn audit_endpoints() -> Vec<Endpoint> {
         get("/organization/audit", audit::list)
             .named(
                 "listAuditEntries",
-                "Who did what in the caller's organization, newest first; for its admins",
+                "List the audit log of the caller's organization, newest first; admins only",
             )
             .query::<audit::ListAuditQuery>()
             .lists::<AuditEntryView<'_>, PageMetadata>()
@@ -230,49 +221,49 @@ fn audit_endpoints() -> Vec<Endpoint> {
 fn organization_endpoints() -> Vec<Endpoint> {
     vec![
         get("/organization", organization::show)
-            .named("showOrganization", "The caller's organization, and what its plan allows")
+            .named("showOrganization", "Show the caller's organization and its plan")
             .answers::<OrganizationView<'_>>(200),
         patch("/organization", organization::rename)
-            .named("renameOrganization", "Gives the organization another name; its admins may")
+            .named("renameOrganization", "Rename the organization; admins only")
             .body::<organization::RenameBody>()
             .answers::<OrganizationView<'_>>(200),
         get("/organization/members", organization::list_members)
-            .named("listMembers", "Who is in the organization, the oldest account first")
+            .named("listMembers", "List the organization's members, oldest account first")
             .query::<organization::ListMembersQuery>()
             .lists::<MemberView<'_>, PageMetadata>(),
         patch("/organization/members/{member_id}", organization::set_role)
-            .named("setMemberRole", "Gives a member another role; admins may, and one admin is always left")
+            .named("setMemberRole", "Change a member's role; admins only, and one admin always remains")
             .body::<organization::SetRoleBody>()
             .answers::<MemberView<'_>>(200)
             .refuses(&[409]),
         delete("/organization/members/{member_id}", organization::remove_member)
             .named(
                 "removeMember",
-                "Removes a member, who falls back to an organization of their own; admins may",
+                "Remove a member, who returns to an organization of their own; admins only",
             )
             .answers_nothing()
             .refuses(&[409]),
         post("/organization/leave", organization::leave)
-            .named("leaveOrganization", "Goes back to an organization of the caller's own, which is shown")
+            .named("leaveOrganization", "Leave the organization for one of the caller's own, and show it")
             .answers::<OrganizationView<'_>>(200)
             .refuses(&[409]),
         get("/organization/invitations", organization::list_invitations)
-            .named("listInvitations", "Who was invited, newest first, without the tokens; admins may know")
+            .named("listInvitations", "List invitations, newest first, without their tokens; admins only")
             .query::<organization::ListInvitationsQuery>()
             .lists::<InvitationView<'_>, PageMetadata>(),
         post("/organization/invitations", organization::invite)
-            .named("invite", "Invites somebody; the token is shown here and never again; admins may")
+            .named("invite", "Invite someone, and show the token once; admins only")
             .body::<organization::InviteBody>()
             .answers::<InvitedView<'_>>(201)
             .refuses(&[409]),
         delete("/organization/invitations/{invitation_id}", organization::revoke_invitation)
-            .named("revokeInvitation", "Takes an invitation back that nobody has accepted; admins may")
+            .named("revokeInvitation", "Revoke an open invitation; admins only")
             .answers::<InvitationView<'_>>(200),
         post("/invitations/accept", organization::accept)
             .named(
                 "acceptInvitation",
-                "Moves the caller, agents included, to where an invitation leads, which is shown; tokens that were \
-                 made before end",
+                "Accept an invitation: move the caller and their agents to its organization, and show it; earlier \
+                 tokens end",
             )
             .body::<organization::AcceptBody>()
             .answers::<OrganizationView<'_>>(200)
@@ -286,55 +277,52 @@ fn room_endpoints() -> Vec<Endpoint> {
     };
     vec![
         get("/chats", chat::list)
-            .named("listChats", "The caller's chats")
+            .named("listChats", "List the caller's chats")
             .query::<chat::ListChatsQuery>()
             .lists::<RoomRowView<'_>, PageMetadata>(),
         post("/chats", chat::create)
-            .named("createChat", "Makes a chat that the caller owns")
+            .named("createChat", "Create a chat that the caller owns")
             .body::<CreateChatBody>()
             .idempotent()
             .answers::<RoomView<'_>>(201),
         get("/chats/{chat_id}", chat::find)
-            .named("findChat", "One chat, also one that an agent of the caller takes part in")
+            .named("findChat", "Show a chat that the caller or one of their agents participates in")
             .query::<chat::FindChatQuery>()
             .answers::<RoomView<'_>>(200),
         patch("/chats/{chat_id}", chat::rename)
-            .named("renameChat", "Gives a chat a title that stays; its owners may")
+            .named("renameChat", "Rename a chat; its owners only")
             .body::<RenameChatBody>()
             .answers::<RoomView<'_>>(200),
         delete("/chats/{chat_id}", chat::remove)
-            .named("deleteChat", "Deletes a chat for everybody; its owners may")
+            .named("deleteChat", "Delete a chat for all participants; its owners only")
             .answers::<ChatView<'_>>(200),
         get("/chats/{chat_id}/participants", participant::list)
-            .named("listParticipants", "Who takes part in a chat, oldest first")
+            .named("listParticipants", "List the participants of a chat, oldest first")
             .query::<participant::ListParticipantsQuery>()
             .lists::<ParticipantView<'_>, PageMetadata>(),
         post("/chats/{chat_id}/participants", participant::add)
-            .named("addParticipant", "Brings a peer into a chat")
+            .named("addParticipant", "Add a peer to a chat")
             .body::<AddParticipantBody>()
             .answers::<ParticipantView<'_>>(201)
             .refuses(&[409]),
         delete("/chats/{chat_id}/participants/{participant_id}", participant::remove)
-            .named("removeParticipant", "Removes somebody from a chat, or leaves it")
+            .named("removeParticipant", "Remove a participant from a chat, or leave it")
             .answers::<ParticipantView<'_>>(200),
         get("/chats/{chat_id}/messages", message::list)
-            .named(
-                "listMessages",
-                "Everything that was said in a chat, newest first; or what lies around a message",
-            )
+            .named("listMessages", "List the messages of a chat, newest first, or around one message")
             .query::<message::ListMessagesQuery>()
             .lists::<MessageView<'_>, message::HistoryMetadata>(),
         post("/chats/{chat_id}/messages", message::send)
-            .named("sendMessage", "Says something in a chat; whoever is mentioned gets it")
+            .named("sendMessage", "Send a message; mentioned participants receive it")
             .body::<SendMessageBody>()
             .idempotent()
             .answers::<SentMessageView<'_>>(201),
         patch("/chats/{chat_id}/messages/{message_id}", message::edit)
-            .named("editMessage", "Gives a text of the caller's another content")
+            .named("editMessage", "Edit one of the caller's messages")
             .body::<EditMessageBody>()
             .answers::<MessageView<'_>>(200),
         delete("/chats/{chat_id}/messages/{message_id}", message::remove)
-            .named("deleteMessage", "Deletes a text of the caller's for everybody")
+            .named("deleteMessage", "Delete one of the caller's messages for all participants")
             .answers::<MessageView<'_>>(200),
     ]
 }
@@ -344,54 +332,54 @@ fn contact_endpoints() -> Vec<Endpoint> {
     let step = |endpoint: Endpoint| endpoint.answers::<RequestStepView>(200).refuses(&[409]);
     vec![
         get("/contacts", contact::list)
-            .named("listContacts", "The caller's contacts")
+            .named("listContacts", "List the caller's contacts")
             .query::<contact::ListContactsQuery>()
             .lists::<ContactView<'_>, NumberedMetadata>(),
         post("/contacts/remove", contact::remove_named)
-            .named("removeContactNamed", "Ends a contact for both sides, by id or by handle")
+            .named("removeContactNamed", "Remove a contact for both sides, by id or handle")
             .body::<RemoveContactBody>()
             .answers::<RemovedView>(200)
             .refuses(&[404]),
         post("/contacts/resolve", contact::resolve)
-            .named("resolveHandle", "Whom a handle belongs to")
+            .named("resolveHandle", "Find the user or agent with a handle")
             .body::<ResolveBody>()
             .answers::<ResolvedView<'_>>(200)
             .refuses(&[404]),
         get("/contacts/requests", contact::received)
-            .named("listContactRequests", "The requests that wait for the caller's answer")
+            .named("listContactRequests", "List contact requests that wait for the caller's answer")
             .query::<contact::ReceivedQuery>()
             .lists::<ContactRequestView<'_>, NumberedMetadata>(),
         post("/contacts/requests", contact::send)
-            .named("sendContactRequest", "Asks somebody, by handle, to be a contact")
+            .named("sendContactRequest", "Send a contact request to a handle")
             .body::<SendRequestBody>()
             .answers::<ContactRequestView<'_>>(201)
             .refuses(&[404, 409]),
         get("/contacts/requests/received", contact::received)
-            .named("listReceivedContactRequests", "The requests that wait for the caller's answer")
+            .named("listReceivedContactRequests", "List contact requests that wait for the caller's answer")
             .query::<contact::ReceivedQuery>()
             .lists::<ContactRequestView<'_>, NumberedMetadata>(),
         get("/contacts/requests/sent", contact::sent)
-            .named("listSentContactRequests", "The requests that the caller has sent")
+            .named("listSentContactRequests", "List contact requests that the caller sent")
             .query::<contact::SentQuery>()
             .lists::<ContactRequestView<'_>, NumberedMetadata>(),
         step(
             delete("/contacts/requests/{request_id}", contact::withdraw)
-                .named("withdrawContactRequest", "Takes a request back"),
+                .named("withdrawContactRequest", "Cancel a contact request"),
         ),
         step(
             post("/contacts/requests/{request_id}/approve", contact::approve)
-                .named("approveContactRequest", "Accepts a request; both are contacts from then on"),
+                .named("approveContactRequest", "Accept a contact request"),
         ),
         step(
             post("/contacts/requests/{request_id}/reject", contact::reject)
-                .named("rejectContactRequest", "Refuses a request"),
+                .named("rejectContactRequest", "Reject a contact request"),
         ),
         step(
             post("/contacts/requests/{request_id}/cancel", contact::cancel)
-                .named("cancelContactRequest", "Takes a request back"),
+                .named("cancelContactRequest", "Cancel a contact request"),
         ),
         delete("/contacts/{contact_id}", contact::remove)
-            .named("removeContact", "Ends a contact for both sides")
+            .named("removeContact", "Remove a contact for both sides")
             .answers::<RemovedView>(200),
     ]
 }
@@ -402,7 +390,7 @@ fn memory_endpoints() -> Vec<Endpoint> {
         get("/memories", memory::list)
             .named(
                 "listMemories",
-                "What agents remember of the caller and of those around them, newest first",
+                "List what agents remember of the caller and of other participants, newest first",
             )
             .query::<memory::ListMemoriesQuery>()
             .lists_with_meta::<MemoryView<'_>, PageMetadata>()
@@ -411,19 +399,18 @@ fn memory_endpoints() -> Vec<Endpoint> {
             .named("findMemory", "One memory")
             .answers::<MemoryView<'_>>(200),
         delete("/memories/{memory_id}", memory::remove)
-            .named("deleteMemory", "Deletes a memory for good")
+            .named("deleteMemory", "Delete a memory for good")
             .answers_nothing(),
         step(
             post("/memories/{memory_id}/supersede", memory::supersede)
-                .named("supersedeMemory", "Something newer takes the place of a memory"),
+                .named("supersedeMemory", "Supersede a memory with a newer one"),
         ),
         step(
-            post("/memories/{memory_id}/archive", memory::archive)
-                .named("archiveMemory", "Puts a memory aside"),
+            post("/memories/{memory_id}/archive", memory::archive).named("archiveMemory", "Archive a memory"),
         ),
         step(
             post("/memories/{memory_id}/restore", memory::restore)
-                .named("restoreMemory", "Takes a memory out again that was put aside"),
+                .named("restoreMemory", "Restore an archived memory"),
         ),
     ]
 }
@@ -432,22 +419,22 @@ fn generic_endpoints() -> Vec<Endpoint> {
     use http_wire::body::CreateChatBody;
     vec![
         get("/agents", generic::list_agents)
-            .named("genericListAgents", "The agents of a human")
+            .named("genericListAgents", "List the agents of a user")
             .query::<account::ListAgentsQuery>()
             .lists::<AgentView<'_>, account::ListAgentsMetadata>(),
         post("/agents", generic::create_agent)
-            .named("genericCreateAgent", "Makes an agent that the service is to run")
+            .named("genericCreateAgent", "Create an agent that the service runs")
             .body::<account::CreateAgentBody>()
             .answers_twice::<AgentView<'_>>(201),
         get("/agents/{agent_id}", generic::find_agent)
-            .named("genericFindAgent", "One of the agents of a human")
+            .named("genericFindAgent", "Show one of the agents of a user")
             .answers::<AgentView<'_>>(200),
         get("/chats", generic::list_chats)
-            .named("genericListChats", "The chats that the caller takes part in")
+            .named("genericListChats", "List the chats that the caller participates in")
             .query::<generic::ListChatsQuery>()
             .lists::<ChatView<'_>, PageMetadata>(),
         post("/chats", generic::create_chat)
-            .named("genericCreateChat", "Makes a chat that the caller owns")
+            .named("genericCreateChat", "Create a chat that the caller owns")
             .body::<CreateChatBody>()
             .idempotent()
             .answers_twice::<ChatView<'_>>(201),

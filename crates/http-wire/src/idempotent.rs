@@ -50,7 +50,7 @@ fn key(headers: &HeaderMap) -> Result<Option<IdempotencyKey>, ApiError> {
     let Some(value) = given.next() else { return Ok(None) };
     let refused = |fault: TextFault| ApiError::validation().with_detail(IDEMPOTENCY_KEY, fault);
     if given.next().is_some() {
-        return Err(refused(TextFault::Malformed { expected: "must stand there once" }));
+        return Err(refused(TextFault::Malformed { expected: "must be sent only once" }));
     }
     let text = value.to_str().unwrap_or("\u{fffd}");
     IdempotencyKey::new(text).map(Some).map_err(refused)

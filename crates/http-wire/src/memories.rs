@@ -53,12 +53,12 @@ impl MemoryListQuery {
         let mut all = PageQuery::parameters();
         let text =
             json!({"type": "string", "minLength": 1, "maxLength": MemoryQuery::MAX_CHARS, "pattern": "\\S"});
-        all.push(parameter("system", word(MemorySystem::WORDS), "Of this system."));
-        all.push(parameter("type", word(MemoryKind::WORDS), "Of this type."));
-        all.push(parameter("segment", word(MemorySegment::WORDS), "Of this segment."));
-        all.push(parameter("content_query", text, "With this in the content, in any case."));
+        all.push(parameter("system", word(MemorySystem::WORDS), "Only this system."));
+        all.push(parameter("type", word(MemoryKind::WORDS), "Only this type."));
+        all.push(parameter("segment", word(MemorySegment::WORDS), "Only this segment."));
+        all.push(parameter("content_query", text, "Text that the content contains, ignoring case."));
         let states = ["active", "superseded", "archived", "all"];
-        all.push(parameter("status", word(&states), "In which state; active by itself."));
+        all.push(parameter("status", word(&states), "Only this status; active by default."));
         all
     }
 

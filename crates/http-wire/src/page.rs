@@ -33,11 +33,11 @@ impl PageQuery {
     /// What it takes, for the API's document.
     pub fn parameters() -> Vec<Parameter> {
         let mut all = vec![
-            parameter("cursor", text(), "Where to go on: `next_cursor` of the answer before."),
+            parameter("cursor", text(), "Where to continue: `next_cursor` of the previous answer."),
             parameter(
                 "limit",
                 json!({"type": "integer", "minimum": 1}),
-                "Rows; more than 100 is read as 100.",
+                "Number of rows; values over 100 mean 100.",
             ),
         ];
         all.extend(NumberedQuery::parameters());
@@ -103,8 +103,8 @@ impl NumberedQuery {
     pub fn parameters() -> Vec<Parameter> {
         let number = || json!({"type": "integer", "minimum": 1});
         vec![
-            parameter("page", number(), "Which page, from 1."),
-            parameter("page_size", number(), "Rows on a page; more than 100 is read as 100."),
+            parameter("page", number(), "Page number, starting at 1."),
+            parameter("page_size", number(), "Rows per page; values over 100 mean 100."),
         ]
     }
 
@@ -182,7 +182,7 @@ const SUNSET: &str = "Fri, 01 Oct 2027 00:00:00 GMT";
 
 /// What a reader of page numbers is told whose page does not fit into one answer.
 pub fn too_heavy() -> ApiError {
-    let fault = "the page holds more than 8 MiB; ask for fewer rows, or go on by cursor";
+    let fault = "the page is larger than 8 MiB; ask for fewer rows, or use a cursor";
     ApiError::validation().with_detail("/page_size", fault)
 }
 

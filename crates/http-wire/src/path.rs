@@ -102,7 +102,8 @@ macro_rules! from_path {
             fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
                 let id = |name| request.match_info().get(name).and_then(parse_uuid);
                 let path = || Some(Self { $($member: $wrap(id($name)?)),+ });
-                ready(path().ok_or_else(|| ApiError::new(ErrorCode::NotFound, "The path names nothing")))
+                ready(path().ok_or_else(|| ApiError::new(ErrorCode::NotFound, "The path contains an id that is not \
+                 valid")))
             }
         }
     };

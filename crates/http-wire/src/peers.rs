@@ -33,8 +33,8 @@ impl FromQuery for ListPeersQuery {
 
     fn parameters() -> Vec<Parameter> {
         let mut all = NumberedQuery::parameters();
-        all.push(parameter("not_in_chat", uuid(), "Leaves out who is in this chat."));
-        all.push(parameter("type", word(&["User", "Agent"]), "Users only, or agents only."));
+        all.push(parameter("not_in_chat", uuid(), "Leave out the participants of this chat."));
+        all.push(parameter("type", word(&["User", "Agent"]), "Only users, or only agents."));
         all
     }
 }

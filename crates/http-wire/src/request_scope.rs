@@ -129,7 +129,7 @@ impl Asked {
             http.route = route,
             http.status = status.as_u16(),
             duration_us = took.as_micros(),
-            "answered"
+            "request completed"
         );
     }
 }

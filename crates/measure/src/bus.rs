@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use metrics::{Counter, Gauge, counter, gauge};
 
-use crate::{BUS_CONNECTED, BUS_DROPPED, BUS_INTERESTS, BUS_NODES, BUS_RECEIVED, BUS_SENT};
+use crate::{BUS_CONNECTED, BUS_DROPPED, BUS_NODES, BUS_RECEIVED, BUS_SENT, BUS_SUBSCRIPTIONS};
 
 /// Why a message on the bus was lost, or not taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,7 +57,7 @@ static HANDLES: LazyLock<Handles> = LazyLock::new(|| Handles {
     dropped: WHY.map(|why| counter!(BUS_DROPPED, "why" => why)),
     connected: gauge!(BUS_CONNECTED),
     nodes: gauge!(BUS_NODES),
-    interests: gauge!(BUS_INTERESTS),
+    interests: gauge!(BUS_SUBSCRIPTIONS),
 });
 
 /// An event was sent.

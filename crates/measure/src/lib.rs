@@ -61,61 +61,61 @@ macro_rules! figures {
 
 figures! {
     REQUEST_SECONDS = "parlance_http_request_seconds", Kind::Histogram(SECONDS),
-        "How long requests took until their answer began, by route, method and class of status.";
+        "Time until the answer to a request began, by route, method, and status class.";
     REFUSALS = "parlance_http_refusals_total", Kind::Counter,
-        "Requests that were answered with an error, by the code that stands in it.";
+        "Requests that were answered with an error, by error code.";
     CONNECTIONS_REFUSED = "parlance_connections_refused_total", Kind::Counter,
-        "Connections that were ended at once, as their address has too many.";
+        "Connections closed on arrival because their address has too many.";
     STALLED_CONNECTIONS = "parlance_connections_stalled_total", Kind::Counter, "Connections closed because their client did not read its answer.";
     SOCKETS = "parlance_sockets", Kind::Gauge, "Open sockets, by who holds them.";
-    CONNECTED_ELSEWHERE = "parlance_connected_elsewhere", Kind::Gauge,
+    REMOTE_SESSIONS = "parlance_remote_sessions", Kind::Gauge,
         "Users and agents that are connected to other nodes.";
-    TOPICS = "parlance_topics", Kind::Gauge, "Topics that somebody listens to.";
-    LISTENERS = "parlance_topic_listeners", Kind::Gauge, "Stays of sockets on topics.";
-    QUEUED_BYTES = "parlance_socket_queued_bytes", Kind::Gauge, "Bytes that wait for all clients together, about.";
+    TOPICS = "parlance_topics", Kind::Gauge, "Topics with at least one subscriber.";
+    LISTENERS = "parlance_topic_listeners", Kind::Gauge, "Subscriptions of sockets to topics.";
+    QUEUED_BYTES = "parlance_socket_queued_bytes", Kind::Gauge, "Approximate number of bytes queued for all sockets.";
     QUEUED_BYTES_MAX = "parlance_socket_queued_bytes_max", Kind::Gauge,
-        "Bytes that wait for the client that is furthest behind, about.";
-    PUSHES = "parlance_pushes_total", Kind::Counter, "Events that were put on their way to a socket.";
-    PUSHED_AGAIN = "parlance_pushes_again_total", Kind::Counter,
-        "Messages that were pushed again, as no socket had taken them.";
-    TOO_SLOW = "parlance_sockets_too_slow_total", Kind::Counter,
-        "Sockets that were ended since their client let too much wait.";
-    CALLER_LOOKUPS = "parlance_caller_lookups_total", Kind::Counter,
-        "How often it was asked who a caller is: known (hit), or read from the store (miss).";
+        "Approximate number of bytes queued for the socket that is furthest behind.";
+    PUSHES = "parlance_pushes_total", Kind::Counter, "Events queued for a socket.";
+    REDELIVERIES = "parlance_redeliveries_total", Kind::Counter,
+        "Messages pushed again because no socket had taken them.";
+    SLOW_CONSUMERS = "parlance_slow_consumer_disconnects_total", Kind::Counter,
+        "Sockets closed because their client fell too far behind.";
+    CALLER_CACHE = "parlance_caller_cache_requests_total", Kind::Counter,
+        "Lookups in the cache of callers, by result: hit, or miss with a read from the store.";
     CHANGES_UNKNOWN = "parlance_changes_unknown_total", Kind::Counter,
-        "Entries in the log of changes that were passed over, as newer servers have written them.";
-    BUS_SENT = "parlance_bus_sent_total", Kind::Counter, "Events that were sent to other servers, each copy.";
+        "Entries of the change log that were skipped because newer servers wrote them.";
+    BUS_SENT = "parlance_bus_sent_total", Kind::Counter, "Events sent to other servers, counted per copy.";
     BUS_RECEIVED = "parlance_bus_received_total", Kind::Counter,
-        "Events of other servers that were told to the own sockets.";
+        "Events of other servers that were passed on to sockets of this server.";
     BUS_DROPPED = "parlance_bus_dropped_total", Kind::Counter,
-        "Messages between servers that were lost or not taken, by why.";
-    BUS_CONNECTED = "parlance_bus_connected", Kind::Gauge, "Whether the bus is there, 1 or 0.";
-    BUS_NODES = "parlance_bus_nodes", Kind::Gauge, "Other servers that are heard on the bus.";
-    BUS_INTERESTS = "parlance_bus_interests", Kind::Gauge, "Rooms, users and agents of which this server is told.";
+        "Messages between servers that were lost or dropped, by reason.";
+    BUS_CONNECTED = "parlance_bus_connected", Kind::Gauge, "Whether NATS is connected, 1 or 0.";
+    BUS_NODES = "parlance_bus_nodes", Kind::Gauge, "Other servers visible on NATS.";
+    BUS_SUBSCRIPTIONS = "parlance_bus_subscriptions", Kind::Gauge, "Rooms, users, and agents that this server subscribes to.";
     STORE_SECONDS = "parlance_store_seconds", Kind::Histogram(SECONDS),
-        "How long the store took, with the time in its queues, by the kind of work.";
+        "Duration of work in the store, including time in its queues, by kind of work.";
     STORE_IN_PROGRESS = "parlance_store_in_progress", Kind::Gauge,
-        "Pieces of work that wait in the store or are being done, by their kind.";
+        "Work that is queued or in progress in the store, by kind of work.";
     STORE_BATCH = "parlance_store_batch_changes", Kind::Histogram(CHANGES), "Changes that shared one commit.";
-    STORE_CONNECTIONS = "parlance_store_connections_in_use", Kind::Gauge, "Connections at work.";
-    STORE_CONNECTIONS_MAX = "parlance_store_connections_max", Kind::Gauge, "The most connections that there may be.";
+    STORE_CONNECTIONS = "parlance_store_connections_in_use", Kind::Gauge, "Database connections in use.";
+    STORE_CONNECTIONS_MAX = "parlance_store_connections_max", Kind::Gauge, "Maximum number of database connections.";
     STORE_FULL = "parlance_store_full_total", Kind::Counter,
-        "Writes that failed since the disk of the store was full.";
+        "Writes that failed because the store's disk was full.";
     DISK_FREE = "parlance_disk_free_bytes", Kind::Gauge,
-        "Free bytes where the data directory is.";
+        "Free space in the data directory, in bytes.";
     CONTENT_BYTES = "parlance_content_bytes", Kind::Gauge,
-        "Bytes of the texts and events of all organizations, as they were counted last.";
+        "Bytes of the texts and events of all organizations, as last counted.";
     WRITES_REFUSED = "parlance_writes_refused_total", Kind::Counter,
-        "Requests with large bodies that were refused since the disk is nearly full.";
+        "Requests with large bodies that were refused because the disk is nearly full.";
     PASSWORD_HASHES = "parlance_password_hashes_total", Kind::Counter,
-        "Passwords that were hashed, to keep them or to compare them.";
+        "Passwords hashed, for storing or checking them.";
     PASSWORD_HASHES_NOW = "parlance_password_hashes_in_progress", Kind::Gauge,
-        "Passwords that are being hashed at the moment.";
-    SPANS_SENT = "parlance_spans_sent_total", Kind::Counter, "Spans of traces that the collector took.";
+        "Passwords being hashed.";
+    SPANS_SENT = "parlance_spans_sent_total", Kind::Counter, "Spans that the trace collector accepted.";
     SPANS_DROPPED = "parlance_spans_dropped_total", Kind::Counter,
-        "Spans of traces that were dropped, as the collector did not take them in time.";
-    BUILD = "parlance_build_info", Kind::Gauge, "Always 1; says the version.";
-    UPTIME = "parlance_uptime_seconds", Kind::Gauge, "For how long the server has been running.";
+        "Spans dropped because the trace collector did not accept them in time.";
+    BUILD = "parlance_build_info", Kind::Gauge, "Always 1; the label holds the version.";
+    UPTIME = "parlance_uptime_seconds", Kind::Gauge, "Seconds since the start.";
 }
 
 /// Makes the series that need no event to be there, so that they begin at zero.

@@ -23,7 +23,7 @@ use crate::user::{self, AT_ONCE};
 use crate::wiring;
 
 /// Printed for a list without agents.
-const NO_AGENTS: &str = "No agents. `parlance agent create` makes one.";
+const NO_AGENTS: &str = "No agents. Create one with `parlance agent create`.";
 
 /// Does it on the store of the configuration, and prints what came of it.
 pub(crate) async fn run(config: &Config, command: AgentCommand) -> Result<(), Failure> {
@@ -62,12 +62,12 @@ async fn create(config: &Config, arguments: &CreateAgentArguments) -> Result<(),
         let accounts = wiring::accounts(store.clone()).with_key_days(config.key_ttl_days);
         accounts.register_agent_by(Actor::Operator, owner.id, command).await.map_err(|error| {
             let next = match error {
-                RegisterError::NameTaken => "`parlance agent list --owner HANDLE` shows those that are there",
-                RegisterError::Limit(_) => "`parlance plan set` gives the organization another plan",
-                RegisterError::OwnerGone => "`parlance user list` shows who is there",
+                RegisterError::NameTaken => "list them with `parlance agent list --owner HANDLE`",
+                RegisterError::Limit(_) => "assign another plan to the organization with `parlance plan set`",
+                RegisterError::OwnerGone => "list users with `parlance user list`",
                 RegisterError::Store(_) => store::NEXT,
             };
-            Failure::new("the agent was not made", error).next(next)
+            Failure::new("the agent was not created", error).next(next)
         })
     });
     let registered = registered.await?;
@@ -76,7 +76,7 @@ async fn create(config: &Config, arguments: &CreateAgentArguments) -> Result<(),
         json!({ "agent": as_json(agent), "api_key": key }).to_string()
     } else {
         format!(
-            "Made the agent '{}', id {}. This is its API key; it is not shown again:\n\n    {key}\n",
+            "Created the agent '{}', id {}. This is its API key; it is not shown again:\n\n    {key}\n",
             agent.handle, agent.id
         )
     })
@@ -147,7 +147,7 @@ async fn set_disabled(
     let agent = find(store, &arguments.handle).await?;
     let who = ParticipantId::Agent(agent.id);
     let done = wiring::administration(store.clone()).set_disabled(who, disabled).await;
-    let done = done.map_err(|cause| Failure::new("the agent is as before", cause).next(store::NEXT))?;
+    let done = done.map_err(|cause| Failure::new("the agent was not changed", cause).next(store::NEXT))?;
     let agent = find(store, &arguments.handle).await?;
     let changed = done == SetDisabledOutcome::Done;
     print(&if arguments.json {
@@ -166,7 +166,7 @@ async fn delete(store: &Arc<dyn Store>, arguments: &DeleteAgentArguments) -> Res
     let deleted = deleted.map_err(|error| match error {
         DeleteAgentError::AgentNotFound => unknown(agent.handle.as_str()),
         DeleteAgentError::HasWorked { .. } => Failure::new("the agent was not deleted", error)
-            .next("with --force it is, or `parlance agent disable` keeps it out for a while"),
+            .next("delete it with --force, or keep it out for a while with `parlance agent disable`"),
         DeleteAgentError::Store(_) => Failure::new("the agent was not deleted", error).next(store::NEXT),
     })?;
     print(&if arguments.json {
@@ -186,7 +186,7 @@ async fn find(store: &Arc<dyn Store>, handle: &str) -> Result<Agent, Failure> {
 
 /// Says that nobody has this handle, and where those that are there stand.
 pub(crate) fn unknown(handle: &str) -> Failure {
-    let next = "`parlance agent list` shows those that are there, as owner/slug";
+    let next = "list agents with `parlance agent list`; handles are owner/slug";
     Failure::plain(format!("there is no agent '{handle}'")).next(next)
 }
 

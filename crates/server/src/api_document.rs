@@ -68,7 +68,7 @@ async fn serve_page(request: HttpRequest, path: web::Path<String>) -> Result<Htt
     serve(&request, &path, || {
         let file = utoipa_swagger_ui::serve(&path, PAGE.clone());
         let file = file.map_err(|fault| {
-            tracing::error!(error = %fault, "A file of the documentation page cannot be made");
+            tracing::error!(error = %fault, "file of the documentation page cannot be built");
             ApiError::new(ErrorCode::InternalError, "The file cannot be served")
         })?;
         Ok(file.map(|file| {

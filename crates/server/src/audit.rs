@@ -45,7 +45,7 @@ async fn verify(store: Arc<dyn Store>, arguments: &VerifyArguments) -> Result<()
     match report.fault_count {
         0 => Ok(()),
         faults => {
-            let text = format!("the audit log is not as it was written: {faults} fault(s)");
+            let text = format!("the audit log was changed: {faults} fault(s)");
             Err(Failure::plain(text).next("compare it with a backup; see *Audit log* in docs/operations.md"))
         }
     }
@@ -86,7 +86,7 @@ fn report_as_text(report: &ChainReport) -> String {
     if unlisted > 0 {
         lines.push(format!("… and {unlisted} more faults"));
     }
-    let sound = if report.fault_count == 0 { ", all as they were written" } else { "" };
+    let sound = if report.fault_count == 0 { ", all unchanged" } else { "" };
     lines.push(format!(
         "{} sealed entries checked{sound}; {} not sealed yet",
         report.checked, report.unsealed
@@ -112,7 +112,7 @@ fn fault_as_text(fault: &ChainFault) -> String {
             format!("the record of the newest seal was changed or removed; the newest entry has {last}")
         }
         ChainFault::Anchor(seal) => format!(
-            "the log does not hold the anchor {seal}: it was written anew, or entries up to there were removed"
+            "the log does not contain the anchor {seal}: it was rewritten, or entries up to the anchor were removed"
         ),
     }
 }
@@ -148,7 +148,7 @@ async fn print(config: &Config, store: Arc<dyn Store>, arguments: &AuditArgument
 }
 
 fn wrong_time(text: &str) -> Failure {
-    let said = format!("--since: '{text}' is no time; write it like 2026-11-22T08:00:00Z");
+    let said = format!("--since: '{text}' is not a time such as 2026-11-22T08:00:00Z");
     Failure::plain(said).next("see `parlance audit --help`")
 }
 

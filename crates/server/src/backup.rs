@@ -17,7 +17,7 @@ use crate::output::print;
 use crate::ports::SystemClock;
 
 const RESTORE: &str =
-    "make another one by `parlance backup`, or use one that `parlance backup verify` accepts";
+    "make another backup with `parlance backup`, or use one that `parlance backup verify` accepts";
 
 /// Writes a backup and checks it, or checks an existing one.
 pub(crate) async fn run(config: &Config, arguments: BackupArguments) -> Result<(), Failure> {

@@ -63,7 +63,7 @@ impl Healer {
             let begun = Instant::now();
             if let Err(error) = self.look().await {
                 // It is tried again, and the store has said elsewhere that it is away.
-                tracing::debug!(error = %error, "what was lost between servers could not be looked up");
+                tracing::debug!(error = %error, "events lost on NATS could not be looked up in the store");
             }
             sleep(EVERY.max(begun.elapsed() * RESTS)).await;
         }

@@ -75,7 +75,7 @@ impl Readiness {
         let answer = self.store.ping().await;
         if let Err(error) = &answer {
             // The log says so once, when the outage begins (tail).
-            tracing::debug!(error = %error, "the store does not answer");
+            tracing::debug!(error = %error, "store does not respond");
         }
         *self.seen() = Seen { last: Some((answer.is_ok(), Instant::now())), is_asked: false };
         self.asked.notify_waiters();
@@ -118,6 +118,6 @@ pub(crate) async fn ready(readiness: web::Data<Readiness>) -> Result<HttpRespons
         let status = if is_whole { "ready" } else { "degraded" };
         return Ok(HttpResponse::Ok().json(ReadyView { status }));
     }
-    let what = if draining { "The server is about to stop" } else { "The store does not answer" };
+    let what = if draining { "The server is stopping" } else { "The store does not respond" };
     Err(ApiError::new(ErrorCode::ServiceUnavailable, what).with_retry_after(1))
 }

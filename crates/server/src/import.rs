@@ -135,8 +135,8 @@ fn expect_empty(there: &Counts) -> Result<(), Failure> {
     match full {
         None => Ok(()),
         Some((table, rows)) => Err(Failure::plain(format!(
-            "the store is not empty, it holds {rows} rows of {table}; import into a new one, or go on with an \
-             import that was interrupted by --resume"
+            "the store is not empty: it has {rows} rows in {table}; import into a new store, or continue an \
+             interrupted import with --resume"
         ))),
     }
 }
@@ -245,14 +245,14 @@ impl Import {
         if let Some((table, rows)) = others {
             let told = end.rows.get(table).copied().unwrap_or_default();
             return Err(Failure::plain(format!(
-                "the store holds {rows} rows of {table} where the archive has {told}; import into a new store"
+                "the store has {rows} rows in {table}, but the archive has {told}; import into a new store"
             )));
         }
         // Where characters had to be replaced the rows differ.
         if found.sha256 == end.sha256 || self.replaced > 0 {
             return Ok(());
         }
-        Err(Failure::plain("the store does not hold what the archive does; import into a new store"))
+        Err(Failure::plain("the contents of the store differ from the archive; import into a new store"))
     }
 }
 
@@ -260,7 +260,7 @@ fn report(done: &Imported, as_json: bool) -> Result<(), Failure> {
     let rows = done.end.rows.values().sum::<u64>();
     if done.replaced > 0 {
         say(&format!(
-            "warning: in {} texts the character U+0000, which this store cannot keep, was replaced by U+FFFD",
+            "warning: in {} texts, the character U+0000 was replaced by U+FFFD, because this store cannot hold it",
             done.replaced
         ));
     }

@@ -57,12 +57,13 @@ async fn create(accounts: &AccountService, arguments: &CreateKeyArguments) -> Re
     let day = Duration::from_secs(24 * 60 * 60);
     let expires_at = arguments.days.map(|days| SystemClock.now().plus(day * days));
     let ParticipantId::User(user) = holder(accounts, &arguments.user).await? else {
-        let text = "--user: that is an agent; `parlance key rotate` gives an agent another key";
+        let text = "--user: this is an agent; use `parlance key rotate` to replace the key of an agent";
         return Err(Failure::plain(text));
     };
     let created = accounts.create_key_by(Actor::Operator, user, CreateKey { name, expires_at }).await;
-    let created = created
-        .map_err(|cause| Failure::new("no key was made", cause).next("see `parlance key list HANDLE`"))?;
+    let created = created.map_err(|cause| {
+        Failure::new("the key was not created", cause).next("see `parlance key list HANDLE`")
+    })?;
     Ok(if arguments.json {
         json!({ "key": as_json(&created.record), "api_key": created.key.reveal() }).to_string()
     } else {
@@ -77,7 +78,7 @@ async fn rotate(accounts: &AccountService, arguments: &RotateKeyArguments) -> Re
     let agent = found.ok_or_else(|| unknown(&handle))?;
     let rotated = accounts.rotate_key_by(Actor::Operator, agent.owner, agent.id).await;
     let rotated = rotated.map_err(|cause| {
-        Failure::new("the agent has the key it had", cause).next("see `parlance agent show HANDLE`")
+        Failure::new("the agent's key was not replaced", cause).next("see `parlance agent show HANDLE`")
     })?;
     Ok(if arguments.json {
         let agent = json!({ "id": agent.id.to_string(), "handle": agent.handle.as_str() });
@@ -98,8 +99,7 @@ async fn revoke(accounts: &AccountService, arguments: &RevokeKeyArguments) -> Re
     let revoked = accounts.revoke_keys(which).await;
     let revoked = revoked.map_err(|cause| Failure::new("no key was revoked", cause).next(store::NEXT))?;
     if revoked.is_empty() {
-        let text =
-            "there is no such key that is not revoked; `parlance key list HANDLE` shows those that are there";
+        let text = "there is no such active key; list keys with `parlance key list HANDLE`";
         return Err(Failure::plain(text));
     }
     table(&revoked, &arguments.print)
@@ -110,7 +110,7 @@ async fn holder(accounts: &AccountService, handle: &str) -> Result<ParticipantId
     let found = accounts.find_holder(&handle).await;
     let found = found.map_err(|cause| Failure::new("cannot look for the handle", cause).next(store::NEXT))?;
     found.ok_or_else(|| {
-        let next = "`parlance user list` and `parlance agent list` show those who are there";
+        let next = "list handles with `parlance user list` and `parlance agent list`";
         Failure::plain(format!("nobody has the handle '{handle}'")).next(next)
     })
 }

@@ -96,8 +96,8 @@ impl FillLock {
             Self::File(_) | Self::Memory => std::future::pending().await,
         }
         Failure::plain(
-            "the connection was lost that kept servers from the store meanwhile; see that none runs on it, and go \
-             on with --resume",
+            "lost the connection that keeps servers from using the store; make sure that no server uses it, and \
+             continue with --resume",
         )
     }
 

@@ -77,7 +77,7 @@ impl Metrics {
             Failure::new(format_args!("cannot serve metrics on {listen} (metrics_listen)"), cause)
         })?;
         let server = server.run();
-        tracing::info!(address = listen, "metrics are served");
+        tracing::info!(address = listen, "serving metrics");
         Ok(async move {
             let upkeep = async {
                 loop {
@@ -86,7 +86,7 @@ impl Metrics {
                 }
             };
             tokio::select! {
-                ended = server => tracing::error!(error = ?ended.err(), "metrics are not served any more"),
+                ended = server => tracing::error!(error = ?ended.err(), "metrics server ended"),
                 () = upkeep => {}
             }
         })
@@ -117,20 +117,20 @@ fn describe() {
 fn take_up(figures: Figures) {
     gauge!(measure::SOCKETS, "of" => "users").set(number(figures.user_sockets));
     gauge!(measure::SOCKETS, "of" => "agents").set(number(figures.agent_sockets));
-    gauge!(measure::CONNECTED_ELSEWHERE).set(number(figures.elsewhere));
+    gauge!(measure::REMOTE_SESSIONS).set(number(figures.elsewhere));
     gauge!(measure::TOPICS).set(number(figures.topics));
     gauge!(measure::LISTENERS).set(number(figures.listeners));
     gauge!(measure::QUEUED_BYTES).set(number(figures.queued_bytes));
     gauge!(measure::QUEUED_BYTES_MAX).set(number(figures.queued_bytes_max));
     counter!(measure::PUSHES).absolute(figures.pushes);
-    counter!(measure::PUSHED_AGAIN).absolute(figures.pushed_again);
-    counter!(measure::TOO_SLOW).absolute(figures.too_slow);
+    counter!(measure::REDELIVERIES).absolute(figures.pushed_again);
+    counter!(measure::SLOW_CONSUMERS).absolute(figures.too_slow);
 }
 
 /// Takes up how often callers were known.
 fn take_up_callers(counts: CacheCounts) {
-    counter!(measure::CALLER_LOOKUPS, "result" => "hit").absolute(counts.hits);
-    counter!(measure::CALLER_LOOKUPS, "result" => "miss").absolute(counts.misses);
+    counter!(measure::CALLER_CACHE, "result" => "hit").absolute(counts.hits);
+    counter!(measure::CALLER_CACHE, "result" => "miss").absolute(counts.misses);
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a figure to be looked at")]

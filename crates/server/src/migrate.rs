@@ -17,9 +17,9 @@ pub(crate) async fn migrate(config: &Config, arguments: ListArguments) -> Result
     let text = if arguments.json {
         json!({ "taken": steps.taken, "steps": steps.all }).to_string()
     } else if steps.taken.is_empty() {
-        format!("up to date; all {} steps were taken before", steps.all.len())
+        format!("up to date; all {} migrations were already applied", steps.all.len())
     } else {
-        format!("took {} of {} steps: {}", steps.taken.len(), steps.all.len(), steps.taken.join(", "))
+        format!("applied {} of {} migrations: {}", steps.taken.len(), steps.all.len(), steps.taken.join(", "))
     };
     print(&text)
 }

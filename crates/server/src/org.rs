@@ -22,14 +22,14 @@ use crate::output::{List, Rows, Times, print};
 use crate::{plan, store, wiring};
 
 /// What to do next about a name.
-const NAMES: &str = "`parlance org list` shows those that are there";
+const NAMES: &str = "list organizations with `parlance org list`";
 
 /// The same, about plans.
-const PLANS: &str = "`parlance plan list` shows those that are there";
+const PLANS: &str = "list plans with `parlance plan list`";
 
 /// Why somebody stays who would go.
-const LAST_ADMIN: &str = "the organization would be left without an admin; make another member one first: \
-     `parlance org set-role USER admin`";
+const LAST_ADMIN: &str = "the organization would have no admin; make another member an admin first: `parlance org \
+ set-role USER admin`";
 
 /// What a command works with.
 struct Desk {
@@ -75,10 +75,10 @@ async fn create(desk: &Desk, arguments: &CreateOrgArguments) -> Result<String, F
         Ok(made) => Ok(told(&made, arguments.json)),
         Err(CreateOrganizationError::NameTaken) => Err(name_taken(&arguments.name)),
         Err(CreateOrganizationError::NoSuchPlan) => Err(Failure::plain(
-            "there is no such plan; `parlance plan list` shows those that are there, and a start of the server takes \
-             up the ones that are configured",
+            "there is no such plan; list plans with `parlance plan list`; newly configured plans are stored when the \
+             server starts",
         )),
-        Err(cause) => Err(Failure::new("the organization was not made", cause)),
+        Err(cause) => Err(Failure::new("the organization was not created", cause)),
     }
 }
 
@@ -118,7 +118,7 @@ async fn list_members(desk: &Desk, arguments: &MembersArguments) -> Result<(), F
     let kind = List {
         name: "members",
         headings: &["HANDLE", "NAME", "ROLE", "CREATED"],
-        empty: "No members. `parlance org move` or `parlance org invite` brings somebody in.",
+        empty: "No members. Add one with `parlance org move` or `parlance org invite`.",
     };
     let mut rows = Rows::begin(kind, &arguments.print)?;
     for member in &members {
@@ -147,7 +147,7 @@ async fn invite(desk: &Desk, arguments: &InviteArguments) -> Result<String, Fail
         return Ok(json!({"invitation": invitation, "token": invited.token.reveal()}).to_string());
     }
     Ok(format!(
-        "An invitation to '{}', good until {}. This is its token; it is not shown again:\n\n    {}\n",
+        "Invitation to '{}', valid until {}. This is its token; it is not shown again:\n\n    {}\n",
         organization.name,
         invited.invitation.expires_at,
         invited.token.reveal()
@@ -161,7 +161,7 @@ async fn set_role(desk: &Desk, arguments: &SetRoleArguments) -> Result<String, F
         Ok(member) if arguments.json => Ok(json!({ "member": member_as_json(&member) }).to_string()),
         Ok(member) => Ok(format!("{}: {}", organization.name, member_as_text(&member))),
         Err(SetRoleError::LastAdmin(_)) => Err(Failure::plain(LAST_ADMIN)),
-        Err(cause) => Err(Failure::new("the role was not given", cause)),
+        Err(cause) => Err(Failure::new("the role was not changed", cause)),
     }
 }
 
@@ -199,11 +199,11 @@ fn not_entered(error: AcceptError) -> Failure {
     match error {
         AcceptError::Enter(EnterError::LastAdmin(_)) => Failure::plain(LAST_ADMIN),
         AcceptError::Enter(EnterError::AlreadyThere) => Failure::plain(
-            "the user is in this organization already; `parlance org set-role` changes the role",
+            "the user is already in this organization; change the role with `parlance org set-role`",
         ),
         AcceptError::Enter(EnterError::Limit(reached)) => Failure::plain(format!(
-            "the user's agents do not fit: {reached} in the organization, which has {}; give it a larger plan with \
-             `parlance plan set`, or let the user delete some",
+            "the user's agents do not fit: {reached} in the organization, which has {}; assign a larger plan with \
+             `parlance plan set`, or have the user delete some agents",
             reached.current
         )),
         cause => Failure::new("the user was not moved", cause),
@@ -214,7 +214,7 @@ fn not_departed(error: LeaveError) -> Failure {
     match error {
         LeaveError::LastAdmin(_) => Failure::plain(LAST_ADMIN),
         LeaveError::Alone => {
-            Failure::plain("the user is in an organization of their own already, alone").next(NAMES)
+            Failure::plain("the user is already alone in an organization of their own").next(NAMES)
         }
         cause => Failure::new("the user was not moved", cause),
     }
@@ -234,8 +234,8 @@ pub(crate) async fn named(organizations: &OrganizationService, name: &str) -> Re
     let found = organizations.find(WhichOrganization::Named(name.trim().to_owned())).await;
     found.map_err(unread)?.ok_or_else(|| {
         Failure::plain(format!(
-            "there is no organization '{name}'; `parlance org list` shows those that are there, and `parlance org \
-             create` makes one"
+            "there is no organization '{name}'; list organizations with `parlance org list`, or create one with \
+             `parlance org create`"
         ))
     })
 }
@@ -264,17 +264,19 @@ fn name(text: &str) -> Result<OrganizationName, Failure> {
 }
 
 fn name_taken(name: &str) -> Failure {
-    Failure::plain(format!("another organization is called '{name}'; `parlance org list` shows them all"))
+    Failure::plain(format!(
+        "another organization is called '{name}'; list organizations with `parlance org list`"
+    ))
 }
 
 fn no_user(handle: &str) -> Failure {
     Failure::plain(format!(
-        "there is no user '{handle}'; `parlance org members NAME` shows the users of an organization"
+        "there is no user '{handle}'; list the users of an organization with `parlance org members NAME`"
     ))
 }
 
 fn unread(cause: domain::store::StoreError) -> Failure {
-    Failure::new("the store gave no answer", cause)
+    Failure::new("the store did not answer", cause)
 }
 
 fn told(organization: &Organization, as_json: bool) -> String {
@@ -310,7 +312,7 @@ fn invitation_as_json(invitation: &Invitation) -> Value {
 }
 
 fn invitation_as_text(invitation: &Invitation) -> String {
-    let whom = invitation.email.as_deref().unwrap_or("whoever has the token");
+    let whom = invitation.email.as_deref().unwrap_or("anyone with the token");
     format!(
         "invited: {whom} as {}, until {} ({})",
         invitation.role.as_str(),

@@ -62,7 +62,7 @@ impl Threads {
             .on_thread_start(come_last)
             .build();
         let runtime =
-            runtime.map_err(|cause| Failure::new("cannot make the threads for passwords", cause))?;
+            runtime.map_err(|cause| Failure::new("cannot start the threads for passwords", cause))?;
         Ok(Self(Some(runtime)))
     }
 
@@ -83,7 +83,7 @@ impl Drop for Threads {
 /// Lets this thread have what others leave.
 fn come_last() {
     if let Err(error) = setpriority_process(Some(gettid()), LAST) {
-        tracing::debug!(error = %error, "passwords are hashed with the priority of everything else");
+        tracing::debug!(error = %error, "cannot lower the priority of threads that hash passwords");
     }
 }
 
@@ -97,7 +97,7 @@ struct Work {
 impl Argon2Hasher {
     /// With these costs.
     pub(crate) fn new(config: PasswordConfig) -> Result<Self, Failure> {
-        let wrong = |cause| Failure::plain(format!("the costs of passwords cannot be: {cause}"));
+        let wrong = |cause| Failure::plain(format!("the password costs are not possible: {cause}"));
         let params = Params::new(config.memory_kib, config.passes, config.lanes, None).map_err(wrong)?;
         let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params.clone());
         let nobodys = hash(&argon2, RandomKeys.mint(KeyKind::Reset, SystemClock.now()).reveal());

@@ -14,7 +14,7 @@ use crate::store;
 use crate::wiring;
 
 /// Where the names of plans stand.
-const PLANS: &str = "`parlance plan list` shows those that are there";
+const PLANS: &str = "list plans with `parlance plan list`";
 
 /// Prints all plans.
 pub(crate) async fn list(config: &Config, arguments: TableArguments) -> Result<(), Failure> {
@@ -52,7 +52,7 @@ pub(crate) async fn organizations(plans: &PlanService, how: &TableArguments) -> 
     let kind = List {
         name: "organizations",
         headings: &["NAME", "PLAN", "USERS", "BYTES"],
-        empty: "No organizations. `parlance org create` makes one.",
+        empty: "No organizations. Create one with `parlance org create`.",
     };
     let mut rows = Rows::begin(kind, how)?;
     for organization in &found {
@@ -84,12 +84,12 @@ pub(crate) async fn set(config: &Config, arguments: SetPlanArguments) -> Result<
             print(&json!({ "organization": organization_as_json(&changed) }).to_string())
         }
         Ok(changed) => print(&organization_as_text(&changed)),
-        Err(AssignRefused::NoSuchOrganization) => Err(Failure::plain(
-            "there is no such organization; `parlance org list` shows those that are there",
-        )),
+        Err(AssignRefused::NoSuchOrganization) => {
+            Err(Failure::plain("there is no such organization; list organizations with `parlance org list`"))
+        }
         Err(AssignRefused::NoSuchPlan) => Err(Failure::plain(format!(
-            "there is no plan '{}'; `parlance plan list` shows those that are there, and a start of the server \
-             takes up the ones that are configured",
+            "there is no plan '{}'; list plans with `parlance plan list`; newly configured plans are stored when the \
+             server starts",
             arguments.plan
         ))),
     }

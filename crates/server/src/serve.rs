@@ -61,7 +61,7 @@ async fn report_unsafe_settings(store: &Arc<dyn Store>) -> Result<(), Failure> {
     for setting in settings.map_err(|cause| Failure::new("cannot read the database's settings", cause))? {
         tracing::error!(
             setting,
-            "the database does not keep what it acknowledges: a setting is off; turn it on in postgresql.conf"
+            "database setting is off, so acknowledged data can be lost; turn it on in postgresql.conf"
         );
     }
     Ok(())
@@ -70,12 +70,9 @@ async fn report_unsafe_settings(store: &Arc<dyn Store>) -> Result<(), Failure> {
 /// Makes the configured plans those of the store.
 async fn take_up_plans(config: &Config, store: &Arc<dyn Store>) -> Result<(), Failure> {
     let left = wiring::plans(store.clone()).configure(config.plans.clone()).await;
-    let left = left.map_err(|cause| Failure::new("cannot take up the plans", cause))?;
+    let left = left.map_err(|cause| Failure::new("cannot store the configured plans", cause))?;
     for plan in left {
-        tracing::warn!(
-            plan = plan.as_str(),
-            "a plan that is not configured any more is in use; it goes on as it was"
-        );
+        tracing::warn!(plan = plan.as_str(), "plan is in use but no longer configured; it stays as it was");
     }
     Ok(())
 }
@@ -122,7 +119,7 @@ async fn run(config: &Config, wiring: &Wiring, metrics: Option<Metrics>) -> Resu
         ended = &mut server => Some(ended),
     };
     if ended.is_some() {
-        return Err(Failure::plain("the server ended by itself"));
+        return Err(Failure::plain("the server ended unexpectedly"));
     }
     tracing::info!("stopping");
     readiness.drain();
@@ -151,14 +148,14 @@ async fn run(config: &Config, wiring: &Wiring, metrics: Option<Metrics>) -> Resu
     others.abort_all();
     wiring.hub.end_deliveries();
     if timeout(LAST_WRITES, delivered).await.is_err() {
-        tracing::warn!("what sockets took at last was not written down; it will be pushed again");
+        tracing::warn!("last delivery receipts could not be stored; these messages will be pushed again");
     }
     if !matches!(timeout(LAST_WRITES, wiring.accounts.write_key_uses()).await, Ok(Ok(()))) {
-        tracing::warn!("when keys were used last was not written down");
+        tracing::warn!("time of last use of keys could not be stored");
     }
     wiring.limits.report_last_failures();
     if !matches!(timeout(LAST_WRITES, wiring.logins.write_last_failures()).await, Ok(Ok(()))) {
-        tracing::warn!("the last failed log-ins are not in the audit log");
+        tracing::warn!("last failed log-ins could not be written to the audit log");
     }
     if let Some(metrics) = metrics {
         metrics.abort();
@@ -222,7 +219,9 @@ fn bind(
 /// Ends as one of several servers.
 async fn leave(registrar: &Registrar) {
     if !matches!(timeout(LAST_WRITES, registrar.leave()).await, Ok(Ok(()))) {
-        tracing::warn!("the others were not told that this server ends; they will see it by its lease");
+        tracing::warn!(
+            "could not announce to other nodes that this node stops; they will notice when its lease expires"
+        );
     }
 }
 

@@ -31,7 +31,7 @@ fn check(examined: &Examined, as_json: bool) -> Result<(), Failure> {
         format!("{text}\n")
     } else if faults.is_empty() {
         let set = examined.settings.iter().filter(|setting| setting.origin != Origin::Default).count();
-        format!("the configuration is good; {set} settings are not the default\n")
+        format!("the configuration is valid; {set} settings differ from their defaults\n")
     } else {
         faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n") + "\n"
     };
@@ -98,8 +98,7 @@ fn fail_on(faults: &[Fault]) -> Result<(), Failure> {
         1 => "1 setting is wrong",
         number => &format!("{number} settings are wrong"),
     };
-    let next =
-        "mend them and run `parlance config check` again; `parlance config reference` describes them all";
+    let next = "correct them and run `parlance config check` again; `parlance config reference` describes all settings";
     Err(Failure::plain(format!("{what}; {next}")))
 }
 

@@ -146,7 +146,7 @@ impl Store for PostgresStore {
 }
 
 /// What to do when a store gives no answer.
-pub(crate) const NEXT: &str = "`parlance doctor` looks for the reason";
+pub(crate) const NEXT: &str = "find the reason with `parlance doctor`";
 
 /// Does `work` on the store, for a command, and closes it. A store in memory is refused.
 pub(crate) async fn with<T>(
@@ -209,8 +209,8 @@ async fn open_whole(config: &Config, may_create: bool) -> Result<Arc<dyn Store>,
 }
 
 /// What to do when there is no store where it was looked for.
-const OTHER_STORE: &str = "name the store by --database-url, --data-dir or --env-file (`parlance config show`), or \
-     make a new one by `parlance serve`, `migrate` or `import`";
+const OTHER_STORE: &str = "name the store with --database-url, --data-dir, or --env-file (`parlance config show`), \
+ or create one with `parlance serve`, `migrate`, or `import`";
 
 /// There is no store in this file.
 pub(crate) fn missing(path: &Path) -> Failure {
@@ -227,12 +227,12 @@ pub(crate) async fn refuse_part(store: &Arc<dyn Store>) -> Result<(), Failure> {
 
 /// What is wrong with a store into which an import began then and has not ended.
 pub(crate) fn part_of_an_archive(begun: Timestamp) -> String {
-    format!("the store holds only a part of an archive: an import into it began at {begun} and has not ended")
+    format!("the store holds only part of an archive: an import into it began at {begun} and is not finished")
 }
 
 /// What to do about it.
 pub(crate) const FINISH_IMPORT: &str =
-    "finish it by `parlance import --from FILE --resume`, or begin again with a new store";
+    "finish it with `parlance import --from FILE --resume`, or start over with a new store";
 
 /// Opens the store that nobody else may work on now; its schema is brought up to date.
 pub(crate) async fn open_alone(config: &Config) -> Result<Arc<dyn Store>, Failure> {
@@ -254,7 +254,7 @@ fn unopened(cause: impl std::error::Error) -> Failure {
 pub(crate) async fn open_as_it_is(config: &Config) -> Result<Arc<dyn Store>, Failure> {
     read_as_it_is(config).await.map_err(|unread| match unread {
         Unread::Behind(why) => {
-            let way_out = "run `parlance migrate` first, or export with the version that wrote it";
+            let way_out = "run `parlance migrate` first, or use the version that wrote it";
             Failure::plain(format!("cannot read the store: {why}; {way_out}"))
         }
         Unread::Ahead(failure) | Unread::Unopened(failure) => failure,

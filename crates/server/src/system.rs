@@ -46,23 +46,23 @@ pub(crate) fn interfaces() -> Vec<Interface> {
 fn probes() -> Vec<Endpoint> {
     vec![
         get("/health", health::health)
-            .named("health", "Whether requests are served")
+            .named("health", "Check whether the server accepts requests")
             .answers_bare::<health::HealthView>(200),
         get("/ready", health::ready)
-            .named("ready", "Whether the store answers and the server is not about to stop")
+            .named("ready", "Check whether the store responds and the server is not stopping")
             .answers_bare::<health::ReadyView>(200),
     ]
 }
 
 fn public_endpoints() -> Vec<Endpoint> {
     vec![
-        get("/", root).named("root", "Which program this is").answers_bare::<ProgramView>(200),
-        get("/version", version).named("version", "Which version this is").answers_bare::<ProgramView>(200),
+        get("/", root).named("root", "Name of the program").answers_bare::<ProgramView>(200),
+        get("/version", version).named("version", "Version of the program").answers_bare::<ProgramView>(200),
         get("/api/version", version)
-            .named("apiVersion", "Which version this is")
+            .named("apiVersion", "Version of the program")
             .answers_bare::<ProgramView>(200),
         get("/api/v1/health", report)
-            .named("healthReport", "How the server and its parts are")
+            .named("healthReport", "Status of the server and its parts")
             .answers_bare::<ReportView>(200),
     ]
 }
@@ -70,7 +70,7 @@ fn public_endpoints() -> Vec<Endpoint> {
 fn credential_endpoints() -> Vec<Endpoint> {
     vec![
         get("/api/v1/test", test_credential)
-            .named("testCredential", "Whose a credential is")
+            .named("testCredential", "Check a credential and show its holder")
             .answers_bare::<CredentialReportView>(200),
     ]
 }

@@ -120,7 +120,7 @@ impl Tail {
         if self.read_at.elapsed() > BLIND {
             self.position = self.store.newest_change().await?;
             self.read_at = Instant::now();
-            tracing::warn!("all sockets are ended, as changes of other processes may have been missed");
+            tracing::warn!("closing all sockets: changes of other processes may have been missed");
             self.callers.forget_all();
             self.hub.end_sockets();
             self.look_around().await?;
@@ -157,7 +157,7 @@ impl Tail {
             if self.failures < FAILURES {
                 return Err(error);
             }
-            tracing::warn!(error = %error, "all sockets are ended, as the store does not say what others have changed");
+            tracing::warn!(error = %error, "closing all sockets: changes of other processes cannot be read");
             self.hub.end_sockets();
         }
         self.failures = 0;
@@ -215,7 +215,7 @@ pub(crate) async fn forget_changes(store: Arc<dyn Store>) {
                 Ok(gone) if gone == BATCH => {}
                 Ok(_) => break,
                 Err(error) => {
-                    tracing::warn!(error = %error, "old changes could not be forgotten");
+                    tracing::warn!(error = %error, "old entries of the change log could not be removed");
                     break;
                 }
             }

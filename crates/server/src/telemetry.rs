@@ -14,6 +14,6 @@ pub(crate) fn start(config: &Config) {
         LogFormat::Json => registry.with(lines.json()).try_init(),
     };
     if started.is_err() {
-        tracing::debug!("logging was started before");
+        tracing::debug!("logging was already initialized");
     }
 }

@@ -32,11 +32,11 @@ pub(crate) async fn issue(config: &Config, arguments: IssueTokenArguments) -> Re
     let issued = issued?.map_err(|error| {
         let next = match error {
             IssueTokenError::Lifetime => "see `parlance token issue --help`",
-            IssueTokenError::NoSuchUser => "`parlance user list` shows those who are there",
-            IssueTokenError::Disabled => "`parlance user enable HANDLE` lets the user in again",
+            IssueTokenError::NoSuchUser => "list users with `parlance user list`",
+            IssueTokenError::Disabled => "enable the user with `parlance user enable HANDLE`",
             IssueTokenError::Store(_) => store::NEXT,
         };
-        Failure::new("no token was made", error).next(next)
+        Failure::new("the token was not issued", error).next(next)
     })?;
     let text = if arguments.json { as_json(&issued) } else { issued.token };
     print(&text)
@@ -51,7 +51,9 @@ pub(crate) fn rotate_keys(config: &Config, arguments: &RotateKeysArguments) -> R
             config.refuse_missing_data_dir()?;
             token_keys::rotate(&config.key_place()?, arguments.forget)
         }
-        StoreAt::Memory => Err(Failure::plain("a store in memory has keys of its own; name a file")),
+        StoreAt::Memory => {
+            Err(Failure::plain("a store in memory has its own signing keys; name a store in a file"))
+        }
     }
 }
 

@@ -99,10 +99,12 @@ impl KeyFile {
         match read(&self.path) {
             Ok(Some(keys)) => {
                 *self.keys.write().unwrap_or_else(PoisonError::into_inner) = signed(&keys);
-                tracing::info!("the keys for tokens were read again");
+                tracing::info!("signing keys reloaded");
             }
             Ok(None) => {}
-            Err(failure) => tracing::warn!(error = %failure, "the keys for tokens stay as they were"),
+            Err(failure) => {
+                tracing::warn!(error = %failure, "signing keys cannot be reloaded; keeping the previous ones")
+            }
         }
         seen.mark = now;
     }
@@ -170,7 +172,7 @@ fn read(path: &Path) -> Result<Option<Keys>, Failure> {
     if mode & 0o077 != 0 {
         tracing::warn!(
             path = %path.display(),
-            "others could read the keys for tokens; this is taken from them now, but consider new keys"
+            "signing keys were readable by other users of this machine; permissions corrected, consider rotating the keys"
         );
         file.set_permissions(Permissions::from_mode(0o600)).map_err(cannot_read)?;
     }
@@ -182,7 +184,7 @@ fn read(path: &Path) -> Result<Option<Keys>, Failure> {
     match (first, others) {
         (Some(first), Some(others)) => Ok(Some(Keys { first, others })),
         _ => Err(Failure::plain(format!(
-            "{} does not hold keys for tokens; take it away to have a new one made",
+            "{} does not contain signing keys; remove it, and a new one is created",
             path.display()
         ))),
     }
@@ -227,7 +229,7 @@ fn publish(draft: &Path, path: &Path) -> std::io::Result<()> {
 }
 
 fn cannot(what: &str, path: &Path, cause: std::io::Error) -> Failure {
-    Failure::new(format_args!("cannot {what} the keys for tokens in {}", path.display()), cause)
+    Failure::new(format_args!("cannot {what} the signing keys in {}", path.display()), cause)
 }
 
 #[cfg(test)]
@@ -314,7 +316,7 @@ mod tests {
             fs::write(&path, broken).unwrap();
             let failure =
                 KeyFile::beside(&store).err().map(|failure| failure.to_string()).unwrap_or_default();
-            assert!(failure.contains("does not hold keys"), "{broken:?}: {failure}");
+            assert!(failure.contains("does not contain signing keys"), "{broken:?}: {failure}");
         }
     }
 

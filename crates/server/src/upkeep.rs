@@ -57,7 +57,7 @@ pub(crate) fn start(
     for walk in config.retention.clone() {
         tasks.spawn(erase_old(wiring.messages.clone(), wiring.store.clone(), walk));
     }
-    let rule = AgainRule::after(config.sockets.push_again_after);
+    let rule = AgainRule::after(config.sockets.redelivery_after);
     tasks.spawn(Repeater::new(wiring.hub.clone(), wiring.deliveries.clone(), rule).run());
     tasks
 }
@@ -82,7 +82,7 @@ async fn end_sockets_in_doubt(wiring: Wiring, healer: Option<Arc<Healer>>) {
         while wiring.store.ping().await.is_err() {
             sleep(Duration::from_millis(200)).await;
         }
-        tracing::warn!("all sockets are ended, as a change may have been kept of which nobody was told");
+        tracing::warn!("closing all sockets: outcome of a commit was unknown, so events may be missing");
         wiring.hub.end_sockets();
     }
 }
@@ -97,8 +97,8 @@ async fn forget_answers(store: Arc<dyn Store>) {
         ticks.tick().await;
         match forget_old_answers(&*store, SystemClock.now(), BATCH).await {
             Ok(0) => {}
-            Ok(count) => tracing::debug!(count, "forgot old answers"),
-            Err(error) => tracing::warn!(error = %error, "old answers could not be forgotten"),
+            Ok(count) => tracing::debug!(count, "removed old idempotency records"),
+            Err(error) => tracing::warn!(error = %error, "old idempotency records could not be removed"),
         }
     }
 }
@@ -150,7 +150,7 @@ async fn write_key_uses(accounts: Arc<AccountService>) {
     loop {
         ticks.tick().await;
         if let Err(error) = accounts.write_key_uses().await {
-            tracing::warn!(error = %error, "when keys were used last was not written down; it is tried again");
+            tracing::warn!(error = %error, "time of last use of keys could not be stored, retrying");
         }
     }
 }
@@ -209,7 +209,7 @@ async fn expire_requests(contacts: Arc<ContactService>) {
     loop {
         ticks.tick().await;
         if let Err(error) = contacts.expire().await {
-            tracing::warn!(error = %error, "expired contact requests were not written down");
+            tracing::warn!(error = %error, "expired contact requests could not be stored");
         }
     }
 }
@@ -226,7 +226,7 @@ async fn clock_is_right(store: &dyn Store) -> bool {
     let apart = theirs.micros().abs_diff(SystemClock.now().micros());
     let right = Duration::from_micros(apart) <= CLOCKS_APART;
     if !right {
-        tracing::warn!("nothing old is erased, as the clocks of this machine and of the database differ");
+        tracing::warn!("retention paused: clocks of this machine and of the database differ");
     }
     right
 }
@@ -253,7 +253,7 @@ async fn erase_old(messages: Arc<MessageService>, store: Arc<dyn Store>, mut wal
             sleep(REST).await;
         }
         if all > 0 {
-            tracing::info!(messages = all, "erased what was older than it is kept");
+            tracing::info!(messages = all, "retention erased messages");
         }
     }
 }

@@ -75,10 +75,10 @@ async fn create(config: &Config, arguments: CreateUserArguments) -> Result<(), F
         accounts.create_user(command).await.map_err(|error| {
             let next = match error {
                 CreateUserError::HandleTaken | CreateUserError::EmailTaken => {
-                    "`parlance user list` shows who is there"
+                    "list users with `parlance user list`"
                 }
                 CreateUserError::Invitation(_) => "see `parlance org --help`",
-                CreateUserError::NoSuchPlan => "`parlance plan list` shows those that are there",
+                CreateUserError::NoSuchPlan => "list plans with `parlance plan list`",
                 CreateUserError::Store(_) => store::NEXT,
             };
             Failure::new("the user was not created", error).next(next)
@@ -96,7 +96,7 @@ async fn reset_password(config: &Config, arguments: ResetPasswordArguments) -> R
         let tokens = Arc::new(wiring::tokens(store.clone(), mint));
         let logins = wiring::logins(config, store.clone(), tokens, Arc::new(NobodyListens))?;
         let issued = logins.issue_reset(&user.handle).await;
-        issued.map_err(|cause| Failure::new("no reset token was made", cause).next(store::NEXT))
+        issued.map_err(|cause| Failure::new("the reset token was not issued", cause).next(store::NEXT))
     });
     let issued = issued.await?;
     print(&if arguments.json {
@@ -105,7 +105,7 @@ async fn reset_password(config: &Config, arguments: ResetPasswordArguments) -> R
         json!({ "user": user, "reset_token": issued.token, "expires_at": expires_at }).to_string()
     } else {
         format!(
-            "With this token '{}' may set a password, once, until {}:\n\n    {}\n",
+            "With this token, '{}' can set a password once, until {}:\n\n    {}\n",
             issued.user.handle, issued.expires_at, issued.token
         )
     })
@@ -172,7 +172,7 @@ async fn set_disabled(
     let user = find(store, &arguments.handle).await?;
     let done =
         wiring::administration(store.clone()).set_disabled(ParticipantId::User(user.id), disabled).await;
-    let done = done.map_err(|cause| Failure::new("the user is as before", cause).next(store::NEXT))?;
+    let done = done.map_err(|cause| Failure::new("the user was not changed", cause).next(store::NEXT))?;
     let user = find(store, &arguments.handle).await?;
     let changed = done == SetDisabledOutcome::Done;
     print(&if arguments.json {
@@ -190,7 +190,7 @@ pub(crate) async fn find(store: &Arc<dyn Store>, handle: &str) -> Result<User, F
     let found = store.find_user_by_handle(&UserHandle::from_stored(handle.clone())).await;
     let found = found.map_err(|cause| Failure::new("cannot look for the user", cause).next(store::NEXT))?;
     found.ok_or_else(|| {
-        let next = "`parlance user list` shows those who are there";
+        let next = "list users with `parlance user list`";
         Failure::plain(format!("there is no user '{handle}'")).next(next)
     })
 }

@@ -162,7 +162,7 @@ fn events(config: &Config, hub: &Arc<Hub>, bus: Option<&Arc<NatsBus>>) -> Arc<dy
         None => hub.clone(),
     };
     let Some(one_of) = config.sockets.lose_messages else { return events };
-    tracing::warn!(one_of, "FOR TESTS ONLY: new messages are lost on their way to sockets, on purpose");
+    tracing::warn!(one_of, "FOR TESTS ONLY: dropping new messages on their way to sockets");
     Arc::new(LosesMessages::new(events, one_of))
 }
 
@@ -172,9 +172,8 @@ impl Wiring {
         let nodes = config.is_one_of_several().then(|| self.store.clone().nodes()).flatten();
         let Some(nodes) = nodes else { return Ok(None) };
         let begun = Registrar::begin(self.hub.clone(), nodes, Arc::new(SystemClock), Arc::new(RandomIds));
-        let registrar =
-            begun.await.map_err(|cause| Failure::new("cannot begin as one of several servers", cause))?;
-        tracing::info!(node = %registrar.node(), "this server is one of several");
+        let registrar = begun.await.map_err(|cause| Failure::new("cannot join the cluster", cause))?;
+        tracing::info!(node = %registrar.node(), "cluster mode: multi");
         Ok(Some(Arc::new(registrar)))
     }
 

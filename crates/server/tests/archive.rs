@@ -292,10 +292,7 @@ fn is_not_used_by_halves(store: &str) {
         let directory = TempDir::new().unwrap();
         program.current_dir(directory.path()).env("PARLANCE_DATABASE_URL", store);
         let why = refused(&program.stdin(Stdio::null()).output().unwrap());
-        assert!(
-            why.contains("only a part of an archive") && why.contains("--resume"),
-            "{arguments:?}: {why}"
-        );
+        assert!(why.contains("only part of an archive") && why.contains("--resume"), "{arguments:?}: {why}");
     }
     let import = unfinished(store).unwrap();
     assert!(import["outcome"] == "fault" && import["next"].to_string().contains("--resume"), "{import}");
@@ -341,7 +338,7 @@ async fn a_position_of_another_store_or_archive_is_not_believed() {
     // A store with other rows beside those of the archive is not what the archive says.
     world.user("eve").await;
     let more = run(&place.url("first.db"), &["import", "--from", &place.path("first"), "--resume"]);
-    assert!(refused(&more).contains("where the archive has"), "{more:?}");
+    assert!(refused(&more).contains("but the archive has"), "{more:?}");
 }
 
 #[tokio::test]
@@ -353,15 +350,15 @@ async fn what_is_no_whole_archive_is_refused_before_the_store_is_touched() {
     let (last, others) = lines.split_last().unwrap();
     let without_one = [&others[..others.len() - 1], &[*last]].concat().concat();
     for (broken, told) in [
-        (String::new(), "no archive"),
-        ("{}\n".to_owned(), "no archive"),
-        (lines[0].to_owned(), "was cut"),
-        (others.concat(), "was cut"),
-        (whole[..whole.len() - 1].to_owned(), "was cut"),
-        (whole[..whole.len() / 2].to_owned(), "was cut"),
+        (String::new(), "not an archive"),
+        ("{}\n".to_owned(), "not an archive"),
+        (lines[0].to_owned(), "is truncated"),
+        (others.concat(), "is truncated"),
+        (whole[..whole.len() - 1].to_owned(), "is truncated"),
+        (whole[..whole.len() / 2].to_owned(), "is truncated"),
         (whole.replacen("ann@example.org", "eve@example.org", 1), "damaged"),
         (without_one, "damaged"),
-        (format!("{whole}\n"), "follows the end"),
+        (format!("{whole}\n"), "data after the end"),
         (whole.replacen("\"program\":\"", "\"program\":\"9", 1), "first line"),
         (whole.replacen("\"format\":1,", "\"format\":2,", 1), "newer"),
         (whole.replacen("\"handle\"", "\"handel\"", 1), "handel"),

@@ -58,7 +58,7 @@ impl Repeater {
         count += self.push_due(asked).await;
         self.again.end_round();
         if count > 0 {
-            tracing::debug!(deliveries = count, "pushed again");
+            tracing::debug!(deliveries = count, "redelivered messages");
         }
         count
     }
@@ -71,7 +71,7 @@ impl Repeater {
         let all = match self.deliveries.due(&mut self.again, listening).await {
             Ok(all) => all,
             Err(error) => {
-                tracing::warn!(error = ?error, "it was not found out what is to be pushed again");
+                tracing::warn!(error = ?error, "redelivery query failed");
                 return 0;
             }
         };
@@ -84,7 +84,7 @@ impl Repeater {
             });
             if let Err(error) = self.deliveries.push_new(&due, push).await {
                 let participant = due.listening.agent;
-                tracing::warn!(%participant, error = ?error, "what is due was not pushed again");
+                tracing::warn!(%participant, error = ?error, "redelivery failed");
             }
             let pushed = std::mem::take(&mut *pushed.lock().unwrap_or_else(PoisonError::into_inner));
             count += self.note(&due, pushed);

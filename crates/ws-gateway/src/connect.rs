@@ -76,7 +76,7 @@ struct Parameters {
 impl Parameters {
     fn read(request: &HttpRequest) -> Result<Self, ApiError> {
         let pairs = Query::<Vec<(String, String)>>::from_query(request.query_string());
-        let mut pairs = pairs.map_err(|_| forbidden("The query of the address cannot be read"))?.into_inner();
+        let mut pairs = pairs.map_err(|_| forbidden("The query string is not valid"))?.into_inner();
         let mut take = |name: &str| {
             let place = pairs.iter().position(|(given, _)| given == name)?;
             Some(pairs.swap_remove(place).1)
@@ -241,10 +241,10 @@ fn not_admitted(error: AuthenticateError, asked: Asked<'_>) -> ApiError {
         // Not 401: clients take that for a passing fault and try for ever.
         AuthenticateError::Unauthorized => forbidden(rejected(asked.credential)),
         AuthenticateError::NotThisAgent if asked.agent.is_some() => {
-            forbidden("The credential cannot act as the agent that agent_id names")
+            forbidden("The credential does not belong to the agent in agent_id")
         }
         AuthenticateError::NotThisAgent => {
-            forbidden("Your plan does not include the interface for humans; ask whoever runs the server")
+            forbidden("Your plan does not include the API for humans; ask the operator of the server")
         }
         AuthenticateError::Disabled(_) => ApiError::from(error),
         AuthenticateError::Store(error) => unavailable().with_cause(error),
@@ -252,7 +252,7 @@ fn not_admitted(error: AuthenticateError, asked: Asked<'_>) -> ApiError {
 }
 
 fn unavailable() -> ApiError {
-    ApiError::new(ErrorCode::TrackingFailed, "The server cannot work right now, try again")
+    ApiError::new(ErrorCode::TrackingFailed, "The service is temporarily unavailable; try again")
         .with_retry_after(RETRY_SECONDS)
 }
 
@@ -265,15 +265,15 @@ fn too_many(standing: Standing) -> ApiError {
 fn rejected(credential: Credential<'_>) -> &'static str {
     match credential {
         Credential::Key(text) if matches!(token_or_key(text), Credential::Token(_)) => {
-            "A token was sent as an API key; send it as x-auth-token, or as the parameter token of the address"
+            "A token was sent as an API key; send it as x-auth-token, or as the query parameter token"
         }
         other => other.rejected(),
     }
 }
 
 /// What clients are told that send no credential.
-const MISSING: &str = "A credential is needed: send an API key as x-api-key or a token as x-auth-token, or as the \
-     parameter api_key or token of the address";
+const MISSING: &str = "Send a credential: an API key as x-api-key or a token as x-auth-token, or as the query \
+ parameter api_key or token";
 
 fn forbidden(message: &'static str) -> ApiError {
     ApiError::new(ErrorCode::Forbidden, message)
@@ -281,16 +281,18 @@ fn forbidden(message: &'static str) -> ApiError {
 
 fn refused(refused: ClaimRefused) -> ApiError {
     match refused {
-        ClaimRefused::Ended => forbidden("The credential has just ended"),
+        ClaimRefused::Ended => forbidden("The credential is no longer valid"),
         ClaimRefused::Conflict => {
-            ApiError::new(ErrorCode::ConnectionConflict, "The agent is connected already")
+            ApiError::new(ErrorCode::ConnectionConflict, "The agent is already connected")
         }
         ClaimRefused::TooMany => {
-            ApiError::new(ErrorCode::TooManyRequests, "There are too many connections of this caller")
+            ApiError::new(ErrorCode::TooManyRequests, "This caller has too many sockets")
                 .with_retry_after(RETRY_SECONDS)
         }
         ClaimRefused::Unavailable => unavailable(),
-        ClaimRefused::Stopping => ApiError::new(ErrorCode::TrackingFailed, "The server stops, connect again")
-            .with_retry_after(RETRY_SECONDS),
+        ClaimRefused::Stopping => {
+            ApiError::new(ErrorCode::TrackingFailed, "The server is stopping; connect again")
+                .with_retry_after(RETRY_SECONDS)
+        }
     }
 }

@@ -328,7 +328,7 @@ struct SupersedeContent {
 pub(crate) fn supersede(agent: AgentId, number: u64) -> Payload {
     let content = SupersedeContent {
         reason: "session.already_connected",
-        message: "Another connection of this agent has taken over",
+        message: "Another connection of this agent took over",
         retryable: false,
         target_socket_id: format!("agent_socket:{agent}"),
         correlation_id: format!("{agent}:{number}"),

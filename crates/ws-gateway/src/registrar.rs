@@ -81,7 +81,7 @@ impl Registrar {
                     Ok(()) => answers = true,
                     Err(error) => {
                         if answers {
-                            tracing::warn!(error = %error, "who is connected here cannot be written down right now");
+                            tracing::warn!(error = %error, "presence of this node cannot be stored, retrying");
                         }
                         answers = false;
                         sleep(RETRY).await;
@@ -128,13 +128,13 @@ impl Registrar {
                 Registered::Cleared => self.registry.cleared(node),
             }
         }
-        Err(StoreError::Unavailable("this node is cleared again and again".into()))
+        Err(StoreError::Unavailable("this node is removed repeatedly".into()))
     }
 
     /// Begins as a new node if this one was cleared: its sockets stay, but for those that were taken over.
     async fn return_if_cleared(&self) -> Result<(), StoreError> {
         if self.registry.state() == NodeState::Cleared {
-            tracing::warn!("this server was away for longer than its lease; it begins as a new node");
+            tracing::warn!("lease of this node expired; registering as a new node");
             let node = NodeId::new(self.ids.generate(self.clock.now()));
             self.nodes.enter(node, LEASE).await?;
             self.registry.return_as(node);
@@ -150,7 +150,7 @@ impl Registrar {
             let claims = part.iter().map(claim).collect();
             let Registered::Done(granted) = self.nodes.register(node, Vec::new(), claims).await? else {
                 self.registry.cleared(node);
-                return Err(StoreError::Unavailable("this node was cleared while it began".into()));
+                return Err(StoreError::Unavailable("this node was removed while it was registering".into()));
             };
             let mut taken_over = Vec::new();
             for (agent, number) in part.iter().zip(granted) {
@@ -192,7 +192,7 @@ impl Registrar {
                 }
                 Err(error) => {
                     if answers {
-                        tracing::warn!(error = %error, "the lease of this node cannot be renewed right now");
+                        tracing::warn!(error = %error, "lease of this node cannot be renewed, retrying");
                     }
                     answers = false;
                     of(contact).lost();
@@ -214,7 +214,7 @@ impl Registrar {
             match self.clear(erases).await {
                 Ok(is_left) => erases = is_left,
                 Err(error) => {
-                    tracing::debug!(error = %error, "nodes whose lease is over cannot be cleared right now");
+                    tracing::debug!(error = %error, "expired nodes cannot be removed, retrying");
                 }
             }
         }
@@ -232,7 +232,7 @@ impl Registrar {
     async fn clear(&self, erases: bool) -> Result<bool, StoreError> {
         let cleared = self.nodes.clear(self.registry.node(), CLEARS_HOLDING).await?;
         if cleared > 0 {
-            tracing::warn!(nodes = cleared, "cleared nodes whose lease was over");
+            tracing::warn!(nodes = cleared, "removed expired nodes");
         }
         Ok(cleared > 0 || (erases && self.nodes.erase_cleared(ERASED_AT_ONCE).await? > 0))
     }

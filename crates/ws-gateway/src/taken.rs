@@ -97,7 +97,7 @@ impl Taken {
                 return;
             }
             if let Err(error) = written {
-                tracing::warn!(error = %error, "what sockets took was not written down");
+                tracing::warn!(error = %error, "delivery receipts could not be stored");
                 sleep(RETRY).await;
                 self.some.notify_one();
             }
@@ -148,7 +148,7 @@ impl Taken {
             match deliveries.mark_delivered(vec![key]).await {
                 Err(error @ StoreError::Broken(_)) => {
                     let (message, agent) = (key.message, key.agent);
-                    tracing::warn!(%message, participant = %agent, error = ?error, "a delivery cannot be written down");
+                    tracing::warn!(%message, participant = %agent, error = ?error, "delivery receipt cannot be stored");
                 }
                 written => written?,
             }
@@ -172,7 +172,7 @@ impl Taken {
         let mut waiting = self.waiting();
         let passed_over = std::mem::take(&mut waiting.passed_over);
         if passed_over > 0 {
-            tracing::warn!(deliveries = passed_over, "more was taken than could be written down");
+            tracing::warn!(deliveries = passed_over, "queue of delivery receipts full");
         }
         let mut bytes = 0;
         let fits = |(_, frame_bytes): &(&DeliveryKey, &usize)| {

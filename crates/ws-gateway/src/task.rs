@@ -63,7 +63,7 @@ impl Socket {
                             None => self.end(CloseCode::Away, ""),
                         }
                     }
-                    () = sleep_until(silent_until) => self.end(CloseCode::Protocol, "nothing was heard for too long"),
+                    () = sleep_until(silent_until) => self.end(CloseCode::Protocol, "no data for too long"),
                 };
                 let flow = match flow {
                     // Kept apart, so that a socket needs no room for a join while it makes none.
@@ -101,7 +101,7 @@ impl Socket {
             AggregatedMessage::Text(text) => self.on_text(&text),
             AggregatedMessage::Ping(bytes) => self.unless_full(self.outbox.pong(bytes)),
             AggregatedMessage::Pong(_) => Flow::Goes,
-            AggregatedMessage::Binary(_) => self.end(CloseCode::Unsupported, "frames are text"),
+            AggregatedMessage::Binary(_) => self.end(CloseCode::Unsupported, "frames must be text"),
             AggregatedMessage::Close(reason) => {
                 // Freed first: whoever sees the answer may connect again at once.
                 self.claim.release(Departure::Closed);
@@ -241,7 +241,7 @@ impl Socket {
                         self.outbox.machine(|machine| machine.on_notice(topic, payload.event, &payload.json));
                     notice.map(|text| self.outbox.text(text));
                 }
-                self.end(CloseCode::Away, "another connection of this agent has taken over")
+                self.end(CloseCode::Away, "another connection of this agent took over")
             }
             Told::Revoked => {
                 self.outbox.drop_backlog();
@@ -261,7 +261,7 @@ impl Socket {
             ProtocolError::Io(error) => match error.get_ref().and_then(|inner| inner.downcast_ref()) {
                 Some(PayloadError::Overflow) => (CloseCode::Size, "the frame is too large"),
                 Some(PayloadError::UnknownLength) => (CloseCode::Size, "the message has too many fragments"),
-                Some(PayloadError::EncodingCorrupted) => (CloseCode::Protocol, "no extension was agreed on"),
+                Some(PayloadError::EncodingCorrupted) => (CloseCode::Protocol, "no extension was negotiated"),
                 // The connection broke; hardly anybody reads this.
                 Some(_) => (CloseCode::Away, ""),
                 None => (CloseCode::Size, "the message is too large"),
@@ -277,8 +277,8 @@ impl Socket {
             return Flow::Goes;
         }
         self.context.hub.count_too_slow();
-        tracing::info!(participant = %self.claim.caller.participant(), "a socket was too slow to read");
-        self.outbox.cut(CloseCode::Again, "too slow to read");
+        tracing::info!(participant = %self.claim.caller.participant(), "socket closed: client reads too slowly");
+        self.outbox.cut(CloseCode::Again, "client reads too slowly");
         Flow::Ends
     }
 
@@ -301,7 +301,7 @@ fn why_refused(error: ReadChatError) -> &'static str {
     match error {
         ReadChatError::ChatNotFound => "unauthorized",
         ReadChatError::Store(error) => {
-            tracing::warn!(error = %error, "a join could not be decided");
+            tracing::warn!(error = %error, "join could not be checked");
             "join crashed"
         }
     }

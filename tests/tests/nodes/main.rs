@@ -24,7 +24,7 @@ const CHANGED: &str = "participant_presence_changed";
 
 /// They know of each other by the database alone.
 const SETTINGS: [(&str, &str); 3] =
-    [("PARLANCE_NODES", "several"), ("PARLANCE_RATE_LIMITS", "false"), ("PARLANCE_DRAIN_MS", "1500")];
+    [("PARLANCE_CLUSTER_MODE", "multi"), ("PARLANCE_RATE_LIMITS", "false"), ("PARLANCE_DRAIN_MS", "1500")];
 
 async fn several(count: usize) -> Fleet {
     Fleet::start(count, &SETTINGS).await

@@ -90,7 +90,7 @@ impl Writer {
             let written = AssertUnwindSafe(self.write(&commands, &mut replies)).catch_unwind().await;
             let written = written.unwrap_or_else(|_| Err(Fault::Row("taking steps panicked".to_owned())));
             if let Err(fault) = written {
-                tracing::warn!(fault = ?fault, changes = commands.len(), "steps were not taken together");
+                tracing::warn!(fault = ?fault, changes = commands.len(), "group commit of delivery steps failed");
                 // What would not help one of them helps none; but who holds what they need may let it go.
                 if fault.remedy() == Remedy::Later && !fault.may_be_lock_timeout() {
                     fail(&fault, replies.iter_mut());
@@ -176,7 +176,7 @@ impl Reply {
         if let Ok(advanced) = &outcome
             && catch_unwind(AssertUnwindSafe(|| self.announce.tell(advanced))).is_err()
         {
-            tracing::error!("telling of a step panicked");
+            tracing::error!("publishing a delivery step panicked");
         }
         let _ = self.answer.send(Ok(outcome));
     }

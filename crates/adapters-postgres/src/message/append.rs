@@ -192,7 +192,7 @@ impl Writer {
             }
         }
         for (room, jobs) in apart {
-            tracing::debug!(%room, messages = jobs.len(), "a room is held by somebody else");
+            tracing::debug!(%room, messages = jobs.len(), "chat row locked by another transaction; deferring its messages");
             if self.aside.set(room, jobs) {
                 self.write_apart(room);
             }
@@ -398,7 +398,7 @@ impl Batch {
     }
 
     fn fail(self, fault: &Fault) {
-        tracing::warn!(fault = ?fault, messages = self.news.len(), "messages were not written");
+        tracing::warn!(fault = ?fault, messages = self.news.len(), "messages could not be written");
         for reply in self.replies {
             reply.answer(Err(fault.told()));
         }
@@ -411,7 +411,7 @@ fn tell(replies: Vec<Reply>, outcomes: Vec<Outcome>) {
         if let Ok(appended) = &outcome
             && catch_unwind(AssertUnwindSafe(|| reply.announce.tell(appended))).is_err()
         {
-            tracing::error!("telling of a message panicked");
+            tracing::error!("publishing a message panicked");
         }
         let _ = reply.answer.send(Ok(outcome));
     }

@@ -30,10 +30,10 @@ pub struct CreatedKey {
 #[derive(Debug, thiserror::Error)]
 pub enum CreateKeyError {
     /// It would have expired already.
-    #[error("a key has to expire in the future")]
+    #[error("the expiry of a key must be in the future")]
     ExpiryPast,
     /// The human has as many keys as anybody may have.
-    #[error("there are {MAX_KEYS} keys already; revoke one that is not needed")]
+    #[error("there are already {MAX_KEYS} keys; revoke one that is no longer needed")]
     TooMany,
     /// The human's account is gone.
     #[error("there is no such user")]

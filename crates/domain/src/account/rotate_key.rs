@@ -16,7 +16,7 @@ pub enum RotateKeyError {
     #[error("there is no such agent of this owner")]
     AgentNotFound,
     /// The service runs it.
-    #[error("an agent that the service runs has no key")]
+    #[error("an agent that is run by the service has no key")]
     HasNoKey,
     /// The store gave no answer.
     #[error(transparent)]

@@ -90,7 +90,7 @@ pub enum Verdict {
 
 /// More passwords wait to be looked at than may.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("too many passwords are being looked at")]
+#[error("too many passwords are being checked")]
 pub struct HasherBusy;
 
 /// Hashes passwords: slow on purpose, a few at a time, and away from everything else.

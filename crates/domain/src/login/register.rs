@@ -60,7 +60,7 @@ pub enum RegisterUserError {
     #[error("registration is closed")]
     Closed,
     /// Only with an invitation.
-    #[error("registration takes an invitation")]
+    #[error("registration requires an invitation")]
     NotInvited,
     /// The invitation does not let them in.
     #[error(transparent)]
@@ -75,7 +75,7 @@ pub enum RegisterUserError {
     #[error("there is no such plan")]
     NoSuchPlan,
     /// The account is there, and was changed in the same moment.
-    #[error("the password was set anew meanwhile")]
+    #[error("the password was changed meanwhile")]
     Overtaken,
     /// More passwords wait to be looked at than may.
     #[error(transparent)]

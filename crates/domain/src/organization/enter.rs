@@ -16,7 +16,7 @@ pub enum EnterError {
     #[error("there is no such user")]
     UserGone,
     /// They are there already.
-    #[error("the user is in this organization already")]
+    #[error("the user is already in this organization")]
     AlreadyThere,
     /// The organization that they are in would be left without an admin, and with others.
     #[error(transparent)]

@@ -65,7 +65,7 @@ pub enum InvitationRefused {
     #[error("the invitation was revoked; ask for another one")]
     Revoked,
     /// Somebody accepted it before.
-    #[error("the invitation was accepted already; ask for another one")]
+    #[error("the invitation was already accepted; ask for another one")]
     Accepted,
     /// It is meant for another e-mail address.
     #[error("the invitation is for another e-mail address")]

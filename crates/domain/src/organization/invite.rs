@@ -46,13 +46,13 @@ pub enum InviteError {
     #[error(transparent)]
     NotAdmin(#[from] NotAdmin),
     /// It would have expired already.
-    #[error("an invitation has to expire in the future")]
+    #[error("the expiry of an invitation must be in the future")]
     ExpiryPast,
     /// It would be good for longer than [`MAX_INVITATION_LIFETIME`].
-    #[error("an invitation expires within {} days", MAX_INVITATION_LIFETIME.as_secs() / 86_400)]
+    #[error("the expiry of an invitation must be within {} days", MAX_INVITATION_LIFETIME.as_secs() / 86_400)]
     ExpiryTooLate,
     /// There are as many open ones as may be.
-    #[error("{MAX_INVITATIONS} invitations are open already; revoke one that is not needed")]
+    #[error("{MAX_INVITATIONS} invitations are already open; revoke one that is no longer needed")]
     TooMany,
     /// The store gave no answer.
     #[error(transparent)]

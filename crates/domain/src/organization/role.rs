@@ -59,7 +59,7 @@ impl Others {
 
 /// The organization would be left without an admin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("the last admin cannot go or step down; make another member an admin first")]
+#[error("the last admin cannot leave or step down; make another member an admin first")]
 pub struct LastAdmin;
 
 /// Only an admin of the organization may do this.

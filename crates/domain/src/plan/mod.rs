@@ -37,7 +37,7 @@ impl PlanName {
         if name.bytes().all(plain) {
             Ok(Self(name))
         } else {
-            Err(TextFault::Malformed { expected: "must be of a-z, 0-9 and hyphen" })
+            Err(TextFault::Malformed { expected: "must contain only a-z, 0-9, and hyphens" })
         }
     }
 

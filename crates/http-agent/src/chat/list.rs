@@ -30,7 +30,7 @@ impl FromQuery for ListChatsQuery {
     fn parameters() -> Vec<Parameter> {
         let mut all = NumberedQuery::parameters();
         let include = several(word(&["participants"]));
-        all.push(parameter("include", include, "What else each room is to hold."));
+        all.push(parameter("include", include, "What to include in each room."));
         all
     }
 }

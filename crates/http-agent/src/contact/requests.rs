@@ -32,7 +32,7 @@ impl FromQuery for ListBothQuery {
     fn parameters() -> Vec<Parameter> {
         let mut all = NumberedQuery::parameters();
         let status = word(&["pending", "approved", "rejected", "cancelled", "expired", "all"]);
-        all.push(parameter("sent_status", status, "Which of those that were sent; pending ones by itself."));
+        all.push(parameter("sent_status", status, "Status of the sent requests; pending by default."));
         all
     }
 }
@@ -125,7 +125,7 @@ impl FromQuery for SentQuery {
     fn parameters() -> Vec<Parameter> {
         let mut all = NumberedQuery::parameters();
         let status = word(&["pending", "approved", "rejected", "cancelled", "expired", "all"]);
-        all.push(parameter("status", status, "In which state; all by itself."));
+        all.push(parameter("status", status, "Only this status; all by default."));
         all
     }
 }

@@ -48,9 +48,14 @@ impl FromQuery for ListMemoriesQuery {
     fn parameters() -> Vec<Parameter> {
         let mut all = MemoryListQuery::parameters();
         let scopes = ["subject", "organization", "agent", "all"];
-        all.push(parameter("subject_id", uuid(), "About this user or agent."));
-        all.push(parameter("scope", word(&scopes), "With this scope; all by itself."));
-        all.push(parameter("memory_scope", word(&["me", "org"]), "One's own, or the organization's."));
+        all.push(parameter("subject_id", uuid(), "Only memories about this user or agent."));
+        all.push(parameter("scope", word(&scopes), "Only this scope; all by default."));
+        all.push(parameter(
+            "memory_scope",
+            word(&["me", "org"]),
+            "Only the agent's own memories, or those of its \
+         organization.",
+        ));
         all
     }
 }

@@ -47,8 +47,12 @@ impl FromQuery for ListMessagesQuery {
     fn parameters() -> Vec<Parameter> {
         let mut all = PageQuery::parameters();
         let states = STATUSES.map(|(word, _)| word);
-        all.push(parameter("status", word(&states), "In which state; all that is not processed by itself."));
-        all.push(parameter("sort_order", word(&["asc", "desc"]), "Oldest first by itself."));
+        all.push(parameter(
+            "status",
+            word(&states),
+            "Only this status; everything not yet processed by default.",
+        ));
+        all.push(parameter("sort_order", word(&["asc", "desc"]), "Sort direction; oldest first by default."));
         all
     }
 }

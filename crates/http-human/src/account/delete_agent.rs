@@ -22,7 +22,12 @@ impl FromQuery for DeleteAgentQuery {
     }
 
     fn parameters() -> Vec<Parameter> {
-        vec![parameter("force", flag(), "Also if it has worked; the record of its work goes with it.")]
+        vec![parameter(
+            "force",
+            flag(),
+            "Delete the agent even if it has worked, together with the record of its \
+         work.",
+        )]
     }
 }
 

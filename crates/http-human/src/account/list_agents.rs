@@ -66,11 +66,11 @@ impl FromQuery for ListAgentsQuery {
     fn parameters() -> Vec<Parameter> {
         let mut all = PageQuery::parameters();
         let name = json!({"type": "string", "maxLength": MAX_NAME_CHARS});
-        all.push(parameter("name", name, "A part of the name, in any case."));
-        all.push(parameter("is_external", flag(), "Run by their owner, or by the service."));
-        all.push(parameter("listed_in_directory", flag(), "In the directory, or not."));
+        all.push(parameter("name", name, "Part of the name, ignoring case."));
+        all.push(parameter("is_external", flag(), "Agents run by their owner, or by the service."));
+        all.push(parameter("listed_in_directory", flag(), "Agents listed in the directory, or not listed."));
         all.push(parameter("sort", word(&SORTS.map(|(word, ..)| word)), "By what."));
-        all.push(parameter("order", word(&["asc", "desc"]), "In which direction; descending by itself."));
+        all.push(parameter("order", word(&["asc", "desc"]), "Sort direction; descending by default."));
         all
     }
 }

@@ -40,7 +40,7 @@ impl FromBody for UpdateAgentBody {
             shared_with_organization: shared_with_organization?,
         };
         if changes == AgentChanges::default() {
-            return Err(body.fault("name", "nothing is said that could change"));
+            return Err(body.fault("name", "must name at least one field to change"));
         }
         Ok(Self(changes))
     }

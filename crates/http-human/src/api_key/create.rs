@@ -29,7 +29,7 @@ impl FromBody for CreateKeyBody {
         let expires_at = match body.optional_text("expires_at") {
             Ok(Some(text)) => Timestamp::parse(&text)
                 .map(Some)
-                .ok_or_else(|| body.fault("expires_at", "must be an instant such as 2026-07-01T10:00:00Z")),
+                .ok_or_else(|| body.fault("expires_at", "must be a time such as 2026-07-01T10:00:00Z")),
             none => none.map(|_| None),
         };
         let current_password = match body.optional_text("current_password") {
@@ -46,7 +46,7 @@ impl FromBody for CreateKeyBody {
         let instant = nullable(json!({"type": "string", "format": "date-time"}));
         let expires_at = about(
             instant,
-            "When it expires, which must be in the future; without it, the default of the server applies.",
+            "When the key expires; must be in the future. If omitted, the server's default applies.",
         );
         let current = about(
             nullable(typed()),

@@ -25,7 +25,7 @@ impl FromQuery for FindChatQuery {
 
     fn parameters() -> Vec<Parameter> {
         let include = several(word(&["message_counts"]));
-        vec![parameter("include", include, "What else the room is to hold.")]
+        vec![parameter("include", include, "What to include in the room.")]
     }
 }
 

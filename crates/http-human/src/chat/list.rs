@@ -80,11 +80,11 @@ impl FromQuery for ListChatsQuery {
     fn parameters() -> Vec<Parameter> {
         let mut all = PageQuery::parameters();
         let include = several(word(&INCLUDES.map(|(word, _)| word)));
-        all.push(parameter("status", word(&["active", "archived", "closed"]), "In which state."));
-        all.push(parameter("type", word(&["direct", "group", "task"]), "Of which kind."));
+        all.push(parameter("status", word(&["active", "archived", "closed"]), "Only this status."));
+        all.push(parameter("type", word(&["direct", "group", "task"]), "Only this kind."));
         all.push(parameter("sort_by", word(&SORTS.map(|(word, _)| word)), "By what."));
-        all.push(parameter("order", word(&["asc", "desc"]), "In which direction; descending by itself."));
-        all.push(parameter("include", include, "What else the list and each room are to hold."));
+        all.push(parameter("order", word(&["asc", "desc"]), "Sort direction; descending by default."));
+        all.push(parameter("include", include, "What to include in the list and in each room."));
         all
     }
 }

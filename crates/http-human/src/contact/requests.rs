@@ -52,7 +52,7 @@ impl FromQuery for SentQuery {
     fn parameters() -> Vec<Parameter> {
         let mut all = NumberedQuery::parameters();
         let status = word(&["pending", "approved", "rejected", "cancelled", "expired", "all"]);
-        all.push(parameter("status", status, "In which state; all by itself."));
+        all.push(parameter("status", status, "Only this status; all by default."));
         all
     }
 }

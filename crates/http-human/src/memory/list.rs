@@ -42,9 +42,14 @@ impl FromQuery for ListMemoriesQuery {
 
     fn parameters() -> Vec<Parameter> {
         let mut all = MemoryListQuery::parameters();
-        all.push(parameter("scope", word(&SCOPES.map(|(word, _)| word)), "Which part of what one may read."));
-        all.push(parameter("chat_room_id", uuid(), "Of those who are in this chat."));
-        all.push(parameter("source_agent_id", uuid(), "Stored by this agent."));
+        all.push(parameter(
+            "scope",
+            word(&SCOPES.map(|(word, _)| word)),
+            "Only this part of the memories that the \
+         caller may read.",
+        ));
+        all.push(parameter("chat_room_id", uuid(), "Only memories of the participants of this chat."));
+        all.push(parameter("source_agent_id", uuid(), "Only memories stored by this agent."));
         all
     }
 }

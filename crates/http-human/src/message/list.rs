@@ -39,7 +39,7 @@ impl FromQuery for ListMessagesQuery {
         let kind = query.parsed("message_type", UNKNOWN, kinds);
         let some = query.items("message_types", UNKNOWN, kinds);
         let but = query.items("exclude_message_types", UNKNOWN, kinds);
-        let since = query.parsed("since", "must be an ISO 8601 instant", instant);
+        let since = query.parsed("since", "must be an ISO 8601 time", instant);
         let anchors = [
             query.parsed("after", "must be a UUID", MessageId::parse).map(|id| id.map(Anchor::After)),
             query.parsed("before", "must be a UUID", MessageId::parse).map(|id| id.map(Anchor::Before)),
@@ -48,7 +48,9 @@ impl FromQuery for ListMessagesQuery {
         let (page, since, mut some) = (page?, since?, some?);
         some.extend(kind?);
         if since.is_some() && page.continues() {
-            return Err(query.fault("since", "cannot be used together with cursor, which knows it"));
+            return Err(
+                query.fault("since", "cannot be used together with cursor, which already contains it")
+            );
         }
         let kinds = if some.is_empty() { Kinds::ALL } else { all_of(&some) };
         let filter = HistoryFilter { kinds: kinds.without(all_of(&but?)), since };
@@ -61,14 +63,14 @@ impl FromQuery for ListMessagesQuery {
         let stored = ["text", "tool_call", "tool_result", "thought", "error", "task", "attention"];
         let kinds = [&stored[..], &UNUSED_KINDS].concat();
         let some = || several(word(&kinds));
-        all.push(parameter("message_type", word(&kinds), "Of this kind only."));
-        all.push(parameter("message_types", some(), "Of these kinds only."));
-        all.push(parameter("exclude_message_types", some(), "Of none of these kinds."));
+        all.push(parameter("message_type", word(&kinds), "Only this kind."));
+        all.push(parameter("message_types", some(), "Only these kinds."));
+        all.push(parameter("exclude_message_types", some(), "None of these kinds."));
         let instant = json!({"type": "string", "format": "date-time"});
-        all.push(parameter("since", instant, "Later than this instant."));
-        all.push(parameter("after", uuid(), "What follows this message, oldest first."));
-        all.push(parameter("before", uuid(), "What lies before this message."));
-        all.push(parameter("around", uuid(), "What lies around this message."));
+        all.push(parameter("since", instant, "Only messages after this time."));
+        all.push(parameter("after", uuid(), "Messages after this message, oldest first."));
+        all.push(parameter("before", uuid(), "Messages before this message."));
+        all.push(parameter("around", uuid(), "Messages around this message."));
         all
     }
 }
@@ -128,7 +130,8 @@ impl ListMessagesQuery {
         if let ([anchor], Some(limit), None) = (self.anchors.as_slice(), limit, self.filter.since) {
             return Ok((*anchor, limit));
         }
-        let message = "after, before and around exclude each other, cursor, since and page";
+        let message =
+            "Use only one of after, before, and around, and none of them with cursor, since, or page";
         let pointer = match self.anchors.last() {
             Some(Anchor::After(_)) => "/after",
             Some(Anchor::Before(_)) => "/before",

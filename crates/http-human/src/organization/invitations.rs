@@ -49,7 +49,7 @@ impl FromBody for InviteBody {
         let expires_at = match body.optional_text("expires_at") {
             Ok(Some(text)) => Timestamp::parse(&text)
                 .map(Some)
-                .ok_or_else(|| body.fault("expires_at", "must be an instant such as 2026-07-01T10:00:00Z")),
+                .ok_or_else(|| body.fault("expires_at", "must be a time such as 2026-07-01T10:00:00Z")),
             none => none.map(|_| None),
         };
         Ok(Self(Invite {
@@ -63,12 +63,16 @@ impl FromBody for InviteBody {
         let email = nullable(json!({"type": "string", "format": "email", "maxLength": 254}));
         let instant = nullable(json!({"type": "string", "format": "date-time"}));
         let properties = [
+            ("role", about(word(&["admin", "member"]), "Role of the guest; member by default.")),
             (
-                "role",
-                about(word(&["admin", "member"]), "What the guest becomes; a member unless it is said."),
+                "email",
+                about(
+                    email,
+                    "E-mail address of the only person who may accept it; null lets anyone with the \
+             token accept it.",
+                ),
             ),
-            ("email", about(email, "Who alone may accept it; null for whoever has the token.")),
-            ("expires_at", about(instant, "Until when, within 90 days; null for a week from now.")),
+            ("expires_at", about(instant, "When it expires, within 90 days; null for a week from now.")),
         ];
         object(&[], &properties)
     }

@@ -31,7 +31,7 @@ impl FromQuery for ListParticipantsQuery {
 
     fn parameters() -> Vec<Parameter> {
         let mut all = PageQuery::parameters();
-        all.push(parameter("participant_type", word(&["User", "Agent"]), "Users only, or agents only."));
+        all.push(parameter("participant_type", word(&["User", "Agent"]), "Only users, or only agents."));
         all
     }
 }

@@ -30,7 +30,7 @@ pub async fn users_only<B: MessageBody + 'static>(
     let credential = credential::of_interface(request.headers());
     let admitted = admit(&request, credential, |admitted| match admitted.caller {
         Caller::User(caller) => may_call(admitted).map(|()| UserAuth(caller)),
-        Caller::Agent(_) => Err(forbidden("An agent's credential is not accepted here")),
+        Caller::Agent(_) => Err(forbidden("Agents cannot use this path; send the credential of a user")),
     });
     let admitted = admitted.await?;
     answer(request, next, admitted).await
@@ -183,7 +183,7 @@ fn within_plan(request: &ServiceRequest, admitted: Authenticated) -> Result<(), 
     let asked =
         asked.strip_prefix("api/v1/agent/").or_else(|| asked.strip_prefix("api/v1/me/")).unwrap_or(asked);
     if !admitted.permits.memories && asked.split('/').next() == Some("memories") {
-        return Err(forbidden("Your plan does not include memories; ask whoever runs the server"));
+        return Err(forbidden("Your plan does not include memories; ask the operator of the server"));
     }
     Ok(())
 }
@@ -192,7 +192,7 @@ fn within_plan(request: &ServiceRequest, admitted: Authenticated) -> Result<(), 
 fn may_call(admitted: Authenticated) -> Result<(), ApiError> {
     match admitted.caller {
         Caller::User(_) if !admitted.permits.human_interface => {
-            let message = "Your plan does not include the interface for humans; ask whoever runs the server";
+            let message = "Your plan does not include the API for humans; ask the operator of the server";
             Err(ApiError::new(ErrorCode::PlanRequired, message))
         }
         _ => Ok(()),

@@ -28,7 +28,7 @@ impl FromBody for CreateChatBody {
         object(
             &[],
             &[
-                ("title", about(title, "Without one the room gets its title from the first message.")),
+                ("title", about(title, "If omitted, the room gets its title from the first message.")),
                 ("task_id", nullable(uuid())),
                 ("type", kind()),
                 ("chat_type", about(kind(), "The same as `type`, under its other name.")),

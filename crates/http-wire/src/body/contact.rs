@@ -39,7 +39,7 @@ pub struct AddContactBody {
 impl AddContactBody {
     /// Whom to ask.
     pub fn into_command(self) -> Result<SendRequest, ApiError> {
-        let missing = || bad_request("A handle is needed").with_detail("/handle", "can't be blank");
+        let missing = || bad_request("Send a handle").with_detail("/handle", "can't be blank");
         let to = parse_handle(&self.handle.ok_or_else(missing)?, "/handle")?;
         Ok(SendRequest { to, message: self.message })
     }
@@ -75,7 +75,7 @@ impl SendRequestBody {
 
     /// Whom to ask; a body without a handle is 400 (an agent's).
     pub fn into_agent_command(self) -> Result<SendRequest, ApiError> {
-        self.command(bad_request("A handle is needed"))
+        self.command(bad_request("Send a handle"))
     }
 
     fn command(self, missing: ApiError) -> Result<SendRequest, ApiError> {
@@ -125,7 +125,7 @@ impl RespondBody {
             }
             (None, Some(handle)) => WhichRequest::With(parse_handle(&handle, "/handle")?),
             (None, None) => {
-                let error = bad_request("Either request_id or handle is needed");
+                let error = bad_request("Send either request_id or handle");
                 return Err(error.with_detail("/request_id", "can't be blank"));
             }
         };
@@ -168,7 +168,7 @@ impl RemoveContactBody {
             }
             (None, Some(handle)) => Ok(WhichContact::With(parse_handle(&handle, "/handle")?)),
             (None, None) => {
-                let error = bad_request("Either contact_id or handle is needed");
+                let error = bad_request("Send either contact_id or handle");
                 Err(error.with_detail("/contact_id", "can't be blank"))
             }
         }

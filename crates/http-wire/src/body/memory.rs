@@ -67,8 +67,13 @@ impl FromBody for StoreMemoryBody {
     }
 
     fn schema() -> Value {
-        let subject =
-            || about(nullable(uuid()), "The user or agent that it is about; `subject` is the same.");
+        let subject = || {
+            about(
+                nullable(uuid()),
+                "The user or agent that the memory is about; `subject` is another name for \
+             it.",
+            )
+        };
         object(
             &["content"],
             &[

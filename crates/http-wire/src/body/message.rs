@@ -88,7 +88,7 @@ impl FromBody for EditMessageBody {
 fn content() -> Value {
     about(
         json!({"type": "string", "minLength": 1, "maxLength": 524_288, "pattern": "\\S"}),
-        "At most 524,288 bytes of UTF-8; not white space alone.",
+        "At most 524,288 bytes of UTF-8, and not only white space.",
     )
 }
 

@@ -36,7 +36,7 @@ impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
         match &error {
             StoreError::Unavailable(_) => {
-                Self::new(ErrorCode::ServiceUnavailable, "The server cannot work right now, try again")
+                Self::new(ErrorCode::ServiceUnavailable, "The service is temporarily unavailable; try again")
                     .with_retry_after(STORE_RETRY_SECONDS)
             }
             StoreError::Broken(_) => Self::new(ErrorCode::InternalError, INTERNAL_MESSAGE),
@@ -72,7 +72,7 @@ impl From<StoreMemoryError> for ApiError {
         match error {
             StoreMemoryError::KindDoesNotFit => wrong("type", "does not belong to the system"),
             StoreMemoryError::SubjectMissing => wrong("subject_id", "can't be blank for the scope subject"),
-            StoreMemoryError::SubjectNotFound => wrong("subject_id", "is nobody whom you know"),
+            StoreMemoryError::SubjectNotFound => wrong("subject_id", "is not a user or agent that you know"),
             StoreMemoryError::SourceGone => unauthorized(),
             StoreMemoryError::Store(error) => error.into(),
         }
@@ -83,9 +83,7 @@ impl From<FindMemoryError> for ApiError {
     fn from(error: FindMemoryError) -> Self {
         match error {
             FindMemoryError::NotFound => memory_not_found(),
-            FindMemoryError::Forbidden => {
-                Self::new(ErrorCode::Forbidden, "This memory is not for you to read")
-            }
+            FindMemoryError::Forbidden => Self::new(ErrorCode::Forbidden, "You may not read this memory"),
             FindMemoryError::Store(error) => error.into(),
         }
     }
@@ -104,9 +102,7 @@ impl From<ChangeMemoryError> for ApiError {
     fn from(error: ChangeMemoryError) -> Self {
         match error {
             ChangeMemoryError::NotFound => memory_not_found(),
-            ChangeMemoryError::Forbidden => {
-                Self::new(ErrorCode::Forbidden, "This memory is not for you to change")
-            }
+            ChangeMemoryError::Forbidden => Self::new(ErrorCode::Forbidden, "You may not change this memory"),
             ChangeMemoryError::Unmovable(unmovable) => Self::validation().with_detail("/status", unmovable),
             ChangeMemoryError::Store(error) => error.into(),
         }
@@ -118,14 +114,16 @@ impl From<LimitReached> for ApiError {
     fn from(reached: LimitReached) -> Self {
         let LimitReached { resource, limit, current, plan, scope } = reached;
         let (of, way_out) = match resource {
-            Resource::Agents => ("agents", "delete an agent that is not needed"),
-            Resource::Chats => ("active chats", "delete a chat that is not needed"),
-            Resource::Participants => ("participants in a chat", "remove somebody, or open another chat"),
-            Resource::Messages => ("messages in a chat", "go on in another chat"),
-            Resource::Bytes => ("bytes of messages", "delete messages that are not needed"),
+            Resource::Agents => ("agents", "delete an agent that you no longer need"),
+            Resource::Chats => ("active chats", "delete a chat that you no longer need"),
+            Resource::Participants => {
+                ("participants in a chat", "remove a participant, or create another chat")
+            }
+            Resource::Messages => ("messages in a chat", "continue in another chat"),
+            Resource::Bytes => ("bytes of messages", "delete messages that you no longer need"),
         };
         let message = format!(
-            "The plan '{plan}' allows {limit} {of}, and there are {current}: {way_out}, or ask whoever runs the \
+            "The plan '{plan}' allows {limit} {of}, and there are {current}: {way_out}, or ask the operator of the \
              server for another plan"
         );
         let mut details = Map::new();
@@ -182,9 +180,10 @@ impl From<AddParticipantError> for ApiError {
             AddParticipantError::Refused(AddRefused::AlreadyParticipant) => {
                 Self::new(ErrorCode::Conflict, "The participant is already in the chat")
             }
-            AddParticipantError::Refused(AddRefused::RoleTooLow) => {
-                Self::new(ErrorCode::Forbidden, "Your role in the chat does not let you give this role")
-            }
+            AddParticipantError::Refused(AddRefused::RoleTooLow) => Self::new(
+                ErrorCode::Forbidden,
+                "Your role in the chat does not allow you to assign this role",
+            ),
             AddParticipantError::Store(error) => error.into(),
         }
     }
@@ -203,7 +202,7 @@ impl From<RemoveParticipantError> for ApiError {
             }
             RemoveRefused::RoleTooLow => Self::new(
                 ErrorCode::Forbidden,
-                "Your role in the chat does not let you remove this participant",
+                "Your role in the chat does not allow you to remove this participant",
             ),
             RemoveRefused::AgentRemovesUser => {
                 Self::new(ErrorCode::Forbidden, "An agent may not remove a user from a chat")
@@ -229,9 +228,9 @@ impl From<SendRequestError> for ApiError {
             (SendRefused::Oneself, ParticipantKind::User) => {
                 Self::validation().with_detail("/contact_request/recipient_handle", "cannot be yourself")
             }
-            (SendRefused::Oneself, ParticipantKind::Agent) => conflict("You cannot be a contact of yourself"),
-            (SendRefused::AlreadyContact, _) => conflict("You are contacts already"),
-            (SendRefused::AlreadyAsked, _) => conflict("Your contact request is pending already"),
+            (SendRefused::Oneself, ParticipantKind::Agent) => conflict("You cannot be your own contact"),
+            (SendRefused::AlreadyContact, _) => conflict("You are already contacts"),
+            (SendRefused::AlreadyAsked, _) => conflict("Your contact request is already pending"),
         }
     }
 }
@@ -243,10 +242,10 @@ impl From<AnswerRequestError> for ApiError {
                 Self::new(ErrorCode::NotFound, "No such contact request among yours")
             }
             AnswerRequestError::OtherSide => {
-                Self::new(ErrorCode::Forbidden, "Only the other side may do this with the contact request")
+                Self::new(ErrorCode::Forbidden, "Only the other side may do this")
             }
             AnswerRequestError::Settled(status) => {
-                let message = format!("The contact request is {} already", status.as_str());
+                let message = format!("The contact request is already {}", status.as_str());
                 Self::new(ErrorCode::Conflict, message)
             }
             AnswerRequestError::Store(error) => error.into(),
@@ -368,19 +367,19 @@ impl From<MentionError> for ApiError {
         let said = |code, message: &str| Self::new(code, message);
         match error {
             MentionError::MissingIdentifier { index } => at_mention(
-                said(ErrorCode::MentionMissingIdentifier, "A mention needs an id or a handle"),
+                said(ErrorCode::MentionMissingIdentifier, "Each mention needs an id or a handle"),
                 index,
                 "needs an id or a handle",
             ),
             MentionError::InvalidKind { index } => at_mention(
-                said(ErrorCode::InvalidMentionKind, "A mention's kind is mention or reference"),
+                said(ErrorCode::InvalidMentionKind, "The kind of a mention must be mention or reference"),
                 index,
                 "kind must be mention or reference",
             ),
             MentionError::HandleNotFound { index, available } => at_mention(
-                said(ErrorCode::HandleNotFound, "Nobody in the chat has the handle of a mention"),
+                said(ErrorCode::HandleNotFound, "No participant of the chat has the handle of a mention"),
                 index,
-                "nobody in the chat has this handle",
+                "no participant of the chat has this handle",
             )
             .with_details(available_handles(available)),
             // One client compares the message with this word, not the code (`rest` 13 #9).
@@ -399,12 +398,12 @@ impl From<MentionError> for ApiError {
                 "is the sender",
             ),
             MentionError::Duplicate { index } => at_mention(
-                said(ErrorCode::DuplicateMentions, "Nobody can be mentioned twice"),
+                said(ErrorCode::DuplicateMentions, "Mention each participant only once"),
                 index,
-                "is mentioned already",
+                "is already mentioned",
             ),
             MentionError::Required => {
-                said(ErrorCode::MentionsRequired, "An agent's message must mention a participant")
+                said(ErrorCode::MentionsRequired, "An agent's message must mention at least one participant")
                     .with_detail("/message/mentions", "must mention at least one participant")
             }
         }
@@ -424,7 +423,7 @@ fn memory_not_found() -> ApiError {
 }
 
 fn idempotency_key_reused() -> ApiError {
-    ApiError::validation().with_detail(IDEMPOTENCY_KEY, "was used for a request that says something else")
+    ApiError::validation().with_detail(IDEMPOTENCY_KEY, "was already used for a different request")
 }
 
 fn message_not_found() -> ApiError {
@@ -437,5 +436,5 @@ fn chat_not_found() -> ApiError {
 
 /// No credential, or none that is valid; which of them is not told.
 pub fn unauthorized() -> ApiError {
-    ApiError::new(ErrorCode::Unauthorized, "A valid credential is needed")
+    ApiError::new(ErrorCode::Unauthorized, "Send a valid credential")
 }

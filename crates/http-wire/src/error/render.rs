@@ -34,8 +34,8 @@ impl ApiError {
     pub(crate) fn of_status(status: StatusCode) -> Self {
         let code = ErrorCode::of_status(status);
         let message = match code {
-            ErrorCode::NotFound => "There is nothing under this path",
-            ErrorCode::MethodNotAllowed => "The path does not know this method",
+            ErrorCode::NotFound => "Nothing exists under this path",
+            ErrorCode::MethodNotAllowed => "This path does not support this method",
             ErrorCode::InternalError => INTERNAL_MESSAGE,
             _ => status.canonical_reason().unwrap_or("The request failed"),
         };
@@ -44,7 +44,8 @@ impl ApiError {
 }
 
 /// All that a client learns of a defect.
-pub(super) const INTERNAL_MESSAGE: &str = "Something went wrong on the server";
+pub(super) const INTERNAL_MESSAGE: &str = "The server failed to handle the request; its log has the cause under the \
+ request id";
 
 /// The whole answer.
 pub(crate) fn response(error: &ApiError, request_id: &str) -> HttpResponse {
@@ -68,7 +69,7 @@ pub(crate) fn response(error: &ApiError, request_id: &str) -> HttpResponse {
 pub(crate) fn log(error: &ApiError) {
     let code = error.code.as_str();
     if error.status == StatusCode::SERVICE_UNAVAILABLE {
-        tracing::warn!(error.code = code, cause = %Chain(error), "request refused for now");
+        tracing::warn!(error.code = code, cause = %Chain(error), "request refused temporarily");
     } else if error.status.is_server_error() {
         tracing::error!(error.code = code, cause = %Chain(error), "request failed");
     } else {

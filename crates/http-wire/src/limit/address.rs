@@ -57,7 +57,7 @@ impl FromStr for Network {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let fault = || format!("'{text}' is not an address or network, as 127.0.0.1 or 10.0.0.0/8");
+        let fault = || format!("'{text}' is not an address or network, such as 127.0.0.1 or 10.0.0.0/8");
         let (address, bits) = match text.split_once('/') {
             Some((address, bits)) => (address, Some(bits.parse::<u8>().map_err(|_| fault())?)),
             None => (text, None),

@@ -284,7 +284,7 @@ impl RateLimits {
         else {
             return Ok(());
         };
-        let message = "Your answers were too large in all; read less at once, or try again later";
+        let message = "You have read too much in a short time; read less at once, or try again later";
         Err(ApiError::new(ErrorCode::RateLimited, message).with_retry_after(standing.retry_after_seconds()))
     }
 
@@ -333,8 +333,8 @@ impl From<NotTried> for ApiError {
 pub fn shut_out(standing: Standing, code: ErrorCode) -> ApiError {
     let seconds = standing.retry_after_seconds();
     let message = format!(
-        "Too many failed attempts to authenticate came from your address, so that only credentials which were used \
-         there lately are accepted. This one was not checked; try again in {seconds} s"
+        "Too many failed authentications came from your address, so only credentials that were recently used from it \
+         are accepted. This one was not checked; try again in {seconds} s"
     );
     told(ApiError::new(code, message).with_retry_after(seconds), standing)
 }

@@ -44,6 +44,6 @@ fn report(due: Due<IpAddr>) {
         tracing::warn!(client.address = %address, count, "failed authentication");
     }
     if due.others > 0 {
-        tracing::warn!(count = due.others, "failed authentication from more addresses than are listed");
+        tracing::warn!(count = due.others, "failed authentication from further addresses");
     }
 }

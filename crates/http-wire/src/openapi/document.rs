@@ -97,7 +97,7 @@ fn parameters(endpoint: &Endpoint) -> Vec<Value> {
     }
     if endpoint.idempotent {
         let schema = json!({"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"});
-        let description = "The same key from the same caller on the same path counts once within a day.";
+        let description = "Requests with the same key, caller, and path take effect once within a day.";
         parameters.push(json!({
             "name": "Idempotency-Key", "in": "header", "required": false, "schema": schema,
             "description": description,
@@ -110,9 +110,9 @@ fn responses(interface: &Interface, endpoint: &Endpoint) -> Value {
     let mut responses = Map::new();
     for answer in &endpoint.answers {
         let described = match &answer.schema {
-            None => json!({"description": "Nothing to tell."}),
+            None => json!({"description": "No content."}),
             Some(schema) => json!({
-                "description": if answer.status == 201 { "It was made." } else { "The answer." },
+                "description": if answer.status == 201 { "Created." } else { "The answer." },
                 "content": {"application/json": {"schema": schema}},
             }),
         };
@@ -144,18 +144,18 @@ fn responses(interface: &Interface, endpoint: &Endpoint) -> Value {
 /// What a status says of a refusal.
 fn refusal(status: u16) -> &'static str {
     match status {
-        400 => "The body cannot be read, or holds a property that nobody knows.",
-        401 => "There is no valid credential.",
-        403 => "The caller is known and may not.",
-        404 => "There is nothing there, or nothing that the caller may know of.",
+        400 => "The body is not valid JSON, or has an unknown property.",
+        401 => "The credential is missing or not valid.",
+        403 => "The caller may not do this.",
+        404 => "Does not exist, or is not visible to the caller.",
         408 => "The body did not arrive in time.",
-        409 => "It stands in conflict with what is there already.",
-        413 => "The body is larger than anything that could be accepted.",
+        409 => "Conflicts with existing data.",
+        413 => "The body is too large.",
         415 => "The body is not JSON.",
-        422 => "A value is wrong; the details say which.",
-        429 => "Too many requests; Retry-After says when to come back.",
-        500 => "A defect on this side.",
-        _ => "The server cannot work right now; trying again is right.",
+        422 => "A value is not valid; the details say which.",
+        429 => "Too many requests; Retry-After says when to try again.",
+        500 => "Internal error.",
+        _ => "Temporarily unavailable; try again.",
     }
 }
 
@@ -170,12 +170,12 @@ fn error_schema() -> Value {
             "required": ["code", "message", "request_id"],
             "additionalProperties": false,
             "properties": {
-                "code": {"type": "string", "description": "Which failure it is."},
-                "message": {"type": "string", "description": "The failure in words."},
-                "request_id": {"type": "string", "description": "Under which the log knows the request."},
+                "code": {"type": "string", "description": "Error code."},
+                "message": {"type": "string", "description": "What happened, and what to do."},
+                "request_id": {"type": "string", "description": "ID of the request in the log."},
                 "details": {
                     "type": "object",
-                    "description": "What is wrong, by JSON pointer, or more about the failure.",
+                    "description": "Problems by JSON pointer, or more about the error.",
                 },
             },
         }},

@@ -190,6 +190,6 @@ fn is_json(headers: &HeaderMap) -> bool {
 }
 
 fn too_large() -> ApiError {
-    let message = format!("The body may have at most {MAX_BODY_BYTES} bytes");
+    let message = format!("The body must have at most {MAX_BODY_BYTES} bytes");
     ApiError::new(ErrorCode::ContentTooLarge, message)
 }

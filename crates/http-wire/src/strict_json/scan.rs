@@ -52,7 +52,7 @@ pub(super) fn check(bytes: &[u8]) -> Result<usize, ApiError> {
             return Err(ApiError::new(ErrorCode::BadRequest, "The body is nested too deeply"));
         }
         if values > MAX_VALUES {
-            return Err(ApiError::validation().with_detail("", "holds too many values"));
+            return Err(ApiError::validation().with_detail("", "contains too many values"));
         }
     }
     Ok(members)

@@ -145,7 +145,7 @@ async fn the_log_names_routes() {
         answer(TestRequest::with_uri(path).method(method.clone())).await;
         let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
         let answered = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-        let routes = answered.filter(|line| line["fields"]["message"] == "answered");
+        let routes = answered.filter(|line| line["fields"]["message"] == "request completed");
         let routes = routes.map(|line| line["fields"]["http.route"].clone()).collect::<Vec<_>>();
         assert_eq!(routes, [route], "{method} {path}");
         assert!(!text.lines().any(|line| line.contains("\"answered\"") && line.contains("secret")), "{text}");

@@ -118,7 +118,7 @@ fn clear(draft: &Path) -> io::Result<()> {
         if there.is_file() {
             OpenOptions::new().write(true).open(draft)
         } else {
-            Err(io::Error::other(format!("{} is in the way", draft.display())))
+            Err(io::Error::other(format!("{} is not a regular file; remove it", draft.display())))
         }
     });
     let left = match opened {

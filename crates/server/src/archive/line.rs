@@ -73,7 +73,7 @@ impl Header {
             program: String,
         }
         let whatever = serde_json::from_slice::<Whatever>(line).ok().filter(|it| it.parlance == "archive");
-        let Some(whatever) = whatever else { return Err("this is no archive of parlance".to_owned()) };
+        let Some(whatever) = whatever else { return Err("this is not an archive of Parlance".to_owned()) };
         let program = whatever.program;
         if whatever.format != FORMAT {
             return Err(format!(

@@ -51,7 +51,7 @@ impl<R: BufRead> Reader<R> {
             Line::End(end) => {
                 let told = end.rows.iter().filter(|(_, number)| **number > 0);
                 if told.ne(self.counts.iter()) {
-                    return Err(self.fault("other numbers of rows stand before it than it says"));
+                    return Err(self.fault("the row counts in it do not match the archive"));
                 }
                 self.check(end)?;
             }
@@ -66,7 +66,7 @@ impl<R: BufRead> Reader<R> {
             self.next_line()?;
             if Line::is_end(&self.line) {
                 let line = Line::parse(&self.line).map_err(|fault| self.fault(&fault))?;
-                let Line::End(end) = line else { return Err(self.fault("it is no last line")) };
+                let Line::End(end) = line else { return Err(self.fault("it is not a last line")) };
                 self.check(&end)?;
                 return Ok(end);
             }
@@ -77,7 +77,7 @@ impl<R: BufRead> Reader<R> {
     pub(crate) fn skip_to(&mut self, bytes: u64) -> Result<(), Failure> {
         while self.bytes < bytes {
             if !matches!(self.next()?, Line::Row(..)) {
-                return Err(self.fault("the place to go on from is behind the end"));
+                return Err(self.fault("the position to resume from is after the end"));
             }
         }
         Ok(())
@@ -86,18 +86,18 @@ impl<R: BufRead> Reader<R> {
     fn check(&mut self, end: &End) -> Result<(), Failure> {
         if hexadecimal(&std::mem::take(&mut self.digest).finalize()) != end.sha256 {
             return Err(Failure::plain(
-                "the archive is damaged: its rows are not as they were written (SHA-256)",
+                "the archive is damaged: the checksum of its rows is wrong (SHA-256)",
             ));
         }
         if end.header_sha256.as_ref().is_some_and(|written| *written != self.header_sha256) {
             return Err(Failure::plain(
-                "the archive is damaged: its first line is not as it was written (SHA-256)",
+                "the archive is damaged: the checksum of its first line is wrong (SHA-256)",
             ));
         }
         if self.read_line().is_ok_and(|more| !more) {
             Ok(())
         } else {
-            Err(self.fault("something follows the end"))
+            Err(self.fault("there is data after the end"))
         }
     }
 
@@ -106,7 +106,7 @@ impl<R: BufRead> Reader<R> {
             Ok(true) => {}
             Ok(false) | Err(None) => {
                 return Err(Failure::plain(format!(
-                    "the archive was cut: it ends after {} lines without its last one",
+                    "the archive is truncated: it ends after {} lines, without the last one",
                     self.number
                 )));
             }
@@ -137,5 +137,5 @@ impl<R: BufRead> Reader<R> {
 }
 
 fn not_ours() -> Failure {
-    Failure::plain("this is no archive of parlance")
+    Failure::plain("this is not an archive of Parlance")
 }

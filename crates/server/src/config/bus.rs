@@ -15,27 +15,28 @@ pub(super) fn read(values: &mut Values, store: &StoreAt) -> Option<Settings> {
     let url = Key::list(
         "nats_url",
         "URLS",
-        "The servers of NATS over which several servers on one PostgreSQL tell each other what happened, as \
-         `nats://USER:PASSWORD@HOST:4222`, with commas; `tls://` encrypts. Without it each tells its own sockets only. \
-         See [scaling.md](scaling.md).",
+        "NATS servers that distribute events between servers on one database, separated by commas, for example \
+         `nats://USER:PASSWORD@HOST:4222`; `tls://` encrypts the connection. Without NATS, each server sends its \
+         events only to its own sockets. See [scaling.md](scaling.md).",
     );
     let credentials = Key::text(
         "nats_credentials",
         "FILE",
         "none",
-        "A file with the token and the key of a user of NATS, as `nsc` writes it (`.creds`).",
+        "Credentials file of a NATS user, as written by `nsc` (`.creds`).",
     );
     let ca = Key::text(
         "nats_ca",
         "FILE",
         "the system's authorities",
-        "Certificates of the authorities that NATS is trusted by, PEM; with it the link is always encrypted.",
+        "Certificates of the authorities that may sign the certificate of NATS (PEM). If set, the connection is \
+         always encrypted.",
     );
     let prefix = Key::text(
         "nats_prefix",
         "WORD",
         "parlance",
-        "What the subjects on NATS begin with; two installations on one NATS need two.",
+        "Prefix of the NATS subjects. Installations that share a NATS server need different prefixes.",
     );
     let servers = values.optional(url.secret(without_login), servers);
     let credentials = values.optional(credentials, parse::text).map(PathBuf::from);

@@ -16,29 +16,29 @@ pub(super) fn read(values: &mut Values, data_dir: &Path) -> StoreAt {
         "database_url",
         "URL",
         "the file parlance.db in the data directory",
-        "Where the data is: `sqlite:PATH`, `postgres://USER:PASSWORD@HOST/DATABASE`, or `sqlite::memory:` for a \
-         trial that leaves nothing behind.",
+        "The store: `sqlite:PATH`, `postgres://USER:PASSWORD@HOST/DATABASE`, or `sqlite::memory:` to try Parlance \
+         without keeping anything.",
     );
     let store = values.optional(url.secret(without_password), store);
     let connections = Key::number(
         "database_connections",
         "NUMBER",
         "16",
-        "The most connections of this server to PostgreSQL.",
+        "Maximum number of connections from this server to PostgreSQL.",
     );
     let connections = values.read(connections, parse::number(1, 10_000_usize));
     let wait = Key::number(
-        "database_wait_ms",
+        "pool_timeout_ms",
         "MS",
         "5000",
-        "How long a request waits for PostgreSQL before it gets 503, in milliseconds.",
+        "How long a request waits for a database connection before it gets 503, in milliseconds.",
     );
     let acquire_timeout = values.read(wait, parse::millis(1, parse::DAY_MS));
     let statement = Key::number(
-        "database_statement_ms",
+        "statement_timeout_ms",
         "MS",
         "15000",
-        "How long PostgreSQL may work on one statement, in milliseconds.",
+        "Maximum duration of one database statement, in milliseconds.",
     );
     let statement_timeout: Duration = values.read(statement, parse::millis(1, 3_600_000));
     match store.unwrap_or_else(|| StoreAt::File(data_dir.join("parlance.db"))) {

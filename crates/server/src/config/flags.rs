@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 
 use super::Config;
-use super::key::Key;
+use super::key::{Key, RENAMED};
 
 /// Which file is read; it cannot stand in the file.
 pub(super) const CONFIG: Key = Key::text(
     "config",
     "FILE",
     "parlance.toml, if there is one",
-    "File with settings, TOML. A file that is named must be there.",
+    "Configuration file (TOML). If you name a file, it must exist.",
 );
 
 /// The settings that say which store a command works on; every command takes them.
@@ -23,8 +23,8 @@ pub(super) const ENV_FILE: Key = Key::text(
     "env_file",
     "FILE",
     "none",
-    "File with variables, a line `NAME=value` each, as an `EnvironmentFile` of systemd; so a command by hand has the \
-     settings of a service. A variable of the environment wins over one of the file.",
+    "File with environment variables, one `NAME=value` per line, in the format of systemd's `EnvironmentFile`. Gives \
+     a command the settings of the service. Variables that are already set take precedence.",
 );
 
 /// The values of the flags that were given, as they were written.
@@ -56,11 +56,12 @@ pub struct ServerFlags(pub Flags);
 
 impl Args for LeadingFlags {
     fn augment_args(command: Command) -> Command {
-        flags().fold(command, |command, (key, of_every_command)| {
+        let command = flags().fold(command, |command, (key, of_every_command)| {
             let heading = if of_every_command { "Store" } else { "Settings" };
             let flag = flag(&key, heading).global(of_every_command);
             command.arg(if of_every_command { flag } else { flag.hide(true) })
-        })
+        });
+        RENAMED.iter().fold(command, |command, (old, _)| command.arg(renamed_flag(old)))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -71,7 +72,8 @@ impl Args for LeadingFlags {
 impl Args for ServerFlags {
     fn augment_args(command: Command) -> Command {
         let keys = flags().filter(|(_, of_every_command)| !of_every_command);
-        keys.fold(command, |command, (key, _)| command.arg(flag(&key, "Settings")))
+        let command = keys.fold(command, |command, (key, _)| command.arg(flag(&key, "Settings")));
+        RENAMED.iter().fold(command, |command, (old, _)| command.arg(renamed_flag(old)))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -108,10 +110,15 @@ fn flags() -> impl Iterator<Item = (Key, bool)> {
 }
 
 fn given(matches: &ArgMatches) -> Flags {
-    let names = flags().map(|(key, _)| key.name);
+    let names = flags().map(|(key, _)| key.name).chain(RENAMED.iter().map(|(old, _)| *old));
     // A command that does not have a setting is asked for it as well.
     let value = |name| matches.try_get_one::<String>(name).ok().flatten().cloned();
     Flags(names.filter_map(|name| Some((name, value(name)?))).collect())
+}
+
+/// Taken so that it can be refused with the name that the setting has now.
+fn renamed_flag(old: &'static str) -> Arg {
+    Arg::new(old).long(old.replace('_', "-")).action(ArgAction::Set).hide(true)
 }
 
 fn flag(key: &Key, heading: &'static str) -> Arg {

@@ -31,40 +31,42 @@ pub(super) fn read(values: &mut Values) -> HttpConfig {
         "header_timeout_ms",
         "MS",
         "5000",
-        "A connection on which the headers of a request, once begun, are not all there after so long is closed, in \
-         milliseconds, to half a second; so is one whose TLS handshake takes longer.",
+        "How long the headers of a request or a TLS handshake may take before the connection is closed, in \
+         milliseconds, accurate to half a second.",
     );
     let idle = Key::number(
         "http_idle_timeout_ms",
         "MS",
         "5000",
-        "A connection without a request is closed after so long, in milliseconds, to half a second. A proxy should \
-         keep its own for a shorter time.",
+        "How long a connection may stay idle between requests, in milliseconds, accurate to half a second. A proxy \
+         should close its idle connections earlier.",
     );
     let per_address = Key::number(
         "max_connections_per_address",
         "NUMBER",
-        "2000, but as many as they like from the loopback address",
-        "So many connections, sockets among them, one address may have, or of IPv6 one network of 64 bits; 0 for no \
-         limit. Those of `trusted_proxies` are not counted. A number that is set holds for the loopback address too.",
+        "2000; no limit for the loopback address",
+        "Maximum number of connections, including sockets, from one address (IPv6: from one /64 network); 0 is no \
+         limit. Connections from `trusted_proxies` are not counted. A value that you set also applies to the \
+         loopback address.",
     );
     let unread = Key::number(
         "unread_answer_bytes",
         "BYTES",
         "67108864",
-        "Unread answers hold at most so many bytes of memory in all. A request for which there is no room waits for two \
-         seconds and then gets 503; a connection that cannot write its answer is closed.",
+        "Maximum memory for answers that clients have not read yet, in bytes. If it is used up, a request waits for \
+         two seconds and then gets 503, and a connection that cannot write its answer is closed.",
     );
     let unread_per_address = Key::number(
         "unread_answer_bytes_per_address",
         "BYTES",
         "8388608",
-        "The same for one address, or of IPv6 one network of 64 bits. `trusted_proxies` have no limit of their own.",
+        "The same for one address (IPv6: one /64 network). `trusted_proxies` have no limit of their own.",
     );
     let origins = Key::list(
         "cors_origins",
         "ORIGINS",
-        "Origins whose pages may read answers (CORS), as `https://app.example.org`, with commas; `*` for all.",
+        "Origins whose pages may read answers (CORS), separated by commas, for example `https://app.example.org`; \
+         `*` allows all.",
     );
     let origins = values.optional(origins, parse::list(origin)).unwrap_or_default();
     HttpConfig {
@@ -92,7 +94,7 @@ fn origin(text: &str) -> Result<String, String> {
     match host {
         Some(host) if !host.is_empty() && host.chars().all(is_plain) => Ok(text.to_owned()),
         None if text == "*" => Ok(text.to_owned()),
-        _ => Err(format!("'{text}' is not an origin, as https://app.example.org")),
+        _ => Err(format!("'{text}' is not an origin, such as https://app.example.org")),
     }
 }
 

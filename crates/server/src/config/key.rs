@@ -1,5 +1,13 @@
 //! What a setting is called, and how it is written.
 
+/// Settings that were renamed, with the name that each has now; the old one is refused with the new one.
+pub(super) const RENAMED: [(&str, &str); 4] = [
+    ("database_statement_ms", "statement_timeout_ms"),
+    ("database_wait_ms", "pool_timeout_ms"),
+    ("nodes", "cluster_mode"),
+    ("push_again_after_ms", "redelivery_after_ms"),
+];
+
 /// One setting: a flag, a variable `PARLANCE_…` and a line in the file, of the same name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Key {

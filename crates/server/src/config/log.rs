@@ -39,9 +39,9 @@ pub(super) fn read(values: &mut Values) -> LogConfig {
         "log",
         "FILTER",
         "info",
-        "What is logged: a level, or a list such as `info,http_wire=debug`, see [LOGGING.md](LOGGING.md).",
+        "Log level, or a filter such as `info,http_wire=debug`. See [LOGGING.md](LOGGING.md).",
     );
-    let format = Key::text("log_format", "text|json", "text", "How log lines look, `text` or `json`.");
+    let format = Key::text("log_format", "text|json", "text", "Format of log lines.");
     LogConfig { filter: values.read(filter, targets), format: values.read(format, format_of) }
 }
 

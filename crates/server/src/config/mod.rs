@@ -6,6 +6,7 @@
 //! config` and `docs/configuration.md` are made from that.
 
 mod bus;
+mod cluster;
 mod database;
 mod env_file;
 mod file;
@@ -14,7 +15,6 @@ mod http;
 mod key;
 mod log;
 mod nearest;
-mod nodes;
 mod parse;
 mod passwords;
 mod plans;
@@ -35,10 +35,10 @@ use domain::message::Retention;
 use domain::plan::{Plan, PlanName};
 use http_wire::limit::RateLimitConfig;
 
+pub use cluster::ClusterMode;
 pub use flags::{Flags, LeadingFlags, ServerFlags};
 pub use http::HttpConfig;
 pub use log::{LogConfig, LogFormat};
-pub use nodes::Nodes;
 pub(crate) use reference::reference;
 pub use sockets::SocketConfig;
 pub use traces::TraceConfig;
@@ -71,7 +71,7 @@ pub struct Config {
     /// Where the data is.
     pub store: StoreAt,
     /// Whether others work on the same store.
-    pub nodes: Nodes,
+    pub cluster_mode: ClusterMode,
     /// Over what several servers tell each other what happened, if they do.
     pub bus: Option<BusSettings>,
     /// What a connection may cost.
@@ -165,35 +165,36 @@ impl Config {
             "metrics_listen",
             "ADDRESS:PORT",
             "off",
-            "Where `GET /metrics` is served, for Prometheus; whoever reaches it may read it, so best on the loopback \
-             address, as `127.0.0.1:9400`.",
+            "Address for `GET /metrics` (Prometheus), `/health`, and `/ready`. Everyone who can reach it can read \
+             the metrics, so prefer the loopback address, for example `127.0.0.1:9400`.",
         );
         let metrics_listen = values.read(metrics, parse::listen_or_off);
         let data_dir = Key::text(
             "data_dir",
             "DIRECTORY",
             "data",
-            "Directory of the embedded store, and of the keys that sign tokens.",
+            "Directory for the embedded store and for the keys that sign tokens.",
         );
         let data_dir = PathBuf::from(values.read(data_dir, parse::text));
         let first_key = Key::text(
             "first_key_file",
             "FILE",
             "none, the key is printed",
-            "File that the first start writes the first user's API key to, readable by its owner only. Set it where the \
-             output is kept, as by `docker logs`.",
+            "File for the first user's API key, written by the first start and readable only by its owner. Set it \
+             where output is kept, as by `docker logs`.",
         );
         let first_key_file = values.optional(first_key, parse::text).map(PathBuf::from);
         let min_free = Key::number(
             "min_free_mib",
             "MIB",
             "256",
-            "With less free on the disk of the embedded store only requests with small bodies are accepted, others get \
-             503; 0 for no such floor. See *When the disk is full* in [operations.md](operations.md).",
+            "If less than this is free on the disk of the embedded store, only requests with small bodies are \
+             accepted; others get 503. 0 turns this off. See *When the disk is full* in \
+             [operations.md](operations.md).",
         );
         let min_free_bytes = values.read(min_free, parse::number(0, 1_000_000_u64)) * 1024 * 1024;
         let store = database::read(values, &data_dir);
-        let nodes = nodes::read(values, &store);
+        let cluster_mode = cluster::read(values, &store);
         let bus = bus::read(values, &store);
         let http = http::read(values);
         let tls = tls::read(values);
@@ -213,7 +214,7 @@ impl Config {
             first_key_file,
             min_free_bytes,
             store,
-            nodes,
+            cluster_mode,
             bus,
             http,
             tls,
@@ -233,7 +234,7 @@ impl Config {
 
     /// Whether other servers work on the same store, so that they have to agree on who is connected where.
     pub(crate) fn is_one_of_several(&self) -> bool {
-        self.nodes == Nodes::Several || self.bus.is_some()
+        self.cluster_mode == ClusterMode::Multi || self.bus.is_some()
     }
 
     /// Over how long the sockets are ended when the server stops.

@@ -8,7 +8,7 @@ use std::time::Duration;
 pub(super) fn listen(text: &str) -> Result<String, String> {
     match text.rsplit_once(':') {
         Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok() => Ok(text.to_owned()),
-        _ => Err(format!("'{text}' is not ADDRESS:PORT, as 127.0.0.1:4000")),
+        _ => Err(format!("'{text}' is not ADDRESS:PORT, such as 127.0.0.1:4000")),
     }
 }
 

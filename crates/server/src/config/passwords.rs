@@ -16,24 +16,24 @@ pub(super) fn read(values: &mut Values) -> (Registration, PasswordConfig) {
         "registration",
         "closed|invitation|open",
         "closed",
-        "Who may make an account with `POST /api/v1/auth/register`: nobody, who was invited into an organization, \
-         or everybody, with an organization of their own.",
+        "Who may create an account with `POST /api/v1/auth/register`: nobody, people who were invited into an \
+         organization, or everyone, each with an organization of their own.",
     );
     let registration = values.read(registration, registration_of);
     let memory = Key::number(
         "password_memory_kib",
         "KIB",
         "19456",
-        "Memory that hashing a password takes (Argon2id), in KiB; hashes of other costs are made anew at the next \
-         log-in.",
+        "Memory for hashing one password (Argon2id), in KiB. A hash with other costs is renewed at the next log-in.",
     );
-    let passes = Key::number("password_passes", "NUMBER", "2", "How often that memory is gone through.");
-    let lanes = Key::number("password_lanes", "NUMBER", "1", "Into how many lanes it is divided.");
+    let passes = Key::number("password_passes", "NUMBER", "2", "Number of Argon2id passes.");
+    let lanes = Key::number("password_lanes", "NUMBER", "1", "Number of Argon2id lanes.");
     let at_once = Key::number(
         "password_hashes_at_once",
         "NUMBER",
         "1",
-        "So many passwords are hashed at once; sixteen times as many wait, more are refused with 429.",
+        "How many passwords are hashed at the same time. Sixteen times as many can wait; further ones are refused \
+         with 429.",
     );
     let passwords = PasswordConfig {
         memory_kib: values.read(memory, parse::number(1024, 1024 * 1024)),
@@ -50,8 +50,8 @@ pub(super) fn key_ttl_days(values: &mut Values) -> u32 {
         "key_ttl_days",
         "DAYS",
         "0",
-        "New API keys of users and agents expire after so many days if the request names no expiry; 0 for never. The \
-         key of the first start never expires, and keys that exist keep their expiry.",
+        "After how many days a new API key expires if its creator does not say; 0 is never. The key of the first \
+         start never expires, and existing keys keep their expiry.",
     );
     values.read(key, parse::number(0, MAX_KEY_DAYS))
 }

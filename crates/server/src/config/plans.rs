@@ -24,16 +24,16 @@ const fn line(name: &'static str, default: &'static str, what: &'static str) -> 
 
 /// What a plan's table may hold.
 pub(super) const LINES: [Line; 7] = [
-    line("agents", "no limit", "Agents of all users of an organization, not deleted."),
-    line("chats", "no limit", "Active chats that an organization's users and agents have made."),
+    line("agents", "no limit", "Agents of all users of an organization, except deleted ones."),
+    line("chats", "no limit", "Active chats that the organization's users and agents have created."),
     line("participants", "no limit", "Participants of one chat."),
     line("messages", "no limit", "Texts and events of one chat."),
     line(
         "bytes",
         "`plan_bytes`",
-        "Bytes of the texts and events in all chats of an organization; 0 is no limit.",
+        "Bytes of the texts and events in all chats of an organization; 0 means no limit.",
     ),
-    line("human_interface", "`true`", "Whether humans may call the interface of their own."),
+    line("human_interface", "`true`", "Whether humans may use their API (`/api/v1/me`)."),
     line("memories", "`true`", "Whether memories may be kept."),
 ];
 
@@ -44,7 +44,7 @@ pub(super) fn contact_request_days(values: &mut Values) -> u32 {
         "contact_request_days",
         "DAYS",
         "30",
-        "A contact request that nobody answers expires after so many days; 0 for never.",
+        "After how many days an unanswered contact request expires; 0 is never.",
     );
     values.read(key, parse::number(0, u32::MAX))
 }
@@ -55,14 +55,14 @@ pub(super) fn read(values: &mut Values) -> (PlanName, Vec<Plan>) {
         "default_plan",
         "PLAN",
         DEFAULT_PLAN,
-        "Plan of organizations that are made without one, see *Plans* in [operations.md](operations.md).",
+        "Plan of new organizations for which none is given. See *Plans* in [operations.md](operations.md).",
     );
     let default = values.read(key, parse::text);
     let key = Key::number(
         "plan_bytes",
         "BYTES",
         "107374182400",
-        "Bytes of texts and events that an organization may keep if its plan does not say; 0 is no limit.",
+        "Bytes of texts and events that an organization may keep if its plan does not set `bytes`; 0 means no limit.",
     );
     let bytes = unless_zero(values.read(key, parse::number(0, u64::MAX)));
     let mut plans = vec![Plan { bytes, ..Plan::enterprise() }];

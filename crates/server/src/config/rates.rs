@@ -9,7 +9,7 @@ use super::values::Values;
 /// Each limit is `RATE/BURST`: so many requests a second, so many at once; or `off`.
 pub(super) fn read(values: &mut Values) -> RateLimitConfig {
     values.section("Rate limits");
-    let on = Key::switch("rate_limits", "true", "`false` switches every rate limit off.");
+    let on = Key::switch("rate_limits", "true", "`false` turns all rate limits off.");
     let on = values.read(on, parse::switch);
     let mut quota = |name, default, what| {
         let key = Key::text(name, "RATE/BURST", default, what);
@@ -19,26 +19,27 @@ pub(super) fn read(values: &mut Values) -> RateLimitConfig {
         general: quota(
             "rate_limit",
             "500/1000",
-            "Requests of one user or agent: so many a second, so many at once; or `off`; the same form below.",
+            "Requests of one user or agent, as `RATE/BURST`: per second, and at once; or `off`. The limits below \
+             have the same form.",
         ),
-        work: quota("rate_limit_work", "2000/4000", "`/next`, processing calls and activity."),
+        work: quota("rate_limit_work", "2000/4000", "The same for `/next`, processing calls, and activity."),
         invitations: quota(
             "rate_limit_invitations",
             "20/500",
-            "Contact requests, looking up handles, and new agents.",
+            "Contact requests, handle lookups, and new agents of one user or agent.",
         ),
-        connects: quota("rate_limit_connects", "20/200", "Opening sockets."),
+        connects: quota("rate_limit_connects", "20/200", "New sockets of one user or agent."),
         failures: quota("rate_limit_failures", "2/100", "Failed authentication from one address."),
         anonymous: quota(
             "rate_limit_anonymous",
             "100/1000",
-            "Requests without a credential from one address; `/health` and `/ready` are not counted.",
+            "Requests without a credential from one address, except `/health` and `/ready`.",
         ),
         answers: quota(
             "rate_limit_answers",
             "8192/65536",
-            "KiB of answers to one user or agent. Answers up to 64 KiB are free; who has read more than this waits \
-             with the next read.",
+            "KiB of answers to one user or agent. Answers of up to 64 KiB are not counted. Reads beyond the limit \
+             wait.",
         ),
         reads: ReadLimit::default(),
         registrations: None,
@@ -48,14 +49,15 @@ pub(super) fn read(values: &mut Values) -> RateLimitConfig {
         "registrations_per_hour",
         "NUMBER",
         "30",
-        "So many from one address may want to register in an hour, as many at once; 0 is no limit.",
+        "Maximum number of registration attempts from one address per hour, all of which may come at once; 0 is no \
+         limit.",
     );
     let registrations = Quota::per_hour(values.read(registrations, parse::number(0, Quota::MOST)));
     let limits = RateLimitConfig { registrations, ..limits };
     let proxies = Key::list(
         "trusted_proxies",
         "ADDRESSES",
-        "Addresses or networks, with commas, whose `X-Forwarded-For` is believed.",
+        "Addresses or networks of proxies whose `X-Forwarded-For` header is trusted, separated by commas.",
     );
     let network = |text: &str| text.parse::<Network>();
     let trusted_proxies = values.optional(proxies, parse::list(network)).unwrap_or_default();

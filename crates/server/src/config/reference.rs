@@ -9,19 +9,19 @@ use super::{Config, plans};
 const BEFORE: &str = "\
 # Settings
 
-Made by `just configuration` from the code; a test fails when it is not up to date.
+Generated from the code by `just configuration`; a test checks that it is up to date.
 
 Each setting is a flag, an environment variable, or a line in `parlance.toml` (in the working directory, or named by
 `--config` / `PARLANCE_CONFIG`). A flag wins over the variable, the variable over the file, the file over the default.
 
-`parlance config check` names all that is wrong with the configuration at once, and `parlance config show` prints what
-holds and where it comes from (both also with `--json`); the password in `database_url` is not shown. The server does
-not start on a configuration that is wrong.
+`parlance config check` lists everything that is wrong with the configuration, and `parlance config show` prints each
+setting with its value and origin (both also with `--json`). The password in `database_url` is not shown. The server
+does not start with a wrong configuration.
 
-What is not known is wrong too: a key in the file, a flag, or a variable that begins with `PARLANCE_`. No settings,
-and left alone, are `PARLANCE_KEY` (which the first start suggests), what builds and tests of this project use
-(`PARLANCE_COMMIT`, `PARLANCE_BUILT_AT`, `PARLANCE_BIN`, `PARLANCE_SCENE`, `PARLANCE_TEST_…`), and what Kubernetes sets
-for a service named `parlance` (`PARLANCE_PORT…`, `PARLANCE_SERVICE_…`).
+Unknown keys in the file, unknown flags, and unknown variables that begin with `PARLANCE_` are wrong too. Exceptions:
+`PARLANCE_KEY` (which the first start suggests), the variables of builds and tests of this project (`PARLANCE_COMMIT`,
+`PARLANCE_BUILT_AT`, `PARLANCE_BIN`, `PARLANCE_SCENE`, `PARLANCE_TEST_…`), and those that Kubernetes sets for a service
+named `parlance` (`PARLANCE_PORT…`, `PARLANCE_SERVICE_…`).
 ";
 
 /// The reference, as Markdown.

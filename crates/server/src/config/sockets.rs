@@ -16,7 +16,7 @@ pub struct SocketConfig {
     /// How many connections one caller may have.
     pub per_caller: usize,
     /// After how long a message that no socket has taken is pushed again.
-    pub push_again_after: Duration,
+    pub redelivery_after: Duration,
     /// Over how long the sockets are ended when the server stops; `None` for what is usual.
     pub drain: Option<Duration>,
     /// One of how many new messages is lost on purpose, if that is wanted.
@@ -29,35 +29,37 @@ pub(super) fn read(values: &mut Values) -> SocketConfig {
         "socket_idle_timeout_ms",
         "MS",
         "60000",
-        "A socket that sends nothing for so long is closed, in milliseconds; clients send a heartbeat every 30 s.",
+        "How long a socket may send nothing before it is closed, in milliseconds. Clients send a heartbeat every 30 \
+         s.",
     );
     let queue = Key::number(
         "socket_queue_bytes",
         "BYTES",
         "10485760",
-        "A socket whose client lets more bytes than this wait is closed; less than three of the largest message \
-         (a text of 512 KiB is up to 3 MiB as JSON) cuts off slow clients that read.",
+        "Maximum number of bytes queued for one socket; a socket whose client falls further behind is closed. Use at \
+         least 9 MiB, three times the largest message (a text of 512 KiB can take 3 MiB as JSON), so that slow \
+         clients stay connected.",
     );
     let per_caller = Key::number(
         "max_sockets_per_caller",
         "NUMBER",
         "1000",
-        "So many connections one user or agent may have to the socket, with those that were ended and have not \
-         taken what was on its way; more are refused with 429.",
+        "Maximum number of sockets of one user or agent, including closing ones whose client has not read everything \
+         yet. Further ones are refused with 429.",
     );
     let again = Key::number(
-        "push_again_after_ms",
+        "redelivery_after_ms",
         "MS",
         "5000",
-        "What no socket of an agent has taken is pushed again after so long, in milliseconds, see \
+        "After how long a message that no socket of an agent has taken is pushed again, in milliseconds. See \
          [realtime.md](realtime.md).",
     );
     let drain = Key::number(
         "drain_ms",
         "MS",
         "0; 5000 for one of several servers",
-        "Over how long a server that was told to stop ends its sockets, in milliseconds, so that not all clients \
-         connect elsewhere at once; meanwhile it takes no new ones and is not ready, but answers requests.",
+        "How long a stopping server takes to close its sockets one after the other, in milliseconds, so that clients \
+         do not all reconnect at once. Meanwhile it is not ready and accepts no new sockets, but answers requests.",
     );
     let lose = Key::number(
         "fault_lose_messages",
@@ -69,7 +71,7 @@ pub(super) fn read(values: &mut Values) -> SocketConfig {
         idle_timeout: values.read(idle, parse::millis(1, parse::DAY_MS)),
         queue_bytes: values.read(queue, parse::number(64 * 1024, 1 << 40)),
         per_caller: values.read(per_caller, parse::number(1, 1_000_000)),
-        push_again_after: values.read(again, parse::millis(100, parse::DAY_MS)),
+        redelivery_after: values.read(again, parse::millis(100, parse::DAY_MS)),
         drain: values.optional(drain, parse::millis(0, 3_600_000)),
         lose_messages: values.optional(lose.for_tests(), parse::number(1, u64::MAX)),
     }

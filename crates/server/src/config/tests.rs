@@ -31,6 +31,20 @@ fn flags_win_over_variables_those_over_the_file_and_that_over_defaults() {
 }
 
 #[test]
+fn a_renamed_setting_is_refused_with_its_new_name() {
+    let (flag, variable) = (("nodes", "several"), ("PARLANCE_DATABASE_WAIT_MS", "1"));
+    let faults = faults(&with_file(&[flag], &[variable], "push_again_after_ms = 5\n"));
+    for part in [
+        "nodes: this setting is called cluster_mode now (from --nodes)",
+        "PARLANCE_DATABASE_WAIT_MS: this setting is called PARLANCE_POOL_TIMEOUT_MS now",
+        "push_again_after_ms: this setting is called redelivery_after_ms now (from parlance.toml, line 1)",
+    ] {
+        assert!(faults.iter().any(|fault| fault.starts_with(part)), "{part}\n{faults:#?}");
+    }
+    assert_eq!(faults.len(), 3);
+}
+
+#[test]
 fn every_fault_is_reported_at_once_with_its_place() {
     let examined = with_file(
         &[("max_sockets_per_caller", "0")],
@@ -39,7 +53,7 @@ fn every_fault_is_reported_at_once_with_its_place() {
     );
     let faults = faults(&examined);
     let expected = [
-        "listen: 'nowhere' is not ADDRESS:PORT, as 127.0.0.1:4000 (from parlance.toml, line 1)",
+        "listen: 'nowhere' is not ADDRESS:PORT, such as 127.0.0.1:4000 (from parlance.toml, line 1)",
         "database_url: there is no store for 'mysql:', only sqlite:PATH and postgres://… (from PARLANCE_DATABASE_URL)",
         "log: must be a text in quotes (from parlance.toml, line 3)",
         "socket_queue_bytes: '1' is not a whole number from 65536 to",

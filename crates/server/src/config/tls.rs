@@ -14,10 +14,9 @@ pub(super) fn read(values: &mut Values) -> Option<TlsFiles> {
         "tls_certificate",
         "FILE",
         "none, without TLS",
-        "The server's certificate for TLS and behind it those of the authorities in between, PEM; with `tls_key`. \
-         Changed files are taken up within seconds.",
+        "The server's certificate chain for TLS (PEM); requires `tls_key`. Changed files take effect within seconds.",
     );
-    let key = Key::text("tls_key", "FILE", "none, without TLS", "The key of `tls_certificate`, PEM.");
+    let key = Key::text("tls_key", "FILE", "none, without TLS", "Private key of `tls_certificate` (PEM).");
     let certificate = values.optional(certificate, parse::text).map(PathBuf::from);
     let key = values.optional(key, parse::text).map(PathBuf::from);
     match (certificate, key) {

@@ -22,15 +22,15 @@ pub(super) fn read(values: &mut Values) -> TraceConfig {
         "otlp_endpoint",
         "URL",
         "off",
-        "The collector that spans of requests are sent to by OTLP over HTTP, as `http://127.0.0.1:4318`.",
+        "Trace collector that receives spans by OTLP over HTTP, for example `http://127.0.0.1:4318`.",
     );
     let ratio = Key::number(
         "otlp_sample_ratio",
         "RATIO",
         "1",
-        "The share of requests that are traced, from 0 to 1; a `traceparent` that comes with a request decides for it.",
+        "Share of requests that are traced, from 0 to 1. A request's `traceparent` header takes precedence.",
     );
-    let name = Key::text("otlp_service_name", "NAME", "parlance", "What the collector knows this server as.");
+    let name = Key::text("otlp_service_name", "NAME", "parlance", "Service name of this server in traces.");
     TraceConfig {
         endpoint: values.read(endpoint.secret(without_user), endpoint_or_off),
         sample_ratio: values.read(ratio, share),
@@ -50,7 +50,7 @@ fn without_user(text: &str) -> String {
 fn share(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
-        _ => Err(format!("'{text}' is not a number from 0 to 1, as 0.1")),
+        _ => Err(format!("'{text}' is not a number from 0 to 1, such as 0.1")),
     }
 }
 

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use super::env_file;
 use super::file::{self, Entry};
 use super::flags::Flags;
+use super::key::RENAMED;
 use super::key::{Form, Key};
 use super::nearest::nearest;
 
@@ -123,7 +124,7 @@ impl Values {
                     let key = name.trim_start_matches("PARLANCE_").to_ascii_lowercase();
                     lower.insert(key, Given { text, form: None, origin });
                 }
-                Err(_) => values.fault(name, "is no text in UTF-8".to_owned(), origin),
+                Err(_) => values.fault(name, "is not valid UTF-8".to_owned(), origin),
             }
         }
         let mut flags = flags.0;
@@ -213,7 +214,7 @@ impl Values {
     pub(super) fn take_file(&mut self, path: &Path, text: &str) {
         let (entries, faults) = file::entries(text);
         for (line, problem) in faults {
-            self.fault("config", format!("no TOML: {problem}"), Origin::File(path.to_owned(), line));
+            self.fault("config", format!("not valid TOML: {problem}"), Origin::File(path.to_owned(), line));
         }
         for Entry { path: key, text, form, line, table } in entries {
             let origin = Origin::File(path.to_owned(), line);
@@ -258,7 +259,7 @@ impl Values {
         let from_file = |given: &Given| matches!(given.origin, Origin::File(..)) && given.form.is_some();
         let given = match self.given.remove(key.name) {
             Some(given) if key.for_tests && from_file(&given) => {
-                let problem = "is for tests, and cannot stand in a file".to_owned();
+                let problem = "is for tests and cannot be set in a file".to_owned();
                 self.fault(key.name, problem, given.origin);
                 None
             }
@@ -324,7 +325,12 @@ impl Values {
                 continue;
             }
             let problem = "there is no such setting";
-            let problem = match (nearest(&name, &known), &variable) {
+            let renamed = RENAMED.iter().find(|(old, _)| *old == name).map(|(_, new)| *new);
+            let problem = match (renamed.or_else(|| nearest(&name, &known)), &variable) {
+                (Some(now), Some(_)) if renamed.is_some() => {
+                    format!("this setting is called PARLANCE_{} now", now.to_ascii_uppercase())
+                }
+                (Some(now), None) if renamed.is_some() => format!("this setting is called {now} now"),
                 (Some(meant), Some(_)) => {
                     format!("{problem}; did you mean PARLANCE_{}?", meant.to_ascii_uppercase())
                 }

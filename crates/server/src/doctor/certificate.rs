@@ -21,25 +21,25 @@ fn pair(files: &TlsFiles) -> Finding {
     let pair = match files.read() {
         Ok(pair) => pair,
         Err(TlsFault { setting, problem }) => {
-            let next = "put a certificate and its key there that the server's user may read; a running server \
-                        keeps those from before";
+            let next = "install a certificate and its key that the server's user can read; a running server keeps \
+             the previous ones";
             return Finding::fault(CHECK, format!("{setting}: {problem}"), next);
         }
     };
     let (file, until) = (files.certificate.display(), pair.until());
     match pair.standing() {
-        Standing::Good => Finding::well(CHECK, format!("the certificate in {file} holds until {until}")),
+        Standing::Good => Finding::well(CHECK, format!("the certificate in {file} is valid until {until}")),
         Standing::EndsSoon => {
-            let found = format!("the certificate in {file} ends soon, at {until}");
-            Finding::warning(CHECK, found, "renew it, and see why that was not done by itself")
+            let found = format!("the certificate in {file} expires soon, at {until}");
+            Finding::warning(CHECK, found, "renew it, and find out why it was not renewed automatically")
         }
         Standing::Ended => {
-            let found = format!("the certificate in {file} ended at {until}");
-            Finding::fault(CHECK, found, "renew it: clients refuse it")
+            let found = format!("the certificate in {file} expired at {until}");
+            Finding::fault(CHECK, found, "renew it, because clients refuse it")
         }
         Standing::NotYet => {
-            let found = format!("the certificate in {file} does not hold yet");
-            Finding::fault(CHECK, found, "see that the clock is right, or use the certificate from before")
+            let found = format!("the certificate in {file} is not valid yet");
+            Finding::fault(CHECK, found, "check the clock, or use the previous certificate")
         }
     }
 }
@@ -49,9 +49,9 @@ fn mode(key: &Path) -> Option<Finding> {
     let mode = std::fs::metadata(key).ok()?.permissions().mode() & 0o777;
     let shown = key.display();
     Some(if mode & OPEN == 0 {
-        Finding::well(CHECK, format!("{shown} is closed to others"))
+        Finding::well(CHECK, format!("{shown} is not accessible to others"))
     } else {
-        let found = format!("{shown} has the mode {mode:o}, so that others may use it");
+        let found = format!("{shown} has mode {mode:o}, so others can read the key");
         Finding::fault(CHECK, found, format!("chmod 600 '{shown}' (640 for a group that may read it)"))
     })
 }

@@ -38,7 +38,7 @@ pub(super) fn look(config: &Config) -> Vec<Finding> {
     let mut findings = vec![disk(&directory)];
     findings.extend(directory_mode(&directory));
     if secret.is_empty() {
-        findings.push(Finding::well("files", "none is there yet; the first start makes them"));
+        findings.push(Finding::well("files", "there are none yet; the first start creates them"));
     }
     findings.extend(secret.iter().map(|path| mode(path)));
     findings
@@ -61,15 +61,15 @@ fn disk(directory: &Path) -> Finding {
     match rustix::fs::statvfs(there) {
         Ok(system) => space(there, system.f_bavail.saturating_mul(system.f_frsize)),
         Err(error) => {
-            let found = format!("the free space of {} is not known: {error}", there.display());
-            Finding::warning("disk", found, "look at it with `df`")
+            let found = format!("cannot determine the free space of {}: {error}", there.display());
+            Finding::warning("disk", found, "check it with `df`")
         }
     }
 }
 
 fn space(directory: &Path, free: u64) -> Finding {
     let found = format!("{} MiB are free for {}", free / 1024 / 1024, directory.display());
-    let next = "make room: when the disk is full, writes are refused (docs/operations.md)";
+    let next = "free some space: when the disk is full, writes are refused (docs/operations.md)";
     match free {
         ..FULL => Finding::fault("disk", found, next),
         FULL..SCARCE => Finding::warning("disk", found, next),
@@ -82,11 +82,8 @@ fn space(directory: &Path, free: u64) -> Finding {
 fn directory_mode(directory: &Path) -> Option<Finding> {
     let mode = std::fs::metadata(directory).ok()?.permissions().mode();
     (!is_closed(mode)).then(|| {
-        let found = format!(
-            "{} has the mode {:o}, so that others may look into it",
-            directory.display(),
-            mode & 0o777
-        );
+        let found =
+            format!("{} has mode {:o}, so others can look into it", directory.display(), mode & 0o777);
         Finding::warning("files", found, format!("chmod 700 '{}'", directory.display()))
     })
 }
@@ -96,18 +93,16 @@ fn mode(path: &Path) -> Finding {
     let shown = path.display();
     match std::fs::metadata(path) {
         Ok(file) if is_closed(file.permissions().mode()) => {
-            Finding::well("files", format!("{shown} is closed to others"))
+            Finding::well("files", format!("{shown} is not accessible to others"))
         }
         Ok(file) => {
-            let found = format!(
-                "{shown} has the mode {:o}, so that others may read it",
-                file.permissions().mode() & 0o777
-            );
+            let found =
+                format!("{shown} has mode {:o}, so others can read it", file.permissions().mode() & 0o777);
             Finding::fault("files", found, format!("chmod 600 '{shown}'"))
         }
         Err(error) => {
-            let next = "run this as the server's user";
-            Finding::fault("files", format!("{shown} cannot be looked at: {error}"), next)
+            let next = "run this command as the server's user";
+            Finding::fault("files", format!("cannot check {shown}: {error}"), next)
         }
     }
 }

@@ -84,22 +84,22 @@ pub(crate) async fn run(examined: Examined, as_json: bool) -> Result<(), Failure
     written.map_err(unprinted)?;
     match faults {
         0 => Ok(()),
-        1 => Err(Failure::plain("1 fault was found; do what is said after `next:` and run this again")),
+        1 => Err(Failure::plain("1 fault found; follow the advice after `next:`, then run this again")),
         faults => Err(Failure::plain(format!(
-            "{faults} faults were found; do what is said after `next:` and run this again"
+            "{faults} faults found; follow the advice after `next:`, then run this again"
         ))),
     }
 }
 
 async fn findings(examined: &Examined) -> Vec<Finding> {
-    let next = "mend it, and see `parlance config check`";
+    let next = "correct it; see `parlance config check`";
     let wrong = examined.faults.iter().map(|fault| Finding::fault("configuration", fault.to_string(), next));
     let mut findings = wrong.collect::<Vec<_>>();
     if !findings.is_empty() {
         // What is meant by it is not known, so it is of no use to look at something else.
         return findings;
     }
-    findings.push(Finding::well("configuration", "nothing is wrong with it"));
+    findings.push(Finding::well("configuration", "no problems"));
     let config = &examined.config;
     findings.extend(store::look(config).await);
     findings.extend(file::look(config));

@@ -37,7 +37,7 @@ pub(super) fn look(setting: &'static str, listen: &str, ours: Ours) -> Finding {
         Ok(addresses) => addresses.collect::<Vec<_>>(),
         Err(error) => {
             let next = format!("set {setting} to an address of this machine");
-            return Finding::fault(setting, format!("{listen} is no address: {error}"), next);
+            return Finding::fault(setting, format!("{listen} is not an address: {error}"), next);
         }
     };
     for address in addresses {
@@ -45,16 +45,17 @@ pub(super) fn look(setting: &'static str, listen: &str, ours: Ours) -> Finding {
             Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::AddrInUse => {
                 return if answers(address, ours) {
-                    Finding::well(setting, format!("a running server has {listen}"))
+                    Finding::well(setting, format!("{listen} is used by a running server of Parlance"))
                 } else {
-                    let next =
-                        format!("end what listens there (`ss -ltnp`), or set {setting} to another port");
-                    Finding::fault(setting, format!("another program has {listen}"), next)
+                    let next = format!(
+                        "stop the program that listens there (`ss -ltnp`), or set {setting} to another port"
+                    );
+                    Finding::fault(setting, format!("{listen} is used by another program"), next)
                 };
             }
             Err(error) => {
                 let next = format!("set {setting} to an address of this machine and a port above 1023");
-                return Finding::fault(setting, format!("{listen} cannot be listened on: {error}"), next);
+                return Finding::fault(setting, format!("cannot listen on {listen}: {error}"), next);
             }
         }
     }

@@ -20,16 +20,17 @@ pub(super) async fn look(config: &Config) -> Vec<Finding> {
         StoreAt::Memory => {
             return vec![Finding::warning(
                 "store",
-                "it is in memory, and gone with the server",
-                "set database_url for data that is to stay",
+                "it is in memory and disappears when the server stops",
+                "set database_url to keep data",
             )];
         }
         StoreAt::File(path) if !path.exists() => {
             let whole = std::path::absolute(path).unwrap_or_else(|_| path.clone());
             return vec![Finding::warning(
                 "store",
-                format!("there is none at {} yet; the first start makes it", whole.display()),
-                "if one should be there, run this with the server's settings: --env-file, --config, or as it is started",
+                format!("there is none at {} yet; the first start creates it", whole.display()),
+                "if there should be one, run this command with the server's settings (--env-file, --config, or the \
+                 same flags)",
             )];
         }
         StoreAt::File(_) | StoreAt::Postgres(_) => {}
@@ -46,7 +47,7 @@ pub(super) async fn look(config: &Config) -> Vec<Finding> {
 fn unreadable(unread: Unread) -> Finding {
     match unread {
         Unread::Behind(why) => {
-            let next = "`parlance migrate` brings it up to date, and so does the next start of the server";
+            let next = "run `parlance migrate`, or start the server, which does the same";
             Finding::fault("schema", why, next)
         }
         Unread::Ahead(why) => {
@@ -54,7 +55,7 @@ fn unreadable(unread: Unread) -> Finding {
         }
         Unread::Unopened(why) => {
             let next =
-                "see that it runs, and that database_url (or data_dir) names it: `parlance config show`";
+                "check that it runs, and that database_url (or data_dir) is right: `parlance config show`";
             Finding::fault("store", why.to_string(), next)
         }
     }
@@ -68,9 +69,9 @@ async fn look_into(store: &Arc<dyn Store>) -> Vec<Finding> {
         (Ok(()), Ok(_)) => Finding::well("store", "it answers"),
         (Err(error), _) | (_, Err(error)) => return vec![unanswered(error)],
     };
-    let steps = Finding::well("schema", format!("all {} steps are taken", store.steps().all.len()));
+    let steps = Finding::well("schema", format!("all {} migrations are applied", store.steps().all.len()));
     let time = match clock.ok().flatten() {
-        None => Finding::well("clock", "the store has this machine's own"),
+        None => Finding::well("clock", "the store uses the clock of this machine"),
         Some(there) => clocks(there.micros().abs_diff(here)),
     };
     let mut findings = vec![answers, steps, time];
@@ -97,29 +98,33 @@ fn durability(off: &Result<Vec<String>, StoreError>) -> Vec<Finding> {
         Err(error) => return vec![unanswered(error)],
     };
     let fault = |setting: &String| {
-        let found =
-            format!("{setting} is off: a crash of the database's machine may lose or damage what is stored");
+        let found = format!("{setting} is off, so a crash of the database's machine can lose or damage data");
         let next = format!("set {setting} = on in postgresql.conf, and reload the database's settings");
         Finding::fault("durability", found, next)
     };
     if off.is_empty() {
-        return vec![Finding::well("durability", "what is acknowledged outlives a crash")];
+        return vec![Finding::well("durability", "acknowledged data survives a crash")];
     }
     off.iter().map(fault).collect()
 }
 
 fn unanswered(error: &StoreError) -> Finding {
-    let next = "see the database's own log, and try again";
-    Finding::fault("store", format!("it does not answer: {error}"), next)
+    let next = "check the log of the database, and try again";
+    Finding::fault("store", format!("it does not respond: {error}"), next)
 }
 
 fn clocks(apart: u64) -> Finding {
     let (seconds, millis) = (apart / 1_000_000, apart / 1_000 % 1_000);
-    let found = format!("it and the database's are {seconds}.{millis:03} s apart");
+    let found = format!("the clocks of this machine and of the database differ by {seconds}.{millis:03} s");
     if apart <= MICROS_APART {
         return Finding::well("clock", found);
     }
-    Finding::fault("clock", found, "keep the clocks of both machines right, as by NTP (`timedatectl status`)")
+    Finding::fault(
+        "clock",
+        found,
+        "synchronize the clocks of both machines, for example by NTP (`timedatectl \
+     status`)",
+    )
 }
 
 #[cfg(test)]

@@ -37,7 +37,7 @@ const TOO_MANY: &[u8] =
 const HANDSHAKE: u8 = 22;
 
 /// What somebody is told who does not, where TLS is spoken.
-pub(crate) const PLAIN_REFUSED: &str = "Parlance speaks TLS on this port: ask with https:// or wss://";
+pub(crate) const PLAIN_REFUSED: &str = "This port uses TLS: connect with https:// or wss://";
 
 /// As much of a request that is not answered is read.
 const UNANSWERED_BYTES: u64 = 64 * 1024;
@@ -73,7 +73,7 @@ impl Door {
         let peer = stream.peer_addr()?;
         let Some(counted) = self.connections.arrive(peer.ip()) else {
             measure::connection_refused();
-            tracing::debug!(address = %peer.ip(), "an address has too many connections");
+            tracing::debug!(address = %peer.ip(), "too many connections from one address");
             // In the clear there is no answer to somebody who waits for an encrypted one.
             dismiss(&stream, if self.acceptor.is_none() { TOO_MANY } else { b"" });
             return Err(io::Error::from(io::ErrorKind::ConnectionRefused).into());
@@ -120,7 +120,7 @@ fn bound_what_waits(stream: &TcpStream) {
         .set_tcp_user_timeout(Some(STUCK_PEER))
         .and_then(|()| socket.set_tcp_notsent_lowat(UNSENT_BYTES));
     if let Err(error) = bounded {
-        tracing::debug!(error = %error, "Unsent bytes of a connection are not bounded");
+        tracing::debug!(error = %error, "unsent bytes of a connection cannot be limited");
     }
 }
 

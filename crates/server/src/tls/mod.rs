@@ -68,12 +68,12 @@ impl TlsFiles {
             .and_then(Iterator::collect::<Result<Vec<_>, _>>)
             .map_err(|error| self.certificate_fault(said(&error)))?;
         let Some(first) = chain.first() else {
-            return Err(self.certificate_fault("there is no certificate in it".to_owned()));
+            return Err(self.certificate_fault("it contains no certificate".to_owned()));
         };
         let parsed = Certificate::from_der(first)
             .map_err(|error| self.certificate_fault(format!("it is damaged: {error}")))?;
         let key = PrivateKeyDer::from_pem_file(&self.key).map_err(|error| match error {
-            pem::Error::NoItemsFound => self.key_fault("there is no private key in it"),
+            pem::Error::NoItemsFound => self.key_fault("it contains no private key"),
             error => self.key_fault(said(&error)),
         })?;
         let key = CertifiedKey::from_der(chain, key, &aws_lc_rs::default_provider());
@@ -105,8 +105,8 @@ fn unusable(setting: &'static str, path: &Path, why: String) -> TlsFault {
 fn said(error: &pem::Error) -> String {
     match error {
         pem::Error::Io(error) => error.to_string(),
-        pem::Error::NoItemsFound => "there is no certificate in it".to_owned(),
-        _ => "it is no PEM".to_owned(),
+        pem::Error::NoItemsFound => "it contains no certificate".to_owned(),
+        _ => "it is not PEM".to_owned(),
     }
 }
 
@@ -183,7 +183,7 @@ mod tests {
                 "-----BEGIN CERTIFICATE-----\n%\n-----END CERTIFICATE-----\n",
                 &key,
                 "tls_certificate",
-                "no PEM",
+                "not PEM",
             ),
             (&certificate, "", "tls_key", "No such file"),
             (&certificate, "x", "tls_key", "no private key"),

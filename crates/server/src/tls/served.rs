@@ -83,7 +83,7 @@ impl Tls {
             match looked.await {
                 Ok(same) => tls = same,
                 Err(error) => {
-                    tracing::error!(error = %error, "changed files for TLS are not taken up any more");
+                    tracing::error!(error = %error, "changed TLS files will no longer be noticed");
                     return;
                 }
             }
@@ -105,7 +105,7 @@ impl Tls {
             // They are being replaced right now; the next look will tell.
             Ok(_) if Stamps::of(&self.files) != stamps => {}
             Ok(pair) if pair.is_worse_than(&self.pair) => {
-                let problem = "does not hold now, and the one that is served does".to_owned();
+                let problem = "is not valid now, but the current one is".to_owned();
                 self.leave(TlsFault { setting: "tls_certificate", problem }, stamps);
             }
             Ok(pair) => self.take_up(pair, stamps),
@@ -116,7 +116,7 @@ impl Tls {
     fn take_up(&mut self, pair: Pair, stamps: Stamps) {
         *self.served.0.write().unwrap_or_else(PoisonError::into_inner) = pair.key.clone();
         (self.pair, self.stamps, self.broken) = (pair, stamps, None);
-        tracing::info!(until = self.pair.until(), "the certificate for TLS was taken up again");
+        tracing::info!(until = self.pair.until(), "TLS certificate reloaded");
         self.say_how_it_stands();
     }
 
@@ -131,7 +131,7 @@ impl Tls {
                 setting = fault.setting,
                 error = fault.problem,
                 until = self.pair.until(),
-                "the changed files for TLS cannot be used; the certificate from before is served"
+                "changed TLS files cannot be used; serving the previous certificate"
             );
         }
     }
@@ -140,9 +140,9 @@ impl Tls {
         let (file, until) = (self.files.certificate.display(), self.pair.until());
         match self.pair.standing() {
             Standing::Good => {}
-            Standing::EndsSoon => tracing::warn!(%file, until, "the certificate for TLS ends soon"),
-            Standing::Ended => tracing::error!(%file, until, "the certificate for TLS has ended"),
-            Standing::NotYet => tracing::error!(%file, "the certificate for TLS does not hold yet"),
+            Standing::EndsSoon => tracing::warn!(%file, until, "TLS certificate expires soon"),
+            Standing::Ended => tracing::error!(%file, until, "TLS certificate has expired"),
+            Standing::NotYet => tracing::error!(%file, "TLS certificate is not valid yet"),
         }
     }
 }

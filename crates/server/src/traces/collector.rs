@@ -41,7 +41,7 @@ impl FromStr for Endpoint {
 
     /// The fault does not repeat the text, which may hold a password.
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || "is not http(s)://HOST:PORT, as http://127.0.0.1:4318".to_owned();
+        let wrong = || "is not http(s)://HOST:PORT, such as http://127.0.0.1:4318".to_owned();
         let uri = Uri::from_str(text).map_err(|_| wrong())?;
         let encrypted = match uri.scheme_str() {
             Some("http") => false,
@@ -50,7 +50,7 @@ impl FromStr for Endpoint {
         };
         let authority = uri.authority().ok_or_else(wrong)?;
         if authority.as_str().contains('@') || uri.query().is_some() {
-            return Err("takes neither a user nor a query".to_owned());
+            return Err("must not contain a user or a query".to_owned());
         }
         let port = match uri.port() {
             Some(port) => port.as_u16(),
@@ -93,7 +93,7 @@ impl Collector {
     pub(super) async fn take(&self, message: Bytes) -> Result<(), String> {
         match timeout(PATIENCE, self.ask(message)).await {
             Ok(asked) => asked,
-            Err(_) => Err(format!("it does not answer within {} s", PATIENCE.as_secs())),
+            Err(_) => Err(format!("it does not respond within {} s", PATIENCE.as_secs())),
         }
     }
 
@@ -142,7 +142,7 @@ impl Collector {
 /// What encrypts, to a collector with a certificate of an authority that the system trusts.
 fn connector(endpoint: &Endpoint) -> Result<(TlsConnector, ServerName<'static>), Failure> {
     let name = ServerName::try_from(endpoint.name().to_owned())
-        .map_err(|cause| Failure::new("otlp_endpoint: the host is no name", cause))?;
+        .map_err(|cause| Failure::new("otlp_endpoint: the host is not a valid name", cause))?;
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     let config = ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))

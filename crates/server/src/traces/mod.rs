@@ -50,7 +50,7 @@ impl Traces {
         measure::trace_with(provider.tracer("parlance"));
         let (stop, stopped) = watch::channel(false);
         let sending = tokio::spawn(queue::send(spans, collector, resource, stopped));
-        tracing::info!(endpoint = %endpoint, sample_ratio = config.sample_ratio, "traces are sent");
+        tracing::info!(endpoint = %endpoint, sample_ratio = config.sample_ratio, "sending traces");
         Ok(Some(Self { stop, sending, provider }))
     }
 
@@ -62,7 +62,7 @@ impl Traces {
         let aborting = self.sending.abort_handle();
         if timeout(LAST_SPANS, self.sending).await.is_err() {
             aborting.abort();
-            tracing::warn!("the last spans were not sent");
+            tracing::warn!("last spans could not be sent");
         }
     }
 }

@@ -129,17 +129,14 @@ impl Sender {
             Ok(()) => {
                 measure::spans_sent(count);
                 if let Some(lost) = self.lost.take() {
-                    tracing::info!(lost, "the collector of traces takes spans again");
+                    tracing::info!(lost, "trace collector available again");
                 }
                 true
             }
             Err(error) => {
                 measure::spans_dropped(count);
                 let lost = self.lost.get_or_insert_with(|| {
-                    tracing::warn!(
-                        error,
-                        "the collector of traces takes no spans; they are dropped until it does"
-                    );
+                    tracing::warn!(error, "trace collector unavailable; dropping spans");
                     0
                 });
                 *lost += count;

@@ -132,10 +132,16 @@ pub async fn rows_are_never_changed(world: World) {
     assert_eq!(archive.write(users, Vec::new()).await.unwrap(), Ok(Written::default()));
 }
 
-/// The mark of an import is set once, stays until it is removed, and is no part of what is shown.
+/// The mark of an import is set once, stays until it is removed, and is no part of what is shown. Where it begins, the
+/// plan that comes with the store makes room for the one of the archive.
 pub async fn an_import_is_marked_until_it_has_ended(world: World) {
     let archive = &world.stores.archive;
-    let before = all_rows(&**archive, 100).await;
+    let mut before = all_rows(&**archive, 100).await;
+    for (table, rows) in &mut before {
+        if table.name == "plans" {
+            rows.clear();
+        }
+    }
     assert_eq!(archive.unfinished_import().await.unwrap(), None);
     let begun = world.clock.now();
     archive.begin_import(begun).await.unwrap();

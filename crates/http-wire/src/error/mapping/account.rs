@@ -16,7 +16,7 @@ impl From<AuthenticateError> for ApiError {
                 Self::new(ErrorCode::Forbidden, "The credential may not act as this agent")
             }
             AuthenticateError::Disabled(_) => {
-                Self::new(ErrorCode::Forbidden, "This account is disabled; ask whoever runs the server")
+                Self::new(ErrorCode::Forbidden, "This account is disabled; ask the operator of the server")
             }
             AuthenticateError::Store(error) => error.into(),
         }
@@ -52,7 +52,7 @@ impl From<CreateKeyError> for ApiError {
             }
             CreateKeyError::TooMany => Self::new(
                 ErrorCode::Conflict,
-                format!("You have {MAX_KEYS} API keys already; revoke one that is not needed"),
+                format!("You already have {MAX_KEYS} API keys; revoke one that you no longer need"),
             ),
             CreateKeyError::UserGone => unauthorized(),
             CreateKeyError::Store(error) => error.into(),
@@ -74,7 +74,7 @@ impl From<RotateKeyError> for ApiError {
         match error {
             RotateKeyError::AgentNotFound => agent_not_found(),
             RotateKeyError::HasNoKey => {
-                Self::new(ErrorCode::Conflict, "The service runs this agent; it has no API key")
+                Self::new(ErrorCode::Conflict, "This agent is run by the service and has no API key")
             }
             RotateKeyError::Store(error) => error.into(),
         }
@@ -88,7 +88,7 @@ impl From<DeleteAgentError> for ApiError {
             DeleteAgentError::HasWorked { executions } => Self::new(
                 ErrorCode::ExecutionHistoryExists,
                 format!(
-                    "The agent has worked in {executions} chat(s); say force=true to delete it together with the \
+                    "The agent has worked in {executions} chat(s); send force=true to delete it together with the \
                      record of its work"
                 ),
             )

@@ -12,7 +12,7 @@ const RETRY_SECONDS: u32 = 1;
 
 impl From<HasherBusy> for ApiError {
     fn from(_: HasherBusy) -> Self {
-        Self::new(ErrorCode::RateLimited, "Too many log in right now, try again")
+        Self::new(ErrorCode::RateLimited, "Too many log-ins at the same time; try again")
             .with_retry_after(RETRY_SECONDS)
     }
 }
@@ -50,7 +50,7 @@ impl ApiError {
     pub fn unconfirmed(error: ConfirmError, pointer: &str) -> Self {
         match error {
             ConfirmError::Missing => Self::validation()
-                .with_detail(pointer, "is required, as you logged in more than 10 minutes ago"),
+                .with_detail(pointer, "is required because you logged in more than 10 minutes ago"),
             ConfirmError::Wrong => Self::validation().with_detail(pointer, "is wrong"),
             ConfirmError::Busy(busy) => busy.into(),
             ConfirmError::Store(error) => error.into(),
@@ -64,16 +64,16 @@ impl From<RegisterUserError> for ApiError {
         match error {
             RegisterUserError::Closed => Self::new(
                 ErrorCode::Forbidden,
-                "Nobody can register here; ask whoever runs the server for an account",
+                "Registration is closed; ask the operator of the server for an account",
             ),
             RegisterUserError::NotInvited => {
-                Self::new(ErrorCode::Forbidden, "Only who was invited can register here")
+                Self::new(ErrorCode::Forbidden, "Registration requires an invitation")
             }
             RegisterUserError::Invitation(refused) => Self::validation().with_detail("/invitation", refused),
             RegisterUserError::HandleTaken => taken("/handle"),
             RegisterUserError::EmailTaken => taken("/email"),
             RegisterUserError::NoSuchPlan => Self::defect("the plan of new organizations is not there"),
-            RegisterUserError::Overtaken => wrong("The account is there; log in"),
+            RegisterUserError::Overtaken => wrong("The account was created; log in"),
             RegisterUserError::Busy(busy) => busy.into(),
             RegisterUserError::Store(error) => error.into(),
         }

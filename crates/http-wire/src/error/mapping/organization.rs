@@ -61,7 +61,7 @@ impl From<LeaveError> for ApiError {
             LeaveError::MemberNotFound => member_not_found(),
             LeaveError::LastAdmin(error) => error.into(),
             LeaveError::Alone => {
-                Self::new(ErrorCode::Conflict, "This is your own organization, and nobody else is in it")
+                Self::new(ErrorCode::Conflict, "You are the only member of your own organization")
             }
             LeaveError::Store(error) => error.into(),
         }
@@ -79,7 +79,9 @@ impl From<InviteError> for ApiError {
             }
             InviteError::TooMany => Self::new(
                 ErrorCode::Conflict,
-                format!("{MAX_INVITATIONS} invitations are open already; revoke one that is not needed"),
+                format!(
+                    "{MAX_INVITATIONS} invitations are already open; revoke one that is no longer needed"
+                ),
             ),
             InviteError::Store(error) => error.into(),
         }
@@ -100,7 +102,7 @@ impl From<RevokeInvitationError> for ApiError {
         match error {
             RevokeInvitationError::NotAdmin(error) => error.into(),
             RevokeInvitationError::NotFound => {
-                Self::new(ErrorCode::NotFound, "No such invitation that could be revoked")
+                Self::new(ErrorCode::NotFound, "No open invitation has this id")
             }
             RevokeInvitationError::Store(error) => error.into(),
         }
@@ -118,7 +120,7 @@ impl From<AcceptError> for ApiError {
             }
             AcceptError::Enter(EnterError::UserGone) => unauthorized(),
             AcceptError::Enter(EnterError::AlreadyThere) => {
-                Self::new(ErrorCode::Conflict, "You are in this organization already")
+                Self::new(ErrorCode::Conflict, "You are already in this organization")
             }
             AcceptError::Enter(EnterError::LastAdmin(error)) => error.into(),
             AcceptError::Enter(EnterError::Limit(reached)) => reached.into(),
