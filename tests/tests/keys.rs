@@ -95,7 +95,7 @@ async fn what_the_operator_revokes_ends_within_a_second() {
         assert_eq!(socket.closed().await, Closed::Code(1008));
         assert!(since.elapsed() < SOON, "{all:?}: {:?}", since.elapsed());
         let again = refused(&server, &all);
-        assert!(again.contains("no such key") && !again.contains(&whole.1), "{again}");
+        assert!(again.contains("no such active key") && !again.contains(&whole.1), "{again}");
     }
     // All of it is gone; the operator makes new ones.
     let made = told(&server, &["key", "create", "--user", "ann", "--name", "new", "--days", "7", "--json"]);
@@ -186,4 +186,40 @@ async fn keys_are_not_logged() {
         assert!(!server.logged().contains(&secret[secret.len() - 30..]));
     }
     assert!(server.logged().contains("request"), "there are lines at all");
+}
+
+/// The operator makes a key for a dashboard, and one for a script that may only speak in one chat.
+#[tokio::test]
+async fn the_operator_limits_a_key() {
+    let server = Server::start().await;
+    let ann = server.user("ann");
+    let bot = ann.register(&server, "Bot").await;
+    let (chat, other) = (ann.create_chat().await, ann.create_chat().await);
+    let make = |limits: &[&str]| {
+        let made = told(&server, &[&["key", "create", "--user", "ann", "--json"], limits].concat());
+        (made["key"].clone(), ann.with_key(made["api_key"].as_str().unwrap()))
+    };
+    let (made, reader) = make(&["--read-only"]);
+    assert_eq!(made["read_only"], true, "{made}");
+    assert_eq!(reader.get("/chats").await.status, 200);
+    let refused_there = reader.post("/chats", json!({"chat": {}})).await;
+    assert_eq!((refused_there.status, refused_there.code()), (403, "forbidden"));
+
+    let (made, speaker) = make(&["--chat", &chat]);
+    assert_eq!((&made["read_only"], &made["chat_id"]), (&json!(false), &json!(chat)));
+    let text = json!({"message": {"content": "hello", "mentions": []}});
+    assert_eq!(speaker.post(&format!("/chats/{chat}/messages"), text.clone()).await.status, 201);
+    assert_eq!(speaker.post(&format!("/chats/{other}/messages"), text).await.status, 403);
+    let mut socket = Socket::of(&server, &speaker).await;
+    socket.join("1", &format!("chat_room:{chat}")).await;
+
+    let (made, _) = make(&["--agent", "ann/bot"]);
+    assert_eq!(made["agent_id"], json!(bot.id));
+    let listed = String::from_utf8(command(&server, &["key", "list", "ann"]).stdout).unwrap();
+    assert!(listed.contains("SCOPE") && listed.contains("read_only") && listed.contains(&chat), "{listed}");
+    for wrong in [["--chat", "x"], ["--chat", bot.id.as_str()], ["--agent", "ann"], ["--agent", "ann/nobody"]]
+    {
+        let all = [&["key", "create", "--user", "ann"], wrong.as_slice()].concat();
+        assert!(refused(&server, &all).contains(wrong[1]), "{wrong:?}");
+    }
 }

@@ -77,6 +77,9 @@ diesel::table! {
         prefix -> Nullable<Text>,
         expires_at -> Nullable<Timestamptz>,
         last_used_at -> Nullable<Timestamptz>,
+        read_only -> Bool,
+        only_chat_id -> Nullable<Uuid>,
+        only_agent_id -> Nullable<Uuid>,
     }
 }
 

@@ -264,7 +264,7 @@ async fn a_humans_reads_run_along_indexes() {
     let accounts = &heard.world.accounts.clone();
     accounts.revoke_keys(accounts.keys_like("nothing")).await.unwrap();
     heard.expect("keys that begin like this", &["api_keys_by_prefix"]);
-    let created = accounts.create_key(ann.id, CreateKey { name: None, expires_at: None }).await.unwrap();
+    let created = accounts.create_key(ann.id, CreateKey::default()).await.unwrap();
     accounts.rotate_key(ann.id, bot.id).await.unwrap();
     accounts.revoke_key(ann.caller, created.record.id).await.unwrap();
     accounts.write_key_uses().await.unwrap();

@@ -77,6 +77,9 @@ diesel::table! {
         prefix -> Nullable<Text>,
         expires_at -> Nullable<BigInt>,
         last_used_at -> Nullable<BigInt>,
+        read_only -> Bool,
+        only_chat_id -> Nullable<Binary>,
+        only_agent_id -> Nullable<Binary>,
     }
 }
 

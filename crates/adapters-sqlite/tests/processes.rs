@@ -9,7 +9,9 @@ use adapters_sqlite::Location;
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
-use domain::account::{KeyDigest, Membership, NewKey, NewUser, PersonName, User, UserHandle, UserRole};
+use domain::account::{
+    KeyDigest, KeyScope, Membership, NewKey, NewUser, PersonName, User, UserHandle, UserRole,
+};
 use domain::id::{ApiKeyId, OrganizationId, UserId};
 use domain::organization::OrganizationRole;
 use domain::plan::PlanName;
@@ -117,7 +119,14 @@ async fn make_user(stores: &Stores, number: u32) -> UserId {
         disabled_at: None,
     };
     let (id, digest) = (ApiKeyId::new(uuid), KeyDigest::new(digest));
-    let key = NewKey { id, digest, prefix: String::new(), name: None, expires_at: None };
+    let key = NewKey {
+        id,
+        digest,
+        prefix: String::new(),
+        name: None,
+        expires_at: None,
+        scope: KeyScope::default(),
+    };
     stores
         .accounts
         .create_user(NewUser {

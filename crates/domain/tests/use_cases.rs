@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use domain::account::{AuthenticateError, IssueToken, IssueTokenError, UserHandle};
+use domain::account::{AuthenticateError, IssueToken, IssueTokenError, KeyScope, UserHandle};
 use domain::caller::Caller;
 use domain::chat::{AddParticipantError, AddRefused, ParticipantStatus, ReadChatError, Role};
 use domain::delivery::{AdvanceError, DeliveryKey, DeliveryStatus, DeliveryStep, FailureText};
@@ -92,11 +92,11 @@ async fn a_key_acts_as_itself_and_as_its_owners_agents() {
     for (caller, granted) in
         [(ann.caller.into(), true), (Caller::from(bot.caller), true), (ben.caller.into(), false)]
     {
-        let outcome = world.accounts.act_as(caller, bot.id).await;
+        let outcome = world.accounts.act_as(caller, KeyScope::default(), bot.id).await;
         assert_eq!(outcome.is_ok(), granted, "{outcome:?}");
     }
     let sibling = world.agent(&ann, "Sibling").await;
-    let outcome = world.accounts.act_as(sibling.caller.into(), bot.id).await;
+    let outcome = world.accounts.act_as(sibling.caller.into(), KeyScope::default(), bot.id).await;
     assert!(matches!(outcome, Err(AuthenticateError::NotThisAgent)));
 }
 

@@ -205,7 +205,8 @@ pub enum KeyCommand {
         parlance key list ann/echo --json")]
     List(ListKeysArguments),
     /// Create another key for a user, and print it once.
-    #[command(after_help = "Example:\n  parlance key create --user ann --name laptop --days 90")]
+    #[command(after_help = "Examples:\n  parlance key create --user ann --name laptop --days 90\n  \
+        parlance key create --user ann --name dashboard --read-only")]
     Create(CreateKeyArguments),
     /// Replace an agent's key, and print the new one once.
     #[command(after_help = "Example:\n  parlance key rotate ann/echo --json")]
@@ -239,6 +240,15 @@ pub struct CreateKeyArguments {
     /// After how many days it expires [default: the setting `key_ttl_days`, at first never].
     #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=36_500))]
     pub days: Option<u32>,
+    /// The key only reads.
+    #[arg(long)]
+    pub read_only: bool,
+    /// Limit the key to this chat.
+    #[arg(long, value_name = "ID")]
+    pub chat: Option<String>,
+    /// Limit the key to this agent of the user: owner/slug.
+    #[arg(long, value_name = "HANDLE")]
+    pub agent: Option<String>,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,

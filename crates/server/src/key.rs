@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use domain::account::{AccountService, CreateKey, KeyName, KeyRecord, WhichKeys, normalize_handle};
+use domain::account::{AccountService, CreateKey, KeyName, KeyRecord, KeyScope, WhichKeys, normalize_handle};
 use domain::audit::Actor;
-use domain::id::{ApiKeyId, ParticipantId};
+use domain::id::{ApiKeyId, ChatId, ParticipantId, UserId};
 use domain::page::{PageRequest, Slice};
 use domain::ports::Clock;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ use crate::config::Config;
 use crate::failure::Failure;
 use crate::output::{List, Rows, Times, print};
 use crate::ports::SystemClock;
-use crate::store;
+use crate::store::{self, Store};
 use crate::wiring;
 
 /// Does it on the store of the configuration, and prints what came of it.
@@ -26,7 +26,7 @@ pub(crate) async fn run(config: &Config, command: KeyCommand) -> Result<(), Fail
         let accounts = wiring::accounts(store.clone()).with_key_days(config.key_ttl_days);
         match command {
             KeyCommand::List(arguments) => list(&accounts, &arguments).await,
-            KeyCommand::Create(arguments) => print(&create(&accounts, &arguments).await?),
+            KeyCommand::Create(arguments) => print(&create(&accounts, &**store, &arguments).await?),
             KeyCommand::Rotate(arguments) => print(&rotate(&accounts, &arguments).await?),
             KeyCommand::Revoke(arguments) => revoke(&accounts, &arguments).await,
         }
@@ -49,7 +49,11 @@ async fn list(accounts: &AccountService, arguments: &ListKeysArguments) -> Resul
     }
 }
 
-async fn create(accounts: &AccountService, arguments: &CreateKeyArguments) -> Result<String, Failure> {
+async fn create(
+    accounts: &AccountService,
+    chats: &dyn Store,
+    arguments: &CreateKeyArguments,
+) -> Result<String, Failure> {
     let name = arguments.name.as_deref().map(KeyName::new).transpose();
     let name = name.map_err(|fault| {
         Failure::plain(format!("--name: {fault}")).next("see `parlance key create --help`")
@@ -60,7 +64,8 @@ async fn create(accounts: &AccountService, arguments: &CreateKeyArguments) -> Re
         let text = "--user: this is an agent; use `parlance key rotate` to replace the key of an agent";
         return Err(Failure::plain(text));
     };
-    let created = accounts.create_key_by(Actor::Operator, user, CreateKey { name, expires_at }).await;
+    let scope = scope(accounts, chats, user, arguments).await?;
+    let created = accounts.create_key_by(Actor::Operator, user, CreateKey { name, expires_at, scope }).await;
     let created = created.map_err(|cause| {
         Failure::new("the key was not created", cause).next("see `parlance key list HANDLE`")
     })?;
@@ -69,6 +74,39 @@ async fn create(accounts: &AccountService, arguments: &CreateKeyArguments) -> Re
     } else {
         shown_once(created.key.reveal())
     })
+}
+
+/// The limits that are asked for.
+async fn scope(
+    accounts: &AccountService,
+    chats: &dyn Store,
+    user: UserId,
+    arguments: &CreateKeyArguments,
+) -> Result<KeyScope, Failure> {
+    let chat = match &arguments.chat {
+        None => None,
+        Some(text) => {
+            let id = ChatId::parse(text);
+            let id = id.ok_or_else(|| Failure::plain(format!("--chat: '{text}' is not the ID of a chat")))?;
+            let entrance = chats.entrance(ParticipantId::User(user), id).await;
+            let entrance =
+                entrance.map_err(|cause| Failure::new("cannot read the chat", cause).next(store::NEXT))?;
+            if !entrance.standing.may_read() {
+                return Err(Failure::plain(format!("--chat: the user cannot read a chat with the ID {id}")));
+            }
+            Some(id)
+        }
+    };
+    let agent = match &arguments.agent {
+        None => None,
+        Some(handle) => match holder(accounts, handle).await? {
+            ParticipantId::Agent(agent) => Some(agent),
+            ParticipantId::User(_) => {
+                return Err(Failure::plain(format!("--agent: '{handle}' is a user; agents have owner/slug")));
+            }
+        },
+    };
+    Ok(KeyScope { is_read_only: arguments.read_only, chat, agent })
 }
 
 async fn rotate(accounts: &AccountService, arguments: &RotateKeyArguments) -> Result<String, Failure> {
@@ -122,7 +160,7 @@ fn shown_once(key: &str) -> String {
 fn table(keys: &[KeyRecord], how: &TableArguments) -> Result<(), Failure> {
     let kind = List {
         name: "keys",
-        headings: &["ID", "KEY", "NAME", "CREATED", "EXPIRES", "LAST USED", "REVOKED"],
+        headings: &["ID", "KEY", "NAME", "SCOPE", "CREATED", "EXPIRES", "LAST USED", "REVOKED"],
         empty: "No keys.",
     };
     let mut rows = Rows::begin(kind, how)?;
@@ -142,6 +180,9 @@ fn as_json(key: &KeyRecord) -> Value {
         "prefix": key.prefix,
         "inserted_at": key.created_at.to_string(),
         "expires_at": time(key.expires_at),
+        "read_only": key.scope.is_read_only,
+        "chat_id": key.scope.chat.map(|chat| chat.to_string()),
+        "agent_id": key.scope.agent.map(|agent| agent.to_string()),
         "last_used_at": time(key.last_used_at),
         "revoked_at": time(key.revoked_at),
     })
@@ -152,6 +193,7 @@ fn as_cells(key: &KeyRecord, times: &Times) -> Vec<String> {
         key.id.to_string(),
         format!("{}…", key.prefix.as_deref().unwrap_or("thnv_")),
         key.name.clone().unwrap_or_else(|| "-".to_owned()),
+        if key.scope.is_full() { "-".to_owned() } else { key.scope.to_string() },
         times.text(key.created_at),
         times.or_hyphen(key.expires_at),
         times.or_hyphen(key.last_used_at),

@@ -43,7 +43,7 @@ macro_rules! contract_tests {
             agents_are_listed_as_wanted, a_reader_by_name_misses_nobody_who_keeps_theirs,
         }
         $crate::contract_tests! { @area $make, keys:
-            keys_are_listed_newest_first, a_key_expires, new_keys_expire_by_default, a_revoked_key_is_good_for_nothing,
+            keys_are_listed_newest_first, keys_keep_their_limits, a_key_expires, new_keys_expire_by_default, a_revoked_key_is_good_for_nothing,
             nobody_has_more_keys_than_anybody_may, an_agent_has_one_key, the_last_use_is_written_down,
         }
         $crate::contract_tests! { @area $make, callers:

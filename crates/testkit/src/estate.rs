@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use domain::account::{
     AgentBio, AgentChanges, AgentListing, AgentName, AgentTag, CreateKey, CreatePlatformAgent, KeyName,
-    ModelType, UserHandle,
+    KeyScope, ModelType, UserHandle,
 };
 use domain::chat::{ChatListing, ChatTitle, CreateChat};
 use domain::contact::{
@@ -219,8 +219,12 @@ impl Estate {
     async fn make_keys(&self, world: &World) {
         let ann = &self.users[0];
         let until = world.clock.now().plus(Duration::from_secs(100_000));
-        for (name, expires_at) in [("für \"Tests\"", Some(until)), ("gone", None)] {
-            let command = CreateKey { name: Some(KeyName::new(name).unwrap()), expires_at };
+        let (chat, agent) = (Some(self.chats[0]), Some(self.agents[0].id));
+        let limited = KeyScope { is_read_only: true, chat, agent };
+        for (name, expires_at, scope) in
+            [("für \"Tests\"", Some(until), limited), ("gone", None, KeyScope::default())]
+        {
+            let command = CreateKey { name: Some(KeyName::new(name).unwrap()), expires_at, scope };
             let created = world.accounts.create_key(ann.id, command).await.unwrap();
             world.accounts.authenticate(created.key.reveal()).await.unwrap();
             if expires_at.is_none() {

@@ -51,7 +51,8 @@ pub(crate) async fn connect(
     let claimed = context.hub.open(caller, presented, on_conflict).await;
     let (mut claim, inbox) = claimed.map_err(|why| told(refused(why)))?;
 
-    let machine = Connection::new(parameters.version, caller, context.hub.config().max_topics);
+    let machine = Connection::new(parameters.version, caller, context.hub.config().max_topics)
+        .limited_to(presented.scope());
     let outbox = Outbox::new(machine, inbox, claim.receipts());
     let seat = claim.seat.take();
     let response = response.map_body(|_, handshake| BodyStream::new(outbox.body(handshake, seat)));
@@ -189,7 +190,7 @@ async fn try_out(
     })?;
     let holder = identify(context, credential).await;
     match &holder {
-        Ok(_) | Err(AuthenticateError::Disabled(_)) => attempt.good(),
+        Ok(_) | Err(AuthenticateError::Disabled(_) | AuthenticateError::OutOfScope(_)) => attempt.good(),
         Err(AuthenticateError::Unauthorized | AuthenticateError::NotThisAgent) => {
             attempt.bad();
             limits.note_failure(source);
@@ -220,14 +221,14 @@ async fn act_as(
     holder: Authenticated,
     agent: Option<AgentId>,
 ) -> Result<Caller, AuthenticateError> {
-    let Authenticated { caller, permits, .. } = holder;
+    let Authenticated { caller, permits, presented } = holder;
     match agent {
         // A human listens as one calls: if the plan allows it.
         None if matches!(caller, Caller::User(_)) && !permits.human_interface => {
             Err(AuthenticateError::NotThisAgent)
         }
         None => Ok(caller),
-        Some(agent) => context.accounts.act_as(caller, agent).await.map(Caller::Agent),
+        Some(agent) => context.accounts.act_as(caller, presented.scope(), agent).await.map(Caller::Agent),
     }
 }
 
@@ -246,7 +247,7 @@ fn not_admitted(error: AuthenticateError, asked: Asked<'_>) -> ApiError {
         AuthenticateError::NotThisAgent => {
             forbidden("Your plan does not include the API for humans; ask the operator of the server")
         }
-        AuthenticateError::Disabled(_) => ApiError::from(error),
+        AuthenticateError::Disabled(_) | AuthenticateError::OutOfScope(_) => ApiError::from(error),
         AuthenticateError::Store(error) => unavailable().with_cause(error),
     }
 }

@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 
+use domain::account::{KeyScope, Reach};
 use domain::caller::Caller;
 use domain::id::ChatId;
 use foldhash::fast::RandomState;
@@ -74,6 +75,7 @@ struct Joined {
 pub struct Connection {
     version: Version,
     caller: Caller,
+    scope: KeyScope,
     max_topics: usize,
     /// Looked up for each event. Its keys are ids of the server's, so that nobody chooses which collide.
     joined: HashMap<Topic, Joined, RandomState>,
@@ -82,7 +84,12 @@ pub struct Connection {
 impl Connection {
     /// A connection that has joined nothing.
     pub fn new(version: Version, caller: Caller, max_topics: usize) -> Self {
-        Self { version, caller, max_topics, joined: HashMap::default() }
+        Self { version, caller, scope: KeyScope::default(), max_topics, joined: HashMap::default() }
+    }
+
+    /// What it was opened with has these limits.
+    pub fn limited_to(self, scope: KeyScope) -> Self {
+        Self { scope, ..self }
     }
 
     /// Who is connected.
@@ -108,6 +115,9 @@ impl Connection {
             Named::Closed => return refused("unauthorized"),
             Named::Unmatched => return refused("unmatched topic"),
         };
+        if !self.is_within_scope(topic) {
+            return refused("unauthorized");
+        }
         let room = match topic.access(self.caller) {
             Access::Denied => return refused("unauthorized"),
             Access::Granted => None,
@@ -118,6 +128,13 @@ impl Connection {
         }
         let Frame { join_ref, reference, topic: text, .. } = frame;
         vec![Action::Authorize(PendingJoin { topic, room, text, join_ref, reference })]
+    }
+
+    /// Whether what the connection was opened with reaches a topic. A key that may act as an agent reaches what the
+    /// agent does.
+    fn is_within_scope(&self, topic: Topic) -> bool {
+        let reach = topic.room().map_or(Reach::Rest, Reach::Chat);
+        matches!(self.caller, Caller::Agent(_)) || self.scope.permits(reach, false).is_ok()
     }
 
     /// The answer to a join. The new stay on the topic is answered before the old one is closed.

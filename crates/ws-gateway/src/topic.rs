@@ -92,6 +92,14 @@ impl Topic {
         }
     }
 
+    /// The room that it is about, if it is about one.
+    pub fn room(self) -> Option<ChatId> {
+        match self {
+            Self::ChatRoom(chat) | Self::RoomParticipants(chat) | Self::RoomActivity(chat) => Some(chat),
+            _ => None,
+        }
+    }
+
     /// What other nodes have to tell this one while somebody listens here, a human or an agent.
     pub fn interests(self, is_human: bool) -> impl Iterator<Item = Interest> {
         let both = match self {

@@ -10,6 +10,7 @@ use domain::id::{AgentId, ApiKeyId, OrganizationId, ParticipantId, SessionId, Us
 use domain::plan::Permits;
 use uuid::Uuid;
 
+use super::keys::ScopeRow;
 use super::row::{AgentRow, UserRow};
 use crate::error::Fault;
 use crate::row::{At, can_be_stored};
@@ -18,18 +19,21 @@ use crate::schema::{agents, organizations, passwords, plans, sessions, users};
 use crate::statement::statement;
 
 /// A key, and whom it stands for, a user or an agent with its owner: digest, agent, user, organization,
-/// then what the plan allows; id, expiry, last use, whether somebody is disabled.
+/// then what the plan allows; id, expiry, last use, whether somebody is disabled; the limits of the key.
 type KeyTypes = (
     (Bytea, Nullable<SqlUuid>, SqlUuid, SqlUuid, Bool, Bool),
     (SqlUuid, Nullable<Timestamptz>, Nullable<Timestamptz>, Bool),
+    (Bool, Nullable<SqlUuid>, Nullable<SqlUuid>),
 );
-type KeyColumns = ((Vec<u8>, Option<Uuid>, Uuid, Uuid, bool, bool), (Uuid, Option<At>, Option<At>, bool));
+type KeyColumns =
+    ((Vec<u8>, Option<Uuid>, Uuid, Uuid, bool, bool), (Uuid, Option<At>, Option<At>, bool), ScopeRow);
 
 /// The key of a deleted agent has no user to it, and is not found.
 const FIND_KEY: &str = "SELECT api_key.digest, agent.id, account.id, account.organization_id, \
      coalesce(plan.human_interface, TRUE), coalesce(plan.memories, TRUE), \
      api_key.id, api_key.expires_at, api_key.last_used_at, \
-     account.disabled_at IS NOT NULL OR agent.disabled_at IS NOT NULL \
+     account.disabled_at IS NOT NULL OR agent.disabled_at IS NOT NULL, \
+     api_key.read_only, api_key.only_chat_id, api_key.only_agent_id \
      FROM api_keys AS api_key \
      LEFT JOIN agents AS agent ON agent.id = api_key.agent_id AND agent.deleted_at IS NULL \
      JOIN users AS account ON account.id = coalesce(api_key.user_id, agent.owner_id) \
@@ -43,7 +47,7 @@ pub(super) async fn key_on(mut db: &Db, digest: KeyDigest) -> Result<Option<Stor
         .get_result::<KeyColumns>(&mut db)
         .await
         .optional()?;
-    let Some((whose, (id, expires_at, last_used_at, is_disabled))) = found else { return Ok(None) };
+    let Some((whose, (id, expires_at, last_used_at, is_disabled), scope)) = found else { return Ok(None) };
     let (stored, agent, user, organization, human_interface, memories) = whose;
     let stored =
         <[u8; 32]>::try_from(stored).map_err(|_| Fault::Row("a digest of another length".to_owned()))?;
@@ -60,6 +64,7 @@ pub(super) async fn key_on(mut db: &Db, digest: KeyDigest) -> Result<Option<Stor
         permits,
         is_disabled,
         expires_at: expires_at.map(|At(time)| time),
+        scope: scope.into(),
         last_used_at: last_used_at.map(|At(time)| time),
     }))
 }

@@ -6,12 +6,12 @@ use diesel::prelude::*;
 use diesel::sql_types::{Array, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::account::{
-    CreateKeyRefused, KeyRecord, KeyUse, MAX_KEYS, NewKey, NewUserKey, RevokeKeys, RotateKey,
+    CreateKeyRefused, KeyRecord, KeyScope, KeyUse, MAX_KEYS, NewKey, NewUserKey, RevokeKeys, RotateKey,
     RotateKeyRefused, RotatedKey, WhichKeys,
 };
 use domain::audit::{Actor, AuditEntry};
 use domain::change::Change;
-use domain::id::{AgentId, ApiKeyId, ParticipantId, UserId};
+use domain::id::{AgentId, ApiKeyId, ChatId, ParticipantId, UserId};
 use domain::page::{Page, PageRequest, Position};
 use domain::time::Timestamp;
 use futures_util::future::try_join;
@@ -39,6 +39,32 @@ struct KeyRow {
     prefix: Option<String>,
     expires_at: Option<At>,
     last_used_at: Option<At>,
+    #[diesel(embed)]
+    scope: ScopeRow,
+}
+
+/// The limits of a key.
+#[derive(Queryable, Selectable, Insertable)]
+#[diesel(table_name = api_keys)]
+pub(super) struct ScopeRow {
+    read_only: bool,
+    only_chat_id: Option<Uuid>,
+    only_agent_id: Option<Uuid>,
+}
+
+impl From<KeyScope> for ScopeRow {
+    fn from(scope: KeyScope) -> Self {
+        let KeyScope { is_read_only, chat, agent } = scope;
+        let (only_chat_id, only_agent_id) = (chat.map(ChatId::uuid), agent.map(AgentId::uuid));
+        Self { read_only: is_read_only, only_chat_id, only_agent_id }
+    }
+}
+
+impl From<ScopeRow> for KeyScope {
+    fn from(row: ScopeRow) -> Self {
+        let (chat, agent) = (row.only_chat_id.map(ChatId::new), row.only_agent_id.map(AgentId::new));
+        Self { is_read_only: row.read_only, chat, agent }
+    }
 }
 
 impl KeyRow {
@@ -56,6 +82,7 @@ impl KeyRow {
             prefix: self.prefix,
             created_at: self.created_at.0,
             expires_at: time(self.expires_at),
+            scope: self.scope.into(),
             last_used_at: time(self.last_used_at),
             revoked_at: time(self.revoked_at),
         })
@@ -93,6 +120,7 @@ pub(super) async fn insert_on(
             api_keys::name.eq(key.name.as_ref().map(|name| name.as_str().to_owned())),
             api_keys::prefix.eq(&key.prefix),
             api_keys::expires_at.eq(key.expires_at.map(At)),
+            ScopeRow::from(key.scope),
         ))
         .execute(&mut db)
         .await?;
@@ -148,7 +176,7 @@ pub(super) async fn create_on(
         return Ok(Err(CreateKeyRefused::TooMany));
     }
     insert_on(db, &new.key, holder, new.now).await?;
-    audit::append_on(db, [AuditEntry::key_created(new.by, new.key.id, holder, new.now)]).await?;
+    audit::append_on(db, [AuditEntry::key_created(new.by, &new.key, holder, new.now)]).await?;
     let stored = api_keys::table.find(new.key.id.uuid()).select(KeyRow::as_select());
     stored.first(&mut db).await?.into_record().map(Ok)
 }
@@ -215,7 +243,7 @@ pub(super) async fn rotate_on(
     let revoked = revoke_all_of_on(db, agent.id, by, now).await?;
     insert_on(db, &command.key, holder, now).await?;
     let entries = revoked.iter().map(|key| AuditEntry::key_revoked(by, key, now));
-    let entries = entries.chain([AuditEntry::key_created(by, command.key.id, holder, now)]);
+    let entries = entries.chain([AuditEntry::key_created(by, &command.key, holder, now)]);
     audit::append_on(db, entries).await?;
     let revoked = revoked.into_iter().map(|key| key.id).collect::<Vec<_>>();
     change::append_on(db, revoked.iter().copied().map(Change::KeyRevoked), now).await?;

@@ -91,7 +91,7 @@ impl Watched {
 
     async fn changes_keys(&mut self) {
         let (accounts, ann, bot) = (self.world.accounts.clone(), self.ann.caller, self.bot.clone());
-        let command = CreateKey { name: None, expires_at: None };
+        let command = CreateKey::default();
         // The keys of this world are numbered anew; those of the one that filled the tables are taken.
         for _ in 0..2 {
             let nobody = UserId::new(id(1, 0));

@@ -9,6 +9,7 @@ use domain::caller::{AgentCaller, Caller, UserCaller};
 use domain::id::{AgentId, ApiKeyId, OrganizationId, ParticipantId, SessionId, UserId};
 use domain::plan::Permits;
 
+use super::keys::ScopeRow;
 use super::row::{AgentRow, UserRow};
 use crate::error::Fault;
 use crate::row;
@@ -28,17 +29,30 @@ struct KeyRow {
     expires_at: Option<i64>,
     last_used_at: Option<i64>,
     is_disabled: bool,
+    scope: ScopeRow,
 }
 
 /// The SQL types of a [`KeyRow`].
-type KeyColumns =
-    (Binary, Binary, Nullable<Binary>, Binary, Binary, Bool, Bool, Nullable<BigInt>, Nullable<BigInt>, Bool);
+type KeyColumns = (
+    Binary,
+    Binary,
+    Nullable<Binary>,
+    Binary,
+    Binary,
+    Bool,
+    Bool,
+    Nullable<BigInt>,
+    Nullable<BigInt>,
+    Bool,
+    (Bool, Nullable<Binary>, Nullable<Binary>),
+);
 
 /// The key of a deleted agent has no user to it, and is not found.
 const FIND_KEY: &str = "SELECT key.id, key.digest, agent.id AS agent_id, user.id AS user_id, user.organization_id, \
      coalesce(plan.human_interface, TRUE) AS human_interface, coalesce(plan.memories, TRUE) AS memories, \
      key.expires_at, key.last_used_at, \
-     user.disabled_at IS NOT NULL OR agent.disabled_at IS NOT NULL AS is_disabled \
+     user.disabled_at IS NOT NULL OR agent.disabled_at IS NOT NULL AS is_disabled, \
+     key.read_only, key.only_chat_id, key.only_agent_id \
      FROM api_keys AS key \
      LEFT JOIN agents AS agent ON agent.id = key.agent_id AND agent.deleted_at IS NULL \
      JOIN users AS user ON user.id = coalesce(key.user_id, agent.owner_id) \
@@ -73,6 +87,7 @@ pub(super) fn key_on(
         permits,
         is_disabled: found.is_disabled,
         expires_at: found.expires_at.map(row::time),
+        scope: found.scope.into_scope()?,
         last_used_at: found.last_used_at.map(row::time),
     }))
 }

@@ -4,12 +4,12 @@ use diesel::dsl::count_star;
 use diesel::prelude::*;
 use diesel::sqlite::{Sqlite, SqliteConnection};
 use domain::account::{
-    CreateKeyRefused, KeyRecord, KeyUse, MAX_KEYS, NewKey, NewUserKey, RevokeKeys, RotateKey,
+    CreateKeyRefused, KeyRecord, KeyScope, KeyUse, MAX_KEYS, NewKey, NewUserKey, RevokeKeys, RotateKey,
     RotateKeyRefused, RotatedKey, WhichKeys,
 };
 use domain::audit::{Actor, AuditEntry};
 use domain::change::Change;
-use domain::id::{AgentId, ApiKeyId, ParticipantId};
+use domain::id::{AgentId, ApiKeyId, ChatId, ParticipantId};
 use domain::page::{Page, PageRequest, Position};
 use domain::time::Timestamp;
 
@@ -32,6 +32,34 @@ struct KeyRow {
     prefix: Option<String>,
     expires_at: Option<i64>,
     last_used_at: Option<i64>,
+    #[diesel(embed)]
+    scope: ScopeRow,
+}
+
+/// The limits of a key.
+#[derive(Queryable, Selectable, Insertable)]
+#[diesel(table_name = api_keys)]
+pub(super) struct ScopeRow {
+    read_only: bool,
+    only_chat_id: Option<Vec<u8>>,
+    only_agent_id: Option<Vec<u8>>,
+}
+
+impl From<KeyScope> for ScopeRow {
+    fn from(scope: KeyScope) -> Self {
+        let KeyScope { is_read_only, chat, agent } = scope;
+        let only_chat_id = chat.map(|chat| row::bytes(chat.uuid()));
+        let only_agent_id = agent.map(|agent| row::bytes(agent.uuid()));
+        Self { read_only: is_read_only, only_chat_id, only_agent_id }
+    }
+}
+
+impl ScopeRow {
+    pub(super) fn into_scope(self) -> Result<KeyScope, Fault> {
+        let chat = self.only_chat_id.map(|id| row::uuid(&id)).transpose()?.map(ChatId::new);
+        let agent = self.only_agent_id.map(|id| row::agent_id(&id)).transpose()?;
+        Ok(KeyScope { is_read_only: self.read_only, chat, agent })
+    }
 }
 
 impl KeyRow {
@@ -48,6 +76,7 @@ impl KeyRow {
             prefix: self.prefix,
             created_at: row::time(self.created_at),
             expires_at: self.expires_at.map(row::time),
+            scope: self.scope.into_scope()?,
             last_used_at: self.last_used_at.map(row::time),
             revoked_at: self.revoked_at.map(row::time),
         })
@@ -85,6 +114,7 @@ pub(super) fn insert_on(
             api_keys::name.eq(key.name.as_ref().map(|name| name.as_str().to_owned())),
             api_keys::prefix.eq(&key.prefix),
             api_keys::expires_at.eq(key.expires_at.map(Timestamp::micros)),
+            ScopeRow::from(key.scope),
         ))
         .execute(connection)?;
     Ok(())
@@ -131,7 +161,7 @@ pub(super) fn create_on(
         return Ok(Err(CreateKeyRefused::TooMany));
     }
     insert_on(connection, &new.key, holder, new.now)?;
-    audit::append_on(connection, [AuditEntry::key_created(new.by, new.key.id, holder, new.now)])?;
+    audit::append_on(connection, [AuditEntry::key_created(new.by, &new.key, holder, new.now)])?;
     let stored = api_keys::table.find(row::bytes(new.key.id.uuid()));
     stored.select(KeyRow::as_select()).get_result(connection)?.into_record().map(Ok)
 }
@@ -198,7 +228,7 @@ pub(super) fn rotate_on(
     let old = RevokeKeys { which: WhichKeys::AllOf(holder), by: command.by, now: command.now };
     let revoked = revoke_on(connection, &old)?.into_iter().map(|key| key.id).collect();
     insert_on(connection, &command.key, holder, command.now)?;
-    audit::append_on(connection, [AuditEntry::key_created(command.by, command.key.id, holder, command.now)])?;
+    audit::append_on(connection, [AuditEntry::key_created(command.by, &command.key, holder, command.now)])?;
     Ok(Ok(RotatedKey { agent, revoked }))
 }
 

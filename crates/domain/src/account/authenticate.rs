@@ -1,5 +1,6 @@
 //! Finding out who presents a key.
 
+use super::scope::{KeyScope, OutOfScope, Reach};
 use super::service::AccountService;
 use crate::caller::{AgentCaller, Caller};
 use crate::id::{AgentId, ApiKeyId, ParticipantId, SessionId, UserId};
@@ -16,6 +17,9 @@ pub enum AuthenticateError {
     /// The key is good, but may not act as the agent that was asked for.
     #[error("the credential may not act as this agent")]
     NotThisAgent,
+    /// The key is good, but not for this.
+    #[error(transparent)]
+    OutOfScope(#[from] OutOfScope),
     /// The credential is good, but the operator keeps its holder out, or the owner of that agent.
     #[error("the account is disabled")]
     Disabled(ParticipantId),
@@ -51,6 +55,11 @@ impl Presented {
             Self::Key(key) => Some(key),
             Self::Token(_) => None,
         }
+    }
+
+    /// What it may be used for; a token is not limited.
+    pub fn scope(self) -> KeyScope {
+        self.key().map_or_else(KeyScope::default, |key| key.scope)
     }
 
     /// The session that the token belongs to, if it is one of a session.
@@ -89,6 +98,8 @@ pub struct PresentedKey {
     pub id: ApiKeyId,
     /// Until when it is good; `None` for ever.
     pub expires_at: Option<Timestamp>,
+    /// What it may be used for.
+    pub scope: KeyScope,
 }
 
 impl AccountService {
@@ -104,7 +115,7 @@ impl AccountService {
                 if self.uses.note(&key, now) {
                     self.cache.used(digest, now);
                 }
-                let presented = PresentedKey { id: key.id, expires_at: key.expires_at };
+                let presented = PresentedKey { id: key.id, expires_at: key.expires_at, scope: key.scope };
                 let presented = Presented::Key(presented);
                 Ok(Authenticated { caller: key.holder, permits: key.permits, presented })
             }
@@ -112,8 +123,15 @@ impl AccountService {
         }
     }
 
-    /// `caller` as `agent` (`websocket` 1.2): an agent only as itself, a user as any agent that the user owns.
-    pub async fn act_as(&self, caller: Caller, agent: AgentId) -> Result<AgentCaller, AuthenticateError> {
+    /// `caller` as `agent` (`websocket` 1.2): an agent only as itself, a user as any agent that the user owns and the
+    /// credential reaches. What is pushed to an agent changes its deliveries, so a read-only key is not enough.
+    pub async fn act_as(
+        &self,
+        caller: Caller,
+        scope: KeyScope,
+        agent: AgentId,
+    ) -> Result<AgentCaller, AuthenticateError> {
+        scope.permits(Reach::Agent(agent), true)?;
         match caller {
             Caller::Agent(caller) if caller.agent == agent => Ok(caller),
             Caller::Agent(_) => Err(AuthenticateError::NotThisAgent),

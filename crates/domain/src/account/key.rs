@@ -3,6 +3,7 @@
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
+use super::scope::KeyScope;
 use crate::caller::Caller;
 use crate::id::{ApiKeyId, ParticipantId};
 use crate::plan::Permits;
@@ -132,6 +133,8 @@ pub struct NewKey {
     pub name: Option<KeyName>,
     /// Until when it is good; `None` for ever.
     pub expires_at: Option<Timestamp>,
+    /// What it may be used for.
+    pub scope: KeyScope,
 }
 
 /// A key as its holder and the operator know it.
@@ -149,6 +152,8 @@ pub struct KeyRecord {
     pub created_at: Timestamp,
     /// Until when it is good; `None` for ever.
     pub expires_at: Option<Timestamp>,
+    /// What it may be used for.
+    pub scope: KeyScope,
     /// When it was used last, or up to [`super::USE_RESOLUTION`] before.
     pub last_used_at: Option<Timestamp>,
     /// Since when it is good for nothing.
@@ -170,6 +175,8 @@ pub struct StoredKey {
     pub is_disabled: bool,
     /// Until when it is good; `None` for ever.
     pub expires_at: Option<Timestamp>,
+    /// What it may be used for.
+    pub scope: KeyScope,
     /// When it was used last, as far as that was written down.
     pub last_used_at: Option<Timestamp>,
 }

@@ -187,6 +187,9 @@ const API_KEYS: &[Column] = &[
     text("prefix").or_nothing(),
     instant("expires_at").or_nothing(),
     instant("last_used_at").or_nothing(),
+    flag("read_only"),
+    id("only_chat_id").or_nothing(),
+    id("only_agent_id").or_nothing(),
 ];
 
 const AUDIT: &[Column] = &[

@@ -5,7 +5,9 @@ use std::net::IpAddr;
 use uuid::Uuid;
 
 use super::action::AuditAction;
-use crate::account::{Agent, DeleteAgent, KeyRecord, MarkAgent, NewAgent, NewUser, SetDisabled, User};
+use crate::account::{
+    Agent, DeleteAgent, KeyRecord, MarkAgent, NewAgent, NewKey, NewUser, SetDisabled, User,
+};
 use crate::caller::Caller;
 use crate::chat::{AddParticipant, Chat, DeleteChat, RemoveParticipant, Role};
 use crate::id::{
@@ -263,9 +265,13 @@ impl AuditEntry {
         }
     }
 
-    /// A key that was made.
-    pub fn key_created(by: Actor, key: ApiKeyId, holder: ParticipantId, now: Timestamp) -> Self {
-        Self::of_key(AuditAction::KeyCreated, by, key, holder, now)
+    /// A key that was made; its limits and its expiry are the detail.
+    pub fn key_created(by: Actor, key: &NewKey, holder: ParticipantId, now: Timestamp) -> Self {
+        let scope = (!key.scope.is_full()).then(|| key.scope.to_string());
+        let expiry = key.expires_at.map(|until| format!("expires_at={until}"));
+        let detail = [scope, expiry].into_iter().flatten().collect::<Vec<_>>().join(" ");
+        let detail = (!detail.is_empty()).then_some(detail);
+        Self { detail, ..Self::of_key(AuditAction::KeyCreated, by, key.id, holder, now) }
     }
 
     /// A key that was revoked.

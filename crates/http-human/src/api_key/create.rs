@@ -1,7 +1,9 @@
 //! `POST /api-keys`: the only moment at which the key is shown.
 
 use actix_web::{HttpRequest, HttpResponse, web};
-use domain::account::{AccountService, CreateKey, KeyName};
+use domain::account::{AccountService, CreateKey, KeyName, KeyScope};
+use domain::chat::{ChatService, ReadChatError};
+use domain::id::{AgentId, ChatId};
 use domain::login::{LoginService, Password};
 use domain::time::Timestamp;
 use http_wire::auth::{SessionAuth, UserAuth};
@@ -38,7 +40,11 @@ impl FromBody for CreateKeyBody {
             }
             none => none.map(|_| None),
         };
-        let key = CreateKey { name: Some(name?), expires_at: expires_at? };
+        let is_read_only = body.optional_flag("read_only").map(Option::unwrap_or_default);
+        let chat = id(body, "chat_id", ChatId::parse);
+        let agent = id(body, "agent_id", AgentId::parse);
+        let scope = KeyScope { is_read_only: is_read_only?, chat: chat?, agent: agent? };
+        let key = CreateKey { name: Some(name?), expires_at: expires_at?, scope };
         Ok(Self { key, current_password: current_password? })
     }
 
@@ -52,8 +58,27 @@ impl FromBody for CreateKeyBody {
             nullable(typed()),
             "Required with an access token whose session began more than 10 minutes ago.",
         );
-        let properties = [("name", line(100)), ("expires_at", expires_at), ("current_password", current)];
+        let read_only = about(json!({"type": "boolean"}), "If true, the key only reads.");
+        let uuid = || nullable(json!({"type": "string", "format": "uuid"}));
+        let chat = about(uuid(), "Limits the key to this chat, which you must be able to read.");
+        let agent = about(uuid(), "Limits the key to this agent of yours, on REST and as a socket.");
+        let properties = [
+            ("name", line(100)),
+            ("expires_at", expires_at),
+            ("read_only", read_only),
+            ("chat_id", chat),
+            ("agent_id", agent),
+            ("current_password", current),
+        ];
         object(&["name"], &properties)
+    }
+}
+
+/// An id that may be missing or null. An empty text is refused: it must not make a key that reaches more.
+fn id<T>(body: &mut ObjectReader<'_>, name: &str, parse: fn(&str) -> Option<T>) -> Result<Option<T>, Told> {
+    match body.optional_text(name) {
+        Ok(Some(text)) => parse(&text).map(Some).ok_or_else(|| body.fault(name, "is not a UUID")),
+        none => none.map(|_| None),
     }
 }
 
@@ -63,6 +88,7 @@ pub(crate) async fn create(
     SessionAuth(session): SessionAuth,
     StrictJson { body, form }: StrictJson<CreateKeyBody>,
     accounts: web::Data<AccountService>,
+    chats: web::Data<ChatService>,
     logins: web::Data<LoginService>,
     limits: Limits,
 ) -> Result<HttpResponse, ApiError> {
@@ -72,6 +98,19 @@ pub(crate) async fn create(
     let confirming = logins.confirm(caller, session, current_password);
     let confirmed = guessed(&request, &limits, caller, confirming).await?;
     confirmed.map_err(|error| form.explain(ApiError::unconfirmed(error, "/api_key/current_password")))?;
+    if let Some(chat) = key.scope.chat {
+        chats.enter(caller.into(), chat).await.map_err(|error| form.explain(no_chat(error)))?;
+    }
     let created = accounts.create_key(caller.user, key).await.map_err(|error| form.explain(error))?;
     Ok(Data::created(CreatedKeyView::new(&created)))
+}
+
+/// A chat that the caller cannot read is told like one that does not exist.
+fn no_chat(error: ReadChatError) -> ApiError {
+    match error {
+        ReadChatError::ChatNotFound => {
+            ApiError::validation().with_detail("/api_key/chat_id", "must be a chat that you can read")
+        }
+        ReadChatError::Store(error) => error.into(),
+    }
 }

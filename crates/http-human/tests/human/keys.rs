@@ -28,8 +28,8 @@ async fn a_key_is_shown_once_and_counts_until_it_is_revoked() {
     api.world.clock.advance(Duration::from_secs(1));
     let (record, key) = made(&api, json!({"api_key": {"name": " my laptop "}})).await;
     let expected = json!({
-        "id": record["id"], "name": "my laptop", "prefix": key, "expires_at": null, "last_used_at": null,
-        "revoked_at": null, "inserted_at": api.now(),
+        "id": record["id"], "name": "my laptop", "prefix": key, "expires_at": null, "read_only": false,
+        "chat_id": null, "agent_id": null, "last_used_at": null, "revoked_at": null, "inserted_at": api.now(),
     });
     assert_eq!(record, expected);
     let rows = api.get(&api.ann, "/api-keys").await;
@@ -49,6 +49,65 @@ async fn a_key_is_shown_once_and_counts_until_it_is_revoked() {
     assert_eq!(status_with(&api, &key).await, 401);
     assert_eq!(api.delete(&api.ann, &path).await.code(), (404, "not_found"));
     assert_eq!(api.get(&api.ann, "/api-keys").await.data().as_array().unwrap().len(), 1);
+}
+
+/// A read-only key reads all and changes nothing; others reach what they name and nothing else.
+#[actix_web::test]
+async fn a_limited_key_reaches_what_it_names() {
+    let api = Api::new().await;
+    let (chat, other) = (api.room().await, api.empty_room(api.ann.caller).await);
+    let (bot, second) = (&api.helper, &api.scout);
+    let (of_chat, of_other) = (format!("/chats/{chat}"), format!("/chats/{other}"));
+    let (of_bot, of_second) = (format!("/agents/{}", bot.id), format!("/agents/{}", second.id));
+    let status = async |key: &str, method: Method, path: &str, body: Value| {
+        let answer = api.call(key, method, path, &body).await;
+        if answer.status == 403 {
+            let message = answer.body["error"]["message"].as_str().unwrap();
+            assert!(message.starts_with("The API key is "), "{message}");
+        }
+        answer.status
+    };
+    let reads = async |key: &str| {
+        let mut seen = Vec::new();
+        for path in ["/chats", "/agents", "/api-keys", "/profile", &of_chat, &of_other, &of_bot, &of_second] {
+            seen.push(status(key, Method::GET, path, Value::Null).await);
+        }
+        seen
+    };
+    let (record, read_only) = made(&api, json!({"name": "r", "read_only": true})).await;
+    assert_eq!((&record["read_only"], &record["chat_id"]), (&json!(true), &Value::Null));
+    assert_eq!(reads(&read_only).await, [200; 8]);
+    let text = || json!({"message": {"content": "hello", "mentions": []}});
+    let say = format!("{of_chat}/messages");
+    assert_eq!(status(&read_only, Method::POST, &say, text()).await, 403);
+    assert_eq!(status(&read_only, Method::POST, "/api-keys", json!({"name": "more"})).await, 403);
+    assert_eq!(status(&read_only, Method::DELETE, &of_bot, Value::Null).await, 403);
+
+    let (record, in_chat) = made(&api, json!({"name": "c", "chat_id": chat.to_string()})).await;
+    assert_eq!((&record["read_only"], &record["chat_id"]), (&json!(false), &json!(chat.to_string())));
+    assert_eq!(reads(&in_chat).await, [403, 403, 403, 200, 200, 403, 403, 403]);
+    assert_eq!(status(&in_chat, Method::POST, &say, text()).await, 201);
+    let elsewhere = format!("{of_other}/messages");
+    assert_eq!(status(&in_chat, Method::POST, &elsewhere, text()).await, 403);
+    assert_eq!(status(&in_chat, Method::POST, "/api-keys", json!({"name": "more"})).await, 403);
+    assert_eq!(status(&in_chat, Method::POST, "/chats", json!({"chat": {}})).await, 403);
+
+    let (_, as_bot) = made(&api, json!({"name": "a", "agent_id": bot.id.to_string()})).await;
+    assert_eq!(reads(&as_bot).await, [403, 403, 403, 200, 403, 403, 200, 403]);
+    let rotate = format!("{of_bot}/rotate-key");
+    assert_eq!(status(&as_bot, Method::POST, &rotate, json!({})).await, 403, "that key would outlive it");
+
+    // What it is to be limited to has to be the caller's.
+    let unseen = api.empty_room(api.bob.caller).await.to_string();
+    for (wrong, at) in [
+        (json!({"name": "x", "agent_id": api.rival.id.to_string()}), "/agent_id"),
+        (json!({"name": "x", "chat_id": unseen}), "/chat_id"),
+        (json!({"name": "x", "chat_id": ""}), "/chat_id"),
+        (json!({"name": "x", "read_only": "yes"}), "/read_only"),
+    ] {
+        let answer = api.post(&api.ann, "/api-keys", wrong).await;
+        assert_eq!(answer.refusal(), (422, "validation_error", vec![at]));
+    }
 }
 
 /// Whoever has an access token for a moment does not get a key that outlives it.

@@ -13,10 +13,10 @@ use actix_web::dev::{Payload, ServiceRequest, ServiceResponse};
 use actix_web::middleware::Next;
 use actix_web::{Error, FromRequest, HttpMessage, HttpRequest, web};
 use domain::account::{
-    AccountService, AuthenticateError, Authenticated, Presented, PresentedSession, TokenService,
+    AccountService, AuthenticateError, Authenticated, Presented, PresentedSession, Reach, TokenService,
 };
 use domain::caller::{AgentCaller, Caller, UserCaller};
-use domain::id::ParticipantId;
+use domain::id::{AgentId, ChatId, ParticipantId};
 
 use crate::error::{ApiError, ErrorCode};
 use crate::limit::{self, Class, RateLimits, ReadTurn, Standing};
@@ -107,6 +107,7 @@ async fn admit<T: 'static>(
     let accepted = looked_at
         .map_err(|who| AuthenticateError::Disabled(who).into())
         .and_then(|admitted| within_plan(request, admitted).map(|()| admitted))
+        .and_then(|admitted| within_scope(request, admitted).map(|()| admitted))
         .and_then(|admitted| Ok((accept(admitted)?, admitted.presented)));
     let (auth, presented) = accepted.map_err(|error| match standing {
         Some(standing) => limit::told(error, standing),
@@ -176,16 +177,40 @@ async fn authenticate(
     }
 }
 
+/// Where the interfaces and the generic paths begin, the longest first.
+const BASES: [&str; 4] = ["api/v1/agent/", "api/v1/me/", "api/v1/", "v1/"];
+
+/// The path as the routes see it, below the base of its interface.
+fn below_base(request: &ServiceRequest) -> &str {
+    let path = request.match_info().as_str().trim_start_matches('/');
+    BASES.iter().find_map(|base| path.strip_prefix(base)).unwrap_or(path)
+}
+
 /// Whether the plan has what is asked for: memories, or anything else.
 fn within_plan(request: &ServiceRequest, admitted: Authenticated) -> Result<(), ApiError> {
-    // The path as the routes see it, below /api/v1/me or /api/v1/agent.
-    let asked = request.match_info().as_str().trim_start_matches('/');
-    let asked =
-        asked.strip_prefix("api/v1/agent/").or_else(|| asked.strip_prefix("api/v1/me/")).unwrap_or(asked);
-    if !admitted.permits.memories && asked.split('/').next() == Some("memories") {
+    if !admitted.permits.memories && below_base(request).split('/').next() == Some("memories") {
         return Err(forbidden("Your plan does not include memories; ask the operator of the server"));
     }
     Ok(())
+}
+
+/// Whether the key may be used for what is asked.
+fn within_scope(request: &ServiceRequest, admitted: Authenticated) -> Result<(), ApiError> {
+    let scope = admitted.presented.scope();
+    scope.permits(reach(below_base(request)), !request.method().is_safe()).map_err(ApiError::from)
+}
+
+/// What a request is about, by its path below the base. Another key of an agent is not a matter of the agent alone:
+/// it would outlive the key that made it.
+fn reach(path: &str) -> Reach {
+    let mut parts = path.trim_end_matches('/').split('/');
+    match (parts.next(), parts.next(), parts.next()) {
+        (Some("profile"), None, None) => Reach::Profile,
+        (Some("agents"), Some(_), Some("rotate-key")) => Reach::Rest,
+        (Some("chats"), Some(id), _) => ChatId::parse(id).map_or(Reach::Rest, Reach::Chat),
+        (Some("agents"), Some(id), _) => AgentId::parse(id).map_or(Reach::Rest, Reach::Agent),
+        _ => Reach::Rest,
+    }
 }
 
 /// A human calls only if the plan allows it.

@@ -1,7 +1,7 @@
 //! API keys as their holders see them.
 
 use domain::account::{CreatedKey, KeyRecord};
-use domain::id::ApiKeyId;
+use domain::id::{AgentId, ApiKeyId, ChatId};
 use domain::time::Timestamp;
 use serde::Serialize;
 
@@ -20,6 +20,14 @@ pub struct KeyView<'a> {
     /// Until when it is good; null for ever.
     #[schema(value_type = Option<super::Instant>)]
     expires_at: Option<Shown<Timestamp>>,
+    /// Whether it only reads.
+    read_only: bool,
+    /// The chat that it is limited to; null if it is not.
+    #[schema(value_type = Option<super::Id>)]
+    chat_id: Option<Shown<ChatId>>,
+    /// The agent that it is limited to; null if it is not.
+    #[schema(value_type = Option<super::Id>)]
+    agent_id: Option<Shown<AgentId>>,
     /// When it was used last, about; null if never.
     #[schema(value_type = Option<super::Instant>)]
     last_used_at: Option<Shown<Timestamp>>,
@@ -38,6 +46,9 @@ impl<'a> KeyView<'a> {
             name: key.name.as_deref(),
             prefix: key.prefix.as_deref(),
             expires_at: key.expires_at.map(Shown),
+            read_only: key.scope.is_read_only,
+            chat_id: key.scope.chat.map(Shown),
+            agent_id: key.scope.agent.map(Shown),
             last_used_at: key.last_used_at.map(Shown),
             revoked_at: key.revoked_at.map(Shown),
             inserted_at: Shown(key.created_at),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::account::{
-    AgentChanges, AuthenticateError, IssueToken, IssueTokenError, SetDisabledOutcome, UserHandle,
+    AgentChanges, AuthenticateError, IssueToken, IssueTokenError, KeyScope, SetDisabledOutcome, UserHandle,
 };
 use domain::caller::Caller;
 use domain::change::Change;
@@ -84,7 +84,9 @@ pub async fn who_is_disabled_is_let_in_nowhere(world: World) {
     assert_eq!(set(&world, at(&one), true).await, SetDisabledOutcome::AlreadySo);
     assert_eq!(stands(&world, &one.key).await, Some(at(&one)));
     assert_eq!((stands(&world, &two.key).await, stands(&world, &ann.key).await), (None, None));
-    let as_agent = async |agent: AgentId| world.accounts.act_as(Caller::from(ann.caller), agent).await;
+    let as_agent = async |agent: AgentId| {
+        world.accounts.act_as(Caller::from(ann.caller), KeyScope::default(), agent).await
+    };
     assert!(matches!(as_agent(one.id).await, Err(AuthenticateError::Disabled(who)) if who == at(&one)));
     as_agent(two.id).await.unwrap();
 

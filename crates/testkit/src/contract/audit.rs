@@ -64,7 +64,7 @@ pub async fn what_is_done_is_audited(world: World) {
     let (bot, aide) = (world.agent(&ann, "Bot").await, world.agent(&ann, "Aide").await);
     tick();
     let since = world.clock.now();
-    let key = world.accounts.create_key(ann.id, CreateKey { name: None, expires_at: None }).await.unwrap();
+    let key = world.accounts.create_key(ann.id, CreateKey::default()).await.unwrap();
     let prefix = key.record.prefix.clone().unwrap();
     tick();
     world.accounts.revoke_key(ann.caller, key.record.id).await.unwrap();
@@ -230,7 +230,7 @@ pub async fn entries_keep_the_names_of_their_time(world: World) {
     let name = OrganizationName::new("Works").unwrap();
     world.organizations.rename(by, name).await.unwrap();
     world.clock.advance(Duration::from_secs(1));
-    let key = world.accounts.create_key(ann.id, CreateKey { name: None, expires_at: None }).await.unwrap();
+    let key = world.accounts.create_key(ann.id, CreateKey::default()).await.unwrap();
 
     let log = log_of(&world, None, None).await;
     let told = log.iter().map(told).collect::<Vec<_>>();

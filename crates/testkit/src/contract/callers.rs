@@ -139,7 +139,7 @@ pub async fn what_is_changed_here_holds_for_the_next_request(world: World) {
     assert_eq!(organization(&world, &ann.key).await, after);
     cast.others_are_known(&world).await;
 
-    let more = world.accounts.create_key(ann.id, CreateKey { name: None, expires_at: None }).await.unwrap();
+    let more = world.accounts.create_key(ann.id, CreateKey::default()).await.unwrap();
     assert!(matches!(by_key(&world, more.key.reveal()).await, Look::In(_)));
     world.accounts.revoke_key(ann.caller, more.record.id).await.unwrap();
     assert_eq!(by_key(&world, more.key.reveal()).await, Look::Out);
@@ -284,7 +284,7 @@ pub async fn what_is_changed_elsewhere_holds_while_the_log_is_stuck(world: World
 pub async fn who_is_known_is_looked_at_by_the_clock(world: World) {
     let cast = Cast::known(&world).await;
     let until = world.clock.now().plus(Duration::from_millis(500));
-    let short = CreateKey { name: None, expires_at: Some(until) };
+    let short = CreateKey { expires_at: Some(until), ..CreateKey::default() };
     let short = world.accounts.create_key(cast.ann.id, short).await.unwrap().key.reveal().to_owned();
     let before = world.callers.counts();
     for _ in 0..2 {
@@ -318,7 +318,7 @@ pub async fn a_clock_that_jumps_ages_nothing(world: World) {
     let cast = Cast::known(&world).await;
     let (right, day) = (world.clock.now(), Duration::from_secs(24 * 60 * 60));
     let until = right.plus(Duration::from_secs(60 * 60));
-    let short = CreateKey { name: None, expires_at: Some(until) };
+    let short = CreateKey { expires_at: Some(until), ..CreateKey::default() };
     let short = world.accounts.create_key(cast.ann.id, short).await.unwrap().key.reveal().to_owned();
     assert!(matches!(by_key(&world, &short).await, Look::In(_)));
     for wrong in [right.plus(day), right.minus(day)] {

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use domain::account::{
     AccountService, AgentDescription, AgentName, AuthenticateError, CreateKey, CreateKeyError,
-    CreatePlatformAgent, CreateUser, KeyName, KeyUse, MAX_KEYS, Membership, PersonName, RegisterAgent,
-    RevokeKeyError, RotateKeyError, USE_RESOLUTION, UserHandle, WhichKeys,
+    CreatePlatformAgent, CreateUser, KeyName, KeyScope, KeyUse, MAX_KEYS, Membership, PersonName,
+    RegisterAgent, RevokeKeyError, RotateKeyError, USE_RESOLUTION, UserHandle, WhichKeys,
 };
+use domain::audit::AuditObject;
 use domain::id::{ApiKeyId, ParticipantId, UserId};
 use domain::page::{PageRequest, Slice};
 use domain::plan::PlanName;
@@ -19,7 +20,7 @@ use crate::{TestUser, World};
 const ALL: PageRequest = PageRequest { slice: Slice::Numbered { number: 1, size: 100 }, count: true };
 
 fn named(name: &str) -> CreateKey {
-    CreateKey { name: Some(KeyName::new(name).unwrap()), expires_at: None }
+    CreateKey { name: Some(KeyName::new(name).unwrap()), ..CreateKey::default() }
 }
 
 /// One more key; its id and its text.
@@ -41,6 +42,48 @@ async fn names(world: &World, holder: ParticipantId) -> Vec<String> {
     let page = world.accounts.list_keys(holder, ALL).await.unwrap();
     assert_eq!(page.total, u64::try_from(page.rows.len()).ok());
     page.rows.into_iter().map(|key| key.name.unwrap_or_default()).collect()
+}
+
+/// What a key is limited to is kept with it, shown, known of whoever presents it, and on record.
+pub async fn keys_keep_their_limits(world: World) {
+    let (ann, ben) = (world.user("ann").await, world.user("ben").await);
+    let (bot, theirs) = (world.agent(&ann, "Bot").await, world.agent(&ben, "Bot").await);
+    let chat = world.chat(ann.caller, &[]).await;
+    let until = world.clock.now().plus(Duration::from_secs(60));
+    for scope in [
+        KeyScope { is_read_only: true, ..KeyScope::default() },
+        KeyScope { chat: Some(chat), ..KeyScope::default() },
+        KeyScope { is_read_only: true, chat: Some(chat), agent: Some(bot.id) },
+    ] {
+        let command = CreateKey { scope, expires_at: Some(until), ..named("limited") };
+        let created = world.accounts.create_key(ann.id, command).await.unwrap();
+        assert_eq!(created.record.scope, scope);
+        let listed = world.accounts.list_keys(ParticipantId::User(ann.id), ALL).await.unwrap().rows;
+        assert_eq!(listed.iter().find(|key| key.id == created.record.id), Some(&created.record));
+        let presented = world.accounts.authenticate(created.key.reveal()).await.unwrap().presented;
+        assert_eq!(presented.scope(), scope);
+        let log = super::audit::log_of(&world, None, None).await;
+        let made =
+            log.iter().find(|entry| entry.subject.object == AuditObject::Key(created.record.id)).unwrap();
+        assert_eq!(made.detail, Some(format!("{scope} expires_at={until}")));
+    }
+    let full = world.accounts.authenticate(&ann.key).await.unwrap();
+    assert_eq!(full.presented.scope(), KeyScope::default());
+
+    let scope = KeyScope { agent: Some(theirs.id), ..KeyScope::default() };
+    let refused = world.accounts.create_key(ann.id, CreateKey { scope, ..named("x") }).await;
+    assert!(matches!(refused, Err(CreateKeyError::AgentNotFound)), "{refused:?}");
+    let one = KeyScope { agent: Some(bot.id), ..KeyScope::default() };
+    let act_as = async |scope, agent| world.accounts.act_as(ann.caller.into(), scope, agent).await;
+    assert_eq!(act_as(one, bot.id).await.unwrap().agent, bot.id);
+    for (scope, agent) in [
+        (KeyScope { is_read_only: true, ..one }, bot.id),
+        (KeyScope { chat: Some(chat), ..KeyScope::default() }, bot.id),
+        (one, world.agent(&ann, "Other").await.id),
+    ] {
+        let refused = act_as(scope, agent).await;
+        assert!(matches!(refused, Err(AuthenticateError::OutOfScope(_))), "{refused:?}");
+    }
 }
 
 /// One's own, newest first, each once; what is read is what was made.

@@ -35,7 +35,7 @@ pub async fn what_ends_is_logged(world: World) {
     let key_of =
         async |key: &str| world.accounts.authenticate(key).await.unwrap().presented.key().unwrap().id;
     let (anns, bots, others) = (key_of(&ann.key).await, key_of(&bot.key).await, key_of(&other.key).await);
-    let more = world.accounts.create_key(ann.id, CreateKey { name: None, expires_at: None }).await.unwrap();
+    let more = world.accounts.create_key(ann.id, CreateKey::default()).await.unwrap();
     assert_eq!(behind(log, start).await, (vec![], start));
 
     let rotated = world.accounts.rotate_key(ann.id, bot.id).await.unwrap().key.reveal().to_owned();

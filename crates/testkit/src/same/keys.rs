@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::account::{CreateKey, KeyName, WhichKeys};
+use domain::account::{CreateKey, KeyName, KeyScope, WhichKeys};
 use domain::change::ChangePosition;
 use domain::id::{ApiKeyId, ParticipantId};
 use domain::ports::Clock;
@@ -46,9 +46,14 @@ impl Cast {
         let user = self.user().user;
         let name = if self.dice.one_in(3) { None } else { Some(KeyName::new(&self.line()).unwrap()) };
         let after = self.dice.of(&[None, None, Some(0), Some(1), Some(3600)]).map(Duration::from_secs);
-        act!("create_key", |world, user, name, after| {
+        let scope = KeyScope {
+            is_read_only: self.dice.one_in(4),
+            chat: self.dice.one_in(4).then(|| self.chat()),
+            agent: self.dice.one_in(4).then(|| self.agent().agent),
+        };
+        act!("create_key", |world, user, name, after, scope| {
             let expires_at = after.map(|after| world.clock.now().plus(after));
-            let created = world.accounts.create_key(user, CreateKey { name, expires_at }).await;
+            let created = world.accounts.create_key(user, CreateKey { name, expires_at, scope }).await;
             told(created, |created| vec![Made::Key(created.record.id, created.key.reveal().to_owned())])
         })
     }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use domain::account::{
     AgentBio, AgentChanges, AgentDescription, AgentListing, AgentMarks, AgentName, AgentSort, AgentTag,
-    CreatePlatformAgent, CreateUser, Membership, ModelType, PersonNamePart, ProfileChanges, RegisterAgent,
-    UserHandle, parse_email, parse_person_name,
+    CreatePlatformAgent, CreateUser, KeyScope, Membership, ModelType, PersonNamePart, ProfileChanges,
+    RegisterAgent, UserHandle, parse_email, parse_person_name,
 };
 use domain::caller::{AgentCaller, UserCaller};
 use domain::chat::Role;
@@ -220,7 +220,7 @@ impl Cast {
             1 => {
                 let (caller, agent) = (self.caller(), self.some_agent().id);
                 act!("act_as", |world, caller, agent| told(
-                    world.accounts.act_as(caller, agent).await,
+                    world.accounts.act_as(caller, KeyScope::default(), agent).await,
                     nothing
                 ))
             }

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use domain::account::{CreateKey, UserHandle, WhichKeys};
+use domain::account::{CreateKey, KeyScope, UserHandle, WhichKeys};
 use domain::change::Change;
 use domain::event::DomainEvent;
-use domain::id::ParticipantId;
+use domain::id::{AgentId, ParticipantId};
 use domain::login::{LogIn, LoggedIn, Password, TypedName};
 use domain::ports::{Clock, EventPublisher};
 use domain::time::Timestamp;
@@ -29,7 +29,7 @@ async fn with_password(bench: &Bench, text: &str) -> (String, Timestamp) {
 #[actix_web::test]
 async fn a_revoked_key_ends_its_sockets_and_no_others() {
     let bench = Bench::new().await;
-    let command = CreateKey { name: None, expires_at: None };
+    let command = CreateKey::default();
     let created = bench.world.accounts.create_key(bench.ann.id, command).await.unwrap();
     let key = created.key.reveal();
     let mut first = bench.socket(key).await;
@@ -43,6 +43,40 @@ async fn a_revoked_key_ends_its_sockets_and_no_others() {
     bench.until_open(1).await;
     let refusal = Raw::refusal(bench.address, "vsn=2.0.0", &[("x-api-key", key)]).await;
     assert_eq!(refusal.status, 403);
+    bench.end().await;
+}
+
+/// It joins what it is limited to, and acts as the agent that it is limited to.
+#[actix_web::test]
+async fn a_limited_key_joins_what_it_names() {
+    let bench = Bench::new().await;
+    let key = async |scope| {
+        let command = CreateKey { scope, ..CreateKey::default() };
+        bench.world.accounts.create_key(bench.ann.id, command).await.unwrap().key.reveal().to_owned()
+    };
+    let all = KeyScope::default();
+    let other = bench.world.chat(bench.ann.caller, &[]).await;
+    let in_room = key(KeyScope { chat: Some(bench.room), is_read_only: true, ..all }).await;
+    let mut socket = bench.socket(&in_room).await;
+    socket.join("1", &format!("chat_room:{}", bench.room)).await;
+    for (number, topic) in
+        [format!("chat_room:{other}"), format!("user_rooms:{}", bench.ann.id)].iter().enumerate()
+    {
+        let join_ref = (number + 2).to_string();
+        socket.refused(&join_ref, topic, "unauthorized").await;
+    }
+    let as_one = key(KeyScope { agent: Some(bench.one.id), ..all }).await;
+    let reads_one = key(KeyScope { agent: Some(bench.one.id), is_read_only: true, ..all }).await;
+    let query = |key: &str, agent: AgentId| format!("vsn=2.0.0&api_key={key}&agent_id={agent}");
+    let mut agent = Client::open(bench.address, &query(&as_one, bench.one.id), &[]).await;
+    agent.join("1", &format!("chat_room:{}", bench.room)).await;
+    agent.join("2", &format!("agent_rooms:{}", bench.one.id)).await;
+    for (key, agent) in [(&as_one, bench.two.id), (&in_room, bench.one.id), (&reads_one, bench.one.id)] {
+        let refusal = Raw::refusal(bench.address, &query(key, agent), &[]).await;
+        assert_eq!(refusal.status, 403);
+        let message = refusal.body["error"]["message"].as_str().unwrap();
+        assert!(message.starts_with("The API key is "), "{message}");
+    }
     bench.end().await;
 }
 
@@ -200,7 +234,7 @@ async fn a_session_that_ends_takes_its_sockets_with_it() {
 async fn a_socket_ends_when_its_key_expires() {
     let bench = Bench::new().await;
     let until = bench.world.clock.now().plus(Duration::from_secs(10));
-    let command = CreateKey { name: None, expires_at: Some(until) };
+    let command = CreateKey { expires_at: Some(until), ..CreateKey::default() };
     let created = bench.world.accounts.create_key(bench.ann.id, command).await.unwrap();
     let mut short = bench.socket(created.key.reveal()).await;
     let mut long = bench.socket(&bench.ann.key).await;

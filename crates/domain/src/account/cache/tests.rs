@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::invalidation::change_of;
 use super::*;
-use crate::account::{AgentHandle, AgentKind};
+use crate::account::{AgentHandle, AgentKind, KeyScope};
 use crate::caller::{AgentCaller, Caller, UserCaller};
 use crate::chat::Named;
 use crate::event::DomainEvent;
@@ -53,6 +53,7 @@ fn key(number: u8, owner: u8, of_agent: bool) -> StoredKey {
         holder,
         permits: Permits::ALL,
         is_disabled: false,
+        scope: KeyScope::default(),
         expires_at: None,
         last_used_at: None,
     }

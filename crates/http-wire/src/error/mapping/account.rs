@@ -1,7 +1,7 @@
 //! Users, agents and keys.
 
 use domain::account::{
-    AuthenticateError, CreateKeyError, DeleteAgentError, MAX_KEYS, RegisterError, RevokeKeyError,
+    AuthenticateError, CreateKeyError, DeleteAgentError, MAX_KEYS, OutOfScope, RegisterError, RevokeKeyError,
     RotateKeyError, UpdateAgentError,
 };
 
@@ -15,6 +15,7 @@ impl From<AuthenticateError> for ApiError {
             AuthenticateError::NotThisAgent => {
                 Self::new(ErrorCode::Forbidden, "The credential may not act as this agent")
             }
+            AuthenticateError::OutOfScope(why) => why.into(),
             AuthenticateError::Disabled(_) => {
                 Self::new(ErrorCode::Forbidden, "This account is disabled; ask the operator of the server")
             }
@@ -44,6 +45,18 @@ impl From<UpdateAgentError> for ApiError {
     }
 }
 
+impl From<OutOfScope> for ApiError {
+    fn from(why: OutOfScope) -> Self {
+        let message = match why {
+            OutOfScope::ReadOnly => "The API key is read-only; use a key that may make changes",
+            OutOfScope::Elsewhere => {
+                "The API key is limited to one chat or agent, and this request is about something else; use another key"
+            }
+        };
+        Self::new(ErrorCode::Forbidden, message)
+    }
+}
+
 impl From<CreateKeyError> for ApiError {
     fn from(error: CreateKeyError) -> Self {
         match error {
@@ -54,6 +67,9 @@ impl From<CreateKeyError> for ApiError {
                 ErrorCode::Conflict,
                 format!("You already have {MAX_KEYS} API keys; revoke one that you no longer need"),
             ),
+            CreateKeyError::AgentNotFound => {
+                Self::validation().with_detail("/api_key/agent_id", "must be one of your agents")
+            }
             CreateKeyError::UserGone => unauthorized(),
             CreateKeyError::Store(error) => error.into(),
         }

@@ -1,0 +1,3 @@
+ALTER TABLE api_keys DROP COLUMN only_agent_id;
+ALTER TABLE api_keys DROP COLUMN only_chat_id;
+ALTER TABLE api_keys DROP COLUMN read_only;
