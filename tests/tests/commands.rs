@@ -9,7 +9,8 @@ use e2e::{Api, Server, isolated, on_postgres, program, soon};
 use serde_json::{Value, json};
 
 /// Commands that nothing can be wrong about but an argument that is not known.
-const NEVER_WRONG: [&[&str]; 13] = [
+const NEVER_WRONG: [&[&str]; 14] = [
+    &["status"],
     &["serve"],
     &["version"],
     &["migrate"],
@@ -265,7 +266,8 @@ async fn what_is_wrong_is_explained_and_changes_nothing() {
 /// A command in the wrong directory neither makes a store nor succeeds on an empty one; it says where it looked.
 #[test]
 fn a_command_without_a_store_makes_none() {
-    let commands: [&[&str]; 15] = [
+    let commands: [&[&str]; 16] = [
+        &["status"],
         &["user", "list"],
         &["user", "create", "--handle", "new", "--email", "x@example.org", "--name", "X"],
         &["user", "reset-password", "ann"],
@@ -348,6 +350,12 @@ async fn accounts_are_made_seen_and_deleted() {
     assert!(!table.contains('\u{1b}'), "a pipe gets no colour: {table}");
     assert!(lines[1].contains(" ago") || lines[1].contains("just now"), "{table}");
     assert!(said(&["user", "list", "--utc"]).lines().nth(1).unwrap().contains("Z  -"), "exact times");
+    let status = told(&["status"]);
+    assert_eq!((&status["agents"], &status["users"]), (&json!(2), &json!(first + 3)), "{status}");
+    assert_eq!(status["open_work"]["oldest_at"], Value::Null);
+    let shown = said(&["status"]);
+    assert!(shown.lines().count() < 20 && shown.lines().all(|line| line.len() <= 80 || line.starts_with("Store")));
+    assert!(shown.contains("Open work      none"), "{shown}");
     let shown = told(&["user", "show", "ann"]);
     assert_eq!((&shown["user"]["agents"], &shown["user"]["api_keys"]), (&json!(2), &json!(1)));
     assert_eq!(shown["user"]["disabled_at"], Value::Null);

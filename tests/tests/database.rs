@@ -316,10 +316,10 @@ async fn an_import_fills_a_database_alone() {
     let held = format!("SELECT count(*)::text FROM {holders}");
     until("nothing is locked", async || query(&url, &held).await == "1").await;
     let line = refused(&url);
-    assert!(line.contains("an import is filling") && line.contains("wait until it has ended"), "{line}");
+    assert!(line.contains("an import into") && line.contains("wait until it ends"), "{line}");
     let create = ["user", "create", "--handle", "eve", "--email", "eve@example.org", "--name", "Eve"];
     let (done, why) = ended(piped(&url, &create), b"");
-    assert!(!done && why.contains("an import is filling"), "{why}");
+    assert!(!done && why.contains("an import into"), "{why}");
 
     execute(&url, &format!("SELECT pg_terminate_backend(pid) FROM {holders}")).await;
     until("the lock is held still", async || query(&url, &held).await == "0").await;

@@ -33,6 +33,7 @@ mod run;
 mod schema;
 mod secret;
 mod statement;
+mod status;
 mod tls;
 
 use std::sync::Arc;

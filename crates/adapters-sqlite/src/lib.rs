@@ -27,6 +27,7 @@ mod row;
 mod schema;
 mod secret;
 mod statement;
+mod status;
 mod writer;
 
 use std::convert::Infallible;

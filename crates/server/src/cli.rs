@@ -49,6 +49,11 @@ pub enum Command {
     /// Changes nothing. Says what to do about each fault, and exits with a status other than 0 if there is one.
     #[command(after_help = "Examples:\n  parlance doctor\n  parlance doctor --json")]
     Doctor(ExamineArguments),
+    /// Show the installation at a glance: version, store, servers, sockets, and open work.
+    ///
+    /// Works while servers run on the store.
+    #[command(after_help = "Examples:\n  parlance status\n  parlance status --json")]
+    Status(ListArguments),
     /// Print the version, and what this program was built from.
     #[command(after_help = "Examples:\n  parlance version\n  parlance version --json")]
     Version(ListArguments),

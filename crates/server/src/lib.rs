@@ -33,6 +33,7 @@ mod ports;
 mod serve;
 mod settings;
 mod static_files;
+mod status;
 pub mod store;
 mod system;
 mod tail;
@@ -78,6 +79,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Openapi => openapi::print(),
         Command::Completions { shell } => completions(shell),
         Command::Version(arguments) => version::print(&arguments),
+        Command::Status(arguments) => with(flags, async |config| status::run(&config, &arguments).await),
         Command::Migrate(arguments) => with(flags, async |config| migrate::migrate(&config, arguments).await),
         Command::Export(arguments) => with(flags, async |config| export::export(&config, arguments).await),
         Command::Backup(arguments) => with(flags, async |config| backup::run(&config, arguments).await),

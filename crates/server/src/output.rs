@@ -136,6 +136,11 @@ pub(crate) struct Times {
 }
 
 impl Times {
+    /// Relative to now.
+    pub(crate) fn relative() -> Self {
+        Self { now: SystemClock.now(), exact: false }
+    }
+
     /// One time.
     pub(crate) fn text(&self, at: Timestamp) -> String {
         if self.exact { at.to_string() } else { relative(at, self.now) }

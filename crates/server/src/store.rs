@@ -22,6 +22,7 @@ use domain::organization::OrganizationRepository;
 use domain::peer::PeerRepository;
 use domain::plan::PlanRepository;
 use domain::secret::SecretRepository;
+use domain::status::StatusRepository;
 use domain::store::{SchemaSteps, StoreError};
 use domain::time::Timestamp;
 use tokio::sync::watch;
@@ -60,6 +61,7 @@ pub(crate) trait Store:
     + PeerRepository
     + PlanRepository
     + SecretRepository
+    + StatusRepository
 {
     /// Whether it answers: something is really read.
     async fn ping(&self) -> Result<(), StoreError>;

@@ -32,6 +32,7 @@ pub mod registering;
 pub mod retention;
 pub mod rooms;
 pub mod secrets;
+pub mod status;
 
 /// Expands to one `#[tokio::test]` for every case of the contract.
 #[macro_export]
@@ -112,6 +113,7 @@ macro_rules! contract_tests {
             what_is_moved_is_the_same_elsewhere, what_comes_from_elsewhere_is_the_same_here,
             a_snapshot_stays_as_it_was, rows_are_never_changed,
         }
+        $crate::contract_tests! { @area $make, status: the_store_is_seen_at_a_glance }
         $crate::contract_tests! { @area $make, secrets:
             a_secret_stays_as_it_was_first,
         }

@@ -32,6 +32,7 @@ use domain::peer::{PeerRepository, PeerService};
 use domain::plan::{OrganizationName, Plan, PlanName, PlanRepository, PlanService};
 use domain::ports::{Clock, EventPublisher, IdGenerator, KeyMint};
 use domain::secret::SecretRepository;
+use domain::status::StatusRepository;
 use domain::time::Timestamp;
 use uuid::Uuid;
 
@@ -123,6 +124,8 @@ pub struct Stores {
     pub organizations: Arc<dyn OrganizationRepository>,
     /// What servers on the same store share.
     pub secrets: Arc<dyn SecretRepository>,
+    /// What it holds, at a glance.
+    pub status: Arc<dyn StatusRepository>,
     /// All of it as one thing.
     pub archive: Arc<dyn ArchiveRepository>,
     /// Closes the store, so that it answers as unavailable from then on.
@@ -148,6 +151,7 @@ impl Stores {
             + OrganizationRepository
             + FirstAnswerRepository
             + SecretRepository
+            + StatusRepository
             + ContactRepository
             + ArchiveRepository
             + 'static,
@@ -168,6 +172,7 @@ impl Stores {
             plans: store.clone(),
             organizations: store.clone(),
             secrets: store.clone(),
+            status: store.clone(),
             answers: store.clone(),
             contacts: store.clone(),
             archive: store.clone(),

@@ -36,6 +36,7 @@ use domain::plan::{Plan, PlanName};
 use http_wire::limit::RateLimitConfig;
 
 pub use cluster::ClusterMode;
+pub(crate) use database::without_password;
 pub use flags::{Flags, LeadingFlags, ServerFlags};
 pub use http::HttpConfig;
 pub use log::{LogConfig, LogFormat};

@@ -5,7 +5,7 @@
 
 mod certificate;
 mod file;
-mod port;
+pub(crate) mod port;
 mod store;
 
 use std::fmt::Write as _;

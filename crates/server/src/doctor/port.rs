@@ -14,7 +14,7 @@ const ENOUGH: u64 = 1024 * 1024;
 
 /// Which of our listeners it would be.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Ours {
+pub(crate) enum Ours {
     Server,
     /// Which tells who it is also to somebody who does not encrypt.
     TlsServer,
@@ -65,16 +65,25 @@ pub(super) fn look(setting: &'static str, listen: &str, ours: Ours) -> Finding {
 /// Whether it is a server of ours who listens there.
 fn answers(address: SocketAddr, ours: Ours) -> bool {
     let (path, sign) = ours.signs();
-    let ask = || -> std::io::Result<String> {
-        let mut stream = TcpStream::connect_timeout(&reachable(address), PATIENCE)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        stream.set_write_timeout(Some(PATIENCE))?;
-        write!(stream, "GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n")?;
-        let mut answer = Vec::new();
-        stream.take(ENOUGH).read_to_end(&mut answer)?;
-        Ok(String::from_utf8_lossy(&answer).into_owned())
-    };
-    ask().is_ok_and(|answer| answer.contains(sign))
+    ask(address, path).is_ok_and(|answer| answer.contains(sign))
+}
+
+/// What a server of ours answers that listens there; `None` if there is none.
+pub(crate) fn answer_of(listen: &str, ours: Ours) -> Option<String> {
+    let (path, sign) = ours.signs();
+    let mut answers = listen.to_socket_addrs().ok()?.filter_map(|address| ask(address, path).ok());
+    answers.find(|answer| answer.contains(sign))
+}
+
+/// The answer to a GET, its head included.
+fn ask(address: SocketAddr, path: &str) -> std::io::Result<String> {
+    let mut stream = TcpStream::connect_timeout(&reachable(address), PATIENCE)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    write!(stream, "GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n")?;
+    let mut answer = Vec::new();
+    stream.take(ENOUGH).read_to_end(&mut answer)?;
+    Ok(String::from_utf8_lossy(&answer).into_owned())
 }
 
 /// Who listens on all addresses is asked on the loopback one.

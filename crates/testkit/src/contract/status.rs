@@ -1,0 +1,59 @@
+//! The store at a glance.
+
+use std::time::Duration;
+
+use domain::chat::Role;
+use domain::delivery::{DeliveryKey, DeliveryStep, FailureText};
+use domain::id::ParticipantId;
+use domain::ports::Clock;
+use domain::status::OpenWork;
+
+use crate::World;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// What is there is counted, and what agents owe; nobody owes what is processed, or was sent in a chat that is gone.
+pub async fn the_store_is_seen_at_a_glance(world: World) {
+    let empty = world.stores.status.status().await.unwrap();
+    assert_eq!((empty.users, empty.messages, empty.work), (0, 0, OpenWork::default()));
+    assert!(empty.size_bytes > 0);
+
+    let ann = world.user("ann").await;
+    let (one, two) = (world.agent(&ann, "One").await, world.agent(&ann, "Two").await);
+    let (chat, gone) = (world.chat(ann.caller, &[]).await, world.chat(ann.caller, &[]).await);
+    for room in [chat, gone] {
+        world.add(ann.caller, room, one.id.uuid(), Role::Member).await;
+    }
+    world.add(ann.caller, chat, two.id.uuid(), Role::Member).await;
+    let both = [ParticipantId::Agent(one.id), ParticipantId::Agent(two.id)];
+    world.send(ann.caller, gone, "in vain", &both[..1]).await;
+    world.chats.delete(ann.caller, gone).await.unwrap();
+    let (mut sent, begun) = (Vec::new(), world.clock.now());
+    for number in 0..5 {
+        world.clock.advance(SECOND);
+        sent.push(world.send(ann.caller, chat, &format!("text {number}"), &both[..1]).await);
+    }
+    world.send(ann.caller, chat, "for both", &both).await;
+    let keys = sent[1..].iter().map(|message| DeliveryKey { message: message.id, agent: one.id }).collect();
+    world.deliveries.mark_delivered(keys).await.unwrap();
+    let steps = async |message: usize, step| {
+        world.deliveries.advance(one.caller, chat, sent[message].id, DeliveryStep::Begin).await.unwrap();
+        if let Some(step) = step {
+            world.deliveries.advance(one.caller, chat, sent[message].id, step).await.unwrap();
+        }
+    };
+    steps(0, Some(DeliveryStep::Succeed)).await;
+    steps(2, None).await;
+    steps(3, Some(DeliveryStep::Fail(FailureText::new("no".to_owned()).unwrap()))).await;
+
+    let seen = world.stores.status.status().await.unwrap();
+    let counts = (seen.organizations, seen.users, seen.agents, seen.chats, seen.messages);
+    assert_eq!(counts, (1, 1, 2, 1, 6));
+    let oldest = Some(begun.plus(SECOND * 2));
+    assert_eq!(seen.work, OpenWork { new: 2, delivered: 2, processing: 1, failed: 1, oldest });
+    assert_eq!(seen.work.total(), 6);
+
+    world.messages.delete(ann.caller, chat, sent[1].id).await.unwrap();
+    let seen = world.stores.status.status().await.unwrap();
+    assert_eq!((seen.messages, seen.work.delivered), (5, 1));
+}
