@@ -354,7 +354,9 @@ async fn accounts_are_made_seen_and_deleted() {
     assert_eq!((&status["agents"], &status["users"]), (&json!(2), &json!(first + 3)), "{status}");
     assert_eq!(status["open_work"]["oldest_at"], Value::Null);
     let shown = said(&["status"]);
-    assert!(shown.lines().count() < 20 && shown.lines().all(|line| line.len() <= 80 || line.starts_with("Store")));
+    assert!(
+        shown.lines().count() < 20 && shown.lines().all(|line| line.len() <= 80 || line.starts_with("Store"))
+    );
     assert!(shown.contains("Open work      none"), "{shown}");
     let shown = told(&["user", "show", "ann"]);
     assert_eq!((&shown["user"]["agents"], &shown["user"]["api_keys"]), (&json!(2), &json!(1)));

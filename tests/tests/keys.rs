@@ -195,17 +195,17 @@ async fn the_operator_limits_a_key() {
     let ann = server.user("ann");
     let bot = ann.register(&server, "Bot").await;
     let (chat, other) = (ann.create_chat().await, ann.create_chat().await);
-    let make = |limits: &[&str]| {
+    let limited = |limits: &[&str]| {
         let made = told(&server, &[&["key", "create", "--user", "ann", "--json"], limits].concat());
         (made["key"].clone(), ann.with_key(made["api_key"].as_str().unwrap()))
     };
-    let (made, reader) = make(&["--read-only"]);
+    let (made, reader) = limited(&["--read-only"]);
     assert_eq!(made["read_only"], true, "{made}");
     assert_eq!(reader.get("/chats").await.status, 200);
     let refused_there = reader.post("/chats", json!({"chat": {}})).await;
     assert_eq!((refused_there.status, refused_there.code()), (403, "forbidden"));
 
-    let (made, speaker) = make(&["--chat", &chat]);
+    let (made, speaker) = limited(&["--chat", &chat]);
     assert_eq!((&made["read_only"], &made["chat_id"]), (&json!(false), &json!(chat)));
     let text = json!({"message": {"content": "hello", "mentions": []}});
     assert_eq!(speaker.post(&format!("/chats/{chat}/messages"), text.clone()).await.status, 201);
@@ -213,7 +213,7 @@ async fn the_operator_limits_a_key() {
     let mut socket = Socket::of(&server, &speaker).await;
     socket.join("1", &format!("chat_room:{chat}")).await;
 
-    let (made, _) = make(&["--agent", "ann/bot"]);
+    let (made, _) = limited(&["--agent", "ann/bot"]);
     assert_eq!(made["agent_id"], json!(bot.id));
     let listed = String::from_utf8(command(&server, &["key", "list", "ann"]).stdout).unwrap();
     assert!(listed.contains("SCOPE") && listed.contains("read_only") && listed.contains(&chat), "{listed}");

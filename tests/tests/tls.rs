@@ -248,7 +248,7 @@ async fn a_broken_renewal_leaves_the_certificate_from_before() {
     place.put(&place.made[2]);
     until_shown(&server, &client, &place.made[2]).await;
     let log = server.logged();
-    assert_eq!(log.matches("the changed files for TLS cannot be used").count(), 2, "once each: {log}");
+    assert_eq!(log.matches("changed TLS files cannot be used").count(), 2, "once each: {log}");
     assert!(!log.contains("PRIVATE KEY") && log.contains("not the key of the first certificate"), "{log}");
 }
 

@@ -156,7 +156,7 @@ fn size(bytes: u64) -> String {
     unit.map_or_else(
         || format!("{bytes} bytes"),
         |(bits, unit)| {
-            let tenths = u128::from(bytes) * 10 >> bits;
+            let tenths = (u128::from(bytes) * 10) >> bits;
             format!("{}.{} {unit}", tenths / 10, tenths % 10)
         },
     )

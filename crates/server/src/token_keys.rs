@@ -103,7 +103,7 @@ impl KeyFile {
             }
             Ok(None) => {}
             Err(failure) => {
-                tracing::warn!(error = %failure, "signing keys cannot be reloaded; keeping the previous ones")
+                tracing::warn!(error = %failure, "signing keys cannot be reloaded; keeping the previous ones");
             }
         }
         seen.mark = now;

@@ -34,6 +34,7 @@ pub struct Parcel {
 
 /// What is on its way.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "a test has a few of them")]
 pub enum Load {
     /// An event, with its number.
     Event(u64, DomainEvent),

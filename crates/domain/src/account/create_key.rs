@@ -16,7 +16,7 @@ pub struct CreateKey {
     pub name: Option<KeyName>,
     /// When it expires; `None` for the default, see [`AccountService::with_key_days`].
     pub expires_at: Option<Timestamp>,
-    /// What it may be used for. Whether the user may read the chat is for whoever makes the command to check.
+    /// What it may be used for. The edge has checked that the user may read the chat.
     pub scope: KeyScope,
 }
 

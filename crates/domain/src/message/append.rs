@@ -138,9 +138,9 @@ mod tests {
         }
     }
 
-    fn plan(messages: u32) -> Option<RoomPlan> {
+    fn plan(messages: u32) -> RoomPlan {
         let (name, messages) = ("tiny".to_owned(), Some(messages));
-        Some(RoomPlan { name, messages, bytes: Some(1000), organization_bytes: 999 })
+        RoomPlan { name, messages, bytes: Some(1000), organization_bytes: 999 }
     }
 
     fn new(now: i64, agents: &[u128]) -> NewMessage {
@@ -209,7 +209,7 @@ mod tests {
         let send = |room: &mut RoomState, message| {
             room.append(message, Some(ParticipantStatus::Active), |_| true, &[])
         };
-        let mut room = RoomState { plan: plan(9), ..room() };
+        let mut room = RoomState { plan: Some(plan(9)), ..room() };
         send(&mut room, NewMessage { content: "h\u{e9}".to_owned(), ..new(1, &[]) }).unwrap();
         assert_eq!(room.content_bytes, 40 + 3);
         let metadata = serde_json::json!({ "a": 1 }).as_object().cloned();
@@ -230,13 +230,13 @@ mod tests {
 
     #[test]
     fn refusals_come_in_their_order_and_leave_the_room_as_it_was() {
-        let full = || RoomState { plan: plan(3), ..room() };
+        let full = || RoomState { plan: Some(plan(3)), ..room() };
         let mut of_others = full();
         assert_eq!(of_others.append(new(1, &[9]), None, |_| false, &[]), Err(AppendRefused::NotParticipant));
         let refused = of_others.append(new(1, &[9]), Some(ParticipantStatus::Active), |_| false, &[]);
         assert!(matches!(refused, Err(AppendRefused::Limit(reached)) if reached.current == 3));
         assert_eq!(of_others, full());
-        let mut one_left = RoomState { plan: plan(4), ..room() };
+        let mut one_left = RoomState { plan: Some(plan(4)), ..room() };
         let is_three = |who: ParticipantId| who.uuid() == Uuid::from_u128(3);
         let refused = one_left.append(new(1, &[3, 9]), Some(ParticipantStatus::Active), is_three, &[]);
         assert_eq!(refused, Err(AppendRefused::MentionLeft { index: 1 }));

@@ -87,8 +87,7 @@ pub(crate) async fn create(
     UserAuth(caller): UserAuth,
     SessionAuth(session): SessionAuth,
     StrictJson { body, form }: StrictJson<CreateKeyBody>,
-    accounts: web::Data<AccountService>,
-    chats: web::Data<ChatService>,
+    (accounts, chats): (web::Data<AccountService>, web::Data<ChatService>),
     logins: web::Data<LoginService>,
     limits: Limits,
 ) -> Result<HttpResponse, ApiError> {
@@ -105,7 +104,7 @@ pub(crate) async fn create(
     Ok(Data::created(CreatedKeyView::new(&created)))
 }
 
-/// A chat that the caller cannot read is told like one that does not exist.
+/// A chat that the caller cannot read is refused like one that does not exist.
 fn no_chat(error: ReadChatError) -> ApiError {
     match error {
         ReadChatError::ChatNotFound => {

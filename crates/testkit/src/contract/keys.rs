@@ -44,7 +44,7 @@ async fn names(world: &World, holder: ParticipantId) -> Vec<String> {
     page.rows.into_iter().map(|key| key.name.unwrap_or_default()).collect()
 }
 
-/// What a key is limited to is kept with it, shown, known of whoever presents it, and on record.
+/// The limits of a key are stored, listed, known when it is presented, and in the audit log.
 pub async fn keys_keep_their_limits(world: World) {
     let (ann, ben) = (world.user("ann").await, world.user("ben").await);
     let (bot, theirs) = (world.agent(&ann, "Bot").await, world.agent(&ben, "Bot").await);

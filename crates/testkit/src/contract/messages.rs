@@ -254,7 +254,7 @@ pub async fn context_is_ones_own_part(world: World) {
     assert_eq!(world.deliveries.next(bot.caller, chat).await.unwrap().unwrap().sequence, 1);
 }
 
-/// Wherever a message is read or told of; also when its sender is deleted, whose handle no other agent gets.
+/// Wherever a message is read or announced; also when its sender is deleted, whose handle no other agent gets.
 pub async fn every_message_tells_the_handle_of_its_sender(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     let other = world.agent(&ann, "Other").await;
