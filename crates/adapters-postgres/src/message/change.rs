@@ -11,6 +11,7 @@ use super::load::message_on;
 use super::title;
 use crate::chat::row::membership_on;
 use crate::error::Fault;
+use crate::plan::quota;
 use crate::row::At;
 use crate::run::Db;
 use crate::schema::{attempts, chats, deliveries, messages};
@@ -27,6 +28,11 @@ pub(super) async fn edit_on(
     };
     let before = message.bytes();
     let message = message.edited(content, *now);
+    if message.bytes() > before
+        && let Err(reached) = quota::bytes_on(db, *chat).await?
+    {
+        return Ok(Err(reached.into()));
+    }
     diesel::update(messages::table.find(message.id.uuid()))
         .set((messages::content.eq(&message.content), messages::updated_at.eq(At(message.updated_at))))
         .execute(&mut db)

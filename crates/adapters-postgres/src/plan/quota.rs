@@ -104,6 +104,22 @@ pub(crate) async fn participants_on(db: &Db, chat: ChatId) -> Result<Result<(), 
     check_on(db, PARTICIPANTS, chat.uuid(), Resource::Participants, Some(chat)).await
 }
 
+/// The plan of a room's organization, the bytes that it allows, and the sum that was noted last.
+const BYTES: &str = "SELECT plans.name, plans.bytes, organizations.content_bytes FROM chats \
+     JOIN organizations ON organizations.id = chats.organization_id \
+     JOIN plans ON plans.name = organizations.plan WHERE chats.id = ?";
+
+/// Whether the organization of a room may keep more bytes.
+pub(crate) async fn bytes_on(mut db: &Db, chat: ChatId) -> Result<Result<(), LimitReached>, Fault> {
+    let found = statement::<(Text, Nullable<BigInt>, BigInt)>(BYTES)
+        .bind::<SqlUuid, _>(chat.uuid())
+        .get_result::<(String, Option<i64>, i64)>(&mut db)
+        .await
+        .optional()?;
+    let Some((plan, limit, kept)) = found else { return Ok(Ok(())) };
+    Ok(check(Resource::Bytes, limit.map(bytes_of), bytes_of(kept), &plan, None))
+}
+
 async fn check_on(
     db: &Db,
     text: &'static str,

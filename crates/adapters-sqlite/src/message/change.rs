@@ -13,6 +13,7 @@ use crate::audit;
 use crate::chat::row::membership_on;
 use crate::error::Fault;
 use crate::first_answer;
+use crate::plan::quota;
 use crate::row;
 use crate::schema::{attempts, chats, deliveries, messages};
 
@@ -27,6 +28,11 @@ pub(super) fn edit_on(
     };
     let before = message.bytes();
     let message = message.edited(content, *now);
+    if message.bytes() > before
+        && let Err(reached) = quota::bytes_on(connection, *chat)?
+    {
+        return Ok(Err(reached.into()));
+    }
     diesel::update(messages::table.find(row::bytes(message.id.uuid())))
         .set((messages::content.eq(&message.content), messages::updated_at.eq(message.updated_at.micros())))
         .execute(connection)?;

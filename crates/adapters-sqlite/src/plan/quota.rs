@@ -75,6 +75,22 @@ pub(crate) fn participants_on(
     Ok(check(Resource::Participants, Some(limit_of(limit).into()), current, &plan, Some(chat)))
 }
 
+/// Whether the organization of a room may keep more bytes, by the sum that was noted last.
+pub(crate) fn bytes_on(
+    connection: &mut SqliteConnection,
+    chat: ChatId,
+) -> Result<Result<(), LimitReached>, Fault> {
+    let found = chats::table
+        .inner_join(organizations::table.on(chats::organization_id.eq(organizations::id.nullable())))
+        .inner_join(plans::table.on(plans::name.eq(organizations::plan)))
+        .filter(chats::id.eq(row::bytes(chat.uuid())))
+        .select((plans::name, plans::bytes, organizations::content_bytes))
+        .get_result::<(String, Option<i64>, i64)>(connection)
+        .optional()?;
+    let Some((plan, limit, kept)) = found else { return Ok(Ok(())) };
+    Ok(check(Resource::Bytes, limit.map(bytes_of), bytes_of(kept), &plan, None))
+}
+
 fn one_more_on(
     connection: &mut SqliteConnection,
     organization: OrganizationId,

@@ -5,12 +5,13 @@ use super::content::{MessageContent, stored_text};
 use super::model::Message;
 use super::port::ChangedMessage;
 use crate::id::{ParticipantId, UserId};
+use crate::plan::LimitReached;
 use crate::ports::EventPublisher;
 use crate::store::StoreError;
 use crate::time::Timestamp;
 
 /// Why a message stays as it is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ChangeRefused {
     /// The caller is not in the room, or there is no such room. Seeing it through an own agent is
     /// not being in it.
@@ -22,6 +23,9 @@ pub enum ChangeRefused {
     /// Somebody else sent it.
     #[error("only its sender may change a message")]
     NotSender,
+    /// The edit adds bytes, and the plan of the room's organization allows no more.
+    #[error(transparent)]
+    Limit(#[from] LimitReached),
 }
 
 /// Why a message was neither edited nor deleted.

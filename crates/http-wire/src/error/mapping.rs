@@ -298,6 +298,7 @@ impl From<ChangeMessageError> for ApiError {
             ChangeMessageError::Refused(ChangeRefused::NotSender) => {
                 Self::new(ErrorCode::Forbidden, "Only its sender may change a message")
             }
+            ChangeMessageError::Refused(ChangeRefused::Limit(reached)) => reached.into(),
             ChangeMessageError::Store(error) => error.into(),
         }
     }

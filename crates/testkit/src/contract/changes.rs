@@ -180,17 +180,17 @@ pub async fn only_its_sender_changes_a_text(world: World) {
     let (no_chat, no_message, not_hers) =
         (ChangeRefused::ChatNotFound, ChangeRefused::MessageNotFound, ChangeRefused::NotSender);
     for (by, room, message, expected) in [
-        (&ann, chat, answer, not_hers),
-        (&ann, chat, event, not_hers),
-        (&ann, elsewhere, text, no_message),
+        (&ann, chat, answer, &not_hers),
+        (&ann, chat, event, &not_hers),
+        (&ann, elsewhere, text, &no_message),
         // He sees the room through his agent, which is not being in it.
-        (&ben, chat, text, no_chat),
-        (&ann, left, parting, no_chat),
-        (&ann, gone, last, no_chat),
+        (&ben, chat, text, &no_chat),
+        (&ann, left, parting, &no_chat),
+        (&ann, gone, last, &no_chat),
     ] {
         let edited = world.messages.edit(by.caller, room, message, words("changed")).await;
-        assert_eq!(refusal(edited), expected, "{message}");
-        assert_eq!(refusal(world.messages.delete(by.caller, room, message).await), expected, "{message}");
+        assert_eq!(&refusal(edited), expected, "{message}");
+        assert_eq!(&refusal(world.messages.delete(by.caller, room, message).await), expected, "{message}");
     }
     assert!(world.publisher.take().is_empty());
     assert_eq!(history(&world, &ann, chat).await, before);

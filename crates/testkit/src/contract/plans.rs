@@ -7,8 +7,8 @@ use domain::chat::{
     AddParticipantCommand, AddParticipantError, AddRefused, CreateChat, CreateChatError, Role,
 };
 use domain::message::{
-    Ageing, EventContent, EventMetadata, MessageContent, MessageKind, PostEvent, Retention, SendMessage,
-    SendMessageError,
+    Ageing, ChangeMessageError, ChangeRefused, EventContent, EventMetadata, MessageContent, MessageKind,
+    PostEvent, Retention, SendMessage, SendMessageError,
 };
 use domain::plan::{AssignPlan, AssignRefused, LimitReached, Plan, PlanName, Resource, WhichOrganization};
 use serde_json::json;
@@ -215,6 +215,9 @@ pub async fn what_an_organization_keeps_is_counted_and_limited(world: World) {
     assert_eq!((reached.resource, reached.limit, reached.current), (Resource::Bytes, 100, 109));
     assert_eq!((reached.plan.as_str(), reached.scope), ("tiny", None));
     assert!(say("z").await.is_err());
+    let longer = MessageContent::new("z".repeat(41)).unwrap();
+    let refused = world.messages.edit(ann.caller, chat, first, longer).await;
+    assert!(matches!(refused, Err(ChangeMessageError::Refused(ChangeRefused::Limit(_)))), "{refused:?}");
     world.send(ben.caller, guests, "others go on", &[]).await;
 
     world.messages.edit(ann.caller, chat, first, content).await.unwrap();
