@@ -31,6 +31,12 @@ pub async fn at_once(mut is_so: impl AsyncFnMut() -> bool) -> bool {
     if is_spread() { soon(is_so).await } else { is_so().await }
 }
 
+/// The time that 99 of a hundred of these are within. At least one is given.
+pub fn p99(times: &mut [Duration]) -> Duration {
+    times.sort_unstable();
+    times[(times.len() * 99).div_ceil(100) - 1]
+}
+
 /// Asks until it is so, for a time; then the test fails with this text.
 pub async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;

@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use e2e::{Api, Server};
+use e2e::{Api, Server, p99};
 use futures_util::future::join_all;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -51,7 +51,7 @@ async fn get(server: &Server, key: &str, path: &str) -> Got {
     }
 }
 
-/// Sends texts, and asks whether the server is well, until told to stop; the times that each took, sorted.
+/// Sends texts, and asks whether the server is well, until told to stop; the times that each took.
 async fn witness(
     server: &Server,
     api: &Api,
@@ -68,13 +68,7 @@ async fn witness(
         health.push(begun.elapsed());
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    posts.sort();
-    health.sort();
     [posts, health]
-}
-
-fn p99(times: &[Duration]) -> Duration {
-    times[(times.len() * 99).div_ceil(100) - 1]
 }
 
 fn most_memory_kib(server: &Server) -> u64 {
@@ -116,7 +110,7 @@ async fn who_reads_much_at_once_stops_nobody_else() {
         stop.send(()).unwrap();
         answers
     };
-    let (answers, [posts, health]) = tokio::join!(attack, witness(&server, &wit, &light, stopped));
+    let (answers, [mut posts, mut health]) = tokio::join!(attack, witness(&server, &wit, &light, stopped));
 
     let whole = answers.iter().filter(|got| got.status == 200);
     let (count, largest) = (whole.clone().count(), whole.map(|got| got.bytes).max().unwrap_or(0));
@@ -125,9 +119,9 @@ async fn who_reads_much_at_once_stops_nobody_else() {
         "{count} of {} answered, at most {largest} bytes; POST p99 {:?}, worst {:?}; /health p99 {:?}, worst {:?}; \
          memory {} MiB",
         answers.len(),
-        p99(&posts),
+        p99(&mut posts),
         posts.last().unwrap(),
-        p99(&health),
+        p99(&mut health),
         health.last().unwrap(),
         memory / 1024,
     );

@@ -13,10 +13,10 @@ pub(super) struct Disk {
 }
 
 impl Disk {
-    /// Mounts one of so many megabytes; `None` where this process may not mount anything.
+    /// Mounts one of so many megabytes that every user may write to; `None` where this process may not mount anything.
     pub(super) fn mount(megabytes: u64) -> Option<Self> {
         let place = TempDir::new().unwrap();
-        let size = format!("size={megabytes}m,mode=0700");
+        let size = format!("size={megabytes}m,mode=1777");
         let mounted =
             Command::new("mount").args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(place.path()).output();
         mounted.is_ok_and(|output| output.status.success()).then_some(Self { place })

@@ -73,8 +73,8 @@ pub struct World {
     clocks: Vec<Clock>,
     links: Vec<Links>,
     nats: Option<Nats>,
-    disk: Option<Disk>,
     database: Option<(Database, Cluster)>,
+    disk: Option<Disk>,
 }
 
 impl World {
@@ -92,29 +92,26 @@ impl World {
             clocks: vec![clock],
             links: Vec::new(),
             nats: None,
-            disk,
             database: None,
+            disk,
         }
     }
 
-    /// So many servers on a PostgreSQL of their own with these settings (`name=value`); with NATS between them if they are
-    /// several.
-    pub async fn on_postgres(count: usize, settings: &[&str]) -> Self {
-        let options = settings.iter().fold(Options::default(), |options, setting| {
+    /// So many servers on a PostgreSQL of their own with these settings (`name=value`), its files on a small disk of so
+    /// many megabytes where this process may mount one; with NATS between the servers if they are several.
+    pub async fn on_postgres(count: usize, megabytes: u64, settings: &[&str]) -> Self {
+        let disk = Disk::mount(megabytes);
+        let options =
+            disk.as_ref().map_or_else(Options::default, |disk| Options::default().inside(disk.path()));
+        let options = settings.iter().fold(options, |options, setting| {
             let (name, value) = setting.split_once('=').expect("a name and a value");
             options.setting(name, value)
         });
         let cluster = Cluster::own(options);
         let database = cluster.server().database();
         let nats = (count > 1).then(Nats::start);
-        let mut world = Self {
-            servers: Vec::new(),
-            clocks: Vec::new(),
-            links: Vec::new(),
-            nats,
-            disk: None,
-            database: None,
-        };
+        let mut world =
+            Self { servers: Vec::new(), clocks: Vec::new(), links: Vec::new(), nats, database: None, disk };
         let url = database.url();
         for _ in 0..count {
             let clock = Clock::build();
@@ -183,6 +180,11 @@ impl World {
                 block_in_place(|| disk.fill());
                 sleep(for_long).await;
                 disk.free();
+                if let Some((_, cluster)) = &self.database {
+                    // It ends itself where it can write neither its log nor what it recovers from it.
+                    sleep(Duration::from_millis(100)).await;
+                    block_in_place(|| cluster.start());
+                }
             }
             Strike::StopDatabase => {
                 let (_, cluster) = self.database.as_ref().expect("it is offered only where there is one");

@@ -1,6 +1,6 @@
 //! A private, throw-away PostgreSQL: made when needed, gone with the process.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio_postgres::Config;
@@ -43,12 +43,18 @@ pub enum Tls {
 pub struct Options {
     tls: Tls,
     settings: String,
+    parent: Option<PathBuf>,
 }
 
 impl Options {
     /// With TLS, on a self-signed certificate for `localhost` (not for `127.0.0.1`).
     pub fn tls(self, tls: Tls) -> Self {
         Self { tls, ..self }
+    }
+
+    /// With its directory made in this one, which every user may write to and whose path is short.
+    pub fn inside(self, parent: &Path) -> Self {
+        Self { parent: Some(parent.to_owned()), ..self }
     }
 
     /// With another value of a setting of `postgresql.conf`.
@@ -78,7 +84,7 @@ impl Cluster {
     /// # Panics
     /// When none is installed (the text says what to install) or it does not start.
     pub fn own(options: Options) -> Self {
-        let mut supervisor = Supervisor::start(&programs::newest());
+        let mut supervisor = Supervisor::start(&programs::newest(), options.parent.as_deref());
         supervisor.create();
         supervisor.append("postgresql.conf", SETTINGS);
         let directory = supervisor.directory().display().to_string();
@@ -133,7 +139,8 @@ impl Cluster {
         self.supervisor().stop_server();
     }
 
-    /// Starts the stopped server; when this returns it takes connections, on the same port.
+    /// Starts the server if it does not run; a server that this starts takes connections when this returns, on the same
+    /// port.
     pub fn start(&self) {
         self.supervisor()
             .start_server()

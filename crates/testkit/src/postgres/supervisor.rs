@@ -26,9 +26,13 @@ pub(super) struct Supervisor {
 }
 
 impl Supervisor {
-    /// Starts the shell, which makes the directory.
-    pub(super) fn start(programs: &Path) -> Self {
+    /// Starts the shell, which makes the directory, in `parent` if one is given.
+    pub(super) fn start(programs: &Path, parent: Option<&Path>) -> Self {
         let user = user_and_group();
+        if let Some(parent) = parent {
+            return Self::start_in(parent, programs, user)
+                .expect("PostgreSQL's user can write to the directory");
+        }
         let temporary = std::env::temp_dir();
         [temporary.as_path(), Path::new("/tmp"), Path::new("/var/tmp")]
             .into_iter()

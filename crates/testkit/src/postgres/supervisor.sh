@@ -36,7 +36,7 @@ obey() {
                 </dev/null >>"$log" 2>&1 ;;
         write) printf '%s\n' "$3" >>"$data/$2" ;;
         empty) : >"$data/$2" ;;
-        start) control start -l "$log" -w -t 60 ;;
+        start) running || control start -l "$log" -w -t 60 ;;
         stop) stop ;;
         log) tail -n 30 "$log" ;;
         *) false ;;
