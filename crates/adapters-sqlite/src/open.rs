@@ -76,6 +76,12 @@ pub enum OpenError {
         #[source]
         cause: diesel::result::Error,
     },
+    /// It has tables, but none of ours.
+    #[error("{place} is a database of another program")]
+    Foreign {
+        /// Which file.
+        place: String,
+    },
     /// The schema could not be brought up to date.
     #[error("cannot bring {place} up to date")]
     Migrate {
@@ -146,6 +152,7 @@ pub(crate) fn connect(location: &Location) -> Result<Connections, OpenError> {
             let url = url_of(path)?;
             let mut writer = establish(&url, &place)?;
             prepare(&mut writer, &place, WRITER)?;
+            refuse_foreign(&mut writer, &place)?;
             write_ahead(&mut writer, &place)?;
             let steps = migrate(&mut writer, &place)?;
             let mut readers = Vec::with_capacity(READERS);
@@ -250,6 +257,18 @@ fn known_steps() -> Result<Vec<String>, Box<dyn std::error::Error + Send + Sync>
 struct Step {
     #[diesel(sql_type = diesel::sql_types::Text)]
     version: String,
+}
+
+/// Leaves the database of another program as it is.
+fn refuse_foreign(connection: &mut SqliteConnection, place: &str) -> Result<(), OpenError> {
+    let tables =
+        "SELECT name AS version FROM sqlite_master ORDER BY name <> '__diesel_schema_migrations' LIMIT 1";
+    let first = diesel::sql_query(tables).load::<Step>(connection);
+    let first = first.map_err(|cause| OpenError::Use { place: place.to_owned(), cause })?;
+    if first.first().is_some_and(|table| table.version != "__diesel_schema_migrations") {
+        return Err(OpenError::Foreign { place: place.to_owned() });
+    }
+    Ok(())
 }
 
 /// The steps that were taken, if they are those of this version. Nothing is written, not even the empty

@@ -16,6 +16,10 @@ use crate::import::open;
 use crate::output::print;
 use crate::ports::SystemClock;
 
+/// What a backup is called until it has been checked. Every backup uses the same name, so what a killed one has left
+/// goes with the next.
+const UNCHECKED: &str = "parlance-backup.part";
+
 const RESTORE: &str =
     "make another backup with `parlance backup`, or use one that `parlance backup verify` accepts";
 
@@ -30,8 +34,8 @@ pub(crate) async fn run(config: &Config, arguments: BackupArguments) -> Result<(
         return Err(Failure::plain(text).next("see `parlance backup --help`"));
     }
     let path = directory.join(name());
-    export::to_path(config, &path).await?;
-    report(&path, arguments.json)
+    let found = export::checked(config, &path, directory.join(UNCHECKED), read).await?;
+    report(&path, &found, arguments.json)
 }
 
 /// Sorts by time, and has no character that a file system or shell treats specially.
@@ -42,12 +46,10 @@ fn name() -> String {
 }
 
 fn verify(arguments: &VerifyBackupArguments) -> Result<(), Failure> {
-    report(&arguments.file, arguments.json)
+    report(&arguments.file, &read(&arguments.file)?, arguments.json)
 }
 
-/// Reads every line as an import would, without a store to write to, and prints what was found.
-fn report(path: &Path, json: bool) -> Result<(), Failure> {
-    let (header, end) = read(path)?;
+fn report(path: &Path, (header, end): &(Header, End), json: bool) -> Result<(), Failure> {
     let rows = end.rows.values().sum::<u64>();
     if json {
         let report = json!({
@@ -64,6 +66,7 @@ fn report(path: &Path, json: bool) -> Result<(), Failure> {
     print(&path.display().to_string())
 }
 
+/// Reads every line as an import would, without a store to write to.
 fn read(path: &Path) -> Result<(Header, End), Failure> {
     let fault = |failure: Failure| failure.next(RESTORE);
     let (mut reader, header) = Reader::begin(open(path).map_err(fault)?).map_err(fault)?;

@@ -102,9 +102,10 @@ impl Disk {
     }
 }
 
-/// The directory that a store's file is in.
-fn directory_of(path: &Path) -> PathBuf {
-    match path.parent() {
+/// The directory that a store's file is in, or the file that a link leads to.
+pub(crate) fn directory_of(path: &Path) -> PathBuf {
+    let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    match whole.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
         _ => PathBuf::from("."),
     }

@@ -1,7 +1,7 @@
 //! `parlance export`: everything that the store holds, as it is at one moment.
 
-use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
 
 use domain::archive::Snapshot;
 use domain::audit::{AuditEntry, AuditService};
@@ -21,15 +21,35 @@ use crate::store;
 
 /// Writes the archive to a file or to standard output.
 pub(crate) async fn export(config: &Config, arguments: ExportArguments) -> Result<(), Failure> {
-    write_to(config, arguments.to.as_deref()).await
+    let Some(path) = arguments.to else {
+        return with_snapshot(config, async |snapshot, steps| {
+            let mut out = BufWriter::new(std::io::stdout().lock());
+            write(snapshot, steps, &mut out).await.map(|end| (end, ()))
+        })
+        .await;
+    };
+    let begin = || Draft::of(&path);
+    with_snapshot(config, async |snapshot, steps| to_draft(snapshot, steps, &path, begin, |_| Ok(())).await)
+        .await
 }
 
-/// Writes the archive to a file.
-pub(crate) async fn to_path(config: &Config, path: &Path) -> Result<(), Failure> {
-    write_to(config, Some(path)).await
+/// Writes an archive to `part`, and gives it the name `path` if `check` of what was written has no fault; gives what
+/// that has found.
+pub(crate) async fn checked<T>(
+    config: &Config,
+    path: &Path,
+    part: PathBuf,
+    check: impl FnOnce(&Path) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let begin = || Draft::at(part, path.to_owned());
+    with_snapshot(config, async |snapshot, steps| to_draft(snapshot, steps, path, begin, check).await).await
 }
 
-async fn write_to(config: &Config, path: Option<&Path>) -> Result<(), Failure> {
+/// Has everything that the store holds written.
+async fn with_snapshot<T>(
+    config: &Config,
+    work: impl AsyncFnOnce(&mut dyn Snapshot, &SchemaSteps) -> Result<(End, T), Failure>,
+) -> Result<T, Failure> {
     config.refuse_memory()?;
     let opened = store::open_as_it_is(config).await?;
     store::refuse_part(&opened).await?;
@@ -37,17 +57,12 @@ async fn write_to(config: &Config, path: Option<&Path>) -> Result<(), Failure> {
     let mut snapshot = snapshot.map_err(|cause| Failure::new("cannot read the store", cause))?;
     // After the snapshot was taken, so that what two exports of the same content hold is the same.
     note(config).await;
-    let done = if let Some(path) = path {
-        to_file(&mut *snapshot, opened.steps(), path).await
-    } else {
-        let mut out = BufWriter::new(std::io::stdout().lock());
-        write(&mut *snapshot, opened.steps(), &mut out).await
-    };
+    let done = work(&mut *snapshot, opened.steps()).await;
     drop(snapshot);
     opened.close();
-    let end = done?;
+    let (end, found) = done?;
     say(&format!("exported {} rows, sha256 {}", end.rows.values().sum::<u64>(), end.sha256));
-    Ok(())
+    Ok(found)
 }
 
 /// Records the export in the audit log. A store that cannot be written to right now, as on a full disk, can still be
@@ -63,12 +78,19 @@ async fn note(config: &Config) {
     }
 }
 
-async fn to_file(snapshot: &mut dyn Snapshot, steps: &SchemaSteps, path: &Path) -> Result<End, Failure> {
+async fn to_draft<T>(
+    snapshot: &mut dyn Snapshot,
+    steps: &SchemaSteps,
+    path: &Path,
+    begin: impl FnOnce() -> io::Result<Draft>,
+    check: impl FnOnce(&Path) -> Result<T, Failure>,
+) -> Result<(End, T), Failure> {
     let cannot = |cause| Failure::new(format_args!("cannot write {}", path.display()), cause);
-    let mut draft = Draft::of(path).map_err(cannot)?;
+    let mut draft = begin().map_err(cannot)?;
     let end = write(snapshot, steps, &mut draft).await?;
+    let found = check(draft.path().unwrap_or(path))?;
     draft.finish().map_err(cannot)?;
-    Ok(end)
+    Ok((end, found))
 }
 
 async fn write(

@@ -38,14 +38,15 @@ pub(crate) async fn import(config: &Config, arguments: ImportArguments) -> Resul
     config.refuse_memory()?;
     let place = arguments.from.as_deref().map(|path| begin(path, arguments.resume)).transpose();
     let place = place.map_err(|failure| failure.next("see `parlance import --help`"))?;
+    let input: Box<dyn BufRead> = match &arguments.from {
+        Some(path) => Box::new(open(path)?),
+        None => Box::new(std::io::stdin().lock()),
+    };
+    // Before a store is made: what is no archive, or never comes, leaves nothing behind.
+    let archive = Reader::begin(input)?;
     let mut lock = FillLock::take(&config.store).await?;
     let store = store::open_alone(config).await?;
-    let taking = async {
-        match &arguments.from {
-            Some(path) => take(&store, open(path)?, place, arguments.resume).await,
-            None => take(&store, std::io::stdin().lock(), None, arguments.resume).await,
-        }
-    };
+    let taking = take(&store, archive, place, arguments.resume);
     let done = tokio::select! {
         biased;
         lost = lock.lost() => Err(lost),
@@ -81,11 +82,10 @@ struct Imported {
 
 async fn take(
     store: &Arc<dyn Store>,
-    input: impl BufRead,
+    (mut reader, header): (Reader<impl BufRead>, Header),
     place: Option<(PlaceFile, Place)>,
     resume: bool,
 ) -> Result<Imported, Failure> {
-    let (mut reader, header) = Reader::begin(input)?;
     let there = held(store).await?;
     let begun = store.unfinished_import().await;
     let begun = begun.map_err(|cause| Failure::new("cannot read the store", cause))?;
@@ -230,7 +230,13 @@ impl Import {
             && let Some((file, place)) = &mut self.place
         {
             (place.bytes, place.rows, place.replaced) = (self.read, self.rows, self.replaced);
-            file.keep(place)?;
+            // It only saves time, and the archive may be where nothing can be written.
+            if let Err(failure) = file.keep(place) {
+                say(&format!(
+                    "warning: {failure}; if this import is interrupted, --resume reads all of the archive again"
+                ));
+                self.place = None;
+            }
         }
         Ok(())
     }

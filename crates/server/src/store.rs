@@ -166,7 +166,8 @@ pub(crate) async fn with<T>(
 /// yet are sealed. A store that is not there is not made, and one that an import has not filled to its end is refused.
 pub(crate) async fn open(config: &Config) -> Result<Arc<dyn Store>, Failure> {
     if let StoreAt::File(path) = &config.store
-        && !path.exists()
+        // The first start makes an empty file, and may have been interrupted.
+        && std::fs::metadata(path).map_or(true, |there| there.is_file() && there.len() == 0)
     {
         return Err(missing(path));
     }

@@ -5,11 +5,14 @@ mod bytes;
 pub(crate) mod list;
 pub(crate) mod quota;
 
+use std::collections::HashMap;
+
 use async_trait::async_trait;
 use domain::plan::{AssignPlan, AssignRefused, Organization, Plan, PlanInUse, PlanName, PlanRepository};
 use domain::store::StoreError;
 use domain::time::Timestamp;
 use futures_util::FutureExt;
+use uuid::Uuid;
 
 use self::quota::bytes_of;
 use crate::PostgresStore;
@@ -33,9 +36,21 @@ impl PlanRepository for PostgresStore {
     }
 
     async fn count_bytes(&self) -> Result<u64, StoreError> {
-        let mut sums = self.ask((), |db, ()| bytes::sums_on(db).boxed()).await?;
-        let all = sums.iter().map(|(_, counted, _)| bytes_of(*counted)).sum();
-        sums.retain(|(_, counted, noted)| counted != noted);
+        let (mut counted, mut after) = (HashMap::<Uuid, i64>::new(), Uuid::nil());
+        loop {
+            let part = self.ask(after, |db, after| bytes::part_on(db, *after).boxed()).await?;
+            let Some((.., last)) = part.first() else { break };
+            after = *last;
+            for (organization, bytes, _) in part {
+                *counted.entry(organization.unwrap_or_default()).or_default() += bytes;
+            }
+        }
+        let all = counted.values().map(|bytes| bytes_of(*bytes)).sum();
+        let mut sums = self.ask((), |db, ()| bytes::noted_on(db).boxed()).await?;
+        sums.retain_mut(|(id, bytes)| {
+            let noted = std::mem::replace(bytes, counted.get(id).copied().unwrap_or_default());
+            noted != *bytes
+        });
         if !sums.is_empty() {
             let done = self.change_quietly(sums, |db, sums| bytes::note_on(db, sums).boxed());
             let Ok(()) = done.await?;

@@ -56,6 +56,13 @@ fn what_cannot_be_a_store_is_named() {
         assert!(told.contains(place.path().to_str().unwrap()), "no place in: {told}");
         assert!(told.contains(why), "no '{why}' in: {told}");
     }
+    let others = at("others.db");
+    let mut other = SqliteConnection::establish(others.to_str().unwrap()).unwrap();
+    other.batch_execute("CREATE TABLE theirs (id INTEGER)").unwrap();
+    drop(other);
+    let before = fs::read(&others).unwrap();
+    assert!(told(&Location::File(others.clone())).contains("of another program"));
+    assert_eq!(fs::read(&others).unwrap(), before);
     let text = fs::read_to_string(at("text")).unwrap();
     assert!(text.starts_with("certainly not"), "what is no store is left alone");
 }

@@ -39,9 +39,21 @@ impl Draft {
         };
         let mut draft = path.as_os_str().to_owned();
         draft.push(".part");
-        let draft = PathBuf::from(draft);
+        Self::at(draft.into(), path)
+    }
+
+    /// Begins the file at `draft` that is to stand at `path` beside it.
+    ///
+    /// # Errors
+    /// `ResourceBusy` while another process writes the same draft.
+    pub(crate) fn at(draft: PathBuf, path: PathBuf) -> io::Result<Self> {
         let file = make(&draft)?;
         Ok(Self { out: BufWriter::new(file), names: Some(Names { draft, path }) })
+    }
+
+    /// Where it stands until it is finished; `None` for what is written to as it stands.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.names.as_ref().map(|names| names.draft.as_path())
     }
 
     /// Flushes it to the disk and gives it its name.

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use super::Finding;
 use crate::config::Config;
+use crate::disk::directory_of;
 use crate::store::StoreAt;
 use crate::token_keys;
 
-/// With less free than this, writes are about to be refused.
+/// With less free than this, writes are about to fail.
 const FULL: u64 = 64 * 1024 * 1024;
 
 /// With less free than this it is time to make room.
@@ -23,11 +24,10 @@ pub(super) fn look(config: &Config) -> Vec<Finding> {
                 path.push(end);
                 PathBuf::from(path)
             };
-            let directory = match path.parent() {
-                Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
-                _ => PathBuf::from("."),
-            };
-            (directory, vec![token_keys::path_beside(path), path.clone(), beside("-wal"), beside("-shm")])
+            (
+                directory_of(path),
+                vec![token_keys::path_beside(path), path.clone(), beside("-wal"), beside("-shm")],
+            )
         }
         StoreAt::Postgres(_) => {
             let keys = token_keys::path_beside(&config.data_dir.join("parlance.db"));
@@ -35,7 +35,8 @@ pub(super) fn look(config: &Config) -> Vec<Finding> {
         }
     };
     secret.retain(|path| path.exists());
-    let mut findings = vec![disk(&directory)];
+    let floor = if matches!(config.store, StoreAt::File(_)) { config.min_free_bytes } else { 0 };
+    let mut findings = vec![disk(&directory, floor)];
     findings.extend(directory_mode(&directory));
     if secret.is_empty() {
         findings.push(Finding::well("files", "there are none yet; the first start creates them"));
@@ -45,7 +46,7 @@ pub(super) fn look(config: &Config) -> Vec<Finding> {
 }
 
 /// The free space where the directory is, or will be.
-fn disk(directory: &Path) -> Finding {
+fn disk(directory: &Path, floor: u64) -> Finding {
     let whole = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
     let Some(there) = whole.ancestors().find(|path| path.exists()) else {
         return Finding::fault(
@@ -59,7 +60,7 @@ fn disk(directory: &Path) -> Finding {
         return Finding::fault("disk", found, "set data_dir to a directory, or move the file away");
     }
     match rustix::fs::statvfs(there) {
-        Ok(system) => space(there, system.f_bavail.saturating_mul(system.f_frsize)),
+        Ok(system) => space(there, system.f_bavail.saturating_mul(system.f_frsize), floor),
         Err(error) => {
             let found = format!("cannot determine the free space of {}: {error}", there.display());
             Finding::warning("disk", found, "check it with `df`")
@@ -67,13 +68,17 @@ fn disk(directory: &Path) -> Finding {
     }
 }
 
-fn space(directory: &Path, free: u64) -> Finding {
+/// Below `floor` the server refuses large writes.
+fn space(directory: &Path, free: u64, floor: u64) -> Finding {
+    let full = floor.max(FULL);
     let found = format!("{} MiB are free for {}", free / 1024 / 1024, directory.display());
     let next = "free some space: when the disk is full, writes are refused (docs/operations.md)";
-    match free {
-        ..FULL => Finding::fault("disk", found, next),
-        FULL..SCARCE => Finding::warning("disk", found, next),
-        _ => Finding::well("disk", found),
+    if free < full {
+        Finding::fault("disk", found, next)
+    } else if free < SCARCE.max(full * 2) {
+        Finding::warning("disk", found, next)
+    } else {
+        Finding::well("disk", found)
     }
 }
 
@@ -120,11 +125,14 @@ mod tests {
 
     #[test]
     fn little_space_is_a_warning_and_none_a_fault() {
-        let outcome = |free| space(Path::new("/x"), free).outcome;
+        let outcome = |free| space(Path::new("/x"), free, 0).outcome;
         assert_eq!(outcome(0), Outcome::Fault);
         assert_eq!(outcome(FULL), Outcome::Warning);
         assert_eq!(outcome(SCARCE), Outcome::Well);
-        assert_eq!(disk(Path::new("/nowhere/at/all")).check, "disk");
-        assert_eq!(disk(Path::new("/dev/null/x")).outcome, Outcome::Fault);
+        let with_floor = |free| space(Path::new("/x"), free, 4 * SCARCE).outcome;
+        assert_eq!(with_floor(3 * SCARCE), Outcome::Fault, "large writes are refused");
+        assert_eq!((with_floor(7 * SCARCE), with_floor(8 * SCARCE)), (Outcome::Warning, Outcome::Well));
+        assert_eq!(disk(Path::new("/nowhere/at/all"), 0).check, "disk");
+        assert_eq!(disk(Path::new("/dev/null/x"), 0).outcome, Outcome::Fault);
     }
 }
