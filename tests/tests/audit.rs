@@ -80,6 +80,13 @@ async fn log_ins_edits_and_exports_are_audited_and_the_chain_holds() {
     let text = ann.sent(&chat, "hello", &[&bot.id]).await;
     let (path, edit) = (format!("/chats/{chat}/messages/{text}"), json!({"message": {"content": "bye"}}));
     assert_eq!(ann.call(reqwest::Method::PATCH, &path, Some(edit)).await.status, 200);
+    let renamed = json!({"chat": {"title": "Plans"}});
+    assert_eq!(ann.call(reqwest::Method::PATCH, &format!("/chats/{chat}"), Some(renamed)).await.status, 200);
+    let shared = json!({"agent": {"bio": "Reads", "shared_with_organization": true}});
+    let of_bot = format!("/agents/{}", bot.id);
+    assert_eq!(ann.call(reqwest::Method::PATCH, &of_bot, Some(shared)).await.status, 200);
+    let (ok, _) = run(&server, &["token", "issue", "--user", "ann"]);
+    assert!(ok);
     let (ok, _) = run(&server, &["export"]);
     assert!(ok);
     // What was counted and not written yet is written at the end.
@@ -100,11 +107,18 @@ async fn log_ins_edits_and_exports_are_audited_and_the_chain_holds() {
     };
     assert_eq!((counted("User"), counted("Installation")), (2, 1), "{failed:?}");
     assert!(!format!("{failed:?}").contains("nobody-at-all"));
-    for (action, count) in
-        [("session.token_reused", 1), ("message.edited", 1), ("store.exported", 1), ("password.set", 1)]
-    {
-        assert_eq!(entries(&server, action).len(), count, "{action}");
+    for action in [
+        "session.token_reused",
+        "message.edited",
+        "store.exported",
+        "password.set",
+        "chat.renamed",
+        "token.issued",
+        "agent.updated",
+    ] {
+        assert_eq!(entries(&server, action).len(), 1, "{action}");
     }
+    assert_eq!(entries(&server, "agent.updated")[0]["detail"], "bio shared=true");
 
     let (ok, text) = run(&server, &["audit", "verify", "--json"]);
     let report: Value = serde_json::from_str(&text).unwrap();

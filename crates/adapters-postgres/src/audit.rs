@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use async_trait::async_trait;
-use diesel::dsl::{count_star, exists};
+use diesel::dsl::{count_star, exists, min};
 use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Bytea, Nullable, Text, Timestamptz, Uuid as SqlUuid};
@@ -332,9 +332,10 @@ fn digest_of(bytes: Vec<u8>) -> ChainDigest {
 }
 
 async fn state_on(mut db: &Db) -> Result<AuditState, Fault> {
-    let unsealed = audit::table.filter(audit::number.is_null()).select(count_star());
-    let unsealed = unsealed.first::<i64>(&mut db).await?.cast_unsigned();
-    Ok(AuditState { head: head_on(db).await?, unsealed })
+    let unsealed = audit::table.filter(audit::number.is_null()).select((count_star(), min(audit::at)));
+    let (unsealed, since) = unsealed.first::<(i64, Option<At>)>(&mut db).await?;
+    let unsealed_since = since.map(|At(at)| at);
+    Ok(AuditState { head: head_on(db).await?, unsealed: unsealed.cast_unsigned(), unsealed_since })
 }
 
 async fn sealed_on(mut db: &Db, after: Option<i64>, limit: u32) -> Result<Vec<SealedEntry>, Fault> {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::convert::Infallible;
 
 use async_trait::async_trait;
-use diesel::dsl::{count_star, exists};
+use diesel::dsl::{count_star, exists, min};
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Nullable, Text};
 use diesel::sqlite::{Sqlite, SqliteConnection};
@@ -303,9 +303,10 @@ fn digest_of(bytes: Vec<u8>) -> ChainDigest {
 }
 
 fn state_on(connection: &mut SqliteConnection) -> Result<AuditState, Fault> {
-    let unsealed = audit::table.filter(audit::number.is_null()).select(count_star());
-    let unsealed = unsealed.get_result::<i64>(connection)?.cast_unsigned();
-    Ok(AuditState { head: head_on(connection)?, unsealed })
+    let unsealed = audit::table.filter(audit::number.is_null()).select((count_star(), min(audit::at)));
+    let (unsealed, since) = unsealed.get_result::<(i64, Option<i64>)>(connection)?;
+    let unsealed_since = since.map(row::time);
+    Ok(AuditState { head: head_on(connection)?, unsealed: unsealed.cast_unsigned(), unsealed_since })
 }
 
 fn sealed_on(

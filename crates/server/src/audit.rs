@@ -9,6 +9,7 @@ use domain::audit::{
 };
 use domain::organization::Authority;
 use domain::page::{PageRequest, Slice};
+use domain::ports::Clock;
 use domain::time::Timestamp;
 use serde_json::{Value, json};
 
@@ -16,6 +17,7 @@ use crate::cli::{AuditArguments, AuditCommand, VerifyArguments};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::org;
+use crate::ports::SystemClock;
 use crate::store::{self, Store};
 use crate::wiring;
 
@@ -30,7 +32,7 @@ pub(crate) async fn run(config: &Config, arguments: AuditArguments) -> Result<()
     store::with(config, async |store| print(config, store.clone(), &arguments).await).await
 }
 
-/// Checks the chain, and fails if it is broken.
+/// Checks the chain, and fails if it is broken, or does not go on.
 async fn verify(store: Arc<dyn Store>, arguments: &VerifyArguments) -> Result<(), Failure> {
     let anchor = arguments.anchor.as_deref().map(str::parse::<Seal>).transpose();
     let anchor = anchor.map_err(|fault| {
@@ -42,9 +44,17 @@ async fn verify(store: Arc<dyn Store>, arguments: &VerifyArguments) -> Result<()
     let text = if arguments.json { report_as_json(&report).to_string() } else { report_as_text(&report) };
     let mut out = std::io::stdout().lock();
     writeln!(out, "{text}").map_err(|cause| Failure::new("cannot print", cause))?;
-    match report.fault_count {
-        0 => Ok(()),
-        faults => {
+    match (report.fault_count, report.state.overdue(SystemClock.now())) {
+        (0, None) => Ok(()),
+        (0, Some(since)) => {
+            let text = format!(
+                "{} entries have waited for their seal since {since}; until they have it, a change of them leaves no \
+                 trace",
+                report.state.unsealed
+            );
+            Err(Failure::plain(text).next("start a server, which seals them, and verify again"))
+        }
+        (faults, _) => {
             let text = format!("the audit log was changed: {faults} fault(s)");
             Err(Failure::plain(text).next("compare it with a backup; see *Audit log* in docs/operations.md"))
         }
@@ -55,8 +65,9 @@ fn report_as_json(report: &ChainReport) -> Value {
     json!({
         "ok": report.fault_count == 0,
         "checked": report.checked,
-        "unsealed": report.unsealed,
-        "anchor": report.head.map(|head| head.to_string()),
+        "unsealed": report.state.unsealed,
+        "unsealed_since": report.state.unsealed_since.map(|since| since.to_string()),
+        "anchor": report.state.head.map(|head| head.to_string()),
         "fault_count": report.fault_count,
         "faults": report.faults.iter().map(fault_as_json).collect::<Vec<_>>(),
     })
@@ -89,9 +100,9 @@ fn report_as_text(report: &ChainReport) -> String {
     let sound = if report.fault_count == 0 { ", all unchanged" } else { "" };
     lines.push(format!(
         "{} sealed entries checked{sound}; {} not sealed yet",
-        report.checked, report.unsealed
+        report.checked, report.state.unsealed
     ));
-    lines.extend(report.head.map(|head| format!("anchor {head}")));
+    lines.extend(report.state.head.map(|head| format!("anchor {head}")));
     lines.join("\n")
 }
 

@@ -1,15 +1,17 @@
 //! `parlance token …`
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use domain::account::{IssueToken, IssueTokenError, IssuedToken, UserHandle};
+use domain::audit::{AuditEntry, AuditService};
 use serde_json::json;
 
 use crate::cli::{IssueTokenArguments, RotateKeysArguments};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::output::print;
-use crate::store::{self, StoreAt};
+use crate::store::{self, Store, StoreAt};
 use crate::token_keys;
 use crate::wiring;
 
@@ -28,7 +30,13 @@ pub(crate) async fn issue(config: &Config, arguments: IssueTokenArguments) -> Re
         Ok(tokens) => Ok(wiring::tokens(opened.clone(), tokens).issue(command).await),
         Err(failure) => Err(failure),
     };
+    let noted = match &issued {
+        Ok(Ok(issued)) => note(&opened, issued).await,
+        _ => Ok(()),
+    };
     opened.close();
+    // A token that leaves no trace is not given out.
+    noted?;
     let issued = issued?.map_err(|error| {
         let next = match error {
             IssueTokenError::Lifetime => "see `parlance token issue --help`",
@@ -40,6 +48,14 @@ pub(crate) async fn issue(config: &Config, arguments: IssueTokenArguments) -> Re
     })?;
     let text = if arguments.json { as_json(&issued) } else { issued.token };
     print(&text)
+}
+
+/// Records the token in the audit log.
+async fn note(store: &Arc<dyn Store>, issued: &IssuedToken) -> Result<(), Failure> {
+    let claims = &issued.claims;
+    let entry = AuditEntry::token_issued(claims.user, claims.expires_at, claims.issued_at);
+    let noted = AuditService::new(store.clone()).append(vec![entry]).await;
+    noted.map_err(|cause| Failure::new("the token was not issued", cause).next(store::NEXT))
 }
 
 /// Puts a new key in the place of the one that signs.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use domain::account::AccountService;
 use domain::activity::ActivityService;
-use domain::audit::AuditService;
+use domain::audit::{AuditService, Seal};
 use domain::contact::ContactService;
 use domain::delivery::AgainRule;
 use domain::idempotency::forget_old_answers;
@@ -164,12 +164,14 @@ async fn write_key_uses(accounts: Arc<AccountService>) {
 }
 
 /// Writes down who failed to authenticate, and seals the entries of the audit log, once a second. The newest seal is
-/// logged once an hour: kept with the log, away from the store, it is an anchor to check the audit log against.
+/// logged once an hour: kept with the log, away from the store, it is an anchor to check the audit log against. What was
+/// the newest seal a second ago has to be one still.
 async fn keep_audit(audit: Arc<AuditService>, logins: Arc<LoginService>, limits: Arc<RateLimits>) {
     const ANCHOR_EVERY: Duration = Duration::from_secs(60 * 60);
     let mut ticks = interval(Duration::from_secs(1));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let (mut is_well, mut anchored_at, mut anchor) = (true, None::<Instant>, None);
+    let (mut is_well, mut is_sealed, mut seen) = (true, true, None::<Seal>);
+    let (mut anchored_at, mut anchor) = (None::<Instant>, None);
     loop {
         ticks.tick().await;
         limits.report_failures();
@@ -178,17 +180,31 @@ async fn keep_audit(audit: Arc<AuditService>, logins: Arc<LoginService>, limits:
             while audit.seal_some().await? > 0 {
                 tokio::task::yield_now().await;
             }
-            Ok::<_, StoreError>(())
+            let holds = match seen {
+                Some(seal) => audit.goes_through(seal).await?,
+                None => true,
+            };
+            Ok::<_, StoreError>((holds, audit.state().await?))
         };
         let kept = kept.await;
         match &kept {
             Err(error) if is_well => tracing::warn!(error = %error, "audit log not up to date; trying again"),
-            Ok(()) if !is_well => tracing::info!("audit log up to date again"),
-            Ok(()) | Err(_) => {}
+            Ok(_) if !is_well => tracing::info!("audit log up to date again"),
+            Ok(_) | Err(_) => {}
         }
         is_well = kept.is_ok();
+        let Ok((holds, state)) = kept else { continue };
+        if let (false, Some(seal)) = (holds, seen) {
+            tracing::error!(audit.anchor = %seal, "the audit log was changed: it no longer has this seal");
+        }
+        seen = state.head;
+        let overdue = state.overdue(SystemClock.now());
+        if let (true, Some(since)) = (is_sealed, overdue) {
+            tracing::error!(count = state.unsealed, %since, "entries of the audit log are not sealed");
+        }
+        is_sealed = overdue.is_none();
         if anchored_at.is_none_or(|at| at.elapsed() >= ANCHOR_EVERY)
-            && let Ok(Some(head)) = audit.head().await
+            && let Some(head) = state.head
         {
             anchored_at = Some(Instant::now());
             if anchor.replace(head) != Some(head) {

@@ -47,6 +47,7 @@ pub(super) async fn update_agent_on(
     }
     apply(&mut agent, &command.changes)?;
     let agent = save_on(db, agent, command.now).await?;
+    audit::append_on(db, [AuditEntry::agent_updated(command)]).await?;
     change::append_on(db, [Change::AgentUpdated(agent.id)], command.now).await?;
     Ok(Ok(agent))
 }

@@ -2,6 +2,7 @@
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
+use domain::audit::AuditEntry;
 use domain::chat::{Chat, RenameChat, RenameRefused, RenamedChat};
 use domain::id::{ChatId, UserId};
 use futures_util::future::try_join;
@@ -9,6 +10,7 @@ use uuid::Uuid;
 
 use super::details::details_on;
 use super::row::{locked_chat_on, standing_on};
+use crate::audit;
 use crate::error::Fault;
 use crate::row::At;
 use crate::run::Db;
@@ -34,6 +36,7 @@ pub(super) async fn rename_on(
         ))
         .execute(&mut db)
         .await?;
+    audit::append_on(db, [AuditEntry::chat_renamed(command)]).await?;
     let chat = Chat { title: Some(title.to_owned()), updated_at: command.now, ..chat };
     renamed_on(db, chat).await.map(Ok)
 }

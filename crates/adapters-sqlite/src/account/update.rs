@@ -37,7 +37,9 @@ pub(super) fn update_agent_on(
         }
     }
     apply(&mut agent, &command.changes)?;
-    save_on(connection, agent, command.now).map(Ok)
+    let agent = save_on(connection, agent, command.now)?;
+    audit::append_on(connection, [AuditEntry::agent_updated(command)])?;
+    Ok(Ok(agent))
 }
 
 fn owned_on(connection: &mut SqliteConnection, command: &UpdateAgent) -> Result<Option<AgentRow>, Fault> {

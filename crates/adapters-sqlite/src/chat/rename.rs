@@ -2,10 +2,12 @@
 
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
+use domain::audit::AuditEntry;
 use domain::chat::{Chat, RenameChat, RenameRefused, RenamedChat};
 
 use super::details::details_on;
 use super::row::{chat_on, standing_on};
+use crate::audit;
 use crate::error::Fault;
 use crate::row;
 use crate::schema::{chats, participants};
@@ -30,6 +32,7 @@ pub(super) fn rename_on(
             chats::updated_at.eq(command.now.micros()),
         ))
         .execute(connection)?;
+    audit::append_on(connection, [AuditEntry::chat_renamed(command)])?;
     let chat = Chat { title: Some(title.to_owned()), updated_at: command.now, ..chat };
     renamed_on(connection, chat).map(Ok)
 }

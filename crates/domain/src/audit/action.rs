@@ -9,6 +9,8 @@ pub enum AuditAction {
     AgentRegistered,
     /// The operator said who may find an agent.
     AgentMarked,
+    /// An owner changed an agent; the detail says what, and to what where that decides who reaches whom.
+    AgentUpdated,
     /// An agent was deleted; its keys and memberships ended with it.
     AgentDeleted,
     /// The operator keeps a user or an agent out.
@@ -23,6 +25,8 @@ pub enum AuditAction {
     PasswordSet,
     /// The operator issued a token with which a user may set a password.
     PasswordResetIssued,
+    /// The operator issued an access token, with which one may act as the user; the detail says until when.
+    TokenIssued,
     /// An organization was given a plan.
     PlanSet,
     /// The operator made an organization.
@@ -43,6 +47,8 @@ pub enum AuditAction {
     InvitationRevoked,
     /// A room was made.
     ChatCreated,
+    /// A room was given another title.
+    ChatRenamed,
     /// A room was deleted.
     ChatDeleted,
     /// Somebody was added to a room.
@@ -73,6 +79,7 @@ impl AuditAction {
         Self::UserCreated,
         Self::AgentRegistered,
         Self::AgentMarked,
+        Self::AgentUpdated,
         Self::AgentDeleted,
         Self::AccountDisabled,
         Self::AccountEnabled,
@@ -80,6 +87,7 @@ impl AuditAction {
         Self::KeyRevoked,
         Self::PasswordSet,
         Self::PasswordResetIssued,
+        Self::TokenIssued,
         Self::PlanSet,
         Self::OrganizationCreated,
         Self::OrganizationRenamed,
@@ -90,6 +98,7 @@ impl AuditAction {
         Self::InvitationCreated,
         Self::InvitationRevoked,
         Self::ChatCreated,
+        Self::ChatRenamed,
         Self::ChatDeleted,
         Self::ParticipantAdded,
         Self::ParticipantRemoved,
@@ -109,6 +118,7 @@ impl AuditAction {
             Self::UserCreated => "user.created",
             Self::AgentRegistered => "agent.registered",
             Self::AgentMarked => "agent.marked",
+            Self::AgentUpdated => "agent.updated",
             Self::AgentDeleted => "agent.deleted",
             Self::AccountDisabled => "account.disabled",
             Self::AccountEnabled => "account.enabled",
@@ -116,6 +126,7 @@ impl AuditAction {
             Self::KeyRevoked => "key.revoked",
             Self::PasswordSet => "password.set",
             Self::PasswordResetIssued => "password.reset_issued",
+            Self::TokenIssued => "token.issued",
             Self::PlanSet => "plan.set",
             Self::OrganizationCreated => "organization.created",
             Self::OrganizationRenamed => "organization.renamed",
@@ -126,6 +137,7 @@ impl AuditAction {
             Self::InvitationCreated => "invitation.created",
             Self::InvitationRevoked => "invitation.revoked",
             Self::ChatCreated => "chat.created",
+            Self::ChatRenamed => "chat.renamed",
             Self::ChatDeleted => "chat.deleted",
             Self::ParticipantAdded => "participant.added",
             Self::ParticipantRemoved => "participant.removed",

@@ -6,10 +6,10 @@ use uuid::Uuid;
 
 use super::action::AuditAction;
 use crate::account::{
-    Agent, DeleteAgent, KeyRecord, MarkAgent, NewAgent, NewKey, NewUser, SetDisabled, User,
+    Agent, DeleteAgent, KeyRecord, MarkAgent, NewAgent, NewKey, NewUser, SetDisabled, UpdateAgent, User,
 };
 use crate::caller::Caller;
-use crate::chat::{AddParticipant, Chat, DeleteChat, RemoveParticipant, Role};
+use crate::chat::{AddParticipant, Chat, DeleteChat, RemoveParticipant, RenameChat, Role};
 use crate::id::{
     AgentId, ApiKeyId, ChatId, InvitationId, MessageId, OrganizationId, ParticipantId, SessionId, UserId,
 };
@@ -237,6 +237,47 @@ impl AuditEntry {
         }
     }
 
+    /// An agent that its owner has changed.
+    pub fn agent_updated(command: &UpdateAgent) -> Self {
+        let changes = &command.changes;
+        let texts = [
+            ("name", changes.name.is_some()),
+            ("description", changes.description.is_some()),
+            ("model", changes.model_type.is_some()),
+            ("bio", changes.bio.is_some()),
+            ("tags", changes.tags.is_some()),
+        ];
+        let flags = [
+            ("shared", changes.shared_with_organization),
+            ("listed", changes.listed_in_directory),
+            ("registry", changes.registry_access),
+        ];
+        let texts = texts.into_iter().filter(|(_, is_changed)| *is_changed).map(|(name, _)| name.to_owned());
+        let flag = |(name, is_set): (&str, Option<bool>)| is_set.map(|is_set| format!("{name}={is_set}"));
+        Self {
+            at: command.now,
+            actor: command.owner.into(),
+            action: AuditAction::AgentUpdated,
+            subject: AuditObject::Agent(command.agent),
+            place: None,
+            detail: Some(texts.chain(flags.into_iter().filter_map(flag)).collect::<Vec<_>>().join(" ")),
+            tenant: AuditTenant::Of(ParticipantId::User(command.owner)),
+        }
+    }
+
+    /// An access token that the operator has issued for a user.
+    pub fn token_issued(user: UserId, expires_at: Timestamp, now: Timestamp) -> Self {
+        Self {
+            at: now,
+            actor: Actor::Operator,
+            action: AuditAction::TokenIssued,
+            subject: AuditObject::User(user),
+            place: None,
+            detail: Some(expires_at.to_string()),
+            tenant: AuditTenant::Of(ParticipantId::User(user)),
+        }
+    }
+
     /// A user or an agent that the operator has disabled, or enabled.
     pub fn account_disabled(command: &SetDisabled) -> Self {
         let action =
@@ -320,6 +361,15 @@ impl AuditEntry {
             place: None,
             detail: None,
             tenant: AuditTenant::Organization(organization),
+        }
+    }
+
+    /// A room that was given another title.
+    pub fn chat_renamed(command: &RenameChat) -> Self {
+        let subject = AuditObject::Chat(command.chat);
+        Self {
+            place: None,
+            ..Self::in_chat(AuditAction::ChatRenamed, command.by, subject, command.chat, command.now)
         }
     }
 

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::chain::Seal;
 use super::entry::AuditEntry;
 use super::port::{AuditFilter, AuditRecord, AuditRepository};
 use crate::organization::NotAdmin;
@@ -51,10 +50,5 @@ impl AuditService {
     /// Seals some entries that are not sealed yet, and tells how many; to be called until it is none, now and then.
     pub async fn seal_some(&self) -> Result<u32, StoreError> {
         self.log.seal_audit(SEALED_AT_ONCE).await
-    }
-
-    /// The newest seal, if there is one.
-    pub async fn head(&self) -> Result<Option<Seal>, StoreError> {
-        Ok(self.log.audit_state().await?.head)
     }
 }

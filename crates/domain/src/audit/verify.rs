@@ -1,15 +1,22 @@
 //! Checking the chain of the audit log.
 
+use std::time::Duration;
+
+use uuid::Uuid;
+
 use super::chain::{ChainDigest, Seal, SealedEntry, StoredEntry};
 use super::service::AuditService;
 use crate::store::StoreError;
-use uuid::Uuid;
+use crate::time::Timestamp;
 
 /// How many sealed entries are read at once.
 const PAGE: u32 = 500;
 
 /// How many findings are reported; the rest is counted.
 const MOST_FINDINGS: usize = 100;
+
+/// After what time an entry without a seal is a fault, on any machine and with any clock.
+const SEALED_WITHIN: Duration = Duration::from_secs(60);
 
 /// For how many entries that do not fit is looked where they belong; each costs a digest per entry of the log.
 const MOST_SOUGHT: usize = 16;
@@ -21,6 +28,16 @@ pub struct AuditState {
     pub head: Option<Seal>,
     /// How many entries are not sealed yet.
     pub unsealed: u64,
+    /// The time of the oldest of them.
+    pub unsealed_since: Option<Timestamp>,
+}
+
+impl AuditState {
+    /// Since when entries wait for their seal that should have it: a server seals them within a second, and an entry
+    /// without a seal can be changed without a trace.
+    pub fn overdue(&self, now: Timestamp) -> Option<Timestamp> {
+        self.unsealed_since.filter(|since| since.plus(SEALED_WITHIN) < now)
+    }
 }
 
 /// Something that is wrong with the chain.
@@ -70,10 +87,8 @@ pub enum ChainFault {
 pub struct ChainReport {
     /// How many entries were checked.
     pub checked: u64,
-    /// How many are not sealed yet, and so not checked.
-    pub unsealed: u64,
-    /// The newest seal: an anchor to be kept elsewhere.
-    pub head: Option<Seal>,
+    /// How far the log is sealed; the rest is not checked. The newest seal is an anchor to be kept elsewhere.
+    pub state: AuditState,
     /// What is wrong, in the order of the chain; at most a hundred.
     pub faults: Vec<ChainFault>,
     /// How many faults there are in all.
@@ -176,6 +191,17 @@ impl Check {
 }
 
 impl AuditService {
+    /// How far the log is sealed.
+    pub async fn state(&self) -> Result<AuditState, StoreError> {
+        self.log.audit_state().await
+    }
+
+    /// Whether the chain still goes through a seal that was its newest.
+    pub async fn goes_through(&self, seal: Seal) -> Result<bool, StoreError> {
+        let found = self.log.sealed_audit(Some(seal.number - 1), 1).await?;
+        Ok(found.first().is_some_and(|sealed| sealed.seal == seal))
+    }
+
     /// Checks every sealed entry. With an anchor, a seal that was noted before, it also tells whether the chain
     /// still goes through it, which somebody who can write into the database cannot arrange.
     pub async fn verify(&self, anchor: Option<Seal>) -> Result<ChainReport, StoreError> {
@@ -209,7 +235,7 @@ impl AuditService {
             }
         }
         let Check { checked, faults, fault_count, .. } = check;
-        Ok(ChainReport { checked, unsealed: state.unsealed, head: state.head, faults, fault_count })
+        Ok(ChainReport { checked, state, faults, fault_count })
     }
 
     async fn page(&self, after: &mut Option<i64>) -> Result<Option<Vec<SealedEntry>>, StoreError> {
@@ -231,7 +257,6 @@ mod tests {
     use super::*;
     use crate::organization::NotAdmin;
     use crate::page::{Page, PageRequest};
-    use crate::time::Timestamp;
 
     /// A log that anybody may tamper with.
     struct Log(Mutex<(Vec<SealedEntry>, Option<Seal>)>);
@@ -255,7 +280,7 @@ mod tests {
         }
 
         async fn audit_state(&self) -> Result<AuditState, StoreError> {
-            Ok(AuditState { head: self.0.lock().unwrap().1, unsealed: 0 })
+            Ok(AuditState { head: self.0.lock().unwrap().1, unsealed: 0, unsealed_since: None })
         }
 
         async fn sealed_audit(&self, after: Option<i64>, limit: u32) -> Result<Vec<SealedEntry>, StoreError> {

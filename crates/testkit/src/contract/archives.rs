@@ -60,7 +60,7 @@ pub async fn what_is_moved_is_the_same_elsewhere(world: World) {
     assert_eq!(all_rows(&*elsewhere.stores.archive, 1000).await, all);
     let sealed = world.audit.verify(None).await.unwrap();
     assert!(sealed.checked > 10 && sealed.fault_count == 0, "{sealed:?}");
-    let moved = elsewhere.audit.verify(sealed.head).await.unwrap();
+    let moved = elsewhere.audit.verify(sealed.state.head).await.unwrap();
     assert_eq!(moved, sealed, "the chain is moved as well");
     assert_eq!(estate.seen_in(&elsewhere).await, estate.seen_in(&world).await);
 }

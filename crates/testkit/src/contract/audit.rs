@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::World;
-use domain::account::{AgentMarks, CreateKey, UserHandle, WhichKeys};
+use domain::account::{AgentChanges, AgentMarks, CreateKey, UserHandle, WhichKeys};
 use domain::audit::{
     Actor, AuditAction, AuditEntry, AuditFilter, AuditObject, AuditRecord, AuditScope, AuditService,
     ChainFault, RecordedActor, Seal,
@@ -70,7 +70,12 @@ pub async fn what_is_done_is_audited(world: World) {
     world.accounts.revoke_key(ann.caller, key.record.id).await.unwrap();
     tick();
     let chat = world.chat(ann.caller, &[]).await;
+    tick();
     world.chats.rename(ann.caller, chat, ChatTitle::renamed("Plans").unwrap()).await.unwrap();
+    tick();
+    let changes =
+        AgentChanges { tags: Some(Vec::new()), registry_access: Some(true), ..AgentChanges::default() };
+    world.accounts.update_agent(ann.caller, bot.id, changes).await.unwrap();
     tick();
     world.add(ann.caller, chat, bot.id.uuid(), Role::Admin).await;
     tick();
@@ -126,6 +131,8 @@ pub async fn what_is_done_is_audited(world: World) {
         line("ann", Did::KeyCreated, &prefix, "ann", ""),
         line("ann", Did::KeyRevoked, &prefix, "ann", ""),
         line("ann", Did::ChatCreated, "Plans", "", ""),
+        line("ann", Did::ChatRenamed, "Plans", "", ""),
+        line("ann", Did::AgentUpdated, "ann/bot", "", "tags registry=true"),
         line("ann", Did::ParticipantAdded, "ann/bot", "Plans", "admin"),
         line("ann/bot", Did::ParticipantAdded, "ann/aide", "Plans", "member"),
         line("ann", Did::ParticipantRemoved, "ann/aide", "Plans", ""),
@@ -274,16 +281,20 @@ fn service(world: &World) -> AuditService {
 pub async fn sealed_entries_form_a_chain(world: World) {
     let service = service(&world);
     let empty = service.verify(None).await.unwrap();
-    assert_eq!((empty.checked, empty.unsealed, empty.head, empty.fault_count), (0, 0, None, 0));
+    assert_eq!((empty.checked, empty.state.unsealed, empty.state.head, empty.fault_count), (0, 0, None, 0));
     let ann = world.user("ann").await;
     world.agent(&ann, "Bot").await;
     let before = service.verify(None).await.unwrap();
-    assert_eq!((before.checked, before.unsealed, before.fault_count), (0, 2, 0));
+    assert_eq!((before.checked, before.state.unsealed, before.fault_count), (0, 2, 0));
+    let since = before.state.unsealed_since.unwrap();
+    let minute = Duration::from_secs(60);
+    assert_eq!(before.state.overdue(since.plus(minute)), None);
+    assert_eq!(before.state.overdue(since.plus(minute * 2)), Some(since));
     assert_eq!(service.seal_some().await.unwrap(), 2);
     assert_eq!(service.seal_some().await.unwrap(), 0);
     let first = service.verify(None).await.unwrap();
-    assert_eq!((first.checked, first.unsealed, first.fault_count), (2, 0, 0), "{first:?}");
-    let anchor = first.head.unwrap();
+    assert_eq!((first.checked, first.state.unsealed, first.fault_count), (2, 0, 0), "{first:?}");
+    let anchor = first.state.head.unwrap();
     assert_eq!(anchor.number, 2);
 
     world.clock.advance(Duration::from_secs(1));
@@ -294,12 +305,15 @@ pub async fn sealed_entries_form_a_chain(world: World) {
     assert_eq!(exported.organization, None);
     while service.seal_some().await.unwrap() > 0 {}
     let second = service.verify(Some(anchor)).await.unwrap();
-    assert_eq!((second.checked, second.unsealed, second.fault_count), (4, 0, 0), "{second:?}");
-    assert_ne!(second.head, first.head);
+    assert_eq!((second.checked, second.state.unsealed, second.fault_count), (4, 0, 0), "{second:?}");
+    assert_ne!(second.state.head, first.state.head);
 
-    let other = Seal { number: 2, ..second.head.unwrap() };
+    let other = Seal { number: 2, ..second.state.head.unwrap() };
     let broken = service.verify(Some(other)).await.unwrap();
     assert_eq!(broken.faults, [ChainFault::Anchor(other)]);
+    assert!(service.goes_through(anchor).await.unwrap());
+    let gone = Seal { number: 9, ..anchor };
+    assert!(!service.goes_through(other).await.unwrap() && !service.goes_through(gone).await.unwrap());
 }
 
 /// Entries are written and sealed by many at once, and there is one chain.
@@ -316,5 +330,5 @@ pub async fn many_sealers_make_one_chain(world: World) {
     let service = service(&world);
     while service.seal_some().await.unwrap() > 0 {}
     let report = service.verify(None).await.unwrap();
-    assert_eq!((report.checked, report.unsealed, report.fault_count), (1 + 4 * 10, 0, 0), "{report:?}");
+    assert_eq!((report.checked, report.state.unsealed, report.fault_count), (1 + 4 * 10, 0, 0), "{report:?}");
 }
