@@ -3,8 +3,10 @@
 
 use std::time::{Duration, Instant};
 
-use e2e::{Answer, Api, Closed, Fleet, Server, Socket, free_port};
+use e2e::{Answer, Api, Closed, Fleet, LEASE, Server, Socket, at_once, free_port};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 use tokio::time::sleep;
 
 /// Hashes that take no time worth speaking of.
@@ -430,4 +432,41 @@ async fn spellings_and_addresses_buy_no_guesses() {
     }
     // The owner comes in at the first try, from anywhere.
     assert_eq!(from(200, "ada@example.org", "correct horse").await, 200);
+}
+
+/// Whoever holds a request back until its session has ended gets nothing from it any more.
+#[tokio::test]
+async fn a_body_that_comes_after_the_session_ended_changes_nothing() {
+    let server = Server::start_with(&[CHEAP]).await;
+    server.user("ann");
+    let stolen = set_password(&server, "ann", "correct horse").await;
+    let own = log_in(&server, "ann", "correct horse").await.data();
+    let bearer = |open: &Value| open["access_token"].as_str().unwrap().to_owned();
+    let body = json!({"agent": {"name": "Sleeper", "description": "Waits"}}).to_string();
+    let begin = async |open: &Value| {
+        let mut stream = TcpStream::connect(server.address()).await.unwrap();
+        let head = format!(
+            "POST /api/v1/me/agents/register HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n\
+             content-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+            bearer(open),
+            body.len()
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        stream.write_all(&body.as_bytes()[..10]).await.unwrap();
+        stream
+    };
+    let end = async |mut stream: TcpStream| {
+        stream.write_all(&body.as_bytes()[10..]).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        answer[9..12].to_owned()
+    };
+    let (held, slow) = (begin(&stolen).await, begin(&own).await);
+    sleep(LEASE).await;
+    let ended =
+        status(&server, reqwest::Method::DELETE, "/api/v1/me/sessions", &bearer(&own), &Value::Null).await;
+    assert_eq!(ended.0, 204, "{ended:?}");
+    assert!(at_once(async || profile(&server, &stolen).await == 401).await);
+    assert_eq!(end(held).await, "401");
+    assert_eq!(end(slow).await, "201");
 }

@@ -70,6 +70,11 @@ impl<K: Eq + Hash + Clone, V: Clone> Tally<K, V> {
         }
     }
 
+    /// It happened `count` times with keys for which there was no room.
+    pub fn note_others(&self, count: u64) {
+        self.lock().others += count;
+    }
+
     /// What is to be told now; to be called about once a second.
     pub fn due(&self, now: Timestamp) -> Due<V> {
         let is_over = |told_at: Option<Timestamp>| told_at.is_none_or(|at| now >= at.plus(TELL_EVERY));

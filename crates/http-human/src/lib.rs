@@ -8,6 +8,7 @@ mod api_key;
 mod audit;
 mod auth;
 mod chat;
+mod confirm;
 mod contact;
 mod generic;
 mod instant;

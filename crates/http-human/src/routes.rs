@@ -115,6 +115,7 @@ fn account_endpoints() -> Vec<Endpoint> {
                 "rotateAgentKey",
                 "Replace an agent's key, and show the new one once; the old one stops working at once",
             )
+            .body::<account::RotateKeyBody>()
             .answers::<RegisteredAgentView<'_>>(200)
             .refuses(&[409]),
         get("/peers", peer::list)

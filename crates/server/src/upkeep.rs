@@ -111,7 +111,7 @@ async fn sweep(activity: Arc<ActivityService>, hub: Arc<Hub>) {
         ticks.tick().await;
         activity.expire();
         hub.expire_presence();
-        hub.expire_keys();
+        hub.expire_credentials();
     }
 }
 

@@ -155,11 +155,14 @@ async fn a_backup_has_its_time_in_its_name_and_can_be_verified_and_restored() {
     for (number, store) in [place.url("first.db"), database.url()].into_iter().enumerate() {
         let directory = place.file(&format!("backups-{number}"));
         std::fs::create_dir(&directory).unwrap();
+        // As a backup that was killed leaves it.
+        std::fs::write(directory.join("parlance-backup.part"), "half").unwrap();
         let directory = directory.to_str().unwrap();
         let path = printed(run(&store, &["backup", "--to", directory]));
         let path = path.trim_end();
         assert!(path.starts_with(directory) && path.ends_with("Z.jsonl"), "{path}");
         assert_eq!(std::fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(std::fs::read_dir(directory).unwrap().count(), 1, "nothing else is left");
 
         let verify = |path: &str| run("sqlite:/nowhere/none.db", &["backup", "verify", path, "--json"]);
         let report = serde_json::from_str::<Json>(&printed(verify(path))).unwrap();
@@ -375,6 +378,10 @@ async fn what_is_no_whole_archive_is_refused_before_the_store_is_touched() {
         // It may have heard enough before all is said.
         let _ = piped.stdin.take().unwrap().write_all(broken.as_bytes());
         assert!(refused(&piped.wait_with_output().unwrap()).contains(told), "{told}");
+        assert!(
+            told != "not an archive" || !place.file("piped.db").exists(),
+            "an empty store would be served"
+        );
         for name in ["piped.db", "piped.db-wal", "piped.db-shm"] {
             let _ = std::fs::remove_file(place.file(name));
         }
@@ -382,6 +389,10 @@ async fn what_is_no_whole_archive_is_refused_before_the_store_is_touched() {
     let output = run(&place.url("new.db"), &["import", "--from", &place.path("nothing")]);
     assert!(refused(&output).contains("nothing"));
     assert!(refused(&run(&place.url("no.db"), &["export"])).contains("no store at"));
+    // The first start of a server that was killed has left it.
+    std::fs::write(place.file("empty.db"), "").unwrap();
+    assert!(refused(&run(&place.url("empty.db"), &["status"])).contains("no store at"));
+    assert_eq!(std::fs::metadata(place.file("empty.db")).unwrap().len(), 0);
     assert!(refused(&run("sqlite::memory:", &["export"])).contains("memory"));
 }
 
@@ -400,6 +411,9 @@ async fn only_an_empty_store_without_a_server_is_filled() {
     // A store with its schema only is an empty one.
     printed(run(&place.url("second.db"), &["migrate"]));
     place.import(&place.url("second.db"), "first");
+    // Beside an archive on a medium that is only read, no position can be kept.
+    std::fs::create_dir(place.file("first.position")).unwrap();
+    place.import(&place.url("third.db"), "first");
 }
 
 #[tokio::test]

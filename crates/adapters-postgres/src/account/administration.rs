@@ -18,6 +18,7 @@ use crate::audit;
 use crate::change;
 use crate::error::Fault;
 use crate::lock;
+use crate::login::session;
 use crate::row::At;
 use crate::run::{Db, Never};
 use crate::schema::{agents, users};
@@ -97,15 +98,18 @@ async fn set_disabled_on(
     }
     let since = command.disabled.then_some(At(command.now));
     match command.who {
-        ParticipantId::User(_) => {
-            let user = diesel::update(users::table.find(id));
-            user.set(users::disabled_at.eq(since)).execute(&mut db).await?
+        ParticipantId::User(user) => {
+            let row = diesel::update(users::table.find(id));
+            row.set(users::disabled_at.eq(since)).execute(&mut db).await?;
+            if command.disabled {
+                session::end_all_on(db, user, command.now).await?;
+            }
         }
         ParticipantId::Agent(_) => {
             let agent = diesel::update(agents::table.find(id));
-            agent.set(agents::disabled_at.eq(since)).execute(&mut db).await?
+            agent.set(agents::disabled_at.eq(since)).execute(&mut db).await?;
         }
-    };
+    }
     audit::append_on(db, [AuditEntry::account_disabled(&command)]).await?;
     let change = if command.disabled { Change::Disabled } else { Change::Enabled };
     change::append_on(db, [change(command.who)], command.now).await?;

@@ -1,7 +1,7 @@
 //! The store of passwords, sessions and reset tokens.
 
 pub(crate) mod password;
-mod session;
+pub(crate) mod session;
 
 use async_trait::async_trait;
 use domain::account::KeyDigest;

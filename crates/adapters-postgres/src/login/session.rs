@@ -154,24 +154,38 @@ pub(super) async fn end_on(
     Ok(Ok(found.into_iter().map(|(id, _)| SessionId::new(id)).collect()))
 }
 
+/// Ends all sessions of a user who is disabled, whose entry in the audit log says it.
+pub(crate) async fn end_all_on(mut db: &Db, user: UserId, now: Timestamp) -> Result<(), Fault> {
+    let all = sessions::table.filter(sessions::user_id.eq(user.uuid())).order(sessions::id);
+    let all = all.select(sessions::id).for_update().load(&mut db).await?;
+    delete_on(db, all, now).await
+}
+
 /// Deletes sessions and tells all servers, as their access tokens end.
 async fn delete_on(mut db: &Db, ids: Vec<Uuid>, now: Timestamp) -> Result<(), Fault> {
     if ids.is_empty() {
         return Ok(());
     }
     diesel::delete(sessions::table.filter(sessions::id.eq_any(&ids))).execute(&mut db).await?;
-    change::append_on(db, ids.into_iter().map(|id| Change::SessionEnded(SessionId::new(id))), now).await
+    tell_on(db, ids, now).await
 }
 
-pub(super) async fn forget_on(mut db: &Db, now: Timestamp, limit: u32) -> Result<Result<u32, Never>, Fault> {
-    let (now, limit) = (At(now), i64::from(limit));
+async fn tell_on(db: &Db, ended: Vec<Uuid>, now: Timestamp) -> Result<(), Fault> {
+    change::append_on(db, ended.into_iter().map(|id| Change::SessionEnded(SessionId::new(id))), now).await
+}
+
+/// What is over is gone. Sockets outlive access tokens, but not the session, so all servers are told of its end.
+pub(super) async fn forget_on(mut db: &Db, at: Timestamp, limit: u32) -> Result<Result<u32, Never>, Fault> {
+    let (now, limit) = (At(at), i64::from(limit));
     let over = sessions::table.filter(sessions::expires_at.le(now)).order(sessions::expires_at).limit(limit);
     let over = over.select(sessions::id).load::<Uuid>(&mut db).await?;
     let still = sessions::table.filter(sessions::id.eq_any(over)).filter(sessions::expires_at.le(now));
-    let ended = diesel::delete(still).execute(&mut db).await?;
+    let ended = diesel::delete(still).returning(sessions::id).load::<Uuid>(&mut db).await?;
+    let count = ended.len();
+    tell_on(db, ended, at).await?;
     let old = resets::table.filter(resets::expires_at.le(now)).order(resets::expires_at).limit(limit);
     let old = old.select(resets::user_id).load::<Uuid>(&mut db).await?;
     let still = resets::table.filter(resets::user_id.eq_any(old)).filter(resets::expires_at.le(now));
     let gone = diesel::delete(still).execute(&mut db).await?;
-    Ok(Ok(u32::try_from(ended + gone).unwrap_or(u32::MAX)))
+    Ok(Ok(u32::try_from(count + gone).unwrap_or(u32::MAX)))
 }

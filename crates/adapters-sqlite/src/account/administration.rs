@@ -18,6 +18,7 @@ use crate::SqliteStore;
 use crate::audit;
 use crate::change;
 use crate::error::Fault;
+use crate::login::session;
 use crate::row;
 use crate::schema::{agents, users};
 
@@ -96,13 +97,16 @@ fn set_disabled_on(
     }
     let since = command.disabled.then(|| command.now.micros());
     match command.who {
-        ParticipantId::User(_) => {
-            diesel::update(users::table.find(&id)).set(users::disabled_at.eq(since)).execute(connection)?
+        ParticipantId::User(user) => {
+            diesel::update(users::table.find(&id)).set(users::disabled_at.eq(since)).execute(connection)?;
+            if command.disabled {
+                session::end_all_on(connection, user, command.now)?;
+            }
         }
         ParticipantId::Agent(_) => {
-            diesel::update(agents::table.find(&id)).set(agents::disabled_at.eq(since)).execute(connection)?
+            diesel::update(agents::table.find(&id)).set(agents::disabled_at.eq(since)).execute(connection)?;
         }
-    };
+    }
     let change = if command.disabled { Change::Disabled } else { Change::Enabled };
     change::append_on(connection, [change(command.who)], command.now)?;
     audit::append_on(connection, [AuditEntry::account_disabled(&command)])?;

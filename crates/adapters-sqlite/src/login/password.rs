@@ -114,9 +114,11 @@ pub(super) fn find_reset_on(
     token: KeyDigest,
     now: Timestamp,
 ) -> Result<Option<UserId>, Fault> {
+    let admitted = users::table.filter(users::disabled_at.is_null()).select(users::id);
     let found = resets::table
         .filter(resets::token.eq(token.bytes().as_slice()))
         .filter(resets::expires_at.gt(now.micros()))
+        .filter(resets::user_id.eq_any(admitted))
         .select(resets::user_id)
         .get_result::<Vec<u8>>(connection)
         .optional()?;

@@ -142,6 +142,17 @@ pub(super) fn end_on(
     Ok(ended)
 }
 
+/// Ends all sessions of a user who is disabled, whose entry in the audit log says it.
+pub(crate) fn end_all_on(
+    connection: &mut SqliteConnection,
+    user: UserId,
+    now: Timestamp,
+) -> Result<(), Fault> {
+    let all = sessions::table.filter(sessions::user_id.eq(row::bytes(user.uuid()))).order(sessions::id);
+    let all = all.select(sessions::id).load::<Vec<u8>>(connection)?;
+    delete_on(connection, &all, now)
+}
+
 /// Deletes sessions and tells all servers, as their access tokens end.
 fn delete_on(connection: &mut SqliteConnection, ids: &[Vec<u8>], now: Timestamp) -> Result<(), Fault> {
     diesel::delete(sessions::table.filter(sessions::id.eq_any(ids))).execute(connection)?;
@@ -149,13 +160,14 @@ fn delete_on(connection: &mut SqliteConnection, ids: &[Vec<u8>], now: Timestamp)
     change::append_on(connection, ended.collect::<Result<Vec<_>, Fault>>()?, now)
 }
 
-pub(super) fn forget_on(connection: &mut SqliteConnection, now: Timestamp, limit: u32) -> Result<u32, Fault> {
-    let (now, limit) = (now.micros(), i64::from(limit));
+/// What is over is gone. Sockets outlive access tokens, but not the session, so its end is told.
+pub(super) fn forget_on(connection: &mut SqliteConnection, at: Timestamp, limit: u32) -> Result<u32, Fault> {
+    let (now, limit) = (at.micros(), i64::from(limit));
     let over = sessions::table.filter(sessions::expires_at.le(now)).order(sessions::expires_at).limit(limit);
     let over = over.select(sessions::id).load::<Vec<u8>>(connection)?;
-    let ended = diesel::delete(sessions::table.filter(sessions::id.eq_any(over))).execute(connection)?;
+    delete_on(connection, &over, at)?;
     let old = resets::table.filter(resets::expires_at.le(now)).order(resets::expires_at).limit(limit);
     let old = old.select(resets::user_id).load::<Vec<u8>>(connection)?;
     let gone = diesel::delete(resets::table.filter(resets::user_id.eq_any(old))).execute(connection)?;
-    Ok(u32::try_from(ended + gone).unwrap_or(u32::MAX))
+    Ok(u32::try_from(over.len() + gone).unwrap_or(u32::MAX))
 }

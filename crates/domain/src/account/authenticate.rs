@@ -62,6 +62,14 @@ impl Presented {
         self.key().map_or_else(KeyScope::default, |key| key.scope)
     }
 
+    /// Until when sockets that it opened stay open; `None` for ever, or until the session of a token ends.
+    pub fn expires_at(self) -> Option<Timestamp> {
+        match self {
+            Self::Key(key) => key.expires_at,
+            Self::Token(token) => token.expires_at,
+        }
+    }
+
     /// The session that the token belongs to, if it is one of a session.
     pub fn session(self) -> Option<PresentedSession> {
         match self {
@@ -80,6 +88,8 @@ pub struct PresentedToken {
     pub password_set_at: Option<Timestamp>,
     /// The session that it belongs to, which ends it; `None` for a token of the operator.
     pub session: Option<PresentedSession>,
+    /// Until when it is good, if it belongs to no session: what a token of a session opened ends with the session.
+    pub expires_at: Option<Timestamp>,
 }
 
 /// The session of a token that somebody has presented.

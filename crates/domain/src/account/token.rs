@@ -137,8 +137,13 @@ impl TokenService {
                 };
                 let caller = UserCaller { user: claims.user, organization: standing.organization };
                 let password_set_at = standing.password_set_at;
-                let presented =
-                    Presented::Token(PresentedToken { user: claims.user, password_set_at, session });
+                let expires_at = session.is_none().then_some(claims.expires_at);
+                let presented = Presented::Token(PresentedToken {
+                    user: claims.user,
+                    password_set_at,
+                    session,
+                    expires_at,
+                });
                 Ok(Authenticated { caller: caller.into(), permits: standing.permits, presented })
             }
             // Gone, or moved to another organization since: the token speaks of somebody else. Or the password

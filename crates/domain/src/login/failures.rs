@@ -61,6 +61,7 @@ impl LoginService {
             for (failed, count) in due.each {
                 self.failures.0.note(failed, failed, count);
             }
+            self.failures.0.note_others(due.others);
         }
         written
     }

@@ -13,7 +13,7 @@ pub struct TypedName(Spelling);
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Spelling {
     Handle(UserHandle),
-    /// In lower case; stores compare addresses without regard to case.
+    /// In lower case; stores compare addresses without regard to the case of the letters of ASCII.
     Email(String),
     /// Neither: no account has it.
     Nobody(String),
@@ -24,7 +24,7 @@ impl TypedName {
     pub fn new(typed: &str) -> Self {
         let typed = typed.trim();
         if typed.chars().skip(1).any(|c| c == '@') {
-            return Self(Spelling::Email(typed.to_lowercase()));
+            return Self(Spelling::Email(typed.to_ascii_lowercase()));
         }
         let handle = normalize_handle(typed);
         // The handle's own constructor forgives another `@` and more white space, so the name is what it makes of it.

@@ -2,6 +2,7 @@
 
 use actix_web::{HttpResponse, web};
 use domain::account::{AccountService, AgentDescription, AgentName, RegisterAgent};
+use domain::login::Password;
 use http_wire::auth::UserAuth;
 use http_wire::envelope::Data;
 use http_wire::error::ApiError;
@@ -10,8 +11,13 @@ use http_wire::strict_json::{FromBody, ObjectReader, StrictJson, Told};
 use http_wire::view::RegisteredAgentView;
 use serde_json::Value;
 
-/// An agent to be registered.
-pub(crate) struct RegisterAgentBody(RegisterAgent);
+use crate::confirm::{CURRENT_PASSWORD, Confirmation, current_password, current_password_schema};
+
+/// An agent to be registered, and the password of whoever registers it.
+pub(crate) struct RegisterAgentBody {
+    agent: RegisterAgent,
+    current_password: Option<Password>,
+}
 
 impl FromBody for RegisterAgentBody {
     const WRAPPER: Option<&'static str> = Some("agent");
@@ -19,19 +25,29 @@ impl FromBody for RegisterAgentBody {
     fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
         let name = body.text("name", |text| AgentName::new(&text));
         let description = body.text("description", |text| AgentDescription::new(&text));
-        Ok(Self(RegisterAgent { name: name?, description: description? }))
+        let current_password = current_password(body);
+        let agent = RegisterAgent { name: name?, description: description? };
+        Ok(Self { agent, current_password: current_password? })
     }
 
     fn schema() -> Value {
-        object(&["name", "description"], &[("name", line(100)), ("description", some_text(500))])
+        let properties = [
+            ("name", line(100)),
+            ("description", some_text(500)),
+            (CURRENT_PASSWORD, current_password_schema()),
+        ];
+        object(&["name", "description"], &properties)
     }
 }
 
 pub(crate) async fn register_agent(
     UserAuth(caller): UserAuth,
-    StrictJson { body, .. }: StrictJson<RegisterAgentBody>,
+    confirmation: Confirmation,
+    StrictJson { body, form }: StrictJson<RegisterAgentBody>,
     accounts: web::Data<AccountService>,
 ) -> Result<HttpResponse, ApiError> {
-    let registered = accounts.register_agent(caller, body.0).await?;
+    let confirmed = confirmation.check(body.current_password, "/agent/current_password").await;
+    confirmed.map_err(|error| form.explain(error))?;
+    let registered = accounts.register_agent(caller, body.agent).await?;
     Ok(Data::created(RegisteredAgentView::new(&registered)))
 }

@@ -1,12 +1,12 @@
 //! `POST /api-keys`: the only moment at which the key is shown.
 
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpResponse, web};
 use domain::account::{AccountService, CreateKey, KeyName, KeyScope};
 use domain::chat::{ChatService, ReadChatError};
 use domain::id::{AgentId, ChatId};
-use domain::login::{LoginService, Password};
+use domain::login::Password;
 use domain::time::Timestamp;
-use http_wire::auth::{SessionAuth, UserAuth};
+use http_wire::auth::UserAuth;
 use http_wire::envelope::Data;
 use http_wire::error::ApiError;
 use http_wire::openapi::schema::{about, line, nullable, object};
@@ -14,7 +14,7 @@ use http_wire::strict_json::{FromBody, ObjectReader, StrictJson, Told};
 use http_wire::view::CreatedKeyView;
 use serde_json::{Value, json};
 
-use crate::auth::{Limits, guessed, typed};
+use crate::confirm::{CURRENT_PASSWORD, Confirmation, current_password, current_password_schema};
 
 /// A key to be made, and the password of whoever makes it.
 pub(crate) struct CreateKeyBody {
@@ -34,12 +34,7 @@ impl FromBody for CreateKeyBody {
                 .ok_or_else(|| body.fault("expires_at", "must be a time such as 2026-07-01T10:00:00Z")),
             none => none.map(|_| None),
         };
-        let current_password = match body.optional_text("current_password") {
-            Ok(Some(text)) => {
-                Password::typed(text).map(Some).map_err(|fault| body.fault("current_password", fault))
-            }
-            none => none.map(|_| None),
-        };
+        let current_password = current_password(body);
         let is_read_only = body.optional_flag("read_only").map(Option::unwrap_or_default);
         let chat = id(body, "chat_id", ChatId::parse);
         let agent = id(body, "agent_id", AgentId::parse);
@@ -54,10 +49,6 @@ impl FromBody for CreateKeyBody {
             instant,
             "When the key expires; must be in the future. If omitted, the server's default applies.",
         );
-        let current = about(
-            nullable(typed()),
-            "Required with an access token whose session began more than 10 minutes ago.",
-        );
         let read_only = about(json!({"type": "boolean"}), "If true, the key only reads.");
         let uuid = || nullable(json!({"type": "string", "format": "uuid"}));
         let chat = about(uuid(), "Limits the key to this chat, which you must be able to read.");
@@ -68,7 +59,7 @@ impl FromBody for CreateKeyBody {
             ("read_only", read_only),
             ("chat_id", chat),
             ("agent_id", agent),
-            ("current_password", current),
+            (CURRENT_PASSWORD, current_password_schema()),
         ];
         object(&["name"], &properties)
     }
@@ -83,20 +74,14 @@ fn id<T>(body: &mut ObjectReader<'_>, name: &str, parse: fn(&str) -> Option<T>) 
 }
 
 pub(crate) async fn create(
-    request: HttpRequest,
     UserAuth(caller): UserAuth,
-    SessionAuth(session): SessionAuth,
+    confirmation: Confirmation,
     StrictJson { body, form }: StrictJson<CreateKeyBody>,
     (accounts, chats): (web::Data<AccountService>, web::Data<ChatService>),
-    logins: web::Data<LoginService>,
-    limits: Limits,
 ) -> Result<HttpResponse, ApiError> {
     let CreateKeyBody { key, current_password } = body;
-    // Only a password that is given can be a guess.
-    let limits = limits.filter(|_| current_password.is_some());
-    let confirming = logins.confirm(caller, session, current_password);
-    let confirmed = guessed(&request, &limits, caller, confirming).await?;
-    confirmed.map_err(|error| form.explain(ApiError::unconfirmed(error, "/api_key/current_password")))?;
+    let confirmed = confirmation.check(current_password, "/api_key/current_password").await;
+    confirmed.map_err(|error| form.explain(error))?;
     if let Some(chat) = key.scope.chat {
         chats.enter(caller.into(), chat).await.map_err(|error| form.explain(no_chat(error)))?;
     }

@@ -140,6 +140,24 @@ async fn a_session_that_began_a_while_ago_makes_no_key_without_the_password() {
     let wrapped = json!({"api_key": {"name": "next", "current_password": "battery staple"}});
     let answer = api.post(&api.ann, "/api-keys", wrapped).await;
     assert_eq!(answer.refusal(), (422, "validation_error", vec!["/api_key/current_password"]));
+
+    // A key of an agent is one as well.
+    let bot = api.world.agent(&api.ann, "Bot").await;
+    let rotate = format!("/agents/{}/rotate-key", bot.id);
+    let call = async |token: &str, path: &str, body: Value| {
+        let request = TestRequest::post().uri(&format!("/api/v1/me{path}")).set_json(body);
+        api.send(request.insert_header(("authorization", format!("Bearer {token}")))).await
+    };
+    for given in [json!({}), json!({"current_password": "battery staple"})] {
+        assert_eq!(call(token, &rotate, given).await.refusal(), wrong);
+    }
+    assert_eq!(call(token, &rotate, json!({"current_password": "correct horse"})).await.status, 200);
+    assert_eq!(call(&issued, &rotate, json!({})).await.status, 200);
+    let agent = |name: &str, password: Value| json!({"agent": {"name": name, "description": "New", "current_password": password}});
+    let refused = call(token, "/agents/register", agent("One", Value::Null)).await;
+    assert_eq!(refused.refusal(), (422, "validation_error", vec!["/agent/current_password"]));
+    assert_eq!(call(token, "/agents/register", agent("One", json!("correct horse"))).await.status, 201);
+    assert_eq!(call(&issued, "/agents/register", agent("Two", Value::Null)).await.status, 201);
 }
 
 #[actix_web::test]

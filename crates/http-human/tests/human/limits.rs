@@ -74,6 +74,7 @@ async fn app(
             .app_data(web::Data::new(CursorSeal::new(Secret([7; 32]))))
             .app_data(web::Data::from(world.accounts.clone()))
             .app_data(web::Data::from(world.tokens.clone()))
+            .app_data(web::Data::from(world.logins.clone()))
             .app_data(web::Data::from(world.chats.clone()))
             .app_data(web::Data::from(world.messages.clone()))
             .app_data(web::Data::from(world.activity.clone()))

@@ -10,6 +10,7 @@ use std::future::{Ready, ready};
 
 use actix_web::body::{BodySize, MessageBody};
 use actix_web::dev::{Payload, ServiceRequest, ServiceResponse};
+use actix_web::http::header::HeaderMap;
 use actix_web::middleware::Next;
 use actix_web::{Error, FromRequest, HttpMessage, HttpRequest, web};
 use domain::account::{
@@ -27,8 +28,7 @@ pub async fn users_only<B: MessageBody + 'static>(
     request: ServiceRequest,
     next: Next<B>,
 ) -> Result<ServiceResponse<B>, Error> {
-    let credential = credential::of_interface(request.headers());
-    let admitted = admit(&request, credential, |admitted| match admitted.caller {
+    let admitted = admit(&request, credential::of_interface, |admitted| match admitted.caller {
         Caller::User(caller) => may_call(admitted).map(|()| UserAuth(caller)),
         Caller::Agent(_) => Err(forbidden("Agents cannot use this path; send the credential of a user")),
     });
@@ -41,8 +41,7 @@ pub async fn agents_only<B: MessageBody + 'static>(
     request: ServiceRequest,
     next: Next<B>,
 ) -> Result<ServiceResponse<B>, Error> {
-    let credential = credential::of_interface(request.headers());
-    let admitted = admit(&request, credential, |admitted| match admitted.caller {
+    let admitted = admit(&request, credential::of_interface, |admitted| match admitted.caller {
         Caller::Agent(caller) => Ok(AgentAuth(caller)),
         Caller::User(_) => Err(forbidden("A user's credential is not accepted here")),
     });
@@ -56,12 +55,15 @@ pub async fn any_caller<B: MessageBody + 'static>(
     request: ServiceRequest,
     next: Next<B>,
 ) -> Result<ServiceResponse<B>, Error> {
-    let credential = credential::of_generic_path(request.headers());
-    let admitted =
-        admit(&request, credential, |admitted| may_call(admitted).map(|()| CallerAuth(admitted.caller)));
+    let admitted = admit(&request, credential::of_generic_path, |admitted| {
+        may_call(admitted).map(|()| CallerAuth(admitted.caller))
+    });
     let admitted = admitted.await?;
     answer(request, next, admitted).await
 }
+
+/// How a path takes the credential from the headers.
+type ReadCredential = for<'a> fn(&'a HeaderMap) -> Result<Credential<'a>, Unusable>;
 
 /// Somebody who may call.
 struct Admitted {
@@ -73,7 +75,7 @@ struct Admitted {
 /// caller. Whoever is known is counted, whether or not they are accepted.
 async fn admit<T: 'static>(
     request: &ServiceRequest,
-    credential: Result<Credential<'_>, Unusable>,
+    read: ReadCredential,
     accept: impl FnOnce(Authenticated) -> Result<T, ApiError>,
 ) -> Result<Admitted, ApiError> {
     let accounts = request
@@ -81,16 +83,16 @@ async fn admit<T: 'static>(
         .ok_or_else(|| ApiError::defect("the account service is not registered"))?;
     let limits = request.app_data::<web::Data<RateLimits>>();
     let unauthorized = |told: &'static str| ApiError::new(ErrorCode::Unauthorized, told);
-    let credential = credential.map_err(|unusable| {
+    let credential = read(request.headers()).map_err(|unusable| {
         let too_many = limits.and_then(|limits| limits.may_ask(request.request()).err());
         too_many.unwrap_or_else(|| unauthorized(unusable.told()))
     })?;
     let looked_at = match limits {
         Some(limits) => {
             let source = limits.source(request.peer_addr(), request.headers());
-            limits.try_out(source, credential, look(request, accounts, credential)).await
+            limits.try_out(source, credential, look(request.request(), accounts, credential)).await
         }
-        None => look(request, accounts, credential).await,
+        None => look(request.request(), accounts, credential).await,
     };
     let looked_at = looked_at.map_err(|error| match error.code() {
         ErrorCode::Unauthorized => unauthorized(credential.rejected()),
@@ -115,6 +117,7 @@ async fn admit<T: 'static>(
     })?;
     request.extensions_mut().insert(auth);
     request.extensions_mut().insert(presented);
+    request.extensions_mut().insert(read);
     Ok(Admitted { who, standing })
 }
 
@@ -148,9 +151,25 @@ async fn turn(limits: &RateLimits, who: ParticipantId) -> Result<ReadTurn, ApiEr
     limits.may_read(who).await?.turn().await
 }
 
+/// Looks at the credential once more, after a body that was long in coming: what ended meanwhile changes nothing any
+/// more. Where no credential was looked at before, there is nothing to do.
+pub(crate) async fn look_again(request: &HttpRequest) -> Result<(), ApiError> {
+    let read = request.extensions().get::<ReadCredential>().copied();
+    let (Some(read), Some(accounts)) = (read, request.app_data::<web::Data<AccountService>>()) else {
+        return Ok(());
+    };
+    let unauthorized = |told: &'static str| ApiError::new(ErrorCode::Unauthorized, told);
+    let credential = read(request.headers()).map_err(|unusable| unauthorized(unusable.told()))?;
+    match authenticate(request, accounts, credential).await {
+        Ok(_) => Ok(()),
+        Err(AuthenticateError::Unauthorized) => Err(unauthorized(credential.rejected())),
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// Finds out whose a credential is; whom the operator keeps out is told apart, being known.
 async fn look(
-    request: &ServiceRequest,
+    request: &HttpRequest,
     accounts: &AccountService,
     credential: Credential<'_>,
 ) -> Result<Result<Authenticated, ParticipantId>, ApiError> {
@@ -163,7 +182,7 @@ async fn look(
 
 /// A token counts only where a service for tokens is mounted.
 async fn authenticate(
-    request: &ServiceRequest,
+    request: &HttpRequest,
     accounts: &AccountService,
     credential: Credential<'_>,
 ) -> Result<Authenticated, AuthenticateError> {

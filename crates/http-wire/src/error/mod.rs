@@ -51,7 +51,7 @@ impl ApiError {
     }
 
     /// A 500 for something that cannot be unless this side is wired wrongly.
-    pub(crate) fn defect(what: &'static str) -> Self {
+    pub fn defect(what: &'static str) -> Self {
         Self::new(ErrorCode::InternalError, render::INTERNAL_MESSAGE).with_cause(what)
     }
 

@@ -28,6 +28,15 @@ impl Source {
             IpAddr::V6(address) => address.to_bits() >> 64 << 64,
         }
     }
+
+    /// The same number for everybody behind an IPv4 address, or in an IPv6 network of 48 bits, the largest that
+    /// anybody is given without a reason: who has it has 65,536 of the networks that [`Self::key`] tells apart.
+    pub(crate) fn site(self) -> u128 {
+        match self.0 {
+            IpAddr::V4(_) => self.key(),
+            IpAddr::V6(address) => address.to_bits() >> 80 << 80,
+        }
+    }
 }
 
 /// Addresses with the same beginning: `10.0.0.0/8`, or a single address.

@@ -4,7 +4,8 @@
 //! and of the address, which also right ones are taken from, as each costs a hash and a write. Beside that, few
 //! attempts of one address are looked at in the same moment, so that nobody takes all places. A third counts the account from all addresses at which nobody was right lately.
 //! Somebody with many addresses runs into that one; it does not shut the account, since then anybody could lock
-//! its owner out, but from then on each unknown address has a single attempt a minute. So the owner is let in from
+//! its owner out, but from then on each unknown address, and each network of IPv6 that one customer may have, has a
+//! single attempt a minute. So the owner is let in from
 //! wherever they are, at the first try, and from where they are at home as always.
 //!
 //! Names are counted as the domain reads them ([`TypedName`]), so another spelling is no further quota. A name and its
@@ -52,7 +53,7 @@ pub(super) struct Logins {
     pairs: Meter,
     addresses: Meter,
     accounts: Meter,
-    /// Of an account and an address, while many others guess at the account.
+    /// Of an account and a site, while many others guess at the account.
     strangers: Meter,
     known: Memory,
     /// Attempts that are looked at, by address.
@@ -87,9 +88,9 @@ impl Logins {
     pub(super) fn may_try(&self, source: Source, name: LoginName<'_>) -> Result<LoginAttempt<'_>, Standing> {
         let (now, address) = (self.clock.steady(), source.key());
         self.begin(address, now)?;
-        let keys = self.keys(name, address);
+        let keys = self.keys(name, source);
         let mut attempt =
-            LoginAttempt { logins: self, address, pairs: vec![keys.1], paid: Vec::with_capacity(6) };
+            LoginAttempt { logins: self, source, pairs: vec![keys.pair], paid: Vec::with_capacity(6) };
         let spent = attempt.pay(&self.addresses, address).and_then(|()| attempt.pay_for(keys));
         match spent {
             Ok(()) => Ok(attempt),
@@ -100,9 +101,12 @@ impl Logins {
         }
     }
 
-    /// Of the account, and of the account from this address.
-    fn keys(&self, name: impl Hash, address: u128) -> (u128, u128) {
-        (self.hasher.hash_one(&name).into(), self.hasher.hash_one((&name, address)).into())
+    fn keys(&self, name: impl Hash, source: Source) -> Keys {
+        Keys {
+            account: self.hasher.hash_one(&name).into(),
+            pair: self.hasher.hash_one((&name, source.key())).into(),
+            stranger: self.hasher.hash_one((&name, source.site())).into(),
+        }
     }
 
     fn begin(&self, address: u128, now: Timestamp) -> Result<(), Standing> {
@@ -120,11 +124,21 @@ impl Logins {
     }
 }
 
+/// What an attempt is counted by.
+#[derive(Clone, Copy)]
+struct Keys {
+    account: u128,
+    /// The account from this address.
+    pair: u128,
+    /// The account from this site.
+    stranger: u128,
+}
+
 /// A password that is being looked at; whoever looks tells the verdict. Without one what was paid stays paid.
 #[must_use]
 pub struct LoginAttempt<'a> {
     logins: &'a Logins,
-    address: u128,
+    source: Source,
     /// Of the name, and of the account once it is known, from this address.
     pairs: Vec<u128>,
     paid: Vec<(&'a Meter, u128)>,
@@ -138,21 +152,21 @@ impl<'a> LoginAttempt<'a> {
     }
 
     /// Pays for a name or an account.
-    fn pay_for(&mut self, (account, pair): (u128, u128)) -> Result<(), Standing> {
+    fn pay_for(&mut self, Keys { account, pair, stranger }: Keys) -> Result<(), Standing> {
         let logins = self.logins;
         self.pay(&logins.pairs, pair)?;
         if logins.known.holds(pair, logins.clock.steady()) || self.pay(&logins.accounts, account).is_ok() {
             return Ok(());
         }
-        self.pay(&logins.strangers, pair)
+        self.pay(&logins.strangers, stranger)
     }
 
     /// Whether the password of `user`, whose name was typed, may be compared. Counts the attempts by all names of an
     /// account together.
     pub fn may_try_account(&mut self, user: UserId) -> bool {
-        let (keys, paid_before) = (self.logins.keys(LoginName::Known(user), self.address), self.paid.len());
+        let (keys, paid_before) = (self.logins.keys(LoginName::Known(user), self.source), self.paid.len());
         if self.pay_for(keys).is_ok() {
-            self.pairs.push(keys.1);
+            self.pairs.push(keys.pair);
             return true;
         }
         let now = self.logins.clock.steady();
@@ -182,10 +196,11 @@ impl<'a> LoginAttempt<'a> {
 impl Drop for LoginAttempt<'_> {
     fn drop(&mut self) {
         let mut busy = self.logins.busy();
-        if let Some(count) = busy.get_mut(&self.address) {
+        let address = self.source.key();
+        if let Some(count) = busy.get_mut(&address) {
             *count -= 1;
             if *count == 0 {
-                busy.remove(&self.address);
+                busy.remove(&address);
             }
         }
     }
@@ -193,7 +208,7 @@ impl Drop for LoginAttempt<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::net::{IpAddr, Ipv4Addr};
+    use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
     use std::sync::atomic::{AtomicI64, Ordering};
 
     use super::*;
@@ -307,6 +322,21 @@ mod tests {
         assert_eq!(guess(&logins, 0, "ann", 50), 5, "at home");
         assert_eq!(guess(&logins, 200, "ann", 50), 1, "elsewhere");
     }
+
+    /// A network of 48 bits costs nothing, and holds 65,536 of 64 bits.
+    #[test]
+    fn many_networks_of_one_customer_are_one_stranger() {
+        let (logins, _) = logins();
+        let name = TypedName::new("ann");
+        let guesses = |networks: std::ops::Range<u128>| {
+            let from =
+                |network| Source::new(IpAddr::V6(Ipv6Addr::from_bits((0x2001_0db8_u128 << 96) | network)));
+            networks.filter(|n| logins.may_try(from(n << 64), LoginName::Typed(&name)).is_ok()).count()
+        };
+        assert_eq!(guesses(0..1000), 30 + 1);
+        assert_eq!(guesses((1 << 16)..(1 << 16) + 2), 1, "another customer");
+    }
+
     /// Guesses at `user` by one of the names; how many were compared with the account's password.
     fn guess_at(logins: &Logins, address: u32, name: &str, user: UserId, times: usize) -> (usize, usize) {
         let (mut taken, mut compared) = (0, 0);

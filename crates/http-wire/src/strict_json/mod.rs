@@ -11,7 +11,7 @@ mod scan;
 
 use std::future::Future;
 use std::pin::Pin;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use actix_web::dev::Payload;
 use actix_web::http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap};
@@ -25,6 +25,7 @@ pub(crate) use faults::Faults;
 pub use faults::Told;
 pub use reader::ObjectReader;
 
+use crate::auth;
 use crate::error::{ApiError, ErrorCode};
 use crate::query::{self, NoQuery};
 
@@ -34,6 +35,9 @@ pub const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
 
 /// How long a body may take to arrive.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How long a body may take to arrive without its credential being looked at again.
+const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(500);
 
 /// What can be read from a body.
 pub trait FromBody: Sized + 'static {
@@ -112,14 +116,18 @@ pub(crate) fn read_body(
     let json = is_json(request.headers());
     // What is said in a body is not said in the query: no operation with a body knows parameters.
     let parameters = query::of_request::<NoQuery>(request);
-    let payload = payload.take();
+    let (request, payload) = (request.clone(), payload.take());
     async move {
         parameters?;
         if announced > MAX_BODY_BYTES {
             return Err(too_large());
         }
         let late = |_| ApiError::new(ErrorCode::RequestTimeout, "The body did not arrive in time");
+        let begun = Instant::now();
         let bytes = timeout(READ_TIMEOUT, collect(payload)).await.map_err(late)??;
+        if begun.elapsed() >= LOOK_AGAIN_AFTER {
+            auth::look_again(&request).await?;
+        }
         if !json && !bytes.is_empty() {
             let message = "The body must be JSON, with content type application/json";
             return Err(ApiError::new(ErrorCode::UnsupportedMediaType, message));

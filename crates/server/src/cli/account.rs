@@ -23,8 +23,8 @@ pub enum UserCommand {
     Show(UserArguments),
     /// Disable a user and the user's agents.
     ///
-    /// Within a second, running servers answer their keys and tokens with 403 and close their sockets. They stay in
-    /// their rooms, and messages for the agents are stored. Nothing is erased; `enable` reverses it.
+    /// Within a second, running servers answer their keys and tokens with 403 and close their sockets. The user's
+    /// sessions end. They stay in their rooms, and messages for the agents are stored; `enable` lets them in again.
     #[command(after_help = "Example:\n  parlance user disable ann\n\
         See also: `parlance key revoke --all-of ann`, if keys have leaked.")]
     Disable(UserArguments),

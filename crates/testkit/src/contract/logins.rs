@@ -49,7 +49,7 @@ async fn refresh(world: &World, token: &str) -> Option<LoggedIn> {
 
 /// What the log of changes tells from a place on.
 async fn told_since(world: &World, start: ChangePosition) -> Vec<Change> {
-    let log = world.stores.changes.changes_after(start, 10).await.unwrap();
+    let log = world.stores.changes.changes_after(start, 200).await.unwrap();
     log.into_iter().filter_map(|entry| entry.change).collect()
 }
 
@@ -398,6 +398,7 @@ pub async fn old_sessions_are_forgotten(world: World) {
     assert!(!is_good(&world, &first).await);
     assert!(told_since(&world, start).await.contains(&Change::SessionEnded(session_of(&first))));
     assert_eq!(world.logins.forget_some().await.unwrap(), 0);
+    let start = world.stores.changes.newest_change().await.unwrap();
     world.clock.advance(SESSION_LIFETIME);
     let mut gone = 0;
     loop {
@@ -407,17 +408,28 @@ pub async fn old_sessions_are_forgotten(world: World) {
         }
     }
     assert_eq!(gone, 100);
+    let told = told_since(&world, start).await;
+    assert_eq!(told.iter().filter(|change| matches!(change, Change::SessionEnded(_))).count(), 100);
 }
 
-/// Neither with the password nor with what a session has; afterwards both are good again.
+/// Neither with the password nor with what a session has; afterwards the password is good again, and the session is
+/// over.
 pub async fn who_is_disabled_does_not_log_in(world: World) {
     let ann = user_with_password(&world, "ann").await;
     let open = log_in(&world, "ann", FIRST).await.unwrap();
     let who = ParticipantId::User(ann.id);
+    let start = world.stores.changes.newest_change().await.unwrap();
     world.administration.set_disabled(who, true).await.unwrap();
+    assert!(told_since(&world, start).await.contains(&Change::SessionEnded(session_of(&open))));
     assert!(log_in(&world, "ann", FIRST).await.is_none());
     assert!(refresh(&world, &open.refresh_token).await.is_none());
+    let reset = world.logins.issue_reset(&UserHandle::new("ann").unwrap()).await.unwrap();
+    assert!(world.logins.reset_password(&reset.token, password(SECOND)).await.is_err());
     world.administration.set_disabled(who, false).await.unwrap();
-    assert!(log_in(&world, "ann", FIRST).await.is_some());
-    assert!(refresh(&world, &open.refresh_token).await.is_some());
+    assert!(refresh(&world, &open.refresh_token).await.is_none());
+    assert!(log_in(&world, "ann", FIRST).await.is_some(), "the password is the same");
+    assert!(
+        world.logins.reset_password(&reset.token, password(SECOND)).await.is_ok(),
+        "the token was not used up"
+    );
 }

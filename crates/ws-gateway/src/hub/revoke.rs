@@ -54,16 +54,16 @@ pub(super) struct OpenedWith {
     keys: HashMap<ApiKeyId, HashSet<SocketId>>,
     tokens: HashMap<UserId, HashMap<SocketId, PresentedToken>>,
     sessions: HashMap<SessionId, HashSet<SocketId>>,
-    /// Until when the keys are good, of those that expire.
+    /// Until when keys and tokens are good, of those that expire.
     expiring: BTreeSet<(Timestamp, SocketId)>,
 }
 
 impl OpenedWith {
     pub(super) fn add(&mut self, presented: Presented, socket: SocketId) {
+        self.expiring.extend(presented.expires_at().map(|until| (until, socket)));
         match presented {
             Presented::Key(key) => {
                 self.keys.entry(key.id).or_default().insert(socket);
-                self.expiring.extend(key.expires_at.map(|until| (until, socket)));
             }
             Presented::Token(token) => {
                 self.tokens.entry(token.user).or_default().insert(socket, token);
@@ -75,6 +75,9 @@ impl OpenedWith {
     }
 
     pub(super) fn remove(&mut self, presented: Presented, socket: SocketId) {
+        if let Some(until) = presented.expires_at() {
+            self.expiring.remove(&(until, socket));
+        }
         match presented {
             Presented::Key(key) => {
                 if let Some(sockets) = self.keys.get_mut(&key.id) {
@@ -82,9 +85,6 @@ impl OpenedWith {
                     if sockets.is_empty() {
                         self.keys.remove(&key.id);
                     }
-                }
-                if let Some(until) = key.expires_at {
-                    self.expiring.remove(&(until, socket));
                 }
             }
             Presented::Token(token) => {
@@ -234,8 +234,8 @@ impl Hub {
         opened.for_each(|(socket, _)| sockets.revoke(*socket));
     }
 
-    /// Ends the sockets whose keys have expired; to be called about once a second.
-    pub fn expire_keys(&self) {
+    /// Ends the sockets whose keys and tokens have expired; to be called about once a second.
+    pub fn expire_credentials(&self) {
         let now = self.clock.now();
         let mut sockets = self.sockets();
         while let Some((_, socket)) = sockets.opened_with.expiring.first().filter(|(until, _)| *until <= now)

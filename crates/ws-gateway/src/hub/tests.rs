@@ -124,8 +124,12 @@ pub(super) fn told(receiver: &mut Reader) -> Vec<String> {
 }
 
 /// A token of a user without a password.
-pub(super) const BARE: Presented =
-    Presented::Token(PresentedToken { user: UserId::new(Uuid::nil()), password_set_at: None, session: None });
+pub(super) const BARE: Presented = Presented::Token(PresentedToken {
+    user: UserId::new(Uuid::nil()),
+    password_set_at: None,
+    session: None,
+    expires_at: None,
+});
 
 pub(crate) fn open(hub: &Arc<Hub>, caller: Caller) -> (Claim, Reader) {
     hub.claim(caller, BARE, OnConflict::Supersede).map_err(|refused| format!("{refused:?}")).unwrap()

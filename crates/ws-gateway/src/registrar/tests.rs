@@ -22,8 +22,12 @@ use crate::hub::{Claim, Departure, OnConflict};
 use crate::inbox::{Event, Reader, Told};
 use crate::topic::Topic;
 
-const TOKEN: Presented =
-    Presented::Token(PresentedToken { user: UserId::new(Uuid::nil()), password_set_at: None, session: None });
+const TOKEN: Presented = Presented::Token(PresentedToken {
+    user: UserId::new(Uuid::nil()),
+    password_set_at: None,
+    session: None,
+    expires_at: None,
+});
 
 /// A server, without its sockets' connections.
 struct Node {

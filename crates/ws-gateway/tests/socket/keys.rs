@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::account::{CreateKey, KeyScope, UserHandle, WhichKeys};
+use domain::account::{CreateKey, IssueToken, KeyScope, UserHandle, WhichKeys};
 use domain::change::Change;
 use domain::event::DomainEvent;
 use domain::id::{AgentId, ParticipantId};
@@ -231,22 +231,29 @@ async fn a_session_that_ends_takes_its_sockets_with_it() {
 }
 
 #[actix_web::test]
-async fn a_socket_ends_when_its_key_expires() {
+async fn a_socket_ends_when_its_key_or_the_operators_token_expires() {
     let bench = Bench::new().await;
     let until = bench.world.clock.now().plus(Duration::from_secs(10));
     let command = CreateKey { expires_at: Some(until), ..CreateKey::default() };
     let created = bench.world.accounts.create_key(bench.ann.id, command).await.unwrap();
     let mut short = bench.socket(created.key.reveal()).await;
     let mut long = bench.socket(&bench.ann.key).await;
+    let command = IssueToken { user: UserHandle::new("ann").unwrap(), lifetime: Duration::from_secs(60) };
+    let issued = bench.world.tokens.issue(command).await.unwrap();
+    let mut operators = Client::open(bench.address, &format!("vsn=2.0.0&token={}", issued.token), &[]).await;
     bench.world.clock.advance(Duration::from_micros(9_999_999));
-    bench.hub.expire_keys();
+    bench.hub.expire_credentials();
     short.nothing_came().await;
     bench.world.clock.advance(Duration::from_micros(1));
-    bench.hub.expire_keys();
+    bench.hub.expire_credentials();
     assert_eq!(short.closed().await, REVOKED);
+    operators.nothing_came().await;
+    bench.world.clock.advance(Duration::from_secs(50));
+    bench.hub.expire_credentials();
+    assert_eq!(operators.closed().await, REVOKED);
     long.nothing_came().await;
     bench.until_open(1).await;
-    bench.hub.expire_keys();
+    bench.hub.expire_credentials();
     bench.world.accounts.revoke_keys(WhichKeys::AllOf(ParticipantId::User(bench.ann.id))).await.unwrap();
     assert_eq!(long.closed().await, REVOKED);
     bench.end().await;

@@ -1,0 +1,71 @@
+//! The caller's password, asked for again before a credential is made that outlives the session.
+
+use std::future::{Ready, ready};
+
+use actix_web::dev::Payload;
+use actix_web::{FromRequest, HttpRequest, web};
+use domain::account::PresentedSession;
+use domain::caller::UserCaller;
+use domain::login::{LoginService, Password};
+use http_wire::auth::{SessionAuth, UserAuth};
+use http_wire::error::ApiError;
+use http_wire::openapi::schema::{about, nullable};
+use http_wire::strict_json::{ObjectReader, Told};
+use serde_json::Value;
+
+use crate::auth::{Limits, guessed, typed};
+
+/// The property of a body that holds the password.
+pub(crate) const CURRENT_PASSWORD: &str = "current_password";
+
+/// Reads the password from a body, if one is given.
+pub(crate) fn current_password(body: &mut ObjectReader<'_>) -> Result<Option<Password>, Told> {
+    match body.optional_text(CURRENT_PASSWORD) {
+        Ok(Some(text)) => {
+            Password::typed(text).map(Some).map_err(|fault| body.fault(CURRENT_PASSWORD, fault))
+        }
+        none => none.map(|_| None),
+    }
+}
+
+/// The schema of that property.
+pub(crate) fn current_password_schema() -> Value {
+    about(nullable(typed()), "Required with an access token whose session began more than 10 minutes ago.")
+}
+
+/// A request of a user who may have to confirm who they are; behind [`http_wire::auth::users_only`].
+pub(crate) struct Confirmation {
+    request: HttpRequest,
+    caller: UserCaller,
+    session: Option<PresentedSession>,
+    logins: web::Data<LoginService>,
+    limits: Limits,
+}
+
+impl FromRequest for Confirmation {
+    type Error = ApiError;
+    type Future = Ready<Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let mut read = || {
+            let UserAuth(caller) = UserAuth::from_request(request, payload).into_inner()?;
+            let SessionAuth(session) = SessionAuth::from_request(request, payload).into_inner()?;
+            let logins = request.app_data::<web::Data<LoginService>>().cloned();
+            let logins = logins.ok_or_else(|| ApiError::defect("the log-in service is not registered"))?;
+            let limits = request.app_data().cloned();
+            Ok(Self { request: request.clone(), caller, session, logins, limits })
+        };
+        ready(read())
+    }
+}
+
+impl Confirmation {
+    /// Lets pass whom [`LoginService::confirm`] lets pass. `pointer` is where the body has the password.
+    pub(crate) async fn check(&self, current: Option<Password>, pointer: &str) -> Result<(), ApiError> {
+        // Only a password that is given can be a guess.
+        let limits = self.limits.clone().filter(|_| current.is_some());
+        let confirming = self.logins.confirm(self.caller, self.session, current);
+        let confirmed = guessed(&self.request, &limits, self.caller, confirming).await?;
+        confirmed.map_err(|error| ApiError::unconfirmed(error, pointer))
+    }
+}
