@@ -1,19 +1,17 @@
 //! Unread answers: how many bytes they may hold, for each address and in all.
 //!
-//! An answer takes memory until its client has read it, and a client decides how long that is. A handler that is
-//! about to build a large answer reserves room for it first ([`reserve`]), and waits a moment if there is none.
-//! An answer above [`FREE_BYTES`] for which no room was reserved is charged when it is complete. A smaller one costs
-//! nothing as long as the client reads: what a connection cannot write is charged to the same budget, and a
-//! connection for which there is no room is closed.
+//! An answer takes memory until its client has read it, and a client decides how long that is. An answer above
+//! [`FREE_BYTES`] is charged when it is complete, and refused if there is no room: one that waited for room would hold
+//! its memory meanwhile. How many are built at once is bounded by the turns of reads. A smaller answer costs nothing as
+//! long as the client reads: what a connection cannot write is charged to the same budget, and a connection for which
+//! there is no room is closed.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
-use actix_web::{HttpMessage, HttpRequest, web};
+use actix_web::{HttpRequest, web};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::timeout;
 
 use crate::error::{ApiError, ErrorCode};
 use crate::limit::Network;
@@ -32,20 +30,13 @@ pub struct AnswerLimit {
     pub per_address: u64,
     /// Bytes in all.
     pub total: u64,
-    /// How long an answer waits for room.
-    pub wait: Duration,
     /// Proxies whose word on the client's address is taken; what they do not read themselves counts in all only.
     pub trusted_proxies: Vec<Network>,
 }
 
 impl Default for AnswerLimit {
     fn default() -> Self {
-        Self {
-            per_address: 8 * 1024 * 1024,
-            total: 64 * 1024 * 1024,
-            wait: Duration::from_secs(2),
-            trusted_proxies: Vec::new(),
-        }
+        Self { per_address: 8 * 1024 * 1024, total: 64 * 1024 * 1024, trusted_proxies: Vec::new() }
     }
 }
 
@@ -64,8 +55,8 @@ struct Share {
 
 /// Room for one answer, until it is dropped.
 pub struct AnswerPermit {
-    of_all: OwnedSemaphorePermit,
-    of_address: Option<OwnedSemaphorePermit>,
+    _of_all: OwnedSemaphorePermit,
+    _of_address: Option<OwnedSemaphorePermit>,
     _seat: Seat,
 }
 
@@ -88,31 +79,7 @@ impl AnswerBudget {
         let (seat, free) = self.seat(source);
         let of_address = free.map(|free| free.try_acquire_many_owned(units)).transpose().ok()?;
         let of_all = self.total.clone().try_acquire_many_owned(units).ok()?;
-        Some(AnswerPermit { of_all, of_address, _seat: seat })
-    }
-
-    /// Room for `bytes`. Waits for it in the order of arrival; refuses with 503 when the wait is over.
-    pub async fn take(
-        self: &Arc<Self>,
-        source: Option<Source>,
-        bytes: u64,
-    ) -> Result<AnswerPermit, ApiError> {
-        let units = self.units(bytes);
-        let (seat, free) = self.seat(source);
-        let granted = timeout(self.limit.wait, async {
-            let of_address = match free {
-                Some(free) => Some(free.acquire_many_owned(units).await?),
-                None => None,
-            };
-            Ok::<_, tokio::sync::AcquireError>((
-                self.total.clone().acquire_many_owned(units).await?,
-                of_address,
-            ))
-        });
-        match granted.await {
-            Ok(Ok((of_all, of_address))) => Ok(AnswerPermit { of_all, of_address, _seat: seat }),
-            Ok(Err(_)) | Err(_) => Err(no_room()),
-        }
+        Some(AnswerPermit { _of_all: of_all, _of_address: of_address, _seat: seat })
     }
 
     /// Where a connection comes from; `None` for a trusted proxy, which stands for many.
@@ -176,16 +143,6 @@ impl Drop for Seat {
     }
 }
 
-impl AnswerPermit {
-    /// Gives back what goes beyond `bytes`.
-    pub fn shrink_to(&mut self, bytes: u64) {
-        let keep = units(bytes) as usize;
-        for permit in [Some(&mut self.of_all), self.of_address.as_mut()].into_iter().flatten() {
-            drop(permit.split(permit.num_permits().saturating_sub(keep)));
-        }
-    }
-}
-
 fn units(bytes: u64) -> u32 {
     u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX).max(1)
 }
@@ -196,33 +153,13 @@ pub(crate) fn no_room() -> ApiError {
     ApiError::new(ErrorCode::ServiceUnavailable, message).with_retry_after(1)
 }
 
-/// Reserves room for an answer of up to `bytes` to `request`; to be called before anything is read for it.
-///
-/// The room is kept until the answer has been handed to the connection, and shrinks to the answer's size as soon as
-/// that is known. A request may reserve once; where no budget is registered there is no limit.
+/// The room for an answer of `bytes` to `request` that is complete; where no budget is registered there is no limit.
 ///
 /// # Errors
-/// 503 with `retry-after` when there is no room within [`AnswerLimit::wait`].
-pub async fn reserve(request: &HttpRequest, bytes: u64) -> Result<(), ApiError> {
-    let Some(budget) = request.app_data::<web::Data<AnswerBudget>>() else { return Ok(()) };
-    let permit = budget.clone().into_inner().take(budget.source(request), bytes).await?;
-    request.extensions_mut().insert(permit);
-    Ok(())
-}
-
-/// The room for an answer of `bytes` that is complete: what was reserved, or else what is there.
+/// 503 with `retry-after` when there is none.
 pub(crate) fn charge(request: &HttpRequest, bytes: u64) -> Result<Option<AnswerPermit>, ApiError> {
     let Some(budget) = request.app_data::<web::Data<AnswerBudget>>() else { return Ok(None) };
-    if let Some(mut permit) = request.extensions_mut().remove::<AnswerPermit>() {
-        permit.shrink_to(bytes);
-        return Ok(Some(permit));
-    }
     budget.clone().into_inner().try_take(budget.source(request), bytes).map(Some).ok_or_else(no_room)
-}
-
-/// The room that was reserved for an answer whose size nobody knows yet.
-pub(crate) fn kept(request: &HttpRequest) -> Option<AnswerPermit> {
-    request.extensions_mut().remove::<AnswerPermit>()
 }
 
 #[cfg(test)]
@@ -231,12 +168,7 @@ mod tests {
 
     fn budget(per_address: u64, total: u64) -> Arc<AnswerBudget> {
         let trusted_proxies = vec!["10.0.0.0/8".parse().unwrap()];
-        AnswerBudget::new(AnswerLimit {
-            per_address,
-            total,
-            wait: Duration::from_millis(20),
-            trusted_proxies,
-        })
+        AnswerBudget::new(AnswerLimit { per_address, total, trusted_proxies })
     }
 
     #[test]
@@ -261,25 +193,9 @@ mod tests {
     fn an_answer_larger_than_the_room_is_sent_alone() {
         let budget = budget(10 * UNIT, 25 * UNIT);
         let source = budget.peer("192.0.2.1".parse().unwrap());
-        let mut alone = budget.try_take(source, 99 * UNIT).unwrap();
+        let alone = budget.try_take(source, 99 * UNIT).unwrap();
         assert!(budget.try_take(source, 1).is_none());
-        alone.shrink_to(UNIT);
-        assert!(budget.try_take(source, 9 * UNIT).is_some());
-    }
-
-    #[tokio::test]
-    async fn room_is_waited_for_and_not_for_ever() {
-        let budget = budget(10 * UNIT, 10 * UNIT);
-        let source = budget.peer("192.0.2.1".parse().unwrap());
-        let held = budget.try_take(source, 10 * UNIT).unwrap();
-        let refused = budget.take(source, UNIT).await.err().unwrap();
-        assert_eq!(refused.code(), ErrorCode::ServiceUnavailable);
-        let waiting = tokio::spawn({
-            let budget = budget.clone();
-            async move { budget.take(source, UNIT).await.is_ok() }
-        });
-        tokio::task::yield_now().await;
-        drop(held);
-        assert!(waiting.await.unwrap());
+        drop(alone);
+        assert!(budget.try_take(source, 10 * UNIT).is_some());
     }
 }

@@ -232,7 +232,6 @@ fn room(response: &ServiceResponse<BoxBody>) -> Result<Option<AnswerPermit>, Api
         BodySize::Sized(bytes) if bytes > FREE_BYTES && !is_static(response) => {
             answers::charge(response.request(), bytes)
         }
-        BodySize::Stream => Ok(answers::kept(response.request())),
         _ => Ok(None),
     }
 }

@@ -211,7 +211,6 @@ impl Wiring {
                 per_address: config.http.unread_per_address,
                 total: config.http.unread_bytes,
                 trusted_proxies: config.rates.trusted_proxies.clone(),
-                ..AnswerLimit::default()
             }),
             limits: Arc::new(RateLimits::new(rates(config), clock.clone())),
             cursors: cursor_seal(&*store).await?,

@@ -29,11 +29,6 @@ impl<'f> ObjectReader<'f> {
         self.members.remove(name)
     }
 
-    /// Takes the property without looking at it.
-    pub fn ignore(&mut self, name: &str) {
-        self.members.remove(name);
-    }
-
     /// Says what is wrong with the property.
     pub fn fault(&mut self, name: &str, fault: impl Display) -> Told {
         let pointer = self.pointer_to(name);

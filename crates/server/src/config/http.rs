@@ -53,8 +53,8 @@ pub(super) fn read(values: &mut Values) -> HttpConfig {
         "unread_answer_bytes",
         "BYTES",
         "67108864",
-        "Maximum memory for answers that clients have not read yet, in bytes. If it is used up, a request waits for \
-         two seconds and then gets 503, and a connection that cannot write its answer is closed.",
+        "Maximum memory for answers that clients have not read yet, in bytes. If it is used up, a request \
+         with a large answer gets 503, and a connection that cannot write its answer is closed.",
     );
     let unread_per_address = Key::number(
         "unread_answer_bytes_per_address",
