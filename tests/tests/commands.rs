@@ -28,7 +28,7 @@ const NEVER_WRONG: [&[&str]; 14] = [
 
 /// Wrong uses of each other command: what it needs and does not get, values that cannot be, and subjects that are
 /// not there.
-const WRONG: [(&[&str], &[&[&str]]); 31] = [
+const WRONG: [(&[&str], &[&[&str]]); 33] = [
     (&["user", "reset-password"], &[&[], &["nobody"], &["A B"]]),
     (&["org", "create"], &[&[], &[" "], &["ANN"], &["new", "--plan", "none"]]),
     (&["org", "show"], &[&[], &["nobodys"]]),
@@ -88,6 +88,16 @@ const WRONG: [(&[&str], &[&[&str]]); 31] = [
     (&["agent", "disable"], &[&[], &["ann/nobody"]]),
     (&["agent", "enable"], &[&[], &["ann/nobody"]]),
     (&["agent", "delete"], &[&[], &["ann/nobody", "--force"], &["ann/bot"]]),
+    (
+        &["chat", "list"],
+        &[
+            &["--org", "nobodys"],
+            &["--participant", "nobody"],
+            &["--limit", "0"],
+            &["--org", "ann", "--participant", "ann"],
+        ],
+    ),
+    (&["chat", "show"], &[&[], &["x"], &["019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77"]]),
     (&["key", "list"], &[&[], &["nobody"], &["ann/nobody"]]),
     (
         &["key", "create"],
@@ -241,9 +251,17 @@ async fn what_is_wrong_is_explained_and_changes_nothing() {
     for path in NEVER_WRONG.into_iter().chain(WRONG.map(|(path, _)| path)) {
         refused(&server, path, &["--no-such-flag"]);
     }
-    for group in
-        [&["user"][..], &["agent"], &["key"], &["plan"], &["org"], &["token"], &["config"], &["nothing"]]
-    {
+    for group in [
+        &["user"][..],
+        &["agent"],
+        &["key"],
+        &["plan"],
+        &["org"],
+        &["chat"],
+        &["token"],
+        &["config"],
+        &["nothing"],
+    ] {
         refused(&server, group, &[]);
         refused(&server, group, &["nothing"]);
     }
@@ -266,8 +284,9 @@ async fn what_is_wrong_is_explained_and_changes_nothing() {
 /// A command in the wrong directory neither makes a store nor succeeds on an empty one; it says where it looked.
 #[test]
 fn a_command_without_a_store_makes_none() {
-    let commands: [&[&str]; 16] = [
+    let commands: [&[&str]; 17] = [
         &["status"],
+        &["chat", "list"],
         &["user", "list"],
         &["user", "create", "--handle", "new", "--email", "x@example.org", "--name", "X"],
         &["user", "reset-password", "ann"],
@@ -377,4 +396,49 @@ async fn accounts_are_made_seen_and_deleted() {
     assert_eq!((&deleted["agent"]["handle"], &deleted["executions"]), (&json!("ann/two"), &json!(0)));
     assert!(soon(async || bot.with_key(&key).get("/me").await.status == 401).await);
     assert_eq!(ann.get("/agents").await.data().as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn chats_are_listed_and_shown() {
+    let server = Server::start().await;
+    let told = |arguments: &[&str]| -> Value {
+        let output = run(&server, arguments, &["--json"]);
+        assert!(output.status.success(), "{output:?}");
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let said = |arguments: &[&str]| {
+        let output = run(&server, arguments, &[]);
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(said(&["chat", "list"]).starts_with("No chats."));
+    let (ann, ben) = (server.user("ann"), server.user("ben"));
+    let made = ann.post("/chats", json!({ "chat": { "title": "Night shift" } })).await.data();
+    let id = made["id"].as_str().unwrap();
+    ben.create_chat().await;
+    let listed = told(&["chat", "list"]);
+    assert_eq!(listed["chats"].as_array().unwrap().len(), 2, "newest first: {listed}");
+    assert_eq!(listed["chats"][1]["id"], made["id"]);
+    for arguments in [["chat", "list", "--participant", "ann"], ["room", "list", "--org", "ann"]] {
+        let listed = told(&arguments);
+        assert_eq!(listed["chats"].as_array().unwrap().len(), 1, "{listed}");
+        assert_eq!(
+            (&listed["chats"][0]["id"], &listed["chats"][0]["message_count"]),
+            (&made["id"], &json!(0))
+        );
+    }
+    assert_eq!(told(&["chat", "list", "--limit", "1"])["chats"].as_array().unwrap().len(), 1);
+    let table = said(&["chat", "list", "--org", "ann"]);
+    let columns = ["ID", "MESSAGES", "LAST", "MESSAGE", "TITLE"];
+    assert!(table.lines().next().unwrap().split_whitespace().eq(columns), "{table}");
+    assert!(table.contains("Night shift"), "{table}");
+    assert!(table.lines().all(|line| line.len() <= 80), "{table}");
+    let shown = told(&["chat", "show", id]);
+    assert_eq!(shown["chat"]["participants"][0]["handle"], "ann", "{shown}");
+    assert_eq!(shown["chat"]["organization"], "ann", "{shown}");
+    let shown = said(&["chat", "show", id]);
+    assert!(shown.starts_with("Night shift\n") && shown.contains("ann (ann"), "{shown}");
+    ann.delete(&format!("/chats/{id}")).await;
+    assert_eq!(told(&["chat", "list", "--participant", "ann"]), json!({ "chats": [] }));
+    refused(&server, &["chat", "show"], &[id]);
 }

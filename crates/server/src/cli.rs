@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::config::{LeadingFlags, ServerFlags};
 
 mod account;
+mod chat;
 mod org;
 
 pub use account::{
@@ -14,6 +15,7 @@ pub use account::{
     ListAgentsArguments, ListUsersArguments, ResetPasswordArguments, SetAgentArguments, UserArguments,
     UserCommand,
 };
+pub use chat::{ChatCommand, ListChatsArguments, ShowChatArguments};
 pub use org::{
     CreateOrgArguments, InviteArguments, MembersArguments, MoveArguments, OrgCommand, RenameOrgArguments,
     RoleArgument, SetRoleArguments, ShowOrgArguments,
@@ -113,6 +115,13 @@ pub enum Command {
         /// What to do.
         #[command(subcommand)]
         command: AgentCommand,
+    },
+    /// List and show chats.
+    #[command(visible_alias = "room")]
+    Chat {
+        /// What to do.
+        #[command(subcommand)]
+        command: ChatCommand,
     },
     /// List plans, and assign them to organizations.
     Plan {

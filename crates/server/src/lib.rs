@@ -9,6 +9,7 @@ pub mod api_document;
 mod archive;
 mod audit;
 mod backup;
+mod chat;
 pub mod cli;
 pub mod config;
 mod disk;
@@ -101,6 +102,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         }
         Command::Org { command } => with(flags, async |config| org::run(&config, command).await),
         Command::Agent { command } => with(flags, async |config| agent::run(&config, command).await),
+        Command::Chat { command } => with(flags, async |config| chat::run(&config, command).await),
     }
 }
 

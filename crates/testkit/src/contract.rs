@@ -64,7 +64,7 @@ macro_rules! contract_tests {
             users_list_and_end_their_sessions, the_password_is_asked_for_again, a_reset_token_is_good_once, old_sessions_are_forgotten, who_is_disabled_does_not_log_in,
         }
         $crate::contract_tests! { @area $make, administration:
-            all_accounts_are_listed_by_handle, who_is_disabled_is_let_in_nowhere,
+            all_accounts_are_listed_by_handle, all_chats_are_listed_newest_first, who_is_disabled_is_let_in_nowhere,
             since_when_somebody_is_disabled_is_known, who_is_disabled_is_nobodys_peer,
         }
         $crate::contract_tests! { @area $make, registering:

@@ -6,6 +6,7 @@ mod delete;
 pub(crate) mod details;
 mod list;
 mod newest;
+mod overview;
 mod read;
 mod remove_participant;
 pub(crate) mod rename;
@@ -15,9 +16,10 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use domain::chat::{
-    AddParticipant, AddRefused, AddedParticipant, Chat, ChatListing, ChatRepository, CreateRefused,
-    DeleteChat, DeleteRefused, DeletedChat, Entrance, FoundChat, ListedChat, NewChat, ParticipantStatus,
-    RemoveParticipant, RemoveRefused, RemovedParticipant, RenameChat, RenameRefused, RenamedChat, Roster,
+    AddParticipant, AddRefused, AddedParticipant, Chat, ChatFilter, ChatListing, ChatOverview,
+    ChatRepository, CreateRefused, DeleteChat, DeleteRefused, DeletedChat, Entrance, FoundChat, ListedChat,
+    NewChat, ParticipantStatus, RemoveParticipant, RemoveRefused, RemovedParticipant, RenameChat,
+    RenameRefused, RenamedChat, Roster,
 };
 use domain::id::{AgentId, ChatId, ParticipantId, UserId};
 use domain::page::{Page, PageRequest};
@@ -88,6 +90,19 @@ impl ChatRepository for PostgresStore {
 
     async fn everybody(&self, chat: ChatId) -> Result<Option<Roster>, StoreError> {
         self.ask(chat, |db, chat| read::everybody_on(db, *chat).boxed()).await
+    }
+
+    async fn overview(
+        &self,
+        filter: ChatFilter,
+        before: Option<ChatId>,
+        limit: u32,
+    ) -> Result<Vec<ChatOverview>, StoreError> {
+        let given = (filter, before, limit);
+        self.ask(given, |db, (filter, before, limit)| {
+            overview::overview_on(db, *filter, *before, *limit).boxed()
+        })
+        .await
     }
 
     async fn add_participant(

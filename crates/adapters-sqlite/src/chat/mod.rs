@@ -5,6 +5,7 @@ mod create;
 mod delete;
 pub(crate) mod details;
 mod list;
+mod overview;
 mod read;
 mod remove_participant;
 pub(crate) mod rename;
@@ -13,9 +14,10 @@ pub(crate) mod row;
 use async_trait::async_trait;
 use diesel::prelude::*;
 use domain::chat::{
-    AddParticipant, AddRefused, AddedParticipant, Chat, ChatListing, ChatRepository, CreateRefused,
-    DeleteChat, DeleteRefused, DeletedChat, Entrance, FoundChat, ListedChat, NewChat, ParticipantStatus,
-    RemoveParticipant, RemoveRefused, RemovedParticipant, RenameChat, RenameRefused, RenamedChat, Roster,
+    AddParticipant, AddRefused, AddedParticipant, Chat, ChatFilter, ChatListing, ChatOverview,
+    ChatRepository, CreateRefused, DeleteChat, DeleteRefused, DeletedChat, Entrance, FoundChat, ListedChat,
+    NewChat, ParticipantStatus, RemoveParticipant, RemoveRefused, RemovedParticipant, RenameChat,
+    RenameRefused, RenamedChat, Roster,
 };
 use domain::id::{AgentId, ChatId, ParticipantId, UserId};
 use domain::page::{Page, PageRequest};
@@ -78,6 +80,15 @@ impl ChatRepository for SqliteStore {
 
     async fn everybody(&self, chat: ChatId) -> Result<Option<Roster>, StoreError> {
         self.read(move |connection| read::everybody_on(connection, chat)).await
+    }
+
+    async fn overview(
+        &self,
+        filter: ChatFilter,
+        before: Option<ChatId>,
+        limit: u32,
+    ) -> Result<Vec<ChatOverview>, StoreError> {
+        self.read(move |connection| overview::overview_on(connection, filter, before, limit)).await
     }
 
     async fn add_participant(

@@ -18,6 +18,7 @@ mod create;
 mod delete;
 mod listing;
 pub mod membership;
+mod overview;
 mod participant;
 mod port;
 mod read;
@@ -37,6 +38,7 @@ pub use listing::{
     SHOWN_PARTICIPANTS, WorkStatus,
 };
 pub use membership::{AddRefused, RemoveRefused};
+pub use overview::{ChatFilter, ChatOverview};
 pub use participant::{Named, Names, Participant, ParticipantStatus, Role, Roster};
 pub use port::{
     AddParticipant, AddedParticipant, ChatRepository, CreateRefused, DeleteChat, DeleteRefused, DeletedChat,

@@ -5,6 +5,7 @@ use uuid::Uuid;
 
 use super::listing::{ChatDetails, ChatListing, FoundChat, ListedChat};
 use super::membership::{AddRefused, RemoveRefused};
+use super::overview::{ChatFilter, ChatOverview};
 use super::participant::{Participant, ParticipantStatus, Role, Roster};
 use super::room::{Chat, ChatKind, ChatStatus};
 use super::standing::Entrance;
@@ -232,6 +233,15 @@ pub trait ChatRepository: Send + Sync {
 
     /// Everybody in the room, for whoever asks; `None` if it is no more.
     async fn everybody(&self, chat: ChatId) -> Result<Option<Roster>, StoreError>;
+
+    /// The first `limit` chats with ids before `before`, in descending order of their ids, which is newest first.
+    /// For the operator: nobody's standing is asked.
+    async fn overview(
+        &self,
+        filter: ChatFilter,
+        before: Option<ChatId>,
+        limit: u32,
+    ) -> Result<Vec<ChatOverview>, StoreError>;
 
     /// Adds somebody as [`super::membership::decide_add`] decides. Who was in the room before
     /// comes back with a new role, status and `joined_at`, and finds the deliveries left open.

@@ -7,7 +7,7 @@ use domain::account::{
 };
 use domain::caller::Caller;
 use domain::change::Change;
-use domain::chat::{AddParticipantCommand, AddParticipantError, AddRefused, Role};
+use domain::chat::{AddParticipantCommand, AddParticipantError, AddRefused, ChatFilter, ChatOverview, Role};
 use domain::id::{AgentId, ParticipantId, UserId};
 use domain::page::{PageRequest, Slice};
 use domain::peer::ListPeers;
@@ -49,6 +49,51 @@ pub async fn all_accounts_are_listed_by_handle(world: World) {
         }
         assert_eq!(handles, expected);
     }
+}
+
+/// With their figures, each once, in parts; deleted chats are not there, and nobody is counted after leaving.
+pub async fn all_chats_are_listed_newest_first(world: World) {
+    let (ann, ben) = (world.user("ann").await, world.user("ben").await);
+    let bot = world.agent(&ben, "Bot").await;
+    world.make_global(&bot).await;
+    let first = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let second = world.chat(bot.caller, &[]).await;
+    let third = world.chat(ann.caller, &[]).await;
+    let gone = world.chat(ann.caller, &[]).await;
+    world.chats.delete(ann.caller, gone).await.unwrap();
+    world.send(ann.caller, first, "one", &[at(&bot)]).await;
+    let unwanted = world.send(ann.caller, first, "two and three", &[at(&bot)]).await;
+    world.messages.delete(ann.caller, first, unwanted.id).await.unwrap();
+    let chats = &world.stores.chats;
+    let listed = async |filter, size| {
+        let (mut all, mut before) = (Vec::new(), None);
+        loop {
+            let part = chats.overview(filter, before, size).await.unwrap();
+            let Some(last) = part.last() else { return all };
+            before = Some(last.chat.id);
+            assert!(part.len() <= size as usize);
+            all.extend(part);
+        }
+    };
+    let ids = |all: &[ChatOverview]| all.iter().map(|overview| overview.chat.id).collect::<Vec<_>>();
+    for size in [1, 2, 10] {
+        assert_eq!(ids(&listed(ChatFilter::All, size).await), [third, second, first]);
+    }
+    let with_bot = listed(ChatFilter::Participant(at(&bot)), 1).await;
+    assert_eq!(ids(&with_bot), [second, first]);
+    let one = listed(ChatFilter::One(first), 1).await.pop().unwrap();
+    assert_eq!((one.participants, one.messages), (2, 1));
+    assert_eq!(one.bytes, with_bot[1].bytes);
+    assert!(one.bytes > 0);
+    assert_eq!(Some(one.chat), world.chats.find(ann.caller, first).await.ok());
+    assert!(listed(ChatFilter::One(gone), 1).await.is_empty());
+    let of_ann = world.plans.organizations().await.unwrap();
+    let of_ann = of_ann.iter().find(|organization| Some(&organization.name) == one.organization.as_ref());
+    let of_ann = listed(ChatFilter::Organization(of_ann.unwrap().id), 1).await;
+    assert_eq!(ids(&of_ann), [third, first]);
+    world.chats.remove_participant(bot.caller, first, bot.id.uuid()).await.unwrap();
+    assert_eq!(listed(ChatFilter::One(first), 1).await[0].participants, 1);
+    assert_eq!(ids(&listed(ChatFilter::Participant(at(&bot)), 1).await), [second]);
 }
 
 /// Whether whoever presents the key is let in, kept out, or not known.

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use domain::chat::{
-    AddParticipant, AddRefused, AddedParticipant, Chat, ChatListing, ChatRepository, ChatService,
-    CreateRefused, DeleteChat, DeleteRefused, DeletedChat, Entrance, FoundChat, ListedChat, NewChat,
-    ParticipantStatus, RemoveParticipant, RemoveRefused, RemovedParticipant, RenameChat, RenameRefused,
-    RenamedChat, Roster,
+    AddParticipant, AddRefused, AddedParticipant, Chat, ChatFilter, ChatListing, ChatOverview,
+    ChatRepository, ChatService, CreateRefused, DeleteChat, DeleteRefused, DeletedChat, Entrance, FoundChat,
+    ListedChat, NewChat, ParticipantStatus, RemoveParticipant, RemoveRefused, RemovedParticipant, RenameChat,
+    RenameRefused, RenamedChat, Roster,
 };
 use domain::id::{AgentId, ChatId, ParticipantId, UserId};
 use domain::page::{Page, PageRequest};
@@ -125,6 +125,15 @@ impl ChatRepository for Gate {
         self.looked_up.add_permits(1);
         self.passes.acquire().await.unwrap().forget();
         everybody
+    }
+
+    async fn overview(
+        &self,
+        filter: ChatFilter,
+        before: Option<ChatId>,
+        limit: u32,
+    ) -> Result<Vec<ChatOverview>, StoreError> {
+        self.store.overview(filter, before, limit).await
     }
 
     async fn add_participant(

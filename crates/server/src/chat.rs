@@ -1,0 +1,145 @@
+//! `parlance chat …`
+
+use std::sync::Arc;
+
+use domain::account::normalize_handle;
+use domain::chat::{ChatFilter, ChatOverview, Participant};
+use domain::id::ChatId;
+use serde_json::{Value, json};
+
+use crate::cli::{ChatCommand, ListChatsArguments, ShowChatArguments};
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::output::{List, Rows, Times, on_one_line, print};
+use crate::store::{self, Store};
+use crate::user::AT_ONCE;
+use crate::{org, wiring};
+
+/// Where the ids of chats stand.
+const CHATS: &str = "list chats with `parlance chat list`";
+
+/// Printed for a list without chats.
+const NO_CHATS: &str = "No chats. Users and agents create them; see docs/API.md.";
+
+/// Does it on the store of the configuration, and prints what came of it.
+pub(crate) async fn run(config: &Config, command: ChatCommand) -> Result<(), Failure> {
+    store::with(config, async |store| match &command {
+        ChatCommand::List(arguments) => list(config, store, arguments).await,
+        ChatCommand::Show(arguments) => show(store, arguments).await,
+    })
+    .await
+}
+
+async fn list(
+    config: &Config,
+    store: &Arc<dyn Store>,
+    arguments: &ListChatsArguments,
+) -> Result<(), Failure> {
+    let filter = if let Some(name) = &arguments.org {
+        let organizations = wiring::organizations(config, store.clone());
+        ChatFilter::Organization(org::named(&organizations, name).await?.id)
+    } else if let Some(handle) = &arguments.participant {
+        let handle = normalize_handle(handle);
+        let found = wiring::accounts(store.clone()).find_holder(&handle).await.map_err(unread)?;
+        ChatFilter::Participant(found.ok_or_else(|| {
+            let next = "list them with `parlance user list` or `parlance agent list`";
+            Failure::plain(format!("there is no user or agent '{handle}'")).next(next)
+        })?)
+    } else {
+        ChatFilter::All
+    };
+    let kind = List {
+        name: "chats",
+        headings: &["ID", "MESSAGES", "LAST MESSAGE", "TITLE"],
+        empty: if filter == ChatFilter::All { NO_CHATS } else { "No such chats." },
+    };
+    let mut rows = Rows::begin(kind, &arguments.print)?;
+    let (mut left, mut before) = (arguments.limit, None);
+    while left > 0 {
+        let part = store.overview(filter, before, left.min(AT_ONCE)).await.map_err(unread)?;
+        let Some(last) = part.last() else { break };
+        before = Some(last.chat.id);
+        left = left.saturating_sub(u32::try_from(part.len()).unwrap_or(u32::MAX));
+        for overview in &part {
+            rows.row(|| as_json(overview), |times| as_cells(overview, times))?;
+        }
+    }
+    rows.end()
+}
+
+async fn show(store: &Arc<dyn Store>, arguments: &ShowChatArguments) -> Result<(), Failure> {
+    let unknown = || Failure::plain(format!("there is no chat '{}'", arguments.id)).next(CHATS);
+    let id = ChatId::new(arguments.id.trim().parse().map_err(|_| unknown())?);
+    let found = store.overview(ChatFilter::One(id), None, 1).await.map_err(unread)?;
+    let overview = found.first().ok_or_else(unknown)?;
+    let roster = store.everybody(id).await.map_err(unread)?;
+    let participants = roster.map(|roster| roster.participants).unwrap_or_default();
+    if arguments.print.json {
+        let mut shown = as_json(overview);
+        shown["participants"] = participants.iter().map(participant_as_json).collect();
+        return print(&json!({ "chat": shown }).to_string());
+    }
+    let ChatOverview { chat, organization, messages, bytes, .. } = overview;
+    let times = Times::relative();
+    let mut lines = vec![
+        on_one_line(chat.display_title()),
+        format!("  id {}", chat.id),
+        format!("  {}, created {}", chat.status.as_str(), times.text(chat.created_at)),
+        format!("  organization {}", organization.as_deref().map_or_else(|| "-".to_owned(), on_one_line)),
+        format!(
+            "  {messages} messages, {bytes} bytes, last message {}",
+            times.or_hyphen(chat.last_message_at)
+        ),
+        "  participants:".to_owned(),
+    ];
+    lines.extend(participants.iter().map(|participant| {
+        let Participant { handle, name, role, joined_at, .. } = participant;
+        format!("    {handle} ({}): {}, joined {}", on_one_line(name), role.as_str(), times.text(*joined_at))
+    }));
+    print(&lines.join("\n"))
+}
+
+fn unread(cause: domain::store::StoreError) -> Failure {
+    Failure::new("cannot read the chats", cause).next(store::NEXT)
+}
+
+fn as_json(overview: &ChatOverview) -> Value {
+    let ChatOverview { chat, organization, participants, messages, bytes } = overview;
+    json!({
+        "id": chat.id.to_string(),
+        "title": chat.title,
+        "type": chat.kind.as_str(),
+        "status": chat.status.as_str(),
+        "task_id": chat.task_id.map(|id| id.to_string()),
+        "organization": organization,
+        "participant_count": participants,
+        "message_count": messages,
+        "content_bytes": bytes,
+        "inserted_at": chat.created_at.to_string(),
+        "updated_at": chat.updated_at.to_string(),
+        "last_message_at": chat.last_message_at.map(|at| at.to_string()),
+    })
+}
+
+/// The title comes last, since it has the most varied width.
+fn as_cells(overview: &ChatOverview, times: &Times) -> Vec<String> {
+    let ChatOverview { chat, messages, .. } = overview;
+    vec![
+        chat.id.to_string(),
+        messages.to_string(),
+        times.or_hyphen(chat.last_message_at),
+        chat.display_title().to_owned(),
+    ]
+}
+
+fn participant_as_json(participant: &Participant) -> Value {
+    json!({
+        "id": participant.id.uuid().to_string(),
+        "type": participant.id.kind().as_str(),
+        "handle": participant.handle,
+        "name": participant.name,
+        "role": participant.role.as_str(),
+        "status": participant.status.as_str(),
+        "joined_at": participant.joined_at.to_string(),
+    })
+}
