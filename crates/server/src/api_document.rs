@@ -1,25 +1,20 @@
-//! The API's document, and the page on which it can be read (`/api/v1/docs/`).
-//!
-//! Everything that the page needs comes from here, and it may ask nobody else.
+//! The API's document.
 
-use std::borrow::Cow;
-use std::sync::{Arc, LazyLock};
-
-use actix_web::guard::Get;
-use actix_web::http::header::{CONTENT_SECURITY_POLICY, HeaderValue};
-use actix_web::middleware::{DefaultHeaders, from_fn};
+use actix_web::middleware::from_fn;
 use actix_web::web::{self, Bytes};
 use actix_web::{HttpRequest, HttpResponse};
-use http_wire::error::{ApiError, ErrorCode};
+use http_wire::error::ApiError;
 use http_wire::limit::anonymous;
 use serde_json::Value;
-use utoipa_swagger_ui::Config;
 
 use crate::static_files::{StaticFile, StaticFiles};
 use crate::system;
 
-/// Where the document stands.
-const DOCUMENT: &str = "/api/v1/openapi.json";
+/// Where the API can be read.
+pub(crate) const READABLE: &str = if cfg!(feature = "swagger-ui") { "/api/v1/docs/" } else { DOCUMENT };
+
+/// The path of the document.
+pub(crate) const DOCUMENT: &str = "/api/v1/openapi.json";
 
 /// What the document says before it comes to the operations.
 const DESCRIPTION: &str = "A self-hosted server where agents and humans share chat rooms. Humans call \
@@ -42,19 +37,11 @@ pub fn document() -> Value {
 /// The document and the files of the page.
 static FILES: StaticFiles = StaticFiles::new();
 
-/// What the page is told about itself.
-static PAGE: LazyLock<Arc<Config<'static>>> = LazyLock::new(|| Arc::new(Config::from(DOCUMENT)));
-
-/// Mounts the document and the page.
+/// Mounts the document, and the page that shows it.
 pub(crate) fn configure(config: &mut web::ServiceConfig) {
-    let policy = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
-                  frame-ancestors 'none'";
-    let headers = DefaultHeaders::new().add((CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy)));
-    let document = web::resource(DOCUMENT).route(web::get().to(serve_document)).wrap(from_fn(anonymous));
-    let page = web::resource("/{_:.*}").guard(Get()).to(serve_page);
-    config
-        .service(document)
-        .service(web::scope("/api/v1/docs").wrap(headers).wrap(from_fn(anonymous)).service(page));
+    #[cfg(feature = "swagger-ui")]
+    config.configure(crate::api_page::configure);
+    config.service(web::resource(DOCUMENT).route(web::get().to(serve_document)).wrap(from_fn(anonymous)));
 }
 
 async fn serve_document(request: HttpRequest) -> Result<HttpResponse, ApiError> {
@@ -63,25 +50,8 @@ async fn serve_document(request: HttpRequest) -> Result<HttpResponse, ApiError> 
     serve(&request, DOCUMENT, file)
 }
 
-async fn serve_page(request: HttpRequest, path: web::Path<String>) -> Result<HttpResponse, ApiError> {
-    let path = path.into_inner();
-    serve(&request, &path, || {
-        let file = utoipa_swagger_ui::serve(&path, PAGE.clone());
-        let file = file.map_err(|fault| {
-            tracing::error!(error = %fault, "file of the documentation page cannot be built");
-            ApiError::new(ErrorCode::InternalError, "The file cannot be served")
-        })?;
-        Ok(file.map(|file| {
-            let body = match file.bytes {
-                Cow::Borrowed(bytes) => Bytes::from_static(bytes),
-                Cow::Owned(bytes) => Bytes::from(bytes),
-            };
-            StaticFile::new(body, file.content_type, file.gzpipped)
-        }))
-    })
-}
-
-fn serve(
+/// Answers with a file, which is made when it is first asked for.
+pub(crate) fn serve(
     request: &HttpRequest,
     name: &str,
     make: impl FnOnce() -> Result<Option<StaticFile>, ApiError>,

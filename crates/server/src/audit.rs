@@ -18,6 +18,7 @@ use crate::config::Config;
 use crate::failure::Failure;
 use crate::org;
 use crate::ports::SystemClock;
+use crate::progress::Spinner;
 use crate::store::{self, Store};
 use crate::wiring;
 
@@ -38,7 +39,9 @@ async fn verify(store: Arc<dyn Store>, arguments: &VerifyArguments) -> Result<()
     let anchor = anchor.map_err(|fault| {
         Failure::plain(format!("--anchor: {fault}")).next("see `parlance audit verify --help`")
     })?;
+    let spinner = Spinner::begin("verifying the audit log");
     let report = AuditService::new(store).verify(anchor).await;
+    drop(spinner);
     let report =
         report.map_err(|cause| Failure::new("cannot read the audit log", cause).next(store::NEXT))?;
     let text = if arguments.json { report_as_json(&report).to_string() } else { report_as_text(&report) };

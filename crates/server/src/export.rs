@@ -11,12 +11,12 @@ use sha2::{Digest, Sha256};
 
 use crate::archive::draft::Draft;
 use crate::archive::line::{End, FORMAT, Header, columns, end_line};
-use crate::archive::progress::{Progress, say};
 use crate::archive::writer::{count, hexadecimal, write_rows};
 use crate::cli::ExportArguments;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::ports::SystemClock;
+use crate::progress::{Progress, say};
 use crate::store;
 
 /// Writes the archive to a file or to standard output.

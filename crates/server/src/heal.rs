@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use adapters_nats::NatsBus;
+use crate::bus::NatsBus;
 use domain::bus::{Healing, Loss};
 use domain::ports::Clock;
 use domain::store::StoreError;

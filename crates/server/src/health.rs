@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::bus::NatsBus;
 use actix_web::{HttpResponse, web};
-use adapters_nats::NatsBus;
 use http_wire::error::{ApiError, ErrorCode};
 use serde::Serialize;
 use tokio::runtime::Handle;

@@ -16,7 +16,6 @@ use serde_json::json;
 
 use crate::archive::line::{Counts, End, Header, Line};
 use crate::archive::place::{Place, PlaceFile};
-use crate::archive::progress::{Progress, say};
 use crate::archive::reader::Reader;
 use crate::archive::writer::{count, write_rows};
 use crate::cli::ImportArguments;
@@ -24,6 +23,7 @@ use crate::config::Config;
 use crate::failure::Failure;
 use crate::lock::FillLock;
 use crate::ports::SystemClock;
+use crate::progress::{Progress, say};
 use crate::store::{self, Store};
 
 /// How many rows are written at once, at the most. Of every page that a transaction changes SQLite keeps a copy in
@@ -59,8 +59,8 @@ pub(crate) async fn import(config: &Config, arguments: ImportArguments) -> Resul
 
 /// Looks through a file, and where to begin in it.
 fn begin(path: &Path, resume: bool) -> Result<(PlaceFile, Place), Failure> {
-    let (reader, _) = Reader::begin(open(path)?)?;
-    let sha256 = reader.skim()?.sha256;
+    let (reader, header) = Reader::begin(open(path)?)?;
+    let sha256 = skim(reader, &header)?.sha256;
     let file = PlaceFile::beside(path);
     let reached = if resume { file.of(&sha256)? } else { None };
     Ok((file, reached.unwrap_or(Place { sha256, bytes: 0, rows: 0, replaced: 0 })))
@@ -71,6 +71,11 @@ pub(crate) fn open(path: &Path) -> Result<BufReader<File>, Failure> {
     let file = File::open(path);
     let file = file.map_err(|cause| Failure::new(format_args!("cannot read {}", path.display()), cause))?;
     Ok(BufReader::with_capacity(1024 * 1024, file))
+}
+
+/// Goes through an archive to its end, which it gives.
+fn skim(reader: Reader<impl BufRead>, header: &Header) -> Result<End, Failure> {
+    reader.skim(&mut Progress::of("check", header.rows.values().sum()))
 }
 
 /// What was done.
@@ -99,7 +104,7 @@ async fn take(
     let mut import = Import::begin(store.clone(), &header, place);
     if begun.is_none() && expect_empty(&there).is_err() {
         // No import of this store is under way, and it may be served: it is compared only.
-        let end = reader.skim()?;
+        let end = skim(reader, &header)?;
         import.verify(&end).await?;
         return import.ended(end);
     }
@@ -225,14 +230,14 @@ impl Import {
         self.rows += number;
         self.new += written.new as u64;
         self.replaced += written.replaced as u64;
-        let is_due = self.progress.add(table.name, number);
+        let is_due = self.progress.add(number);
         if (is_due || is_first)
             && let Some((file, place)) = &mut self.place
         {
             (place.bytes, place.rows, place.replaced) = (self.read, self.rows, self.replaced);
             // It only saves time, and the archive may be where nothing can be written.
             if let Err(failure) = file.keep(place) {
-                say(&format!(
+                self.progress.say(&format!(
                     "warning: {failure}; if this import is interrupted, --resume reads all of the archive again"
                 ));
                 self.place = None;

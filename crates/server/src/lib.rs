@@ -6,9 +6,12 @@
 
 mod agent;
 pub mod api_document;
+#[cfg(feature = "swagger-ui")]
+mod api_page;
 mod archive;
 mod audit;
 mod backup;
+mod bus;
 mod chat;
 pub mod cli;
 pub mod config;
@@ -31,6 +34,7 @@ mod output;
 pub mod passwords;
 mod plan;
 mod ports;
+mod progress;
 mod serve;
 mod settings;
 mod static_files;

@@ -6,12 +6,16 @@ use crate::cli::ListArguments;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::output::print;
+use crate::progress::Spinner;
 use crate::store;
 
 /// Brings the schema up to date and says which steps that took.
 pub(crate) async fn migrate(config: &Config, arguments: ListArguments) -> Result<(), Failure> {
     config.refuse_memory()?;
-    let opened = store::open_or_create(config).await?;
+    let spinner = Spinner::begin("migrating the store");
+    let opened = store::open_or_create(config).await;
+    drop(spinner);
+    let opened = opened?;
     let steps = opened.steps().clone();
     opened.close();
     let text = if arguments.json {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use adapters_nats::NatsBus;
+use crate::bus::NatsBus;
 use domain::account::cache::CallerCache;
 use domain::change::{Change, ChangePosition, LoggedChange};
 use domain::chat::ChatService;

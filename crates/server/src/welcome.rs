@@ -7,6 +7,7 @@ use std::time::Duration;
 use domain::account::{AccountService, CreateUser, Membership, UserHandle, parse_email, parse_person_name};
 use tokio::time::sleep;
 
+use crate::api_document::READABLE;
 use crate::archive::draft::Draft;
 use crate::config::Config;
 use crate::failure::Failure;
@@ -47,7 +48,7 @@ pub(crate) async fn greet(accounts: &AccountService, config: &Config) -> Result<
     let text = format!(
         "\nParlance is ready at {scheme}://{listen}. Your user is '{handle}'. {shown}\
          Next:           parlance agent create --owner {handle} --name Echo --description \"Repeats what it is told\"\n\
-         API reference:  {scheme}://{listen}/api/v1/docs/\n\
+         API reference:  {scheme}://{listen}{READABLE}\n\
          Documentation:  README.md, docs/\n\n"
     );
     // The key exists from now on and is never shown again, so a closed output is not the end of it.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use adapters_nats::NatsBus;
+use crate::bus::NatsBus;
 use domain::account::cache::{CacheInvalidation, CallerCache};
 use domain::account::{AccountService, AdministrationService, TokenService};
 use domain::activity::ActivityService;

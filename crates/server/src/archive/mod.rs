@@ -7,6 +7,5 @@
 pub(crate) mod draft;
 pub(crate) mod line;
 pub(crate) mod place;
-pub(crate) mod progress;
 pub(crate) mod reader;
 pub(crate) mod writer;

@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 use super::line::{Counts, End, Header, Line};
 use super::writer::hexadecimal;
 use crate::failure::Failure;
+use crate::progress::Progress;
 
 /// Longer than any line is; what is longer is none of ours.
 const MAX_LINE: u64 = 256 * 1024 * 1024;
@@ -61,7 +62,7 @@ impl<R: BufRead> Reader<R> {
 
     /// Goes through all lines without looking into them, and gives what the last one says: nothing was cut off
     /// or changed.
-    pub(crate) fn skim(mut self) -> Result<End, Failure> {
+    pub(crate) fn skim(mut self, progress: &mut Progress) -> Result<End, Failure> {
         loop {
             self.next_line()?;
             if Line::is_end(&self.line) {
@@ -70,6 +71,7 @@ impl<R: BufRead> Reader<R> {
                 self.check(&end)?;
                 return Ok(end);
             }
+            progress.add(1);
         }
     }
 

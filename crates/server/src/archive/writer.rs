@@ -7,14 +7,15 @@ use domain::archive::{Snapshot, TABLES};
 use sha2::{Digest, Sha256};
 
 use super::line::{Counts, End, write_row};
-use super::progress::Progress;
 use crate::failure::Failure;
+use crate::progress::{Progress, Spinner};
 
 /// How many rows are read at once.
 const AT_ONCE: usize = 256;
 
 /// How many rows each table has.
 pub(crate) async fn count(snapshot: &mut dyn Snapshot) -> Result<Counts, Failure> {
+    let _spinner = Spinner::begin("counting rows");
     let mut counts = Counts::new();
     for table in &TABLES {
         let count = snapshot.count(table).await.map_err(|cause| Failure::new("cannot count rows", cause))?;
@@ -46,7 +47,7 @@ pub(crate) async fn write_rows(
             digest.update(&lines);
             out.write_all(&lines).map_err(|cause| Failure::new("cannot write the archive", cause))?;
             number += page.len() as u64;
-            progress.add(table.name, page.len() as u64);
+            progress.add(page.len() as u64);
         }
         rows.insert(table.name.to_owned(), number);
     }

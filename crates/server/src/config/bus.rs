@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use adapters_nats::{NatsServer, Settings};
+use crate::bus::{NatsServer, Settings, is_prefix};
 
 use super::key::Key;
 use super::parse;
@@ -70,14 +70,14 @@ fn without_login(text: &str) -> String {
 }
 
 fn prefix_of(text: &str) -> Result<String, String> {
-    if adapters_nats::is_prefix(text) {
+    if is_prefix(text) {
         Ok(text.to_owned())
     } else {
         Err(format!("'{text}' is not made of words of letters, digits, '-' and '_' with dots between them"))
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "nats"))]
 mod tests {
     use super::super::with_file;
     use super::*;

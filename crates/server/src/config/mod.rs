@@ -29,7 +29,7 @@ mod values;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use adapters_nats::Settings as BusSettings;
+use crate::bus::Settings as BusSettings;
 use domain::login::Registration;
 use domain::message::Retention;
 use domain::plan::{Plan, PlanName};
