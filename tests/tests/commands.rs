@@ -28,11 +28,12 @@ const NEVER_WRONG: [&[&str]; 14] = [
 
 /// Wrong uses of each other command: what it needs and does not get, values that cannot be, and subjects that are
 /// not there.
-const WRONG: [(&[&str], &[&[&str]]); 33] = [
+const WRONG: [(&[&str], &[&[&str]]); 36] = [
     (&["user", "reset-password"], &[&[], &["nobody"], &["A B"]]),
     (&["org", "create"], &[&[], &[" "], &["ANN"], &["new", "--plan", "none"]]),
     (&["org", "show"], &[&[], &["nobodys"]]),
     (&["org", "rename"], &[&["ann"], &["nobodys", "x"], &["ann", " "]]),
+    (&["org", "delete"], &[&[], &["nobodys", "--force"], &["ann", "--force"]]),
     (&["org", "members"], &[&[], &["nobodys"]]),
     (
         &["org", "invite"],
@@ -72,6 +73,7 @@ const WRONG: [(&[&str], &[&[&str]]); 33] = [
     (&["user", "show"], &[&[], &["nobody"], &["ann/bot"]]),
     (&["user", "disable"], &[&[], &["nobody"]]),
     (&["user", "enable"], &[&[], &["nobody"]]),
+    (&["user", "delete"], &[&[], &["nobody", "--force"], &["ann"]]),
     (
         &["agent", "create"],
         &[
@@ -97,6 +99,7 @@ const WRONG: [(&[&str], &[&[&str]]); 33] = [
             &["--org", "ann", "--participant", "ann"],
         ],
     ),
+    (&["chat", "delete"], &[&[], &["x"], &["019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77"]]),
     (&["chat", "show"], &[&[], &["x"], &["019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77"]]),
     (&["key", "list"], &[&[], &["nobody"], &["ann/nobody"]]),
     (

@@ -125,6 +125,56 @@ async fn a_user_is_kept_out_with_all_agents() {
     assert_eq!(connects(&server, &by_token).await, None, "the token is as good as before");
 }
 
+#[tokio::test]
+async fn a_user_is_deleted_with_all_agents() {
+    let server = Server::start().await;
+    let (ben, ann) = (server.colleague("ben", "house"), server.colleague("ann", "house"));
+    let bot = ann.register(&server, "Bot").await;
+    let chat = ann.create_chat().await;
+    for id in [&bot.id, &ben.id] {
+        assert_eq!(ann.add(&chat, id).await.status, 201);
+    }
+    let sent = ann.sent(&chat, "stays", &[&bot.id]).await;
+    let refused = server.command().args(["user", "delete", "ann"]).output().unwrap();
+    let message = String::from_utf8(refused.stderr).unwrap();
+    assert!(!refused.status.success() && message.contains("1 agent(s) and is in 1 chat(s)"), "{message}");
+    assert_eq!(ann.get("/profile").await.status, 200);
+
+    let mut sockets = vec![Socket::of(&server, &ann).await, Socket::of(&server, &bot).await];
+    let mut bens = Socket::of(&server, &ben).await;
+    let since = Instant::now();
+    let deleted = told(&server, &["user", "delete", "ann", "--force"]);
+    assert_eq!((&deleted["agents"], &deleted["chats"]), (&json!(1), &json!(1)));
+    for mut socket in sockets.drain(..) {
+        assert_eq!(socket.closed().await, Closed::Code(1008));
+    }
+    assert!(since.elapsed() < SOON, "{:?}", since.elapsed());
+    for (who, path) in [(&ann, "/profile"), (&bot, "/me")] {
+        assert!(soon(async || who.get(path).await.status == 401).await, "{path}");
+    }
+    bens.alive().await;
+
+    // What was sent is still there, and its author is nobody who could be found.
+    let participants = ben.get(&format!("/chats/{chat}/participants")).await.data();
+    let participants = participants.as_array().unwrap();
+    assert_eq!(participants.len(), 1, "{participants:?}");
+    assert_eq!((&participants[0]["id"], &participants[0]["role"]), (&json!(ben.id), &json!("owner")));
+    let messages = ben.get(&format!("/chats/{chat}/messages")).await.data();
+    let message = messages.as_array().unwrap().iter().find(|one| one["id"] == sent.as_str()).unwrap();
+    assert!(message["content"].as_str().unwrap().contains("stays"), "{message}");
+    let users = told(&server, &["user", "list"])["users"].clone();
+    let handles = users.as_array().unwrap().iter().map(|user| user["handle"].clone()).collect::<Vec<_>>();
+    assert!(!handles.contains(&json!("ann")), "{handles:?}");
+    let log = server.command().args(["audit", "--limit", "100", "--json"]).output().unwrap();
+    let log = String::from_utf8(log.stdout).unwrap();
+    let entry = log.lines().find(|line| line.contains("user.deleted")).unwrap();
+    assert!(entry.contains("\"ann\""), "{entry}");
+
+    // The handle and the address are free.
+    let next = server.user("ann");
+    assert_eq!(next.get("/profile").await.status, 200);
+}
+
 /// Who knocks on a closed door is counted as the one they are, and shuts nobody else out.
 #[tokio::test]
 async fn who_is_kept_out_is_counted() {

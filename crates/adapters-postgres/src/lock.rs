@@ -106,12 +106,22 @@ pub(crate) async fn agent_stays_on(db: &Db, agent: AgentId) -> Result<(), Fault>
     rows_on(db, "SELECT id FROM agents WHERE id = ANY(?) FOR SHARE", vec![agent.uuid()]).await
 }
 
-/// All rooms that an agent is in; it must be held before, so that there cannot be more of them.
-pub(crate) async fn rooms_of_on(mut db: &Db, agent: AgentId) -> Result<(), Fault> {
+/// A user who is deleted: nobody else changes the user, nor adds them to a chat.
+pub(crate) async fn user_goes_on(db: &Db, user: UserId) -> Result<(), Fault> {
+    rows_on(db, "SELECT id FROM users WHERE id = ANY(?) FOR UPDATE", vec![user.uuid()]).await
+}
+
+/// Keeps a user from being deleted; others may do the same meanwhile, or change the user.
+pub(crate) async fn user_stays_on(db: &Db, user: UserId) -> Result<(), Fault> {
+    rows_on(db, "SELECT id FROM users WHERE id = ANY(?) FOR KEY SHARE", vec![user.uuid()]).await
+}
+
+/// All rooms of a participant; the participant must be held before, so that there cannot be more of them.
+pub(crate) async fn rooms_of_on(mut db: &Db, who: ParticipantId) -> Result<(), Fault> {
     let text = "SELECT id FROM chats WHERE id IN (\
          SELECT chat_id FROM participants WHERE participant_id = ? AND left_at IS NULL) \
          ORDER BY id FOR NO KEY UPDATE";
-    statement::<()>(text).bind::<SqlUuid, _>(agent.uuid()).execute(&mut db).await?;
+    statement::<()>(text).bind::<SqlUuid, _>(who.uuid()).execute(&mut db).await?;
     Ok(())
 }
 

@@ -7,6 +7,7 @@ diesel::table! {
         created_at -> Timestamptz,
         plan -> Text,
         content_bytes -> BigInt,
+        deleted_at -> Nullable<Timestamptz>,
     }
 }
 
@@ -24,6 +25,7 @@ diesel::table! {
         organization_role -> Text,
         own_organization_id -> Nullable<Uuid>,
         disabled_at -> Nullable<Timestamptz>,
+        deleted_at -> Nullable<Timestamptz>,
     }
 }
 

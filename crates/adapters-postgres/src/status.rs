@@ -23,7 +23,7 @@ impl StatusRepository for PostgresStore {
 
 /// Messages are counted by the rooms' sequences, so that no table is read from end to end but the small ones.
 const COUNTS: &str = "SELECT (SELECT pg_database_size(current_database())), \
-     (SELECT count(*) FROM organizations), (SELECT count(*) FROM users), \
+     (SELECT count(*) FROM organizations WHERE deleted_at IS NULL), (SELECT count(*) FROM users WHERE deleted_at IS NULL), \
      (SELECT count(*) FROM agents WHERE deleted_at IS NULL), (SELECT count(*) FROM chats WHERE deleted_at IS NULL), \
      (SELECT coalesce(sum(last_sequence - deleted_messages), 0)::bigint FROM chats WHERE deleted_at IS NULL)";
 

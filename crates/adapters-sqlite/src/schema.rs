@@ -7,6 +7,7 @@ diesel::table! {
         created_at -> BigInt,
         plan -> Text,
         content_bytes -> BigInt,
+        deleted_at -> Nullable<BigInt>,
     }
 }
 
@@ -24,6 +25,7 @@ diesel::table! {
         organization_role -> Text,
         own_organization_id -> Nullable<Binary>,
         disabled_at -> Nullable<BigInt>,
+        deleted_at -> Nullable<BigInt>,
     }
 }
 

@@ -22,7 +22,7 @@ impl StatusRepository for SqliteStore {
 
 /// Messages are counted by the rooms' sequences, so that no table is read from end to end but the small ones.
 const COUNTS: &str = "SELECT (SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()), \
-     (SELECT count(*) FROM organizations), (SELECT count(*) FROM users), \
+     (SELECT count(*) FROM organizations WHERE deleted_at IS NULL), (SELECT count(*) FROM users WHERE deleted_at IS NULL), \
      (SELECT count(*) FROM agents WHERE deleted_at IS NULL), (SELECT count(*) FROM chats WHERE deleted_at IS NULL), \
      (SELECT coalesce(sum(last_sequence - deleted_messages), 0) FROM chats WHERE deleted_at IS NULL)";
 

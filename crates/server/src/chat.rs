@@ -26,6 +26,7 @@ pub(crate) async fn run(config: &Config, command: ChatCommand) -> Result<(), Fai
     store::with(config, async |store| match &command {
         ChatCommand::List(arguments) => list(config, store, arguments).await,
         ChatCommand::Show(arguments) => show(store, arguments).await,
+        ChatCommand::Delete(arguments) => delete(store, arguments).await,
     })
     .await
 }
@@ -67,12 +68,30 @@ async fn list(
     rows.end()
 }
 
-async fn show(store: &Arc<dyn Store>, arguments: &ShowChatArguments) -> Result<(), Failure> {
-    let unknown = || Failure::plain(format!("there is no chat '{}'", arguments.id)).next(CHATS);
-    let id = ChatId::new(arguments.id.trim().parse().map_err(|_| unknown())?);
+/// The chat with this id.
+async fn find(store: &Arc<dyn Store>, id: &str) -> Result<ChatOverview, Failure> {
+    let unknown = || Failure::plain(format!("there is no chat '{id}'")).next(CHATS);
+    let id = ChatId::new(id.trim().parse().map_err(|_| unknown())?);
     let found = store.overview(ChatFilter::One(id), None, 1).await.map_err(unread)?;
-    let overview = found.first().ok_or_else(unknown)?;
-    let roster = store.everybody(id).await.map_err(unread)?;
+    found.into_iter().next().ok_or_else(unknown)
+}
+
+async fn delete(store: &Arc<dyn Store>, arguments: &ShowChatArguments) -> Result<(), Failure> {
+    let overview = find(store, &arguments.id).await?;
+    let deleted = wiring::chats(store.clone()).delete_any(overview.chat.id).await;
+    deleted.map_err(|cause| Failure::new("the chat was not deleted", cause).next(store::NEXT))?;
+    print(&if arguments.print.json {
+        json!({ "chat": as_json(&overview) }).to_string()
+    } else {
+        let ChatOverview { chat, participants, messages, .. } = &overview;
+        let title = on_one_line(chat.display_title());
+        format!("Deleted the chat '{title}' with {messages} message(s) and {participants} participant(s).")
+    })
+}
+
+async fn show(store: &Arc<dyn Store>, arguments: &ShowChatArguments) -> Result<(), Failure> {
+    let overview = &find(store, &arguments.id).await?;
+    let roster = store.everybody(overview.chat.id).await.map_err(unread)?;
     let participants = roster.map(|roster| roster.participants).unwrap_or_default();
     if arguments.print.json {
         let mut shown = as_json(overview);

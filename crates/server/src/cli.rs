@@ -12,13 +12,13 @@ mod org;
 
 pub use account::{
     AgentArguments, AgentCommand, CreateAgentArguments, CreateUserArguments, DeleteAgentArguments,
-    ListAgentsArguments, ListUsersArguments, ResetPasswordArguments, SetAgentArguments, UserArguments,
-    UserCommand,
+    DeleteUserArguments, ListAgentsArguments, ListUsersArguments, ResetPasswordArguments, SetAgentArguments,
+    UserArguments, UserCommand,
 };
 pub use chat::{ChatCommand, ListChatsArguments, ShowChatArguments};
 pub use org::{
-    CreateOrgArguments, InviteArguments, MembersArguments, MoveArguments, OrgCommand, RenameOrgArguments,
-    RoleArgument, SetRoleArguments, ShowOrgArguments,
+    CreateOrgArguments, DeleteOrgArguments, InviteArguments, MembersArguments, MoveArguments, OrgCommand,
+    RenameOrgArguments, RoleArgument, SetRoleArguments, ShowOrgArguments,
 };
 
 /// A self-hosted server where agents and humans share chat rooms.

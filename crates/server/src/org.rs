@@ -3,18 +3,19 @@
 use std::time::Duration;
 
 use domain::account::{AccountService, normalize_handle, parse_email};
+use domain::chat::ChatService;
 use domain::id::{ParticipantId, UserId};
 use domain::organization::{
-    AcceptError, Authority, CreateOrganizationError, EnterError, Invitation, InvitationStatus, Invite,
-    LeaveError, Member, OrganizationService, RenameError, SetRoleError,
+    AcceptError, Authority, CreateOrganizationError, DeleteOrganizationError, EnterError, Invitation,
+    InvitationStatus, Invite, LeaveError, Member, OrganizationService, RenameError, SetRoleError,
 };
 use domain::page::{Page, PageRequest, Position, Slice};
 use domain::plan::{Organization, OrganizationName, PlanName, WhichOrganization};
 use serde_json::{Value, json};
 
 use crate::cli::{
-    CreateOrgArguments, InviteArguments, MembersArguments, MoveArguments, OrgCommand, RenameOrgArguments,
-    SetRoleArguments, ShowOrgArguments,
+    CreateOrgArguments, DeleteOrgArguments, InviteArguments, MembersArguments, MoveArguments, OrgCommand,
+    RenameOrgArguments, SetRoleArguments, ShowOrgArguments,
 };
 use crate::config::Config;
 use crate::failure::Failure;
@@ -35,6 +36,7 @@ const LAST_ADMIN: &str = "the organization would have no admin; make another mem
 struct Desk {
     organizations: OrganizationService,
     accounts: AccountService,
+    chats: ChatService,
 }
 
 /// Does it on the store of the configuration, and prints what came of it.
@@ -44,6 +46,7 @@ pub(crate) async fn run(config: &Config, command: OrgCommand) -> Result<(), Fail
     let desk = Desk {
         organizations: wiring::organizations(config, opened.clone()),
         accounts: wiring::accounts(opened.clone()),
+        chats: wiring::chats(opened.clone()),
     };
     let said = match command {
         OrgCommand::List(arguments) => {
@@ -59,6 +62,7 @@ pub(crate) async fn run(config: &Config, command: OrgCommand) -> Result<(), Fail
         OrgCommand::Create(arguments) => create(&desk, &arguments).await,
         OrgCommand::Show(arguments) => show(&desk, &arguments).await,
         OrgCommand::Rename(arguments) => rename(&desk, &arguments).await,
+        OrgCommand::Delete(arguments) => delete(&desk, &arguments).await,
         OrgCommand::Invite(arguments) => invite(&desk, &arguments).await,
         OrgCommand::SetRole(arguments) => set_role(&desk, &arguments).await,
         OrgCommand::Move(arguments) => move_user(&desk, &arguments).await,
@@ -111,6 +115,31 @@ async fn rename(desk: &Desk, arguments: &RenameOrgArguments) -> Result<String, F
         Err(RenameError::NameTaken) => Err(name_taken(&arguments.new_name)),
         Err(cause) => Err(Failure::new("the organization was not renamed", cause)),
     }
+}
+
+async fn delete(desk: &Desk, arguments: &DeleteOrgArguments) -> Result<String, Failure> {
+    let organization = named(&desk.organizations, &arguments.name).await?;
+    let deleted = desk.organizations.delete(&desk.chats, organization.id, arguments.force).await;
+    let deleted = deleted.map_err(|error| {
+        let next = match &error {
+            DeleteOrganizationError::NotFound => NAMES,
+            DeleteOrganizationError::HasMembers(_) => {
+                "move them with `parlance org move`, or delete them with `parlance user delete`; `parlance org \
+                 members` lists them"
+            }
+            DeleteOrganizationError::HasChats(_) => {
+                "delete them as well with --force; `parlance chat list --org` lists them"
+            }
+            DeleteOrganizationError::Store(_) => store::NEXT,
+        };
+        Failure::new("the organization was not deleted", error).next(next)
+    })?;
+    let (organization, chats) = (&deleted.organization, deleted.chats);
+    Ok(if arguments.json {
+        json!({"organization": plan::organization_as_json(organization), "chats": chats}).to_string()
+    } else {
+        format!("Deleted the organization '{}' with {chats} chat(s).", organization.name)
+    })
 }
 
 async fn list_members(desk: &Desk, arguments: &MembersArguments) -> Result<(), Failure> {

@@ -7,7 +7,8 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::account::{ApiKey, KeyDigest, KeyKind};
 use domain::event::DomainEvent;
-use domain::ports::{Clock, EventPublisher, IdGenerator, KeyMint};
+use domain::id::ParticipantId;
+use domain::ports::{Clock, EventPublisher, IdGenerator, KeyMint, Presence};
 use domain::time::Timestamp;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
@@ -34,6 +35,12 @@ pub(crate) struct NobodyListens;
 
 impl EventPublisher for NobodyListens {
     fn publish(&self, _: DomainEvent) {}
+}
+
+impl Presence for NobodyListens {
+    fn is_online(&self, _: ParticipantId) -> bool {
+        false
+    }
 }
 
 /// UUID version 7: the time in milliseconds, then 74 random bits.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use domain::account::{
-    AgentListing, CreateUser, CreateUserError, CreatedUser, Membership, SetDisabledOutcome, User, UserHandle,
-    normalize_handle, parse_email, parse_person_name,
+    AgentListing, Belongings, CreateUser, CreateUserError, CreatedUser, DeleteUserError, Membership,
+    SetDisabledOutcome, User, UserHandle, normalize_handle, parse_email, parse_person_name,
 };
 use domain::caller::UserCaller;
 use domain::id::ParticipantId;
@@ -14,7 +14,8 @@ use domain::text::TextFault;
 use serde_json::{Value, json};
 
 use crate::cli::{
-    CreateUserArguments, ListUsersArguments, ResetPasswordArguments, UserArguments, UserCommand,
+    CreateUserArguments, DeleteUserArguments, ListUsersArguments, ResetPasswordArguments, UserArguments,
+    UserCommand,
 };
 use crate::config::Config;
 use crate::failure::Failure;
@@ -49,6 +50,9 @@ pub(crate) async fn run(config: &Config, command: UserCommand) -> Result<(), Fai
         }
         UserCommand::Enable(arguments) => {
             store::with(config, async |store| set_disabled(store, &arguments, false).await).await
+        }
+        UserCommand::Delete(arguments) => {
+            store::with(config, async |store| delete(store, &arguments).await).await
         }
     }
 }
@@ -184,15 +188,36 @@ async fn set_disabled(
     })
 }
 
+async fn delete(store: &Arc<dyn Store>, arguments: &DeleteUserArguments) -> Result<(), Failure> {
+    let user = find(store, &arguments.handle).await?;
+    let (users, accounts) = (wiring::administration(store.clone()), wiring::accounts(store.clone()));
+    let deleted = users.delete_user(&accounts, user.id, arguments.force).await.map_err(|error| match error {
+        DeleteUserError::NotFound => unknown(user.handle.as_str()),
+        DeleteUserError::LastAdmin(_) => Failure::new("the user was not deleted", error)
+            .next("make another member an admin with `parlance org set-role`"),
+        DeleteUserError::InUse(_) => Failure::new("the user was not deleted", error).next(
+            "delete the user and the agents with --force, or keep them out for a while with `parlance user disable`",
+        ),
+        DeleteUserError::Store(_) => Failure::new("the user was not deleted", error).next(store::NEXT),
+    })?;
+    let Belongings { agents, chats } = deleted.with;
+    print(&if arguments.json {
+        json!({ "user": as_json(&deleted.user), "agents": agents, "chats": chats }).to_string()
+    } else {
+        format!("Deleted the user '{}' with {agents} agent(s); the user was in {chats} chat(s).", user.handle)
+    })
+}
+
 /// The user with this handle.
 pub(crate) async fn find(store: &Arc<dyn Store>, handle: &str) -> Result<User, Failure> {
     let handle = normalize_handle(handle);
     let found = store.find_user_by_handle(&UserHandle::from_stored(handle.clone())).await;
     let found = found.map_err(|cause| Failure::new("cannot look for the user", cause).next(store::NEXT))?;
-    found.ok_or_else(|| {
-        let next = "list users with `parlance user list`";
-        Failure::plain(format!("there is no user '{handle}'")).next(next)
-    })
+    found.ok_or_else(|| unknown(&handle))
+}
+
+fn unknown(handle: &str) -> Failure {
+    Failure::plain(format!("there is no user '{handle}'")).next("list users with `parlance user list`")
 }
 
 fn as_json(user: &User) -> Value {

@@ -66,7 +66,7 @@ pub(crate) fn accounts(store: Arc<dyn Store>) -> AccountService {
 
 /// What the operator does to accounts.
 pub(crate) fn administration(store: Arc<dyn Store>) -> AdministrationService {
-    AdministrationService::new(store, Arc::new(SystemClock))
+    AdministrationService::new(store, Arc::new(NobodyListens), Arc::new(SystemClock))
 }
 
 /// What signs tokens: the keys beside the store, or for a store in memory keys as short-lived.
@@ -132,6 +132,12 @@ pub(crate) fn organizations(config: &Config, store: Arc<dyn Store>) -> Organizat
     let (events, clock) = (Arc::new(NobodyListens), Arc::new(SystemClock));
     let plan = config.default_plan.clone();
     OrganizationService::new(store, events, clock, Arc::new(RandomIds), Arc::new(RandomKeys), plan)
+}
+
+/// What the operator does to chats.
+pub(crate) fn chats(store: Arc<dyn Store>) -> ChatService {
+    let (nobody, clock) = (Arc::new(NobodyListens), Arc::new(SystemClock));
+    ChatService::new(store, nobody.clone(), clock, Arc::new(RandomIds), nobody)
 }
 
 /// What cursors are sealed with: a secret of the store, made when it is first needed.

@@ -65,7 +65,8 @@ macro_rules! contract_tests {
         }
         $crate::contract_tests! { @area $make, administration:
             all_accounts_are_listed_by_handle, all_chats_are_listed_newest_first, who_is_disabled_is_let_in_nowhere,
-            since_when_somebody_is_disabled_is_known, who_is_disabled_is_nobodys_peer,
+            since_when_somebody_is_disabled_is_known, who_is_disabled_is_nobodys_peer, who_is_deleted_is_nowhere,
+            the_last_admin_of_members_is_not_deleted, an_organization_without_members_is_deleted,
         }
         $crate::contract_tests! { @area $make, registering:
             whoever_registers_is_in, a_guest_registers_into_the_organization, who_may_register_is_said_by_the_operator,

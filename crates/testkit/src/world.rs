@@ -280,7 +280,11 @@ impl World {
                 mint.clone(),
                 PlanName::enterprise(),
             )),
-            administration: AdministrationService::new(stores.administration.clone(), clock.clone()),
+            administration: AdministrationService::new(
+                stores.administration.clone(),
+                events.clone(),
+                clock.clone(),
+            ),
             peers: Arc::new(PeerService::new(peers, presence.clone())),
             contacts: Arc::new(ContactService::new(
                 contacts,

@@ -4,14 +4,16 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use domain::account::{
-    AdministrationRepository, Agent, AgentHandle, SetDisabled, SetDisabledOutcome, User, UserHandle,
+    AdministrationRepository, Agent, AgentHandle, DeleteUser, DeleteUserRefused, DeletedUser, SetDisabled,
+    SetDisabledOutcome, User, UserHandle,
 };
 use domain::audit::AuditEntry;
 use domain::change::Change;
 use domain::id::{ParticipantId, UserId};
-use domain::store::StoreError;
+use domain::store::{Announce, StoreError};
 use futures_util::FutureExt;
 
+use super::delete_user::delete_user_on;
 use super::row::{AgentRow, UserRow};
 use crate::PostgresStore;
 use crate::audit;
@@ -46,11 +48,21 @@ impl AdministrationRepository for PostgresStore {
         let Ok(outcome) = done.await?;
         Ok(outcome)
     }
+
+    async fn delete_user(
+        &self,
+        command: DeleteUser,
+        announce: Announce<DeletedUser>,
+    ) -> Result<Result<DeletedUser, DeleteUserRefused>, StoreError> {
+        let tell = |deleted: &DeletedUser| announce.tell(deleted);
+        self.change(command, |db, command| delete_user_on(db, command).boxed(), tell).await
+    }
 }
 
 async fn users_on(mut db: &Db, after: Option<&UserHandle>, limit: u32) -> Result<Vec<User>, Fault> {
     let rows = users::table
         .filter(users::handle.gt(after.map_or("", UserHandle::as_str)))
+        .filter(users::deleted_at.is_null())
         .order(users::handle)
         .limit(i64::from(limit))
         .select(UserRow::as_select())
@@ -84,7 +96,10 @@ async fn set_disabled_on(
     lock::parties_on(db, &[command.who]).await?;
     let id = command.who.uuid();
     let found = match command.who {
-        ParticipantId::User(_) => users::table.find(id).select(users::disabled_at).first(&mut db).await,
+        ParticipantId::User(_) => {
+            let there = users::table.find(id).filter(users::deleted_at.is_null());
+            there.select(users::disabled_at).first(&mut db).await
+        }
         ParticipantId::Agent(_) => {
             let there = agents::table.find(id).filter(agents::deleted_at.is_null());
             there.select(agents::disabled_at).first(&mut db).await

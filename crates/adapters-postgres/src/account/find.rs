@@ -74,6 +74,7 @@ pub(super) async fn standing_on(mut db: &Db, user: UserId) -> Result<Option<User
         .inner_join(organizations::table.on(organizations::id.eq(users::organization_id)))
         .left_join(plans::table.on(plans::name.eq(organizations::plan)))
         .filter(users::id.eq(user.uuid()))
+        .filter(users::deleted_at.is_null())
         .left_join(passwords::table.on(passwords::user_id.eq(users::id)))
         .select((
             users::organization_id,
@@ -102,13 +103,9 @@ pub(super) async fn session_on(mut db: &Db, session: SessionId) -> Result<Option
 }
 
 pub(crate) async fn user_on(mut db: &Db, id: UserId) -> Result<Option<User>, Fault> {
-    let found = users::table.find(id.uuid()).select(UserRow::as_select()).first(&mut db).await.optional()?;
-    found.map(UserRow::into_user).transpose()
-}
-
-pub(super) async fn user_of_handle_on(mut db: &Db, handle: &UserHandle) -> Result<Option<User>, Fault> {
     let found = users::table
-        .filter(users::handle.eq(handle.as_str()))
+        .find(id.uuid())
+        .filter(users::deleted_at.is_null())
         .select(UserRow::as_select())
         .first(&mut db)
         .await
@@ -116,13 +113,31 @@ pub(super) async fn user_of_handle_on(mut db: &Db, handle: &UserHandle) -> Resul
     found.map(UserRow::into_user).transpose()
 }
 
-/// Whether `who` is an agent that is not there any more. Its key may have been good when the
-/// request came in, so a write that no membership guards asks once more, and holds the agent
-/// meanwhile ([`agent_stays_on`](crate::lock::agent_stays_on)).
+pub(super) async fn user_of_handle_on(mut db: &Db, handle: &UserHandle) -> Result<Option<User>, Fault> {
+    let found = users::table
+        .filter(users::handle.eq(handle.as_str()))
+        .filter(users::deleted_at.is_null())
+        .select(UserRow::as_select())
+        .first(&mut db)
+        .await
+        .optional()?;
+    found.map(UserRow::into_user).transpose()
+}
+
+/// Whether `who` was deleted. Its key may have been good when the request came in, so a write that no membership guards
+/// asks once more, and holds the agent meanwhile ([`agent_stays_on`](crate::lock::agent_stays_on)).
 pub(crate) async fn is_gone_on(mut db: &Db, who: ParticipantId) -> Result<bool, Fault> {
-    let ParticipantId::Agent(agent) = who else { return Ok(false) };
-    let present = agents::table.find(agent.uuid()).filter(agents::deleted_at.is_null());
-    Ok(!select(exists(present)).get_result::<bool>(&mut db).await?)
+    let present = match who {
+        ParticipantId::User(user) => {
+            let present = users::table.find(user.uuid()).filter(users::deleted_at.is_null());
+            select(exists(present)).get_result::<bool>(&mut db).await?
+        }
+        ParticipantId::Agent(agent) => {
+            let present = agents::table.find(agent.uuid()).filter(agents::deleted_at.is_null());
+            select(exists(present)).get_result::<bool>(&mut db).await?
+        }
+    };
+    Ok(!present)
 }
 
 pub(super) async fn agent_on(mut db: &Db, id: AgentId) -> Result<Option<Agent>, Fault> {

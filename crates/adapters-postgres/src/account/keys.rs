@@ -167,7 +167,7 @@ pub(super) async fn create_on(
 ) -> Result<Result<KeyRecord, CreateKeyRefused>, Fault> {
     // Keys are made one after the other, so that there are never too many.
     lock::users_on(db, &[new.user]).await?;
-    let user = users::table.find(new.user.uuid());
+    let user = users::table.find(new.user.uuid()).filter(users::deleted_at.is_null());
     if !select(exists(user)).get_result::<bool>(&mut db).await? {
         return Ok(Err(CreateKeyRefused::UserGone));
     }
@@ -217,14 +217,14 @@ async fn revoke_unlogged_on(mut db: &Db, command: &RevokeKeys) -> Result<Vec<Key
     Ok(revoked)
 }
 
-/// Revokes all keys of an agent, which is held. Who asks for it logs it when all else is done.
+/// Revokes all keys of an account, which is held. Who asks for it logs it when all else is done.
 pub(super) async fn revoke_all_of_on(
     db: &Db,
-    agent: AgentId,
+    holder: ParticipantId,
     by: Actor,
     now: Timestamp,
 ) -> Result<Vec<KeyRecord>, Fault> {
-    let which = WhichKeys::AllOf(ParticipantId::Agent(agent));
+    let which = WhichKeys::AllOf(holder);
     revoke_unlogged_on(db, &RevokeKeys { which, by, now }).await
 }
 
@@ -240,7 +240,7 @@ pub(super) async fn rotate_on(
     }
     let RotateKey { by, now, .. } = *command;
     let holder = ParticipantId::Agent(agent.id);
-    let revoked = revoke_all_of_on(db, agent.id, by, now).await?;
+    let revoked = revoke_all_of_on(db, holder, by, now).await?;
     insert_on(db, &command.key, holder, now).await?;
     let entries = revoked.iter().map(|key| AuditEntry::key_revoked(by, key, now));
     let entries = entries.chain([AuditEntry::key_created(by, &command.key, holder, now)]);

@@ -3,9 +3,11 @@
 mod administration;
 mod create_user;
 mod delete_agent;
+mod delete_user;
 pub(crate) mod find;
 mod key_repository;
 mod keys;
+mod leave;
 mod list_agents;
 mod register_agent;
 pub(crate) mod row;

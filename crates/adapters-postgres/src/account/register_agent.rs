@@ -29,6 +29,9 @@ pub(super) async fn register_agent_on(
     };
     // Names and handles are given out to one agent of the owner after the other.
     lock::users_on(db, &[new.owner]).await?;
+    if place_on(db, new.owner).await?.is_none() {
+        return Ok(Err(RegisterRefused::OwnerGone));
+    }
     let same_name = agents::table
         .filter(agents::owner_id.eq(new.owner.uuid()))
         .filter(agents::name.eq(new.name.as_str()))
@@ -60,7 +63,8 @@ async fn held_place_on(db: &Db, owner: UserId) -> Result<Option<(String, Organiz
 }
 
 async fn place_on(mut db: &Db, owner: UserId) -> Result<Option<(String, OrganizationId)>, Fault> {
-    let place = users::table.find(owner.uuid()).select((users::handle, users::organization_id));
+    let place = users::table.find(owner.uuid()).filter(users::deleted_at.is_null());
+    let place = place.select((users::handle, users::organization_id));
     let found = place.first::<(String, Uuid)>(&mut db).await.optional()?;
     Ok(found.map(|(handle, organization)| (handle, OrganizationId::new(organization))))
 }

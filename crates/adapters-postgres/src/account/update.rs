@@ -133,7 +133,7 @@ pub(super) async fn update_user_on(
     let first = command.changes.first_name.clone().map(PersonNamePart::into_string);
     let last = command.changes.last_name.clone();
     let last = last.map(|last| last.map(PersonNamePart::into_string).unwrap_or_default());
-    let changed = diesel::update(users::table.find(command.user.uuid()))
+    let changed = diesel::update(users::table.find(command.user.uuid()).filter(users::deleted_at.is_null()))
         .set((
             first.map(|first| users::first_name.eq(first)),
             last.map(|last| users::last_name.eq(last)),

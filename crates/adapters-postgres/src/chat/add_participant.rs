@@ -5,9 +5,9 @@ use diesel_async::RunQueryDsl;
 use domain::audit::AuditEntry;
 use domain::chat::membership::{Candidate, decide_add};
 use domain::chat::{AddParticipant, AddRefused, AddedParticipant, Chat, ParticipantStatus, Role};
-use domain::id::{AgentId, ChatId, ParticipantId};
+use domain::id::{AgentId, ChatId, ParticipantId, UserId};
 use domain::time::Timestamp;
-use futures_util::future::try_join3;
+use futures_util::future::{try_join, try_join3};
 use uuid::Uuid;
 
 use super::row::{locked_chat_on, participants_on};
@@ -26,8 +26,9 @@ pub(super) async fn add_participant_on(
     db: &Db,
     command: &AddParticipant,
 ) -> Result<Result<AddedParticipant, AddRefused>, Fault> {
-    // If it is an agent's.
-    lock::agent_stays_on(db, AgentId::new(command.candidate)).await?;
+    // Whichever of the two has the id.
+    let user = lock::user_stays_on(db, UserId::new(command.candidate));
+    try_join(user, lock::agent_stays_on(db, AgentId::new(command.candidate))).await?;
     let Some(chat) = locked_chat_on(db, command.chat).await? else {
         return Ok(Err(AddRefused::ChatNotFound));
     };

@@ -75,11 +75,18 @@ async fn account_on(mut db: &Db, who: ParticipantId) -> Result<(Uuid, Organizati
     Ok((account, OrganizationId::new(organization)))
 }
 
-/// Whether `who` is not an agent that is gone; from now on it stays.
+/// Whether `who` was not deleted; nor is it from now on.
 async fn stays_on(mut db: &Db, who: ParticipantId) -> Result<bool, Fault> {
-    let ParticipantId::Agent(agent) = who else { return Ok(true) };
-    let present = agents::table.find(agent.uuid()).filter(agents::deleted_at.is_null());
-    let present = present.select(agents::id).for_share().load::<Uuid>(&mut db).await?;
+    let present = match who {
+        ParticipantId::User(user) => {
+            let present = users::table.find(user.uuid()).filter(users::deleted_at.is_null());
+            present.select(users::id).for_key_share().load::<Uuid>(&mut db).await?
+        }
+        ParticipantId::Agent(agent) => {
+            let present = agents::table.find(agent.uuid()).filter(agents::deleted_at.is_null());
+            present.select(agents::id).for_share().load::<Uuid>(&mut db).await?
+        }
+    };
     Ok(!present.is_empty())
 }
 

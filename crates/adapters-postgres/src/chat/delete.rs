@@ -25,7 +25,9 @@ pub(super) async fn delete_on(
     let Some(chat) = locked_chat_on(db, command.chat).await? else {
         return Ok(Err(DeleteRefused::ChatNotFound));
     };
-    if let Err(refused) = standing_on(db, command.by.participant(), chat.id).await?.decide_delete() {
+    if let Some(by) = command.by
+        && let Err(refused) = standing_on(db, by.participant(), chat.id).await?.decide_delete()
+    {
         return Ok(Err(refused));
     }
     let empties = empty_on(db, chat.id, command.now);

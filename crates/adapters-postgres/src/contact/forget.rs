@@ -1,10 +1,10 @@
-//! Ending every contact and every pending request of an agent that is deleted.
+//! Ending every contact and every pending request of an account that is deleted.
 
 use diesel::prelude::*;
 use diesel::sql_types::{Text, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::contact::{Parted, RequestStatus};
-use domain::id::{AgentId, ContactId, ParticipantId};
+use domain::id::{ContactId, ParticipantId};
 use domain::time::Timestamp;
 use futures_util::future::try_join;
 use uuid::Uuid;
@@ -16,22 +16,21 @@ use crate::run::Db;
 use crate::schema::contact_requests;
 use crate::statement::statement;
 
-/// Locks an agent's records and those that others have of it: who is deleted at the same moment may be one of them.
+/// Locks an account's records and those that others have of it: who is deleted at the same moment may be one of them.
 const LOCK_CONTACTS: &str = "SELECT id FROM contacts WHERE id = ANY(ARRAY(\
          SELECT id FROM contacts WHERE owner_id = ? UNION ALL \
          SELECT theirs.id FROM contacts AS own \
          JOIN contacts AS theirs ON theirs.owner_id = own.contact_id AND theirs.contact_id = own.owner_id \
          WHERE own.owner_id = ?)) ORDER BY id FOR UPDATE";
 
-/// Deletes an agent's records and those that others have of it; gives the latter.
+/// Deletes an account's records and those that others have of it; gives the latter.
 const CONTACTS: &str = "WITH own AS (DELETE FROM contacts WHERE owner_id = ? RETURNING contact_id) \
      DELETE FROM contacts USING own WHERE contacts.owner_id = own.contact_id AND contacts.contact_id = ? \
      RETURNING contacts.id, contacts.owner_kind, contacts.owner_id";
 
-/// The caller has locked the agent, as has whoever else changes its contacts or makes or answers its
-/// requests.
-pub(crate) async fn forget_on(db: &Db, agent: AgentId, now: Timestamp) -> Result<Parted, Fault> {
-    let (contacts, requests) = try_join(contacts_on(db, agent), requests_on(db, agent, now)).await?;
+/// The caller has locked the account, as does everything else that changes its contacts or requests.
+pub(crate) async fn forget_on(db: &Db, who: ParticipantId, now: Timestamp) -> Result<Parted, Fault> {
+    let (contacts, requests) = try_join(contacts_on(db, who), requests_on(db, who, now)).await?;
     let people = people_of_on(db, &requests).await?;
     // None of them is pending any more, so none can be over age.
     let requests =
@@ -39,15 +38,15 @@ pub(crate) async fn forget_on(db: &Db, agent: AgentId, now: Timestamp) -> Result
     Ok(Parted { contacts, requests })
 }
 
-async fn contacts_on(mut db: &Db, agent: AgentId) -> Result<Vec<(ParticipantId, ContactId)>, Fault> {
+async fn contacts_on(mut db: &Db, who: ParticipantId) -> Result<Vec<(ParticipantId, ContactId)>, Fault> {
     statement::<()>(LOCK_CONTACTS)
-        .bind::<SqlUuid, _>(agent.uuid())
-        .bind::<SqlUuid, _>(agent.uuid())
+        .bind::<SqlUuid, _>(who.uuid())
+        .bind::<SqlUuid, _>(who.uuid())
         .execute(&mut db)
         .await?;
     let mut others = statement::<(SqlUuid, Text, SqlUuid)>(CONTACTS)
-        .bind::<SqlUuid, _>(agent.uuid())
-        .bind::<SqlUuid, _>(agent.uuid())
+        .bind::<SqlUuid, _>(who.uuid())
+        .bind::<SqlUuid, _>(who.uuid())
         .load::<(Uuid, String, Uuid)>(&mut db)
         .await?;
     others.sort_unstable_by_key(|(id, ..)| *id);
@@ -57,9 +56,9 @@ async fn contacts_on(mut db: &Db, agent: AgentId) -> Result<Vec<(ParticipantId, 
     others.into_iter().map(side).collect()
 }
 
-/// Cancels what the agent sent and what it received, and gives it: the sent ones first, each oldest first.
-async fn requests_on(mut db: &Db, agent: AgentId, now: Timestamp) -> Result<Vec<RequestRow>, Fault> {
-    let id = agent.uuid();
+/// Cancels what the account sent and what it received, and gives it: the sent ones first, each oldest first.
+async fn requests_on(mut db: &Db, who: ParticipantId, now: Timestamp) -> Result<Vec<RequestRow>, Fault> {
+    let id = who.uuid();
     let concerned = contact_requests::requester_id.eq(id).or(contact_requests::recipient_id.eq(id));
     let mut requests = diesel::update(contact_requests::table)
         .filter(is_pending())

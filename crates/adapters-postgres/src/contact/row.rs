@@ -122,6 +122,7 @@ struct UserColumns {
     email: String,
     first_name: String,
     last_name: String,
+    deleted_at: Option<At>,
 }
 
 #[derive(Queryable, Selectable)]
@@ -143,7 +144,7 @@ pub(super) struct Person {
     pub(super) profile: Profile,
     /// The user itself, or the agent's owner.
     pub(super) user: UserId,
-    /// False for a deleted agent, which only history still names.
+    /// False for a deleted account, which only history still names.
     pub(super) present: bool,
 }
 
@@ -160,7 +161,7 @@ impl UserColumns {
             listed_in_directory: None,
             tags: Vec::new(),
         };
-        Person { profile, user, present: true }
+        Person { profile, user, present: self.deleted_at.is_none() }
     }
 }
 

@@ -27,7 +27,7 @@ use crate::schema::{passwords, resets, sessions, users};
 pub(super) struct Nothing;
 
 pub(super) async fn find_on(mut db: &Db, which: &WhichLogin) -> Result<Option<LoginRecord>, Fault> {
-    let meant = users::table.left_join(passwords::table).into_boxed();
+    let meant = users::table.left_join(passwords::table).filter(users::deleted_at.is_null()).into_boxed();
     let meant = match which {
         WhichLogin::Handle(handle) => meant.filter(users::handle.eq(handle.as_str().to_owned())),
         WhichLogin::Email(email) if !can_be_stored(email) => return Ok(None),

@@ -17,7 +17,7 @@ use domain::page::{Page, PageRequest};
 use domain::store::StoreError;
 use futures_util::FutureExt;
 
-pub(crate) use forget::forget_on;
+pub(crate) use forget::{forget_on, forget_organization_on};
 
 use crate::PostgresStore;
 

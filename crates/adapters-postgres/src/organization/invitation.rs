@@ -95,8 +95,15 @@ pub(crate) async fn accept_on(
     Ok(())
 }
 
+/// Erases the address from the invitation that a user has accepted.
+pub(crate) async fn forget_guest_on(mut db: &Db, user: UserId) -> Result<(), Fault> {
+    let accepted = invitations::table.filter(invitations::accepted_by.eq(user.uuid()));
+    diesel::update(accepted).set(invitations::email.eq(None::<String>)).execute(&mut db).await?;
+    Ok(())
+}
+
 /// Revokes the open invitations of an organization, whose people are held, that somebody has made, or all.
-pub(super) async fn revoke_those_of_on(
+pub(crate) async fn revoke_those_of_on(
     mut db: &Db,
     organization: OrganizationId,
     by: Option<UserId>,

@@ -18,6 +18,7 @@ use crate::account::row::UserRow;
 use crate::audit;
 use crate::error::Fault;
 use crate::lock;
+use crate::plan::list::organization_on;
 use crate::row::At;
 use crate::run::Db;
 use crate::schema::users;
@@ -25,16 +26,18 @@ use crate::schema::users;
 type Users = users::BoxedQuery<'static, Pg>;
 
 fn of(organization: OrganizationId) -> Users {
-    users::table.filter(users::organization_id.eq(organization.uuid())).into_boxed()
+    let members = users::table.filter(users::organization_id.eq(organization.uuid()));
+    members.filter(users::deleted_at.is_null()).into_boxed()
 }
 
-/// Whether somebody's word holds. It goes on to, if the organization's people are held
+/// Whether somebody's word holds; the operator's does for every organization that was not deleted. It goes on to, if the organization's people are held
 /// ([`people_on`](crate::lock::people_on)).
 pub(crate) async fn check_on(db: &Db, by: Authority) -> Result<Result<(), NotAdmin>, Fault> {
-    let user = match by.user() {
-        Some(user) => user_on(db, user).await?,
-        None => None,
+    let Some(user) = by.user() else {
+        let there = organization_on(db, by.organization().uuid()).await?;
+        return Ok(there.map_or(Err(NotAdmin), |_| Ok(())));
     };
+    let user = user_on(db, user).await?;
     Ok(by.check(user.map(|user| (user.organization, user.organization_role))))
 }
 
@@ -44,7 +47,7 @@ pub(crate) async fn count_on(mut db: &Db, organization: OrganizationId) -> Resul
 }
 
 /// Who is where this user is; their roles stay while the organization's people are held.
-pub(super) async fn others_on(mut db: &Db, user: &User) -> Result<Others, Fault> {
+pub(crate) async fn others_on(mut db: &Db, user: &User) -> Result<Others, Fault> {
     let others = || of(user.organization).filter(users::id.ne(user.id.uuid()));
     let admins = others().filter(users::organization_role.eq(OrganizationRole::Admin.as_str()));
     Ok(Others {

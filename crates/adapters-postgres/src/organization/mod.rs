@@ -1,5 +1,6 @@
 //! The store of organizations, their members and their invitations.
 
+mod delete;
 pub(crate) mod invitation;
 mod invite;
 pub(crate) mod member;
@@ -9,10 +10,10 @@ mod transfer;
 use async_trait::async_trait;
 use domain::id::{OrganizationId, UserId};
 use domain::organization::{
-    Authority, CreateOrganizationRefused, Depart, DepartRefused, Enter, EnterRefused, Invitation,
-    InviteRefused, Member, Moved, NewInvitation, NewOrganization, NotAdmin, OrganizationOf,
-    OrganizationRepository, RenameOrganization, RenameRefused, RevokeInvitation, RevokeInvitationRefused,
-    SetRole, SetRoleRefused,
+    Authority, CreateOrganizationRefused, DeleteOrganization, DeleteOrganizationRefused, Depart,
+    DepartRefused, Enter, EnterRefused, Invitation, InviteRefused, Member, Moved, NewInvitation,
+    NewOrganization, NotAdmin, OrganizationOf, OrganizationRepository, RenameOrganization, RenameRefused,
+    RevokeInvitation, RevokeInvitationRefused, SetRole, SetRoleRefused,
 };
 use domain::page::{Page, PageRequest};
 use domain::plan::{Organization, WhichOrganization};
@@ -43,6 +44,13 @@ impl OrganizationRepository for PostgresStore {
         command: RenameOrganization,
     ) -> Result<Result<Organization, RenameRefused>, StoreError> {
         self.change(command, |db, command| show::rename_on(db, command).boxed(), |_| ()).await
+    }
+
+    async fn delete_organization(
+        &self,
+        command: DeleteOrganization,
+    ) -> Result<Result<Organization, DeleteOrganizationRefused>, StoreError> {
+        self.change(command, |db, command| delete::delete_on(db, command).boxed(), |_| ()).await
     }
 
     async fn list_members(

@@ -21,6 +21,7 @@ use super::{invitation, member, show};
 use crate::account::find::user_on;
 use crate::error::Fault;
 use crate::plan::assign::free_name_on;
+use crate::plan::list::organization_on;
 use crate::plan::quota;
 use crate::run::Db;
 use crate::schema::{agents, users};
@@ -119,7 +120,11 @@ type Way = (OrganizationRole, Option<Invitation>);
 
 async fn way_on(db: &Db, command: &Enter, user: &User) -> Result<Result<Way, InvitationRefused>, Fault> {
     match command.by {
-        EnterBy::Operator(_, role) => Ok(Ok((role, None))),
+        EnterBy::Operator(to, role) => {
+            let there = organization_on(db, to.uuid()).await?;
+            // As little as an invitation to one that was deleted.
+            Ok(there.map_or(Err(InvitationRefused::Unknown), |_| Ok((role, None))))
+        }
         EnterBy::Invitation(token) => {
             let found = invitation::open_for_on(db, token, &user.email, command.now).await?;
             Ok(found.map(|found| (found.role, Some(found))))

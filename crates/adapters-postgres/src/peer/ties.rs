@@ -29,7 +29,8 @@ const TIES: &str = "SELECT other.kind, other.owner_id, other.organization_id, ot
            FROM agents JOIN users ON users.id = agents.owner_id \
            WHERE agents.id = ? AND agents.deleted_at IS NULL \
            UNION ALL \
-           SELECT 'User', NULL, organization_id, FALSE, FALSE, disabled_at IS NOT NULL FROM users WHERE id = ?) AS other";
+           SELECT 'User', NULL, organization_id, FALSE, FALSE, disabled_at IS NOT NULL FROM users \
+           WHERE id = ? AND deleted_at IS NULL) AS other";
 
 /// Who has the id `other`, and what lies between them and the caller; `None` if nobody has it.
 pub(crate) async fn ties_on(

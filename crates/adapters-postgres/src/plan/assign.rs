@@ -101,12 +101,16 @@ async fn organization_of_on(mut db: &Db, handle: &str) -> Result<Option<Uuid>, F
     if !row::can_be_stored(handle) {
         return Ok(None);
     }
-    let found = users::table.filter(users::handle.eq(handle)).select(users::organization_id);
+    let found = users::table
+        .filter(users::handle.eq(handle))
+        .filter(users::deleted_at.is_null())
+        .select(users::organization_id);
     Ok(found.first(&mut db).await.optional()?)
 }
 
 /// Without its collation a value would be folded as the locale of the database has it.
-const NAMED: &str = "SELECT id FROM organizations WHERE lower(name) = lower(? COLLATE \"C\")";
+const NAMED: &str =
+    "SELECT id FROM organizations WHERE lower(name) = lower(? COLLATE \"C\") AND deleted_at IS NULL";
 
 /// The id of the organization of this name, in any case.
 pub(crate) async fn organization_named_on(mut db: &Db, name: &str) -> Result<Option<Uuid>, Fault> {

@@ -76,7 +76,10 @@ type OrganizationColumns = (Uuid, String, String, i64, i64);
 
 pub(super) async fn organizations_on(mut db: &Db) -> Result<Vec<Organization>, Fault> {
     let rows = organizations::table
-        .left_join(users::table.on(users::organization_id.eq(organizations::id)))
+        .left_join(
+            users::table.on(users::organization_id.eq(organizations::id).and(users::deleted_at.is_null())),
+        )
+        .filter(organizations::deleted_at.is_null())
         .group_by((organizations::id, organizations::name, organizations::plan, organizations::content_bytes))
         .order(organizations::name)
         .select((
@@ -94,12 +97,14 @@ pub(super) async fn organizations_on(mut db: &Db) -> Result<Vec<Organization>, F
 pub(crate) async fn organization_on(mut db: &Db, id: Uuid) -> Result<Option<Organization>, Fault> {
     let found = organizations::table
         .find(id)
+        .filter(organizations::deleted_at.is_null())
         .select((organizations::id, organizations::name, organizations::plan, organizations::content_bytes))
         .first::<(Uuid, String, String, i64)>(&mut db)
         .await
         .optional()?;
     let Some((id, name, plan, bytes)) = found else { return Ok(None) };
-    let members = users::table.filter(users::organization_id.eq(id)).count().get_result(&mut db).await?;
+    let members = users::table.filter(users::organization_id.eq(id)).filter(users::deleted_at.is_null());
+    let members = members.count().get_result(&mut db).await?;
     Ok(Some(into_organization((id, name, plan, bytes, members))))
 }
 

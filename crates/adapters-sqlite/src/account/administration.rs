@@ -6,13 +6,15 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use domain::account::{
-    AdministrationRepository, Agent, AgentHandle, SetDisabled, SetDisabledOutcome, User, UserHandle,
+    AdministrationRepository, Agent, AgentHandle, DeleteUser, DeleteUserRefused, DeletedUser, SetDisabled,
+    SetDisabledOutcome, User, UserHandle,
 };
 use domain::audit::AuditEntry;
 use domain::change::Change;
 use domain::id::{ParticipantId, UserId};
-use domain::store::StoreError;
+use domain::store::{Announce, StoreError};
 
+use super::delete_user::delete_user_on;
 use super::row::{AgentRow, UserRow};
 use crate::SqliteStore;
 use crate::audit;
@@ -42,6 +44,15 @@ impl AdministrationRepository for SqliteStore {
         let done: Result<SetDisabledOutcome, Infallible> = self.change(work, |_| ()).await?;
         done.map_err(|never| match never {})
     }
+
+    async fn delete_user(
+        &self,
+        command: DeleteUser,
+        announce: Announce<DeletedUser>,
+    ) -> Result<Result<DeletedUser, DeleteUserRefused>, StoreError> {
+        let work = move |connection: &mut SqliteConnection| delete_user_on(connection, &command);
+        self.change(work, |deleted| announce.tell(deleted)).await
+    }
 }
 
 fn users_on(
@@ -52,6 +63,7 @@ fn users_on(
     let after = after.map_or_else(String::new, |handle| handle.as_str().to_owned());
     let rows = users::table
         .filter(users::handle.gt(after))
+        .filter(users::deleted_at.is_null())
         .order(users::handle)
         .limit(i64::from(limit))
         .select(UserRow::as_select())
@@ -82,7 +94,11 @@ fn set_disabled_on(
 ) -> Result<SetDisabledOutcome, Fault> {
     let id = row::bytes(command.who.uuid());
     let found = match command.who {
-        ParticipantId::User(_) => users::table.find(&id).select(users::disabled_at).get_result(connection),
+        ParticipantId::User(_) => users::table
+            .find(&id)
+            .filter(users::deleted_at.is_null())
+            .select(users::disabled_at)
+            .get_result(connection),
         ParticipantId::Agent(_) => agents::table
             .find(&id)
             .filter(agents::deleted_at.is_null())

@@ -3,23 +3,21 @@
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary};
 use diesel::sqlite::SqliteConnection;
-use domain::account::{Agent, DeleteAgent, DeleteAgentRefused, DeletedAgent};
+use domain::account::{DeleteAgent, DeleteAgentRefused, DeletedAgent};
 use domain::audit::AuditEntry;
 use domain::change::Change;
-use domain::chat::{Chat, Participant, ParticipantStatus, Role};
+use domain::chat::Participant;
 use domain::id::ParticipantId;
-use domain::time::Timestamp;
 
 use super::find::agent_on;
-use super::keys;
+use super::{keys, leave};
 use crate::audit;
 use crate::change;
-use crate::chat::row::ChatRow;
 use crate::contact;
 use crate::error::Fault;
 use crate::memory;
 use crate::row;
-use crate::schema::{agents, attempts, chats, deliveries, erasures, participants};
+use crate::schema::{agents, attempts, deliveries, erasures};
 
 /// The rooms in which an agent has sent something, or been sent something.
 const EXECUTIONS: &str = "SELECT count(*) AS number FROM participants AS stay INDEXED BY participants_ever \
@@ -28,37 +26,6 @@ const EXECUTIONS: &str = "SELECT count(*) AS number FROM participants AS stay IN
              WHERE chat_id = stay.chat_id AND sender_id = ?1) \
      OR EXISTS (SELECT 1 FROM deliveries INDEXED BY deliveries_of_agent \
                 WHERE agent_id = ?1 AND chat_id = stay.chat_id AND addressed = 1))";
-
-/// Gives the rooms of the agent `?2` that no other owns to their heirs: among those who are left the
-/// first in the order of [`domain::chat::succession::heir`], which is written down here once more so
-/// that all rooms pass on at once. A case of the stores' contract compares the two.
-const HEIRS: &str = "UPDATE participants SET role = 'owner' WHERE (chat_id, participant_id) IN (\
-     SELECT own.chat_id, (\
-         SELECT next.participant_id FROM participants AS next INDEXED BY participants_of_account \
-         WHERE next.chat_id = own.chat_id AND next.left_at IS NULL AND next.participant_id <> ?2 \
-         ORDER BY next.role = 'admin' DESC, next.role <> 'admin' AND next.kind = 'User' DESC, \
-             next.joined_at, next.kind = 'User' DESC, next.participant_id \
-         LIMIT 1) \
-     FROM participants AS own INDEXED BY participants_rooms \
-     WHERE own.participant_id = ?2 AND own.left_at IS NULL AND own.role = 'owner' AND NOT EXISTS (\
-         SELECT 1 FROM participants AS other INDEXED BY participants_of_account \
-         WHERE other.chat_id = own.chat_id AND other.left_at IS NULL AND other.participant_id <> ?2 \
-         AND other.role = 'owner'))";
-
-/// Closes the rooms of the agent `?2` in which nobody else is, at `?1`.
-const EMPTY_ROOMS: &str = "UPDATE chats SET status = 'closed', updated_at = ?1 WHERE id IN (\
-     SELECT own.chat_id FROM participants AS own INDEXED BY participants_rooms \
-     WHERE own.participant_id = ?2 AND own.left_at IS NULL AND own.role = 'owner' AND NOT EXISTS (\
-         SELECT 1 FROM participants AS other INDEXED BY participants_of_account \
-         WHERE other.chat_id = own.chat_id AND other.left_at IS NULL AND other.participant_id <> ?2))";
-
-/// Notes of the rooms of `?2` that they changed, at `?1`.
-const ROOMS: &str = "UPDATE chats SET updated_at = ?1 WHERE id IN (SELECT chat_id \
-     FROM participants INDEXED BY participants_rooms WHERE participant_id = ?2 AND left_at IS NULL)";
-
-/// Takes `?2` out of all rooms.
-const STAYS: &str = "UPDATE participants INDEXED BY participants_rooms SET left_at = ?1 \
-     WHERE participant_id = ?2 AND left_at IS NULL";
 
 #[derive(QueryableByName)]
 struct Counted {
@@ -82,58 +49,22 @@ pub(super) fn delete_agent_on(
     diesel::update(agents::table.find(&id))
         .set((agents::deleted_at.eq(now), agents::updated_at.eq(now)))
         .execute(connection)?;
-    keys::revoke_all_of_on(connection, agent.id, command.by, command.now)?;
+    let who = ParticipantId::Agent(agent.id);
+    keys::revoke_all_of_on(connection, who, command.by, command.now)?;
     diesel::insert_into(erasures::table)
         .values((erasures::agent_id.eq(&id), erasures::requested_at.eq(now)))
         .execute(connection)?;
-    let parted = contact::forget_on(connection, agent.id, command.now)?;
+    let parted = contact::forget_on(connection, who, command.now)?;
     memory::forget_on(connection, agent.id, command.now)?;
-    let left = leave_all_on(connection, &agent, command.now)?;
+    let left = leave::all_on(
+        connection,
+        who,
+        |role, since| Participant::of_agent(&agent, role, since),
+        command.now,
+    )?;
     change::append_on(connection, [Change::AgentDeleted(agent.id)], command.now)?;
     audit::append_on(connection, [AuditEntry::agent_deleted(command)])?;
     Ok(Ok(DeletedAgent { agent, executions, left, parted }))
-}
-
-/// Takes the agent out of every room, and gives the rooms with what it was in them. However many they
-/// are, it takes the same few statements, as nobody else writes meanwhile.
-fn leave_all_on(
-    connection: &mut SqliteConnection,
-    agent: &Agent,
-    now: Timestamp,
-) -> Result<Vec<(Chat, Participant)>, Fault> {
-    let id = row::bytes(agent.id.uuid());
-    let stays = participants::table
-        .inner_join(chats::table)
-        .filter(participants::participant_id.eq(&id))
-        .filter(participants::left_at.is_null())
-        .filter(chats::deleted_at.is_null())
-        .order((participants::chat_created_at.desc(), participants::chat_id.desc()))
-        .select((ChatRow::as_select(), participants::role, participants::status, participants::joined_at))
-        .load::<(ChatRow, String, String, i64)>(connection)?;
-    let mut left = Vec::with_capacity(stays.len());
-    for (chat, role, status, joined_at) in stays {
-        let participant = Participant {
-            id: ParticipantId::Agent(agent.id),
-            name: agent.name.clone(),
-            handle: agent.handle.as_str().to_owned(),
-            description: Some(agent.description.clone()),
-            is_external: Some(agent.kind.is_external()),
-            owner: Some(agent.owner),
-            role: row::word(&role, Role::parse)?,
-            status: row::word(&status, ParticipantStatus::parse)?,
-            joined_at: row::time(joined_at),
-        };
-        left.push((chat.into_chat()?, participant));
-    }
-    // The first three ask where the agent still is.
-    for statement in [HEIRS, EMPTY_ROOMS, ROOMS, STAYS] {
-        let statement = diesel::sql_query(statement).bind::<BigInt, _>(now.micros());
-        statement.bind::<Binary, _>(&id).execute(connection)?;
-    }
-    for (chat, _) in &mut left {
-        chat.updated_at = now;
-    }
-    Ok(left)
 }
 
 pub(super) fn erase_work_on(connection: &mut SqliteConnection, limit: u32) -> Result<bool, Fault> {

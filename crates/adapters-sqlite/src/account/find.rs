@@ -100,6 +100,7 @@ pub(super) fn standing_on(
         .inner_join(organizations::table.on(organizations::id.eq(users::organization_id)))
         .left_join(plans::table.on(plans::name.eq(organizations::plan)))
         .filter(users::id.eq(row::bytes(user.uuid())))
+        .filter(users::deleted_at.is_null())
         .left_join(passwords::table.on(passwords::user_id.eq(users::id)))
         .select((
             users::organization_id,
@@ -132,6 +133,7 @@ pub(super) fn session_on(
 pub(crate) fn user_on(connection: &mut SqliteConnection, id: UserId) -> Result<Option<User>, Fault> {
     let found = users::table
         .find(row::bytes(id.uuid()))
+        .filter(users::deleted_at.is_null())
         .select(UserRow::as_select())
         .get_result(connection)
         .optional()?;
@@ -144,18 +146,28 @@ pub(super) fn user_of_handle_on(
 ) -> Result<Option<User>, Fault> {
     let found = users::table
         .filter(users::handle.eq(handle))
+        .filter(users::deleted_at.is_null())
         .select(UserRow::as_select())
         .get_result(connection)
         .optional()?;
     found.map(UserRow::into_user).transpose()
 }
 
-/// Whether `who` is an agent that is not there any more. Its key may have been good when the
-/// request came in, so a write that no membership guards asks once more.
+/// Whether `who` was deleted. Its key may have been good when the request came in, so a write that no membership guards
+/// asks once more.
 pub(crate) fn is_gone_on(connection: &mut SqliteConnection, who: ParticipantId) -> Result<bool, Fault> {
-    let ParticipantId::Agent(agent) = who else { return Ok(false) };
-    let present = agents::table.find(row::bytes(agent.uuid())).filter(agents::deleted_at.is_null());
-    Ok(!select(exists(present)).get_result::<bool>(connection)?)
+    let id = row::bytes(who.uuid());
+    let present = match who {
+        ParticipantId::User(_) => {
+            let present = users::table.find(id).filter(users::deleted_at.is_null());
+            select(exists(present)).get_result::<bool>(connection)?
+        }
+        ParticipantId::Agent(_) => {
+            let present = agents::table.find(id).filter(agents::deleted_at.is_null());
+            select(exists(present)).get_result::<bool>(connection)?
+        }
+    };
+    Ok(!present)
 }
 
 pub(super) fn agent_on(connection: &mut SqliteConnection, id: AgentId) -> Result<Option<Agent>, Fault> {

@@ -1,6 +1,6 @@
 //! API keys: listing, making and revoking them, and when they were used.
 
-use diesel::dsl::count_star;
+use diesel::dsl::{count_star, exists, select};
 use diesel::prelude::*;
 use diesel::sqlite::{Sqlite, SqliteConnection};
 use domain::account::{
@@ -9,7 +9,7 @@ use domain::account::{
 };
 use domain::audit::{Actor, AuditEntry};
 use domain::change::Change;
-use domain::id::{AgentId, ApiKeyId, ChatId, ParticipantId};
+use domain::id::{ApiKeyId, ChatId, ParticipantId};
 use domain::page::{Page, PageRequest, Position};
 use domain::time::Timestamp;
 
@@ -152,8 +152,8 @@ pub(super) fn create_on(
     connection: &mut SqliteConnection,
     new: &NewUserKey,
 ) -> Result<Result<KeyRecord, CreateKeyRefused>, Fault> {
-    let user = users::table.find(row::bytes(new.user.uuid())).select(users::id);
-    if user.get_result::<Vec<u8>>(connection).optional()?.is_none() {
+    let user = users::table.find(row::bytes(new.user.uuid())).filter(users::deleted_at.is_null());
+    if !select(exists(user)).get_result::<bool>(connection)? {
         return Ok(Err(CreateKeyRefused::UserGone));
     }
     let holder = ParticipantId::User(new.user);
@@ -204,14 +204,14 @@ fn revoke_unaudited_on(
     Ok(revoked)
 }
 
-/// Revokes all keys of an agent that is deleted; the audit log tells of that.
+/// Revokes all keys of an account that is deleted; the audit log has one entry for the account.
 pub(super) fn revoke_all_of_on(
     connection: &mut SqliteConnection,
-    agent: AgentId,
+    holder: ParticipantId,
     by: Actor,
     now: Timestamp,
 ) -> Result<(), Fault> {
-    let which = WhichKeys::AllOf(ParticipantId::Agent(agent));
+    let which = WhichKeys::AllOf(holder);
     revoke_unaudited_on(connection, &RevokeKeys { which, by, now }).map(|_| ())
 }
 

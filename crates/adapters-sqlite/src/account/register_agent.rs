@@ -22,6 +22,7 @@ pub(super) fn register_agent_on(
     let owner = row::bytes(new.owner.uuid());
     let found = users::table
         .find(&owner)
+        .filter(users::deleted_at.is_null())
         .select((users::handle, users::organization_id))
         .get_result::<(String, Vec<u8>)>(connection)
         .optional()?;

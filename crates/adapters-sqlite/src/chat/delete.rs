@@ -17,7 +17,9 @@ pub(super) fn delete_on(
     connection: &mut SqliteConnection,
     command: &DeleteChat,
 ) -> Result<Result<DeletedChat, DeleteRefused>, Fault> {
-    if let Err(refused) = standing_on(connection, command.by.participant(), command.chat)?.decide_delete() {
+    if let Some(by) = command.by
+        && let Err(refused) = standing_on(connection, by.participant(), command.chat)?.decide_delete()
+    {
         return Ok(Err(refused));
     }
     let Some(chat) = chat_on(connection, command.chat)? else {

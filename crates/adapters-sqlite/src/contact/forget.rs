@@ -1,10 +1,10 @@
-//! Ending every contact and every pending request of an agent that is deleted.
+//! Ending every contact and every pending request of an account that is deleted.
 
 use diesel::prelude::*;
 use diesel::sql_types::{Binary, Text};
 use diesel::sqlite::SqliteConnection;
 use domain::contact::{Parted, RequestStatus};
-use domain::id::{AgentId, ContactId};
+use domain::id::{ContactId, ParticipantId};
 use domain::time::Timestamp;
 
 use super::row::{RequestRow, is_pending, people_of_on};
@@ -12,7 +12,7 @@ use crate::error::Fault;
 use crate::row;
 use crate::schema::{contact_requests, contacts};
 
-/// The records that others have of the agent. SQLite gives them in any order.
+/// The records that others have of the account. SQLite gives them in any order.
 const OTHER_SIDES: &str = "DELETE FROM contacts WHERE contact_id = ?1 \
      AND owner_id IN (SELECT contact_id FROM contacts WHERE owner_id = ?1) \
      RETURNING id, owner_kind, owner_id";
@@ -29,10 +29,10 @@ struct OtherSide {
 
 pub(crate) fn forget_on(
     connection: &mut SqliteConnection,
-    agent: AgentId,
+    who: ParticipantId,
     now: Timestamp,
 ) -> Result<Parted, Fault> {
-    let id = row::bytes(agent.uuid());
+    let id = row::bytes(who.uuid());
     let mut others = diesel::sql_query(OTHER_SIDES).bind::<Binary, _>(&id).load::<OtherSide>(connection)?;
     diesel::delete(contacts::table.filter(contacts::owner_id.eq(&id))).execute(connection)?;
     others.sort_by(|one, other| one.id.cmp(&other.id));

@@ -117,6 +117,7 @@ struct UserColumns {
     email: String,
     first_name: String,
     last_name: String,
+    deleted_at: Option<i64>,
 }
 
 #[derive(Queryable, Selectable)]
@@ -138,7 +139,7 @@ pub(super) struct Person {
     pub(super) profile: Profile,
     /// The user itself, or the agent's owner.
     pub(super) user: UserId,
-    /// False for a deleted agent, which only history still names.
+    /// False for a deleted account, which only history still names.
     pub(super) present: bool,
 }
 
@@ -155,7 +156,7 @@ impl UserColumns {
             listed_in_directory: None,
             tags: Vec::new(),
         };
-        Ok(Person { profile, user, present: true })
+        Ok(Person { profile, user, present: self.deleted_at.is_none() })
     }
 }
 

@@ -23,7 +23,7 @@ pub(super) fn find_on(
     connection: &mut SqliteConnection,
     which: &WhichLogin,
 ) -> Result<Option<LoginRecord>, Fault> {
-    let meant = users::table.left_join(passwords::table).into_boxed();
+    let meant = users::table.left_join(passwords::table).filter(users::deleted_at.is_null()).into_boxed();
     let meant = match which {
         WhichLogin::Handle(handle) => meant.filter(users::handle.eq(handle.as_str().to_owned())),
         WhichLogin::Email(email) => meant.filter(users::email.eq(email.clone())),

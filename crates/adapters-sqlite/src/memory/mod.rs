@@ -16,7 +16,7 @@ use domain::memory::{
 use domain::page::{Page, PageRequest};
 use domain::store::StoreError;
 
-pub(crate) use forget::forget_on;
+pub(crate) use forget::{forget_on, forget_organization_on};
 
 use crate::SqliteStore;
 

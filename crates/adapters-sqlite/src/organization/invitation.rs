@@ -83,8 +83,15 @@ pub(crate) fn accept_on(
     Ok(())
 }
 
+/// Erases the address from the invitation that a user has accepted.
+pub(crate) fn forget_guest_on(connection: &mut SqliteConnection, user: UserId) -> Result<(), Fault> {
+    let accepted = invitations::table.filter(invitations::accepted_by.eq(row::bytes(user.uuid())));
+    diesel::update(accepted).set(invitations::email.eq(None::<String>)).execute(connection)?;
+    Ok(())
+}
+
 /// Revokes the open invitations of an organization that somebody has made, or all.
-pub(super) fn revoke_those_of_on(
+pub(crate) fn revoke_those_of_on(
     connection: &mut SqliteConnection,
     organization: OrganizationId,
     by: Option<UserId>,

@@ -1,5 +1,6 @@
 //! The store of organizations, their members and their invitations.
 
+mod delete;
 pub(crate) mod invitation;
 mod invite;
 pub(crate) mod member;
@@ -10,10 +11,10 @@ use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
 use domain::id::{OrganizationId, UserId};
 use domain::organization::{
-    Authority, CreateOrganizationRefused, Depart, DepartRefused, Enter, EnterRefused, Invitation,
-    InviteRefused, Member, Moved, NewInvitation, NewOrganization, NotAdmin, OrganizationOf,
-    OrganizationRepository, RenameOrganization, RenameRefused, RevokeInvitation, RevokeInvitationRefused,
-    SetRole, SetRoleRefused,
+    Authority, CreateOrganizationRefused, DeleteOrganization, DeleteOrganizationRefused, Depart,
+    DepartRefused, Enter, EnterRefused, Invitation, InviteRefused, Member, Moved, NewInvitation,
+    NewOrganization, NotAdmin, OrganizationOf, OrganizationRepository, RenameOrganization, RenameRefused,
+    RevokeInvitation, RevokeInvitationRefused, SetRole, SetRoleRefused,
 };
 use domain::page::{Page, PageRequest};
 use domain::plan::{Organization, WhichOrganization};
@@ -43,6 +44,14 @@ impl OrganizationRepository for SqliteStore {
         command: RenameOrganization,
     ) -> Result<Result<Organization, RenameRefused>, StoreError> {
         self.change(move |connection| show::rename_on(connection, &command), |_| ()).await
+    }
+
+    async fn delete_organization(
+        &self,
+        command: DeleteOrganization,
+    ) -> Result<Result<Organization, DeleteOrganizationRefused>, StoreError> {
+        let work = move |connection: &mut SqliteConnection| delete::delete_on(connection, &command);
+        self.change(work, |_| ()).await
     }
 
     async fn list_members(

@@ -17,6 +17,7 @@ use super::{invitation, member, show};
 use crate::account::find::user_on;
 use crate::error::Fault;
 use crate::plan::assign::free_name_on;
+use crate::plan::list::organization_on;
 use crate::plan::quota;
 use crate::schema::{agents, users};
 use crate::{audit, change, row};
@@ -110,7 +111,11 @@ fn way_on(
     user: &User,
 ) -> Result<Result<Way, InvitationRefused>, Fault> {
     match command.by {
-        EnterBy::Operator(to, role) => Ok(Ok((to, role, None))),
+        EnterBy::Operator(to, role) => {
+            let there = organization_on(connection, &row::bytes(to.uuid()))?;
+            // As little as an invitation to one that was deleted.
+            Ok(there.map_or(Err(InvitationRefused::Unknown), |_| Ok((to, role, None))))
+        }
         EnterBy::Invitation(token) => {
             let found = invitation::open_for_on(connection, token, &user.email, command.now)?;
             Ok(found.map(|found| (found.organization, found.role, Some(found))))

@@ -41,7 +41,8 @@ const TIES: &str = "SELECT other.*, \
            FROM agents JOIN users ON users.id = agents.owner_id \
            WHERE agents.id = ?1 AND agents.deleted_at IS NULL \
            UNION ALL \
-           SELECT 'User', NULL, organization_id, FALSE, FALSE, disabled_at IS NOT NULL FROM users WHERE id = ?1) AS other";
+           SELECT 'User', NULL, organization_id, FALSE, FALSE, disabled_at IS NOT NULL FROM users \
+           WHERE id = ?1 AND deleted_at IS NULL) AS other";
 
 /// Who has the id `other`, and what lies between them and the caller; `None` if nobody has it.
 pub(crate) fn ties_on(

@@ -78,6 +78,7 @@ pub(crate) fn which_on(
         WhichOrganization::Named(name) => organization_named_on(connection, name)?,
         WhichOrganization::OfUser(handle) => users::table
             .filter(users::handle.eq(handle))
+            .filter(users::deleted_at.is_null())
             .select(users::organization_id)
             .get_result(connection)
             .optional()?,
@@ -91,7 +92,11 @@ pub(crate) fn organization_named_on(
 ) -> Result<Option<Vec<u8>>, Fault> {
     let same =
         diesel::dsl::sql::<diesel::sql_types::Bool>("name = ").bind::<Text, _>(name).sql(" COLLATE NOCASE");
-    let found = organizations::table.filter(same).select(organizations::id).get_result(connection);
+    let found = organizations::table
+        .filter(same)
+        .filter(organizations::deleted_at.is_null())
+        .select(organizations::id)
+        .get_result(connection);
     Ok(found.optional()?)
 }
 

@@ -74,7 +74,10 @@ type OrganizationColumns = (Vec<u8>, String, String, i64, i64);
 
 pub(super) fn organizations_on(connection: &mut SqliteConnection) -> Result<Vec<Organization>, Fault> {
     let rows = organizations::table
-        .left_join(users::table.on(users::organization_id.eq(organizations::id)))
+        .left_join(
+            users::table.on(users::organization_id.eq(organizations::id).and(users::deleted_at.is_null())),
+        )
+        .filter(organizations::deleted_at.is_null())
         .group_by((organizations::id, organizations::name, organizations::plan, organizations::content_bytes))
         .order(organizations::name)
         .select((
@@ -94,11 +97,13 @@ pub(crate) fn organization_on(
 ) -> Result<Option<Organization>, Fault> {
     let found = organizations::table
         .find(id)
+        .filter(organizations::deleted_at.is_null())
         .select((organizations::id, organizations::name, organizations::plan, organizations::content_bytes))
         .get_result::<(Vec<u8>, String, String, i64)>(connection)
         .optional()?;
     let Some((id, name, plan, bytes)) = found else { return Ok(None) };
-    let members = users::table.filter(users::organization_id.eq(&id)).count().get_result(connection)?;
+    let members = users::table.filter(users::organization_id.eq(&id)).filter(users::deleted_at.is_null());
+    let members = members.count().get_result(connection)?;
     into_organization((id, name, plan, bytes, members)).map(Some)
 }
 

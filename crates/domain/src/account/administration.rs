@@ -10,11 +10,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use super::agent::Agent;
+use super::delete_user::{DeleteUser, DeleteUserRefused, DeletedUser};
 use super::handle::{AgentHandle, UserHandle};
 use super::user::User;
 use crate::id::{ParticipantId, UserId};
-use crate::ports::Clock;
-use crate::store::StoreError;
+use crate::ports::{Clock, EventPublisher};
+use crate::store::{Announce, StoreError};
 use crate::time::Timestamp;
 
 /// Somebody to be kept out, or to be let in again.
@@ -56,18 +57,33 @@ pub trait AdministrationRepository: Send + Sync {
 
     /// Keeps somebody out or lets them in again, and writes that into the log of changes.
     async fn set_disabled(&self, command: SetDisabled) -> Result<SetDisabledOutcome, StoreError>;
+
+    /// Deletes a user who has no agents: keys, sessions and password go, contacts, requests and open invitations end,
+    /// the user leaves all chats, and [`User::deleted`] is what stays. Chats that only the user owned get another owner
+    /// as [`crate::chat::succession::heir`] says; those that are left empty are closed. The log of changes gets the
+    /// revoked keys, the ended sessions, and the user as disabled and renamed.
+    async fn delete_user(
+        &self,
+        command: DeleteUser,
+        announce: Announce<DeletedUser>,
+    ) -> Result<Result<DeletedUser, DeleteUserRefused>, StoreError>;
 }
 
 /// Use cases of the operator.
 pub struct AdministrationService {
-    accounts: Arc<dyn AdministrationRepository>,
-    clock: Arc<dyn Clock>,
+    pub(super) accounts: Arc<dyn AdministrationRepository>,
+    pub(super) events: Arc<dyn EventPublisher>,
+    pub(super) clock: Arc<dyn Clock>,
 }
 
 impl AdministrationService {
     /// Wires the operator's use cases to their ports.
-    pub fn new(accounts: Arc<dyn AdministrationRepository>, clock: Arc<dyn Clock>) -> Self {
-        Self { accounts, clock }
+    pub fn new(
+        accounts: Arc<dyn AdministrationRepository>,
+        events: Arc<dyn EventPublisher>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self { accounts, events, clock }
     }
 
     /// See [`AdministrationRepository::users_after`].

@@ -10,9 +10,13 @@ use super::port::{DeleteAgent, DeleteAgentRefused, DeletedAgent};
 use super::service::AccountService;
 use crate::audit::Actor;
 use crate::caller::UserCaller;
+use crate::chat::{Chat, Participant};
+use crate::contact::Parted;
 use crate::event::DomainEvent;
 use crate::id::{AgentId, UserId};
+use crate::ports::EventPublisher;
 use crate::store::{Announce, StoreError};
+use crate::time::Timestamp;
 
 /// How many records of work are erased at a time.
 const ERASED_AT_ONCE: u32 = 500;
@@ -43,6 +47,30 @@ pub enum DeleteAgentError {
     Store(#[from] StoreError),
 }
 
+/// Publishes what others see of the end of an account: the chats that it left, its contacts and its requests.
+pub(super) fn publish_departure(
+    events: &dyn EventPublisher,
+    left: &[(Chat, Participant)],
+    parted: &Parted,
+    now: Timestamp,
+) {
+    for (chat, participant) in left {
+        events
+            .publish(DomainEvent::ParticipantRemoved { chat_id: chat.id, participant: participant.clone() });
+        events.publish(DomainEvent::RoomRemoved {
+            from: participant.id,
+            chat: chat.clone(),
+            removed_at: now,
+        });
+    }
+    for request in parted.requests.clone() {
+        events.publish(DomainEvent::ContactRequestUpdated { request });
+    }
+    for (owner, id) in parted.contacts.iter().copied() {
+        events.publish(DomainEvent::ContactRemoved { owner, id });
+    }
+}
+
 impl AccountService {
     /// Deletes an agent of the caller; one that has worked only with `force`.
     pub async fn delete_agent(
@@ -66,23 +94,7 @@ impl AccountService {
         let command = DeleteAgent { agent, owner, by, force, now };
         let events = self.events.clone();
         let announce = Announce::new(move |deleted: &DeletedAgent| {
-            for (chat, participant) in &deleted.left {
-                events.publish(DomainEvent::ParticipantRemoved {
-                    chat_id: chat.id,
-                    participant: participant.clone(),
-                });
-                events.publish(DomainEvent::RoomRemoved {
-                    from: participant.id,
-                    chat: chat.clone(),
-                    removed_at: now,
-                });
-            }
-            for request in deleted.parted.requests.clone() {
-                events.publish(DomainEvent::ContactRequestUpdated { request });
-            }
-            for (owner, id) in deleted.parted.contacts.iter().copied() {
-                events.publish(DomainEvent::ContactRemoved { owner, id });
-            }
+            publish_departure(&*events, &deleted.left, &deleted.parted, now);
             events.publish(DomainEvent::AgentDeleted { agent: deleted.agent.clone() });
         });
         match self.accounts.delete_agent(command, announce).await? {

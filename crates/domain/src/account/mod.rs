@@ -14,6 +14,7 @@ pub mod cache;
 mod create_key;
 mod create_user;
 mod delete_agent;
+mod delete_user;
 mod handle;
 mod key;
 mod key_port;
@@ -42,6 +43,9 @@ pub use authenticate::{
 pub use create_key::{CreateKey, CreateKeyError, CreatedKey};
 pub use create_user::{CreateUser, CreateUserError, CreatedUser, parse_email, parse_person_name};
 pub use delete_agent::{DeleteAgentError, DeletionReceipt};
+pub use delete_user::{
+    Belongings, DeleteUser, DeleteUserError, DeleteUserRefused, DeletedUser, UserDeletion,
+};
 pub use handle::{AgentHandle, Slug, UserHandle, normalize_handle};
 pub use key::{ApiKey, KeyDigest, KeyKind, KeyName, KeyRecord, NewKey, StoredKey};
 pub use key_port::{

@@ -124,8 +124,14 @@ pub static TABLES: [Table; 20] = [
 pub const STAY_BEHIND: [&str; 7] =
     ["changes", "sessions", "resets", "imports", "nodes", "agent_sockets", "user_nodes"];
 
-const ORGANIZATIONS: &[Column] =
-    &[id("id"), text("name"), instant("created_at"), text("plan"), integer("content_bytes")];
+const ORGANIZATIONS: &[Column] = &[
+    id("id"),
+    text("name"),
+    instant("created_at"),
+    text("plan"),
+    integer("content_bytes"),
+    instant("deleted_at").or_nothing(),
+];
 
 const USERS: &[Column] = &[
     id("id"),
@@ -140,6 +146,7 @@ const USERS: &[Column] = &[
     text("organization_role"),
     id("own_organization_id").or_nothing(),
     instant("disabled_at").or_nothing(),
+    instant("deleted_at").or_nothing(),
 ];
 
 const INVITATIONS: &[Column] = &[

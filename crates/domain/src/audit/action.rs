@@ -5,6 +5,8 @@
 pub enum AuditAction {
     /// A user was made.
     UserCreated,
+    /// The operator deleted a user; keys, sessions and memberships ended with the user.
+    UserDeleted,
     /// An agent was registered.
     AgentRegistered,
     /// The operator said who may find an agent.
@@ -31,6 +33,8 @@ pub enum AuditAction {
     PlanSet,
     /// The operator made an organization.
     OrganizationCreated,
+    /// The operator deleted an organization.
+    OrganizationDeleted,
     /// An organization was given another name.
     OrganizationRenamed,
     /// A member was given a role.
@@ -77,6 +81,7 @@ impl AuditAction {
     /// All of them.
     pub const ALL: &[Self] = &[
         Self::UserCreated,
+        Self::UserDeleted,
         Self::AgentRegistered,
         Self::AgentMarked,
         Self::AgentUpdated,
@@ -90,6 +95,7 @@ impl AuditAction {
         Self::TokenIssued,
         Self::PlanSet,
         Self::OrganizationCreated,
+        Self::OrganizationDeleted,
         Self::OrganizationRenamed,
         Self::RoleSet,
         Self::MemberJoined,
@@ -116,6 +122,7 @@ impl AuditAction {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::UserCreated => "user.created",
+            Self::UserDeleted => "user.deleted",
             Self::AgentRegistered => "agent.registered",
             Self::AgentMarked => "agent.marked",
             Self::AgentUpdated => "agent.updated",
@@ -129,6 +136,7 @@ impl AuditAction {
             Self::TokenIssued => "token.issued",
             Self::PlanSet => "plan.set",
             Self::OrganizationCreated => "organization.created",
+            Self::OrganizationDeleted => "organization.deleted",
             Self::OrganizationRenamed => "organization.renamed",
             Self::RoleSet => "member.role_set",
             Self::MemberJoined => "member.joined",

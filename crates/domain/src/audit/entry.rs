@@ -6,7 +6,8 @@ use uuid::Uuid;
 
 use super::action::AuditAction;
 use crate::account::{
-    Agent, DeleteAgent, KeyRecord, MarkAgent, NewAgent, NewKey, NewUser, SetDisabled, UpdateAgent, User,
+    Agent, DeleteAgent, DeleteUser, KeyRecord, MarkAgent, NewAgent, NewKey, NewUser, SetDisabled,
+    UpdateAgent, User,
 };
 use crate::caller::Caller;
 use crate::chat::{AddParticipant, Chat, DeleteChat, RemoveParticipant, RenameChat, Role};
@@ -124,8 +125,8 @@ pub enum AuditTenant {
     Organization(OrganizationId),
     /// That of this user, or of this agent's owner.
     Of(ParticipantId),
-    /// The room's; of one whose organization is not known, this one's.
-    Chat(ChatId, OrganizationId),
+    /// The room's; of one whose organization is not known, this one's, if one is given.
+    Chat(ChatId, Option<OrganizationId>),
     /// The room's; of one whose organization is not known, this user's.
     ChatOf(ChatId, UserId),
     /// Nobody's: only the operator reads it.
@@ -138,7 +139,7 @@ impl AuditTenant {
         match self {
             Self::Organization(id) => (None, None, Some(id.uuid())),
             Self::Of(who) => (None, Some(who.uuid()), None),
-            Self::Chat(chat, otherwise) => (Some(chat.uuid()), None, Some(otherwise.uuid())),
+            Self::Chat(chat, otherwise) => (Some(chat.uuid()), None, otherwise.map(OrganizationId::uuid)),
             Self::ChatOf(chat, user) => (Some(chat.uuid()), Some(user.uuid()), None),
             Self::Installation => (None, None, None),
         }
@@ -293,6 +294,20 @@ impl AuditEntry {
         }
     }
 
+    /// A user that the operator has deleted. The entry must be written before the handle goes.
+    pub fn user_deleted(command: &DeleteUser) -> Self {
+        let user = ParticipantId::User(command.user);
+        Self {
+            at: command.now,
+            actor: Actor::Operator,
+            action: AuditAction::UserDeleted,
+            subject: user.into(),
+            place: None,
+            detail: None,
+            tenant: AuditTenant::Of(user),
+        }
+    }
+
     /// An agent that was deleted.
     pub fn agent_deleted(command: &DeleteAgent) -> Self {
         Self {
@@ -375,10 +390,14 @@ impl AuditEntry {
 
     /// A room that was deleted.
     pub fn chat_deleted(command: &DeleteChat) -> Self {
-        let subject = AuditObject::Chat(command.chat);
         Self {
+            at: command.now,
+            actor: command.by.map_or(Actor::Operator, Actor::from),
+            action: AuditAction::ChatDeleted,
+            subject: AuditObject::Chat(command.chat),
             place: None,
-            ..Self::in_chat(AuditAction::ChatDeleted, command.by, subject, command.chat, command.now)
+            detail: None,
+            tenant: AuditTenant::Chat(command.chat, command.by.map(Caller::organization)),
         }
     }
 
@@ -500,7 +519,7 @@ impl AuditEntry {
             subject,
             place: Some(AuditObject::Chat(chat)),
             detail: None,
-            tenant: AuditTenant::Chat(chat, by.organization()),
+            tenant: AuditTenant::Chat(chat, Some(by.organization())),
         }
     }
 }

@@ -4,8 +4,8 @@ use super::action::AuditAction;
 use super::entry::{Actor, AuditEntry, AuditObject, AuditTenant};
 use crate::id::{InvitationId, OrganizationId, UserId};
 use crate::organization::{
-    Authority, Depart, Enter, EnterBy, NewInvitation, NewOrganization, OrganizationRole, RenameOrganization,
-    RevokeInvitation, SetRole,
+    Authority, DeleteOrganization, Depart, Enter, EnterBy, NewInvitation, NewOrganization, OrganizationRole,
+    RenameOrganization, RevokeInvitation, SetRole,
 };
 use crate::time::Timestamp;
 
@@ -19,6 +19,12 @@ impl AuditEntry {
     /// An organization that the operator has made.
     pub fn organization_created(new: &NewOrganization) -> Self {
         Self::of_organization(AuditAction::OrganizationCreated, Actor::Operator, new.id, new.now)
+    }
+
+    /// An organization that the operator has deleted. The entry must be written before the name goes.
+    pub fn organization_deleted(command: &DeleteOrganization) -> Self {
+        let action = AuditAction::OrganizationDeleted;
+        Self::of_organization(action, Actor::Operator, command.organization, command.now)
     }
 
     /// An organization that has another name.

@@ -25,7 +25,16 @@ pub enum DeleteChatError {
 impl ChatService {
     /// Deletes the room for everybody, at once; the store keeps it out of sight.
     pub async fn delete(&self, caller: impl Into<Caller>, chat: ChatId) -> Result<Chat, DeleteChatError> {
-        let command = DeleteChat { chat, by: caller.into(), now: self.clock.now() };
+        self.delete_by(Some(caller.into()), chat).await
+    }
+
+    /// The same for the operator, with any chat.
+    pub async fn delete_any(&self, chat: ChatId) -> Result<Chat, DeleteChatError> {
+        self.delete_by(None, chat).await
+    }
+
+    async fn delete_by(&self, by: Option<Caller>, chat: ChatId) -> Result<Chat, DeleteChatError> {
+        let command = DeleteChat { chat, by, now: self.clock.now() };
         let events = self.events.clone();
         let announce = Announce::new(move |deleted: &DeletedChat| {
             events.publish(DomainEvent::RoomDeleted { chat_id: deleted.chat.id });

@@ -1,5 +1,7 @@
 //! Who is in a room, and as what.
 
+use super::standing::Membership;
+use crate::account::{Agent, User};
 use crate::id::{ChatId, ParticipantId, UserId};
 use crate::time::Timestamp;
 
@@ -85,6 +87,38 @@ pub struct Participant {
     pub status: ParticipantStatus,
     /// When they came, the last time.
     pub joined_at: Timestamp,
+}
+
+impl Participant {
+    /// An agent that joined at a time, with its membership.
+    pub fn of_agent(agent: &Agent, Membership { role, status }: Membership, joined_at: Timestamp) -> Self {
+        Self {
+            id: ParticipantId::Agent(agent.id),
+            name: agent.name.clone(),
+            handle: agent.handle.as_str().to_owned(),
+            description: Some(agent.description.clone()),
+            is_external: Some(agent.kind.is_external()),
+            owner: Some(agent.owner),
+            role,
+            status,
+            joined_at,
+        }
+    }
+
+    /// A user who joined at a time, with the membership.
+    pub fn of_user(user: &User, Membership { role, status }: Membership, joined_at: Timestamp) -> Self {
+        Self {
+            id: ParticipantId::User(user.id),
+            name: user.name.full(),
+            handle: user.handle.as_str().to_owned(),
+            description: None,
+            is_external: None,
+            owner: None,
+            role,
+            status,
+            joined_at,
+        }
+    }
 }
 
 /// All participants of one room, oldest first.

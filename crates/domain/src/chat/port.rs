@@ -154,8 +154,8 @@ pub struct RenamedChat {
 pub struct DeleteChat {
     /// The room.
     pub chat: ChatId,
-    /// Who asks.
-    pub by: Caller,
+    /// Who asks; `None` for the operator, who may delete any.
+    pub by: Option<Caller>,
     /// When.
     pub now: Timestamp,
 }

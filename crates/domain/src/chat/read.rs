@@ -1,6 +1,7 @@
 //! Reading rooms and rosters.
 
 use super::listing::{ChatListing, FoundChat, ListedChat};
+use super::overview::{ChatFilter, ChatOverview};
 use super::participant::{Participant, ParticipantStatus, Roster};
 use super::room::Chat;
 use super::service::ChatService;
@@ -22,6 +23,16 @@ pub enum ReadChatError {
 }
 
 impl ChatService {
+    /// Any chats with their figures, for the operator; see [`super::ChatRepository::overview`].
+    pub async fn overview(
+        &self,
+        filter: ChatFilter,
+        before: Option<ChatId>,
+        limit: u32,
+    ) -> Result<Vec<ChatOverview>, StoreError> {
+        self.chats.overview(filter, before, limit).await
+    }
+
     /// One room.
     pub async fn find(&self, caller: impl Into<Caller>, chat: ChatId) -> Result<Chat, ReadChatError> {
         let viewer = caller.into().participant();

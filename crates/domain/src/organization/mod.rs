@@ -17,6 +17,7 @@
 //! behind, so that nobody comes back by one of their own.
 
 mod authority;
+mod delete;
 mod enter;
 pub mod invitation;
 mod invite;
@@ -27,6 +28,7 @@ pub mod role;
 mod service;
 
 pub use authority::Authority;
+pub use delete::{DeleteOrganizationError, OrganizationDeletion, deleted_name};
 pub use enter::{AcceptError, EnterError};
 pub use invitation::{Invitation, InvitationRefused, InvitationStatus};
 pub use invite::{
@@ -36,9 +38,10 @@ pub use invite::{
 pub use leave::LeaveError;
 pub use members::{CreateOrganizationError, RenameError, SetRoleError};
 pub use port::{
-    CreateOrganizationRefused, Depart, DepartRefused, Enter, EnterBy, EnterRefused, InviteRefused,
-    MAX_INVITATIONS, Member, Moved, NewInvitation, NewOrganization, OrganizationOf, OrganizationRepository,
-    RenameOrganization, RenameRefused, RevokeInvitation, RevokeInvitationRefused, SetRole, SetRoleRefused,
+    CreateOrganizationRefused, DeleteOrganization, DeleteOrganizationRefused, Depart, DepartRefused, Enter,
+    EnterBy, EnterRefused, InviteRefused, MAX_INVITATIONS, Member, Moved, NewInvitation, NewOrganization,
+    OrganizationOf, OrganizationRepository, RenameOrganization, RenameRefused, RevokeInvitation,
+    RevokeInvitationRefused, SetRole, SetRoleRefused,
 };
 pub use role::{LastAdmin, NotAdmin, OrganizationRole, Others};
 pub use service::OrganizationService;

@@ -118,6 +118,26 @@ pub enum CreateOrganizationRefused {
     NoSuchPlan,
 }
 
+/// An organization to be deleted by the operator.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DeleteOrganization {
+    /// Which.
+    pub organization: OrganizationId,
+    /// When.
+    pub now: Timestamp,
+}
+
+/// Why an organization was not deleted; the first that applies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DeleteOrganizationRefused {
+    /// There is no such organization.
+    NotFound,
+    /// So many users belong to it.
+    HasMembers(u64),
+    /// It has so many chats.
+    HasChats(u64),
+}
+
 /// Another name for an organization.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RenameOrganization {
@@ -256,6 +276,13 @@ pub trait OrganizationRepository: Send + Sync {
         &self,
         command: RenameOrganization,
     ) -> Result<Result<Organization, RenameRefused>, StoreError>;
+
+    /// Deletes an organization without members and chats: its memories go, its open invitations end, it is nobody's own
+    /// any more, and its name is free.
+    async fn delete_organization(
+        &self,
+        command: DeleteOrganization,
+    ) -> Result<Result<Organization, DeleteOrganizationRefused>, StoreError>;
 
     /// The members of an organization, the oldest account first; the position is (time, id).
     async fn list_members(

@@ -32,6 +32,13 @@ pub enum UserCommand {
     #[command(after_help = "Example:\n  parlance user enable ann\n\
         An agent that was disabled by itself stays so; see `parlance agent list --owner ann --disabled`.")]
     Enable(UserArguments),
+    /// Delete a user and the user's agents permanently. Their messages stay.
+    ///
+    /// Erases the user's handle, name, e-mail address, password, keys and sessions; the handle and the address can be
+    /// used again. Chats that only the user owned get another owner. The audit log keeps its entries.
+    #[command(after_help = "Example:\n  parlance user delete ann --force\n\
+        To keep the user out for a while: `parlance user disable`.")]
+    Delete(DeleteUserArguments),
     /// Print a token that lets a user set a password, once and within a day.
     #[command(after_help = "Example:\n  parlance user reset-password ann\n\
         Next: give it to the user, who sets a password with it; all earlier log-ins end then.")]
@@ -89,6 +96,19 @@ pub struct ListUsersArguments {
 pub struct UserArguments {
     /// The user's handle, as `parlance user list` shows it.
     pub handle: String,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Which user is to be deleted.
+#[derive(Args, Debug)]
+pub struct DeleteUserArguments {
+    /// The user's handle, as `parlance user list` shows it.
+    pub handle: String,
+    /// Also if the user has agents, which are deleted as well, or is in chats.
+    #[arg(long)]
+    pub force: bool,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,

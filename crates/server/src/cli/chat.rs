@@ -15,6 +15,11 @@ pub enum ChatCommand {
     /// Show one chat with its participants.
     #[command(after_help = "Example:\n  parlance chat show 019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77")]
     Show(ShowChatArguments),
+    /// Delete a chat with its messages for all participants.
+    ///
+    /// Within a second, running servers close the channels that sockets have joined for it.
+    #[command(after_help = "Example:\n  parlance chat delete 019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77")]
+    Delete(ShowChatArguments),
 }
 
 /// Which chats.

@@ -18,6 +18,11 @@ pub enum OrgCommand {
     Show(ShowOrgArguments),
     /// Rename an organization.
     Rename(RenameOrgArguments),
+    /// Delete an organization without members permanently.
+    ///
+    /// Its memories and open invitations go with it. Move or delete its members first: `org move`, `user delete`.
+    #[command(after_help = "Example:\n  parlance org delete acme --force")]
+    Delete(DeleteOrgArguments),
     /// List the members of an organization with their roles, oldest account first.
     Members(MembersArguments),
     /// Invite somebody, and print the invitation token once.
@@ -50,6 +55,19 @@ impl From<RoleArgument> for OrganizationRole {
             RoleArgument::Member => Self::Member,
         }
     }
+}
+
+/// Which organization is to be deleted.
+#[derive(Args, Debug)]
+pub struct DeleteOrgArguments {
+    /// Its name, in any case.
+    pub name: String,
+    /// Also if it has chats, which are deleted for all participants.
+    #[arg(long)]
+    pub force: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// The organization to be made.

@@ -3,14 +3,20 @@
 use std::time::Duration;
 
 use domain::account::{
-    AgentChanges, AuthenticateError, IssueToken, IssueTokenError, KeyScope, SetDisabledOutcome, UserHandle,
+    AgentChanges, AuthenticateError, Belongings, DeleteUserError, IssueToken, IssueTokenError, KeyScope,
+    SetDisabledOutcome, UserHandle,
 };
-use domain::caller::Caller;
+use domain::caller::{Caller, UserCaller};
 use domain::change::Change;
-use domain::chat::{AddParticipantCommand, AddParticipantError, AddRefused, ChatFilter, ChatOverview, Role};
+use domain::chat::{
+    AddParticipantCommand, AddParticipantError, AddRefused, ChatFilter, ChatOverview, ChatStatus, Role,
+};
 use domain::id::{AgentId, ParticipantId, UserId};
+use domain::message::HistoryFilter;
+use domain::organization::{Authority, DeleteOrganizationError, Invite, OrganizationRole, deleted_name};
 use domain::page::{PageRequest, Slice};
 use domain::peer::ListPeers;
+use domain::plan::WhichOrganization;
 use domain::ports::Clock;
 use uuid::Uuid;
 
@@ -185,6 +191,137 @@ pub async fn since_when_somebody_is_disabled_is_known(world: World) {
     let listed = world.administration.agents_after(None, None, 10).await.unwrap();
     assert_eq!(listed, [agent]);
     assert_eq!(world.administration.users_after(None, 10).await.unwrap(), [user]);
+}
+
+/// Nothing of the user is found any more but what was sent; agents go along, chats get another owner, and the handle
+/// and the address are free. Without `force`, nothing happens to a user who has agents or is in chats.
+pub async fn who_is_deleted_is_nowhere(world: World) {
+    let (ann, ben) = (world.user("ann").await, world.user("ben").await);
+    let (bot, globe) = (world.agent(&ann, "Bot").await, world.agent(&ben, "Globe").await);
+    world.make_global(&globe).await;
+    world.connect((ann.caller, "@ann"), (ben.caller, "@ben")).await;
+    let shared = world.chat(ann.caller, &[bot.id.uuid(), ben.id.uuid()]).await;
+    let alone = world.chat(ann.caller, &[]).await;
+    let sent = world.send(ann.caller, shared, "remember me", &[at(&bot)]).await;
+    let token = world.token(&ann).await;
+    let delete = async |force| world.administration.delete_user(&world.accounts, ann.id, force).await;
+
+    let refused = delete(false).await.unwrap_err();
+    assert!(matches!(refused, DeleteUserError::InUse(Belongings { agents: 1, chats: 2 })), "{refused:?}");
+    assert_eq!((stands(&world, &ann.key).await, stands(&world, &bot.key).await), (None, None));
+    let before = world.stores.accounts.find_user(ann.id).await.unwrap().unwrap();
+
+    let log = &*world.stores.changes;
+    let start = log.newest_change().await.unwrap();
+    let deleted = delete(true).await.unwrap();
+    assert_eq!(deleted.with, Belongings { agents: 1, chats: 2 });
+    assert_eq!((deleted.user.handle, deleted.user.name), (before.handle, before.name));
+    let logged = log.changes_after(start, 100).await.unwrap();
+    let logged = logged.into_iter().filter_map(|entry| entry.change).collect::<Vec<_>>();
+    for change in [Change::AgentDeleted(bot.id), Change::Disabled(of(&ann)), Change::UserUpdated(ann.id)] {
+        assert!(logged.contains(&change), "{change:?} in {logged:?}");
+    }
+    assert_eq!(logged.iter().filter(|change| matches!(change, Change::KeyRevoked(_))).count(), 2);
+
+    for key in [&ann.key, &bot.key] {
+        let refused = world.accounts.authenticate(key).await;
+        assert!(matches!(refused, Err(AuthenticateError::Unauthorized)), "{refused:?}");
+    }
+    assert!(world.tokens.authenticate(&token).await.is_err());
+    assert_eq!(world.stores.accounts.find_user(ann.id).await.unwrap(), None);
+    assert_eq!(world.stores.accounts.find_standing(ann.id).await.unwrap(), None);
+    let users = world.administration.users_after(None, 10).await.unwrap();
+    assert_eq!(users.iter().map(|user| user.id).collect::<Vec<_>>(), [ben.id]);
+    assert_eq!(world.administration.agents_after(Some(ann.id), None, 10).await.unwrap(), []);
+    assert_eq!(set(&world, of(&ann), false).await, SetDisabledOutcome::NotFound);
+    assert!(matches!(delete(true).await, Err(DeleteUserError::NotFound)));
+    assert_eq!(world.stores.status.status().await.unwrap().users, 1);
+
+    let roster = world.chats.roster(ben.caller, shared).await.unwrap();
+    let roles = roster.participants.iter().map(|one| (one.id, one.role)).collect::<Vec<_>>();
+    assert_eq!(roles, [(of(&ben), Role::Owner)]);
+    let chats = &world.stores.chats;
+    assert_eq!(chats.overview(ChatFilter::Participant(of(&ann)), None, 10).await.unwrap(), []);
+    let closed = chats.overview(ChatFilter::One(alone), None, 1).await.unwrap().pop().unwrap();
+    assert_eq!((closed.participants, closed.chat.status), (0, ChatStatus::Closed));
+    let history = world.messages.history(ben.caller, shared, HistoryFilter::default(), ALL).await.unwrap();
+    let stays = history.rows.into_iter().find(|message| message.id == sent.id).unwrap();
+    assert!(format!("{stays:?}").contains("remember me"), "{stays:?}");
+    assert!(format!("{stays:?}").contains("ann Example"), "{stays:?}");
+    assert_eq!(world.contacts.list(ben.caller, ALL).await.unwrap().total, Some(0));
+    let command = AddParticipantCommand { candidate: ann.id.uuid(), role: Role::Member };
+    let added = world.chats.add_participant(ben.caller, shared, command).await.unwrap_err();
+    assert_eq!(added.to_string(), AddParticipantError::Refused(AddRefused::PeerNotFound).to_string());
+
+    let next = world.user("ann").await;
+    assert_ne!(next.id, ann.id);
+    assert_eq!(stands(&world, &next.key).await, None);
+}
+
+/// Members are not left without an admin; a deleted one is counted nowhere.
+pub async fn the_last_admin_of_members_is_not_deleted(world: World) {
+    let (ann, ben) = (world.colleague("ann", "house").await, world.colleague("ben", "house").await);
+    let bot = world.agent(&ann, "Bot").await;
+    let delete =
+        async |user: &TestUser| world.administration.delete_user(&world.accounts, user.id, true).await;
+    let refused = delete(&ann).await.unwrap_err();
+    assert!(matches!(refused, DeleteUserError::LastAdmin(_)), "{refused:?}");
+    assert_eq!((stands(&world, &ann.key).await, stands(&world, &bot.key).await), (None, None));
+    delete(&ben).await.unwrap();
+    let members = world.organizations.list_members(ann.caller.organization, ALL).await.unwrap();
+    assert_eq!((members.total, members.rows.len()), (Some(1), 1));
+    let house = world.plans.organizations().await.unwrap();
+    assert_eq!(house.iter().find(|one| one.name == "house").unwrap().users, 1);
+    delete(&ann).await.unwrap();
+    let house = world.plans.organizations().await.unwrap();
+    assert_eq!(house.iter().find(|one| one.name == "house").unwrap().users, 0);
+}
+
+/// An organization with members stays, one with chats goes with `force` only; its name is free, nothing leads into it,
+/// and whose own it was gets another one.
+pub async fn an_organization_without_members_is_deleted(world: World) {
+    let (ann, ben) = (world.colleague("ann", "house").await, world.user("ben").await);
+    let bot = world.agent(&ann, "Bot").await;
+    let chat = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let find = async |name: &str| {
+        let which = WhichOrganization::Named(name.to_owned());
+        world.organizations.find(which).await.unwrap()
+    };
+    let house = find("house").await.unwrap();
+    let by = Authority::Operator(house.id);
+    let guest = world.organizations.invite(by, Invite::default()).await.unwrap();
+    let delete = async |id, force| world.organizations.delete(&world.chats, id, force).await;
+
+    let refused = delete(house.id, true).await.unwrap_err();
+    assert!(matches!(refused, DeleteOrganizationError::HasMembers(1)), "{refused:?}");
+    let own = world.stores.organizations.organization_of(ben.id).await.unwrap().unwrap().id;
+    world.organizations.move_user(ann.id, own, OrganizationRole::Member).await.unwrap();
+    let refused = delete(house.id, false).await.unwrap_err();
+    assert!(matches!(refused, DeleteOrganizationError::HasChats(1)), "{refused:?}");
+    assert!(world.chats.find(ben.caller, chat).await.is_err());
+    let deleted = delete(house.id, true).await.unwrap();
+    assert_eq!((deleted.organization.name.as_str(), deleted.chats), ("house", 1));
+
+    assert_eq!(find("house").await, None);
+    assert_eq!(find(&deleted_name(house.id)).await, None);
+    assert!(matches!(delete(house.id, true).await, Err(DeleteOrganizationError::NotFound)));
+    let names = world.plans.organizations().await.unwrap().into_iter().map(|one| one.name);
+    assert_eq!(names.collect::<Vec<_>>(), ["ben"]);
+    assert_eq!(world.stores.status.status().await.unwrap().organizations, 1);
+    assert!(world.stores.chats.overview(ChatFilter::One(chat), None, 1).await.unwrap().is_empty());
+    assert!(world.organizations.accept(ben.caller, guest.token.reveal()).await.is_err());
+    assert!(world.organizations.move_user(ben.id, house.id, OrganizationRole::Member).await.is_err());
+    assert!(world.organizations.invite(by, Invite::default()).await.is_err());
+    let stays = world.stores.accounts.find_user(ben.id).await.unwrap().unwrap();
+    assert_eq!(stays.organization, own);
+
+    // Whose own it was gets a fresh one of the name that is free again.
+    world.organizations.leave(UserCaller { organization: own, ..ann.caller }).await.unwrap();
+    let of_ann = world.stores.organizations.organization_of(ann.id).await.unwrap().unwrap();
+    assert_ne!(of_ann.id, house.id);
+    assert_eq!((of_ann.name.as_str(), of_ann.members), ("ann", 1));
+    world.colleague("cai", "house").await;
+    assert_ne!(find("house").await.unwrap().id, house.id);
 }
 
 /// Neither the own list nor the directory offers them, nor can they be brought into a room; the rooms they are in

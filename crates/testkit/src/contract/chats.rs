@@ -131,7 +131,7 @@ pub async fn refusals_leave_no_trace(world: World) {
         Err(RemoveRefused::ParticipantNotFound)
     );
     let never = || Announce::new(|_| panic!("a refusal was announced"));
-    let delete = DeleteChat { chat, by: bot.caller.into(), now };
+    let delete = DeleteChat { chat, by: Some(bot.caller.into()), now };
     assert_eq!(chats.delete(delete, never()).await.unwrap(), Err(DeleteRefused::NotOwner));
     assert_eq!(chats.roster(ParticipantId::User(ann.id), chat).await.unwrap(), before);
 }

@@ -120,7 +120,7 @@ async fn nobody_listens_to_a_room_that_was_deleted_elsewhere() {
     let scene = Scene::new().await;
     let mut ann = scene.join(scene.ann.caller).await;
     let mut bot = scene.join(scene.bots[0].caller).await;
-    let (by, now) = (scene.ann.caller.into(), scene.world.clock.now());
+    let (by, now) = (Some(scene.ann.caller.into()), scene.world.clock.now());
     let command = DeleteChat { chat: scene.room, by, now };
     scene.world.stores.chats.delete(command, Announce::nothing()).await.unwrap().unwrap();
     scene.recheck().await;

@@ -1,0 +1,77 @@
+//! Deleting a user.
+
+use diesel::prelude::*;
+use diesel::sqlite::SqliteConnection;
+use domain::account::{Belongings, DeleteUser, DeleteUserRefused, DeletedUser, User};
+use domain::audit::{Actor, AuditEntry};
+use domain::change::Change;
+use domain::chat::Participant;
+use domain::id::ParticipantId;
+
+use super::find::user_on;
+use super::{keys, leave};
+use crate::audit;
+use crate::change;
+use crate::contact;
+use crate::error::Fault;
+use crate::login::session;
+use crate::organization::{invitation, member};
+use crate::row;
+use crate::schema::{agents, participants, passwords, resets, users};
+
+pub(super) fn delete_user_on(
+    connection: &mut SqliteConnection,
+    command: &DeleteUser,
+) -> Result<Result<DeletedUser, DeleteUserRefused>, Fault> {
+    let Some(user) = user_on(connection, command.user)? else { return Ok(Err(DeleteUserRefused::NotFound)) };
+    if member::others_on(connection, &user)?.let_go(user.organization_role).is_err() {
+        return Ok(Err(DeleteUserRefused::LastAdmin));
+    }
+    let belongings = belongings_on(connection, &user)?;
+    if belongings.agents > 0 || (belongings.chats > 0 && !command.force) {
+        return Ok(Err(DeleteUserRefused::InUse(belongings)));
+    }
+    let (who, now) = (ParticipantId::User(user.id), command.now);
+    // While the user still has the handle, which the entry repeats.
+    audit::append_on(connection, [AuditEntry::user_deleted(command)])?;
+    keys::revoke_all_of_on(connection, who, Actor::Operator, now)?;
+    session::end_all_on(connection, user.id, now)?;
+    let parted = contact::forget_on(connection, who, now)?;
+    let left = leave::all_on(connection, who, |role, since| Participant::of_user(&user, role, since), now)?;
+    invitation::revoke_those_of_on(connection, user.organization, Some(user.id), now)?;
+    erase_on(connection, &user, command)?;
+    change::append_on(connection, [Change::Disabled(who), Change::UserUpdated(user.id)], now)?;
+    Ok(Ok(DeletedUser { user, left, parted }))
+}
+
+fn belongings_on(connection: &mut SqliteConnection, user: &User) -> Result<Belongings, Fault> {
+    let id = row::bytes(user.id.uuid());
+    let agents = agents::table.filter(agents::owner_id.eq(&id)).filter(agents::deleted_at.is_null());
+    let agents = agents.count().get_result::<i64>(connection)?;
+    let chats = participants::table
+        .filter(participants::participant_id.eq(&id))
+        .filter(participants::left_at.is_null());
+    let chats = chats.count().get_result::<i64>(connection)?;
+    Ok(Belongings { agents: agents.cast_unsigned(), chats: chats.cast_unsigned() })
+}
+
+/// Erases what identifies the user, and what let the user in.
+fn erase_on(connection: &mut SqliteConnection, user: &User, command: &DeleteUser) -> Result<(), Fault> {
+    let id = row::bytes(user.id.uuid());
+    diesel::delete(passwords::table.find(&id)).execute(connection)?;
+    diesel::delete(resets::table.find(&id)).execute(connection)?;
+    invitation::forget_guest_on(connection, user.id)?;
+    let deleted = user.deleted(command.now);
+    diesel::update(users::table.find(&id))
+        .set((
+            users::handle.eq(deleted.handle.as_str()),
+            users::email.eq(&deleted.email),
+            users::first_name.eq(&deleted.name.first),
+            users::last_name.eq(&deleted.name.last),
+            users::updated_at.eq(command.now.micros()),
+            users::disabled_at.eq(deleted.disabled_at.map(domain::time::Timestamp::micros)),
+            users::deleted_at.eq(command.now.micros()),
+        ))
+        .execute(connection)?;
+    Ok(())
+}

@@ -1,0 +1,198 @@
+//! Deleting a user, which only the operator does.
+//!
+//! The user's agents are deleted one after the other ([`super::delete_agent`]), and the user last, in one write: keys,
+//! sessions and password go, contacts and open invitations end, and the user leaves all chats; a chat that only the
+//! user owned gets another owner ([`crate::chat::succession`]). The row of the user stays, since messages and chats
+//! refer to it, without the name, the handle and the e-mail address, which others may take from then on. Messages keep
+//! the name under which they were sent.
+//!
+//! The user is disabled before the first agent goes, so that nothing is added meanwhile. If the process ends in the
+//! middle, the user stays disabled, and the same command does the rest.
+
+use super::administration::AdministrationService;
+use super::delete_agent::publish_departure;
+use super::handle::UserHandle;
+use super::service::AccountService;
+use super::user::{PersonName, User};
+use crate::audit::Actor;
+use crate::chat::{Chat, Participant};
+use crate::contact::Parted;
+use crate::id::{ParticipantId, UserId};
+use crate::organization::LastAdmin;
+use crate::store::{Announce, StoreError};
+use crate::time::Timestamp;
+
+/// How many agents are read at a time.
+const AT_ONCE: u32 = 100;
+
+/// A user to be deleted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DeleteUser {
+    /// Which.
+    pub user: UserId,
+    /// Whether also one who is in chats.
+    pub force: bool,
+    /// When.
+    pub now: Timestamp,
+}
+
+/// A user was deleted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DeletedUser {
+    /// As the user was.
+    pub user: User,
+    /// The chats that the user left, the newest first, and as what the user was in them.
+    pub left: Vec<(Chat, Participant)>,
+    /// The contacts and pending requests that ended.
+    pub parted: Parted,
+}
+
+/// Why a user was not deleted; the first that applies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DeleteUserRefused {
+    /// There is no such user.
+    NotFound,
+    /// Other members of the organization would be left without an admin.
+    LastAdmin,
+    /// The user has agents, or is in chats and `force` was not set.
+    InUse(Belongings),
+}
+
+/// What a user has that goes with the user.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Belongings {
+    /// Number of agents.
+    pub agents: u64,
+    /// Number of chats that the user is in.
+    pub chats: u64,
+}
+
+/// What was deleted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UserDeletion {
+    /// The user as it was.
+    pub user: User,
+    /// How many agents were deleted with the user, and how many chats the user left.
+    pub with: Belongings,
+}
+
+/// Why a user was not deleted.
+#[derive(Debug, thiserror::Error)]
+pub enum DeleteUserError {
+    /// There is no such user.
+    #[error("there is no such user")]
+    NotFound,
+    /// Other members of the organization would be left without an admin.
+    #[error("the user is the last admin of the organization; make another member an admin first")]
+    LastAdmin(#[source] LastAdmin),
+    /// The user has agents or is in chats, and `force` was not set.
+    #[error("the user has {} agent(s) and is in {} chat(s)", .0.agents, .0.chats)]
+    InUse(Belongings),
+    /// The store gave no answer.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl User {
+    /// What stays of a user who is deleted: nothing that says who it was. The handle and the e-mail address hold a
+    /// character that nobody can choose, and so are free for others and never in their way.
+    #[must_use]
+    pub fn deleted(&self, now: Timestamp) -> Self {
+        let handle = format!("deleted_{}", self.id.uuid().simple());
+        Self {
+            email: handle.clone(),
+            handle: UserHandle::from_stored(handle),
+            name: PersonName { first: "Deleted".to_owned(), last: "user".to_owned() },
+            updated_at: now,
+            disabled_at: Some(self.disabled_at.unwrap_or(now)),
+            ..self.clone()
+        }
+    }
+}
+
+impl AdministrationService {
+    /// Deletes a user and the user's agents, which `accounts` deletes; one with agents or in chats only with `force`.
+    pub async fn delete_user(
+        &self,
+        accounts: &AccountService,
+        user: UserId,
+        force: bool,
+    ) -> Result<UserDeletion, DeleteUserError> {
+        let mut agents = 0;
+        loop {
+            let command = DeleteUser { user, force, now: self.clock.now() };
+            match self.accounts.delete_user(command, self.announce_deletion(command.now)).await? {
+                Ok(deleted) => {
+                    let chats = u64::try_from(deleted.left.len()).unwrap_or(u64::MAX);
+                    return Ok(UserDeletion { user: deleted.user, with: Belongings { agents, chats } });
+                }
+                Err(DeleteUserRefused::NotFound) => return Err(DeleteUserError::NotFound),
+                Err(DeleteUserRefused::LastAdmin) => return Err(DeleteUserError::LastAdmin(LastAdmin)),
+                Err(DeleteUserRefused::InUse(belongings)) if !force => {
+                    return Err(DeleteUserError::InUse(belongings));
+                }
+                Err(DeleteUserRefused::InUse(_)) => {
+                    self.set_disabled(ParticipantId::User(user), true).await?;
+                    agents += self.delete_agents(accounts, user).await?;
+                }
+            }
+        }
+    }
+
+    async fn delete_agents(&self, accounts: &AccountService, owner: UserId) -> Result<u64, DeleteUserError> {
+        let (mut number, mut after) = (0, None);
+        loop {
+            let part = self.accounts.agents_after(Some(owner), after, AT_ONCE).await?;
+            let Some(last) = part.last() else { return Ok(number) };
+            after = Some(last.handle.clone());
+            for agent in &part {
+                match accounts.delete_agent_by(Actor::Operator, owner, agent.id, true).await {
+                    Ok(_) => number += 1,
+                    Err(super::DeleteAgentError::Store(error)) => return Err(error.into()),
+                    // Another command deleted it.
+                    Err(_) => {}
+                }
+            }
+        }
+    }
+
+    fn announce_deletion(&self, now: Timestamp) -> Announce<DeletedUser> {
+        let events = self.events.clone();
+        Announce::new(move |deleted: &DeletedUser| {
+            publish_departure(&*events, &deleted.left, &deleted.parted, now);
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::account::{UserRole, parse_email};
+    use crate::id::OrganizationId;
+    use crate::organization::OrganizationRole;
+    use uuid::Uuid;
+
+    #[test]
+    fn nothing_says_who_a_deleted_user_was() {
+        let now = Timestamp::from_micros(7);
+        let user = User {
+            id: UserId::new(Uuid::from_u128(1)),
+            organization: OrganizationId::new(Uuid::from_u128(2)),
+            organization_role: OrganizationRole::Admin,
+            handle: UserHandle::from_stored("ann".to_owned()),
+            email: "ann@example.org".to_owned(),
+            name: PersonName::split("Ann Lee"),
+            role: UserRole::User,
+            created_at: Timestamp::from_micros(1),
+            updated_at: Timestamp::from_micros(2),
+            disabled_at: None,
+        };
+        let deleted = user.deleted(now);
+        assert_eq!((deleted.id, deleted.disabled_at), (user.id, Some(now)));
+        assert!(!format!("{deleted:?}").to_lowercase().contains("ann"), "{deleted:?}");
+        assert!(UserHandle::new(deleted.handle.as_str()).is_err(), "nobody can take {}", deleted.handle);
+        assert!(parse_email(&deleted.email).is_err(), "nobody can take {}", deleted.email);
+        let since = Timestamp::from_micros(5);
+        assert_eq!(User { disabled_at: Some(since), ..user }.deleted(now).disabled_at, Some(since));
+    }
+}
