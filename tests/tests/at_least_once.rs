@@ -147,7 +147,7 @@ async fn killed_between_the_push_and_its_record_the_message_waits_for_next() {
     let mut server = Server::start_alone(&[]).await;
     let cast = Cast::on(&server).await;
     let topic = format!("chat_room:{}", cast.r1);
-    let (mut sent, mut still_new) = (Vec::new(), 0);
+    let (mut sent, mut unacknowledged) = (Vec::new(), 0);
     for number in 0..5 {
         let mut socket = Socket::of(&server, &cast.a1).await;
         socket.join("1", &topic).await;
@@ -156,7 +156,7 @@ async fn killed_between_the_push_and_its_record_the_message_waits_for_next() {
         server.crash().await;
         sent.push(id.clone());
         match &states(&cast.u1, &cast.a1, &cast.r1).await[&id] {
-            Value::Null => still_new += 1,
+            Value::Null => unacknowledged += 1,
             state => assert_eq!(state, "delivered"),
         }
         // It was written before this join, so it is not pushed again.
@@ -165,7 +165,7 @@ async fn killed_between_the_push_and_its_record_the_message_waits_for_next() {
         socket.alive().await;
         assert_eq!(cast.a1.next(&cast.r1).await.as_ref(), sent.first());
     }
-    say(&format!("kills between push and record: {still_new} of {}", sent.len()));
+    say(&format!("kills between push and record: {unacknowledged} of {}", sent.len()));
     for id in &sent {
         assert_eq!(cast.a1.next(&cast.r1).await.as_ref(), Some(id));
         for step in ["processing", "processed"] {

@@ -8,6 +8,7 @@ mod archive;
 mod audit;
 mod change;
 mod chat;
+mod commit_order;
 mod connect;
 mod contact;
 mod delivery;
@@ -20,20 +21,19 @@ mod memory;
 mod message;
 mod node;
 mod open;
-mod order;
 mod organization;
 mod peer;
 mod plan;
 #[cfg(test)]
 mod plans;
 mod pool;
-mod presence;
 mod row;
 mod run;
 mod schema;
 mod secret;
 mod statement;
 mod status;
+mod store_lock;
 mod tls;
 
 use std::sync::Arc;
@@ -46,13 +46,13 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 pub use open::{OpenError, PostgresConfig};
-pub use presence::{AtWork, Filling};
+pub use store_lock::{ImportLock, StoreUse};
 
+use crate::commit_order::CommitOrder;
 use crate::connect::Connect;
-use crate::delivery::together::Advancer;
+use crate::delivery::group_commit::Advancer;
 use crate::error::Fault;
 use crate::message::append::Appender;
-use crate::order::Order;
 use crate::pool::Pool;
 
 /// A store on PostgreSQL; implements every repository of the domain.
@@ -60,10 +60,10 @@ pub struct PostgresStore {
     pool: Pool,
     connect: Arc<Connect>,
     steps: SchemaSteps,
-    order: Arc<Order>,
+    commit_order: Arc<CommitOrder>,
     appender: Appender,
     advancer: Advancer,
-    at_work: Option<AtWork>,
+    store_use: Option<StoreUse>,
     /// Where connections live and the work is done.
     runtime: Handle,
 }
@@ -104,16 +104,25 @@ impl PostgresStore {
 
     fn on(config: &PostgresConfig, connect: Arc<Connect>, steps: SchemaSteps) -> Self {
         let pool = Pool::new(connect.clone(), config.connections, config.acquire_timeout);
-        let order = Arc::<Order>::default();
-        let appender = Appender::start(pool.clone(), order.clone());
-        let advancer = Advancer::start(pool.clone(), order.clone());
-        Self { pool, connect, steps, order, appender, advancer, at_work: None, runtime: Handle::current() }
+        let commit_order = Arc::<CommitOrder>::default();
+        let appender = Appender::start(pool.clone(), commit_order.clone());
+        let advancer = Advancer::start(pool.clone(), commit_order.clone());
+        Self {
+            pool,
+            connect,
+            steps,
+            commit_order,
+            appender,
+            advancer,
+            store_use: None,
+            runtime: Handle::current(),
+        }
     }
 
     /// Goes on with what was begun before the store was opened, until it is closed.
     #[must_use]
-    pub fn with(self, at_work: AtWork) -> Self {
-        Self { at_work: Some(at_work), ..self }
+    pub fn with(self, store_use: StoreUse) -> Self {
+        Self { store_use: Some(store_use), ..self }
     }
 
     /// The steps of the schema, and which of them were taken when this was opened.
@@ -143,17 +152,17 @@ impl PostgresStore {
         self.ask((), |db, ()| durability::unsafe_settings_on(db).boxed()).await
     }
 
-    /// Changes with every change of which nobody can say whether it was kept, as the connection was lost in
-    /// its commit. Nobody is told of such a change; whoever listens should look again.
-    pub fn doubts(&self) -> watch::Receiver<u64> {
-        self.order.doubts()
+    /// The number of commits whose outcome is unknown because the connection was lost; changes with each. Such a change
+    /// is not announced, so subscribers must read the store again.
+    pub fn commits_in_doubt(&self) -> watch::Receiver<u64> {
+        self.commit_order.commits_in_doubt()
     }
 
     /// Gives out no more connections: later calls are answered as unavailable.
     pub fn close(&self) {
         self.pool.close();
-        if let Some(at_work) = &self.at_work {
-            at_work.end();
+        if let Some(store_use) = &self.store_use {
+            store_use.end();
         }
     }
 }

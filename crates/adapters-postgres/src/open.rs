@@ -101,7 +101,7 @@ pub enum OpenError {
     },
     /// Somebody fills it.
     #[error("an import into {place} is running; wait until it ends, or stop it")]
-    BeingFilled {
+    BeingImported {
         /// Which store.
         place: String,
     },

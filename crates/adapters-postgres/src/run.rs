@@ -21,8 +21,8 @@ use futures_util::future::{BoxFuture, join};
 use measure::Work as Kind;
 
 use crate::PostgresStore;
+use crate::commit_order::{CommitOrder, CommitSlot};
 use crate::error::{Fault, Remedy, closed};
-use crate::order::{Order, Turn};
 use crate::pool::Pool;
 
 /// A connection; shared, so that statements may follow each other without waiting for answers.
@@ -130,12 +130,12 @@ impl PostgresStore {
         let doing = measure::doing(Kind::Change);
         let carried = doing.carry();
         let tell = |outcome: &T| carried.within(|| tell(outcome));
-        let (pool, order) = (self.pool.clone(), self.order.clone());
-        let changing = async move { change_with(&pool, &order, &given, &work, tell).await };
+        let (pool, commit_order) = (self.pool.clone(), self.commit_order.clone());
+        let changing = async move { change_with(&pool, &commit_order, &given, &work, tell).await };
         self.in_task(changing).await?.map_err(|fault: Fault| fault.into())
     }
 
-    /// Changes something of which nobody is told here, as others find it in the log; so it has no turn, and nobody
+    /// Changes something of which nobody is told here, as others find it in the log; so it has no slot, and nobody
     /// need be told when it is not known whether it was kept. Who wrote it says it again.
     pub(crate) async fn change_quietly<G, T, R, W>(
         &self,
@@ -149,10 +149,10 @@ impl PostgresStore {
         W: for<'c> Fn(&'c Db, &'c G) -> Work<'c, Result<T, R>> + Send + Sync + 'static,
     {
         let _doing = measure::doing(Kind::Change);
-        let (pool, order) = (self.pool.clone(), self.order.clone());
+        let (pool, commit_order) = (self.pool.clone(), self.commit_order.clone());
         let changing = async move {
-            let done = try_change(&pool, &order, &given, &work).await;
-            // The turn is given back: there is nothing to tell in it.
+            let done = try_change(&pool, &commit_order, &given, &work).await;
+            // The slot is dropped: there is nothing to announce.
             done.map(|done| done.map(|(_, outcome)| outcome))
         };
         self.in_task(changing).await?.map_err(|fault: Fault| fault.into())
@@ -203,7 +203,7 @@ async fn on_snapshot<T>(db: &Db, work: Work<'_, T>) -> Result<T, Fault> {
 /// Changes something, as [`PostgresStore::change`] does, in the task that it is called in.
 pub(crate) async fn change_with<G, T, R, W>(
     pool: &Pool,
-    order: &Arc<Order>,
+    commit_order: &Arc<CommitOrder>,
     given: &G,
     work: &W,
     tell: impl FnOnce(&T) + Send + 'static,
@@ -212,31 +212,31 @@ where
     T: Send + 'static,
     W: for<'c> Fn(&'c Db, &'c G) -> Work<'c, Result<T, R>>,
 {
-    match try_change(pool, order, given, work).await {
+    match try_change(pool, commit_order, given, work).await {
         Err(fault) => {
             if matches!(fault, Fault::Uncertain) {
-                order.doubt();
+                commit_order.record_in_doubt();
             }
             Err(fault)
         }
         Ok(Err(refused)) => Ok(Err(refused)),
-        Ok(Ok((turn, outcome))) => Ok(Ok(turn.tell(outcome, tell).await)),
+        Ok(Ok((slot, outcome))) => Ok(Ok(slot.publish(outcome, tell).await)),
     }
 }
 
-/// Changes something, again if that may help; with its turn to tell of it.
+/// Runs a change, again if that may help. The result has the slot for its announcement.
 async fn try_change<G, T, R, W>(
     pool: &Pool,
-    order: &Arc<Order>,
+    commit_order: &Arc<CommitOrder>,
     given: &G,
     work: &W,
-) -> Result<Result<(Turn, T), R>, Fault>
+) -> Result<Result<(CommitSlot, T), R>, Fault>
 where
     W: for<'c> Fn(&'c Db, &'c G) -> Work<'c, Result<T, R>>,
 {
     let mut tries = Tries::default();
     loop {
-        match change_once(pool, order, given, work).await {
+        match change_once(pool, commit_order, given, work).await {
             Err(fault) if tries.again_after(&fault).await => {}
             done => return done,
         }
@@ -245,10 +245,10 @@ where
 
 async fn change_once<G, T, R, W>(
     pool: &Pool,
-    order: &Arc<Order>,
+    commit_order: &Arc<CommitOrder>,
     given: &G,
     work: &W,
-) -> Result<Result<(Turn, T), R>, Fault>
+) -> Result<Result<(CommitSlot, T), R>, Fault>
 where
     W: for<'c> Fn(&'c Db, &'c G) -> Work<'c, Result<T, R>>,
 {
@@ -260,7 +260,7 @@ where
     };
     let rest = match pool.timed(working).await {
         Ok(Ok(done)) => {
-            let turn = order.turn();
+            let slot = commit_order.slot();
             match pool.timed(execute(lease.db(), "COMMIT")).await {
                 Ok(()) => lease.give_back(),
                 // Whether it was kept nobody can say: the server may have crashed, and then numbers of
@@ -268,7 +268,7 @@ where
                 Err(fault) if fault.is_lost_connection() => return Err(Fault::Uncertain),
                 Err(fault) => return Err(fault),
             }
-            return Ok(Ok((turn, done)));
+            return Ok(Ok((slot, done)));
         }
         Ok(Err(refused)) => Ok(Err(refused)),
         Err(fault) => Err(fault),

@@ -203,8 +203,9 @@ async fn an_agents_reads_run_along_indexes() {
     }
     begin(&heard, bot.id, chat, message).await;
     heard.expect("advance", &[]);
-    let listening = (0..3).map(|stay| Listening { stay, agent: bot.id, chat, since: 0 }).collect();
-    let new = store.still_new(listening, 8).await.unwrap();
+    let listening =
+        (0..3).map(|subscription| Listening { subscription, agent: bot.id, chat, since: 0 }).collect();
+    let new = store.unacknowledged(listening, 8).await.unwrap();
     assert_eq!(new.len(), 3);
     assert_eq!(heard.statements.lock().unwrap().iter().filter(|text| text.contains("SELECT")).count(), 1);
     heard.expect("what is still new", &["deliveries_new", "messages_order"]);

@@ -9,7 +9,7 @@ use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use adapters_postgres::Filling;
+use adapters_postgres::ImportLock;
 
 use crate::failure::Failure;
 use crate::store::StoreAt;
@@ -71,7 +71,7 @@ pub(crate) enum FillLock {
     /// As a server's.
     File(#[expect(dead_code, reason = "the lock lives as long as this")] StoreLock),
     /// The database's.
-    Postgres(Filling),
+    Postgres(ImportLock),
     /// Nobody else can have the store.
     Memory,
 }
@@ -82,8 +82,8 @@ impl FillLock {
         match store {
             StoreAt::File(path) => Ok(Self::File(StoreLock::take(path)?)),
             StoreAt::Memory => Ok(Self::Memory),
-            StoreAt::Postgres(database) => match Filling::begin(database).await {
-                Ok(filling) => Ok(Self::Postgres(filling)),
+            StoreAt::Postgres(database) => match ImportLock::begin(database).await {
+                Ok(import_lock) => Ok(Self::Postgres(import_lock)),
                 Err(cause) => Err(Failure::new("cannot fill the store", cause)),
             },
         }
@@ -92,7 +92,7 @@ impl FillLock {
     /// Ready once others may be at work on the store; gives what to say then.
     pub(crate) async fn lost(&mut self) -> Failure {
         match self {
-            Self::Postgres(filling) => filling.lost().await,
+            Self::Postgres(import_lock) => import_lock.lost().await,
             Self::File(_) | Self::Memory => std::future::pending().await,
         }
         Failure::plain(
@@ -103,8 +103,8 @@ impl FillLock {
 
     /// Lets others work on the store.
     pub(crate) async fn end(self) {
-        if let Self::Postgres(filling) = self {
-            filling.end().await;
+        if let Self::Postgres(import_lock) = self {
+            import_lock.end().await;
         }
     }
 }

@@ -123,7 +123,7 @@ fn take_up(figures: Figures) {
     gauge!(measure::QUEUED_BYTES).set(number(figures.queued_bytes));
     gauge!(measure::QUEUED_BYTES_MAX).set(number(figures.queued_bytes_max));
     counter!(measure::PUSHES).absolute(figures.pushes);
-    counter!(measure::REDELIVERIES).absolute(figures.pushed_again);
+    counter!(measure::REDELIVERIES).absolute(figures.redeliveries);
     counter!(measure::SLOW_CONSUMERS).absolute(figures.too_slow);
 }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use adapters_postgres::{AtWork, PostgresConfig, PostgresStore};
+use adapters_postgres::{PostgresConfig, PostgresStore, StoreUse};
 use adapters_sqlite::{Location, SqliteStore};
 use async_trait::async_trait;
 use domain::account::{AccountRepository, AdministrationRepository, KeyRepository};
@@ -75,8 +75,8 @@ pub(crate) trait Store:
     /// The steps of its schema.
     fn steps(&self) -> &SchemaSteps;
 
-    /// Changes with every change of which nobody can say whether it was kept; `None` where that cannot be.
-    fn doubts(&self) -> Option<watch::Receiver<u64>>;
+    /// The number of commits with an unknown outcome; changes with each. `None` where there can be none.
+    fn commits_in_doubt(&self) -> Option<watch::Receiver<u64>>;
 
     /// What it keeps of the servers that are several on it; `None` if there is never more than one.
     fn nodes(self: Arc<Self>) -> Option<Arc<dyn NodeRepository>>;
@@ -103,7 +103,7 @@ impl Store for SqliteStore {
         Self::steps(self)
     }
 
-    fn doubts(&self) -> Option<watch::Receiver<u64>> {
+    fn commits_in_doubt(&self) -> Option<watch::Receiver<u64>> {
         None
     }
 
@@ -134,8 +134,8 @@ impl Store for PostgresStore {
         Self::steps(self)
     }
 
-    fn doubts(&self) -> Option<watch::Receiver<u64>> {
-        Some(Self::doubts(self))
+    fn commits_in_doubt(&self) -> Option<watch::Receiver<u64>> {
+        Some(Self::commits_in_doubt(self))
     }
 
     fn nodes(self: Arc<Self>) -> Option<Arc<dyn NodeRepository>> {
@@ -189,7 +189,7 @@ async fn open_whole(config: &Config, may_create: bool) -> Result<Arc<dyn Store>,
     let opened = match &config.store {
         StoreAt::File(_) | StoreAt::Memory => open_alone(config).await?,
         StoreAt::Postgres(database) => {
-            let at_work = AtWork::begin(database).await.map_err(unopened)?;
+            let store_use = StoreUse::begin(database).await.map_err(unopened)?;
             let store = if may_create {
                 PostgresStore::open(database).await
             } else {
@@ -201,7 +201,7 @@ async fn open_whole(config: &Config, may_create: bool) -> Result<Arc<dyn Store>,
                 }
                 cause => unopened(cause),
             })?;
-            Arc::new(store.with(at_work)) as Arc<dyn Store>
+            Arc::new(store.with(store_use)) as Arc<dyn Store>
         }
     };
     let whole = refuse_part(&opened).await;

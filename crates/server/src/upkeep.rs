@@ -7,7 +7,7 @@ use domain::account::AccountService;
 use domain::activity::ActivityService;
 use domain::audit::{AuditService, Seal};
 use domain::contact::ContactService;
-use domain::delivery::AgainRule;
+use domain::delivery::RedeliveryPolicy;
 use domain::idempotency::forget_old_answers;
 use domain::login::LoginService;
 use domain::message::{MessageService, Retention};
@@ -17,7 +17,7 @@ use domain::store::StoreError;
 use http_wire::limit::RateLimits;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
-use ws_gateway::{Hub, Registrar, Repeater};
+use ws_gateway::{Hub, Redeliverer, Registrar};
 
 use crate::config::Config;
 use crate::heal::Healer;
@@ -57,8 +57,8 @@ pub(crate) fn start(
     for walk in config.retention.clone() {
         tasks.spawn(erase_old(wiring.messages.clone(), wiring.store.clone(), walk));
     }
-    let rule = AgainRule::after(config.sockets.redelivery_after);
-    tasks.spawn(Repeater::new(wiring.hub.clone(), wiring.deliveries.clone(), rule).run());
+    let rule = RedeliveryPolicy::after(config.sockets.redelivery_after);
+    tasks.spawn(Redeliverer::new(wiring.hub.clone(), wiring.deliveries.clone(), rule).run());
     tasks
 }
 
@@ -69,14 +69,13 @@ pub(crate) fn keep_registered(tasks: &mut JoinSet<()>, registrar: &Arc<Registrar
     tasks.spawn(async move { keeper.keep_lease().await });
 }
 
-/// Ends all sockets after a change of which nobody can say whether it was kept, once the store answers again:
-/// nobody was told of it, and somebody may hear a room that they were taken out of. Clients come back by
-/// themselves, and join what they still may.
+/// Closes all sockets after a commit with an unknown outcome, once the store answers again. The change was not announced,
+/// so a socket may still be subscribed to a chat that its user was removed from. Clients reconnect by themselves.
 async fn end_sockets_in_doubt(wiring: Wiring, healer: Option<Arc<Healer>>) {
-    let Some(mut doubts) = wiring.store.doubts() else { return };
-    while doubts.changed().await.is_ok() {
+    let Some(mut in_doubt) = wiring.store.commits_in_doubt() else { return };
+    while in_doubt.changed().await.is_ok() {
         if let Some(healer) = &healer {
-            // Nor were other servers.
+            // Other servers may have missed it as well.
             healer.unsent(SystemClock.now());
         }
         while wiring.store.ping().await.is_err() {

@@ -5,7 +5,6 @@
 
 pub mod accounts;
 pub mod administration;
-pub mod again;
 pub mod agents;
 pub mod answers;
 pub mod archives;
@@ -28,6 +27,7 @@ pub mod moves;
 pub mod nodes;
 pub mod peers;
 pub mod plans;
+pub mod redelivery;
 pub mod registering;
 pub mod retention;
 pub mod rooms;
@@ -153,7 +153,7 @@ macro_rules! contract_tests {
             what_a_socket_took_is_delivered_if_it_is_new, marks_are_told_once_a_message_and_may_name_nothing,
             marks_are_told_of_rooms_that_are_heard, what_was_delivered_can_be_told_later,
         }
-        $crate::contract_tests! { @area $make, again:
+        $crate::contract_tests! { @area $make, redelivery:
             what_is_new_is_found_for_those_who_listen, only_what_is_new_is_found,
             new_messages_are_read_by_those_they_are_for, what_is_new_is_told_before_every_step_on_it,
         }

@@ -54,8 +54,8 @@ pub(crate) async fn connect(
     let machine = Connection::new(parameters.version, caller, context.hub.config().max_topics)
         .limited_to(presented.scope());
     let outbox = Outbox::new(machine, inbox, claim.receipts());
-    let seat = claim.seat.take();
-    let response = response.map_body(|_, handshake| BodyStream::new(outbox.body(handshake, seat)));
+    let slot = claim.slot.take();
+    let response = response.map_body(|_, handshake| BodyStream::new(outbox.body(handshake, slot)));
     let inbound = inbound
         .max_frame_size(MAX_INBOUND_BYTES)
         .aggregate_continuations()

@@ -3,6 +3,7 @@
 //! [`Hub::publish`] is called after the commit and in commit order, by one thread; it puts the
 //! event into the inbox of every socket that listens and may see it, and never waits for any.
 
+mod basis;
 mod claim;
 mod delivered;
 mod drain;
@@ -16,10 +17,9 @@ mod open;
 mod others;
 mod presence;
 mod publish;
+mod quotas;
 mod recheck;
 mod revoke;
-mod seats;
-mod stay;
 mod watch;
 
 use std::collections::HashMap;
@@ -38,17 +38,17 @@ use domain::ports::Clock;
 
 use crate::inbox::{Inbox, Payload, Reader, Ticket, Told};
 use crate::payload;
+use crate::receipts::ReceiptBuffer;
 use crate::registry::Registry;
-use crate::taken::Taken;
 use crate::topic::Topic;
+use basis::{BasisChange, SubscriptionBasis};
 use entered::Entered;
 use interest::{Held, Interests};
 use listeners::Listeners;
 use others::Doubts;
 use presence::Sockets;
+use quotas::{CallerQuotas, TopicSlot};
 use recheck::Looked;
-use seats::{Place, Seats};
-use stay::{Change, Stay};
 use watch::Watch;
 
 pub(crate) use claim::{Claim, ClaimRefused};
@@ -57,7 +57,7 @@ pub use figures::Figures;
 pub(crate) use listening::Pushed;
 pub use others::FromOthers;
 pub(crate) use presence::Departure;
-pub(crate) use seats::Seat;
+pub(crate) use quotas::ConnectionSlot;
 pub(crate) use watch::Person;
 
 /// Over how many locks the topics are spread, and those who come and go.
@@ -101,12 +101,12 @@ pub struct Hub {
     hasher: RandomState,
     shards: Vec<Mutex<HashMap<Topic, Listeners>>>,
     sockets: Mutex<Sockets>,
-    seats: Mutex<Seats>,
+    quotas: Mutex<CallerQuotas>,
     turns: Vec<Mutex<()>>,
     watch: Mutex<Watch>,
     clock: Arc<dyn Clock>,
     numbers: AtomicU64,
-    taken: Arc<Taken>,
+    receipts: Arc<ReceiptBuffer>,
     /// What is told to the store, if this server is one of several.
     registry: OnceLock<Arc<Registry>>,
     counts: figures::Counts,
@@ -125,8 +125,8 @@ struct Listener {
     who: ParticipantId,
     ticket: Ticket,
     inbox: Inbox,
-    stay: Stay,
-    _place: Place,
+    basis: SubscriptionBasis,
+    _topic: TopicSlot,
     _held: Held,
 }
 
@@ -138,12 +138,12 @@ impl Hub {
             hasher: RandomState::new(),
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             sockets: Mutex::default(),
-            seats: Mutex::default(),
+            quotas: Mutex::default(),
             turns: (0..SHARDS).map(|_| Mutex::default()).collect(),
             watch: Mutex::default(),
             clock,
             numbers: AtomicU64::new(1),
-            taken: Arc::default(),
+            receipts: Arc::default(),
             registry: OnceLock::new(),
             counts: figures::Counts::default(),
             stopping: AtomicBool::new(false),
@@ -179,18 +179,18 @@ impl Hub {
         presented: Presented,
         on_conflict: OnConflict,
     ) -> Result<(Claim, Reader), ClaimRefused> {
-        let seat = self.seat(caller.participant())?;
-        self.admit(caller, presented, on_conflict, seat, None)
+        let slot = self.slot(caller.participant())?;
+        self.admit(caller, presented, on_conflict, slot, None)
     }
 
-    /// The same for one that has a seat; of an agent on one of several nodes the store has granted the place, under
+    /// The same for one that has a slot; of an agent on one of several nodes the store has granted the place, under
     /// this number.
     fn admit(
         self: &Arc<Self>,
         caller: Caller,
         presented: Presented,
         on_conflict: OnConflict,
-        seat: Seat,
+        slot: ConnectionSlot,
         granted: Option<SocketNumber>,
     ) -> Result<(Claim, Reader), ClaimRefused> {
         let (id, who) = (self.number(), caller.participant());
@@ -236,8 +236,8 @@ impl Hub {
             self.tell_presence(who, true);
         }
         drop(turn);
-        let shares = seat.shares();
-        Ok((Claim { hub: self.clone(), caller, presented, id, inbox, shares, seat: Some(seat) }, reader))
+        let quota = slot.quota();
+        Ok((Claim { hub: self.clone(), caller, presented, id, inbox, quota, slot: Some(slot) }, reader))
     }
 
     fn may_enter(&self, sockets: &Sockets, caller: Caller, presented: Presented) -> Result<(), ClaimRefused> {
@@ -366,11 +366,11 @@ impl Hub {
             for listener in shard.get_mut(&topic).into_iter().flat_map(Listeners::values_mut) {
                 let owns = listener.who.user().is_some() && listener.who.user() == participant.owner;
                 let change = match came {
-                    Some(agent) if owns => Change::Came(agent),
-                    None if listener.who == participant.id => Change::TakesPart,
+                    Some(agent) if owns => BasisChange::Came(agent),
+                    None if listener.who == participant.id => BasisChange::TakesPart,
                     _ => continue,
                 };
-                listener.stay.follow(change);
+                listener.basis.follow(change);
             }
         }
     }
@@ -379,9 +379,9 @@ impl Hub {
     fn left(&self, chat: ChatId, who: ParticipantId) {
         self.end(chat, |listener| {
             if let Some(agent) = who.agent() {
-                listener.stay.follow(Change::Left(agent));
+                listener.basis.follow(BasisChange::Left(agent));
             }
-            listener.who == who || listener.stay.is_over()
+            listener.who == who || listener.basis.is_over()
         });
     }
 }

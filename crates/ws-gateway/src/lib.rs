@@ -17,7 +17,6 @@
 //! the answer to its join; one agent has one live socket, on all servers together; a client that does not
 //! read is cut off and costs no more than its queue.
 
-mod again;
 mod connect;
 pub mod fault;
 pub mod frame;
@@ -29,10 +28,11 @@ mod inbox;
 pub mod machine;
 mod outbox;
 mod payload;
+mod receipts;
+mod redelivery;
 mod registrar;
 mod registry;
 mod subprotocol;
-mod taken;
 mod task;
 pub mod topic;
 
@@ -43,8 +43,8 @@ use domain::account::{AccountService, TokenService};
 use domain::activity::ActivityService;
 use domain::chat::ChatService;
 
-pub use again::Repeater;
 pub use hub::{Figures, FromOthers, Hub, HubConfig};
+pub use redelivery::Redeliverer;
 pub use registrar::Registrar;
 
 /// What a socket needs; registered as `web::Data`.

@@ -22,10 +22,10 @@ use domain::id::MessageId;
 use futures_core::Stream;
 use tokio::time::sleep;
 
-use crate::hub::Seat;
+use crate::hub::ConnectionSlot;
 use crate::inbox::{Event, Orders, Payload, Reader, SEARCHED, Ticket, Told, cost};
 use crate::machine::Connection;
-use crate::taken::Receipts;
+use crate::receipts::ReceiptSink;
 
 /// As much as is handed to the connection at once, about.
 const CHUNK_BYTES: usize = 64 * 1024;
@@ -69,7 +69,7 @@ struct Queue {
     close: Option<CloseReason>,
     ended: bool,
     /// Who hears which messages the connection took.
-    receipts: Option<Receipts>,
+    receipts: Option<ReceiptSink>,
 }
 
 /// The task's end of the queue. However the task ends, the body does too.
@@ -83,11 +83,11 @@ pub(crate) struct OutboxBody {
     _handshake: BoxBody,
     /// Counts for as long as this body lives, which is until the connection has taken its end. What that
     /// buffers then, it may keep for longer.
-    _seat: Option<Seat>,
+    _seat: Option<ConnectionSlot>,
 }
 
 impl Outbox {
-    pub(crate) fn new(machine: Connection, inbox: Reader, receipts: Option<Receipts>) -> Self {
+    pub(crate) fn new(machine: Connection, inbox: Reader, receipts: Option<ReceiptSink>) -> Self {
         let items = VecDeque::new();
         let (own, handed) = (0, 0);
         let queue =
@@ -128,8 +128,8 @@ impl Outbox {
     }
 
     /// The body of the response; `handshake` is the one that it replaces.
-    pub(crate) fn body(&self, handshake: BoxBody, seat: Option<Seat>) -> OutboxBody {
-        OutboxBody { queue: self.0.clone(), _handshake: handshake, _seat: seat }
+    pub(crate) fn body(&self, handshake: BoxBody, slot: Option<ConnectionSlot>) -> OutboxBody {
+        OutboxBody { queue: self.0.clone(), _handshake: handshake, _seat: slot }
     }
 
     /// Queues a text; `false` when that is more than may wait.
@@ -312,13 +312,13 @@ impl Queue {
     fn write_push(&self, head: &str, payload: &Payload, out: &mut BytesMut) {
         let bytes = write_text(out, self.machine.pieces(head, payload.event, &payload.json));
         if let Some(message) = payload.brings {
-            self.took(message, bytes);
+            self.record_receipt(message, bytes);
         }
     }
 
-    fn took(&self, message: MessageId, frame_bytes: usize) {
+    fn record_receipt(&self, message: MessageId, frame_bytes: usize) {
         if let Some(receipts) = &self.receipts {
-            receipts.took(message, frame_bytes);
+            receipts.record(message, frame_bytes);
         }
     }
 }

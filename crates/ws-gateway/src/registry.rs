@@ -13,13 +13,13 @@ use domain::id::{NodeId, ParticipantId};
 use domain::node::{AgentClaim, Claiming, OnConflict};
 use tokio::sync::{Notify, oneshot};
 
-use crate::hub::{Claim, ClaimRefused, Seat};
+use crate::hub::{Claim, ClaimRefused, ConnectionSlot};
 use crate::inbox::Reader;
 
 /// The most claims that share a change of the store.
 const CLAIMS: usize = 256;
 
-/// The most people whose standing shares a change of the store.
+/// The most people whose standing quota a change of the store.
 const NOTES: usize = 2_000;
 
 /// A socket, or why there is none.
@@ -30,7 +30,7 @@ pub(crate) struct Asked {
     pub(crate) caller: AgentCaller,
     pub(crate) presented: Presented,
     pub(crate) on_conflict: OnConflict,
-    pub(crate) seat: Seat,
+    pub(crate) slot: ConnectionSlot,
     pub(crate) answer: oneshot::Sender<Opened>,
 }
 

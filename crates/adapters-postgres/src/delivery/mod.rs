@@ -1,16 +1,16 @@
 //! The store of deliveries and attempts.
 
 mod advance;
+pub(crate) mod group_commit;
 mod mark_delivered;
 mod read;
 mod steps;
-mod still_new;
-pub(crate) mod together;
+mod unacknowledged;
 
 use async_trait::async_trait;
 use domain::delivery::{
     AdvanceDelivery, AdvanceRefused, Advanced, DeliveryFilter, DeliveryKey, DeliveryRepository, Heard,
-    Listening, NextMessage, Order, StillNew,
+    Listening, NextMessage, Order, Unacknowledged,
 };
 use domain::id::{AgentId, ChatId, MessageId};
 use domain::message::Message;
@@ -89,13 +89,16 @@ impl DeliveryRepository for PostgresStore {
         read.await.map(|_| ())
     }
 
-    async fn still_new(
+    async fn unacknowledged(
         &self,
         listening: Vec<Listening>,
         limit: u32,
-    ) -> Result<Vec<(usize, StillNew)>, StoreError> {
+    ) -> Result<Vec<(usize, Unacknowledged)>, StoreError> {
         let given = (listening, limit);
-        self.ask(given, |db, (listening, limit)| still_new::still_new_on(db, listening, *limit).boxed()).await
+        self.ask(given, |db, (listening, limit)| {
+            unacknowledged::unacknowledged_on(db, listening, *limit).boxed()
+        })
+        .await
     }
 
     async fn new_messages(
@@ -110,7 +113,7 @@ impl DeliveryRepository for PostgresStore {
         let read = self.change(
             (agent, chat, places),
             |db, (agent, chat, places)| {
-                let new = still_new::new_messages_on(db, *agent, *chat, places);
+                let new = unacknowledged::new_messages_on(db, *agent, *chat, places);
                 new.map(|new| new.map(Ok::<_, ()>)).boxed()
             },
             tell,

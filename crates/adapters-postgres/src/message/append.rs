@@ -1,9 +1,9 @@
-//! Many who send at once share a commit.
+//! Group commit of messages.
 //!
-//! One task writes. It takes what has queued while it wrote the batch before, whatever the room, and
-//! writes that in one transaction: the first never waits for others, and a room's row is written once a
-//! batch. The answers are those that the same requests would get one after the other. A room that somebody
-//! else holds does not stop the batch: its messages are set [`aside`](super::aside).
+//! One task takes the messages that have queued while it wrote the previous batch, of any chat, and writes them in one
+//! transaction. The first message never waits for others, and the row of a chat is written once per batch. The results
+//! are those of the same requests one after the other. A chat that another transaction has locked does not stop the
+//! batch: its messages are [deferred](super::deferred).
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -21,38 +21,38 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout};
 use uuid::Uuid;
 
-use super::aside::Aside;
-use super::at_once::{self, Remembered};
 use super::batch::{Outcome, Patience, decide_on, held_on, is_there_on, write_on};
+use super::deferred::DeferredChats;
+use super::optimistic::{self, VersionCache};
 use crate::PostgresStore;
+use crate::commit_order::{CommitOrder, CommitSlot};
 use crate::error::{Fault, Remedy, closed, crowded};
-use crate::order::{Order, Turn};
 use crate::pool::{Lease, Pool};
 use crate::run::{Tries, execute};
 
 /// The most messages in one transaction.
 const MAX_BATCH: usize = 256;
 
-/// No more messages are taken once they hold so many bytes of text.
+/// A batch is full once it has this many bytes of text.
 const MAX_BATCH_BYTES: usize = 4 * 1024 * 1024;
 
-/// The most messages that wait; more are refused for now.
+/// The most queued messages; further ones are refused as overload.
 pub(super) const QUEUE: usize = 8192;
 
-/// How often a database that has gone is asked what became of a commit.
+/// The pause between questions for the outcome of a commit.
 const ASKING: Duration = Duration::from_millis(100);
 
-/// A message on its way, and where the answer goes.
+/// A message, and where its result goes.
 pub(super) type Job = (NewMessage, Reply);
 
 pub(super) struct Reply {
-    /// When it came.
+    /// When it was queued.
     since: Instant,
     announce: Announce<Appended>,
     answer: oneshot::Sender<Result<Outcome, StoreError>>,
 }
 
-/// Messages that are written together; each has its reply at the same place.
+/// Messages of one transaction; each has its reply at the same index.
 #[derive(Default)]
 struct Batch {
     news: Vec<NewMessage>,
@@ -66,10 +66,10 @@ pub(crate) struct Appender(Sender<Job>);
 
 impl Appender {
     /// Starts the task in the runtime that this is called in.
-    pub(crate) fn start(pool: Pool, order: Arc<Order>) -> Self {
+    pub(crate) fn start(pool: Pool, commit_order: Arc<CommitOrder>) -> Self {
         let (sender, jobs) = channel(QUEUE);
-        let aside = Aside::of(pool.max_size());
-        tokio::spawn(Arc::new(Writer { pool, order, aside, remembered: Mutex::default() }).run(jobs));
+        let deferred = DeferredChats::of(pool.max_size());
+        tokio::spawn(Arc::new(Writer { pool, commit_order, deferred, cache: Mutex::default() }).run(jobs));
         Self(sender)
     }
 
@@ -94,9 +94,9 @@ impl Appender {
 
 struct Writer {
     pool: Pool,
-    order: Arc<Order>,
-    aside: Aside,
-    remembered: Mutex<Remembered>,
+    commit_order: Arc<CommitOrder>,
+    deferred: DeferredChats,
+    cache: Mutex<VersionCache>,
 }
 
 impl Writer {
@@ -113,10 +113,9 @@ impl Writer {
         }
     }
 
-    /// Takes up a message, unless its room is written apart, or it has waited so long that its sender has
-    /// given up.
+    /// Adds a message to the batch, unless its chat is written apart, or its sender has given up waiting.
     fn take(&self, job: Job, batch: &mut Batch) {
-        let Some(job) = self.aside.queue(job) else { return };
+        let Some(job) = self.deferred.queue(job) else { return };
         self.take_up(job, batch);
     }
 
@@ -128,14 +127,14 @@ impl Writer {
         }
     }
 
-    /// Writes and answers all of them.
+    /// Writes and answers all messages of the batch.
     async fn write(self: &Arc<Self>, mut batch: Batch, patience: Patience) {
         if batch.news.is_empty() {
             return;
         }
         match self.commit(&mut batch, patience).await {
             Ok(()) => {}
-            // One of them is to blame; the others are not to suffer for it.
+            // One message caused the failure; the others must not fail with it.
             Err(fault) if fault.remedy() == Remedy::None && batch.news.len() > 1 => {
                 for job in batch.jobs() {
                     let mut alone = Batch::of(job);
@@ -148,12 +147,12 @@ impl Writer {
         }
     }
 
-    /// Writes the messages of a room that is held by somebody else.
-    fn write_apart(self: &Arc<Self>, room: Uuid) {
+    /// Writes the messages of a locked chat.
+    fn write_deferred(self: &Arc<Self>, room: Uuid) {
         let writer = self.clone();
         tokio::spawn(async move {
-            let mut lane = writer.aside.lane(room);
-            let permit = timeout(writer.pool.limit(), writer.aside.permit()).await;
+            let mut lane = writer.deferred.lane(room);
+            let permit = timeout(writer.pool.limit(), writer.deferred.permit()).await;
             while let Some(jobs) = lane.next() {
                 match &permit {
                     Ok(_) => writer.write_all(jobs).await,
@@ -176,9 +175,9 @@ impl Writer {
         }
     }
 
-    /// Takes out of the batch what is for rooms that somebody else holds, to be written apart; all of it if it is
-    /// not a room that is held, as then nobody knows what.
-    async fn set_aside(self: &Arc<Self>, batch: &mut Batch) -> Result<(), Fault> {
+    /// Takes the messages of locked chats out of the batch, to be written apart; all messages if no chat is locked, since
+    /// the cause is then unknown.
+    async fn defer_locked(self: &Arc<Self>, batch: &mut Batch) -> Result<(), Fault> {
         let lease = self.pool.lease().await?;
         let held = self.pool.timed(held_on(lease.db(), &batch.news)).await?;
         lease.give_back();
@@ -193,40 +192,40 @@ impl Writer {
         }
         for (room, jobs) in apart {
             tracing::debug!(%room, messages = jobs.len(), "chat row locked by another transaction; deferring its messages");
-            if self.aside.set(room, jobs) {
-                self.write_apart(room);
+            if self.deferred.defer(room, jobs) {
+                self.write_deferred(room);
             }
         }
         Ok(())
     }
 
-    /// Writes, tells and answers all of them, or none.
+    /// Commits, announces and answers all messages, or none.
     fn commit<'w>(
         self: &'w Arc<Self>,
         batch: &'w mut Batch,
         mut patience: Patience,
     ) -> BoxFuture<'w, Result<(), Fault>> {
         let commit = async move {
-            let (mut tries, mut doubt, mut asking) = (Tries::default(), None, None);
+            let (mut tries, mut in_doubt, mut asking) = (Tries::default(), None, None);
             let mut doubted = false;
             while !batch.news.is_empty() {
-                match self.commit_once(batch, &mut doubt, patience).await {
-                    Err(_) if doubt.is_some() => {
+                match self.commit_once(batch, &mut in_doubt, patience).await {
+                    Err(_) if in_doubt.is_some() => {
                         if asking.get_or_insert_with(Instant::now).elapsed() >= self.pool.patience() {
-                            self.order.doubt();
+                            self.commit_order.record_in_doubt();
                             return Err(Fault::Uncertain);
                         }
-                        // What became of it is known once its rooms are free, or written by somebody else.
+                        // The outcome is known once the rows are unlocked, or written by another transaction.
                         (patience, doubted) = (Patience::Long, true);
                         tokio::time::sleep(ASKING).await;
                     }
                     Err(fault) if patience == Patience::Brief && fault.may_be_lock_timeout() => {
-                        self.set_aside(batch).await?;
+                        self.defer_locked(batch).await?;
                     }
                     Err(fault) if tries.again_after(&fault).await => {}
-                    // A statement that is on its way yet may come to its end after this.
+                    // A statement that is still under way may complete later.
                     Err(_) if doubted => {
-                        self.order.doubt();
+                        self.commit_order.record_in_doubt();
                         return Err(Fault::Uncertain);
                     }
                     done => return done,
@@ -240,18 +239,18 @@ impl Writer {
     async fn commit_once(
         &self,
         batch: &mut Batch,
-        doubt: &mut Option<Doubt>,
+        in_doubt: &mut Option<InDoubt>,
         patience: Patience,
     ) -> Result<(), Fault> {
         let mut lease = self.pool.lease().await?;
         let connections = self.pool.connections_made();
-        if doubt.is_none() && patience == Patience::Brief {
-            match self.commit_at_once(lease, batch, doubt, connections).await? {
+        if in_doubt.is_none() && patience == Patience::Brief {
+            match self.commit_optimistic(lease, batch, in_doubt, connections).await? {
                 Some(unused) => lease = unused,
                 None => return Ok(()),
             }
         }
-        // The rooms are locked from here on, so a batch whose commit is in doubt has come to its end.
+        // The rows are locked from here on, so an earlier commit of the batch has ended.
         let mut decided = match self.pool.timed(decide_on(lease.db(), &batch.news, patience)).await {
             Err(fault) if fault.may_be_lock_timeout() => {
                 self.roll_back(lease).await;
@@ -259,16 +258,16 @@ impl Writer {
             }
             decided => decided?,
         };
-        let kept = match &*doubt {
-            Some(doubt) => self.pool.timed(is_there_on(lease.db(), doubt.messages())).await?,
+        let kept = match &*in_doubt {
+            Some(in_doubt) => self.pool.timed(is_there_on(lease.db(), in_doubt.messages())).await?,
             None => false,
         };
-        if let Some(Doubt { outcomes, turn }) = doubt.take()
+        if let Some(InDoubt { outcomes, slot }) = in_doubt.take()
             && kept
         {
             self.roll_back(lease).await;
             let replies = std::mem::take(&mut batch.replies);
-            turn.tell((), move |()| tell(replies, outcomes)).await;
+            slot.publish((), move |()| tell(replies, outcomes)).await;
             return Ok(());
         }
         if decided.outcomes.iter().all(Result::is_err) {
@@ -282,66 +281,66 @@ impl Writer {
             }
             return Err(fault);
         }
-        // Who else writes in one of the rooms comes after this.
-        let turn = self.order.turn();
+        // Later writers to these chats get later slots.
+        let slot = self.commit_order.slot();
         match self.pool.timed(execute(lease.db(), "COMMIT")).await {
             Ok(()) => lease.give_back(),
             Err(fault) => {
                 if fault.is_lost_connection() {
-                    *doubt = Some(Doubt { outcomes: decided.outcomes, turn });
+                    *in_doubt = Some(InDoubt { outcomes: decided.outcomes, slot });
                 }
                 return Err(fault);
             }
         }
         if patience == Patience::Brief {
-            self.remembered().keep(&decided, connections);
+            self.cache().store(&decided, connections);
         }
-        batch.tell_all(turn, decided.outcomes).await;
+        batch.tell_all(slot, decided.outcomes).await;
         Ok(())
     }
 
-    /// Writes the batch by one statement, if its rooms are as they are remembered; gives the connection back if not.
+    /// Writes the batch by one statement if the cached versions are current; else returns the connection.
     ///
-    /// A statement in doubt that comes to its end late writes nothing, as whoever tries again writes the rooms' rows
-    /// before.
-    async fn commit_at_once(
+    /// A statement whose outcome is unknown and that completes late writes nothing, since the retry has changed the
+    /// versions.
+    async fn commit_optimistic(
         &self,
         lease: Lease,
         batch: &mut Batch,
-        doubt: &mut Option<Doubt>,
+        in_doubt: &mut Option<InDoubt>,
         connections: u64,
     ) -> Result<Option<Lease>, Fault> {
-        let Some(mut decided) = self.remembered().decide(&batch.news, connections) else {
+        let Some(mut decided) = self.cache().decide(&batch.news, connections) else {
             return Ok(Some(lease));
         };
-        // Who has written in one of the rooms with an earlier turn has come to an end, or these do not fit.
-        let turn = self.order.turn();
-        match self.pool.timed(at_once::write_on(lease.db(), &mut decided)).await {
+        // Transactions with earlier slots in these chats have ended, or there is a conflict.
+        let slot = self.commit_order.slot();
+        match self.pool.timed(optimistic::write_on(lease.db(), &mut decided)).await {
             Ok(true) => {
                 lease.give_back();
-                self.remembered().keep(&decided, connections);
-                batch.tell_all(turn, decided.outcomes).await;
+                self.cache().store(&decided, connections);
+                batch.tell_all(slot, decided.outcomes).await;
                 Ok(None)
             }
             Ok(false) => {
-                self.remembered().misfit(&decided);
+                self.cache().record_conflict(&decided);
                 Ok(Some(lease))
             }
             Err(fault) => {
-                self.remembered().forget();
+                self.cache().clear();
                 if fault.is_lost_connection() {
-                    *doubt = Some(Doubt { outcomes: decided.outcomes, turn });
+                    *in_doubt = Some(InDoubt { outcomes: decided.outcomes, slot });
                 }
                 Err(fault)
             }
         }
     }
 
-    fn remembered(&self) -> MutexGuard<'_, Remembered> {
-        self.remembered.lock().unwrap_or_else(PoisonError::into_inner)
+    fn cache(&self) -> MutexGuard<'_, VersionCache> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What cannot be rolled back ends with its connection.
+    /// A transaction that cannot be rolled back ends with its connection.
     async fn roll_back(&self, lease: Lease) {
         if self.pool.timed(execute(lease.db(), "ROLLBACK")).await.is_ok() {
             lease.give_back();
@@ -350,20 +349,20 @@ impl Writer {
 }
 
 impl Reply {
-    /// Nobody waits when the caller has gone.
+    /// The receiver may have been dropped.
     pub(super) fn answer(self, answer: Result<Outcome, StoreError>) {
         let _ = self.answer.send(answer);
     }
 }
 
-/// What was decided of a batch whose connection was lost in the commit: it was kept as a whole or not at
-/// all, which the ids of its messages tell.
-struct Doubt {
+/// The outcomes of a batch whose connection was lost during the commit. Its messages are stored completely or not at
+/// all, which their ids show.
+struct InDoubt {
     outcomes: Vec<Outcome>,
-    turn: Turn,
+    slot: CommitSlot,
 }
 
-impl Doubt {
+impl InDoubt {
     fn messages(&self) -> Vec<Uuid> {
         self.outcomes.iter().flatten().map(|appended| appended.message.id.uuid()).collect()
     }
@@ -390,11 +389,11 @@ impl Batch {
         self.news.len() < MAX_BATCH && self.bytes < MAX_BATCH_BYTES
     }
 
-    /// All of it is committed.
-    async fn tell_all(&mut self, turn: Turn, outcomes: Vec<Outcome>) {
+    /// Announces and answers a committed batch.
+    async fn tell_all(&mut self, slot: CommitSlot, outcomes: Vec<Outcome>) {
         measure::batch(self.news.len());
         let replies = std::mem::take(&mut self.replies);
-        turn.tell((), move |()| tell(replies, outcomes)).await;
+        slot.publish((), move |()| tell(replies, outcomes)).await;
     }
 
     fn fail(self, fault: &Fault) {
@@ -405,7 +404,7 @@ impl Batch {
     }
 }
 
-/// Tells of what was kept, in the order of the rooms, and answers.
+/// Announces what was stored, in the order of the chats, and answers.
 fn tell(replies: Vec<Reply>, outcomes: Vec<Outcome>) {
     for (reply, outcome) in replies.into_iter().zip(outcomes) {
         if let Ok(appended) = &outcome
@@ -418,7 +417,7 @@ fn tell(replies: Vec<Reply>, outcomes: Vec<Outcome>) {
 }
 
 impl PostgresStore {
-    /// Stores a message with whatever else is on its way.
+    /// Stores a message, in one transaction with others that are queued.
     pub(super) async fn append_message(
         &self,
         new: NewMessage,

@@ -1,14 +1,14 @@
 //! The store of messages.
 
 pub(crate) mod append;
-mod aside;
-mod at_once;
 pub(crate) mod batch;
 mod change;
 mod context;
+mod deferred;
 mod history;
 mod insert;
 pub(crate) mod load;
+mod optimistic;
 mod places;
 mod retention;
 mod surroundings;

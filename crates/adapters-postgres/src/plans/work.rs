@@ -40,9 +40,13 @@ impl Watched {
             }
         }
         let room = |number| ChatId::new(id(ROOM, number));
-        let listening =
-            (1..=20).map(|stay| Listening { stay, agent: bot, chat: room(stay.cast_signed() * 5), since: 0 });
-        self.costs("still new", 1000, store.still_new(listening.collect(), 8)).await.unwrap();
+        let listening = (1..=20).map(|subscription| Listening {
+            subscription,
+            agent: bot,
+            chat: room(subscription.cast_signed() * 5),
+            since: 0,
+        });
+        self.costs("unacknowledged", 1000, store.unacknowledged(listening.collect(), 8)).await.unwrap();
         self.costs("new messages", 100, store.new_messages(bot, room(5), vec![1, 3], Announce::nothing()))
             .await
             .unwrap();

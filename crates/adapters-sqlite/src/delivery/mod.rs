@@ -3,13 +3,13 @@
 mod advance;
 mod mark_delivered;
 mod read;
-mod still_new;
+mod unacknowledged;
 
 use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
 use domain::delivery::{
     AdvanceDelivery, AdvanceRefused, Advanced, DeliveryFilter, DeliveryKey, DeliveryRepository, Heard,
-    Listening, NextMessage, Order, StillNew,
+    Listening, NextMessage, Order, Unacknowledged,
 };
 use domain::id::{AgentId, ChatId, MessageId};
 use domain::message::Message;
@@ -74,12 +74,12 @@ impl DeliveryRepository for SqliteStore {
         Ok(())
     }
 
-    async fn still_new(
+    async fn unacknowledged(
         &self,
         listening: Vec<Listening>,
         limit: u32,
-    ) -> Result<Vec<(usize, StillNew)>, StoreError> {
-        self.read(move |connection| still_new::still_new_on(connection, &listening, limit)).await
+    ) -> Result<Vec<(usize, Unacknowledged)>, StoreError> {
+        self.read(move |connection| unacknowledged::unacknowledged_on(connection, &listening, limit)).await
     }
 
     async fn new_messages(
@@ -91,7 +91,7 @@ impl DeliveryRepository for SqliteStore {
     ) -> Result<(), StoreError> {
         // It reads among the changes, as `tell_delivered` does.
         let work = move |connection: &mut SqliteConnection| {
-            Ok(Ok::<_, ()>(still_new::new_messages_on(connection, agent, chat, &places)?))
+            Ok(Ok::<_, ()>(unacknowledged::new_messages_on(connection, agent, chat, &places)?))
         };
         let _ = self.change(work, |new| tell_some(new, announce)).await?;
         Ok(())

@@ -9,23 +9,23 @@
 //! close its own, so opening another must always be allowed.
 
 mod advance;
-pub mod again;
+mod due;
 mod mark_delivered;
 mod port;
-mod push_again;
 mod read;
+pub mod redelivery;
 mod service;
 pub mod state;
 
 pub use crate::page::Order;
 pub use advance::{AdvanceError, StepResult};
-pub use again::{AgainRule, Listening, PushAgain, StillNew};
+pub use due::Due;
 pub use port::{
     AdvanceDelivery, AdvanceRefused, Advanced, DeliveryFilter, DeliveryKey, DeliveryRepository, DeliveryStep,
     Heard, NextMessage,
 };
-pub use push_again::Due;
 pub use read::ReadDeliveriesError;
+pub use redelivery::{Listening, RedeliveryPolicy, RedeliverySchedule, Unacknowledged};
 pub use service::DeliveryService;
 pub use state::{
     Attempt, AttemptNumber, AttemptStatus, Delivery, DeliveryStatus, FailureText, NoActiveAttempt,

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use super::again::{Listening, StillNew};
+use super::redelivery::{Listening, Unacknowledged};
 use super::state::{Delivery, FailureText};
 use crate::chat::ParticipantStatus;
 use crate::id::{AgentId, ChatId, MessageId};
@@ -147,15 +147,14 @@ pub trait DeliveryRepository: Send + Sync {
         announce: Announce<Vec<Message>>,
     ) -> Result<(), StoreError>;
 
-    /// Of each of `listening` the deliveries that are still new, of messages behind its `since`:
-    /// the oldest, at most `limit`, in their order; each with the listener's place in `listening`,
-    /// in the order of these. Costs by the number of listeners and of what is found, whatever else
-    /// lies in the rooms.
-    async fn still_new(
+    /// Finds the oldest unacknowledged deliveries of each listener whose messages come after its `since`: at most
+    /// `limit` of each, in the order of their sequences, with the index of the listener in `listening`, in that order.
+    /// The cost depends only on the number of listeners and of deliveries found.
+    async fn unacknowledged(
         &self,
         listening: Vec<Listening>,
         limit: u32,
-    ) -> Result<Vec<(usize, StillNew)>, StoreError>;
+    ) -> Result<Vec<(usize, Unacknowledged)>, StoreError>;
 
     /// Announces the messages of the room at `places` that are still new for `agent`, in their order
     /// and with its own record only; nothing if there are none, or if it is no participant. What would

@@ -17,7 +17,7 @@ use domain::ports::Clock;
 use domain::store::Announce;
 use uuid::Uuid;
 
-use super::again::new_messages;
+use super::redelivery::new_messages;
 use crate::{TestAgent, TestUser, World};
 
 pub(super) async fn ann_and_bot(world: &World) -> (TestUser, TestAgent, ChatId) {

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use domain::delivery::again::{AgainRule, PushAgain};
+use domain::delivery::redelivery::{RedeliveryPolicy, RedeliverySchedule};
 use domain::delivery::{DeliveryFilter, DeliveryKey, DeliveryStep, FailureText, Listening};
 use domain::message::Message;
 use domain::page::Order;
@@ -77,14 +77,14 @@ impl Cast {
     /// What is still new for those who listen, and the messages themselves.
     fn due(&mut self) -> Act {
         let mut listening = Vec::new();
-        for stay in 0..self.dice.of(&[1, 3]) {
+        for subscription in 0..self.dice.of(&[1, 3]) {
             let (chat, _) = self.message();
             let (agent, since) = (self.member_agent(chat).agent, self.dice.of(&[0, 0, 2, 9]));
-            listening.push(Listening { stay, agent, chat, since });
+            listening.push(Listening { subscription, agent, chat, since });
         }
         act!("due", |world, listening| {
-            let mut again = PushAgain::new(AgainRule::after(Duration::from_secs(1)));
-            let due = world.deliveries.due(&mut again, listening).await;
+            let mut schedule = RedeliverySchedule::new(RedeliveryPolicy::after(Duration::from_secs(1)));
+            let due = world.deliveries.due(&mut schedule, listening).await;
             let pushed = Arc::new(Mutex::new(Vec::new()));
             for one in due.iter().flatten() {
                 let place = pushed.clone();

@@ -8,8 +8,8 @@ use domain::caller::Caller;
 use domain::chat::Entrance;
 use tokio::time::timeout;
 
-use super::seats::{Seat, Shares};
-use super::{Departure, Hub, Listener, SocketId, Stay};
+use super::quotas::{CallerQuota, ConnectionSlot};
+use super::{Departure, Hub, Listener, SocketId, SubscriptionBasis};
 use crate::inbox::{Inbox, Ticket, Told};
 use crate::topic::Topic;
 
@@ -41,19 +41,19 @@ pub(crate) struct Claim {
     pub(super) presented: Presented,
     pub(super) id: SocketId,
     pub(super) inbox: Inbox,
-    pub(super) shares: Arc<Shares>,
+    pub(super) quota: Arc<CallerQuota>,
     /// Counts the connection; for the body of its response.
-    pub(crate) seat: Option<Seat>,
+    pub(crate) slot: Option<ConnectionSlot>,
 }
 
 impl Claim {
     /// From now on events of the topic come in. A socket listens to a topic once: an earlier
-    /// stay ends with the new one.
+    /// subscription ends with the new one.
     pub(crate) fn subscribe(&self, topic: Topic) -> Ticket {
         let ticket = Ticket(self.hub.number());
-        let (who, inbox, stay) = (self.caller.participant(), self.inbox.clone(), Stay::asked());
+        let (who, inbox, basis) = (self.caller.participant(), self.inbox.clone(), SubscriptionBasis::asked());
         let held = self.hub.hold(topic, who);
-        let listener = Listener { who, ticket, inbox, stay, _place: self.place(), _held: held };
+        let listener = Listener { who, ticket, inbox, basis, _topic: self.topic_slot(), _held: held };
         let mut shard = self.hub.shard(topic);
         let listeners = shard.entry(topic).or_default();
         if let (true, Topic::RoomParticipants(chat)) = (listeners.is_empty(), topic) {
@@ -64,20 +64,20 @@ impl Claim {
     }
 
     /// The store has told how the caller stands to the topic's room, and how far it is written. The
-    /// stay ends at once if that no longer holds.
+    /// subscription ends at once if that no longer holds.
     pub(crate) fn settle(&self, topic: Topic, ticket: Ticket, entrance: &Entrance) {
         let mut shard = self.hub.shard(topic);
         let Some(listeners) = shard.get_mut(&topic) else { return };
         let Some(listener) = listeners.get_mut(self.id).filter(|one| one.ticket == ticket) else { return };
-        listener.stay.settle(entrance);
-        if listener.stay.is_over() {
+        listener.basis.settle(entrance);
+        if listener.basis.is_over() {
             listeners.remove(self.id);
             self.inbox.order(Told::End { topic, ticket });
             self.hub.vacate(&mut shard, topic);
         }
     }
 
-    /// No more events of this stay on the topic come in.
+    /// Stops the events of this subscription.
     pub(crate) fn unsubscribe(&self, topic: Topic, ticket: Ticket) {
         let mut shard = self.hub.shard(topic);
         let Some(listeners) = shard.get_mut(&topic) else { return };

@@ -5,12 +5,12 @@ use domain::delivery::DeliveryService;
 use domain::store::StoreError;
 
 use super::{Claim, Hub};
-use crate::taken::Receipts;
+use crate::receipts::ReceiptSink;
 
 impl Hub {
     /// Writes down as *delivered* what the sockets of agents take, until [`Self::end_deliveries`].
     pub async fn keep_deliveries(&self, deliveries: &DeliveryService) {
-        self.taken.run(deliveries).await;
+        self.receipts.run(deliveries).await;
     }
 
     /// Writes down what was taken until now.
@@ -18,21 +18,21 @@ impl Hub {
     /// # Errors
     /// [`StoreError`] when the store did not take it; it goes on waiting.
     pub async fn write_deliveries(&self, deliveries: &DeliveryService) -> Result<(), StoreError> {
-        self.taken.write(deliveries).await
+        self.receipts.write(deliveries).await
     }
 
     /// Lets [`Self::keep_deliveries`] write what is still there and end; to be called when no
     /// connection takes anything any more.
     pub fn end_deliveries(&self) {
-        self.taken.end();
+        self.receipts.close();
     }
 }
 
 impl Claim {
     /// How this socket says what it took, if that is of interest.
-    pub(crate) fn receipts(&self) -> Option<Receipts> {
+    pub(crate) fn receipts(&self) -> Option<ReceiptSink> {
         match self.caller {
-            Caller::Agent(agent) => Some(Receipts::new(agent.agent, self.hub.taken.clone())),
+            Caller::Agent(agent) => Some(ReceiptSink::new(agent.agent, self.hub.receipts.clone())),
             Caller::User(_) => None,
         }
     }

@@ -139,10 +139,10 @@ impl Hub {
 
     /// Opens what was granted, or says why it is not opened.
     pub(crate) fn settle_claim(self: &Arc<Self>, asked: Asked, granted: Granted) {
-        let Asked { caller, presented, seat, answer, .. } = asked;
+        let Asked { caller, presented, slot, answer, .. } = asked;
         let agent = caller.agent;
         let opened = match granted {
-            Some(_) => self.admit(caller.into(), presented, OnConflict::Supersede, seat, granted),
+            Some(_) => self.admit(caller.into(), presented, OnConflict::Supersede, slot, granted),
             None => Err(ClaimRefused::Conflict),
         };
         // It has the place in the store, and not here.
@@ -240,8 +240,8 @@ mod tests {
         let who = ParticipantId::Agent(agent_id(1));
         hub.observe(who, &[Connected { who, node: THERE, number: Some(SocketNumber(11)) }]);
         let settle = |number| {
-            let seat = hub.seat(who).map_err(|why| format!("{why:?}")).unwrap();
-            hub.admit(agent(1), BARE, OnConflict::Supersede, seat, Some(SocketNumber(number))).map(|_| ())
+            let slot = hub.slot(who).map_err(|why| format!("{why:?}")).unwrap();
+            hub.admit(agent(1), BARE, OnConflict::Supersede, slot, Some(SocketNumber(number))).map(|_| ())
         };
         assert_eq!(settle(10), Err(ClaimRefused::Conflict));
         assert!(hub.who_is_here().0.is_empty());

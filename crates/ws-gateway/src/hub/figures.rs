@@ -27,8 +27,8 @@ pub struct Figures {
     pub queued_bytes_max: usize,
     /// Events that were put on their way to a socket.
     pub pushes: u64,
-    /// Messages that were pushed again.
-    pub pushed_again: u64,
+    /// Messages that were redelivered.
+    pub redeliveries: u64,
     /// Sockets that were ended since their client let too much wait.
     pub too_slow: u64,
 }
@@ -37,7 +37,7 @@ pub struct Figures {
 #[derive(Default)]
 pub(super) struct Counts {
     pushes: AtomicU64,
-    again: AtomicU64,
+    redeliveries: AtomicU64,
     too_slow: AtomicU64,
 }
 
@@ -53,7 +53,7 @@ impl Hub {
     pub fn figures(&self) -> Figures {
         let mut figures = Figures {
             pushes: self.counts.pushes.load(Ordering::Relaxed),
-            pushed_again: self.counts.again.load(Ordering::Relaxed),
+            redeliveries: self.counts.redeliveries.load(Ordering::Relaxed),
             too_slow: self.counts.too_slow.load(Ordering::Relaxed),
             ..Figures::default()
         };
@@ -73,9 +73,9 @@ impl Hub {
         figures
     }
 
-    /// A message is on its way once more.
-    pub(super) fn count_again(&self) {
-        self.counts.again.fetch_add(1, Ordering::Relaxed);
+    /// Counts a redelivery.
+    pub(super) fn count_redelivery(&self) {
+        self.counts.redeliveries.fetch_add(1, Ordering::Relaxed);
         self.counts.pushed(1);
     }
 

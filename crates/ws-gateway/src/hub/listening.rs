@@ -1,33 +1,33 @@
-//! Who listens to a room's messages as an agent, and pushing to them once more.
+//! The subscriptions of agents to chats, and redelivery to them.
 
 use domain::delivery::{DeliveryKey, Listening};
 use domain::message::Message;
 
 use super::listeners::Listeners;
-use super::{Hub, Stay};
+use super::{Hub, SubscriptionBasis};
 use crate::payload;
 use crate::topic::Topic;
 
-/// An agent that listens, and whether its client has read all that was meant for it.
+/// A subscription of an agent, and whether its client has read its whole queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Listener {
     pub(crate) listening: Listening,
     pub(crate) is_idle: bool,
 }
 
-/// What became of a message that was to be pushed once more.
+/// The outcome of a redelivery.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Pushed {
-    /// It is on its way.
-    OnItsWay,
-    /// It is on its way unless the whole frame is too large, so nothing is to be expected.
-    Perhaps,
-    /// It is larger than an agent's client would take.
+    /// The message is in the queue of the socket.
+    Queued,
+    /// The message is in the queue, but its frame may prove too large to be sent, so no receipt is expected.
+    MaybeQueued,
+    /// The message is larger than an agent's client accepts.
     TooLarge,
-    /// It was taken a moment ago; that is only not written down yet.
-    Taken,
-    /// The listener has gone, or enough waits for its client.
-    NotNow,
+    /// A socket took the message; the receipt is not stored yet.
+    Acknowledged,
+    /// The subscription has ended, or the queue of its socket is full.
+    Unavailable,
 }
 
 impl Hub {
@@ -36,33 +36,34 @@ impl Hub {
         self.shards.len()
     }
 
-    /// The agents that listen to rooms, one part of them.
+    /// One part of the subscriptions of agents to chats.
     pub(crate) fn listening(&self, part: usize) -> Vec<Listener> {
         let shard = self.shard_at(part);
         let mut all = Vec::new();
         for (topic, listeners) in shard.iter() {
             let Topic::ChatRoom(chat) = *topic else { continue };
             for listener in listeners.values() {
-                let (Some(agent), Stay::Own { since }) = (listener.who.agent(), &listener.stay) else {
+                let (Some(agent), SubscriptionBasis::Own { since }) = (listener.who.agent(), &listener.basis)
+                else {
                     continue;
                 };
-                let listening = Listening { stay: listener.ticket.0, agent, chat, since: *since };
+                let listening = Listening { subscription: listener.ticket.0, agent, chat, since: *since };
                 all.push(Listener { listening, is_idle: listener.inbox.is_idle() });
             }
         }
         all
     }
 
-    /// The store is about to be asked what is new for some who are [idle](Listener::is_idle): what
-    /// they have taken is remembered until the next look.
-    pub(crate) fn look_begins(&self) {
-        self.taken.look_begins();
+    /// Must precede each query for unacknowledged deliveries: receipts that the query may not see are kept until the next
+    /// one.
+    pub(crate) fn begin_redelivery_query(&self) {
+        self.receipts.begin_redelivery_query();
     }
 
-    /// Pushes a message to a listener once more.
-    pub(crate) fn push_again(&self, to: &Listening, message: &Message) -> Pushed {
-        if self.taken.holds(DeliveryKey { message: message.id, agent: to.agent }) {
-            return Pushed::Taken;
+    /// Pushes a message to a subscription again.
+    pub(crate) fn redeliver(&self, to: &Listening, message: &Message) -> Pushed {
+        if self.receipts.holds(DeliveryKey { message: message.id, agent: to.agent }) {
+            return Pushed::Acknowledged;
         }
         let payload = payload::message_for_agent(message, to.agent);
         let bytes = payload.json.len();
@@ -72,13 +73,13 @@ impl Hub {
         let topic = Topic::ChatRoom(to.chat);
         let shard = self.shard(topic);
         let mut listeners = shard.get(&topic).into_iter().flat_map(Listeners::values);
-        match listeners.find(|one| one.ticket.0 == to.stay && one.who.agent() == Some(to.agent)) {
+        match listeners.find(|one| one.ticket.0 == to.subscription && one.who.agent() == Some(to.agent)) {
             Some(listener) if listener.inbox.offer(topic, listener.ticket, payload) => {
-                self.count_again();
+                self.count_redelivery();
                 let surely = bytes + payload::MAX_FRAME_BYTES < payload::MAX_AGENT_BYTES;
-                if surely { Pushed::OnItsWay } else { Pushed::Perhaps }
+                if surely { Pushed::Queued } else { Pushed::MaybeQueued }
             }
-            _ => Pushed::NotNow,
+            _ => Pushed::Unavailable,
         }
     }
 }

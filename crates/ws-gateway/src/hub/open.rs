@@ -26,11 +26,11 @@ impl Hub {
         let (Some(registry), Caller::Agent(agent)) = (self.registry.get(), caller) else {
             return self.claim(caller, presented, on_conflict);
         };
-        let seat = self.seat(caller.participant())?;
+        let slot = self.slot(caller.participant())?;
         // Who would not be let in takes nobody's place.
         self.may_enter(&self.sockets(), caller, presented)?;
         let (answer, answered) = oneshot::channel();
-        registry.ask(Asked { caller: agent, presented, on_conflict, seat, answer });
+        registry.ask(Asked { caller: agent, presented, on_conflict, slot, answer });
         match timeout(PATIENCE, answered).await {
             Ok(Ok(opened)) => opened,
             Ok(Err(_)) | Err(_) => Err(ClaimRefused::Unavailable),

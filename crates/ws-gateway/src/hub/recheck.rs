@@ -13,7 +13,7 @@ use domain::chat::{ChatService, Roster};
 use domain::id::{AgentId, ChatId, ParticipantId, UserId};
 use domain::store::StoreError;
 
-use super::stay::Change;
+use super::basis::BasisChange;
 use super::{Hub, Listeners, Person};
 use crate::inbox::{Ticket, Told};
 use crate::topic::Topic;
@@ -102,14 +102,14 @@ impl Hub {
         self.becomes_known(None);
         for index in 0..self.shards.len() {
             let mut shard = self.shard_at(index);
-            let through = |listeners: &Listeners| listeners.values().any(|one| one.stay.rests_on(agent));
+            let through = |listeners: &Listeners| listeners.values().any(|one| one.basis.rests_on(agent));
             let topics = shard.iter().filter(|(_, listeners)| through(listeners));
             let topics = topics.map(|(topic, _)| *topic).collect::<Vec<_>>();
             for topic in topics {
                 let Some(listeners) = shard.get_mut(&topic) else { continue };
                 listeners.retain(|listener| {
-                    listener.stay.follow(Change::Left(agent));
-                    let stays = !listener.stay.is_over();
+                    listener.basis.follow(BasisChange::Left(agent));
+                    let stays = !listener.basis.is_over();
                     if !stays {
                         listener.inbox.order(Told::End { topic, ticket: listener.ticket });
                     }
@@ -134,7 +134,7 @@ impl Hub {
     fn hold_against(&self, roster: &Roster, begun: &Begun) {
         let present = Present::of(roster);
         self.end_on(roster.chat, |listener, topic| {
-            begun.contains(&(topic, listener.ticket)) && !listener.stay.holds(listener.who, &present)
+            begun.contains(&(topic, listener.ticket)) && !listener.basis.holds(listener.who, &present)
         });
         self.watch().hold(roster.chat, roster.participants.iter().map(Person::of).collect());
     }

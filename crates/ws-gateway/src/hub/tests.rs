@@ -170,23 +170,23 @@ fn whoever_listens_as_an_agent_is_listed_and_can_be_pushed_to_again() {
     assert!(hub.is_heard(ROOM) && !hub.is_heard(ChatId::new(Uuid::from_u128(77))));
     assert!(listed().is_empty(), "it is not known yet who may listen");
     claim.settle(topic, ticket, &entrance);
-    let listening = Listening { stay: ticket.0, agent: agent_id(1), chat: ROOM, since: 41 };
+    let listening = Listening { subscription: ticket.0, agent: agent_id(1), chat: ROOM, since: 41 };
     let [one] = listed()[..] else { panic!("{:?}", listed()) };
     assert_eq!((one.listening, one.is_idle), (listening, true));
 
-    assert_eq!(hub.push_again(&listening, &message(42, "again")), Pushed::OnItsWay);
+    assert_eq!(hub.redeliver(&listening, &message(42, "again")), Pushed::Queued);
     assert!(!listed()[0].is_idle, "it has not read that yet");
-    assert_eq!(hub.push_again(&listening, &message(43, &"\u{1}".repeat(300_000))), Pushed::TooLarge);
+    assert_eq!(hub.redeliver(&listening, &message(43, &"\u{1}".repeat(300_000))), Pushed::TooLarge);
     let borderline = "x".repeat(payload::MAX_AGENT_BYTES - payload::MAX_FRAME_BYTES);
-    assert_eq!(hub.push_again(&listening, &message(44, &borderline)), Pushed::Perhaps);
-    assert_eq!(hub.push_again(&listening, &message(45, &borderline)), Pushed::NotNow, "enough waits");
+    assert_eq!(hub.redeliver(&listening, &message(44, &borderline)), Pushed::MaybeQueued);
+    assert_eq!(hub.redeliver(&listening, &message(45, &borderline)), Pushed::Unavailable, "enough waits");
     assert_eq!(told(&mut inbox), ["message_created", "message_created"]);
     assert_eq!(told(&mut human_inbox), Vec::<String>::new());
-    claim.receipts().unwrap().took(message(46, "").id, 100);
-    assert_eq!(hub.push_again(&listening, &message(46, "again")), Pushed::Taken);
+    claim.receipts().unwrap().record(message(46, "").id, 100);
+    assert_eq!(hub.redeliver(&listening, &message(46, "again")), Pushed::Acknowledged);
     claim.unsubscribe(topic, ticket);
     claim.settle(topic, claim.subscribe(topic), &entrance);
-    assert_eq!(hub.push_again(&listening, &message(47, "again")), Pushed::NotNow, "that stay is over");
+    assert_eq!(hub.redeliver(&listening, &message(47, "again")), Pushed::Unavailable, "that stay is over");
 }
 
 #[test]
@@ -334,13 +334,13 @@ fn users_have_many_sockets_up_to_a_bound() {
 fn connections_count_for_as_long_as_they_live() {
     for caller in [user(1), agent(1)] {
         let hub = hub_with(HubConfig { max_sockets_per_caller: 2, ..HubConfig::default() });
-        let seats = (0..2).map(|_| open(&hub, caller).0.seat.take()).collect::<Vec<_>>();
+        let quotas = (0..2).map(|_| open(&hub, caller).0.slot.take()).collect::<Vec<_>>();
         assert_eq!(hub.socket_count(), 0);
         assert_eq!(hub.claim(caller, BARE, OnConflict::Supersede).map(|_| ()), Err(ClaimRefused::TooMany));
         assert!(hub.claim(user(2), BARE, OnConflict::Supersede).is_ok());
-        drop(seats);
+        drop(quotas);
         assert!(hub.claim(caller, BARE, OnConflict::Supersede).is_ok());
-        assert!(hub.seats.lock().unwrap().is_empty());
+        assert!(hub.quotas.lock().unwrap().is_empty());
     }
 }
 

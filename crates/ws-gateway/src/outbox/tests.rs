@@ -13,7 +13,7 @@ use crate::frame::Version;
 use crate::inbox::{Inbox, Payload, Ticket};
 use crate::machine::{Action, Verdict};
 use crate::payload::MAX_AGENT_BYTES;
-use crate::taken::Taken;
+use crate::receipts::ReceiptBuffer;
 use crate::topic::Topic;
 
 use super::*;
@@ -27,7 +27,7 @@ fn queue(limit: usize) -> (Outbox, OutboxBody, Inbox) {
 }
 
 /// A queue to an agent that has joined [`ROOMS`].
-fn queue_of(limit: usize, receipts: Option<Receipts>) -> (Outbox, OutboxBody, Inbox) {
+fn queue_of(limit: usize, receipts: Option<ReceiptSink>) -> (Outbox, OutboxBody, Inbox) {
     let (owner, organization) = (UserId::new(Uuid::from_u128(2)), OrganizationId::new(Uuid::nil()));
     let caller = Caller::Agent(AgentCaller { agent: BOT, owner, organization });
     let mut machine = Connection::new(Version::V2, caller, 10);
@@ -336,8 +336,8 @@ fn a_backlog_is_dropped_and_little_is_not() {
 /// Not what was queued is delivered, but what the connection took.
 #[test]
 fn a_message_is_taken_when_it_has_left_the_queue() {
-    let taken = Arc::<Taken>::default();
-    let (outbox, mut body, inbox) = queue_of(1_000_000, Some(Receipts::new(BOT, taken.clone())));
+    let taken = Arc::<ReceiptBuffer>::default();
+    let (outbox, mut body, inbox) = queue_of(1_000_000, Some(ReceiptSink::new(BOT, taken.clone())));
     let messages = [1, 2, 3, 4].map(|number| MessageId::new(Uuid::from_u128(number)));
     let held = || messages.map(|message| taken.holds(DeliveryKey { message, agent: BOT }));
     // More than is handed over at once.

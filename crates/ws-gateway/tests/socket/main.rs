@@ -1,7 +1,6 @@
 //! The gateway over real sockets, on every service with a store in memory.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
-mod again;
 mod bounds;
 mod client;
 mod connect;
@@ -14,5 +13,6 @@ mod keys;
 mod observers;
 mod presence;
 mod raw;
+mod redelivery;
 mod rooms;
 mod transport;

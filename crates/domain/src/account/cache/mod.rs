@@ -10,10 +10,10 @@
 //! log is stuck.
 //!
 //! Invariant: an entry was read from the store after every change that was told before, and is dropped by every
-//! change that is told of it after ([`shelf`]).
+//! change that is told of it after ([`read_through`]).
 
 mod invalidation;
-mod shelf;
+mod read_through;
 #[cfg(test)]
 mod tests;
 
@@ -31,7 +31,7 @@ use crate::id::{AgentId, ChatId, OrganizationId, ParticipantId, SessionId, UserI
 use crate::store::StoreError;
 use crate::time::Timestamp;
 pub use invalidation::CacheInvalidation;
-use shelf::{Shelf, Ticket};
+use read_through::{ReadThroughCache, Ticket};
 
 /// For how long callers are known after a read of the log of changes began that came to its end.
 pub const LOG_LEASE: Duration = Duration::from_secs(1);
@@ -54,11 +54,11 @@ const NEVER: i64 = i64::MIN;
 
 /// Callers who are known; one for all workers of a server. One whose log nobody follows knows nobody.
 pub struct CallerCache {
-    keys: Shelf<KeyDigest, Entry<KnownKey>>,
-    standings: Shelf<UserId, Entry<UserStanding>>,
-    sessions: Shelf<SessionId, Entry<OpenSession>>,
-    agents: Shelf<AgentId, Entry<Arc<Agent>>>,
-    rooms: Shelf<ChatId, Entry<Names>>,
+    keys: ReadThroughCache<KeyDigest, Entry<KnownKey>>,
+    standings: ReadThroughCache<UserId, Entry<UserStanding>>,
+    sessions: ReadThroughCache<SessionId, Entry<OpenSession>>,
+    agents: ReadThroughCache<AgentId, Entry<Arc<Agent>>>,
+    rooms: ReadThroughCache<ChatId, Entry<Names>>,
     /// When the last read of the log began that came to its end: a steady instant, in microseconds.
     followed_at: AtomicI64,
     hits: AtomicU64,
@@ -102,11 +102,11 @@ impl KnownKey {
 impl Default for CallerCache {
     fn default() -> Self {
         Self {
-            keys: Shelf::new(MOST_CALLERS),
-            standings: Shelf::new(MOST_CALLERS),
-            sessions: Shelf::new(MOST_CALLERS),
-            agents: Shelf::new(MOST_RECORDS),
-            rooms: Shelf::new(MOST_ROOMS),
+            keys: ReadThroughCache::new(MOST_CALLERS),
+            standings: ReadThroughCache::new(MOST_CALLERS),
+            sessions: ReadThroughCache::new(MOST_CALLERS),
+            agents: ReadThroughCache::new(MOST_RECORDS),
+            rooms: ReadThroughCache::new(MOST_ROOMS),
             followed_at: AtomicI64::new(NEVER),
             hits: AtomicU64::default(),
             misses: AtomicU64::default(),
@@ -273,7 +273,7 @@ impl CallerCache {
     /// away: who was let in elsewhere a moment ago is not refused until that is heard of here.
     async fn known_or<K: Eq + Hash, V, R>(
         &self,
-        entries: &Shelf<K, Entry<V>>,
+        entries: &ReadThroughCache<K, Entry<V>>,
         key: K,
         now: Timestamp,
         see: impl Fn(&V) -> R,
@@ -298,7 +298,7 @@ impl CallerCache {
     /// there is only if the log is followed.
     fn look<K: Eq + Hash, V, R>(
         &self,
-        entries: &Shelf<K, Entry<V>>,
+        entries: &ReadThroughCache<K, Entry<V>>,
         key: &K,
         now: Timestamp,
         see: impl Fn(&V) -> R,

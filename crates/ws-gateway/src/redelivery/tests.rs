@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use domain::chat::Entrance;
 use domain::delivery::{
     AdvanceDelivery, AdvanceRefused, Advanced, DeliveryFilter, DeliveryKey, DeliveryRepository, Heard,
-    NextMessage, StillNew,
+    NextMessage, Unacknowledged,
 };
 use domain::id::{AgentId, ChatId, MessageId};
 use domain::page::{Order, Page, PageRequest};
@@ -90,16 +90,16 @@ impl DeliveryRepository for Damaged {
         broken()
     }
 
-    async fn still_new(
+    async fn unacknowledged(
         &self,
         listening: Vec<Listening>,
         _: u32,
-    ) -> Result<Vec<(usize, StillNew)>, StoreError> {
+    ) -> Result<Vec<(usize, Unacknowledged)>, StoreError> {
         let bad = *self.listener.lock().unwrap();
         if listening.iter().any(|one| Some(one.agent) == bad) {
             return broken();
         }
-        let new = StillNew { sequence: 1, written_at: Timestamp::from_micros(0) };
+        let new = Unacknowledged { sequence: 1, written_at: Timestamp::from_micros(0) };
         Ok((0..listening.len()).map(|place| (place, new)).collect())
     }
 
@@ -122,8 +122,8 @@ impl DeliveryRepository for Damaged {
 async fn a_failing_read_keeps_nobody_else_waiting() {
     let (world, hub, store) = (World::new(), hub(), Arc::new(Damaged::default()));
     let deliveries = store.service(&world);
-    let rule = AgainRule::after(Duration::from_secs(5));
-    let mut repeater = Repeater::new(hub.clone(), Arc::new(deliveries), rule);
+    let rule = RedeliveryPolicy::after(Duration::from_secs(5));
+    let mut repeater = Redeliverer::new(hub.clone(), Arc::new(deliveries), rule);
     let mut sockets = (0..LISTENERS + 3).map(|number| open(&hub, agent(number as u128))).collect::<Vec<_>>();
     for (claim, _) in &sockets {
         let topic = Topic::ChatRoom(ROOM);

@@ -1,7 +1,7 @@
-//! Who is at work on a store: any number beside each other, or one that fills it, alone.
+//! The lock of a store: shared by any number of servers and commands, or held exclusively by an import.
 //!
-//! It is a lock of the database, held on a connection of its own, so that it goes with its process, however that
-//! ends. Every schema of a database has its own.
+//! It is a session-level advisory lock on a connection of its own, so it ends with the process, however that ends. Every
+//! schema of a database has its own lock.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,24 +14,24 @@ use tokio_postgres::Client;
 use crate::connect::{Connect, told};
 use crate::open::{OpenError, PostgresConfig, connector};
 
-/// How long to wait for whoever has just ended, or is about to.
+/// How long to wait for a process that is just ending.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// How long to wait between two tries.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// How long to wait after the connection was lost, and between tries to have another.
+/// How long to wait after the connection was lost, and between attempts to reconnect.
 const AWAY: Duration = Duration::from_secs(1);
 
-/// How long a database that has been away may take to answer.
+/// The time limit for a database that has been unavailable.
 const SLOW: Duration = Duration::from_secs(10);
 
-/// The database soon notices that the other host has gone, and does not mind that nothing is asked.
+/// The database notices soon when this host is gone, and keeps an idle session.
 const SETTINGS: &str = "SET tcp_keepalives_idle = 15; SET tcp_keepalives_interval = 3; \
      SET tcp_keepalives_count = 3; \
      SELECT set_config(name, '0', false) FROM pg_settings WHERE name = 'idle_session_timeout'";
 
-/// The first number is any that nobody else uses; keys of two numbers never meet those of one.
+/// The first number is arbitrary; keys of two numbers never collide with keys of one.
 macro_rules! try_lock {
     ($function:literal) => {
         concat!(
@@ -44,47 +44,45 @@ macro_rules! try_lock {
 const BESIDE: &str = try_lock!("pg_try_advisory_lock_shared");
 const ALONE: &str = try_lock!("pg_try_advisory_lock");
 
-/// Works on a store beside others, and keeps off who wants to fill it.
-///
-/// Should the connection be lost it is made again, as soon as the database is there.
-pub struct AtWork {
+/// The shared lock: keeps imports away. It reconnects by itself when the connection is lost.
+pub struct StoreUse {
     keeper: JoinHandle<()>,
 }
 
-impl AtWork {
-    /// Begins to work on the store.
+impl StoreUse {
+    /// Takes the shared lock.
     ///
     /// # Errors
-    /// [`OpenError::BeingFilled`], and what is wrong with the URL or the connection.
+    /// [`OpenError::BeingImported`], and what is wrong with the URL or the connection.
     pub async fn begin(config: &PostgresConfig) -> Result<Self, OpenError> {
         let connect = Arc::new(connector(config)?);
         let place = connect.place();
         match begun(&connect, BESIDE).await {
             Ok(Some(held)) => Ok(Self { keeper: tokio::spawn(keep(connect, held)) }),
-            Ok(None) => Err(OpenError::BeingFilled { place }),
+            Ok(None) => Err(OpenError::BeingImported { place }),
             Err(cause) => Err(OpenError::Connect { place, cause }),
         }
     }
 
-    /// Ends it; others may fill the store.
+    /// Releases the lock.
     pub(crate) fn end(&self) {
         self.keeper.abort();
     }
 }
 
-impl Drop for AtWork {
+impl Drop for StoreUse {
     fn drop(&mut self) {
         self.end();
     }
 }
 
-/// Fills a store, and keeps off everybody else.
-pub struct Filling {
+/// The exclusive lock of an import.
+pub struct ImportLock {
     held: Held,
 }
 
-impl Filling {
-    /// Begins to fill the store.
+impl ImportLock {
+    /// Takes the exclusive lock.
     ///
     /// # Errors
     /// [`OpenError::InUse`], and what is wrong with the URL or the connection.
@@ -98,39 +96,39 @@ impl Filling {
         }
     }
 
-    /// Ready once the connection is lost: from then on nobody is kept off.
+    /// Resolves when the connection, and with it the lock, is lost.
     pub async fn lost(&mut self) {
         self.held.lost().await;
     }
 
-    /// Ends it, so that others may work on the store at once.
+    /// Releases the lock without waiting for the connection to close.
     pub async fn end(self) {
-        // What cannot be said to the database any more, it learns from the end of the connection.
+        // If this fails, the end of the connection releases it.
         let _ = timeout(PATIENCE, self.held.client.batch_execute("SELECT pg_advisory_unlock_all()")).await;
     }
 }
 
-/// A connection that has the lock.
+/// A connection that holds the lock.
 struct Held {
-    /// The connection is open as long as this is.
+    /// Dropping the client closes the connection.
     client: Client,
     ended: JoinHandle<()>,
 }
 
 impl Held {
     async fn lost(&mut self) {
-        // It cannot panic; if it did, the connection would be gone as well.
+        // If the task panicked, the connection is closed as well.
         let _ = (&mut self.ended).await;
     }
 }
 
-/// The lock of who begins; a database that says nothing is given up.
+/// Takes the lock within the time limit.
 async fn begun(connect: &Connect, lock: &str) -> ConnectionResult<Option<Held>> {
     let silent = || diesel::ConnectionError::BadConnection("it does not answer".to_owned());
     timeout(SLOW, hold(connect, lock, PATIENCE)).await.unwrap_or_else(|_| Err(silent()))
 }
 
-/// A connection with the lock, unless others have it for as long as `patience`.
+/// Takes the lock; `None` if another process holds it for as long as `patience`.
 async fn hold(connect: &Connect, lock: &str, patience: Duration) -> ConnectionResult<Option<Held>> {
     let (client, ended) = connect.watched().await?;
     let fault = |error| told(&error);

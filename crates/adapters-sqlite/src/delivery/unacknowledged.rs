@@ -3,7 +3,7 @@
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary};
 use diesel::sqlite::SqliteConnection;
-use domain::delivery::{Listening, StillNew};
+use domain::delivery::{Listening, Unacknowledged};
 use domain::id::{AgentId, ChatId, ParticipantId};
 use domain::message::Message;
 use domain::page::{NUMBERED_PAGE_BYTES, Order};
@@ -31,11 +31,11 @@ struct Place {
 
 /// One statement, which seeks once for each listener in the index of what is new. That index is
 /// named, and its condition repeated, because SQLite would run along all that is open.
-pub(super) fn still_new_on(
+pub(super) fn unacknowledged_on(
     connection: &mut SqliteConnection,
     listening: &[Listening],
     limit: u32,
-) -> Result<Vec<(usize, StillNew)>, Fault> {
+) -> Result<Vec<(usize, Unacknowledged)>, Fault> {
     if listening.is_empty() {
         return Ok(Vec::new());
     }
@@ -62,7 +62,7 @@ pub(super) fn still_new_on(
     found.sort_unstable_by_key(|found| (found.place, found.sequence));
     let found = found.into_iter().map(|Found { place, sequence, created_at }| {
         let place = usize::try_from(place).map_err(|_| Fault::Row(format!("the listener {place}")))?;
-        Ok((place, StillNew { sequence, written_at: row::time(created_at) }))
+        Ok((place, Unacknowledged { sequence, written_at: row::time(created_at) }))
     });
     found.collect()
 }

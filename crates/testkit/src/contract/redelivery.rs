@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use domain::chat::Role;
 use domain::delivery::{
-    AdvanceDelivery, Advanced, DeliveryKey, DeliveryStatus, DeliveryStep, FailureText, Listening, StillNew,
+    AdvanceDelivery, Advanced, DeliveryKey, DeliveryStatus, DeliveryStep, FailureText, Listening,
+    Unacknowledged,
 };
 use domain::id::{ChatId, MessageId, ParticipantId};
 use domain::message::Message;
@@ -15,12 +16,12 @@ use super::messages::ann_and_bot;
 use crate::{TestAgent, TestUser, World};
 
 fn listening(agent: &TestAgent, chat: ChatId, since: i64) -> Listening {
-    Listening { stay: 1, agent: agent.id, chat, since }
+    Listening { subscription: 1, agent: agent.id, chat, since }
 }
 
 /// Of each listener, by its place, the places of what is new.
 async fn found(world: &World, listening: &[Listening], limit: u32) -> Vec<(usize, i64)> {
-    let found = world.stores.deliveries.still_new(listening.to_vec(), limit).await.unwrap();
+    let found = world.stores.deliveries.unacknowledged(listening.to_vec(), limit).await.unwrap();
     found.into_iter().map(|(of, new)| (of, new.sequence)).collect()
 }
 
@@ -112,10 +113,10 @@ pub async fn only_what_is_new_is_found(world: World) {
     world.messages.delete(ann.caller, chat, deleted).await.unwrap();
 
     let one = vec![listening(&bot, chat, 0)];
-    let new = world.stores.deliveries.still_new(one, 10).await.unwrap();
+    let new = world.stores.deliveries.unacknowledged(one, 10).await.unwrap();
     let written_at = world.stores.deliveries.next(bot.id, chat).await.unwrap().unwrap();
     let written_at = written_at.message.unwrap().created_at;
-    assert_eq!(new, [(0, StillNew { sequence: 1, written_at })]);
+    assert_eq!(new, [(0, Unacknowledged { sequence: 1, written_at })]);
     let read = new_messages(&world, &bot, chat, (0..10).collect()).await;
     assert_eq!(read.iter().map(|message| message.id).collect::<Vec<_>>(), messages[..1]);
 }

@@ -1,8 +1,8 @@
-//! What sockets of agents took, until it is written down.
+//! Buffers delivery receipts and stores them in batches.
 //!
-//! Connections say so when a frame has left its queue; one task writes it to the store in batches,
-//! so that no request and no socket waits for that. What waits is bounded: if the store cannot
-//! keep up, the rest is not noted, and these messages are pushed once more.
+//! A connection records a receipt when a frame has left its queue. One task stores the receipts, so no request or socket
+//! waits for it. The buffer is bounded: if the store cannot keep up, further receipts are dropped, and their messages
+//! are redelivered.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,28 +14,29 @@ use domain::store::StoreError;
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
-/// For how long more is waited for before a batch is written.
+/// How long a batch waits for more receipts.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// The most deliveries of a batch. They are one change of the store, which others wait for.
+/// The most receipts of a batch, which is one transaction.
 const BATCH: usize = 256;
 
-/// The most bytes of a batch's frames, but for one frame: its messages are read when humans are told.
+/// The most bytes of a batch's frames, except that one frame may be larger: its messages are read for the events that
+/// humans receive.
 const BATCH_BYTES: usize = 4 * 1024 * 1024;
 
-/// The most that may wait, about two megabytes.
+/// The capacity of the buffer in receipts, about two megabytes.
 const MAX_WAITING: usize = 20_000;
 
-/// How long the store is left alone after it could not write.
+/// The pause after the store failed.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// The deliveries that are to be written down.
+/// The receipts that are not stored yet.
 #[derive(Default)]
-pub(crate) struct Taken {
+pub(crate) struct ReceiptBuffer {
     waiting: Mutex<Waiting>,
-    /// Something waits, or nothing will come any more.
+    /// There is a receipt, or the buffer is closed.
     some: Notify,
-    /// A batch is complete, or nothing will come any more.
+    /// There is a full batch, or the buffer is closed.
     enough: Notify,
 }
 
@@ -43,20 +44,20 @@ pub(crate) struct Taken {
 struct Waiting {
     /// Each with the bytes of its frame.
     keys: BTreeMap<DeliveryKey, usize>,
-    /// What was written since the last look at the store began, which may not have seen it.
+    /// Stored since the last query for unacknowledged deliveries began, which may not have seen them.
     written: BTreeSet<DeliveryKey>,
-    /// How many there was no room for since the last look.
-    passed_over: usize,
-    /// Nothing will come any more.
-    ends: bool,
+    /// Dropped because the buffer was full, since the last batch.
+    dropped: usize,
+    /// No more receipts come.
+    closed: bool,
 }
 
-impl Taken {
-    /// Notes a delivery; never waits.
-    fn note(&self, key: DeliveryKey, frame_bytes: usize) {
+impl ReceiptBuffer {
+    /// Adds a receipt; never waits.
+    fn add(&self, key: DeliveryKey, frame_bytes: usize) {
         let mut waiting = self.waiting();
         if waiting.keys.len() >= MAX_WAITING {
-            waiting.passed_over += 1;
+            waiting.dropped += 1;
             return;
         }
         waiting.keys.insert(key, frame_bytes);
@@ -67,33 +68,32 @@ impl Taken {
         }
     }
 
-    /// The store is about to be looked at.
-    pub(crate) fn look_begins(&self) {
+    /// Must precede each query for unacknowledged deliveries.
+    pub(crate) fn begin_redelivery_query(&self) {
         self.waiting().written.clear();
     }
 
-    /// Whether the delivery was taken, though the look at the store that began last may say that it
-    /// is new.
+    /// Whether there is a receipt that the last query for unacknowledged deliveries may not have seen.
     pub(crate) fn holds(&self, key: DeliveryKey) -> bool {
         let waiting = self.waiting();
         waiting.keys.contains_key(&key) || waiting.written.contains(&key)
     }
 
-    /// Lets [`Self::run`] write what is there and end.
-    pub(crate) fn end(&self) {
-        self.waiting().ends = true;
+    /// Closes the buffer: [`Self::run`] stores what is there and returns.
+    pub(crate) fn close(&self) {
+        self.waiting().closed = true;
         self.some.notify_one();
         self.enough.notify_one();
     }
 
-    /// Writes batch after batch.
+    /// Stores batch after batch, until [`Self::close`].
     pub(crate) async fn run(&self, deliveries: &DeliveryService) {
         loop {
             self.some.notified().await;
-            // Whether a batch is complete or time is up is the same.
+            // A full batch and an elapsed pause have the same effect.
             let _ = timeout(PAUSE, self.enough.notified()).await;
             let written = self.write_complete(deliveries).await;
-            if self.waiting().ends {
+            if self.waiting().closed {
                 return;
             }
             if let Err(error) = written {
@@ -104,12 +104,12 @@ impl Taken {
         }
     }
 
-    /// Writes a batch, and more while they are complete, or nothing will come any more: what comes while they are
-    /// written waits for others to share a change with.
+    /// Stores a batch, and further ones while they are full or the buffer is closed. Receipts that arrive meanwhile wait
+    /// to share a transaction with others.
     async fn write_complete(&self, deliveries: &DeliveryService) -> Result<(), StoreError> {
         while self.write_batch(deliveries).await? {
             let waiting = self.waiting();
-            if !waiting.ends && waiting.keys.len() < BATCH {
+            if !waiting.closed && waiting.keys.len() < BATCH {
                 break;
             }
         }
@@ -119,14 +119,14 @@ impl Taken {
         Ok(())
     }
 
-    /// Writes all that waits. What the store does not take now goes on waiting; what it cannot take is
-    /// given up, so that nothing waits behind it.
+    /// Stores all receipts. They stay in the buffer if the store is unavailable; a receipt that can never be stored is
+    /// dropped, so that it does not block the others.
     pub(crate) async fn write(&self, deliveries: &DeliveryService) -> Result<(), StoreError> {
         while self.write_batch(deliveries).await? {}
         Ok(())
     }
 
-    /// Whether there was anything to write.
+    /// Stores one batch; false if there was nothing to store.
     async fn write_batch(&self, deliveries: &DeliveryService) -> Result<bool, StoreError> {
         let batch = self.batch();
         if batch.is_empty() {
@@ -167,12 +167,12 @@ impl Taken {
         }
     }
 
-    /// The oldest that wait.
+    /// The oldest receipts that are not stored.
     fn batch(&self) -> Vec<DeliveryKey> {
         let mut waiting = self.waiting();
-        let passed_over = std::mem::take(&mut waiting.passed_over);
-        if passed_over > 0 {
-            tracing::warn!(deliveries = passed_over, "queue of delivery receipts full");
+        let dropped = std::mem::take(&mut waiting.dropped);
+        if dropped > 0 {
+            tracing::warn!(deliveries = dropped, "queue of delivery receipts full");
         }
         let mut bytes = 0;
         let fits = |(_, frame_bytes): &(&DeliveryKey, &usize)| {
@@ -188,21 +188,21 @@ impl Taken {
     }
 }
 
-/// How the connection of an agent says what it took.
+/// Where the connection of an agent records receipts.
 #[derive(Clone)]
-pub(crate) struct Receipts {
+pub(crate) struct ReceiptSink {
     agent: AgentId,
-    taken: Arc<Taken>,
+    buffer: Arc<ReceiptBuffer>,
 }
 
-impl Receipts {
-    pub(crate) fn new(agent: AgentId, taken: Arc<Taken>) -> Self {
-        Self { agent, taken }
+impl ReceiptSink {
+    pub(crate) fn new(agent: AgentId, buffer: Arc<ReceiptBuffer>) -> Self {
+        Self { agent, buffer }
     }
 
-    /// The frame of so many bytes that holds the message has left the queue.
-    pub(crate) fn took(&self, message: MessageId, frame_bytes: usize) {
-        self.taken.note(DeliveryKey { message, agent: self.agent }, frame_bytes);
+    /// Records that the frame with the message, of so many bytes, has left the queue.
+    pub(crate) fn record(&self, message: MessageId, frame_bytes: usize) {
+        self.buffer.add(DeliveryKey { message, agent: self.agent }, frame_bytes);
     }
 }
 
@@ -211,7 +211,7 @@ mod tests {
     use super::*;
     use uuid::Uuid;
 
-    use crate::again::tests::Damaged;
+    use crate::redelivery::tests::Damaged;
 
     fn key(number: usize) -> DeliveryKey {
         let message = MessageId::new(Uuid::from_u128(number as u128));
@@ -220,28 +220,28 @@ mod tests {
 
     #[test]
     fn what_waits_is_bounded_and_noted_once() {
-        let taken = Taken::default();
+        let buffer = ReceiptBuffer::default();
         for number in 0..MAX_WAITING + 10 {
-            taken.note(key(number), 100);
-            taken.note(key(number / 2), 100);
+            buffer.add(key(number), 100);
+            buffer.add(key(number / 2), 100);
         }
-        let kept = taken.waiting().keys.len();
+        let kept = buffer.waiting().keys.len();
         assert_eq!(kept, MAX_WAITING);
-        assert!(taken.holds(key(MAX_WAITING - 1)) && !taken.holds(key(MAX_WAITING)));
-        assert_eq!(taken.batch(), (0..BATCH).map(key).collect::<Vec<_>>(), "the oldest first");
-        assert_eq!(taken.waiting().keys.len(), MAX_WAITING, "until they are written they wait");
+        assert!(buffer.holds(key(MAX_WAITING - 1)) && !buffer.holds(key(MAX_WAITING)));
+        assert_eq!(buffer.batch(), (0..BATCH).map(key).collect::<Vec<_>>(), "the oldest first");
+        assert_eq!(buffer.waiting().keys.len(), MAX_WAITING, "until they are written they wait");
     }
 
     #[test]
     fn a_batch_of_large_messages_is_small() {
-        let taken = Taken::default();
+        let buffer = ReceiptBuffer::default();
         for number in 0..BATCH {
-            taken.note(key(number), 1_000_000);
+            buffer.add(key(number), 1_000_000);
         }
-        assert_eq!(taken.batch().len(), 5, "the one that reaches the bound is the last");
-        let taken = Taken::default();
-        taken.note(key(1), 2 * BATCH_BYTES);
-        assert_eq!(taken.batch(), [key(1)], "however large it is, it is written");
+        assert_eq!(buffer.batch().len(), 5, "the one that reaches the bound is the last");
+        let buffer = ReceiptBuffer::default();
+        buffer.add(key(1), 2 * BATCH_BYTES);
+        assert_eq!(buffer.batch(), [key(1)], "however large it is, it is written");
     }
 
     #[tokio::test]
@@ -250,21 +250,21 @@ mod tests {
         let ann = world.user("ann").await;
         let bot = world.agent(&ann, "Bot").await;
         let chat = world.chat(ann.caller, &[bot.id.uuid()]).await;
-        let taken = Arc::new(Taken::default());
-        let receipts = Receipts::new(bot.id, taken.clone());
+        let buffer = Arc::new(ReceiptBuffer::default());
+        let receipts = ReceiptSink::new(bot.id, buffer.clone());
         for number in 0..BATCH + 5 {
             let to = [domain::id::ParticipantId::Agent(bot.id)];
-            receipts.took(world.send(ann.caller, chat, &format!("message {number}"), &to).await.id, 100);
+            receipts.record(world.send(ann.caller, chat, &format!("message {number}"), &to).await.id, 100);
         }
         world.publisher.take();
         // The end does not wait for the pause, and what is there is written before it.
-        taken.end();
-        let first = taken.batch()[0];
-        timeout(PAUSE * 200, taken.run(&world.deliveries)).await.unwrap();
-        assert_eq!(taken.batch(), []);
-        assert!(taken.holds(first), "who looked before that may take it for new");
-        taken.look_begins();
-        assert!(!taken.holds(first));
+        buffer.close();
+        let first = buffer.batch()[0];
+        timeout(PAUSE * 200, buffer.run(&world.deliveries)).await.unwrap();
+        assert_eq!(buffer.batch(), []);
+        assert!(buffer.holds(first), "who looked before that may take it for new");
+        buffer.begin_redelivery_query();
+        assert!(!buffer.holds(first));
         assert_eq!(world.publisher.take().len(), BATCH + 5);
     }
 
@@ -272,13 +272,13 @@ mod tests {
     async fn what_the_store_cannot_take_keeps_nothing_else_waiting() {
         let (world, store) = (testkit::World::new(), Arc::new(Damaged::default()));
         let deliveries = store.service(&world);
-        let taken = Taken::default();
+        let buffer = ReceiptBuffer::default();
         for number in 0..BATCH + 2 {
-            taken.note(key(number), 100);
+            buffer.add(key(number), 100);
         }
         *store.delivery.lock().unwrap() = Some(key(3).message);
-        taken.write(&deliveries).await.unwrap();
-        assert_eq!(taken.batch(), []);
+        buffer.write(&deliveries).await.unwrap();
+        assert_eq!(buffer.batch(), []);
         let others = (0..BATCH + 2).filter(|number| *number != 3).map(key).collect::<Vec<_>>();
         assert_eq!(*store.marked.lock().unwrap(), others);
     }
@@ -286,13 +286,13 @@ mod tests {
     #[tokio::test]
     async fn what_the_store_does_not_take_goes_on_waiting() {
         let world = testkit::World::new();
-        let taken = Taken::default();
-        taken.note(key(1), 100);
+        let buffer = ReceiptBuffer::default();
+        buffer.add(key(1), 100);
         (world.stores.close)();
-        assert!(taken.write(&world.deliveries).await.is_err());
-        assert!(taken.holds(key(1)));
+        assert!(buffer.write(&world.deliveries).await.is_err());
+        assert!(buffer.holds(key(1)));
         // At the end there is no other try.
-        taken.end();
-        timeout(PAUSE * 200, taken.run(&world.deliveries)).await.unwrap();
+        buffer.close();
+        timeout(PAUSE * 200, buffer.run(&world.deliveries)).await.unwrap();
     }
 }

@@ -1,30 +1,29 @@
-//! What was read, by key, in bounded room; what a change makes untrue is never put back by who read it before.
+//! A bounded read-through cache whose invalidation cannot be undone by a concurrent read.
 //!
-//! Whoever finds nothing gets a ticket, reads, and puts in what was read. A change that was told in between makes
-//! the ticket void: nobody can say whether the reader has seen it. All of it happens under the lock of a part, which
-//! nobody holds for longer than a look; who finds something shares it with others who look.
+//! A miss returns a ticket; the caller reads the store and puts the value in with that ticket. An invalidation in between
+//! makes the ticket void, since the read may not have seen the change. Everything happens under the lock of a shard, which
+//! is held only for single map operations; hits share a read lock.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// The parts, each with its own lock.
+/// The number of shards, each with its own lock.
 const SHARDS: usize = 16;
 
-/// Entries by key, see the module.
-pub(super) struct Shelf<K, V> {
+/// The cache; see the module.
+pub(super) struct ReadThroughCache<K, V> {
     shards: [RwLock<Shard<K, V>>; SHARDS],
     hasher: RandomState,
     /// The most entries of a young generation.
     generation: usize,
 }
 
-/// Entries in two generations. When the young one is full it becomes the old one, and what was old is forgotten; so
-/// what is read again lives on, and nobody has to note who was looked at.
+/// Entries in two generations. When the young generation is full, it replaces the old one, whose entries are evicted.
 struct Shard<K, V> {
     young: HashMap<K, V>,
     old: HashMap<K, V>,
-    /// How many changes were told.
+    /// The number of invalidations.
     changes: u64,
 }
 
@@ -34,12 +33,12 @@ impl<K, V> Default for Shard<K, V> {
     }
 }
 
-/// What a part knew of changes before something was read.
+/// The state of a shard before a read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Ticket(u64);
 
-impl<K: Eq + Hash, V> Shelf<K, V> {
-    /// With room for so many entries.
+impl<K: Eq + Hash, V> ReadThroughCache<K, V> {
+    /// A cache for so many entries.
     pub(super) fn new(capacity: usize) -> Self {
         Self {
             shards: std::array::from_fn(|_| RwLock::default()),
@@ -48,14 +47,14 @@ impl<K: Eq + Hash, V> Shelf<K, V> {
         }
     }
 
-    /// What `see` makes of an entry, if there is one; and the ticket to put in another.
+    /// Applies `see` to the entry, if there is one. The ticket is for putting in a value that is read now.
     pub(super) fn look<R>(&self, key: &K, see: impl FnOnce(&V) -> Option<R>) -> (Option<R>, Ticket) {
         let shard = self.read(key);
         let found = shard.young.get(key).or_else(|| shard.old.get(key));
         (found.and_then(see), Ticket(shard.changes))
     }
 
-    /// Puts in what was read after the ticket was given, unless a change was told since.
+    /// Puts in a value that was read after the ticket was given, unless the shard was invalidated since.
     pub(super) fn put(&self, ticket: Ticket, key: K, value: V) {
         let mut shard = self.write(&key);
         if ticket != Ticket(shard.changes) {
@@ -68,7 +67,7 @@ impl<K: Eq + Hash, V> Shelf<K, V> {
         }
     }
 
-    /// A change was told of this one.
+    /// Invalidates one entry.
     pub(super) fn forget(&self, key: &K) {
         let mut shard = self.write(key);
         shard.changes += 1;
@@ -76,7 +75,7 @@ impl<K: Eq + Hash, V> Shelf<K, V> {
         shard.old.remove(key);
     }
 
-    /// A change was told of those that `is_meant` names, some of whom may just be read.
+    /// Invalidates the entries that match, and all tickets, since matching values may just be being read.
     pub(super) fn forget_all(&self, is_meant: impl Fn(&V) -> bool) {
         for shard in &self.shards {
             let mut shard = shard.write().unwrap_or_else(PoisonError::into_inner);
@@ -109,64 +108,67 @@ impl<K: Eq + Hash, V> Shelf<K, V> {
 mod tests {
     use super::*;
 
-    fn shelf() -> Shelf<u32, u32> {
-        Shelf::new(64)
+    fn read_through() -> ReadThroughCache<u32, u32> {
+        ReadThroughCache::new(64)
     }
 
-    fn found(shelf: &Shelf<u32, u32>, key: u32) -> Option<u32> {
-        shelf.look(&key, |value| Some(*value)).0
+    fn found(read_through: &ReadThroughCache<u32, u32>, key: u32) -> Option<u32> {
+        read_through.look(&key, |value| Some(*value)).0
     }
 
-    fn put(shelf: &Shelf<u32, u32>, key: u32, value: u32) {
-        let (_, ticket) = shelf.look(&key, |_| None::<()>);
-        shelf.put(ticket, key, value);
+    fn put(read_through: &ReadThroughCache<u32, u32>, key: u32, value: u32) {
+        let (_, ticket) = read_through.look(&key, |_| None::<()>);
+        read_through.put(ticket, key, value);
     }
 
     #[test]
     fn what_was_put_in_is_found_until_it_is_forgotten() {
-        let shelf = shelf();
-        put(&shelf, 1, 10);
-        put(&shelf, 2, 20);
-        assert_eq!((found(&shelf, 1), found(&shelf, 2), found(&shelf, 3)), (Some(10), Some(20), None));
-        put(&shelf, 1, 11);
-        assert_eq!(found(&shelf, 1), Some(11));
-        shelf.forget(&1);
-        assert_eq!((found(&shelf, 1), found(&shelf, 2)), (None, Some(20)));
-        put(&shelf, 3, 30);
-        shelf.forget_all(|value| *value == 20);
-        assert_eq!((found(&shelf, 2), found(&shelf, 3)), (None, Some(30)));
+        let read_through = read_through();
+        put(&read_through, 1, 10);
+        put(&read_through, 2, 20);
+        assert_eq!(
+            (found(&read_through, 1), found(&read_through, 2), found(&read_through, 3)),
+            (Some(10), Some(20), None)
+        );
+        put(&read_through, 1, 11);
+        assert_eq!(found(&read_through, 1), Some(11));
+        read_through.forget(&1);
+        assert_eq!((found(&read_through, 1), found(&read_through, 2)), (None, Some(20)));
+        put(&read_through, 3, 30);
+        read_through.forget_all(|value| *value == 20);
+        assert_eq!((found(&read_through, 2), found(&read_through, 3)), (None, Some(30)));
     }
 
     #[test]
     fn what_was_read_before_a_change_is_not_put_in_after_it() {
-        let changes: [fn(&Shelf<u32, u32>); 2] =
-            [|shelf| shelf.forget(&1), |shelf| shelf.forget_all(|_| false)];
+        let changes: [fn(&ReadThroughCache<u32, u32>); 2] =
+            [|read_through| read_through.forget(&1), |read_through| read_through.forget_all(|_| false)];
         for change in changes {
-            let shelf = shelf();
-            let (_, before) = shelf.look(&1, |_| None::<()>);
-            change(&shelf);
-            shelf.put(before, 1, 10);
-            assert_eq!(found(&shelf, 1), None);
-            let (_, after) = shelf.look(&1, |_| None::<()>);
-            shelf.put(after, 1, 10);
-            assert_eq!(found(&shelf, 1), Some(10));
+            let read_through = read_through();
+            let (_, before) = read_through.look(&1, |_| None::<()>);
+            change(&read_through);
+            read_through.put(before, 1, 10);
+            assert_eq!(found(&read_through, 1), None);
+            let (_, after) = read_through.look(&1, |_| None::<()>);
+            read_through.put(after, 1, 10);
+            assert_eq!(found(&read_through, 1), Some(10));
         }
     }
 
     #[test]
     fn there_is_never_more_than_there_is_room_for_and_what_is_used_stays() {
-        let shelf = shelf();
+        let read_through = read_through();
         let mut lost = 0;
         for key in 0..10_000 {
-            put(&shelf, key, key);
-            if found(&shelf, 0).is_none() {
+            put(&read_through, key, key);
+            if found(&read_through, 0).is_none() {
                 lost += 1;
-                put(&shelf, 0, 0);
+                put(&read_through, 0, 0);
             }
-            assert!(shelf.len() <= 64, "{}", shelf.len());
+            assert!(read_through.len() <= 64, "{}", read_through.len());
         }
         assert!(lost < 1_000, "asked for again {lost} times");
-        assert_eq!(found(&shelf, 9_999), Some(9_999), "the newest is there");
-        assert_eq!(found(&shelf, 1), None);
+        assert_eq!(found(&read_through, 9_999), Some(9_999), "the newest is there");
+        assert_eq!(found(&read_through, 1), None);
     }
 }

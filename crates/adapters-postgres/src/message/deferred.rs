@@ -1,7 +1,7 @@
-//! Rooms that somebody else holds: a change of another process that takes long, or hangs.
+//! Messages of chats whose rows another transaction has locked, for example a change of another process that hangs.
 //!
-//! Their messages are written apart from the others, room by room, so that only they wait. Who comes while a
-//! room's first messages wait for it queues behind them.
+//! They are written apart from the others, chat by chat, so that only they wait. Further messages of such a chat queue
+//! behind them.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -13,34 +13,34 @@ use uuid::Uuid;
 use super::append::{Job, QUEUE};
 use crate::error::crowded;
 
-/// The messages of rooms that are held.
-pub(super) struct Aside {
+/// The queues of the locked chats.
+pub(super) struct DeferredChats {
     rooms: Mutex<Rooms>,
-    /// One for each room that may wait on a connection at the same time.
-    lanes: Semaphore,
+    /// One for each chat that may wait on a connection at the same time.
+    permits: Semaphore,
 }
 
 #[derive(Default)]
 struct Rooms {
     waiting: HashMap<Uuid, Vec<Job>>,
-    /// How many messages that are.
+    /// Number of messages in all queues.
     messages: usize,
 }
 
-/// A room that is written apart, until this is dropped.
-pub(super) struct Lane<'a> {
-    aside: &'a Aside,
+/// The queue of a chat that is written apart, until this is dropped.
+pub(super) struct ChatLane<'a> {
+    deferred: &'a DeferredChats,
     room: Uuid,
     over: bool,
 }
 
-impl Aside {
-    /// Of so many connections at most a quarter waits for rooms, so that the others go on.
+impl DeferredChats {
+    /// At most a quarter of the connections waits for locked chats, so that the others remain available.
     pub(super) fn of(connections: usize) -> Self {
-        Self { rooms: Mutex::default(), lanes: Semaphore::new((connections / 4).max(1)) }
+        Self { rooms: Mutex::default(), permits: Semaphore::new((connections / 4).max(1)) }
     }
 
-    /// Gives the message back unless its room is written apart.
+    /// Queues the message if its chat is written apart; else returns it.
     pub(super) fn queue(&self, job: Job) -> Option<Job> {
         let mut rooms = self.rooms();
         if rooms.waiting.is_empty() {
@@ -57,9 +57,8 @@ impl Aside {
         None
     }
 
-    /// Has these, all of one room, written apart. `true` if the room was not yet: somebody must then take its
-    /// lane.
-    pub(super) fn set(&self, room: Uuid, jobs: Vec<Job>) -> bool {
+    /// Queues messages of one chat. `true` if the chat was not written apart yet: the caller must then drain its lane.
+    pub(super) fn defer(&self, room: Uuid, jobs: Vec<Job>) -> bool {
         let mut rooms = self.rooms();
         rooms.messages += jobs.len();
         match rooms.waiting.entry(room) {
@@ -74,14 +73,14 @@ impl Aside {
         }
     }
 
-    /// The lane of a room that was just set aside.
-    pub(super) const fn lane(&self, room: Uuid) -> Lane<'_> {
-        Lane { aside: self, room, over: false }
+    /// The lane of a chat that was just deferred.
+    pub(super) const fn lane(&self, room: Uuid) -> ChatLane<'_> {
+        ChatLane { deferred: self, room, over: false }
     }
 
-    /// Waits until one more room may wait on a connection.
+    /// Waits until one more chat may use a connection.
     pub(super) async fn permit(&self) -> SemaphorePermit<'_> {
-        self.lanes.acquire().await.expect("it is never closed")
+        self.permits.acquire().await.expect("it is never closed")
     }
 
     fn rooms(&self) -> MutexGuard<'_, Rooms> {
@@ -89,11 +88,11 @@ impl Aside {
     }
 }
 
-impl Lane<'_> {
-    /// What waits now; who comes later queues here still. `None` when nothing waits: then the room goes with all
-    /// the others again, and may soon have a lane of somebody else.
+impl ChatLane<'_> {
+    /// Takes the queued messages; further ones still queue here. `None` when the queue is empty: the chat is then written
+    /// with the others again.
     pub(super) fn next(&mut self) -> Option<Vec<Job>> {
-        let mut rooms = self.aside.rooms();
+        let mut rooms = self.deferred.rooms();
         let jobs = rooms.waiting.get_mut(&self.room).map(std::mem::take).unwrap_or_default();
         rooms.messages -= jobs.len();
         if jobs.is_empty() {
@@ -105,9 +104,9 @@ impl Lane<'_> {
     }
 }
 
-impl Drop for Lane<'_> {
+impl Drop for ChatLane<'_> {
     fn drop(&mut self) {
-        // Nobody is left waiting if the work on them panicked: an answer that is dropped is one.
+        // If the writing panicked, dropping the replies answers the senders.
         while !self.over {
             drop(self.next());
         }

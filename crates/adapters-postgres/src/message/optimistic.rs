@@ -1,14 +1,13 @@
-//! A batch in rooms that are as they were after an earlier one: decided on what is remembered of them, and written
-//! by one statement, which writes nothing unless that is still so.
+//! Optimistic appends: a batch is decided on cached chats, and written by one statement that writes nothing unless the
+//! cached versions are still current.
 //!
-//! Every change of a room, of its participants or of how many messages it has writes its row, so the version of the
-//! row (`xmin`, the transaction that wrote it last) tells whether anything has changed since. What limits messages
-//! but stands elsewhere, the plan, the statement asks for itself. A membership that became active meanwhile is the
-//! only thing that it may overlook, and changes nothing: who is active here was so before.
+//! Every change of a chat, of its participants, or of the number of its messages writes the row of the chat. The version
+//! of that row (`xmin`, the transaction that last wrote it) therefore shows whether anything has changed. Limits of the
+//! plan are stored elsewhere, so the statement reads them itself. The only change that it can miss is a membership that
+//! became active, which makes no difference: an active sender stays active.
 //!
-//! The version is that of one database: what is remembered is forgotten with the first connection that is made after
-//! it, since a database that was restored or whose place a standby has taken may give numbers of transactions that
-//! were lost a second time.
+//! Versions are only comparable within one database. The cache is cleared with the first new connection, since a database
+//! that was restored or replaced by a standby may assign the numbers of lost transactions again.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
@@ -27,38 +26,38 @@ use crate::error::Fault;
 use crate::run::{Db, durable};
 use crate::statement::statement;
 
-/// How much is remembered, in rooms and memberships; about thirty megabytes.
-const MOST: usize = 200_000;
+/// The most entries of the cache, in chats and memberships; about thirty megabytes.
+const CAPACITY: usize = 200_000;
 
-/// For how long a room is remembered at the most: what somebody writes into the tables by hand counts then.
-const LONGEST: Duration = Duration::from_secs(60);
+/// The longest age of an entry, after which manual changes of the tables count.
+const MAX_AGE: Duration = Duration::from_secs(60);
 
-/// How many batches with a room go the long way after one that did not fit: where several servers write in turns, a
-/// statement that does not fit is a round trip for nothing.
-const REST: u8 = 8;
+/// The batches that avoid the optimistic path for a chat after a conflict: where several servers write to a chat in
+/// turns, each conflict costs a round trip.
+const BACKOFF_BATCHES: u8 = 8;
 
-/// Rooms as the last batch has left them.
+/// Chats as the last batch has left them, with their versions.
 #[derive(Default)]
-pub(super) struct Remembered {
-    rooms: HashMap<Uuid, RememberedRoom>,
-    /// How many rooms and memberships there are.
+pub(super) struct VersionCache {
+    rooms: HashMap<Uuid, CachedChat>,
+    /// Number of chats and memberships.
     size: usize,
-    /// How many connections had been made when the first of them was remembered.
+    /// Number of connections made when the first entry was stored.
     connections: u64,
 }
 
-struct RememberedRoom {
+struct CachedChat {
     state: RoomState,
     version: String,
     members: HashMap<Uuid, ParticipantStatus>,
     read_at: Instant,
-    /// How many batches are still to go the long way.
-    rest: u8,
+    /// How many batches still avoid the optimistic path.
+    backoff: u8,
 }
 
-impl Remembered {
-    /// Decides the batch; `None` if that needs more than is remembered, or if more is to be written than messages
-    /// and their deliveries.
+impl VersionCache {
+    /// Decides the batch; `None` if the cache lacks what it needs, or if more than messages and deliveries must be
+    /// written.
     pub(super) fn decide(&mut self, news: &[NewMessage], connections: u64) -> Option<Decided> {
         if self.connections != connections {
             *self = Self { connections, ..Self::default() };
@@ -67,11 +66,11 @@ impl Remembered {
             return None;
         }
         for (chat, _) in wanted(news) {
-            if self.rooms.get(&chat).is_some_and(|room| room.read_at.elapsed() >= LONGEST) {
-                self.forget_room(chat);
+            if self.rooms.get(&chat).is_some_and(|room| room.read_at.elapsed() >= MAX_AGE) {
+                self.evict(chat);
             }
         }
-        if self.rests(news) {
+        if self.backs_off(news) {
             return None;
         }
         let (mut rooms, mut members) = (HashMap::new(), HashMap::new());
@@ -88,42 +87,42 @@ impl Remembered {
         decided.is_plain().then_some(decided)
     }
 
-    /// Whether the batch goes the long way for a room that did not fit a few batches ago.
-    fn rests(&mut self, news: &[NewMessage]) -> bool {
+    /// Whether the batch avoids the optimistic path because of a recent conflict in one of its chats.
+    fn backs_off(&mut self, news: &[NewMessage]) -> bool {
         let chats = news.iter().map(|new| new.chat.uuid()).collect::<HashSet<_>>();
-        let mut rests = false;
+        let mut backs_off = false;
         for chat in chats {
-            if let Some(room) = self.rooms.get_mut(&chat).filter(|room| room.rest > 0) {
-                room.rest -= 1;
-                rests = true;
+            if let Some(room) = self.rooms.get_mut(&chat).filter(|room| room.backoff > 0) {
+                room.backoff -= 1;
+                backs_off = true;
             }
         }
-        rests
+        backs_off
     }
 
-    /// A batch did not fit: somebody else writes in one of its rooms. Which one nobody knows, so all of them are
-    /// left alone for a while.
-    pub(super) fn misfit(&mut self, decided: &Decided) {
+    /// Records that another transaction writes to one of the chats of the batch. Which one is unknown, so all of them
+    /// back off.
+    pub(super) fn record_conflict(&mut self, decided: &Decided) {
         for (id, _) in decided.written() {
             if let Some(room) = self.rooms.get_mut(&id) {
-                room.rest = REST;
+                room.backoff = BACKOFF_BATCHES;
             }
         }
     }
 
-    /// A batch was committed.
-    pub(super) fn keep(&mut self, decided: &Decided, connections: u64) {
+    /// Stores the chats of a committed batch.
+    pub(super) fn store(&mut self, decided: &Decided, connections: u64) {
         let Some(version) = decided.version.as_ref().filter(|_| self.connections == connections) else {
             return;
         };
-        if self.size >= MOST {
-            self.forget();
+        if self.size >= CAPACITY {
+            self.clear();
         }
         for (id, room) in decided.written() {
             if room.state.plan.is_none() {
-                self.keep_room(id, room, version);
+                self.store_chat(id, room, version);
             } else {
-                self.forget_room(id);
+                self.evict(id);
             }
         }
         for ((chat, who), status) in decided.members() {
@@ -136,48 +135,48 @@ impl Remembered {
         }
     }
 
-    /// Who was in the room stays known if nobody has written in between.
-    fn keep_room(&mut self, id: Uuid, room: &Room, version: &str) {
+    /// The cached members stay valid if no other transaction has written in between.
+    fn store_chat(&mut self, id: Uuid, room: &Room, version: &str) {
         let state = room.state.clone();
         if let Some(known) = self.rooms.get_mut(&id).filter(|known| known.version == room.version) {
             known.state = state;
             version.clone_into(&mut known.version);
             return;
         }
-        let rest = self.rooms.get(&id).map_or(0, |known| known.rest);
-        self.forget_room(id);
+        let backoff = self.rooms.get(&id).map_or(0, |known| known.backoff);
+        self.evict(id);
         let (version, members) = (version.to_owned(), HashMap::new());
-        self.rooms.insert(id, RememberedRoom { state, version, members, read_at: Instant::now(), rest });
+        self.rooms.insert(id, CachedChat { state, version, members, read_at: Instant::now(), backoff });
         self.size += 1;
     }
 
-    fn forget_room(&mut self, id: Uuid) {
+    fn evict(&mut self, id: Uuid) {
         if let Some(before) = self.rooms.remove(&id) {
             self.size -= 1 + before.members.len();
         }
     }
 
-    /// Something may not be as it is remembered.
-    pub(super) fn forget(&mut self) {
+    /// Drops all entries, as some may be wrong.
+    pub(super) fn clear(&mut self) {
         self.rooms.clear();
         self.size = 0;
     }
 }
 
-/// What is held is held to the end of the statement, and nothing is waited for: rooms that somebody else holds do not
-/// fit, nor do those whose row has another version by now.
+/// Locks the rows of the chats to the end of the statement, without waiting: a locked row and a row with another version
+/// are conflicts.
 const HELD: &str = "held AS MATERIALIZED (SELECT chats.id, chats.organization_id \
      FROM unnest(?, ?) AS seen (id, version) JOIN chats ON chats.id = seen.id \
      WHERE chats.xmin::text = seen.version AND chats.deleted_at IS NULL \
      FOR NO KEY UPDATE OF chats SKIP LOCKED)";
 
-/// Whether all of the rooms are held, and none has a plan that limits messages or does not allow more bytes.
+/// Whether all rows are locked, and no plan limits messages or forbids more bytes.
 const FIT: &str = "fit AS MATERIALIZED (SELECT (SELECT count(*) FROM held) = ? AND (SELECT count(*) FROM durable) >= 0 AND NOT EXISTS (\
      SELECT 1 FROM (SELECT DISTINCT organization_id AS id FROM held) AS own \
      JOIN organizations ON organizations.id = own.id JOIN plans ON plans.name = organizations.plan \
      WHERE plans.messages IS NOT NULL OR organizations.content_bytes >= plans.bytes) AS all_of_it)";
 
-/// The statement is a transaction of its own, and asks for a durable commit like every other ([`begin`]).
+/// The statement is a transaction of its own, and requests a durable commit like every other ([`begin`]).
 const DURABLE: &str = concat!("durable AS MATERIALIZED (", durable!("true"), ")");
 
 static WRITE: LazyLock<String> = LazyLock::new(|| {
@@ -191,8 +190,7 @@ static WRITE: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// Writes a batch that was decided on what is remembered, and commits it. `false` if a room is not as it is
-/// remembered any more: then nothing is written.
+/// Writes and commits a batch that was decided on cached chats. `false` after a conflict: nothing is written then.
 pub(super) async fn write_on(mut db: &Db, decided: &mut Decided) -> Result<bool, Fault> {
     let messages =
         decided.outcomes.iter().flatten().map(|appended| &appended.message).collect::<Vec<&Message>>();
@@ -266,11 +264,11 @@ mod tests {
         decided
     }
 
-    fn remembered(state: RoomState, status: ParticipantStatus) -> Remembered {
-        let mut remembered = Remembered::default();
-        assert!(remembered.decide(&[message(&[])], 1).is_none(), "nothing is remembered yet");
-        remembered.keep(&committed(state, "7", "8", status), 1);
-        remembered
+    fn cached(state: RoomState, status: ParticipantStatus) -> VersionCache {
+        let mut cache = VersionCache::default();
+        assert!(cache.decide(&[message(&[])], 1).is_none(), "nothing is cached yet");
+        cache.store(&committed(state, "7", "8", status), 1);
+        cache
     }
 
     fn places(decided: Option<Decided>) -> Vec<i64> {
@@ -281,19 +279,15 @@ mod tests {
 
     #[test]
     fn a_room_is_remembered_as_it_was_left() {
-        let mut remembered = remembered(state(true), ParticipantStatus::Inactive);
+        let mut cache = cached(state(true), ParticipantStatus::Inactive);
         // The first message has given the title and made its sender active.
-        assert_eq!(places(remembered.decide(&[message(&[]), message(&[])], 1)), [6, 7]);
-        assert_eq!(
-            places(remembered.decide(&[message(&[])], 1)),
-            [6],
-            "what is only decided is not remembered"
-        );
+        assert_eq!(places(cache.decide(&[message(&[]), message(&[])], 1)), [6, 7]);
+        assert_eq!(places(cache.decide(&[message(&[])], 1)), [6], "what is only decided is not cached");
     }
 
     #[test]
     fn what_is_not_known_is_not_decided() {
-        let known = || remembered(state(false), ParticipantStatus::Active);
+        let known = || cached(state(false), ParticipantStatus::Active);
         assert!(known().decide(&[message(&[])], 1).is_some());
         assert!(known().decide(&[message(&[Uuid::from_u128(3)])], 1).is_none(), "whom it mentions");
         let elsewhere = NewMessage { chat: ChatId::new(Uuid::from_u128(5)), ..message(&[]) };
@@ -305,7 +299,7 @@ mod tests {
         assert!(known().decide(&[claimed], 1).is_none(), "whether it was sent before");
         assert!(known().decide(&[message(&[])], 2).is_none(), "another connection");
         let mut forgotten = known();
-        forgotten.forget();
+        forgotten.clear();
         assert!(forgotten.decide(&[message(&[])], 1).is_none());
     }
 
@@ -314,22 +308,22 @@ mod tests {
         let (name, messages) = ("small".to_owned(), Some(9));
         let plan = Some(RoomPlan { name, messages, bytes: None, organization_bytes: 0 });
         let limited = RoomState { plan, ..state(false) };
-        assert!(remembered(limited, ParticipantStatus::Active).decide(&[message(&[])], 1).is_none());
+        assert!(cached(limited, ParticipantStatus::Active).decide(&[message(&[])], 1).is_none());
     }
 
     /// Somebody else has written the room in between, and may have removed who was there.
     #[test]
     fn who_was_there_before_a_change_is_not_believed_after_it() {
-        let mut known = remembered(state(false), ParticipantStatus::Active);
+        let mut known = cached(state(false), ParticipantStatus::Active);
         let mut other = committed(state(false), "10", "11", ParticipantStatus::Active);
         let ben = Uuid::from_u128(3);
         other.members = HashMap::from([((ROOM, ben), ParticipantStatus::Active)]);
-        known.keep(&other, 1);
+        known.store(&other, 1);
         assert!(known.decide(&[message(&[])], 1).is_none());
-        let mut same = remembered(state(false), ParticipantStatus::Active);
+        let mut same = cached(state(false), ParticipantStatus::Active);
         let mut next = committed(state(false), "8", "9", ParticipantStatus::Active);
         next.members = HashMap::from([((ROOM, ben), ParticipantStatus::Active)]);
-        same.keep(&next, 1);
+        same.store(&next, 1);
         assert!(same.decide(&[message(&[ben])], 1).is_some());
         assert_eq!(same.size, 3);
     }
@@ -337,24 +331,24 @@ mod tests {
     /// Another server writes in the same room: one batch in nine finds out that it still does.
     #[test]
     fn a_room_that_did_not_fit_goes_the_long_way_for_a_while() {
-        let mut known = remembered(state(false), ParticipantStatus::Active);
+        let mut known = cached(state(false), ParticipantStatus::Active);
         let decided = known.decide(&[message(&[])], 1).unwrap();
-        known.misfit(&decided);
-        for turn in 0..REST {
+        known.record_conflict(&decided);
+        for turn in 0..BACKOFF_BATCHES {
             assert!(known.decide(&[message(&[])], 1).is_none(), "batch {turn}");
             let (read, now) = (format!("{turn} elsewhere"), format!("{turn} here"));
-            known.keep(&committed(state(false), &read, &now, ParticipantStatus::Active), 1);
+            known.store(&committed(state(false), &read, &now, ParticipantStatus::Active), 1);
         }
         assert!(known.decide(&[message(&[])], 1).is_some());
     }
 
     #[test]
     fn nothing_is_remembered_for_long() {
-        let mut known = remembered(state(false), ParticipantStatus::Active);
-        known.rooms.get_mut(&ROOM).unwrap().read_at -= LONGEST;
+        let mut known = cached(state(false), ParticipantStatus::Active);
+        known.rooms.get_mut(&ROOM).unwrap().read_at -= MAX_AGE;
         assert!(known.decide(&[message(&[])], 1).is_none());
         // The long way has read it again, in the same version.
-        known.keep(&committed(state(false), "8", "9", ParticipantStatus::Active), 1);
+        known.store(&committed(state(false), "8", "9", ParticipantStatus::Active), 1);
         assert!(known.decide(&[message(&[])], 1).is_some());
         assert_eq!(known.size, 2);
     }

@@ -2,7 +2,7 @@
 
 use diesel::sql_types::{Array, BigInt, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
-use domain::delivery::{Listening, StillNew};
+use domain::delivery::{Listening, Unacknowledged};
 use domain::id::{AgentId, ChatId, ParticipantId};
 use domain::message::Message;
 use domain::page::{NUMBERED_PAGE_BYTES, Order};
@@ -25,11 +25,11 @@ const STILL_NEW: &str = "SELECT listening.place, messages.sequence, messages.cre
      JOIN messages ON messages.chat_id = listening.chat_id AND messages.sequence = waiting.sequence \
      ORDER BY listening.place, messages.sequence";
 
-pub(super) async fn still_new_on(
+pub(super) async fn unacknowledged_on(
     mut db: &Db,
     listening: &[Listening],
     limit: u32,
-) -> Result<Vec<(usize, StillNew)>, Fault> {
+) -> Result<Vec<(usize, Unacknowledged)>, Fault> {
     if listening.is_empty() {
         return Ok(Vec::new());
     }
@@ -44,7 +44,7 @@ pub(super) async fn still_new_on(
         .await?;
     let found = found.into_iter().map(|(place, sequence, written_at)| {
         let place = usize::try_from(place).map_err(|_| Fault::Row(format!("the listener {place}")))?;
-        Ok((place, StillNew { sequence, written_at: written_at.0 }))
+        Ok((place, Unacknowledged { sequence, written_at: written_at.0 }))
     });
     found.collect()
 }

@@ -1,42 +1,41 @@
-//! Finding what is to be pushed again.
+//! Finds the deliveries that are due for redelivery.
 
-use super::again::{Listening, PushAgain, StillNew};
+use super::redelivery::{Listening, RedeliverySchedule, Unacknowledged};
 use super::service::DeliveryService;
 use crate::message::Message;
 use crate::store::{Announce, StoreError};
 use crate::time::Timestamp;
 
-/// What is to be pushed to one listener now.
+/// The messages that are due for one listener.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Due {
-    /// To whom.
+    /// The listener.
     pub listening: Listening,
-    /// The places of the messages, oldest first.
+    /// The sequences of the messages, oldest first.
     pub places: Vec<i64>,
-    /// The instant for which that holds.
+    /// When they were found to be due.
     pub at: Timestamp,
 }
 
 impl DeliveryService {
-    /// What is to be pushed to these listeners now, as [`PushAgain`] decides; those without anything
-    /// are left out.
+    /// Finds what is due for these listeners according to `schedule`. Listeners for which nothing is due are left out.
     pub async fn due(
         &self,
-        again: &mut PushAgain,
+        schedule: &mut RedeliverySchedule,
         listening: Vec<Listening>,
     ) -> Result<Vec<Due>, StoreError> {
-        let met = listening.iter().map(|one| again.meet(*one)).collect::<Vec<_>>();
-        let limit = again.rule().in_flight;
-        let found = self.deliveries.still_new(met, limit).await?;
+        let met = listening.iter().map(|one| schedule.meet(*one)).collect::<Vec<_>>();
+        let limit = schedule.policy().in_flight;
+        let found = self.deliveries.unacknowledged(met, limit).await?;
         let at = self.clock.now();
         let mut found = found.into_iter().peekable();
         let mut all = Vec::new();
         for (place, listening) in listening.into_iter().enumerate() {
-            let mut new = Vec::<StillNew>::new();
+            let mut new = Vec::<Unacknowledged>::new();
             while let Some((_, one)) = found.next_if(|(of, _)| *of == place) {
                 new.push(one);
             }
-            let places = again.due(listening.stay, &new, at);
+            let places = schedule.due(listening.subscription, &new, at);
             if !places.is_empty() {
                 all.push(Due { listening, places, at });
             }
@@ -44,9 +43,9 @@ impl DeliveryService {
         Ok(all)
     }
 
-    /// Hands the messages of `due` that are still new to `push`, as their agent sees them; perhaps the
-    /// first ones only, if they are large. It is called in the order of the commits, as events are
-    /// published: no step on such a message, and no edit, is told before it is offered as new.
+    /// Passes the messages of `due` that are still unacknowledged to `push`, as their agent sees them; large messages may
+    /// be cut off at the end. `push` runs in commit order, like the publication of events: no step or edit of such a
+    /// message is published before the message is offered as new.
     pub async fn push_new(&self, due: &Due, push: Announce<Vec<Message>>) -> Result<(), StoreError> {
         let Listening { agent, chat, .. } = due.listening;
         self.deliveries.new_messages(agent, chat, due.places.clone(), push).await

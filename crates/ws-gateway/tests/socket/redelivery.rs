@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use domain::delivery::{AgainRule, DeliveryStatus, DeliveryStep};
+use domain::delivery::{DeliveryStatus, DeliveryStep, RedeliveryPolicy};
 use domain::id::{MessageId, ParticipantId};
 use serde_json::{Value, json};
 use testkit::TestAgent;
-use ws_gateway::Repeater;
+use ws_gateway::Redeliverer;
 
 use crate::client::Client;
 use crate::harness::Bench;
@@ -25,14 +25,17 @@ enum Lost {
 }
 
 impl Bench {
-    async fn losing(lost: Lost) -> (Self, Repeater) {
+    async fn losing(lost: Lost) -> (Self, Redeliverer) {
         let bench = Self::with_lost(match lost {
             Lost::All => 1,
             Lost::EverySecond => 2,
         });
         let bench = bench.await;
-        let repeater =
-            Repeater::new(bench.hub.clone(), bench.world.deliveries.clone(), AgainRule::after(AFTER));
+        let repeater = Redeliverer::new(
+            bench.hub.clone(),
+            bench.world.deliveries.clone(),
+            RedeliveryPolicy::after(AFTER),
+        );
         (bench, repeater)
     }
 
@@ -42,7 +45,7 @@ impl Bench {
     }
 
     /// A round so much later: how many messages it pushed.
-    async fn later(&self, repeater: &mut Repeater, by: Duration) -> usize {
+    async fn later(&self, repeater: &mut Redeliverer, by: Duration) -> usize {
         self.world.clock.advance(by);
         repeater.round().await
     }

@@ -6,7 +6,7 @@ mod common;
 
 use std::time::Duration;
 
-use adapters_postgres::{AtWork, Filling, OpenError, PostgresConfig};
+use adapters_postgres::{ImportLock, OpenError, PostgresConfig, StoreUse};
 use testkit::postgres::{Cluster, Database, Options, server};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_postgres::{Client, NoTls};
@@ -50,18 +50,18 @@ async fn cut(client: &Client) {
 async fn many_work_or_one_fills() {
     let database = server().database();
     let (config, client) = (PostgresConfig::at(&database.url()), connect(&database).await);
-    let first = AtWork::begin(&config).await.unwrap();
-    let second = AtWork::begin(&config).await.unwrap();
-    assert!(matches!(Filling::begin(&config).await.err().unwrap(), OpenError::InUse { .. }));
+    let first = StoreUse::begin(&config).await.unwrap();
+    let second = StoreUse::begin(&config).await.unwrap();
+    assert!(matches!(ImportLock::begin(&config).await.err().unwrap(), OpenError::InUse { .. }));
     drop(first);
-    assert!(matches!(Filling::begin(&config).await.err().unwrap(), OpenError::InUse { .. }));
+    assert!(matches!(ImportLock::begin(&config).await.err().unwrap(), OpenError::InUse { .. }));
     drop(second);
-    let filling = Filling::begin(&config).await.unwrap();
-    assert!(matches!(Filling::begin(&config).await.err().unwrap(), OpenError::InUse { .. }));
-    let refused = AtWork::begin(&config).await.err().unwrap();
-    assert!(matches!(&refused, OpenError::BeingFilled { place } if place.contains(database.name())));
-    filling.end().await;
-    let third = AtWork::begin(&config).await.unwrap();
+    let import_lock = ImportLock::begin(&config).await.unwrap();
+    assert!(matches!(ImportLock::begin(&config).await.err().unwrap(), OpenError::InUse { .. }));
+    let refused = StoreUse::begin(&config).await.err().unwrap();
+    assert!(matches!(&refused, OpenError::BeingImported { place } if place.contains(database.name())));
+    import_lock.end().await;
+    let third = StoreUse::begin(&config).await.unwrap();
     drop(third);
     until_held_by(&client, 0).await;
 }
@@ -72,17 +72,17 @@ async fn another_schema_is_another_store() {
     connect(&database).await.batch_execute("CREATE SCHEMA rooms").await.unwrap();
     let mark = if database.url().contains('?') { '&' } else { '?' };
     let url = format!("{}{mark}options=-csearch_path%3Drooms", database.url());
-    let _filling = Filling::begin(&PostgresConfig::at(&database.url())).await.unwrap();
+    let _filling = ImportLock::begin(&PostgresConfig::at(&database.url())).await.unwrap();
     let rooms = PostgresConfig::at(&url);
-    let _at_work = AtWork::begin(&rooms).await.unwrap();
-    assert!(matches!(Filling::begin(&rooms).await.err().unwrap(), OpenError::InUse { .. }));
+    let _at_work = StoreUse::begin(&rooms).await.unwrap();
+    assert!(matches!(ImportLock::begin(&rooms).await.err().unwrap(), OpenError::InUse { .. }));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_works_goes_on_after_the_connection_was_lost() {
     let database = server().database();
     let (config, client) = (PostgresConfig::at(&database.url()), connect(&database).await);
-    let at_work = AtWork::begin(&config).await.unwrap();
+    let store_use = StoreUse::begin(&config).await.unwrap();
     for _ in 0..2 {
         let before = holder(&client).await;
         cut(&client).await;
@@ -92,19 +92,19 @@ async fn who_works_goes_on_after_the_connection_was_lost() {
             sleep(Duration::from_millis(20)).await;
         }
     }
-    assert!(matches!(Filling::begin(&config).await.err().unwrap(), OpenError::InUse { .. }));
+    assert!(matches!(ImportLock::begin(&config).await.err().unwrap(), OpenError::InUse { .. }));
     // Somebody was faster: it waits, and has its lock as soon as it may.
-    let filling = loop {
+    let import_lock = loop {
         cut(&client).await;
-        if let Ok(filling) = Filling::begin(&config).await {
-            break filling;
+        if let Ok(import_lock) = ImportLock::begin(&config).await {
+            break import_lock;
         }
     };
     sleep(Duration::from_millis(1500)).await;
-    filling.end().await;
+    import_lock.end().await;
     until_held_by(&client, 1).await;
-    assert!(matches!(Filling::begin(&config).await.err().unwrap(), OpenError::InUse { .. }));
-    drop(at_work);
+    assert!(matches!(ImportLock::begin(&config).await.err().unwrap(), OpenError::InUse { .. }));
+    drop(store_use);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -112,14 +112,14 @@ async fn who_works_goes_on_when_the_database_is_back() {
     let cluster = Cluster::own(Options::default());
     let database = cluster.server().database();
     let config = PostgresConfig::at(&database.url());
-    let at_work = AtWork::begin(&config).await.unwrap();
+    let store_use = StoreUse::begin(&config).await.unwrap();
     tokio::task::block_in_place(|| cluster.stop_immediately());
     sleep(Duration::from_millis(1500)).await;
     tokio::task::block_in_place(|| cluster.start());
     let client = connect(&database).await;
     until_held_by(&client, 1).await;
-    assert!(matches!(Filling::begin(&config).await.err().unwrap(), OpenError::InUse { .. }));
-    drop(at_work);
+    assert!(matches!(ImportLock::begin(&config).await.err().unwrap(), OpenError::InUse { .. }));
+    drop(store_use);
     until_held_by(&client, 0).await;
 }
 
@@ -127,8 +127,8 @@ async fn who_works_goes_on_when_the_database_is_back() {
 async fn who_fills_learns_that_nobody_is_kept_off_any_more() {
     let database = server().database();
     let (config, client) = (PostgresConfig::at(&database.url()), connect(&database).await);
-    let mut filling = Filling::begin(&config).await.unwrap();
-    timeout(Duration::from_millis(200), filling.lost()).await.unwrap_err();
+    let mut import_lock = ImportLock::begin(&config).await.unwrap();
+    timeout(Duration::from_millis(200), import_lock.lost()).await.unwrap_err();
     cut(&client).await;
-    timeout(SOON, filling.lost()).await.unwrap();
+    timeout(SOON, import_lock.lost()).await.unwrap();
 }

@@ -1,9 +1,9 @@
-//! Agents that take a step at the same time share a commit.
+//! Group commit of delivery steps.
 //!
-//! One task takes what has queued while it wrote the steps before, and writes that in one transaction, as the task
-//! for messages does ([`crate::message::append`]). It does not wait for messages and records that somebody else
-//! holds, and for attempts a moment only: such a step, and one that needs more than its record, is taken by itself,
-//! beside the others; and so are all of a batch that could not be written.
+//! One task takes the steps that have queued while it wrote the previous ones, and writes them in one transaction, like
+//! the task for messages ([`crate::message::append`]). It does not wait for locked messages and deliveries, and only
+//! briefly for locked attempts. A step that meets such a lock, or needs more than its delivery, runs in a transaction of
+//! its own, as do all steps of a batch that failed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -19,27 +19,27 @@ use tokio::time::Instant;
 
 use super::advance::advance_on;
 use super::steps::{Decided, decide_on, write_on};
+use crate::commit_order::CommitOrder;
 use crate::error::{Fault, Remedy, closed, crowded};
-use crate::order::Order;
 use crate::pool::Pool;
 use crate::run::{Db, Work as OnConnection, change_with, execute};
 
 /// The most steps in one transaction.
 const MAX_BATCH: usize = 256;
 
-/// The most steps that wait; more are refused for now.
+/// The most queued steps; further ones are refused as overload.
 const QUEUE: usize = 8192;
 
 type Outcome = Result<Advanced, AdvanceRefused>;
 
-/// A step on its way, and where the answer goes.
+/// A step, and where its result goes.
 struct Job {
     command: AdvanceDelivery,
     reply: Reply,
 }
 
 struct Reply {
-    /// When it came.
+    /// When it was queued.
     since: Instant,
     announce: Announce<Advanced>,
     answer: oneshot::Sender<Result<Outcome, StoreError>>,
@@ -51,9 +51,9 @@ pub(crate) struct Advancer(Sender<Job>);
 
 impl Advancer {
     /// Starts the task in the runtime that this is called in.
-    pub(crate) fn start(pool: Pool, order: Arc<Order>) -> Self {
+    pub(crate) fn start(pool: Pool, commit_order: Arc<CommitOrder>) -> Self {
         let (sender, jobs) = channel(QUEUE);
-        tokio::spawn(Arc::new(Writer { pool, order }).run(jobs));
+        tokio::spawn(Arc::new(Writer { pool, commit_order }).run(jobs));
         Self(sender)
     }
 
@@ -78,7 +78,7 @@ impl Advancer {
 
 struct Writer {
     pool: Pool,
-    order: Arc<Order>,
+    commit_order: Arc<CommitOrder>,
 }
 
 impl Writer {
@@ -86,12 +86,12 @@ impl Writer {
         let mut batch = Vec::new();
         while jobs.recv_many(&mut batch, MAX_BATCH).await > 0 {
             let (commands, mut replies) = self.waited_for(batch.drain(..));
-            // A panic must not be the end of this task.
+            // A panic must not end this task.
             let written = AssertUnwindSafe(self.write(&commands, &mut replies)).catch_unwind().await;
             let written = written.unwrap_or_else(|_| Err(Fault::Row("taking steps panicked".to_owned())));
             if let Err(fault) = written {
                 tracing::warn!(fault = ?fault, changes = commands.len(), "group commit of delivery steps failed");
-                // What would not help one of them helps none; but who holds what they need may let it go.
+                // A retry cannot help any of them, unless a lock was in the way.
                 if fault.remedy() == Remedy::Later && !fault.may_be_lock_timeout() {
                     fail(&fault, replies.iter_mut());
                 }
@@ -104,7 +104,7 @@ impl Writer {
         }
     }
 
-    /// The steps whose senders have not given up yet; the others are answered.
+    /// Separates the steps whose callers still wait; the others get an error.
     fn waited_for(&self, jobs: impl Iterator<Item = Job>) -> (Vec<AdvanceDelivery>, Vec<Option<Reply>>) {
         let (mut commands, mut replies) = (Vec::new(), Vec::new());
         for Job { command, reply } in jobs {
@@ -118,8 +118,7 @@ impl Writer {
         (commands, replies)
     }
 
-    /// Takes the steps that can be taken together. The replies of those that were are taken away, and of those
-    /// that were refused.
+    /// Writes the steps that can share a transaction. Takes the replies of those that were written or refused.
     async fn write(&self, commands: &[AdvanceDelivery], replies: &mut [Option<Reply>]) -> Result<(), Fault> {
         if commands.is_empty() {
             return Ok(());
@@ -134,13 +133,13 @@ impl Writer {
             return Ok(());
         }
         self.pool.timed(write_on(lease.db(), &decided)).await?;
-        // Who else works on one of the messages comes after this.
-        let turn = self.order.turn();
+        // Later writers to these messages get later slots.
+        let slot = self.commit_order.slot();
         if let Err(fault) = self.pool.timed(execute(lease.db(), "COMMIT")).await {
-            // Whether they were kept nobody can say, so they are not taken again.
+            // The outcome is unknown, so they are not retried.
             let uncertain = fault.is_lost_connection();
             if uncertain {
-                self.order.doubt();
+                self.commit_order.record_in_doubt();
             }
             let decided = decided.outcomes.iter().zip(replies);
             let decided = decided.filter_map(|(outcome, reply)| outcome.is_some().then_some(reply));
@@ -149,18 +148,18 @@ impl Writer {
         }
         lease.give_back();
         measure::batch(commands.len());
-        let mut taken = decided.replies(replies);
-        turn.tell((), move |()| taken.drain(..).for_each(|(reply, outcome)| reply.tell(outcome))).await;
+        let mut decided = decided.replies(replies);
+        slot.publish((), move |()| decided.drain(..).for_each(|(reply, outcome)| reply.tell(outcome))).await;
         Ok(())
     }
 
-    /// Takes a step by itself, beside the others.
+    /// Runs a step in a transaction of its own, concurrently.
     fn write_alone(self: &Arc<Self>, Job { command, reply: Reply { announce, answer, .. } }: Job) {
         let writer = self.clone();
         tokio::spawn(async move {
             let tell = move |advanced: &Advanced| announce.tell(advanced);
-            let done = change_with(&writer.pool, &writer.order, &command, &alone, tell).await;
-            // Nobody waits when the caller has gone.
+            let done = change_with(&writer.pool, &writer.commit_order, &command, &alone, tell).await;
+            // The receiver may have been dropped.
             let _ = answer.send(done.map_err(StoreError::from));
         });
     }
@@ -171,7 +170,7 @@ fn alone<'c>(db: &'c Db, command: &'c AdvanceDelivery) -> OnConnection<'c, Outco
 }
 
 impl Reply {
-    /// Tells of it if it was kept, and answers. Nobody waits when the caller has gone.
+    /// Announces a step that was stored, and answers. The receiver may have been dropped.
     fn tell(self, outcome: Outcome) {
         if let Ok(advanced) = &outcome
             && catch_unwind(AssertUnwindSafe(|| self.announce.tell(advanced))).is_err()
@@ -183,7 +182,7 @@ impl Reply {
 }
 
 impl Decided {
-    /// What was decided, with the replies it goes to.
+    /// The outcomes, with the replies that they go to.
     fn replies(self, replies: &mut [Option<Reply>]) -> Vec<(Reply, Outcome)> {
         let decided = self.outcomes.into_iter().zip(replies);
         decided
@@ -193,14 +192,14 @@ impl Decided {
     }
 }
 
-/// Answers those whom nothing was answered yet.
+/// Answers the remaining replies with an error.
 fn fail<'r>(fault: &Fault, replies: impl Iterator<Item = &'r mut Option<Reply>>) {
     for reply in replies.filter_map(Option::take) {
         let _ = reply.answer.send(Err(fault.told()));
     }
 }
 
-/// Answers those that were refused; nothing was kept.
+/// Answers refused steps; nothing was stored.
 fn answer(decided: Decided, replies: &mut [Option<Reply>]) {
     decided.replies(replies).into_iter().for_each(|(reply, outcome)| reply.tell(outcome));
 }

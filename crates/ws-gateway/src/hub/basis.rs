@@ -1,47 +1,46 @@
-//! As what somebody listens to a room, and what becomes of that as others come and go.
+//! Why a socket may be subscribed to a chat: as a participant, or as an observer through own agents.
 
 use domain::chat::Entrance;
 use domain::id::{AgentId, ParticipantId};
 
 use super::recheck::Present;
 
-/// As what somebody listens to a room.
+/// The access basis of a subscription.
 #[derive(Debug)]
-pub(super) enum Stay {
-    /// The store is being asked; this happened since, in this order.
-    Asked { changes: Vec<Change> },
-    /// As a participant, since the message of the room at this place; or the topic is none of a room.
+pub(super) enum SubscriptionBasis {
+    /// The store is being read; these changes happened since, in this order.
+    Asked { changes: Vec<BasisChange> },
+    /// As a participant, since the message with this sequence; or the topic is not a chat.
     Own { since: i64 },
-    /// As the owner of these agents, for as long as one of them is in the room.
+    /// As the owner of these agents, as long as one of them is a participant.
     Observer { agents: Vec<AgentId> },
 }
 
-/// What changes how somebody stands to a room.
+/// A change of the access to a chat.
 #[derive(PartialEq, Eq, Debug)]
-pub(super) enum Change {
-    /// An agent of theirs came.
+pub(super) enum BasisChange {
+    /// An own agent was added.
     Came(AgentId),
-    /// An agent left, theirs or not.
+    /// An agent was removed, own or not.
     Left(AgentId),
-    /// They came themselves.
+    /// The subscriber was added.
     TakesPart,
-    /// The store was asked who is in the room.
+    /// The store was read.
     Found {
-        /// Whether they are.
+        /// Whether the subscriber is a participant.
         takes_part: bool,
-        /// Their agents that are.
+        /// The own agents that are participants.
         agents: Vec<AgentId>,
     },
 }
 
-impl Stay {
-    /// The store is about to be asked.
+impl SubscriptionBasis {
+    /// Before the store is read.
     pub(super) fn asked() -> Self {
         Self::Asked { changes: Vec::new() }
     }
 
-    /// The store has told. It may have seen any of what happened meanwhile or not, so all of that
-    /// is followed once more.
+    /// Applies what the store says, and then the changes since, which the store may or may not have seen.
     pub(super) fn settle(&mut self, entrance: &Entrance) {
         let Self::Asked { changes } = self else { return };
         let changes = std::mem::take(changes);
@@ -56,28 +55,28 @@ impl Stay {
         }
     }
 
-    /// Something has changed.
-    pub(super) fn follow(&mut self, change: Change) {
+    /// Applies a change.
+    pub(super) fn follow(&mut self, change: BasisChange) {
         match (&mut *self, change) {
             (Self::Asked { changes }, change) => changes.push(change),
-            (Self::Own { .. }, Change::Found { takes_part: false, agents }) => {
+            (Self::Own { .. }, BasisChange::Found { takes_part: false, agents }) => {
                 *self = Self::Observer { agents };
             }
             (Self::Own { .. }, _) => {}
-            (Self::Observer { agents }, Change::Found { takes_part: false, agents: found }) => {
+            (Self::Observer { agents }, BasisChange::Found { takes_part: false, agents: found }) => {
                 *agents = found;
             }
-            (Self::Observer { agents }, Change::Came(agent)) => agents.push(agent),
-            (Self::Observer { agents }, Change::Left(agent)) => agents.retain(|own| *own != agent),
-            // Only humans observe, and to them it does not matter since when.
-            (Self::Observer { .. }, Change::TakesPart | Change::Found { .. }) => {
+            (Self::Observer { agents }, BasisChange::Came(agent)) => agents.push(agent),
+            (Self::Observer { agents }, BasisChange::Left(agent)) => agents.retain(|own| *own != agent),
+            // Only humans observe, and they need no redelivery since a sequence.
+            (Self::Observer { .. }, BasisChange::TakesPart | BasisChange::Found { .. }) => {
                 *self = Self::Own { since: 0 }
             }
         }
     }
 
-    /// Whether somebody who is in the room lets `who` listen to it, as the store has told just now. What an observer
-    /// listens through is what the store has told.
+    /// Whether `who` still has access according to the participants that were just read from the store; also updates the
+    /// agents of an observer.
     pub(super) fn holds(&mut self, who: ParticipantId, present: &Present) -> bool {
         let takes_part = present.holds(who);
         if let Self::Own { .. } = self {
@@ -86,14 +85,14 @@ impl Stay {
         let agents = present.agents_of(who);
         let may_listen = takes_part || !agents.is_empty();
         if let Self::Asked { changes } = self {
-            // What was before that is in it.
+            // Earlier changes are part of it.
             changes.clear();
         }
-        self.follow(Change::Found { takes_part, agents });
+        self.follow(BasisChange::Found { takes_part, agents });
         may_listen
     }
 
-    /// Whether it may be through this agent that the room is listened to, perhaps through others as well.
+    /// Whether the access may depend on this agent.
     pub(super) fn rests_on(&self, agent: AgentId) -> bool {
         match self {
             Self::Asked { .. } => true,
@@ -102,7 +101,7 @@ impl Stay {
         }
     }
 
-    /// Whether nothing is left through which the room may be listened to.
+    /// Whether there is no access any more.
     pub(super) fn is_over(&self) -> bool {
         matches!(self, Self::Observer { agents } if agents.is_empty())
     }

@@ -1,0 +1,123 @@
+//! Redelivery of unacknowledged messages, in rounds over all subscriptions of agents.
+//!
+//! A round reads the unacknowledged deliveries from the store, for some hundreds of subscriptions at a time, and
+//! [`RedeliverySchedule`] decides which are due. A subscription whose client has not read its queue is left out, since
+//! the message may be in that queue.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use domain::delivery::{DeliveryService, Due, Listening, RedeliveryPolicy, RedeliverySchedule};
+use domain::message::Message;
+use domain::store::Announce;
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::hub::{Hub, Pushed};
+
+/// The subscriptions of one query.
+const LISTENERS: usize = 256;
+
+/// The background task that redelivers.
+pub struct Redeliverer {
+    hub: Arc<Hub>,
+    deliveries: Arc<DeliveryService>,
+    schedule: RedeliverySchedule,
+}
+
+impl Redeliverer {
+    /// Redelivers to the sockets of `hub`.
+    pub fn new(hub: Arc<Hub>, deliveries: Arc<DeliveryService>, policy: RedeliveryPolicy) -> Self {
+        Self { hub, deliveries, schedule: RedeliverySchedule::new(policy) }
+    }
+
+    /// Runs until it is dropped, with two rounds in each [`RedeliveryPolicy::after`].
+    pub async fn run(mut self) {
+        let mut rounds = interval(self.schedule.policy().after / 2);
+        rounds.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            rounds.tick().await;
+            self.round().await;
+        }
+    }
+
+    /// Runs one round, and returns the number of messages that were pushed. Subscriptions for which the store failed are
+    /// part of the next round, and do not stop this one.
+    pub async fn round(&mut self) -> usize {
+        let (mut idle, mut count) = (Vec::with_capacity(LISTENERS), 0);
+        for part in 0..self.hub.parts() {
+            for listener in self.hub.listening(part) {
+                if !listener.is_idle {
+                    self.schedule.meet(listener.listening);
+                    continue;
+                }
+                idle.push(listener.listening);
+                if idle.len() == LISTENERS {
+                    count += self.push_due(std::mem::take(&mut idle)).await;
+                }
+            }
+        }
+        count += self.push_due(idle).await;
+        self.schedule.end_round();
+        if count > 0 {
+            tracing::debug!(deliveries = count, "redelivered messages");
+        }
+        count
+    }
+
+    async fn push_due(&mut self, listening: Vec<Listening>) -> usize {
+        if listening.is_empty() {
+            return 0;
+        }
+        self.hub.begin_redelivery_query();
+        let all = match self.deliveries.due(&mut self.schedule, listening).await {
+            Ok(all) => all,
+            Err(error) => {
+                tracing::warn!(error = ?error, "redelivery query failed");
+                return 0;
+            }
+        };
+        let mut count = 0;
+        for due in all {
+            let pushed = Arc::new(Mutex::new(Vec::new()));
+            let (hub, to, outcome) = (self.hub.clone(), due.listening, pushed.clone());
+            let push = Announce::new(move |messages: &Vec<Message>| {
+                *outcome.lock().unwrap_or_else(PoisonError::into_inner) = push(&hub, &to, messages);
+            });
+            if let Err(error) = self.deliveries.push_new(&due, push).await {
+                let participant = due.listening.agent;
+                tracing::warn!(%participant, error = ?error, "redelivery failed");
+            }
+            let pushed = std::mem::take(&mut *pushed.lock().unwrap_or_else(PoisonError::into_inner));
+            count += self.record(&due, pushed);
+        }
+        count
+    }
+
+    /// Records the outcomes, and returns the number of messages that were pushed.
+    fn record(&mut self, due: &Due, pushed: Vec<(i64, Pushed)>) -> usize {
+        let (subscription, mut count) = (due.listening.subscription, 0);
+        for (sequence, pushed) in pushed {
+            match pushed {
+                Pushed::Queued => {
+                    self.schedule.pushed(subscription, sequence, due.at);
+                    count += 1;
+                }
+                Pushed::MaybeQueued => {
+                    self.schedule.skip(subscription, sequence);
+                    count += 1;
+                }
+                Pushed::TooLarge => self.schedule.skip(subscription, sequence),
+                Pushed::Acknowledged | Pushed::Unavailable => {}
+            }
+        }
+        count
+    }
+}
+
+/// Pushes messages until the listener takes no more; returns each outcome with the sequence of the message.
+fn push(hub: &Hub, to: &Listening, messages: &[Message]) -> Vec<(i64, Pushed)> {
+    let pushed = messages.iter().map(|message| (message.sequence, hub.redeliver(to, message)));
+    pushed.take_while(|(_, pushed)| *pushed != Pushed::Unavailable).collect()
+}
+
+#[cfg(test)]
+pub(crate) mod tests;
