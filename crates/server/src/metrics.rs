@@ -117,7 +117,7 @@ fn describe() {
 fn take_up(figures: Figures) {
     gauge!(measure::SOCKETS, "of" => "users").set(number(figures.user_sockets));
     gauge!(measure::SOCKETS, "of" => "agents").set(number(figures.agent_sockets));
-    gauge!(measure::REMOTE_SESSIONS).set(number(figures.elsewhere));
+    gauge!(measure::REMOTE_SESSIONS).set(number(figures.remote));
     gauge!(measure::TOPICS).set(number(figures.topics));
     gauge!(measure::LISTENERS).set(number(figures.listeners));
     gauge!(measure::QUEUED_BYTES).set(number(figures.queued_bytes));

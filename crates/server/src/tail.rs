@@ -197,7 +197,7 @@ impl Tail {
             sleep(UNDER_WAY).await;
         }
         for chat in shrunk {
-            self.hub.recheck(chat, &self.chats).await?;
+            self.hub.revalidate(chat, &self.chats).await?;
         }
         Ok(())
     }

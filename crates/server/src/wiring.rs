@@ -25,7 +25,7 @@ use http_wire::cursor::CursorSeal;
 use http_wire::limit::{RateLimitConfig, RateLimits};
 use tokio::task::JoinSet;
 use ws_gateway::fault::LosesMessages;
-use ws_gateway::{FromOthers, Hub, HubConfig, Registrar};
+use ws_gateway::{Hub, HubConfig, Registrar, RemoteEventSink};
 
 use crate::config::Config;
 use crate::failure::Failure;
@@ -187,10 +187,10 @@ impl Wiring {
     /// what is known of callers.
     pub(crate) fn hear_others(&self) -> JoinSet<()> {
         let Some(bus) = &self.bus else { return JoinSet::new() };
-        let others = Arc::new(FromOthers::new(self.hub.clone()));
+        let others = Arc::new(RemoteEventSink::new(self.hub.clone()));
         let mut tasks = bus.start(Arc::new(CacheInvalidation::new(self.callers.clone(), others)));
         let (hub, chats) = (self.hub.clone(), self.chats.clone());
-        tasks.spawn(async move { hub.settle_doubts(&chats).await });
+        tasks.spawn(async move { hub.revalidate_stale_chats(&chats).await });
         tasks
     }
 

@@ -7,18 +7,18 @@ mod basis;
 mod claim;
 mod delivered;
 mod drain;
-mod elsewhere;
-mod entered;
 mod figures;
 mod interest;
 mod listeners;
 mod listening;
 mod open;
-mod others;
 mod presence;
 mod publish;
 mod quotas;
-mod recheck;
+mod recent_joins;
+mod remote_events;
+mod remote_presence;
+mod revalidate;
 mod revoke;
 mod watch;
 
@@ -42,22 +42,22 @@ use crate::receipts::ReceiptBuffer;
 use crate::registry::Registry;
 use crate::topic::Topic;
 use basis::{BasisChange, SubscriptionBasis};
-use entered::Entered;
 use interest::{Held, Interests};
 use listeners::Listeners;
-use others::Doubts;
 use presence::Sockets;
 use quotas::{CallerQuotas, TopicSlot};
-use recheck::Looked;
+use recent_joins::RecentJoins;
+use remote_events::StaleChats;
+use revalidate::Revalidation;
 use watch::Watch;
 
 pub(crate) use claim::{Claim, ClaimRefused};
 pub(crate) use domain::node::OnConflict;
 pub use figures::Figures;
 pub(crate) use listening::Pushed;
-pub use others::FromOthers;
 pub(crate) use presence::Departure;
 pub(crate) use quotas::ConnectionSlot;
+pub use remote_events::RemoteEventSink;
 pub(crate) use watch::Person;
 
 /// Over how many locks the topics are spread, and those who come and go.
@@ -114,11 +114,11 @@ pub struct Hub {
     /// Set if the server is one of several.
     interests: OnceLock<Arc<Interests>>,
     /// Of rooms to which other nodes say that somebody came, or from which somebody went.
-    doubts: Doubts,
-    entered: Mutex<Entered>,
+    stale_chats: StaleChats,
+    recent_joins: Mutex<RecentJoins>,
     /// Held by whoever looks again at who may listen to a room.
-    rechecking: tokio::sync::Mutex<()>,
-    looked: Mutex<Looked>,
+    revalidating: tokio::sync::Mutex<()>,
+    revalidation: Mutex<Revalidation>,
 }
 
 struct Listener {
@@ -148,10 +148,10 @@ impl Hub {
             counts: figures::Counts::default(),
             stopping: AtomicBool::new(false),
             interests: OnceLock::new(),
-            doubts: Doubts::default(),
-            entered: Mutex::default(),
-            rechecking: tokio::sync::Mutex::default(),
-            looked: Mutex::default(),
+            stale_chats: StaleChats::default(),
+            recent_joins: Mutex::default(),
+            revalidating: tokio::sync::Mutex::default(),
+            revalidation: Mutex::default(),
         })
     }
 
@@ -212,12 +212,12 @@ impl Hub {
                     return Err(ClaimRefused::Conflict);
                 }
                 // What came after the claim was granted may have been heard before it is settled here.
-                if granted.is_some_and(|number| sockets.elsewhere.has_newer(agent.agent, number)) {
+                if granted.is_some_and(|number| sockets.remote.has_newer(agent.agent, number)) {
                     return Err(ClaimRefused::Conflict);
                 }
                 let is_news = sockets.arrive(who);
                 if let Some(number) = granted {
-                    sockets.elsewhere.forget(who);
+                    sockets.remote.forget(who);
                     sockets.numbers.insert(agent.agent, number);
                 }
                 let older = sockets.agents.insert(agent.agent, id);
@@ -259,12 +259,12 @@ impl Hub {
         self.sockets.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn looked(&self) -> MutexGuard<'_, Looked> {
-        self.looked.lock().unwrap_or_else(PoisonError::into_inner)
+    fn revalidation(&self) -> MutexGuard<'_, Revalidation> {
+        self.revalidation.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn entered(&self) -> MutexGuard<'_, Entered> {
-        self.entered.lock().unwrap_or_else(PoisonError::into_inner)
+    fn recent_joins(&self) -> MutexGuard<'_, RecentJoins> {
+        self.recent_joins.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn shard(&self, topic: Topic) -> MutexGuard<'_, HashMap<Topic, Listeners>> {

@@ -43,7 +43,7 @@ use domain::account::{AccountService, TokenService};
 use domain::activity::ActivityService;
 use domain::chat::ChatService;
 
-pub use hub::{Figures, FromOthers, Hub, HubConfig};
+pub use hub::{Figures, Hub, HubConfig, RemoteEventSink};
 pub use redelivery::Redeliverer;
 pub use registrar::Registrar;
 

@@ -29,7 +29,7 @@ pub enum Action {
     Send(String),
     /// Find out whether the caller takes part in the room, and come back with
     /// [`Connection::authorized`]. The socket must be listening to the topic already when the
-    /// answer is looked up, so that nothing falls between the two.
+    /// answer is revalidation up, so that nothing falls between the two.
     Authorize(PendingJoin),
     /// Stop listening to the topic.
     Unsubscribe(Topic, Ticket),
@@ -77,7 +77,7 @@ pub struct Connection {
     caller: Caller,
     scope: KeyScope,
     max_topics: usize,
-    /// Looked up for each event. Its keys are ids of the server's, so that nobody chooses which collide.
+    /// Revalidation up for each event. Its keys are ids of the server's, so that nobody chooses which collide.
     joined: HashMap<Topic, Joined, RandomState>,
 }
 

@@ -150,7 +150,7 @@ impl UserColumns {
             id: ParticipantId::User(user),
             handle: self.handle,
             name: PersonName { first: self.first_name, last: self.last_name }.full(),
-            email: Some(self.email),
+            email: self.deleted_at.is_none().then_some(self.email),
             description: None,
             is_external: None,
             listed_in_directory: None,

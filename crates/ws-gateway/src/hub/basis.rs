@@ -3,7 +3,7 @@
 use domain::chat::Entrance;
 use domain::id::{AgentId, ParticipantId};
 
-use super::recheck::Present;
+use super::revalidate::Present;
 
 /// The access basis of a subscription.
 #[derive(Debug)]

@@ -16,7 +16,7 @@ pub struct Figures {
     /// Open sockets of agents.
     pub agent_sockets: usize,
     /// Users and agents that are connected to other nodes, as far as this one has heard.
-    pub elsewhere: usize,
+    pub remote: usize,
     /// Topics that somebody listens to.
     pub topics: usize,
     /// Stays of sockets on topics.
@@ -65,7 +65,7 @@ impl Hub {
         let sockets = self.sockets();
         figures.user_sockets = sockets.users.values().sum();
         figures.agent_sockets = sockets.agents.len();
-        figures.elsewhere = sockets.elsewhere.len();
+        figures.remote = sockets.remote.len();
         for bytes in sockets.inboxes.values().map(super::Inbox::queued_bytes) {
             figures.queued_bytes += bytes;
             figures.queued_bytes_max = figures.queued_bytes_max.max(bytes);

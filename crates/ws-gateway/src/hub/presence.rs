@@ -10,7 +10,7 @@ use domain::node::{GRACE, SocketNumber};
 use domain::ports::Presence;
 use domain::time::Timestamp;
 
-use super::elsewhere::Elsewhere;
+use super::remote_presence::RemotePresence;
 use super::revoke::{Ended, OpenedWith};
 use super::watch::{Person, Watch};
 use super::{Claim, Hub, SocketId};
@@ -33,7 +33,7 @@ pub(super) struct Sockets {
     pub(super) agents: HashMap<AgentId, SocketId>,
     /// Under which numbers the store has granted these, if there are other nodes.
     pub(super) numbers: HashMap<AgentId, SocketNumber>,
-    pub(super) elsewhere: Elsewhere,
+    pub(super) remote: RemotePresence,
     pub(super) users: HashMap<UserId, usize>,
     pub(super) ended_agents: Ended<AgentId>,
     pub(super) ended_users: Ended<UserId>,
@@ -63,7 +63,7 @@ impl Sockets {
 
     /// Whether somebody counts as being there, on whichever node.
     pub(super) fn counts(&self, who: ParticipantId) -> bool {
-        self.is_here(who) || self.elsewhere.holds(who)
+        self.is_here(who) || self.remote.holds(who)
     }
 
     /// Those who lost their last connection here a moment ago.
@@ -172,7 +172,7 @@ impl Presence for Hub {
     fn is_online(&self, who: ParticipantId) -> bool {
         let sockets = self.sockets();
         let lingers = || sockets.lingering.get(&who).is_some_and(|until| *until > self.clock.steady());
-        sockets.has_one(who) || lingers() || sockets.elsewhere.holds(who)
+        sockets.has_one(who) || lingers() || sockets.remote.holds(who)
     }
 }
 

@@ -29,11 +29,11 @@ impl EventPublisher for Hub {
                 self.tell_users(Topic::ChatRoom(message.chat_id), make);
             }
             DomainEvent::RoomAdded { to, chat, role } => {
-                self.remember_entered(to, chat.id);
+                self.record_join(to, chat.id);
                 self.tell_entered(to, &chat, role);
             }
             DomainEvent::RoomRemoved { from, chat, removed_at } => {
-                self.forget_entered(from, chat.id);
+                self.forget_join(from, chat.id);
                 self.tell(rooms_of(from), || payload::room_removed(&chat, removed_at));
             }
             DomainEvent::ParticipantAdded { chat_id, participant } => {
@@ -87,7 +87,7 @@ impl EventPublisher for Hub {
 
 impl Hub {
     fn participant_added(&self, chat: ChatId, participant: &Participant) {
-        self.becomes_known(Some(chat));
+        self.note_change(Some(chat));
         self.joined(chat, participant);
         self.watch().came(chat, Person::of(participant));
         self.tell_added(chat, participant);
@@ -99,7 +99,7 @@ impl Hub {
     }
 
     fn participant_removed(&self, chat: ChatId, participant: &Participant) {
-        self.becomes_known(Some(chat));
+        self.note_change(Some(chat));
         self.tell_removed(chat, participant);
         self.left(chat, participant.id);
         self.watch().left(chat, participant.id);

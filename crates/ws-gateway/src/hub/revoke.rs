@@ -160,7 +160,7 @@ impl Hub {
         match change {
             Change::AgentDeleted(agent) => {
                 self.end_agent(agent);
-                self.unobserve(agent);
+                self.end_observers(agent);
             }
             Change::Disabled(ParticipantId::Agent(agent)) => self.end_agent(agent),
             Change::KeyRevoked(key) => self.end_key(key),
@@ -172,7 +172,7 @@ impl Hub {
             Change::UserMoved(user) => self.end_all_tokens(user),
             Change::NodeCleared(node) => self.node_cleared(node),
             // Where somebody is, who is in a room, and what was lost has to be asked for (`crate::Registrar::look_for`,
-            // [`Hub::recheck`], `crate::Registrar::catch_up`); the others end no socket.
+            // [`Hub::revalidate`], `crate::Registrar::catch_up`); the others end no socket.
             Change::Whereabouts(_)
             | Change::AgentUpdated(_)
             | Change::UserUpdated(_)

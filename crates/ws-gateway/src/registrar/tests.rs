@@ -185,7 +185,7 @@ async fn who_has_said_good_bye_is_in_nobodys_way() {
     let (_claim, _inbox) = nodes[1].try_open(agent(1), OnConflict::Reject).await.ok().unwrap();
     follow_all(&mut nodes).await;
     assert!(nodes.iter().all(|node| node.sees(agent(1))));
-    assert_eq!(nodes[0].hub.figures().elsewhere, 1);
+    assert_eq!(nodes[0].hub.figures().remote, 1);
 }
 
 #[tokio::test]
@@ -363,7 +363,7 @@ async fn what_was_read_before_a_claim_ends_nothing() {
     let (_newer, mut newer) = nodes[0].open(agent(1)).await;
     nodes[0].hub.observe(who, &read);
     assert!(!is_superseded(&mut newer));
-    assert_eq!(nodes[0].hub.figures().elsewhere, 0);
+    assert_eq!(nodes[0].hub.figures().remote, 0);
 }
 
 /// Rooms of which a socket was told, in their order.

@@ -131,7 +131,7 @@ async fn what_becomes_known_while_a_room_is_looked_at_again_wins() {
     let topic = format!("chat_room:{room}");
     let mut ann = bench.socket(&bench.ann.key).await;
     ann.join("1", &topic).await;
-    let looking = actix_web::rt::spawn(async move { hub.recheck(room, &service).await.unwrap() });
+    let looking = actix_web::rt::spawn(async move { hub.revalidate(room, &service).await.unwrap() });
     gate.until_looked_up().await;
     bench.world.add(bench.three.caller, room, bench.two.id.uuid(), Role::Member).await;
     let chats = &bench.world.chats;

@@ -1,11 +1,11 @@
-//! Looking again at who may listen to a room.
+//! Revalidation: compares the subscriptions to a chat with its participants in the store.
 //!
-//! A removal that this process has made ends stays by its event. Of one that another process has made the log of
-//! changes tells that there was one, and no more, and what another node tells may be old; so whoever listens to that
-//! room is held against the store once more.
+//! A removal by this process ends subscriptions through its event. Of a removal by another process, the change log only
+//! says that there was one, and events of other nodes may be outdated. The subscriptions to such a chat are therefore
+//! compared with the store.
 //!
-//! One room at a time is looked at. What becomes known of it while the store is being asked may be newer than the answer,
-//! so then it is asked again.
+//! One chat is revalidated at a time. If a change of it becomes known during the read, the result may be outdated, and the
+//! store is read again.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,20 +18,20 @@ use super::{Hub, Listeners, Person};
 use crate::inbox::{Ticket, Told};
 use crate::topic::Topic;
 
-/// How often the store is asked about a room in which somebody comes or goes each time.
+/// The most reads for a chat that changes during each of them.
 const TRIES: usize = 5;
 
-/// Stays that have begun before the store is asked; what begins later has asked it later.
-type Begun = HashSet<(Topic, Ticket)>;
+/// Subscriptions that began before the read; later ones have read the store later.
+type Subscriptions = HashSet<(Topic, Ticket)>;
 
-/// The room that is being looked at, and whether something has become known of it since the store was asked.
+/// The chat that is being revalidated, and whether it has changed since the read began.
 #[derive(Default)]
-pub(super) struct Looked {
+pub(super) struct Revalidation {
     room: Option<ChatId>,
     has_changed: bool,
 }
 
-/// Who is in a room, to be asked for many.
+/// The participants of a chat, indexed for lookups.
 pub(super) struct Present {
     people: HashSet<ParticipantId>,
     agents: HashMap<UserId, Vec<AgentId>>,
@@ -48,58 +48,56 @@ impl Present {
         Self { people: roster.participants.iter().map(|participant| participant.id).collect(), agents }
     }
 
-    /// Whether somebody takes part themselves.
+    /// Whether `who` is a participant.
     pub(super) fn holds(&self, who: ParticipantId) -> bool {
         self.people.contains(&who)
     }
 
-    /// The agents of somebody that take part.
+    /// The agents of `who` that are participants.
     pub(super) fn agents_of(&self, who: ParticipantId) -> Vec<AgentId> {
         who.user().and_then(|user| self.agents.get(&user)).cloned().unwrap_or_default()
     }
 }
 
 impl Hub {
-    /// Somebody is no longer in a room, or new, or it is gone: ends the stays of all who may not listen to it any more,
-    /// and finds out through whom the others do.
+    /// Ends the subscriptions to a chat that have lost their access, and updates the access basis of the others.
     ///
     /// # Errors
-    /// [`StoreError`] when the store did not tell who is in the room; then whoever listened goes on.
-    pub async fn recheck(&self, chat: ChatId, chats: &ChatService) -> Result<(), StoreError> {
-        let _one_at_a_time = self.rechecking.lock().await;
+    /// [`StoreError`] if the participants could not be read; all subscriptions go on then.
+    pub async fn revalidate(&self, chat: ChatId, chats: &ChatService) -> Result<(), StoreError> {
+        let _one_at_a_time = self.revalidating.lock().await;
         for attempt in 1..=TRIES {
-            *self.looked() = Looked { room: Some(chat), has_changed: false };
-            let begun = self.stays_in(chat);
+            *self.revalidation() = Revalidation { room: Some(chat), has_changed: false };
+            let begun = self.subscriptions_in(chat);
             if begun.is_empty() {
                 break;
             }
             let roster = chats.everybody(chat).await?;
-            let looked = self.looked();
-            if !looked.has_changed || attempt == TRIES {
-                // Nothing becomes known before it is carried out.
+            let revalidation = self.revalidation();
+            if !revalidation.has_changed || attempt == TRIES {
+                // The lock keeps changes out until the result is applied.
                 match roster {
-                    Some(roster) => self.hold_against(&roster, &begun),
+                    Some(roster) => self.apply_roster(&roster, &begun),
                     None => self.end_on(chat, |listener, topic| begun.contains(&(topic, listener.ticket))),
                 }
                 break;
             }
         }
-        *self.looked() = Looked::default();
+        *self.revalidation() = Revalidation::default();
         Ok(())
     }
 
-    /// Something becomes known of who is in a room, or, without one, in which rooms somebody is no more. To be called
-    /// before it is followed.
-    pub(super) fn becomes_known(&self, of: Option<ChatId>) {
-        let mut looked = self.looked();
-        if of.is_none() || looked.room == of {
-            looked.has_changed = true;
+    /// Must be called before a change of the participants of a chat is applied; without a chat, the change concerns many.
+    pub(super) fn note_change(&self, of: Option<ChatId>) {
+        let mut revalidation = self.revalidation();
+        if of.is_none() || revalidation.room == of {
+            revalidation.has_changed = true;
         }
     }
 
-    /// An agent is no more: whoever listened to rooms only through it does so no longer.
-    pub(super) fn unobserve(&self, agent: AgentId) {
-        self.becomes_known(None);
+    /// Ends the subscriptions whose only basis was this agent, which was deleted.
+    pub(super) fn end_observers(&self, agent: AgentId) {
+        self.note_change(None);
         for index in 0..self.shards.len() {
             let mut shard = self.shard_at(index);
             let through = |listeners: &Listeners| listeners.values().any(|one| one.basis.rests_on(agent));
@@ -120,9 +118,9 @@ impl Hub {
         }
     }
 
-    /// The stays of those who listen to a room.
-    fn stays_in(&self, chat: ChatId) -> Begun {
-        let mut begun = Begun::new();
+    /// The subscriptions to a chat.
+    fn subscriptions_in(&self, chat: ChatId) -> Subscriptions {
+        let mut begun = Subscriptions::new();
         for topic in Topic::of_room(chat) {
             let shard = self.shard(topic);
             let listeners = shard.get(&topic).into_iter().flat_map(Listeners::values);
@@ -131,7 +129,7 @@ impl Hub {
         begun
     }
 
-    fn hold_against(&self, roster: &Roster, begun: &Begun) {
+    fn apply_roster(&self, roster: &Roster, begun: &Subscriptions) {
         let present = Present::of(roster);
         self.end_on(roster.chat, |listener, topic| {
             begun.contains(&(topic, listener.ticket)) && !listener.basis.holds(listener.who, &present)

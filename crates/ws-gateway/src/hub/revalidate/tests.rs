@@ -60,8 +60,8 @@ impl Scene {
         removed.unwrap().unwrap();
     }
 
-    async fn recheck(&self) {
-        self.hub.recheck(self.room, &self.world.chats).await.unwrap();
+    async fn revalidate(&self) {
+        self.hub.revalidate(self.room, &self.world.chats).await.unwrap();
     }
 }
 
@@ -83,15 +83,15 @@ async fn whoever_was_removed_elsewhere_listens_no_more() {
     let mut ann = scene.join(scene.ann.caller).await;
     let mut ben = scene.join(scene.ben.caller).await;
     let mut bot = scene.join(scene.bots[0].caller).await;
-    scene.recheck().await;
+    scene.revalidate().await;
     assert_eq!((ann.ended(), ben.ended(), bot.ended()), (0, 0, 0), "nobody has gone");
     scene.remove(scene.ben.id.uuid()).await;
     scene.remove(scene.bots[0].id.uuid()).await;
-    scene.recheck().await;
+    scene.revalidate().await;
     assert_eq!((ann.ended(), ben.ended(), bot.ended()), (0, 2, 2));
     let mut observer = scene.join(scene.ben.caller).await;
     scene.remove(scene.bots[1].id.uuid()).await;
-    scene.recheck().await;
+    scene.revalidate().await;
     assert_eq!((ann.ended(), observer.ended()), (0, 2), "the last agent has gone through which Ben observed");
     assert_eq!(scene.hub.listener_count(), 2);
 }
@@ -102,16 +102,16 @@ async fn whoever_observes_goes_on_while_one_of_their_agents_is_there() {
     scene.remove(scene.ben.id.uuid()).await;
     let mut ben = scene.join(scene.ben.caller).await;
     scene.remove(scene.bots[0].id.uuid()).await;
-    scene.recheck().await;
+    scene.revalidate().await;
     assert_eq!(ben.ended(), 0);
     // What is told afterwards is held against what the store said.
     scene.world.add(scene.ann.caller, scene.room, scene.ben.id.uuid(), domain::chat::Role::Member).await;
-    scene.recheck().await;
+    scene.revalidate().await;
     scene.remove(scene.bots[1].id.uuid()).await;
-    scene.recheck().await;
+    scene.revalidate().await;
     assert_eq!(ben.ended(), 0, "Ben takes part by now");
     scene.remove(scene.ben.id.uuid()).await;
-    scene.recheck().await;
+    scene.revalidate().await;
     assert_eq!(ben.ended(), 2);
 }
 
@@ -123,7 +123,7 @@ async fn nobody_listens_to_a_room_that_was_deleted_elsewhere() {
     let (by, now) = (Some(scene.ann.caller.into()), scene.world.clock.now());
     let command = DeleteChat { chat: scene.room, by, now };
     scene.world.stores.chats.delete(command, Announce::nothing()).await.unwrap().unwrap();
-    scene.recheck().await;
+    scene.revalidate().await;
     assert_eq!((ann.ended(), bot.ended(), scene.hub.listener_count()), (2, 2, 0));
 }
 
@@ -138,7 +138,7 @@ async fn a_join_that_is_being_decided_is_held_against_the_store_as_well() {
     for gone in [scene.ben.id.uuid(), scene.bots[0].id.uuid(), scene.bots[1].id.uuid()] {
         scene.remove(gone).await;
     }
-    scene.recheck().await;
+    scene.revalidate().await;
     claim.settle(Topic::ChatRoom(scene.room), ticket, &entrance);
     assert!(matches!(reader.next(), Some(Told::End { .. })));
     assert_eq!(scene.hub.listener_count(), 0);
@@ -154,7 +154,7 @@ async fn a_join_listens_through_those_alone_who_are_still_there() {
     let ticket = claim.subscribe(Topic::ChatRoom(scene.room));
     let entrance = scene.world.chats.enter(caller, scene.room).await.unwrap();
     scene.remove(scene.bots[0].id.uuid()).await;
-    scene.recheck().await;
+    scene.revalidate().await;
     claim.settle(Topic::ChatRoom(scene.room), ticket, &entrance);
     let mut ben = Joined { _claim: claim, reader };
     assert_eq!(ben.ended(), 0, "there is another");

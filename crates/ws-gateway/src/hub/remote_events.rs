@@ -1,8 +1,8 @@
-//! What other nodes tell.
+//! Events of other nodes.
 //!
-//! Their events come late, in another order than that in which they were stored, or long after it. So an event of
-//! theirs is told to those who listen, and never believed about who may listen: somebody who is said to have come may
-//! have gone again. Such a room is in doubt until it was held against the store ([`Hub::recheck`]).
+//! They can arrive late and out of order. They are pushed to subscribers, but never change who may subscribe: a participant
+//! that was added according to an event may have been removed since. The chat is stale until its subscriptions have been
+//! compared with the store ([`Hub::revalidate`]).
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,27 +17,27 @@ use tokio::time::sleep;
 
 use super::{Hub, Person};
 
-/// So long rooms gather before they are held against the store, so that one to which many are added is read once.
-const GATHERED: Duration = Duration::from_millis(50);
+/// How long stale chats accumulate, so that a chat with many events is read once.
+const PAUSE: Duration = Duration::from_millis(50);
 
-/// After so long it is tried again if the store did not answer.
-const AGAIN: Duration = Duration::from_millis(500);
+/// The pause after a failure of the store.
+const RETRY: Duration = Duration::from_millis(500);
 
-/// The rooms that are in doubt.
+/// The chats whose subscriptions must be compared with the store.
 #[derive(Default)]
-pub(super) struct Doubts {
+pub(super) struct StaleChats {
     rooms: Mutex<HashSet<ChatId>>,
     some: Notify,
 }
 
-impl Doubts {
+impl StaleChats {
     pub(super) fn add(&self, chat: ChatId) {
         if self.rooms().insert(chat) {
             self.some.notify_one();
         }
     }
 
-    /// Takes all of them; waits until there are some.
+    /// Takes all of them; waits until there is one.
     async fn take(&self) -> HashSet<ChatId> {
         loop {
             let taken = std::mem::take(&mut *self.rooms());
@@ -53,21 +53,21 @@ impl Doubts {
     }
 }
 
-/// Takes events of other nodes.
-pub struct FromOthers(Arc<Hub>);
+/// Receives the events of other nodes.
+pub struct RemoteEventSink(Arc<Hub>);
 
-impl FromOthers {
-    /// They are told to the sockets of `hub`.
+impl RemoteEventSink {
+    /// Pushes them to the sockets of `hub`.
     pub fn new(hub: Arc<Hub>) -> Self {
         Self(hub)
     }
 }
 
-impl EventPublisher for FromOthers {
+impl EventPublisher for RemoteEventSink {
     fn publish(&self, event: DomainEvent) {
         let chat = match &event {
             DomainEvent::ParticipantAdded { chat_id, participant } => {
-                // It is corrected if it is not so; whoever connects meanwhile is heard of.
+                // Revalidation corrects it if it is outdated.
                 self.0.watch().came(*chat_id, Person::of(participant));
                 self.0.tell_added(*chat_id, participant);
                 *chat_id
@@ -76,10 +76,10 @@ impl EventPublisher for FromOthers {
                 self.0.tell_removed(*chat_id, participant);
                 *chat_id
             }
-            // What ends for ever is true whenever it comes.
+            // A final event is true whenever it arrives.
             _ => return self.0.publish(event),
         };
-        self.0.doubts.add(chat);
+        self.0.stale_chats.add(chat);
     }
 
     fn is_heard(&self, chat: ChatId) -> bool {
@@ -88,18 +88,18 @@ impl EventPublisher for FromOthers {
 }
 
 impl Hub {
-    /// Holds the rooms against the store of which another node says that somebody came or went, for ever.
-    pub async fn settle_doubts(&self, chats: &ChatService) {
+    /// Revalidates stale chats, until it is dropped.
+    pub async fn revalidate_stale_chats(&self, chats: &ChatService) {
         loop {
             let mut failed = Vec::new();
-            for chat in self.doubts.take().await {
-                if self.recheck(chat, chats).await.is_err() {
+            for chat in self.stale_chats.take().await {
+                if self.revalidate(chat, chats).await.is_err() {
                     failed.push(chat);
                 }
             }
-            let pause = if failed.is_empty() { GATHERED } else { AGAIN };
+            let pause = if failed.is_empty() { PAUSE } else { RETRY };
             for chat in failed {
-                self.doubts.add(chat);
+                self.stale_chats.add(chat);
             }
             sleep(pause).await;
         }

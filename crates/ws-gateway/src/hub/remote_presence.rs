@@ -1,5 +1,4 @@
-//! Who is connected to other nodes, as far as this one has heard; and what becomes of a socket here whose agent
-//! has a newer one there.
+//! Presence on other nodes, as far as this node knows, and superseding a local socket by a newer one there.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,15 +12,15 @@ use crate::inbox::Told;
 use crate::payload;
 use crate::registry::{Asked, Registry};
 
-/// Who is connected to other nodes, and to which.
+/// The users and agents that are connected to other nodes, with the nodes.
 #[derive(Default)]
-pub(super) struct Elsewhere {
+pub(super) struct RemotePresence {
     /// With the number of the socket there.
     agents: HashMap<AgentId, (NodeId, Option<SocketNumber>)>,
     users: HashMap<UserId, Vec<NodeId>>,
 }
 
-impl Elsewhere {
+impl RemotePresence {
     pub(super) fn holds(&self, who: ParticipantId) -> bool {
         match who {
             ParticipantId::Agent(agent) => self.agents.contains_key(&agent),
@@ -29,12 +28,12 @@ impl Elsewhere {
         }
     }
 
-    /// Whether an agent has a socket there that is newer than the one with this number.
+    /// Whether an agent has a remote socket that is newer than the one with this number.
     pub(super) fn has_newer(&self, agent: AgentId, number: SocketNumber) -> bool {
         self.agents.get(&agent).is_some_and(|(_, there)| *there > Some(number))
     }
 
-    /// From now on somebody is connected there, as the store has said.
+    /// Replaces the connections of a user or agent by those in the store.
     pub(super) fn set(&mut self, who: ParticipantId, connected: &[Connected]) {
         match (who, connected.first()) {
             (ParticipantId::Agent(agent), Some(there)) => {
@@ -47,7 +46,7 @@ impl Elsewhere {
         }
     }
 
-    /// From now on somebody is connected nowhere else.
+    /// Removes all remote connections of a user or agent.
     pub(super) fn forget(&mut self, who: ParticipantId) {
         match who {
             ParticipantId::Agent(agent) => _ = self.agents.remove(&agent),
@@ -55,7 +54,7 @@ impl Elsewhere {
         }
     }
 
-    /// From now on somebody is not connected to this node.
+    /// Removes the connection of a user or agent to a node.
     fn forget_on(&mut self, who: ParticipantId, node: NodeId) {
         match who {
             ParticipantId::Agent(agent) => {
@@ -91,7 +90,7 @@ impl Elsewhere {
 }
 
 impl Sockets {
-    /// An agent has a newer socket on another node: the one here, if there is one, is told so.
+    /// Supersedes the local socket of an agent, if there is one, since the agent has a newer one on another node.
     fn give_up(&mut self, agent: AgentId, number: SocketNumber) {
         self.numbers.remove(&agent);
         self.forget_lingering(ParticipantId::Agent(agent));
@@ -103,25 +102,25 @@ impl Sockets {
 }
 
 impl Hub {
-    /// From now on it is the hub of a node.
+    /// Makes this the hub of one of several nodes.
     pub(crate) fn become_one_of_several(&self, node: NodeId) -> Arc<Registry> {
         self.registry.get_or_init(|| Arc::new(Registry::of(node))).clone()
     }
 
-    /// How somebody stands here is another than before.
+    /// Reports a change of the local presence of a user or agent.
     pub(super) fn note(&self, who: ParticipantId) {
         if let Some(registry) = self.registry.get() {
             registry.note(who);
         }
     }
 
-    /// How these stand here now.
+    /// The local presence of these users and agents.
     pub(crate) fn notes(&self, of: &[ParticipantId]) -> Vec<Note> {
         let sockets = self.sockets();
         let note = |who: &ParticipantId| match who {
             ParticipantId::User(user) if sockets.is_here(*who) => Some(Note::UserCame(*user)),
             ParticipantId::User(user) => Some(Note::UserWent(*user)),
-            // It was claimed.
+            // The claim has reported it.
             ParticipantId::Agent(agent) if sockets.agents.contains_key(agent) => None,
             ParticipantId::Agent(agent) if sockets.is_here(*who) => Some(Note::AgentLost(*agent)),
             ParticipantId::Agent(agent) => Some(Note::AgentWent(*agent)),
@@ -129,7 +128,7 @@ impl Hub {
         of.iter().filter_map(note).collect()
     }
 
-    /// The agents that have a live socket here, and all others who count as being here.
+    /// The agents with a live local socket, and all others that are present on this node.
     pub(crate) fn who_is_here(&self) -> (Vec<AgentId>, Vec<ParticipantId>) {
         let sockets = self.sockets();
         let agents = sockets.agents.keys().copied().collect();
@@ -137,7 +136,7 @@ impl Hub {
         (agents, users.chain(sockets.lingering()).collect())
     }
 
-    /// Opens what was granted, or says why it is not opened.
+    /// Opens the socket of a granted claim, or answers why not.
     pub(crate) fn settle_claim(self: &Arc<Self>, asked: Asked, granted: Granted) {
         let Asked { caller, presented, slot, answer, .. } = asked;
         let agent = caller.agent;
@@ -145,15 +144,15 @@ impl Hub {
             Some(_) => self.admit(caller.into(), presented, OnConflict::Supersede, slot, granted),
             None => Err(ClaimRefused::Conflict),
         };
-        // It has the place in the store, and not here.
+        // The store has granted a socket that was not opened.
         if granted.is_some() && opened.is_err() {
             self.note(ParticipantId::Agent(agent));
         }
-        // Who has stopped waiting gives the place up by this.
+        // If the receiver is gone, dropping the answer releases the socket.
         drop(answer.send(opened));
     }
 
-    /// An agent's socket here goes by another number, if there is one.
+    /// Gives the local socket of an agent another number, if there is one.
     pub(crate) fn renumber(&self, agent: AgentId, number: SocketNumber) {
         let mut sockets = self.sockets();
         if sockets.agents.contains_key(&agent) {
@@ -161,22 +160,22 @@ impl Hub {
         }
     }
 
-    /// Takes up where somebody is connected, of what the store has said of several.
+    /// Applies the connections of one user or agent, out of a list from the store.
     pub(crate) fn observe(&self, who: ParticipantId, connected: &[Connected]) {
         let own = self.registry.get().map(|registry| registry.node());
-        let elsewhere = connected.iter().filter(|one| one.who == who && Some(one.node) != own);
-        let elsewhere = elsewhere.copied().collect::<Vec<_>>();
+        let remote = connected.iter().filter(|one| one.who == who && Some(one.node) != own);
+        let remote = remote.copied().collect::<Vec<_>>();
         let turn = self.turn(who);
         let mut sockets = self.sockets();
         let before = sockets.counts(who);
-        if let ([Connected { number: Some(number), .. }], Some(agent)) = (&elsewhere[..], who.agent()) {
-            // What was read may be older than a claim of this node that was granted meanwhile.
+        if let ([Connected { number: Some(number), .. }], Some(agent)) = (&remote[..], who.agent()) {
+            // The list may be older than a claim of this node that was granted meanwhile.
             if sockets.numbers.get(&agent).is_some_and(|own| own > number) {
                 return;
             }
             sockets.give_up(agent, *number);
         }
-        sockets.elsewhere.set(who, &elsewhere);
+        sockets.remote.set(who, &remote);
         let after = sockets.counts(who);
         drop(sockets);
         if before != after {
@@ -185,13 +184,13 @@ impl Hub {
         drop(turn);
     }
 
-    /// Takes up who is connected to other nodes; nobody else is.
+    /// Applies a complete list of the connections to other nodes.
     pub(crate) fn observe_all(&self, connected: &[Connected]) {
         let mut by_person = HashMap::<_, Vec<_>>::new();
         for one in connected {
             by_person.entry(one.who).or_default().push(*one);
         }
-        let known = self.sockets().elsewhere.everybody().collect::<Vec<_>>();
+        let known = self.sockets().remote.everybody().collect::<Vec<_>>();
         for who in known {
             by_person.entry(who).or_default();
         }
@@ -200,17 +199,17 @@ impl Hub {
         }
     }
 
-    /// Nobody is connected to a node any more.
+    /// Removes all connections to a node that was cleared.
     pub(super) fn node_cleared(&self, node: NodeId) {
         if let Some(registry) = self.registry.get() {
             registry.cleared(node);
         }
-        let left = self.sockets().elsewhere.everybody_on(node);
+        let left = self.sockets().remote.everybody_on(node);
         for who in left {
             let turn = self.turn(who);
             let mut sockets = self.sockets();
             let before = sockets.counts(who);
-            sockets.elsewhere.forget_on(who, node);
+            sockets.remote.forget_on(who, node);
             let after = sockets.counts(who);
             drop(sockets);
             if before != after {
@@ -232,7 +231,7 @@ mod tests {
     const HERE: NodeId = NodeId::new(Uuid::from_u128(1));
     const THERE: NodeId = NodeId::new(Uuid::from_u128(2));
 
-    /// A newer socket elsewhere is heard of while the claim of an older one is still on its way back.
+    /// A newer remote socket becomes known while the claim of an older one is still under way.
     #[tokio::test]
     async fn a_claim_that_is_overtaken_opens_nothing() {
         let hub = hub();
@@ -248,7 +247,7 @@ mod tests {
         assert_eq!(settle(12), Ok(()));
     }
 
-    /// Its client may be connected elsewhere by now.
+    /// Its client may be connected to another node by now.
     #[tokio::test]
     async fn a_claim_that_nobody_waits_for_any_more_is_not_made() {
         let hub = hub();

@@ -20,7 +20,7 @@ use crate::topic::Topic;
 struct Scene {
     world: World,
     hub: Arc<Hub>,
-    others: FromOthers,
+    others: RemoteEventSink,
     ann: TestUser,
     ben: TestUser,
     bots: [TestAgent; 2],
@@ -33,7 +33,7 @@ impl Scene {
         let (ann, ben, bots) = house(&world).await;
         let room = world.chat(ann.caller, &[bots[0].id.uuid()]).await;
         let hub = hub();
-        Self { world, others: FromOthers::new(hub.clone()), hub, ann, ben, bots, room }
+        Self { world, others: RemoteEventSink::new(hub.clone()), hub, ann, ben, bots, room }
     }
 
     async fn join(&self, caller: impl Into<Caller>) -> (Claim, Reader) {
@@ -61,7 +61,7 @@ impl Scene {
 
     /// Lets what is in doubt be settled.
     async fn settle(&self) {
-        let settling = self.hub.settle_doubts(&self.world.chats);
+        let settling = self.hub.revalidate_stale_chats(&self.world.chats);
         assert!(timeout(Duration::from_millis(50), settling).await.is_err(), "it goes on for ever");
     }
 }
@@ -105,7 +105,7 @@ async fn whoever_is_there_again_is_not_ended_by_what_comes_late() {
     assert_eq!(came(&mut bot), ["participant_removed"]);
 }
 
-/// It is not looked up: a room that was deleted stays so.
+/// It is not revalidation up: a room that was deleted stays so.
 #[tokio::test]
 async fn a_room_that_was_deleted_elsewhere_ends_at_once() {
     let scene = Scene::new().await;
