@@ -21,7 +21,7 @@ use crate::topic::Topic;
 /// What one event costs beside its payload, about.
 const OVERHEAD_BYTES: usize = 256;
 
-/// Among how many that wait an older state of a message is revalidation for.
+/// Among how many that wait an older state of a message is looked for.
 pub(crate) const SEARCHED: usize = 256;
 
 /// An event as it is pushed, shared by all sockets that get it.

@@ -29,7 +29,7 @@ pub enum Action {
     Send(String),
     /// Find out whether the caller takes part in the room, and come back with
     /// [`Connection::authorized`]. The socket must be listening to the topic already when the
-    /// answer is revalidation up, so that nothing falls between the two.
+    /// answer is looked up, so that nothing falls between the two.
     Authorize(PendingJoin),
     /// Stop listening to the topic.
     Unsubscribe(Topic, Ticket),

@@ -262,7 +262,7 @@ mod tests {
         let first = buffer.batch()[0];
         timeout(PAUSE * 200, buffer.run(&world.deliveries)).await.unwrap();
         assert_eq!(buffer.batch(), []);
-        assert!(buffer.holds(first), "who revalidation before that may take it for new");
+        assert!(buffer.holds(first), "a query that began before may report it as new");
         buffer.begin_redelivery_query();
         assert!(!buffer.holds(first));
         assert_eq!(world.publisher.take().len(), BATCH + 5);

@@ -19,7 +19,7 @@ use crate::inbox::Reader;
 /// The most claims that share a change of the store.
 const CLAIMS: usize = 256;
 
-/// The most people whose standing quota a change of the store.
+/// The most people whose standing shares a change of the store.
 const NOTES: usize = 2_000;
 
 /// A socket, or why there is none.

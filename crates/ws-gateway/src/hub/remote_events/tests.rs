@@ -105,7 +105,7 @@ async fn whoever_is_there_again_is_not_ended_by_what_comes_late() {
     assert_eq!(came(&mut bot), ["participant_removed"]);
 }
 
-/// It is not revalidation up: a room that was deleted stays so.
+/// It is not looked up: a room that was deleted stays so.
 #[tokio::test]
 async fn a_room_that_was_deleted_elsewhere_ends_at_once() {
     let scene = Scene::new().await;
