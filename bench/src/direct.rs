@@ -7,7 +7,7 @@ use adapters_postgres::{PostgresConfig, PostgresStore};
 use adapters_sqlite::{Location, SqliteStore};
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId};
 use domain::message::{Mention, MentionKind, MessageKind, MessageRepository, NewMessage};
-use domain::store::Announce;
+use domain::store::OnCommit;
 use domain::time::Timestamp;
 use e2e::Api;
 use futures_util::future::join_all;
@@ -68,7 +68,7 @@ impl Direct {
                         claim: None,
                         now: now(),
                     };
-                    store.append(new, Announce::nothing()).await.unwrap().unwrap();
+                    store.append(new, OnCommit::nothing()).await.unwrap().unwrap();
                     count += 1;
                 }
                 count

@@ -20,12 +20,12 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::connect::{ConnectFault, connect};
-use crate::keeper::Keeper;
 use crate::losses::Losses;
 use crate::outgoing::{self, Outgoing, Sender};
 use crate::seal::{Head, OVERHEAD, Seal};
 use crate::settings::Settings;
 use crate::subject::Subjects;
+use crate::subscriptions::SubscriptionManager;
 use crate::wire;
 
 /// How long a join waits at most until it is heard elsewhere that somebody listens.
@@ -39,7 +39,7 @@ const FAREWELL: Duration = Duration::from_secs(1);
 
 /// What the own sockets want, one wish after the other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Wish {
+pub(crate) enum SubscriptionRequest {
     Begin(Interest),
     End(Interest),
     /// The server ends.
@@ -72,12 +72,12 @@ pub struct NatsBus {
 }
 
 struct Wishes {
-    queue: UnboundedSender<Wish>,
+    queue: UnboundedSender<SubscriptionRequest>,
     made: u64,
 }
 
 struct Rest {
-    wishes: UnboundedReceiver<Wish>,
+    wishes: UnboundedReceiver<SubscriptionRequest>,
     events: UnboundedReceiver<Event>,
     sender: Sender,
 }
@@ -127,7 +127,7 @@ impl NatsBus {
         // Nothing has come yet, as nothing was subscribed.
         let _ = self.into.set(into);
         tasks.spawn(sender.run(self.client.clone()));
-        tasks.spawn(Keeper::new(self.clone()).run(wishes, events));
+        tasks.spawn(SubscriptionManager::new(self.clone()).run(wishes, events));
         tasks
     }
 
@@ -144,7 +144,7 @@ impl NatsBus {
             return;
         }
         let _ = timeout(FAREWELL, self.outgoing.emptied()).await;
-        self.wish(Wish::Leave);
+        self.wish(SubscriptionRequest::Leave);
         let _ = timeout(FAREWELL, self.left.notified()).await;
     }
 
@@ -255,7 +255,7 @@ impl NatsBus {
         });
     }
 
-    fn wish(&self, wish: Wish) {
+    fn wish(&self, wish: SubscriptionRequest) {
         let mut wishes = self.wishes.lock().unwrap_or_else(PoisonError::into_inner);
         wishes.made += 1;
         // Nobody grants any when the server ends.
@@ -299,11 +299,11 @@ impl EventBus for NatsBus {
     }
 
     fn begin(&self, interest: Interest) {
-        self.wish(Wish::Begin(interest));
+        self.wish(SubscriptionRequest::Begin(interest));
     }
 
     fn end(&self, interest: Interest) {
-        self.wish(Wish::End(interest));
+        self.wish(SubscriptionRequest::End(interest));
     }
 
     async fn settled(&self) {

@@ -14,12 +14,12 @@
 mod bus;
 mod connect;
 mod incoming;
-mod keeper;
 mod losses;
 mod outgoing;
 mod seal;
 mod settings;
 mod subject;
+mod subscriptions;
 mod wire;
 
 pub use bus::NatsBus;

@@ -9,8 +9,8 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Timestamptz};
 use diesel_async::RunQueryDsl;
 use domain::id::{ChatId, MessageId};
-use domain::idempotency::{Claim, Fingerprint, FirstAnswer, FirstAnswerRepository, Verdict};
-use domain::message::{DeletedText, Earlier, Message};
+use domain::idempotency::{Fingerprint, IdempotencyClaim, IdempotencyRepository, StoredAnswer, Verdict};
+use domain::message::{DeletedText, Message, PriorResult};
 use domain::store::StoreError;
 use domain::time::Timestamp;
 use futures_util::FutureExt;
@@ -25,7 +25,7 @@ use crate::schema::first_answers;
 use crate::statement::statement;
 
 #[async_trait]
-impl FirstAnswerRepository for PostgresStore {
+impl IdempotencyRepository for PostgresStore {
     async fn forget(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
         let forgotten = self.change(
             (before, limit),
@@ -37,14 +37,14 @@ impl FirstAnswerRepository for PostgresStore {
 }
 
 /// What stands in `place_id`: nil where there is no room yet.
-fn place(claim: &Claim) -> Uuid {
+fn place(claim: &IdempotencyClaim) -> Uuid {
     claim.place.map_or(Uuid::nil(), ChatId::uuid)
 }
 
 type Row<'a> = dsl::Find<first_answers::table, (Uuid, &'a str, Uuid, &'a str)>;
 
 /// The row of the claim's key.
-fn row_of(claim: &Claim) -> Row<'_> {
+fn row_of(claim: &IdempotencyClaim) -> Row<'_> {
     let key = (claim.sender.uuid(), claim.operation.as_str(), place(claim), claim.once.key.as_str());
     first_answers::table.find(key)
 }
@@ -52,15 +52,19 @@ fn row_of(claim: &Claim) -> Row<'_> {
 type Answer = (first_answers::fingerprint, first_answers::record_id, first_answers::answered_at);
 const ANSWER: Answer = (first_answers::fingerprint, first_answers::record_id, first_answers::answered_at);
 
-fn first_answer((fingerprint, record, At(at)): (Vec<u8>, Uuid, At)) -> Result<FirstAnswer, Fault> {
+fn first_answer((fingerprint, record, At(at)): (Vec<u8>, Uuid, At)) -> Result<StoredAnswer, Fault> {
     let fingerprint = <[u8; 32]>::try_from(fingerprint)
         .map_err(|_| Fault::Row("a fingerprint of another length".to_owned()))?;
-    Ok(FirstAnswer { fingerprint: Fingerprint::new(fingerprint), record, at })
+    Ok(StoredAnswer { fingerprint: Fingerprint::new(fingerprint), record, at })
 }
 
 /// What is remembered of requests under the claim's key. Another request may become the first at the same
 /// time; who changes something asks [`remember_on`].
-pub(crate) async fn judge_on(mut db: &Db, claim: &Claim, now: Timestamp) -> Result<Verdict, Fault> {
+pub(crate) async fn judge_on(
+    mut db: &Db,
+    claim: &IdempotencyClaim,
+    now: Timestamp,
+) -> Result<Verdict, Fault> {
     let found = row_of(claim).select(ANSWER).first(&mut db).await.optional()?;
     Ok(claim.once.judge(found.map(first_answer).transpose()?, now))
 }
@@ -69,7 +73,7 @@ pub(crate) async fn judge_on(mut db: &Db, claim: &Claim, now: Timestamp) -> Resu
 /// changed. The record is to be made in the same change, after this.
 pub(crate) async fn remember_on(
     mut db: &Db,
-    claim: &Claim,
+    claim: &IdempotencyClaim,
     record: Uuid,
     now: Timestamp,
 ) -> Result<Verdict, Fault> {
@@ -107,21 +111,25 @@ pub(crate) async fn remember_on(
 }
 
 /// What is remembered of requests for a message under the claim's key; exact under the lock of its room.
-pub(crate) async fn earlier_on(mut db: &Db, claim: &Claim, now: Timestamp) -> Result<Earlier, Fault> {
+pub(crate) async fn earlier_on(
+    mut db: &Db,
+    claim: &IdempotencyClaim,
+    now: Timestamp,
+) -> Result<PriorResult, Fault> {
     let first = match judge_on(db, claim, now).await? {
-        Verdict::First => return Ok(Earlier::Nothing),
-        Verdict::KeyReused => return Ok(Earlier::AnotherRequest),
+        Verdict::First => return Ok(PriorResult::Nothing),
+        Verdict::KeyReused => return Ok(PriorResult::AnotherRequest),
         Verdict::Repeated(first) => first,
     };
     let chat = claim.place.ok_or_else(|| Fault::Row("a first answer without a room".to_owned()))?;
     let id = MessageId::new(first.record);
     if let Some(message) = load::message_on(db, chat, id).await? {
-        return Ok(Earlier::Message(Box::new(message)));
+        return Ok(PriorResult::Message(Box::new(message)));
     }
     let mentions =
         row_of(claim).select(first_answers::deleted_mentions).first::<Option<String>>(&mut db).await?;
     let mentions = mentions.as_deref().map(load::stored_mentions).transpose()?.unwrap_or_default();
-    Ok(Earlier::Deleted(DeletedText { id, mentions }))
+    Ok(PriorResult::Deleted(DeletedText { id, mentions }))
 }
 
 /// Keeps what the answer to a request was taken from that made this message, which is deleted now.

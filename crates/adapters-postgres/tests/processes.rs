@@ -13,14 +13,14 @@ use domain::caller::Caller;
 use domain::chat::{AddParticipantCommand, CreateChat, CreateChatError, Role};
 use domain::delivery::{AdvanceDelivery, DeliveryFilter, DeliveryRepository, DeliveryStatus, DeliveryStep};
 use domain::id::{ChatId, MessageId, ParticipantId};
-use domain::idempotency::{Fingerprint, IdempotencyKey, Once};
+use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotentRequest};
 use domain::message::{
     HistoryFilter, Mention, MentionKind, MessageContent, MessageKind, MessageRepository, NewMessage,
     SendMessage, SendMessageError,
 };
 use domain::page::{Order, PageRequest, Slice};
 use domain::plan::{Plan, PlanName};
-use domain::store::{Announce, StoreError};
+use domain::store::{OnCommit, StoreError};
 use domain::time::Timestamp;
 use testkit::postgres::Database;
 use testkit::{NOON, Stores, TestUser, World};
@@ -137,7 +137,7 @@ async fn a_key_counts_once_and_attempts_are_numbered_without_gaps() {
     let chat = worlds[0].chat(ann.caller, &[bot.id.uuid()]).await;
     let first = at_once(&worlds, 20, |world, _| async move {
         let key = IdempotencyKey::new("once").unwrap();
-        let once = Some(Once { key, fingerprint: Fingerprint::new([1; 32]) });
+        let once = Some(IdempotentRequest { key, fingerprint: Fingerprint::new([1; 32]) });
         world.messages.send_once(ann.caller, chat, text("once"), once).await.unwrap().id
     });
     assert_eq!(first.await.into_iter().collect::<BTreeSet<_>>().len(), 1);
@@ -267,7 +267,7 @@ async fn a_step_keeps_the_mark_of_the_same_moment() {
     };
     let message = NewMessage { mentions: vec![mention], ..new(&ann, chat, 5000, "work") };
     let id = message.id;
-    store.append(message, Announce::nothing()).await.unwrap().unwrap();
+    store.append(message, OnCommit::nothing()).await.unwrap().unwrap();
 
     let (client, connection) = tokio_postgres::connect(&database.url(), NoTls).await.unwrap();
     tokio::spawn(connection);
@@ -276,7 +276,7 @@ async fn a_step_keeps_the_mark_of_the_same_moment() {
     let now = Timestamp::from_micros(NOON + 2);
     let command = AdvanceDelivery { agent: bot.id, chat, message: id, step: DeliveryStep::Begin, now };
     let stepping = store.clone();
-    let step = tokio::spawn(async move { stepping.advance(command, Announce::nothing()).await });
+    let step = tokio::spawn(async move { stepping.advance(command, OnCommit::nothing()).await });
     tokio::time::sleep(std::time::Duration::from_millis(300)).await;
     assert!(!step.is_finished());
     client.batch_execute("COMMIT").await.unwrap();
@@ -294,11 +294,11 @@ async fn a_bad_message_does_not_hurt_those_beside_it() {
     let ann = world.user("ann").await;
     let chat = world.chat(ann.caller, &[]).await;
     // The first that this connection sends, of which nothing may remain.
-    let alone = store.append(new(&ann, chat, 999, "a\0b"), Announce::nothing()).await;
+    let alone = store.append(new(&ann, chat, 999, "a\0b"), OnCommit::nothing()).await;
     assert!(matches!(alone, Err(StoreError::Broken(_))), "{alone:?}");
     assert_eq!(
         store
-            .append(new(&ann, chat, 998, "fine"), Announce::nothing())
+            .append(new(&ann, chat, 998, "fine"), OnCommit::nothing())
             .await
             .unwrap()
             .unwrap()
@@ -311,7 +311,7 @@ async fn a_bad_message_does_not_hurt_those_beside_it() {
         let is_bad = number % 10 == 3;
         let message = new(&ann, chat, 1000 + number, if is_bad { "a\0b" } else { "fine" });
         let store = store.clone();
-        all.spawn(async move { (is_bad, store.append(message, Announce::nothing()).await) });
+        all.spawn(async move { (is_bad, store.append(message, OnCommit::nothing()).await) });
     }
     for (is_bad, answer) in all.join_all().await {
         match answer {

@@ -15,7 +15,7 @@ use domain::id::{ChatId, MessageId, ParticipantId};
 use domain::message::{HistoryFilter, Message};
 use domain::page::{PageRequest, Slice};
 use domain::ports::Clock;
-use domain::store::{Announce, StoreError};
+use domain::store::{OnCommit, StoreError};
 use testkit::postgres::Database;
 use testkit::{TestAgent, TestUser, World};
 use tokio::task::JoinHandle;
@@ -77,10 +77,10 @@ impl Room {
     ) -> JoinHandle<Step> {
         let (agent, chat, now) = (self.agents[agent].id, self.chat, self.world.clock.now());
         let (deliveries, told) = (at.clone(), told.clone());
-        let announce =
-            Announce::new(move |advanced: &Advanced| told.lock().unwrap().push(advanced.message.clone()));
+        let on_commit =
+            OnCommit::new(move |advanced: &Advanced| told.lock().unwrap().push(advanced.message.clone()));
         tokio::spawn(async move {
-            deliveries.advance(AdvanceDelivery { agent, chat, message, step, now }, announce).await
+            deliveries.advance(AdvanceDelivery { agent, chat, message, step, now }, on_commit).await
         })
     }
 
@@ -230,7 +230,7 @@ async fn servers_that_work_on_the_same_messages_overlook_nothing() {
     let now = room.world.clock.now();
     let marks = elsewhere.chunks(3).map(|keys| {
         let (other, keys, heard) = (other.clone(), keys.to_vec(), Box::new(|_| true));
-        tokio::spawn(async move { other.mark_delivered(keys, now, heard, Announce::new(|_| ())).await })
+        tokio::spawn(async move { other.mark_delivered(keys, now, heard, OnCommit::new(|_| ())).await })
     });
     let marks = marks.collect::<Vec<_>>();
     let told = Told::default();

@@ -5,8 +5,8 @@ use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 use diesel::sqlite::SqliteConnection;
 use domain::id::MessageId;
-use domain::idempotency::{Claim, Fingerprint, FirstAnswer, FirstAnswerRepository, Verdict};
-use domain::message::{DeletedText, Earlier, Message};
+use domain::idempotency::{Fingerprint, IdempotencyClaim, IdempotencyRepository, StoredAnswer, Verdict};
+use domain::message::{DeletedText, Message, PriorResult};
 use domain::store::StoreError;
 use domain::time::Timestamp;
 use uuid::Uuid;
@@ -18,7 +18,7 @@ use crate::row;
 use crate::schema::first_answers;
 
 #[async_trait]
-impl FirstAnswerRepository for SqliteStore {
+impl IdempotencyRepository for SqliteStore {
     async fn forget(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
         let work =
             move |connection: &mut SqliteConnection| forget_on(connection, before, limit).map(Ok::<_, Never>);
@@ -30,14 +30,14 @@ impl FirstAnswerRepository for SqliteStore {
 type Never = std::convert::Infallible;
 
 /// What stands in `place_id` where there is no room yet.
-fn place(claim: &Claim) -> Vec<u8> {
+fn place(claim: &IdempotencyClaim) -> Vec<u8> {
     claim.place.map(|chat| row::bytes(chat.uuid())).unwrap_or_default()
 }
 
 /// What is remembered of requests under the claim's key.
 pub(crate) fn judge_on(
     connection: &mut SqliteConnection,
-    claim: &Claim,
+    claim: &IdempotencyClaim,
     now: Timestamp,
 ) -> Result<Verdict, Fault> {
     let sender = row::bytes(claim.sender.uuid());
@@ -51,7 +51,7 @@ pub(crate) fn judge_on(
         let fingerprint = <[u8; 32]>::try_from(fingerprint)
             .map_err(|_| Fault::Row("a fingerprint of another length".to_owned()))?;
         let fingerprint = Fingerprint::new(fingerprint);
-        Ok::<_, Fault>(FirstAnswer { fingerprint, record: row::uuid(&record)?, at: row::time(at) })
+        Ok::<_, Fault>(StoredAnswer { fingerprint, record: row::uuid(&record)?, at: row::time(at) })
     });
     Ok(claim.once.judge(remembered.transpose()?, now))
 }
@@ -59,7 +59,7 @@ pub(crate) fn judge_on(
 /// Remembers that the claim's request made `record`; what was remembered before is forgotten.
 pub(crate) fn remember_on(
     connection: &mut SqliteConnection,
-    claim: &Claim,
+    claim: &IdempotencyClaim,
     record: Uuid,
     now: Timestamp,
 ) -> Result<(), Fault> {
@@ -80,18 +80,18 @@ pub(crate) fn remember_on(
 /// What is remembered of requests for a message under the claim's key.
 pub(crate) fn earlier_on(
     connection: &mut SqliteConnection,
-    claim: &Claim,
+    claim: &IdempotencyClaim,
     now: Timestamp,
-) -> Result<Earlier, Fault> {
+) -> Result<PriorResult, Fault> {
     let first = match judge_on(connection, claim, now)? {
-        Verdict::First => return Ok(Earlier::Nothing),
-        Verdict::KeyReused => return Ok(Earlier::AnotherRequest),
+        Verdict::First => return Ok(PriorResult::Nothing),
+        Verdict::KeyReused => return Ok(PriorResult::AnotherRequest),
         Verdict::Repeated(first) => first,
     };
     let chat = claim.place.ok_or_else(|| Fault::Row("a first answer without a room".to_owned()))?;
     let id = MessageId::new(first.record);
     if let Some(message) = load::message_on(connection, chat, id)? {
-        return Ok(Earlier::Message(Box::new(message)));
+        return Ok(PriorResult::Message(Box::new(message)));
     }
     let mentions = first_answers::table
         .find((
@@ -103,7 +103,7 @@ pub(crate) fn earlier_on(
         .select(first_answers::deleted_mentions)
         .get_result::<Option<String>>(connection)?;
     let mentions = mentions.as_deref().map(load::stored_mentions).transpose()?.unwrap_or_default();
-    Ok(Earlier::Deleted(DeletedText { id, mentions }))
+    Ok(PriorResult::Deleted(DeletedText { id, mentions }))
 }
 
 /// Keeps what the answer to a request was taken from that made this message, which is deleted now.

@@ -23,12 +23,12 @@ use domain::delivery::{
     AdvanceDelivery, DeliveryFilter, DeliveryKey, DeliveryRepository, DeliveryStep, Listening, Order,
 };
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId};
-use domain::idempotency::{Fingerprint, FirstAnswerRepository, IdempotencyKey, Once};
+use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotencyRepository, IdempotentRequest};
 use domain::message::{HistoryFilter, MessageRepository};
 use domain::organization::Authority;
 use domain::page::{PageRequest, Position, Slice};
 use domain::peer::{ListPeers, PeerRepository};
-use domain::store::Announce;
+use domain::store::OnCommit;
 use domain::time::Timestamp;
 use testkit::{NOON, Stores, TestAgent, TestUser, World};
 use uuid::Uuid;
@@ -176,7 +176,7 @@ async fn at_work(heard: &Overheard) -> (TestUser, TestAgent, ChatId, MessageId) 
 async fn begin(heard: &Overheard, agent: AgentId, chat: ChatId, message: MessageId) {
     let (step, now) = (DeliveryStep::Begin, Timestamp::from_micros(NOON));
     let command = AdvanceDelivery { agent, chat, message, step, now };
-    heard.store.advance(command, Announce::nothing()).await.unwrap().unwrap();
+    heard.store.advance(command, OnCommit::nothing()).await.unwrap().unwrap();
 }
 
 #[tokio::test]
@@ -210,17 +210,17 @@ async fn an_agents_reads_run_along_indexes() {
     assert_eq!(heard.statements.lock().unwrap().iter().filter(|text| text.contains("SELECT")).count(), 1);
     heard.expect("what is still new", &["deliveries_new", "messages_order"]);
     let (tells, told) = std::sync::mpsc::channel();
-    let announce = Announce::new(move |new: &Vec<_>| tells.send(new.len()).unwrap());
-    store.new_messages(bot.id, chat, vec![1, 2], announce).await.unwrap();
+    let on_commit = OnCommit::new(move |new: &Vec<_>| tells.send(new.len()).unwrap());
+    store.new_messages(bot.id, chat, vec![1, 2], on_commit).await.unwrap();
     assert_eq!(told.recv(), Ok(1));
     heard.expect("messages that are still new", &["deliveries_new", "messages_order"]);
     let second = store.list(bot.id, chat, DeliveryFilter::Pending, Order::Ascending, after(0)).await.unwrap();
     let taken = DeliveryKey { message: second.unwrap().rows[0].id, agent: bot.id };
     heard.statements.lock().unwrap().clear();
     let now = Timestamp::from_micros(NOON);
-    store.mark_delivered(vec![taken], now, Box::new(|_| true), Announce::nothing()).await.unwrap();
+    store.mark_delivered(vec![taken], now, Box::new(|_| true), OnCommit::nothing()).await.unwrap();
     heard.expect("mark delivered", &["PRIMARY KEY", "sqlite_autoindex_messages_1"]);
-    store.tell_delivered(vec![taken.message], Box::new(|_| true), Announce::nothing()).await.unwrap();
+    store.tell_delivered(vec![taken.message], Box::new(|_| true), OnCommit::nothing()).await.unwrap();
     heard.expect("tell what was delivered", &["sqlite_autoindex_messages_1"]);
 }
 
@@ -277,7 +277,7 @@ async fn a_humans_reads_run_along_indexes() {
     heard.world.send(ann.caller, chat, "three", &[]).await;
     heard.expect("append", &[]);
     let key = IdempotencyKey::new("k").unwrap();
-    let once = || Some(Once { key: key.clone(), fingerprint: Fingerprint::new([1; 32]) });
+    let once = || Some(IdempotentRequest { key: key.clone(), fingerprint: Fingerprint::new([1; 32]) });
     for _ in 0..2 {
         heard.world.chats.create_once(ann.caller, CreateChat::default(), once()).await.unwrap();
         heard.expect("a request that counts once", &["PRIMARY KEY"]);

@@ -49,11 +49,11 @@ pub enum Change {
     /// What plans allow may be something else, whichever; it is about nobody in particular.
     PlansConfigured,
     /// Somebody is connected elsewhere than before, or with another socket ([`crate::node`]).
-    Whereabouts(ParticipantId),
+    SessionMoved(ParticipantId),
     /// A node was cleared: nobody is connected to it any more.
     NodeCleared(NodeId),
     /// Somebody is no longer in a room, or the room is gone: whoever still listens to it may have no right to.
-    RosterShrunk(ChatId),
+    ParticipantsRemoved(ChatId),
     /// What a node told the others may not have reached them.
     EventsLost {
         /// Which node.
@@ -80,10 +80,10 @@ impl Change {
             Self::AgentUpdated(agent) => ("agent_updated", agent.uuid()),
             Self::PlanAssigned(organization) => ("plan_assigned", organization.uuid()),
             Self::PlansConfigured => ("plans_configured", Uuid::nil()),
-            Self::Whereabouts(ParticipantId::User(user)) => ("user_whereabouts", user.uuid()),
-            Self::Whereabouts(ParticipantId::Agent(agent)) => ("agent_whereabouts", agent.uuid()),
+            Self::SessionMoved(ParticipantId::User(user)) => ("user_whereabouts", user.uuid()),
+            Self::SessionMoved(ParticipantId::Agent(agent)) => ("agent_whereabouts", agent.uuid()),
             Self::NodeCleared(node) => ("node_cleared", node.uuid()),
-            Self::RosterShrunk(chat) => ("roster_shrunk", chat.uuid()),
+            Self::ParticipantsRemoved(chat) => ("roster_shrunk", chat.uuid()),
             Self::EventsLost { by, .. } => ("events_lost", by.uuid()),
         }
     }
@@ -106,10 +106,10 @@ impl Change {
             Self::AgentUpdated(agent),
             Self::PlanAssigned(OrganizationId::new(subject)),
             Self::PlansConfigured,
-            Self::Whereabouts(user),
-            Self::Whereabouts(bot),
+            Self::SessionMoved(user),
+            Self::SessionMoved(bot),
             Self::NodeCleared(NodeId::new(subject)),
-            Self::RosterShrunk(ChatId::new(subject)),
+            Self::ParticipantsRemoved(ChatId::new(subject)),
             Self::EventsLost { by: NodeId::new(subject), since: at },
         ];
         all.into_iter().find(|change| change.parts().0 == kind)
@@ -169,10 +169,10 @@ mod tests {
             Change::UserMoved(UserId::new(subject)),
             Change::AgentUpdated(agent),
             Change::PlanAssigned(OrganizationId::new(subject)),
-            Change::Whereabouts(user),
-            Change::Whereabouts(bot),
+            Change::SessionMoved(user),
+            Change::SessionMoved(bot),
             Change::NodeCleared(NodeId::new(subject)),
-            Change::RosterShrunk(ChatId::new(subject)),
+            Change::ParticipantsRemoved(ChatId::new(subject)),
             Change::EventsLost { by: NodeId::new(subject), since: at },
         ] {
             let (kind, about) = change.parts();

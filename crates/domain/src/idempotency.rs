@@ -1,12 +1,11 @@
-//! Asking twice and meaning it once.
+//! Idempotency keys.
 //!
-//! A client whose answer was lost sends its request again. With an idempotency key the second
-//! request makes nothing new and gets the first answer. A key belongs to one sender, one operation
-//! and one place, and is remembered for a day from the first answer. A request that was refused
-//! leaves nothing behind, so its key may be used again.
+//! A client whose answer was lost repeats its request. With an idempotency key, the repetition creates nothing and gets
+//! the first answer. A key is valid for one sender, one operation and one chat, and is stored for a day after the first
+//! answer. A refused request stores nothing, so its key can be used again.
 //!
-//! What is remembered is the record that was made, not the answer's text: together with the
-//! repeated request, which says the same, it gives the same answer.
+//! The store keeps the id of the created record, not the text of the answer. Together with the repeated request, which has
+//! the same content, it gives the same answer.
 
 use std::time::Duration;
 
@@ -18,13 +17,13 @@ use crate::store::StoreError;
 use crate::text::TextFault;
 use crate::time::Timestamp;
 
-/// How long a first answer is remembered.
-pub const REMEMBERED: Duration = Duration::from_secs(24 * 60 * 60);
+/// How long an answer is stored.
+pub const LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The most characters of a key.
 const MAX_KEY_CHARS: usize = 255;
 
-/// What the client calls its request: 1 to 255 visible characters of ASCII.
+/// A key chosen by the client: 1 to 255 visible ASCII characters.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct IdempotencyKey(String);
 
@@ -51,7 +50,7 @@ impl IdempotencyKey {
     }
 }
 
-/// Tells one request from another: a digest of what it says.
+/// A digest of the content of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fingerprint([u8; 32]);
 
@@ -67,23 +66,23 @@ impl Fingerprint {
     }
 }
 
-/// A request that is to count once.
+/// A request with an idempotency key.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Once {
-    /// What the client calls it.
+pub struct IdempotentRequest {
+    /// The key.
     pub key: IdempotencyKey,
-    /// What it says.
+    /// The digest of its content.
     pub fingerprint: Fingerprint,
 }
 
-/// What is asked for.
+/// An operation that accepts idempotency keys.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Operation {
-    /// A text in a room.
+    /// Sending a text.
     SendMessage,
-    /// An event in a room.
+    /// Posting an event.
     PostEvent,
-    /// A room.
+    /// Creating a chat.
     CreateChat,
 }
 
@@ -98,25 +97,25 @@ impl Operation {
     }
 }
 
-/// A request that is to count once, and where its key is valid.
+/// A request with an idempotency key, and the scope of the key.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Claim {
-    /// Who asks.
+pub struct IdempotencyClaim {
+    /// The sender.
     pub sender: ParticipantId,
-    /// For what.
+    /// The operation.
     pub operation: Operation,
-    /// In which room; `None` where the room is what is asked for.
+    /// The chat; `None` where the chat is what is created.
     pub place: Option<ChatId>,
     /// The request.
-    pub once: Once,
+    pub once: IdempotentRequest,
 }
 
-/// What is remembered of a request that was granted.
+/// What is stored of an accepted request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct FirstAnswer {
-    /// What the request said.
+pub struct StoredAnswer {
+    /// The digest of the request.
     pub fingerprint: Fingerprint,
-    /// Identifier of what it made.
+    /// The id of the record that it created.
     pub record: Uuid,
     /// When it was answered.
     pub at: Timestamp,
@@ -125,19 +124,19 @@ pub struct FirstAnswer {
 /// Whether a request is the first under its key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    /// It is, or the earlier one is forgotten.
+    /// It is, or the stored answer has expired.
     First,
-    /// It repeats the one that got this answer.
-    Repeated(FirstAnswer),
-    /// The key was given to a request that says something else.
+    /// It repeats the request that got this answer.
+    Repeated(StoredAnswer),
+    /// The key was used for a request with other content.
     KeyReused,
 }
 
-impl Once {
-    /// Judges this request by what is remembered under its key.
-    pub fn judge(&self, remembered: Option<FirstAnswer>, now: Timestamp) -> Verdict {
-        match remembered {
-            Some(first) if first.at.plus(REMEMBERED) <= now => Verdict::First,
+impl IdempotentRequest {
+    /// Compares this request with what is stored under its key.
+    pub fn judge(&self, stored: Option<StoredAnswer>, now: Timestamp) -> Verdict {
+        match stored {
+            Some(first) if first.at.plus(LIFETIME) <= now => Verdict::First,
             Some(first) if first.fingerprint == self.fingerprint => Verdict::Repeated(first),
             Some(_) => Verdict::KeyReused,
             None => Verdict::First,
@@ -145,23 +144,22 @@ impl Once {
     }
 }
 
-/// The store of first answers. They are written with what they tell of, by the methods that make
-/// it; here they are only forgotten.
+/// The store of answers. They are written together with the records, by the methods that create those; here they only
+/// expire.
 #[async_trait]
-pub trait FirstAnswerRepository: Send + Sync {
+pub trait IdempotencyRepository: Send + Sync {
     /// Removes at most `limit` answers that were given at `before` or earlier, oldest first;
     /// gives their number.
     async fn forget(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError>;
 }
 
-/// Removes what need not be remembered any more, a batch at a time, so that no other write waits
-/// for long. Gives the number.
+/// Removes expired answers in batches, so that no other write waits for long. Returns their number.
 pub async fn forget_old_answers(
-    answers: &dyn FirstAnswerRepository,
+    answers: &dyn IdempotencyRepository,
     now: Timestamp,
     batch: u32,
 ) -> Result<u64, StoreError> {
-    let before = now.minus(REMEMBERED);
+    let before = now.minus(LIFETIME);
     let mut forgotten = 0;
     loop {
         let count = answers.forget(before, batch).await?;
@@ -194,8 +192,11 @@ mod tests {
     fn a_repetition_is_known_for_a_day() {
         let (one, two) = (Fingerprint::new([1; 32]), Fingerprint::new([2; 32]));
         let key = IdempotencyKey::new("k").unwrap();
-        let (request, other) = (Once { key: key.clone(), fingerprint: one }, Once { key, fingerprint: two });
-        let first = FirstAnswer { fingerprint: one, record: Uuid::nil(), at: at(0) };
+        let (request, other) = (
+            IdempotentRequest { key: key.clone(), fingerprint: one },
+            IdempotentRequest { key, fingerprint: two },
+        );
+        let first = StoredAnswer { fingerprint: one, record: Uuid::nil(), at: at(0) };
         let day = 24 * 60 * 60;
         assert_eq!(request.judge(None, at(0)), Verdict::First);
         for now in [0, day - 1] {

@@ -37,33 +37,32 @@ pub struct SchemaSteps {
     pub taken: Vec<String>,
 }
 
-/// What is to be told to the world once a change is committed.
+/// A hook that publishes the events of a committed change.
 ///
-/// The store calls it exactly once for a committed change, after the commit, before the port
-/// method returns, and in the order of the commits, whether or not the caller still waits for
-/// the answer: an event is neither lost with a dropped connection nor overtaken by a later one.
-/// It is not called when nothing was committed. It must not block.
-pub struct Announce<T>(Box<dyn FnOnce(&T) + Send>);
+/// The store runs it exactly once for a committed change: after the commit, before the port method returns, and in commit
+/// order, even if the caller no longer waits for the result. An event is therefore neither lost with a dropped connection
+/// nor overtaken by a later one. The hook does not run when nothing was committed. It must not block.
+pub struct OnCommit<T>(Box<dyn FnOnce(&T) + Send>);
 
-impl<T> Announce<T> {
-    /// Wraps what is to be done with the committed outcome.
-    pub fn new(tell: impl FnOnce(&T) + Send + 'static) -> Self {
-        Self(Box::new(tell))
+impl<T> OnCommit<T> {
+    /// A hook that receives the committed outcome.
+    pub fn new(hook: impl FnOnce(&T) + Send + 'static) -> Self {
+        Self(Box::new(hook))
     }
 
-    /// Tells nobody.
+    /// A hook that does nothing.
     pub fn nothing() -> Self {
         Self(Box::new(|_| ()))
     }
 
-    /// For stores: to be called after the commit, see the type.
-    pub fn tell(self, outcome: &T) {
+    /// For stores: runs the hook after the commit, see the type.
+    pub fn run(self, outcome: &T) {
         (self.0)(outcome);
     }
 }
 
-impl<T> fmt::Debug for Announce<T> {
+impl<T> fmt::Debug for OnCommit<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Announce")
+        f.write_str("OnCommit")
     }
 }

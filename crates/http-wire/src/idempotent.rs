@@ -6,7 +6,7 @@ use std::pin::Pin;
 use actix_web::dev::Payload;
 use actix_web::http::header::HeaderMap;
 use actix_web::{FromRequest, HttpRequest};
-use domain::idempotency::{Fingerprint, IdempotencyKey, Once};
+use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotentRequest};
 use domain::text::TextFault;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -25,7 +25,7 @@ pub struct IdempotentJson<T> {
     /// How it was written.
     pub form: Form,
     /// Set when the client gave the request a key.
-    pub once: Option<Once>,
+    pub once: Option<IdempotentRequest>,
 }
 
 impl<T: FromBody> FromRequest for IdempotentJson<T> {
@@ -38,7 +38,7 @@ impl<T: FromBody> FromRequest for IdempotentJson<T> {
         Box::pin(async move {
             let (key, bytes) = (key?, bytes.await?);
             let StrictJson { body, form } = parse(&bytes)?;
-            let once = key.map(|key| Once { key, fingerprint: fingerprint(&bytes) });
+            let once = key.map(|key| IdempotentRequest { key, fingerprint: fingerprint(&bytes) });
             Ok(Self { body, form, once })
         })
     }

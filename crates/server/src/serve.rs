@@ -9,20 +9,20 @@ use http_wire::request_scope::RequestScope;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
-use ws_gateway::{Registrar, SocketContext};
+use ws_gateway::{ClusterMember, SocketContext};
 
 use crate::api_document;
+use crate::change_feed::ChangeFeed;
 use crate::config::Config;
 use crate::disk::Disk;
 use crate::failure::Failure;
-use crate::heal::Healer;
 use crate::health::Readiness;
 use crate::listen;
 use crate::lock::StoreLock;
 use crate::metrics::Metrics;
+use crate::resync::Resync;
 use crate::store::{self, Store, StoreAt};
 use crate::system;
-use crate::tail::Tail;
 use crate::telemetry;
 use crate::tls::Tls;
 use crate::traces::Traces;
@@ -86,10 +86,12 @@ async fn run(config: &Config, wiring: &Wiring, metrics: Option<Metrics>) -> Resu
 
     let disk = Disk::of(config);
     let readiness = web::Data::new(Readiness::new(wiring.store.clone(), wiring.bus.clone(), disk.clone()));
-    let registrar = wiring.registrar(config).await?;
-    let healer = registrar.clone().map(|registrar| Arc::new(Healer::new(registrar, wiring.bus.clone())));
-    let tail = Tail::begin(wiring, registrar.clone(), healer.clone()).await;
-    let tail = tail.map_err(|cause| Failure::new("cannot read the log of changes", cause))?;
+    let cluster_member = wiring.cluster_member(config).await?;
+    let resync = cluster_member
+        .clone()
+        .map(|cluster_member| Arc::new(Resync::new(cluster_member, wiring.bus.clone())));
+    let change_feed = ChangeFeed::begin(wiring, cluster_member.clone(), resync.clone()).await;
+    let change_feed = change_feed.map_err(|cause| Failure::new("cannot read the log of changes", cause))?;
     let tls = config.tls.as_ref().map(Tls::open).transpose();
     let tls = tls.map_err(|fault| Failure::plain(format!("{}: {}", fault.setting, fault.problem)))?;
     let acceptor = tls.as_ref().map(Tls::acceptor);
@@ -100,9 +102,9 @@ async fn run(config: &Config, wiring: &Wiring, metrics: Option<Metrics>) -> Resu
     let metrics = metrics.map(tokio::spawn);
     let handle = server.handle();
     let mut server = tokio::spawn(server);
-    let mut upkeep = upkeep::start(config, wiring, tail, healer.clone());
-    if let Some(registrar) = &registrar {
-        upkeep::keep_registered(&mut upkeep, registrar);
+    let mut upkeep = upkeep::start(config, wiring, change_feed, resync.clone());
+    if let Some(cluster_member) = &cluster_member {
+        upkeep::keep_registered(&mut upkeep, cluster_member);
     }
     upkeep.spawn(disk.watch());
     let mut others = wiring.hear_others();
@@ -136,11 +138,11 @@ async fn run(config: &Config, wiring: &Wiring, metrics: Option<Metrics>) -> Resu
     // The server's own future ends once its workers have.
     let _ = server.await;
     upkeep.abort_all();
-    if let Some(healer) = healer {
-        healer.tell_last().await;
+    if let Some(resync) = resync {
+        resync.log_last_loss().await;
     }
-    if let Some(registrar) = registrar {
-        leave(&registrar).await;
+    if let Some(cluster_member) = cluster_member {
+        leave(&cluster_member).await;
     }
     if let Some(bus) = &wiring.bus {
         bus.say_farewell().await;
@@ -217,8 +219,8 @@ fn bind(
 }
 
 /// Ends as one of several servers.
-async fn leave(registrar: &Registrar) {
-    if !matches!(timeout(LAST_WRITES, registrar.leave()).await, Ok(Ok(()))) {
+async fn leave(cluster_member: &ClusterMember) {
+    if !matches!(timeout(LAST_WRITES, cluster_member.leave()).await, Ok(Ok(()))) {
         tracing::warn!(
             "could not announce to other nodes that this node stops; they will notice when its lease expires"
         );

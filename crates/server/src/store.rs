@@ -13,7 +13,7 @@ use domain::change::ChangeRepository;
 use domain::chat::ChatRepository;
 use domain::contact::ContactRepository;
 use domain::delivery::DeliveryRepository;
-use domain::idempotency::FirstAnswerRepository;
+use domain::idempotency::IdempotencyRepository;
 use domain::login::LoginRepository;
 use domain::memory::MemoryRepository;
 use domain::message::MessageRepository;
@@ -52,7 +52,7 @@ pub(crate) trait Store:
     + ChatRepository
     + ContactRepository
     + DeliveryRepository
-    + FirstAnswerRepository
+    + IdempotencyRepository
     + KeyRepository
     + LoginRepository
     + MemoryRepository

@@ -17,13 +17,13 @@ use domain::store::StoreError;
 use http_wire::limit::RateLimits;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
-use ws_gateway::{Hub, Redeliverer, Registrar};
+use ws_gateway::{ClusterMember, Hub, Redeliverer};
 
+use crate::change_feed::{ChangeFeed, forget_changes};
 use crate::config::Config;
-use crate::heal::Healer;
 use crate::ports::SystemClock;
+use crate::resync::Resync;
 use crate::store::Store;
-use crate::tail::{Tail, forget_changes};
 use crate::wiring::{self, Wiring};
 
 /// How long a walk that erases rests between two steps, so that who sends hardly waits for it.
@@ -36,20 +36,20 @@ const CLOCKS_APART: Duration = Duration::from_secs(60);
 pub(crate) fn start(
     config: &Config,
     wiring: &Wiring,
-    tail: Tail,
-    healer: Option<Arc<Healer>>,
+    change_feed: ChangeFeed,
+    resync: Option<Arc<Resync>>,
 ) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
     tasks.spawn(sweep(wiring.activity.clone(), wiring.hub.clone()));
     tasks.spawn(erase_work(wiring.accounts.clone()));
     tasks.spawn(forget_answers(wiring.store.clone()));
-    tasks.spawn(end_sockets_in_doubt(wiring.clone(), healer.clone()));
-    if let Some(healer) = healer {
-        tasks.spawn(async move { healer.run().await });
+    tasks.spawn(end_sockets_in_doubt(wiring.clone(), resync.clone()));
+    if let Some(resync) = resync {
+        tasks.spawn(async move { resync.run().await });
     }
     tasks.spawn(keep_audit(wiring.audit.clone(), wiring.logins.clone(), wiring.limits.clone()));
     tasks.spawn(expire_requests(wiring.contacts.clone()));
-    tasks.spawn(tail.follow());
+    tasks.spawn(change_feed.follow());
     tasks.spawn(forget_changes(wiring.store.clone()));
     tasks.spawn(write_key_uses(wiring.accounts.clone()));
     tasks.spawn(count_bytes(wiring::plans(wiring.store.clone())));
@@ -63,20 +63,20 @@ pub(crate) fn start(
 }
 
 /// Starts what a server does that is one of several.
-pub(crate) fn keep_registered(tasks: &mut JoinSet<()>, registrar: &Arc<Registrar>) {
-    let (writer, keeper) = (registrar.clone(), registrar.clone());
+pub(crate) fn keep_registered(tasks: &mut JoinSet<()>, cluster_member: &Arc<ClusterMember>) {
+    let (writer, keeper) = (cluster_member.clone(), cluster_member.clone());
     tasks.spawn(async move { writer.run().await });
     tasks.spawn(async move { keeper.keep_lease().await });
 }
 
 /// Closes all sockets after a commit with an unknown outcome, once the store answers again. The change was not announced,
 /// so a socket may still be subscribed to a chat that its user was removed from. Clients reconnect by themselves.
-async fn end_sockets_in_doubt(wiring: Wiring, healer: Option<Arc<Healer>>) {
+async fn end_sockets_in_doubt(wiring: Wiring, resync: Option<Arc<Resync>>) {
     let Some(mut in_doubt) = wiring.store.commits_in_doubt() else { return };
     while in_doubt.changed().await.is_ok() {
-        if let Some(healer) = &healer {
+        if let Some(resync) = &resync {
             // Other servers may have missed it as well.
-            healer.unsent(SystemClock.now());
+            resync.unsent(SystemClock.now());
         }
         while wiring.store.ping().await.is_err() {
             sleep(Duration::from_millis(200)).await;

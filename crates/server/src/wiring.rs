@@ -25,7 +25,7 @@ use http_wire::cursor::CursorSeal;
 use http_wire::limit::{RateLimitConfig, RateLimits};
 use tokio::task::JoinSet;
 use ws_gateway::fault::LosesMessages;
-use ws_gateway::{Hub, HubConfig, Registrar, RemoteEventSink};
+use ws_gateway::{ClusterMember, Hub, HubConfig, RemoteEventSink};
 
 use crate::config::Config;
 use crate::failure::Failure;
@@ -174,13 +174,16 @@ fn events(config: &Config, hub: &Arc<Hub>, bus: Option<&Arc<NatsBus>>) -> Arc<dy
 
 impl Wiring {
     /// Begins as one of several servers, if it is one.
-    pub(crate) async fn registrar(&self, config: &Config) -> Result<Option<Arc<Registrar>>, Failure> {
+    pub(crate) async fn cluster_member(
+        &self,
+        config: &Config,
+    ) -> Result<Option<Arc<ClusterMember>>, Failure> {
         let nodes = config.is_one_of_several().then(|| self.store.clone().nodes()).flatten();
         let Some(nodes) = nodes else { return Ok(None) };
-        let begun = Registrar::begin(self.hub.clone(), nodes, Arc::new(SystemClock), Arc::new(RandomIds));
-        let registrar = begun.await.map_err(|cause| Failure::new("cannot join the cluster", cause))?;
-        tracing::info!(node = %registrar.node(), "cluster mode: multi");
-        Ok(Some(Arc::new(registrar)))
+        let begun = ClusterMember::begin(self.hub.clone(), nodes, Arc::new(SystemClock), Arc::new(RandomIds));
+        let cluster_member = begun.await.map_err(|cause| Failure::new("cannot join the cluster", cause))?;
+        tracing::info!(node = %cluster_member.node(), "cluster mode: multi");
+        Ok(Some(Arc::new(cluster_member)))
     }
 
     /// Begins to hear what other servers tell, if there are any: their events go to the own sockets, and make untrue

@@ -11,7 +11,7 @@ use domain::archive::{Table, Value};
 use domain::ports::Clock;
 use serde_json::Value as Json;
 use tempfile::TempDir;
-use testkit::{Estate, Stores, World};
+use testkit::{Fixture, Stores, World};
 use uuid::Uuid;
 
 /// The program with these arguments, on the store at this URL.
@@ -66,11 +66,11 @@ impl Place {
     }
 
     /// An archive of a store in which everything was made.
-    async fn estate(&self, store: &str, archive: &str) -> (World, Estate) {
+    async fn fixture(&self, store: &str, archive: &str) -> (World, Fixture) {
         let world = World::on(self.stores(store));
-        let estate = Estate::in_world(&world).await;
+        let fixture = Fixture::in_world(&world).await;
         self.export(&self.url(store), archive);
-        (world, estate)
+        (world, fixture)
     }
 
     fn export(&self, store: &str, archive: &str) {
@@ -98,7 +98,7 @@ async fn a_store_moves_to_postgresql_and_back_as_it_was() {
     use std::os::unix::fs::PermissionsExt;
 
     let place = Place::new();
-    let (world, estate) = place.estate("first.db", "first").await;
+    let (world, fixture) = place.fixture("first.db", "first").await;
     let database = testkit::postgres::server().database();
     let imported = place.import(&database.url(), "first");
     let rows = place.rows("first");
@@ -112,7 +112,7 @@ async fn a_store_moves_to_postgresql_and_back_as_it_was() {
 
     let moved = World::on(place.stores("third.db"));
     moved.clock.set(world.clock.now());
-    assert_eq!(estate.seen_in(&moved).await, estate.seen_in(&world).await);
+    assert_eq!(fixture.seen_in(&moved).await, fixture.seen_in(&world).await);
 
     let mode = std::fs::metadata(place.file("first")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
@@ -124,7 +124,7 @@ async fn a_store_moves_to_postgresql_and_back_as_it_was() {
 #[tokio::test]
 async fn an_archive_goes_through_a_pipe() {
     let place = Place::new();
-    place.estate("first.db", "first").await;
+    place.fixture("first.db", "first").await;
     let mut export = parlance(&place.url("first.db"), &["export"])
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -149,7 +149,7 @@ async fn a_backup_has_its_time_in_its_name_and_can_be_verified_and_restored() {
     use std::os::unix::fs::PermissionsExt;
 
     let place = Place::new();
-    place.estate("first.db", "first").await;
+    place.fixture("first.db", "first").await;
     let database = testkit::postgres::server().database();
     place.import(&database.url(), "first");
     for (number, store) in [place.url("first.db"), database.url()].into_iter().enumerate() {
@@ -187,7 +187,7 @@ async fn a_backup_has_its_time_in_its_name_and_can_be_verified_and_restored() {
 #[tokio::test]
 async fn an_export_that_is_killed_leaves_one_draft_for_the_next() {
     let place = Place::new();
-    let (world, _) = place.estate("first.db", "small").await;
+    let (world, _) = place.fixture("first.db", "small").await;
     write_many(&world.stores, 20_000).await;
     let (store, archive) = (place.url("first.db"), place.path("first"));
     let arguments = ["export", "--to", &archive];
@@ -312,7 +312,7 @@ fn unfinished(store: &str) -> Option<Json> {
 #[tokio::test]
 async fn a_killed_import_goes_on_to_the_same_end() {
     let place = Place::new();
-    let (world, _) = place.estate("first.db", "small").await;
+    let (world, _) = place.fixture("first.db", "small").await;
     write_many(&world.stores, 20_000).await;
     place.export(&place.url("first.db"), "first");
     is_resumed_after_kills(&place.url("second.db"), &place);
@@ -323,7 +323,7 @@ async fn a_killed_import_goes_on_to_the_same_end() {
 #[tokio::test]
 async fn a_position_of_another_store_or_archive_is_not_believed() {
     let place = Place::new();
-    let (world, _) = place.estate("first.db", "first").await;
+    let (world, _) = place.fixture("first.db", "first").await;
     let whole = std::fs::read_to_string(place.file("first")).unwrap();
     let end: Json = serde_json::from_str(whole.lines().last().unwrap()).unwrap();
     let digest = end["end"]["sha256"].as_str().unwrap();
@@ -347,7 +347,7 @@ async fn a_position_of_another_store_or_archive_is_not_believed() {
 #[tokio::test]
 async fn what_is_no_whole_archive_is_refused_before_the_store_is_touched() {
     let place = Place::new();
-    place.estate("first.db", "first").await;
+    place.fixture("first.db", "first").await;
     let whole = std::fs::read_to_string(place.file("first")).unwrap();
     let lines = whole.split_inclusive('\n').collect::<Vec<_>>();
     let (last, others) = lines.split_last().unwrap();
@@ -399,7 +399,7 @@ async fn what_is_no_whole_archive_is_refused_before_the_store_is_touched() {
 #[tokio::test]
 async fn only_an_empty_store_without_a_server_is_filled() {
     let place = Place::new();
-    place.estate("first.db", "first").await;
+    place.fixture("first.db", "first").await;
     let arguments = ["import", "--from", &place.path("first")];
     let full = refused(&run(&place.url("first.db"), &arguments));
     assert!(full.contains("not empty") && full.contains("--resume"), "{full}");
@@ -419,7 +419,7 @@ async fn only_an_empty_store_without_a_server_is_filled() {
 #[tokio::test]
 async fn texts_that_postgresql_cannot_keep_are_replaced_with_a_warning() {
     let place = Place::new();
-    let (world, _) = place.estate("first.db", "unused").await;
+    let (world, _) = place.fixture("first.db", "unused").await;
     let attempts = Table::named("attempts").unwrap();
     let mut snapshot = world.stores.archive.snapshot().await.unwrap();
     let mut row = snapshot.rows(attempts, None, 1).await.unwrap().remove(0);
@@ -446,7 +446,7 @@ async fn texts_that_postgresql_cannot_keep_are_replaced_with_a_warning() {
 #[tokio::test]
 async fn an_export_only_reads() {
     let place = Place::new();
-    place.estate("first.db", "first").await;
+    place.fixture("first.db", "first").await;
     let database = testkit::postgres::server().database();
     let store = database.url();
     let why = refused(&run(&store, &["export"]));

@@ -9,8 +9,8 @@
 pub mod bus;
 pub mod contract;
 pub mod document;
-mod estate;
 mod fakes;
+mod fixture;
 pub mod nats;
 pub mod nodes;
 mod ports;
@@ -18,9 +18,9 @@ pub mod postgres;
 pub mod same;
 mod world;
 
-pub use estate::Estate;
 pub use fakes::{
     FixedClock, FixedHasher, FixedMint, FixedPresence, PlainTokens, RecordingPublisher, SequentialIds,
 };
+pub use fixture::Fixture;
 pub use ports::free_port;
 pub use world::{NOON, Stores, TestAgent, TestUser, World};

@@ -90,12 +90,12 @@ impl Rows {
         match note {
             Note::UserCame(user) => {
                 if self.users.insert((user, at)) {
-                    self.tell(Change::Whereabouts(ParticipantId::User(user)));
+                    self.tell(Change::SessionMoved(ParticipantId::User(user)));
                 }
             }
             Note::UserWent(user) => {
                 if self.users.remove(&(user, at)) {
-                    self.tell(Change::Whereabouts(ParticipantId::User(user)));
+                    self.tell(Change::SessionMoved(ParticipantId::User(user)));
                 }
             }
             Note::AgentLost(agent) => {
@@ -106,7 +106,7 @@ impl Rows {
             Note::AgentWent(agent) => {
                 if self.agents.get(&agent).is_some_and(|place| place.node == at) {
                     self.agents.remove(&agent);
-                    self.tell(Change::Whereabouts(ParticipantId::Agent(agent)));
+                    self.tell(Change::SessionMoved(ParticipantId::Agent(agent)));
                 }
             }
         }
@@ -118,7 +118,7 @@ impl Rows {
             .filter(|place| self.is_known(place.node))
             .map(|place| Holder { node: place.node, is_open: place.is_open });
         claim.claiming.is_granted(node, holder).then(|| {
-            let number = self.tell(Change::Whereabouts(ParticipantId::Agent(claim.agent)));
+            let number = self.tell(Change::SessionMoved(ParticipantId::Agent(claim.agent)));
             self.agents.insert(claim.agent, Place { node, number, is_open: true });
             SocketNumber(number)
         })

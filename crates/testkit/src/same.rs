@@ -21,11 +21,11 @@ macro_rules! act {
 mod cast;
 mod contacts;
 mod deliveries;
-mod dice;
 mod keys;
 mod memories;
 mod messages;
 mod people;
+mod rng;
 mod rooms;
 
 use std::fmt::{Debug, Write};

@@ -18,7 +18,7 @@ use domain::chat::{AddParticipantCommand, ChatRepository, ChatService, CreateCha
 use domain::contact::{ContactRepository, ContactRequest, ContactService, Handle, SendRequest};
 use domain::delivery::{DeliveryRepository, DeliveryService};
 use domain::id::{AgentId, ChatId, ParticipantId, UserId};
-use domain::idempotency::FirstAnswerRepository;
+use domain::idempotency::IdempotencyRepository;
 use domain::login::{LoginPorts, LoginRepository, LoginService, Registration};
 use domain::memory::{
     MemoryContent, MemoryMetadata, MemoryRepository, MemoryService, MemoryThought, StoreMemory,
@@ -113,7 +113,7 @@ pub struct Stores {
     /// Peers and the directory.
     pub peers: Arc<dyn PeerRepository>,
     /// Requests that count once.
-    pub answers: Arc<dyn FirstAnswerRepository>,
+    pub answers: Arc<dyn IdempotencyRepository>,
     /// Contacts and contact requests.
     pub contacts: Arc<dyn ContactRepository>,
     /// What agents remember.
@@ -149,7 +149,7 @@ impl Stores {
             + MemoryRepository
             + PlanRepository
             + OrganizationRepository
-            + FirstAnswerRepository
+            + IdempotencyRepository
             + SecretRepository
             + StatusRepository
             + ContactRepository

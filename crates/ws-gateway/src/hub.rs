@@ -36,10 +36,10 @@ use domain::message::Message;
 use domain::node::SocketNumber;
 use domain::ports::Clock;
 
-use crate::inbox::{Inbox, Payload, Reader, Ticket, Told};
+use crate::claim_queue::ClaimQueue;
+use crate::inbox::{Inbox, Payload, Reader, SocketCommand, Ticket};
 use crate::payload;
 use crate::receipts::ReceiptBuffer;
-use crate::registry::Registry;
 use crate::topic::Topic;
 use basis::{BasisChange, SubscriptionBasis};
 use interest::{Held, Interests};
@@ -51,7 +51,7 @@ use remote_events::StaleChats;
 use revalidate::Revalidation;
 use watch::Watch;
 
-pub(crate) use claim::{Claim, ClaimRefused};
+pub(crate) use claim::{ClaimRefused, SocketClaim};
 pub(crate) use domain::node::OnConflict;
 pub use figures::Figures;
 pub(crate) use listening::Pushed;
@@ -108,7 +108,7 @@ pub struct Hub {
     numbers: AtomicU64,
     receipts: Arc<ReceiptBuffer>,
     /// What is told to the store, if this server is one of several.
-    registry: OnceLock<Arc<Registry>>,
+    claim_queue: OnceLock<Arc<ClaimQueue>>,
     counts: figures::Counts,
     stopping: AtomicBool,
     /// Set if the server is one of several.
@@ -144,7 +144,7 @@ impl Hub {
             clock,
             numbers: AtomicU64::new(1),
             receipts: Arc::default(),
-            registry: OnceLock::new(),
+            claim_queue: OnceLock::new(),
             counts: figures::Counts::default(),
             stopping: AtomicBool::new(false),
             interests: OnceLock::new(),
@@ -168,7 +168,7 @@ impl Hub {
     /// Tells every open socket to end, so that its client comes back and joins anew what it still may:
     /// for when it is not known what became of a change. New sockets are taken as before.
     pub fn end_sockets(&self) {
-        self.sockets().inboxes.values().for_each(|inbox| inbox.order(Told::Stop));
+        self.sockets().inboxes.values().for_each(|inbox| inbox.order(SocketCommand::Stop));
     }
 
     /// Makes the caller's newcomer, who has shown `presented`, a live socket. Of an agent there is one at a time: the
@@ -178,7 +178,7 @@ impl Hub {
         caller: Caller,
         presented: Presented,
         on_conflict: OnConflict,
-    ) -> Result<(Claim, Reader), ClaimRefused> {
+    ) -> Result<(SocketClaim, Reader), ClaimRefused> {
         let slot = self.slot(caller.participant())?;
         self.admit(caller, presented, on_conflict, slot, None)
     }
@@ -192,7 +192,7 @@ impl Hub {
         on_conflict: OnConflict,
         slot: ConnectionSlot,
         granted: Option<SocketNumber>,
-    ) -> Result<(Claim, Reader), ClaimRefused> {
+    ) -> Result<(SocketClaim, Reader), ClaimRefused> {
         let (id, who) = (self.number(), caller.participant());
         let turn = self.turn(who);
         let mut sockets = self.sockets();
@@ -222,7 +222,9 @@ impl Hub {
                 }
                 let older = sockets.agents.insert(agent.agent, id);
                 if let Some(older) = older.and_then(|older| sockets.inboxes.get(&older)) {
-                    older.order(Told::Superseded { payload: Arc::new(payload::supersede(agent.agent, id)) });
+                    older.order(SocketCommand::Superseded {
+                        payload: Arc::new(payload::supersede(agent.agent, id)),
+                    });
                 }
                 is_news
             }
@@ -237,7 +239,7 @@ impl Hub {
         }
         drop(turn);
         let quota = slot.quota();
-        Ok((Claim { hub: self.clone(), caller, presented, id, inbox, quota, slot: Some(slot) }, reader))
+        Ok((SocketClaim { hub: self.clone(), caller, presented, id, inbox, quota, slot: Some(slot) }, reader))
     }
 
     fn may_enter(&self, sockets: &Sockets, caller: Caller, presented: Presented) -> Result<(), ClaimRefused> {
@@ -337,7 +339,7 @@ impl Hub {
             listeners.retain(|listener| {
                 let stays = !chosen(listener, topic);
                 if !stays {
-                    listener.inbox.order(Told::End { topic, ticket: listener.ticket });
+                    listener.inbox.order(SocketCommand::End { topic, ticket: listener.ticket });
                 }
                 stays
             });

@@ -18,10 +18,10 @@ use domain::id::MessageId;
 
 use crate::topic::Topic;
 
-/// What one event costs beside its payload, about.
+/// The approximate cost of an event beside its payload.
 const OVERHEAD_BYTES: usize = 256;
 
-/// Among how many that wait an older state of a message is looked for.
+/// The number of queued events that are searched for an older state of a message.
 pub(crate) const SEARCHED: usize = 256;
 
 /// An event as it is pushed, shared by all sockets that get it.
@@ -44,12 +44,12 @@ impl Payload {
     }
 }
 
-/// Names one stay of a socket on a topic, so that what was meant for an earlier stay does not
-/// touch a later one.
+/// Identifies one subscription of a socket to a topic, so that events for an earlier subscription do not reach a later
+/// one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Ticket(pub u64);
 
-/// An event of a topic, for one stay on it.
+/// An event of a topic, for one subscription.
 #[derive(Clone, Debug)]
 pub(crate) struct Event {
     pub(crate) topic: Topic,
@@ -57,12 +57,12 @@ pub(crate) struct Event {
     pub(crate) payload: Arc<Payload>,
 }
 
-/// What a socket is told.
+/// An item in the queue of a socket: an event, or an order to its task.
 #[derive(Debug)]
-pub(crate) enum Told {
+pub(crate) enum SocketCommand {
     /// An event of a topic.
     Event(Event),
-    /// The stay on a topic is over.
+    /// The subscription to a topic has ended.
     End { topic: Topic, ticket: Ticket },
     /// A newer socket of the same agent has taken over.
     Superseded { payload: Arc<Payload> },
@@ -70,7 +70,7 @@ pub(crate) enum Told {
     Revoked,
     /// The server stops, or wants everybody to connect anew.
     Stop,
-    /// More waited than may.
+    /// The queue exceeded its limit.
     Overflow,
 }
 
@@ -113,7 +113,7 @@ struct Mailbox {
 
 #[derive(Debug, Default)]
 struct Waiting {
-    told: VecDeque<Told>,
+    told: VecDeque<SocketCommand>,
     /// An order came that the task has not heard of.
     orders: bool,
     /// Nobody reads any more.
@@ -125,13 +125,13 @@ struct Waiting {
 impl Waiting {
     /// Takes out what waits of a message's state.
     fn take_older(&mut self, stay: Ticket, message: MessageId) -> Option<Event> {
-        let is_older = |told: &Told| {
-            let Told::Event(Event { ticket, payload, .. }) = told else { return false };
+        let is_older = |told: &SocketCommand| {
+            let SocketCommand::Event(Event { ticket, payload, .. }) = told else { return false };
             *ticket == stay && payload.updates == Some(message)
         };
         let place = self.told.iter().rev().take(SEARCHED).position(is_older)?;
         match self.told.remove(self.told.len() - 1 - place)? {
-            Told::Event(event) => Some(event),
+            SocketCommand::Event(event) => Some(event),
             _ => None,
         }
     }
@@ -170,14 +170,14 @@ impl Inbox {
                 if waiting.closed {
                     return;
                 }
-                waiting.told.push_back(Told::Event(event));
+                waiting.told.push_back(SocketCommand::Event(event));
                 waiting.connection.take()
             };
             if let Some(waker) = waker {
                 waker.wake();
             }
         } else if !before {
-            self.order(Told::Overflow);
+            self.order(SocketCommand::Overflow);
         }
     }
 
@@ -204,7 +204,7 @@ impl Inbox {
     }
 
     /// Puts in an order, which must arrive and is small.
-    pub(crate) fn order(&self, told: Told) {
+    pub(crate) fn order(&self, told: SocketCommand) {
         let wakers = {
             let mut waiting = self.0.waiting();
             if waiting.closed {
@@ -223,7 +223,7 @@ impl Inbox {
 pub(crate) struct Reader {
     mailbox: Arc<Mailbox>,
     /// Taken out together, to be gone through one by one.
-    heard: VecDeque<Told>,
+    heard: VecDeque<SocketCommand>,
 }
 
 /// How many the list of what was heard holds on to.
@@ -236,7 +236,7 @@ impl Reader {
     }
 
     /// What comes next, if anything is there.
-    pub(crate) fn next(&mut self) -> Option<Told> {
+    pub(crate) fn next(&mut self) -> Option<SocketCommand> {
         if self.heard.is_empty() {
             self.fetch();
         }
@@ -250,7 +250,7 @@ impl Reader {
             self.fetch();
         }
         match self.heard.pop_front()? {
-            Told::Event(event) => Some(event),
+            SocketCommand::Event(event) => Some(event),
             order => {
                 self.heard.push_front(order);
                 None
@@ -260,10 +260,12 @@ impl Reader {
 
     /// What comes next, if it came before the first that the stay `ticket` on a topic was told: an
     /// event, or its end.
-    pub(crate) fn next_before(&mut self, stay: Ticket) -> Option<Told> {
+    pub(crate) fn next_before(&mut self, stay: Ticket) -> Option<SocketCommand> {
         let told = self.next()?;
         match &told {
-            Told::Event(Event { ticket, .. }) | Told::End { ticket, .. } if *ticket == stay => {
+            SocketCommand::Event(Event { ticket, .. }) | SocketCommand::End { ticket, .. }
+                if *ticket == stay =>
+            {
                 self.heard.push_front(told);
                 None
             }

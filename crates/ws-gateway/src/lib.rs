@@ -9,7 +9,7 @@
 //! - [`outbox`](self): what goes to its client, as the connection takes it;
 //! - [`taken`](self): what agents took out of it, until it is written down;
 //! - [`hub`](self): who joined what, and the publisher of events;
-//! - [`registry`](self), [`registrar`](self): what a server that is one of several tells the others of its sockets;
+//! - [`claim_queue`](self), [`cluster_member`](self): what a server that is one of several tells the others of its sockets;
 //! - [`again`](self): pushing once more what no socket took;
 //! - [`payload`](self): events as JSON.
 //!
@@ -17,6 +17,8 @@
 //! the answer to its join; one agent has one live socket, on all servers together; a client that does not
 //! read is cut off and costs no more than its queue.
 
+mod claim_queue;
+mod cluster_member;
 mod connect;
 pub mod fault;
 pub mod frame;
@@ -30,8 +32,6 @@ mod outbox;
 mod payload;
 mod receipts;
 mod redelivery;
-mod registrar;
-mod registry;
 mod subprotocol;
 mod task;
 pub mod topic;
@@ -43,9 +43,9 @@ use domain::account::{AccountService, TokenService};
 use domain::activity::ActivityService;
 use domain::chat::ChatService;
 
+pub use cluster_member::ClusterMember;
 pub use hub::{Figures, Hub, HubConfig, RemoteEventSink};
 pub use redelivery::Redeliverer;
-pub use registrar::Registrar;
 
 /// What a socket needs; registered as `web::Data`.
 #[derive(Clone)]

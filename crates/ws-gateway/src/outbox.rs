@@ -23,7 +23,7 @@ use futures_core::Stream;
 use tokio::time::sleep;
 
 use crate::hub::ConnectionSlot;
-use crate::inbox::{Event, Orders, Payload, Reader, SEARCHED, Ticket, Told, cost};
+use crate::inbox::{Event, Orders, Payload, Reader, SEARCHED, SocketCommand, Ticket, cost};
 use crate::machine::Connection;
 use crate::receipts::ReceiptSink;
 
@@ -101,12 +101,12 @@ impl Outbox {
     }
 
     /// The next thing that the socket is told.
-    pub(crate) fn told(&self) -> Option<Told> {
+    pub(crate) fn told(&self) -> Option<SocketCommand> {
         self.0.borrow_mut().inbox.next()
     }
 
     /// The same, if it came before the stay `ticket` on a topic had its first event.
-    pub(crate) fn told_before(&self, ticket: Ticket) -> Option<Told> {
+    pub(crate) fn told_before(&self, ticket: Ticket) -> Option<SocketCommand> {
         self.0.borrow_mut().inbox.next_before(ticket)
     }
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use domain::delivery::{DeliveryService, Due, Listening, RedeliveryPolicy, RedeliverySchedule};
 use domain::message::Message;
-use domain::store::Announce;
+use domain::store::OnCommit;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::hub::{Hub, Pushed};
@@ -79,7 +79,7 @@ impl Redeliverer {
         for due in all {
             let pushed = Arc::new(Mutex::new(Vec::new()));
             let (hub, to, outcome) = (self.hub.clone(), due.listening, pushed.clone());
-            let push = Announce::new(move |messages: &Vec<Message>| {
+            let push = OnCommit::new(move |messages: &Vec<Message>| {
                 *outcome.lock().unwrap_or_else(PoisonError::into_inner) = push(&hub, &to, messages);
             });
             if let Err(error) = self.deliveries.push_new(&due, push).await {

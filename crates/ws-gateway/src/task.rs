@@ -15,8 +15,8 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::SocketContext;
 use crate::frame::Version;
-use crate::hub::{Claim, Departure};
-use crate::inbox::{Orders, Ticket, Told};
+use crate::hub::{Departure, SocketClaim};
+use crate::inbox::{Orders, SocketCommand, Ticket};
 use crate::machine::{Action, Connection, PendingJoin, TOO_MANY_TOPICS, Verdict};
 use crate::outbox::{LINGER, Outbox};
 use crate::payload;
@@ -25,7 +25,7 @@ use crate::topic::Topic;
 /// A socket, from its handshake to its end.
 pub(crate) struct Socket {
     pub(crate) context: Data<SocketContext>,
-    pub(crate) claim: Claim,
+    pub(crate) claim: SocketClaim,
     pub(crate) outbox: Outbox,
     pub(crate) version: Version,
 }
@@ -223,17 +223,17 @@ impl Socket {
         }
     }
 
-    fn on_told(&mut self, told: Told) -> Flow {
+    fn on_told(&mut self, told: SocketCommand) -> Flow {
         match told {
-            Told::Event(event) => {
+            SocketCommand::Event(event) => {
                 self.outbox.event(event);
                 Flow::Goes
             }
-            Told::End { topic, ticket } => {
+            SocketCommand::End { topic, ticket } => {
                 let action = self.outbox.machine(|machine| machine.on_end(topic, ticket));
                 action.map_or(Flow::Goes, |action| self.carry_out(action))
             }
-            Told::Superseded { payload } => {
+            SocketCommand::Superseded { payload } => {
                 self.outbox.drop_backlog();
                 if let Some(agent) = self.claim.caller.participant().agent() {
                     let topic = Topic::AgentControl(agent);
@@ -243,12 +243,12 @@ impl Socket {
                 }
                 self.end(CloseCode::Away, "another connection of this agent took over")
             }
-            Told::Revoked => {
+            SocketCommand::Revoked => {
                 self.outbox.drop_backlog();
                 self.end(CloseCode::Policy, "the credential is no longer valid")
             }
-            Told::Stop => self.end(CloseCode::Restart, "connect again"),
-            Told::Overflow => self.unless_full(false),
+            SocketCommand::Stop => self.end(CloseCode::Restart, "connect again"),
+            SocketCommand::Overflow => self.unless_full(false),
         }
     }
 

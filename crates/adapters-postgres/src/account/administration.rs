@@ -10,7 +10,7 @@ use domain::account::{
 use domain::audit::AuditEntry;
 use domain::change::Change;
 use domain::id::{ParticipantId, UserId};
-use domain::store::{Announce, StoreError};
+use domain::store::{OnCommit, StoreError};
 use futures_util::FutureExt;
 
 use super::delete_user::delete_user_on;
@@ -52,9 +52,9 @@ impl AdministrationRepository for PostgresStore {
     async fn delete_user(
         &self,
         command: DeleteUser,
-        announce: Announce<DeletedUser>,
+        on_commit: OnCommit<DeletedUser>,
     ) -> Result<Result<DeletedUser, DeleteUserRefused>, StoreError> {
-        let tell = |deleted: &DeletedUser| announce.tell(deleted);
+        let tell = |deleted: &DeletedUser| on_commit.run(deleted);
         self.change(command, |db, command| delete_user_on(db, command).boxed(), tell).await
     }
 }

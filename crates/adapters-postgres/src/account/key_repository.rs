@@ -7,7 +7,7 @@ use domain::account::{
 };
 use domain::id::ParticipantId;
 use domain::page::{Page, PageRequest};
-use domain::store::{Announce, StoreError};
+use domain::store::{OnCommit, StoreError};
 use futures_util::FutureExt;
 
 use super::{find, keys};
@@ -40,9 +40,9 @@ impl KeyRepository for PostgresStore {
     async fn revoke_keys(
         &self,
         command: RevokeKeys,
-        announce: Announce<Vec<KeyRecord>>,
+        on_commit: OnCommit<Vec<KeyRecord>>,
     ) -> Result<Vec<KeyRecord>, StoreError> {
-        let tell = |revoked: &Vec<KeyRecord>| announce.tell(revoked);
+        let tell = |revoked: &Vec<KeyRecord>| on_commit.run(revoked);
         let revoked = self.change(command, |db, command| keys::revoke_on(db, command).boxed(), tell);
         let Ok(revoked) = revoked.await?;
         Ok(revoked)
@@ -51,9 +51,9 @@ impl KeyRepository for PostgresStore {
     async fn rotate_key(
         &self,
         command: RotateKey,
-        announce: Announce<RotatedKey>,
+        on_commit: OnCommit<RotatedKey>,
     ) -> Result<Result<RotatedKey, RotateKeyRefused>, StoreError> {
-        let tell = |rotated: &RotatedKey| announce.tell(rotated);
+        let tell = |rotated: &RotatedKey| on_commit.run(rotated);
         self.change(command, |db, command| keys::rotate_on(db, command).boxed(), tell).await
     }
 }

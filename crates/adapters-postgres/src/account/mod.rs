@@ -21,7 +21,7 @@ use domain::account::{
 };
 use domain::id::{AgentId, SessionId, UserId};
 use domain::page::{Page, PageRequest};
-use domain::store::{Announce, StoreError};
+use domain::store::{OnCommit, StoreError};
 use futures_util::FutureExt;
 
 use crate::PostgresStore;
@@ -41,27 +41,27 @@ impl AccountRepository for PostgresStore {
     async fn register_agent(
         &self,
         new: NewAgent,
-        announce: Announce<Agent>,
+        on_commit: OnCommit<Agent>,
     ) -> Result<Result<Agent, RegisterRefused>, StoreError> {
-        let tell = |agent: &Agent| announce.tell(agent);
+        let tell = |agent: &Agent| on_commit.run(agent);
         self.change(new, |db, new| register_agent::register_agent_on(db, new).boxed(), tell).await
     }
 
     async fn update_agent(
         &self,
         command: UpdateAgent,
-        announce: Announce<Agent>,
+        on_commit: OnCommit<Agent>,
     ) -> Result<Result<Agent, UpdateAgentRefused>, StoreError> {
-        let tell = |agent: &Agent| announce.tell(agent);
+        let tell = |agent: &Agent| on_commit.run(agent);
         self.change(command, |db, command| update::update_agent_on(db, command).boxed(), tell).await
     }
 
     async fn mark_agent(
         &self,
         command: MarkAgent,
-        announce: Announce<Agent>,
+        on_commit: OnCommit<Agent>,
     ) -> Result<Option<Agent>, StoreError> {
-        let tell = |agent: &Agent| announce.tell(agent);
+        let tell = |agent: &Agent| on_commit.run(agent);
         let marked = self.change(command, |db, command| update::mark_agent_on(db, command).boxed(), tell);
         Ok(marked.await?.ok())
     }
@@ -69,9 +69,9 @@ impl AccountRepository for PostgresStore {
     async fn delete_agent(
         &self,
         command: DeleteAgent,
-        announce: Announce<DeletedAgent>,
+        on_commit: OnCommit<DeletedAgent>,
     ) -> Result<Result<DeletedAgent, DeleteAgentRefused>, StoreError> {
-        let tell = |deleted: &DeletedAgent| announce.tell(deleted);
+        let tell = |deleted: &DeletedAgent| on_commit.run(deleted);
         self.change(command, |db, command| delete_agent::delete_agent_on(db, command).boxed(), tell).await
     }
 

@@ -33,7 +33,7 @@ pub(super) async fn delete_on(
     let empties = empty_on(db, chat.id, command.now);
     let audited = audit::append_on(db, [AuditEntry::chat_deleted(command)]);
     let (participants, (), ()) = try_join3(empties, mark_on(db, chat.id, command.now), audited).await?;
-    change::append_on(db, [Change::RosterShrunk(chat.id)], command.now).await?;
+    change::append_on(db, [Change::ParticipantsRemoved(chat.id)], command.now).await?;
     Ok(Ok(DeletedChat { chat, participants, deleted_at: command.now }))
 }
 

@@ -23,7 +23,7 @@ use domain::chat::{
 };
 use domain::id::{AgentId, ChatId, ParticipantId, UserId};
 use domain::page::{Page, PageRequest};
-use domain::store::{Announce, StoreError};
+use domain::store::{OnCommit, StoreError};
 use domain::time::Timestamp;
 use futures_util::FutureExt;
 
@@ -38,9 +38,9 @@ impl ChatRepository for PostgresStore {
     async fn create(
         &self,
         new: NewChat,
-        announce: Announce<Chat>,
+        on_commit: OnCommit<Chat>,
     ) -> Result<Result<Chat, CreateRefused>, StoreError> {
-        self.change(new, |db, new| create::create_on(db, new).boxed(), |chat| announce.tell(chat)).await
+        self.change(new, |db, new| create::create_on(db, new).boxed(), |chat| on_commit.run(chat)).await
     }
 
     async fn find(&self, viewer: ParticipantId, chat: ChatId) -> Result<Option<Chat>, StoreError> {
@@ -108,12 +108,12 @@ impl ChatRepository for PostgresStore {
     async fn add_participant(
         &self,
         command: AddParticipant,
-        announce: Announce<AddedParticipant>,
+        on_commit: OnCommit<AddedParticipant>,
     ) -> Result<Result<AddedParticipant, AddRefused>, StoreError> {
         self.change(
             command,
             |db, command| add_participant::add_participant_on(db, command).boxed(),
-            |added| announce.tell(added),
+            |added| on_commit.run(added),
         )
         .await
     }
@@ -121,12 +121,12 @@ impl ChatRepository for PostgresStore {
     async fn remove_participant(
         &self,
         command: RemoveParticipant,
-        announce: Announce<RemovedParticipant>,
+        on_commit: OnCommit<RemovedParticipant>,
     ) -> Result<Result<RemovedParticipant, RemoveRefused>, StoreError> {
         self.change(
             command,
             |db, command| remove_participant::remove_participant_on(db, command).boxed(),
-            |removed| announce.tell(removed),
+            |removed| on_commit.run(removed),
         )
         .await
     }
@@ -134,18 +134,18 @@ impl ChatRepository for PostgresStore {
     async fn rename(
         &self,
         command: RenameChat,
-        announce: Announce<RenamedChat>,
+        on_commit: OnCommit<RenamedChat>,
     ) -> Result<Result<RenamedChat, RenameRefused>, StoreError> {
-        let tell = |renamed: &RenamedChat| announce.tell(renamed);
+        let tell = |renamed: &RenamedChat| on_commit.run(renamed);
         self.change(command, |db, command| rename::rename_on(db, command).boxed(), tell).await
     }
 
     async fn delete(
         &self,
         command: DeleteChat,
-        announce: Announce<DeletedChat>,
+        on_commit: OnCommit<DeletedChat>,
     ) -> Result<Result<DeletedChat, DeleteRefused>, StoreError> {
-        let tell = |deleted: &DeletedChat| announce.tell(deleted);
+        let tell = |deleted: &DeletedChat| on_commit.run(deleted);
         self.change(command, |db, command| delete::delete_on(db, command).boxed(), tell).await
     }
 

@@ -41,7 +41,7 @@ pub(super) async fn remove_participant_on(
     let leaves = leave_on(db, chat.id, command.target, command.now);
     let audited = audit::append_on(db, [AuditEntry::participant_removed(command, target.id)]);
     try_join3(leaves, touch_on(db, chat.id, command.now), audited).await?;
-    change::append_on(db, [Change::RosterShrunk(chat.id)], command.now).await?;
+    change::append_on(db, [Change::ParticipantsRemoved(chat.id)], command.now).await?;
     Ok(Ok(RemovedParticipant { chat: Chat { updated_at: command.now, ..chat }, participant: target }))
 }
 

@@ -19,7 +19,7 @@ use domain::contact::{
 };
 use domain::id::{ParticipantId, UserId};
 use domain::page::{Page, PageRequest};
-use domain::store::{Announce, StoreError};
+use domain::store::{OnCommit, StoreError};
 use domain::time::Timestamp;
 use futures_util::FutureExt;
 
@@ -33,26 +33,26 @@ impl ContactRepository for PostgresStore {
     async fn send(
         &self,
         new: NewRequest,
-        announce: Announce<SentRequest>,
+        on_commit: OnCommit<SentRequest>,
     ) -> Result<Result<SentRequest, SendRefused>, StoreError> {
-        self.change(new, |db, new| send::send_on(db, new).boxed(), |sent| announce.tell(sent)).await
+        self.change(new, |db, new| send::send_on(db, new).boxed(), |sent| on_commit.run(sent)).await
     }
 
     async fn answer(
         &self,
         command: AnswerRequest,
-        announce: Announce<Answered>,
+        on_commit: OnCommit<Answered>,
     ) -> Result<Result<Answered, AnswerRefused>, StoreError> {
-        let tell = |answered: &Answered| announce.tell(answered);
+        let tell = |answered: &Answered| on_commit.run(answered);
         self.change(command, |db, command| answer::answer_on(db, command).boxed(), tell).await
     }
 
     async fn remove(
         &self,
         command: RemoveContact,
-        announce: Announce<RemovedContact>,
+        on_commit: OnCommit<RemovedContact>,
     ) -> Result<Result<RemovedContact, NoSuchContact>, StoreError> {
-        let tell = |removed: &RemovedContact| announce.tell(removed);
+        let tell = |removed: &RemovedContact| on_commit.run(removed);
         self.change(command, |db, command| remove::remove_on(db, command).boxed(), tell).await
     }
 
@@ -60,12 +60,12 @@ impl ContactRepository for PostgresStore {
         &self,
         expired_until: Timestamp,
         limit: u32,
-        announce: Announce<Vec<ContactRequest>>,
+        on_commit: OnCommit<Vec<ContactRequest>>,
     ) -> Result<Vec<ContactRequest>, StoreError> {
         let expired = self.change(
             (expired_until, limit),
             |db, (until, limit)| async { Ok(Ok(expire::expire_on(db, *until, *limit).await?)) }.boxed(),
-            |expired| announce.tell(expired),
+            |expired| on_commit.run(expired),
         );
         expired.await?.map_err(|never: Never| match never {})
     }

@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use domain::delivery::{AdvanceDelivery, AdvanceRefused, Advanced};
-use domain::store::{Announce, StoreError};
+use domain::store::{OnCommit, StoreError};
 use futures_util::FutureExt;
 use measure::Work;
 use tokio::sync::mpsc::error::TrySendError;
@@ -41,7 +41,7 @@ struct Job {
 struct Reply {
     /// When it was queued.
     since: Instant,
-    announce: Announce<Advanced>,
+    on_commit: OnCommit<Advanced>,
     answer: oneshot::Sender<Result<Outcome, StoreError>>,
 }
 
@@ -61,13 +61,13 @@ impl Advancer {
     pub(super) async fn advance(
         &self,
         command: AdvanceDelivery,
-        announce: Announce<Advanced>,
+        on_commit: OnCommit<Advanced>,
     ) -> Result<Outcome, StoreError> {
         let doing = measure::doing(Work::Change);
         let carried = doing.carry();
-        let announce = Announce::new(move |advanced| carried.within(|| announce.tell(advanced)));
+        let on_commit = OnCommit::new(move |advanced| carried.within(|| on_commit.run(advanced)));
         let (answer, wait) = oneshot::channel();
-        let job = Job { command, reply: Reply { since: Instant::now(), announce, answer } };
+        let job = Job { command, reply: Reply { since: Instant::now(), on_commit, answer } };
         self.0.try_send(job).map_err(|refused| match refused {
             TrySendError::Full(_) => crowded(),
             TrySendError::Closed(_) => closed(),
@@ -154,10 +154,10 @@ impl Writer {
     }
 
     /// Runs a step in a transaction of its own, concurrently.
-    fn write_alone(self: &Arc<Self>, Job { command, reply: Reply { announce, answer, .. } }: Job) {
+    fn write_alone(self: &Arc<Self>, Job { command, reply: Reply { on_commit, answer, .. } }: Job) {
         let writer = self.clone();
         tokio::spawn(async move {
-            let tell = move |advanced: &Advanced| announce.tell(advanced);
+            let tell = move |advanced: &Advanced| on_commit.run(advanced);
             let done = change_with(&writer.pool, &writer.commit_order, &command, &alone, tell).await;
             // The receiver may have been dropped.
             let _ = answer.send(done.map_err(StoreError::from));
@@ -173,7 +173,7 @@ impl Reply {
     /// Announces a step that was stored, and answers. The receiver may have been dropped.
     fn tell(self, outcome: Outcome) {
         if let Ok(advanced) = &outcome
-            && catch_unwind(AssertUnwindSafe(|| self.announce.tell(advanced))).is_err()
+            && catch_unwind(AssertUnwindSafe(|| self.on_commit.run(advanced))).is_err()
         {
             tracing::error!("publishing a delivery step panicked");
         }

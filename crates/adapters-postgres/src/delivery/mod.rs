@@ -15,7 +15,7 @@ use domain::delivery::{
 use domain::id::{AgentId, ChatId, MessageId};
 use domain::message::Message;
 use domain::page::{Page, PageRequest};
-use domain::store::{Announce, StoreError};
+use domain::store::{OnCommit, StoreError};
 use domain::time::Timestamp;
 use futures_util::FutureExt;
 
@@ -45,9 +45,9 @@ impl DeliveryRepository for PostgresStore {
     async fn advance(
         &self,
         command: AdvanceDelivery,
-        announce: Announce<Advanced>,
+        on_commit: OnCommit<Advanced>,
     ) -> Result<Result<Advanced, AdvanceRefused>, StoreError> {
-        self.advancer.advance(command, announce).await
+        self.advancer.advance(command, on_commit).await
     }
 
     async fn mark_delivered(
@@ -55,9 +55,9 @@ impl DeliveryRepository for PostgresStore {
         taken: Vec<DeliveryKey>,
         now: Timestamp,
         heard: Heard,
-        announce: Announce<Vec<Message>>,
+        on_commit: OnCommit<Vec<Message>>,
     ) -> Result<(), StoreError> {
-        let tell = |told: &Vec<Message>| tell_some(told, announce);
+        let tell = |told: &Vec<Message>| tell_some(told, on_commit);
         let given = (taken, now, heard);
         let marked = self.change(
             given,
@@ -75,9 +75,9 @@ impl DeliveryRepository for PostgresStore {
         &self,
         messages: Vec<MessageId>,
         heard: Heard,
-        announce: Announce<Vec<Message>>,
+        on_commit: OnCommit<Vec<Message>>,
     ) -> Result<(), StoreError> {
-        let tell = |told: &Vec<Message>| tell_some(told, announce);
+        let tell = |told: &Vec<Message>| tell_some(told, on_commit);
         // It reads among the changes, so that nothing that comes after it is told before it.
         let read = self.change(
             (messages, heard),
@@ -106,9 +106,9 @@ impl DeliveryRepository for PostgresStore {
         agent: AgentId,
         chat: ChatId,
         places: Vec<i64>,
-        announce: Announce<Vec<Message>>,
+        on_commit: OnCommit<Vec<Message>>,
     ) -> Result<(), StoreError> {
-        let tell = |new: &Vec<Message>| tell_some(new, announce);
+        let tell = |new: &Vec<Message>| tell_some(new, on_commit);
         // It reads among the changes, as `tell_delivered` does.
         let read = self.change(
             (agent, chat, places),
@@ -123,8 +123,8 @@ impl DeliveryRepository for PostgresStore {
 }
 
 /// No messages are nothing to tell.
-fn tell_some(messages: &Vec<Message>, announce: Announce<Vec<Message>>) {
+fn tell_some(messages: &Vec<Message>, on_commit: OnCommit<Vec<Message>>) {
     if !messages.is_empty() {
-        announce.tell(messages);
+        on_commit.run(messages);
     }
 }

@@ -11,7 +11,7 @@ use domain::login::{
     RefreshSession, RefreshedSession, SessionHolder, SessionRecord, SetPassword, WhichLogin,
 };
 use domain::organization::Invitation;
-use domain::store::{Announce, StoreError};
+use domain::store::{OnCommit, StoreError};
 use domain::time::Timestamp;
 use futures_util::FutureExt;
 
@@ -43,12 +43,12 @@ impl LoginRepository for PostgresStore {
     async fn refresh(
         &self,
         command: RefreshSession,
-        announce: Announce<SessionId>,
+        on_commit: OnCommit<SessionId>,
     ) -> Result<Result<RefreshedSession, RefreshRefused>, StoreError> {
         // That a token was shown twice is kept as well.
         let tell = |refreshed: &Result<RefreshedSession, RefreshRefused>| {
             if let Err(RefreshRefused::Reused(session)) = refreshed {
-                announce.tell(session);
+                on_commit.run(session);
             }
         };
         let work = self.change(command, |db, command| session::refresh_on(db, command).boxed(), tell);
@@ -63,9 +63,9 @@ impl LoginRepository for PostgresStore {
     async fn end_sessions(
         &self,
         command: EndSessions,
-        announce: Announce<Vec<SessionId>>,
+        on_commit: OnCommit<Vec<SessionId>>,
     ) -> Result<Vec<SessionId>, StoreError> {
-        let tell = |ended: &Vec<SessionId>| announce.tell(ended);
+        let tell = |ended: &Vec<SessionId>| on_commit.run(ended);
         let work = self.change(command, |db, command| session::end_on(db, command).boxed(), tell);
         let Ok(ended) = work.await?;
         Ok(ended)
@@ -74,9 +74,9 @@ impl LoginRepository for PostgresStore {
     async fn set_password(
         &self,
         command: SetPassword,
-        announce: Announce<SessionHolder>,
+        on_commit: OnCommit<SessionHolder>,
     ) -> Result<Option<SessionHolder>, StoreError> {
-        let tell = |holder: &SessionHolder| announce.tell(holder);
+        let tell = |holder: &SessionHolder| on_commit.run(holder);
         let set = self.change(command, |db, command| password::set_on(db, command).boxed(), tell);
         Ok(set.await?.ok())
     }
@@ -95,9 +95,9 @@ impl LoginRepository for PostgresStore {
         token: KeyDigest,
         password: PasswordHash,
         now: Timestamp,
-        announce: Announce<SessionHolder>,
+        on_commit: OnCommit<SessionHolder>,
     ) -> Result<Option<SessionHolder>, StoreError> {
-        let tell = |holder: &SessionHolder| announce.tell(holder);
+        let tell = |holder: &SessionHolder| on_commit.run(holder);
         let given = (token, password, now);
         let reset = self.change(
             given,

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use domain::message::{AppendRefused, Appended, NewMessage};
-use domain::store::{Announce, StoreError};
+use domain::store::{OnCommit, StoreError};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use measure::Work;
@@ -48,7 +48,7 @@ pub(super) type Job = (NewMessage, Reply);
 pub(super) struct Reply {
     /// When it was queued.
     since: Instant,
-    announce: Announce<Appended>,
+    on_commit: OnCommit<Appended>,
     answer: oneshot::Sender<Result<Outcome, StoreError>>,
 }
 
@@ -77,13 +77,13 @@ impl Appender {
     pub(crate) async fn append(
         &self,
         new: NewMessage,
-        announce: Announce<Appended>,
+        on_commit: OnCommit<Appended>,
     ) -> Result<Result<Appended, AppendRefused>, StoreError> {
         let doing = measure::doing(Work::Append);
         let carried = doing.carry();
-        let announce = Announce::new(|appended| carried.within(|| announce.tell(appended)));
+        let on_commit = OnCommit::new(|appended| carried.within(|| on_commit.run(appended)));
         let (answer, wait) = oneshot::channel();
-        let job = (new, Reply { since: Instant::now(), announce, answer });
+        let job = (new, Reply { since: Instant::now(), on_commit, answer });
         self.0.try_send(job).map_err(|refused| match refused {
             TrySendError::Full(_) => crowded(),
             TrySendError::Closed(_) => closed(),
@@ -408,7 +408,7 @@ impl Batch {
 fn tell(replies: Vec<Reply>, outcomes: Vec<Outcome>) {
     for (reply, outcome) in replies.into_iter().zip(outcomes) {
         if let Ok(appended) = &outcome
-            && catch_unwind(AssertUnwindSafe(|| reply.announce.tell(appended))).is_err()
+            && catch_unwind(AssertUnwindSafe(|| reply.on_commit.run(appended))).is_err()
         {
             tracing::error!("publishing a message panicked");
         }
@@ -421,8 +421,8 @@ impl PostgresStore {
     pub(super) async fn append_message(
         &self,
         new: NewMessage,
-        announce: Announce<Appended>,
+        on_commit: OnCommit<Appended>,
     ) -> Result<Result<Appended, AppendRefused>, StoreError> {
-        self.appender.append(new, announce).await
+        self.appender.append(new, on_commit).await
     }
 }

@@ -7,8 +7,10 @@ use diesel::sql_types::{Array, BigInt, Bool, Nullable, Text, Timestamptz, Uuid a
 use diesel_async::RunQueryDsl;
 use domain::chat::ParticipantStatus;
 use domain::id::{AgentId, ChatId, ParticipantId, ParticipantKind};
-use domain::idempotency::{Claim, FirstAnswer, Verdict};
-use domain::message::{AppendRefused, Appended, Earlier, Message, NewMessage, RoomPlan, RoomState, Titling};
+use domain::idempotency::{IdempotencyClaim, StoredAnswer, Verdict};
+use domain::message::{
+    AppendRefused, Appended, Message, NewMessage, PriorResult, RoomPlan, RoomState, Titling,
+};
 use futures_util::future::{join3, join4};
 use uuid::Uuid;
 
@@ -109,10 +111,10 @@ pub(super) async fn decide_on(db: &Db, news: &[NewMessage], patience: Patience) 
     let mut claimed = HashMap::new();
     for (place, new) in news.iter().enumerate() {
         let outcome = match earlier_on(db, &claimed, &decided.outcomes, new).await? {
-            Earlier::Nothing => decided.decide(place, new),
-            Earlier::Message(first) => Err(AppendRefused::Repeated(first)),
-            Earlier::Deleted(first) => Err(AppendRefused::RepeatedDeleted(first)),
-            Earlier::AnotherRequest => Err(AppendRefused::KeyReused),
+            PriorResult::Nothing => decided.decide(place, new),
+            PriorResult::Message(first) => Err(AppendRefused::Repeated(first)),
+            PriorResult::Deleted(first) => Err(AppendRefused::RepeatedDeleted(first)),
+            PriorResult::AnotherRequest => Err(AppendRefused::KeyReused),
         };
         if let (Ok(_), Some(claim)) = (&outcome, &new.claim) {
             claimed.insert(key(claim), (place, new));
@@ -145,7 +147,7 @@ fn rooms_of(news: &[NewMessage]) -> Vec<Uuid> {
 /// What makes two claims of a batch the same.
 type Key<'n> = (Uuid, &'static str, Option<Uuid>, &'n str);
 
-fn key(claim: &Claim) -> Key<'_> {
+fn key(claim: &IdempotencyClaim) -> Key<'_> {
     let place = claim.place.map(ChatId::uuid);
     (claim.sender.uuid(), claim.operation.as_str(), place, claim.once.key.as_str())
 }
@@ -156,20 +158,20 @@ async fn earlier_on(
     claimed: &HashMap<Key<'_>, (usize, &NewMessage)>,
     outcomes: &[Outcome],
     new: &NewMessage,
-) -> Result<Earlier, Fault> {
-    let Some(claim) = &new.claim else { return Ok(Earlier::Nothing) };
+) -> Result<PriorResult, Fault> {
+    let Some(claim) = &new.claim else { return Ok(PriorResult::Nothing) };
     let Some((place, first)) = claimed.get(&key(claim)) else {
         return first_answer::earlier_on(db, claim, new.now).await;
     };
     let (Some(Ok(appended)), Some(first_claim)) = (outcomes.get(*place), &first.claim) else {
-        return Ok(Earlier::Nothing);
+        return Ok(PriorResult::Nothing);
     };
     let remembered =
-        FirstAnswer { fingerprint: first_claim.once.fingerprint, record: first.id.uuid(), at: first.now };
+        StoredAnswer { fingerprint: first_claim.once.fingerprint, record: first.id.uuid(), at: first.now };
     Ok(match claim.once.judge(Some(remembered), new.now) {
-        Verdict::First => Earlier::Nothing,
-        Verdict::Repeated(_) => Earlier::Message(Box::new(appended.message.clone())),
-        Verdict::KeyReused => Earlier::AnotherRequest,
+        Verdict::First => PriorResult::Nothing,
+        Verdict::Repeated(_) => PriorResult::Message(Box::new(appended.message.clone())),
+        Verdict::KeyReused => PriorResult::AnotherRequest,
     })
 }
 

@@ -16,14 +16,14 @@ pub(crate) mod title;
 
 use async_trait::async_trait;
 use domain::id::{AgentId, ChatId, ParticipantId};
-use domain::idempotency::Claim;
+use domain::idempotency::IdempotencyClaim;
 use domain::message::{
-    Anchor, AppendRefused, Appended, ChangeRefused, ChangedMessage, DeleteMessage, Earlier, EditMessage,
-    EraseOld, ErasedOld, HistoryFilter, Kinds, Message, MessageRepository, NewMessage, Surroundings,
+    Anchor, AppendRefused, Appended, ChangeRefused, ChangedMessage, DeleteMessage, EditMessage, EraseOld,
+    ErasedOld, HistoryFilter, Kinds, Message, MessageRepository, NewMessage, PriorResult, Surroundings,
     SurroundingsRefused,
 };
 use domain::page::{Page, PageRequest};
-use domain::store::{Announce, StoreError};
+use domain::store::{OnCommit, StoreError};
 use domain::time::Timestamp;
 use futures_util::FutureExt;
 
@@ -35,20 +35,20 @@ impl MessageRepository for PostgresStore {
     async fn append(
         &self,
         new: NewMessage,
-        announce: Announce<Appended>,
+        on_commit: OnCommit<Appended>,
     ) -> Result<Result<Appended, AppendRefused>, StoreError> {
-        self.append_message(new, announce).await
+        self.append_message(new, on_commit).await
     }
 
     async fn edit(
         &self,
         command: EditMessage,
-        announce: Announce<ChangedMessage>,
+        on_commit: OnCommit<ChangedMessage>,
     ) -> Result<Result<ChangedMessage, ChangeRefused>, StoreError> {
         self.change(
             command,
             |db, command| change::edit_on(db, command).boxed(),
-            move |edited| announce.tell(edited),
+            move |edited| on_commit.run(edited),
         )
         .await
     }
@@ -56,12 +56,12 @@ impl MessageRepository for PostgresStore {
     async fn delete(
         &self,
         command: DeleteMessage,
-        announce: Announce<ChangedMessage>,
+        on_commit: OnCommit<ChangedMessage>,
     ) -> Result<Result<ChangedMessage, ChangeRefused>, StoreError> {
         self.change(
             command,
             |db, command| change::delete_on(db, command).boxed(),
-            move |deleted| announce.tell(deleted),
+            move |deleted| on_commit.run(deleted),
         )
         .await
     }
@@ -71,7 +71,7 @@ impl MessageRepository for PostgresStore {
         done.await?.map_err(|never: Never| match never {})
     }
 
-    async fn find_earlier(&self, claim: Claim, now: Timestamp) -> Result<Earlier, StoreError> {
+    async fn find_earlier(&self, claim: IdempotencyClaim, now: Timestamp) -> Result<PriorResult, StoreError> {
         self.read((claim, now), |db, (claim, now)| first_answer::earlier_on(db, claim, *now).boxed()).await
     }
 

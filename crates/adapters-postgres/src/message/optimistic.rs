@@ -211,7 +211,7 @@ pub(super) async fn write_on(mut db: &Db, decided: &mut Decided) -> Result<bool,
 mod tests {
     use domain::chat::ChatTitle;
     use domain::id::{ChatId, MessageId, ParticipantId, UserId};
-    use domain::idempotency::{Claim, Fingerprint, IdempotencyKey, Once, Operation};
+    use domain::idempotency::{Fingerprint, IdempotencyClaim, IdempotencyKey, IdempotentRequest, Operation};
     use domain::message::{Mention, MentionKind, MessageKind, RoomPlan};
     use domain::time::Timestamp;
 
@@ -292,9 +292,12 @@ mod tests {
         assert!(known().decide(&[message(&[Uuid::from_u128(3)])], 1).is_none(), "whom it mentions");
         let elsewhere = NewMessage { chat: ChatId::new(Uuid::from_u128(5)), ..message(&[]) };
         assert!(known().decide(&[message(&[]), elsewhere], 1).is_none(), "another room");
-        let once = Once { key: IdempotencyKey::new("once").unwrap(), fingerprint: Fingerprint::new([1; 32]) };
+        let once = IdempotentRequest {
+            key: IdempotencyKey::new("once").unwrap(),
+            fingerprint: Fingerprint::new([1; 32]),
+        };
         let sender = message(&[]).sender;
-        let claim = Claim { sender, operation: Operation::SendMessage, place: None, once };
+        let claim = IdempotencyClaim { sender, operation: Operation::SendMessage, place: None, once };
         let claimed = NewMessage { claim: Some(claim), ..message(&[]) };
         assert!(known().decide(&[claimed], 1).is_none(), "whether it was sent before");
         assert!(known().decide(&[message(&[])], 2).is_none(), "another connection");

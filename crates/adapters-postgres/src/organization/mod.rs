@@ -17,7 +17,7 @@ use domain::organization::{
 };
 use domain::page::{Page, PageRequest};
 use domain::plan::{Organization, WhichOrganization};
-use domain::store::{Announce, StoreError};
+use domain::store::{OnCommit, StoreError};
 use futures_util::FutureExt;
 
 use crate::PostgresStore;
@@ -69,18 +69,18 @@ impl OrganizationRepository for PostgresStore {
     async fn depart(
         &self,
         command: Depart,
-        announce: Announce<Moved>,
+        on_commit: OnCommit<Moved>,
     ) -> Result<Result<Moved, DepartRefused>, StoreError> {
-        let tell = |moved: &Moved| announce.tell(moved);
+        let tell = |moved: &Moved| on_commit.run(moved);
         self.change(command, |db, command| transfer::depart_on(db, command).boxed(), tell).await
     }
 
     async fn enter(
         &self,
         command: Enter,
-        announce: Announce<Moved>,
+        on_commit: OnCommit<Moved>,
     ) -> Result<Result<Moved, EnterRefused>, StoreError> {
-        let tell = |moved: &Moved| announce.tell(moved);
+        let tell = |moved: &Moved| on_commit.run(moved);
         self.change(command, |db, command| transfer::enter_on(db, command).boxed(), tell).await
     }
 

@@ -7,10 +7,10 @@ use domain::chat::{AddParticipantCommand, ChatTitle, CreateChat, Role};
 use domain::contact::{ContactRepository, Handle, RequestAction, SendRequest, WhichContact, WhichRequest};
 use domain::delivery::{DeliveryFilter, DeliveryKey, DeliveryRepository, DeliveryStep, Listening};
 use domain::id::{ChatId, MessageId, ParticipantId, UserId};
-use domain::idempotency::{Fingerprint, FirstAnswerRepository, IdempotencyKey, Once};
+use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotencyRepository, IdempotentRequest};
 use domain::message::{Ageing, MentionKind, MessageContent, RequestedMention, Retention, SendMessage};
 use domain::page::Order;
-use domain::store::Announce;
+use domain::store::OnCommit;
 use domain::time::Timestamp;
 
 use super::fill::{MESSAGE, ROOM, at, id};
@@ -47,7 +47,7 @@ impl Watched {
             since: 0,
         });
         self.costs("unacknowledged", 1000, store.unacknowledged(listening.collect(), 8)).await.unwrap();
-        self.costs("new messages", 100, store.new_messages(bot, room(5), vec![1, 3], Announce::nothing()))
+        self.costs("new messages", 100, store.new_messages(bot, room(5), vec![1, 3], OnCommit::nothing()))
             .await
             .unwrap();
         let deliveries = self.world.deliveries.clone();
@@ -87,7 +87,7 @@ impl Watched {
         self.costs("no contact", 100, gone).await.unwrap_err();
         let overdue = Timestamp::from_micros(at(-5));
         let store = self.store.clone();
-        let expiring = ContactRepository::expire(&*store, overdue, 200, Announce::nothing());
+        let expiring = ContactRepository::expire(&*store, overdue, 200, OnCommit::nothing());
         self.costs("expire", 100, expiring).await.unwrap();
         self.changes_keys().await;
         self.deletes_an_agent().await;
@@ -125,7 +125,8 @@ impl Watched {
             let sent = self.costs("send", 100, messages.send(ann, chat, command())).await.unwrap();
             let key = IdempotencyKey::new("k").unwrap();
             for _ in 0..2 {
-                let once = Some(Once { key: key.clone(), fingerprint: Fingerprint::new([1; 32]) });
+                let once =
+                    Some(IdempotentRequest { key: key.clone(), fingerprint: Fingerprint::new([1; 32]) });
                 self.costs("send once", 100, messages.send_once(ann, chat, command(), once)).await.unwrap();
             }
             let content = MessageContent::new("hello again".to_owned()).unwrap();

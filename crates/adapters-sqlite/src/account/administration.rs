@@ -12,7 +12,7 @@ use domain::account::{
 use domain::audit::AuditEntry;
 use domain::change::Change;
 use domain::id::{ParticipantId, UserId};
-use domain::store::{Announce, StoreError};
+use domain::store::{OnCommit, StoreError};
 
 use super::delete_user::delete_user_on;
 use super::row::{AgentRow, UserRow};
@@ -48,10 +48,10 @@ impl AdministrationRepository for SqliteStore {
     async fn delete_user(
         &self,
         command: DeleteUser,
-        announce: Announce<DeletedUser>,
+        on_commit: OnCommit<DeletedUser>,
     ) -> Result<Result<DeletedUser, DeleteUserRefused>, StoreError> {
         let work = move |connection: &mut SqliteConnection| delete_user_on(connection, &command);
-        self.change(work, |deleted| announce.tell(deleted)).await
+        self.change(work, |deleted| on_commit.run(deleted)).await
     }
 }
 

@@ -10,7 +10,7 @@ use domain::account::{
 };
 use domain::id::ParticipantId;
 use domain::page::{Page, PageRequest};
-use domain::store::{Announce, StoreError};
+use domain::store::{OnCommit, StoreError};
 
 use super::{find, keys};
 use crate::SqliteStore;
@@ -42,19 +42,19 @@ impl KeyRepository for SqliteStore {
     async fn revoke_keys(
         &self,
         command: RevokeKeys,
-        announce: Announce<Vec<KeyRecord>>,
+        on_commit: OnCommit<Vec<KeyRecord>>,
     ) -> Result<Vec<KeyRecord>, StoreError> {
         let work = move |connection: &mut SqliteConnection| keys::revoke_on(connection, &command).map(Ok);
-        let done: Result<_, Infallible> = self.change(work, |revoked| announce.tell(revoked)).await?;
+        let done: Result<_, Infallible> = self.change(work, |revoked| on_commit.run(revoked)).await?;
         done.map_err(|never| match never {})
     }
 
     async fn rotate_key(
         &self,
         command: RotateKey,
-        announce: Announce<RotatedKey>,
+        on_commit: OnCommit<RotatedKey>,
     ) -> Result<Result<RotatedKey, RotateKeyRefused>, StoreError> {
         let work = move |connection: &mut SqliteConnection| keys::rotate_on(connection, &command);
-        self.change(work, |rotated| announce.tell(rotated)).await
+        self.change(work, |rotated| on_commit.run(rotated)).await
     }
 }

@@ -26,7 +26,7 @@ use domain::account::{
 };
 use domain::id::{AgentId, SessionId, UserId};
 use domain::page::{Page, PageRequest};
-use domain::store::{Announce, StoreError};
+use domain::store::{OnCommit, StoreError};
 
 use crate::SqliteStore;
 
@@ -48,41 +48,41 @@ impl AccountRepository for SqliteStore {
     async fn register_agent(
         &self,
         new: NewAgent,
-        announce: Announce<Agent>,
+        on_commit: OnCommit<Agent>,
     ) -> Result<Result<Agent, RegisterRefused>, StoreError> {
         let work =
             move |connection: &mut SqliteConnection| register_agent::register_agent_on(connection, &new);
-        self.change(work, |agent| announce.tell(agent)).await
+        self.change(work, |agent| on_commit.run(agent)).await
     }
 
     async fn update_agent(
         &self,
         command: UpdateAgent,
-        announce: Announce<Agent>,
+        on_commit: OnCommit<Agent>,
     ) -> Result<Result<Agent, UpdateAgentRefused>, StoreError> {
         let work = move |connection: &mut SqliteConnection| update::update_agent_on(connection, &command);
-        self.change(work, |agent| announce.tell(agent)).await
+        self.change(work, |agent| on_commit.run(agent)).await
     }
 
     async fn mark_agent(
         &self,
         command: MarkAgent,
-        announce: Announce<Agent>,
+        on_commit: OnCommit<Agent>,
     ) -> Result<Option<Agent>, StoreError> {
         let work = move |connection: &mut SqliteConnection| {
             Ok(update::mark_agent_on(connection, &command)?.ok_or(Unknown))
         };
-        Ok(self.change(work, |agent| announce.tell(agent)).await?.ok())
+        Ok(self.change(work, |agent| on_commit.run(agent)).await?.ok())
     }
 
     async fn delete_agent(
         &self,
         command: DeleteAgent,
-        announce: Announce<DeletedAgent>,
+        on_commit: OnCommit<DeletedAgent>,
     ) -> Result<Result<DeletedAgent, DeleteAgentRefused>, StoreError> {
         let work =
             move |connection: &mut SqliteConnection| delete_agent::delete_agent_on(connection, &command);
-        self.change(work, |deleted| announce.tell(deleted)).await
+        self.change(work, |deleted| on_commit.run(deleted)).await
     }
 
     async fn erase_work(&self, limit: u32) -> Result<bool, StoreError> {

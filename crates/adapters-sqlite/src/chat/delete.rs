@@ -44,6 +44,6 @@ pub(super) fn delete_on(
         .set(chats::deleted_at.eq(command.now.micros()))
         .execute(connection)?;
     audit::append_on(connection, [AuditEntry::chat_deleted(command)])?;
-    change::append_on(connection, [Change::RosterShrunk(command.chat)], command.now)?;
+    change::append_on(connection, [Change::ParticipantsRemoved(command.chat)], command.now)?;
     Ok(Ok(DeletedChat { chat, participants: present, deleted_at: command.now }))
 }

@@ -21,7 +21,7 @@ use domain::chat::{
 };
 use domain::id::{AgentId, ChatId, ParticipantId, UserId};
 use domain::page::{Page, PageRequest};
-use domain::store::{Announce, StoreError};
+use domain::store::{OnCommit, StoreError};
 
 use crate::SqliteStore;
 use crate::error::Fault;
@@ -33,9 +33,9 @@ impl ChatRepository for SqliteStore {
     async fn create(
         &self,
         new: NewChat,
-        announce: Announce<Chat>,
+        on_commit: OnCommit<Chat>,
     ) -> Result<Result<Chat, CreateRefused>, StoreError> {
-        self.change(move |connection| create::create_on(connection, new), |chat| announce.tell(chat)).await
+        self.change(move |connection| create::create_on(connection, new), |chat| on_commit.run(chat)).await
     }
 
     async fn find(&self, viewer: ParticipantId, chat: ChatId) -> Result<Option<Chat>, StoreError> {
@@ -94,41 +94,41 @@ impl ChatRepository for SqliteStore {
     async fn add_participant(
         &self,
         command: AddParticipant,
-        announce: Announce<AddedParticipant>,
+        on_commit: OnCommit<AddedParticipant>,
     ) -> Result<Result<AddedParticipant, AddRefused>, StoreError> {
         let work = move |connection: &mut SqliteConnection| {
             add_participant::add_participant_on(connection, &command)
         };
-        self.change(work, |added| announce.tell(added)).await
+        self.change(work, |added| on_commit.run(added)).await
     }
 
     async fn remove_participant(
         &self,
         command: RemoveParticipant,
-        announce: Announce<RemovedParticipant>,
+        on_commit: OnCommit<RemovedParticipant>,
     ) -> Result<Result<RemovedParticipant, RemoveRefused>, StoreError> {
         let work = move |connection: &mut SqliteConnection| {
             remove_participant::remove_participant_on(connection, &command)
         };
-        self.change(work, |removed| announce.tell(removed)).await
+        self.change(work, |removed| on_commit.run(removed)).await
     }
 
     async fn rename(
         &self,
         command: RenameChat,
-        announce: Announce<RenamedChat>,
+        on_commit: OnCommit<RenamedChat>,
     ) -> Result<Result<RenamedChat, RenameRefused>, StoreError> {
         let work = move |connection: &mut SqliteConnection| rename::rename_on(connection, &command);
-        self.change(work, |renamed| announce.tell(renamed)).await
+        self.change(work, |renamed| on_commit.run(renamed)).await
     }
 
     async fn delete(
         &self,
         command: DeleteChat,
-        announce: Announce<DeletedChat>,
+        on_commit: OnCommit<DeletedChat>,
     ) -> Result<Result<DeletedChat, DeleteRefused>, StoreError> {
         let work = move |connection: &mut SqliteConnection| delete::delete_on(connection, &command);
-        self.change(work, |deleted| announce.tell(deleted)).await
+        self.change(work, |deleted| on_commit.run(deleted)).await
     }
 
     async fn activate(&self, agent: AgentId, chat: ChatId) -> Result<(), StoreError> {

@@ -41,7 +41,7 @@ pub(super) fn remove_participant_on(
         .execute(connection)?;
     diesel::update(chats::table.find(&chat)).set(chats::updated_at.eq(now)).execute(connection)?;
     audit::append_on(connection, [AuditEntry::participant_removed(command, target.id)])?;
-    change::append_on(connection, [Change::RosterShrunk(command.chat)], command.now)?;
+    change::append_on(connection, [Change::ParticipantsRemoved(command.chat)], command.now)?;
     let chat = chat_on(connection, command.chat)?;
     let chat = chat.ok_or_else(|| Fault::Row("a room that went within one change".to_owned()))?;
     Ok(Ok(RemovedParticipant { chat: Chat { updated_at: command.now, ..chat }, participant: target }))

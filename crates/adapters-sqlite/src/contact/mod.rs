@@ -19,7 +19,7 @@ use domain::contact::{
 };
 use domain::id::{ParticipantId, UserId};
 use domain::page::{Page, PageRequest};
-use domain::store::{Announce, StoreError};
+use domain::store::{OnCommit, StoreError};
 use domain::time::Timestamp;
 
 use crate::SqliteStore;
@@ -31,40 +31,40 @@ impl ContactRepository for SqliteStore {
     async fn send(
         &self,
         new: NewRequest,
-        announce: Announce<SentRequest>,
+        on_commit: OnCommit<SentRequest>,
     ) -> Result<Result<SentRequest, SendRefused>, StoreError> {
         let work = move |connection: &mut SqliteConnection| send::send_on(connection, &new);
-        self.change(work, |sent| announce.tell(sent)).await
+        self.change(work, |sent| on_commit.run(sent)).await
     }
 
     async fn answer(
         &self,
         command: AnswerRequest,
-        announce: Announce<Answered>,
+        on_commit: OnCommit<Answered>,
     ) -> Result<Result<Answered, AnswerRefused>, StoreError> {
         let work = move |connection: &mut SqliteConnection| answer::answer_on(connection, &command);
-        self.change(work, |answered| announce.tell(answered)).await
+        self.change(work, |answered| on_commit.run(answered)).await
     }
 
     async fn remove(
         &self,
         command: RemoveContact,
-        announce: Announce<RemovedContact>,
+        on_commit: OnCommit<RemovedContact>,
     ) -> Result<Result<RemovedContact, NoSuchContact>, StoreError> {
         let work = move |connection: &mut SqliteConnection| remove::remove_on(connection, &command);
-        self.change(work, |removed| announce.tell(removed)).await
+        self.change(work, |removed| on_commit.run(removed)).await
     }
 
     async fn expire(
         &self,
         expired_until: Timestamp,
         limit: u32,
-        announce: Announce<Vec<ContactRequest>>,
+        on_commit: OnCommit<Vec<ContactRequest>>,
     ) -> Result<Vec<ContactRequest>, StoreError> {
         let work = move |connection: &mut SqliteConnection| {
             expire::expire_on(connection, expired_until, limit).map(Ok::<_, Infallible>)
         };
-        let expired = self.change(work, |expired| announce.tell(expired)).await?;
+        let expired = self.change(work, |expired| on_commit.run(expired)).await?;
         expired.map_err(|never| match never {})
     }
 

@@ -14,7 +14,7 @@ use domain::delivery::{
 use domain::id::{AgentId, ChatId, MessageId};
 use domain::message::Message;
 use domain::page::{Page, PageRequest};
-use domain::store::{Announce, StoreError};
+use domain::store::{OnCommit, StoreError};
 use domain::time::Timestamp;
 
 use crate::SqliteStore;
@@ -39,10 +39,10 @@ impl DeliveryRepository for SqliteStore {
     async fn advance(
         &self,
         command: AdvanceDelivery,
-        announce: Announce<Advanced>,
+        on_commit: OnCommit<Advanced>,
     ) -> Result<Result<Advanced, AdvanceRefused>, StoreError> {
         let work = move |connection: &mut SqliteConnection| advance::advance_on(connection, &command);
-        self.change(work, |advanced| announce.tell(advanced)).await
+        self.change(work, |advanced| on_commit.run(advanced)).await
     }
 
     async fn mark_delivered(
@@ -50,13 +50,13 @@ impl DeliveryRepository for SqliteStore {
         taken: Vec<DeliveryKey>,
         now: Timestamp,
         heard: Heard,
-        announce: Announce<Vec<Message>>,
+        on_commit: OnCommit<Vec<Message>>,
     ) -> Result<(), StoreError> {
         let work = move |connection: &mut SqliteConnection| {
             // Nothing to change is nothing to commit.
             Ok(mark_delivered::mark_delivered_on(connection, taken, now, heard)?.ok_or(()))
         };
-        let _ = self.change(work, |told| tell_some(told, announce)).await?;
+        let _ = self.change(work, |told| tell_some(told, on_commit)).await?;
         Ok(())
     }
 
@@ -64,13 +64,13 @@ impl DeliveryRepository for SqliteStore {
         &self,
         messages: Vec<MessageId>,
         heard: Heard,
-        announce: Announce<Vec<Message>>,
+        on_commit: OnCommit<Vec<Message>>,
     ) -> Result<(), StoreError> {
         // It reads among the changes, so that nothing that comes after it is told before it.
         let work = move |connection: &mut SqliteConnection| {
             Ok(Ok::<_, ()>(mark_delivered::heard_on(connection, &messages, heard)?))
         };
-        let _ = self.change(work, |told| tell_some(told, announce)).await?;
+        let _ = self.change(work, |told| tell_some(told, on_commit)).await?;
         Ok(())
     }
 
@@ -87,20 +87,20 @@ impl DeliveryRepository for SqliteStore {
         agent: AgentId,
         chat: ChatId,
         places: Vec<i64>,
-        announce: Announce<Vec<Message>>,
+        on_commit: OnCommit<Vec<Message>>,
     ) -> Result<(), StoreError> {
         // It reads among the changes, as `tell_delivered` does.
         let work = move |connection: &mut SqliteConnection| {
             Ok(Ok::<_, ()>(unacknowledged::new_messages_on(connection, agent, chat, &places)?))
         };
-        let _ = self.change(work, |new| tell_some(new, announce)).await?;
+        let _ = self.change(work, |new| tell_some(new, on_commit)).await?;
         Ok(())
     }
 }
 
 /// No messages are nothing to tell.
-fn tell_some(messages: &Vec<Message>, announce: Announce<Vec<Message>>) {
+fn tell_some(messages: &Vec<Message>, on_commit: OnCommit<Vec<Message>>) {
     if !messages.is_empty() {
-        announce.tell(messages);
+        on_commit.run(messages);
     }
 }

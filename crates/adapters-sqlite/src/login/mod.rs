@@ -14,7 +14,7 @@ use domain::login::{
     RefreshSession, RefreshedSession, SessionHolder, SessionRecord, SetPassword, WhichLogin,
 };
 use domain::organization::Invitation;
-use domain::store::{Announce, StoreError};
+use domain::store::{OnCommit, StoreError};
 use domain::time::Timestamp;
 
 use crate::SqliteStore;
@@ -52,12 +52,12 @@ impl LoginRepository for SqliteStore {
     async fn refresh(
         &self,
         command: RefreshSession,
-        announce: Announce<SessionId>,
+        on_commit: OnCommit<SessionId>,
     ) -> Result<Result<RefreshedSession, RefreshRefused>, StoreError> {
         // That a token was shown twice is kept as well.
         let tell = |refreshed: &Result<RefreshedSession, RefreshRefused>| {
             if let Err(RefreshRefused::Reused(session)) = refreshed {
-                announce.tell(session);
+                on_commit.run(session);
             }
         };
         let work = move |connection: &mut SqliteConnection| session::refresh_on(connection, &command).map(Ok);
@@ -72,22 +72,22 @@ impl LoginRepository for SqliteStore {
     async fn end_sessions(
         &self,
         command: EndSessions,
-        announce: Announce<Vec<SessionId>>,
+        on_commit: OnCommit<Vec<SessionId>>,
     ) -> Result<Vec<SessionId>, StoreError> {
         let work = move |connection: &mut SqliteConnection| session::end_on(connection, &command).map(Ok);
-        let done: Result<_, Infallible> = self.change(work, |ended| announce.tell(ended)).await?;
+        let done: Result<_, Infallible> = self.change(work, |ended| on_commit.run(ended)).await?;
         done.map_err(|never| match never {})
     }
 
     async fn set_password(
         &self,
         command: SetPassword,
-        announce: Announce<SessionHolder>,
+        on_commit: OnCommit<SessionHolder>,
     ) -> Result<Option<SessionHolder>, StoreError> {
         let work = move |connection: &mut SqliteConnection| {
             Ok(password::set_on(connection, &command)?.ok_or(Nothing))
         };
-        Ok(self.change(work, |holder| announce.tell(holder)).await?.ok())
+        Ok(self.change(work, |holder| on_commit.run(holder)).await?.ok())
     }
 
     async fn issue_reset(&self, new: NewReset) -> Result<(), StoreError> {
@@ -103,12 +103,12 @@ impl LoginRepository for SqliteStore {
         token: KeyDigest,
         password: PasswordHash,
         now: Timestamp,
-        announce: Announce<SessionHolder>,
+        on_commit: OnCommit<SessionHolder>,
     ) -> Result<Option<SessionHolder>, StoreError> {
         let work = move |connection: &mut SqliteConnection| {
             Ok(password::reset_on(connection, token, password, now)?.ok_or(Nothing))
         };
-        Ok(self.change(work, |holder| announce.tell(holder)).await?.ok())
+        Ok(self.change(work, |holder| on_commit.run(holder)).await?.ok())
     }
 
     async fn find_invitation(&self, token: KeyDigest) -> Result<Option<Invitation>, StoreError> {

@@ -7,7 +7,7 @@ use diesel::sql_types::{BigInt, Binary};
 use diesel::sqlite::SqliteConnection;
 use domain::chat::ParticipantStatus;
 use domain::id::{AgentId, ChatId, ParticipantKind};
-use domain::message::{AppendRefused, Appended, Earlier, Message, NewMessage, RoomPlan, RoomState};
+use domain::message::{AppendRefused, Appended, Message, NewMessage, PriorResult, RoomPlan, RoomState};
 use uuid::Uuid;
 
 use super::load::{MessageRow, mentions_column};
@@ -26,10 +26,10 @@ pub(super) fn append_on(
 ) -> Result<Result<Appended, AppendRefused>, Fault> {
     if let Some(claim) = &new.claim {
         match first_answer::earlier_on(connection, claim, new.now)? {
-            Earlier::Nothing => first_answer::remember_on(connection, claim, new.id.uuid(), new.now)?,
-            Earlier::Message(first) => return Ok(Err(AppendRefused::Repeated(first))),
-            Earlier::Deleted(first) => return Ok(Err(AppendRefused::RepeatedDeleted(first))),
-            Earlier::AnotherRequest => return Ok(Err(AppendRefused::KeyReused)),
+            PriorResult::Nothing => first_answer::remember_on(connection, claim, new.id.uuid(), new.now)?,
+            PriorResult::Message(first) => return Ok(Err(AppendRefused::Repeated(first))),
+            PriorResult::Deleted(first) => return Ok(Err(AppendRefused::RepeatedDeleted(first))),
+            PriorResult::AnotherRequest => return Ok(Err(AppendRefused::KeyReused)),
         }
     }
     let Some((membership, mut room)) = sender_on(connection, &new)? else {

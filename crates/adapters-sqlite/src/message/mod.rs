@@ -15,14 +15,14 @@ use std::convert::Infallible;
 use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
 use domain::id::{AgentId, ChatId, ParticipantId};
-use domain::idempotency::Claim;
+use domain::idempotency::IdempotencyClaim;
 use domain::message::{
-    Anchor, AppendRefused, Appended, ChangeRefused, ChangedMessage, DeleteMessage, Earlier, EditMessage,
-    EraseOld, ErasedOld, HistoryFilter, Kinds, Message, MessageRepository, NewMessage, Surroundings,
+    Anchor, AppendRefused, Appended, ChangeRefused, ChangedMessage, DeleteMessage, EditMessage, EraseOld,
+    ErasedOld, HistoryFilter, Kinds, Message, MessageRepository, NewMessage, PriorResult, Surroundings,
     SurroundingsRefused,
 };
 use domain::page::{Page, PageRequest};
-use domain::store::{Announce, StoreError};
+use domain::store::{OnCommit, StoreError};
 use domain::time::Timestamp;
 use measure::Work;
 
@@ -33,30 +33,30 @@ impl MessageRepository for SqliteStore {
     async fn append(
         &self,
         new: NewMessage,
-        announce: Announce<Appended>,
+        on_commit: OnCommit<Appended>,
     ) -> Result<Result<Appended, AppendRefused>, StoreError> {
         let work = move |connection: &mut SqliteConnection| append::append_on(connection, new);
         let doing = measure::doing(Work::Append);
         let carried = doing.carry();
-        self.writer.change(work, |appended| carried.within(|| announce.tell(appended))).await
+        self.writer.change(work, |appended| carried.within(|| on_commit.run(appended))).await
     }
 
     async fn edit(
         &self,
         command: EditMessage,
-        announce: Announce<ChangedMessage>,
+        on_commit: OnCommit<ChangedMessage>,
     ) -> Result<Result<ChangedMessage, ChangeRefused>, StoreError> {
         let work = move |connection: &mut SqliteConnection| change::edit_on(connection, &command);
-        self.change(work, |edited| announce.tell(edited)).await
+        self.change(work, |edited| on_commit.run(edited)).await
     }
 
     async fn delete(
         &self,
         command: DeleteMessage,
-        announce: Announce<ChangedMessage>,
+        on_commit: OnCommit<ChangedMessage>,
     ) -> Result<Result<ChangedMessage, ChangeRefused>, StoreError> {
         let work = move |connection: &mut SqliteConnection| change::delete_on(connection, &command);
-        self.change(work, |deleted| announce.tell(deleted)).await
+        self.change(work, |deleted| on_commit.run(deleted)).await
     }
 
     async fn erase_old(&self, step: EraseOld) -> Result<ErasedOld, StoreError> {
@@ -65,7 +65,7 @@ impl MessageRepository for SqliteStore {
         done.map_err(|never| match never {})
     }
 
-    async fn find_earlier(&self, claim: Claim, now: Timestamp) -> Result<Earlier, StoreError> {
+    async fn find_earlier(&self, claim: IdempotencyClaim, now: Timestamp) -> Result<PriorResult, StoreError> {
         self.read(move |connection| first_answer::earlier_on(connection, &claim, now)).await
     }
 

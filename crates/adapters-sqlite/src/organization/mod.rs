@@ -18,7 +18,7 @@ use domain::organization::{
 };
 use domain::page::{Page, PageRequest};
 use domain::plan::{Organization, WhichOrganization};
-use domain::store::{Announce, StoreError};
+use domain::store::{OnCommit, StoreError};
 
 use crate::SqliteStore;
 
@@ -69,19 +69,19 @@ impl OrganizationRepository for SqliteStore {
     async fn depart(
         &self,
         command: Depart,
-        announce: Announce<Moved>,
+        on_commit: OnCommit<Moved>,
     ) -> Result<Result<Moved, DepartRefused>, StoreError> {
         let work = move |connection: &mut SqliteConnection| transfer::depart_on(connection, &command);
-        self.change(work, |moved| announce.tell(moved)).await
+        self.change(work, |moved| on_commit.run(moved)).await
     }
 
     async fn enter(
         &self,
         command: Enter,
-        announce: Announce<Moved>,
+        on_commit: OnCommit<Moved>,
     ) -> Result<Result<Moved, EnterRefused>, StoreError> {
         let work = move |connection: &mut SqliteConnection| transfer::enter_on(connection, &command);
-        self.change(work, |moved| announce.tell(moved)).await
+        self.change(work, |moved| on_commit.run(moved)).await
     }
 
     async fn invite(&self, new: NewInvitation) -> Result<Result<Invitation, InviteRefused>, StoreError> {

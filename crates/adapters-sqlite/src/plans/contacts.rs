@@ -5,7 +5,7 @@ use domain::contact::{
     SentFilter, WhichContact, WhichRequest,
 };
 use domain::id::{ContactId, ContactRequestId, ParticipantId};
-use domain::store::Announce;
+use domain::store::OnCommit;
 use domain::time::Timestamp;
 use testkit::NOON;
 use uuid::Uuid;
@@ -68,7 +68,7 @@ async fn changes_of_contacts_run_along_indexes() {
         now,
         expired_until: never,
     };
-    let request = store.send(new, Announce::nothing()).await.unwrap().unwrap().request;
+    let request = store.send(new, OnCommit::nothing()).await.unwrap().unwrap().request;
     heard.expect("send", &["contact_requests_pending", "contacts_pair"]);
     let answer = |which| AnswerRequest {
         by: ben.caller.into(),
@@ -79,21 +79,21 @@ async fn changes_of_contacts_run_along_indexes() {
         expired_until: never,
     };
     let by_handle = WhichRequest::With(Handle::new("ann").unwrap());
-    store.answer(answer(by_handle), Announce::nothing()).await.unwrap().unwrap();
+    store.answer(answer(by_handle), OnCommit::nothing()).await.unwrap().unwrap();
     heard.expect("answer by handle", &["contact_requests_pending"]);
-    store.answer(answer(WhichRequest::Id(request.id)), Announce::nothing()).await.unwrap().unwrap_err();
+    store.answer(answer(WhichRequest::Id(request.id)), OnCommit::nothing()).await.unwrap().unwrap_err();
     heard.expect("answer by id", &[]);
 
     heard.world.ask(ann.caller, "ben").await;
     heard.statements.lock().unwrap().clear();
-    assert_eq!(store.expire(now, 10, Announce::nothing()).await.unwrap().len(), 1);
+    assert_eq!(store.expire(now, 10, OnCommit::nothing()).await.unwrap().len(), 1);
     heard.expect("expire", &["contact_requests_overdue"]);
 
     heard.world.connect((ann.caller, "ann"), (ben.caller, "ben")).await;
     heard.statements.lock().unwrap().clear();
     let which = WhichContact::Id(ben.id.uuid());
     let remove = RemoveContact { by: ParticipantId::User(ann.id), which };
-    store.remove(remove, Announce::nothing()).await.unwrap().unwrap();
+    store.remove(remove, OnCommit::nothing()).await.unwrap().unwrap();
     heard.expect("remove", &[]);
 }
 

@@ -22,7 +22,7 @@ impl Overheard {
     async fn step(&self, agent: AgentId, chat: ChatId, message: MessageId, step: DeliveryStep) {
         let now = Timestamp::from_micros(NOON);
         let command = AdvanceDelivery { agent, chat, message, step, now };
-        self.store.advance(command, Announce::nothing()).await.unwrap().unwrap();
+        self.store.advance(command, OnCommit::nothing()).await.unwrap().unwrap();
     }
 }
 
@@ -41,9 +41,9 @@ async fn a_messages_way_takes_statements_that_are_kept() {
     heard.expect_kept("an agent's message");
     let now = Timestamp::from_micros(NOON);
     let taken = vec![DeliveryKey { message: sent, agent: bot.id }];
-    store.mark_delivered(taken, now, Box::new(|_| true), Announce::nothing()).await.unwrap();
+    store.mark_delivered(taken, now, Box::new(|_| true), OnCommit::nothing()).await.unwrap();
     heard.expect_kept("what a socket took");
-    store.tell_delivered(vec![sent], Box::new(|_| true), Announce::nothing()).await.unwrap();
+    store.tell_delivered(vec![sent], Box::new(|_| true), OnCommit::nothing()).await.unwrap();
     heard.expect_kept("telling of it");
     store.next(bot.id, chat).await.unwrap().unwrap().message.unwrap();
     heard.expect_kept("next");

@@ -15,7 +15,7 @@ use super::handle::{AgentHandle, UserHandle};
 use super::user::User;
 use crate::id::{ParticipantId, UserId};
 use crate::ports::{Clock, EventPublisher};
-use crate::store::{Announce, StoreError};
+use crate::store::{OnCommit, StoreError};
 use crate::time::Timestamp;
 
 /// Somebody to be kept out, or to be let in again.
@@ -65,7 +65,7 @@ pub trait AdministrationRepository: Send + Sync {
     async fn delete_user(
         &self,
         command: DeleteUser,
-        announce: Announce<DeletedUser>,
+        on_commit: OnCommit<DeletedUser>,
     ) -> Result<Result<DeletedUser, DeleteUserRefused>, StoreError>;
 }
 

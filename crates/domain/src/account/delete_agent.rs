@@ -15,7 +15,7 @@ use crate::contact::Parted;
 use crate::event::DomainEvent;
 use crate::id::{AgentId, UserId};
 use crate::ports::EventPublisher;
-use crate::store::{Announce, StoreError};
+use crate::store::{OnCommit, StoreError};
 use crate::time::Timestamp;
 
 /// How many records of work are erased at a time.
@@ -93,11 +93,11 @@ impl AccountService {
         let now = self.clock.now();
         let command = DeleteAgent { agent, owner, by, force, now };
         let events = self.events.clone();
-        let announce = Announce::new(move |deleted: &DeletedAgent| {
+        let on_commit = OnCommit::new(move |deleted: &DeletedAgent| {
             publish_departure(&*events, &deleted.left, &deleted.parted, now);
             events.publish(DomainEvent::AgentDeleted { agent: deleted.agent.clone() });
         });
-        match self.accounts.delete_agent(command, announce).await? {
+        match self.accounts.delete_agent(command, on_commit).await? {
             Ok(deleted) => Ok(DeletionReceipt { agent: deleted.agent, executions: deleted.executions }),
             Err(DeleteAgentRefused::NotFound) => Err(DeleteAgentError::AgentNotFound),
             Err(DeleteAgentRefused::HasWorked { executions }) => {

@@ -19,7 +19,7 @@ use crate::chat::{Chat, Participant};
 use crate::contact::Parted;
 use crate::id::{ParticipantId, UserId};
 use crate::organization::LastAdmin;
-use crate::store::{Announce, StoreError};
+use crate::store::{OnCommit, StoreError};
 use crate::time::Timestamp;
 
 /// How many agents are read at a time.
@@ -156,9 +156,9 @@ impl AdministrationService {
         }
     }
 
-    fn announce_deletion(&self, now: Timestamp) -> Announce<DeletedUser> {
+    fn announce_deletion(&self, now: Timestamp) -> OnCommit<DeletedUser> {
         let events = self.events.clone();
-        Announce::new(move |deleted: &DeletedUser| {
+        OnCommit::new(move |deleted: &DeletedUser| {
             publish_departure(&*events, &deleted.left, &deleted.parted, now);
         })
     }

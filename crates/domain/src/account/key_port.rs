@@ -7,7 +7,7 @@ use super::key::{KeyDigest, KeyRecord, NewKey, StoredKey};
 use crate::audit::Actor;
 use crate::id::{AgentId, ApiKeyId, ParticipantId, UserId};
 use crate::page::{Page, PageRequest};
-use crate::store::{Announce, StoreError};
+use crate::store::{OnCommit, StoreError};
 use crate::time::Timestamp;
 
 /// How many keys that are not revoked one human may have.
@@ -124,13 +124,13 @@ pub trait KeyRepository: Send + Sync {
     async fn revoke_keys(
         &self,
         command: RevokeKeys,
-        announce: Announce<Vec<KeyRecord>>,
+        on_commit: OnCommit<Vec<KeyRecord>>,
     ) -> Result<Vec<KeyRecord>, StoreError>;
 
     /// Gives an agent another key, and revokes in the same moment all that it has.
     async fn rotate_key(
         &self,
         command: RotateKey,
-        announce: Announce<RotatedKey>,
+        on_commit: OnCommit<RotatedKey>,
     ) -> Result<Result<RotatedKey, RotateKeyRefused>, StoreError>;
 }

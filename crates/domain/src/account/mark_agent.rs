@@ -4,7 +4,7 @@ use super::agent::Agent;
 use super::port::MarkAgent;
 use super::service::AccountService;
 use crate::event::DomainEvent;
-use crate::store::{Announce, StoreError};
+use crate::store::{OnCommit, StoreError};
 
 /// What is to change; what is `None` stays.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -22,9 +22,9 @@ impl AccountService {
     pub async fn mark_agent(&self, handle: &str, marks: AgentMarks) -> Result<Option<Agent>, StoreError> {
         let command = MarkAgent { handle: handle.to_owned(), marks, now: self.clock.now() };
         let events = self.events.clone();
-        let announce = Announce::new(move |agent: &Agent| {
+        let on_commit = OnCommit::new(move |agent: &Agent| {
             events.publish(DomainEvent::AgentUpdated { agent: agent.clone() });
         });
-        self.accounts.mark_agent(command, announce).await
+        self.accounts.mark_agent(command, on_commit).await
     }
 }

@@ -15,7 +15,7 @@ use crate::id::{AgentId, OrganizationId, SessionId, UserId};
 use crate::organization::InvitationRefused;
 use crate::page::{Order, Page, PageRequest};
 use crate::plan::{LimitReached, Permits};
-use crate::store::{Announce, StoreError};
+use crate::store::{OnCommit, StoreError};
 use crate::time::Timestamp;
 
 /// Where a user belongs to.
@@ -205,21 +205,21 @@ pub trait AccountRepository: Send + Sync {
     async fn register_agent(
         &self,
         new: NewAgent,
-        announce: Announce<Agent>,
+        on_commit: OnCommit<Agent>,
     ) -> Result<Result<Agent, RegisterRefused>, StoreError>;
 
     /// Changes an agent of `command.owner`. A name that it has already is no conflict.
     async fn update_agent(
         &self,
         command: UpdateAgent,
-        announce: Announce<Agent>,
+        on_commit: OnCommit<Agent>,
     ) -> Result<Result<Agent, UpdateAgentRefused>, StoreError>;
 
     /// Changes what the operator says of an agent; `None` if no agent has the handle.
     async fn mark_agent(
         &self,
         command: MarkAgent,
-        announce: Announce<Agent>,
+        on_commit: OnCommit<Agent>,
     ) -> Result<Option<Agent>, StoreError>;
 
     /// Deletes an agent: its key is dead, it has left every room, its name is free (its handle is
@@ -228,7 +228,7 @@ pub trait AccountRepository: Send + Sync {
     async fn delete_agent(
         &self,
         command: DeleteAgent,
-        announce: Announce<DeletedAgent>,
+        on_commit: OnCommit<DeletedAgent>,
     ) -> Result<Result<DeletedAgent, DeleteAgentRefused>, StoreError>;
 
     /// Erases up to `limit` deliveries, with their attempts, of agents that were deleted. Tells

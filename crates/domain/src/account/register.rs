@@ -10,7 +10,7 @@ use crate::caller::UserCaller;
 use crate::event::DomainEvent;
 use crate::id::{AgentId, UserId};
 use crate::plan::LimitReached;
-use crate::store::{Announce, StoreError};
+use crate::store::{OnCommit, StoreError};
 use crate::time::Timestamp;
 
 /// What the owner says about the agent.
@@ -119,10 +119,10 @@ impl AccountService {
 
     async fn store_agent(&self, new: NewAgent) -> Result<Agent, RegisterError> {
         let events = self.events.clone();
-        let announce = Announce::new(move |agent: &Agent| {
+        let on_commit = OnCommit::new(move |agent: &Agent| {
             events.publish(DomainEvent::AgentCreated { agent: agent.clone() });
         });
-        match self.accounts.register_agent(new, announce).await? {
+        match self.accounts.register_agent(new, on_commit).await? {
             Ok(agent) => Ok(agent),
             Err(RegisterRefused::Limit(reached)) => Err(reached.into()),
             Err(RegisterRefused::NameTaken) => Err(RegisterError::NameTaken),

@@ -9,7 +9,7 @@ use crate::audit::Actor;
 use crate::caller::UserCaller;
 use crate::event::DomainEvent;
 use crate::id::{ApiKeyId, ParticipantId};
-use crate::store::{Announce, StoreError};
+use crate::store::{OnCommit, StoreError};
 
 /// Why a key was not revoked.
 #[derive(Debug, thiserror::Error)]
@@ -38,12 +38,12 @@ impl AccountService {
     async fn revoke(&self, which: WhichKeys, by: Actor) -> Result<Vec<KeyRecord>, StoreError> {
         let command = RevokeKeys { which, by, now: self.clock.now() };
         let events = self.events.clone();
-        let announce = Announce::new(move |revoked: &Vec<KeyRecord>| {
+        let on_commit = OnCommit::new(move |revoked: &Vec<KeyRecord>| {
             for key in revoked {
                 events.publish(DomainEvent::KeyRevoked { key: key.id });
             }
         });
-        self.keys.revoke_keys(command, announce).await
+        self.keys.revoke_keys(command, on_commit).await
     }
 
     /// The keys that begin like `text`, which may also be the whole of a key.

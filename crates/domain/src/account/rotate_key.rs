@@ -7,7 +7,7 @@ use super::service::AccountService;
 use crate::audit::Actor;
 use crate::event::DomainEvent;
 use crate::id::{AgentId, UserId};
-use crate::store::{Announce, StoreError};
+use crate::store::{OnCommit, StoreError};
 
 /// Why an agent did not get another key.
 #[derive(Debug, thiserror::Error)]
@@ -42,12 +42,12 @@ impl AccountService {
         let expires_at = new_key.expires_at;
         let command = RotateKey { agent, owner, by, key: new_key, now };
         let events = self.events.clone();
-        let announce = Announce::new(move |rotated: &RotatedKey| {
+        let on_commit = OnCommit::new(move |rotated: &RotatedKey| {
             for key in &rotated.revoked {
                 events.publish(DomainEvent::KeyRevoked { key: *key });
             }
         });
-        match self.keys.rotate_key(command, announce).await? {
+        match self.keys.rotate_key(command, on_commit).await? {
             Ok(rotated) => Ok(RegisteredAgent { agent: rotated.agent, key, expires_at }),
             Err(RotateKeyRefused::AgentNotFound) => Err(RotateKeyError::AgentNotFound),
             Err(RotateKeyRefused::HasNoKey) => Err(RotateKeyError::HasNoKey),

@@ -6,7 +6,7 @@ use super::service::AccountService;
 use crate::caller::UserCaller;
 use crate::event::DomainEvent;
 use crate::id::AgentId;
-use crate::store::{Announce, StoreError};
+use crate::store::{OnCommit, StoreError};
 
 /// What is to change; what is `None` stays. The handle stays in any case.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -53,10 +53,10 @@ impl AccountService {
     ) -> Result<Agent, UpdateAgentError> {
         let command = UpdateAgent { agent, owner: caller.user, changes, now: self.clock.now() };
         let events = self.events.clone();
-        let announce = Announce::new(move |agent: &Agent| {
+        let on_commit = OnCommit::new(move |agent: &Agent| {
             events.publish(DomainEvent::AgentUpdated { agent: agent.clone() });
         });
-        match self.accounts.update_agent(command, announce).await? {
+        match self.accounts.update_agent(command, on_commit).await? {
             Ok(agent) => Ok(agent),
             Err(UpdateAgentRefused::NotFound) => Err(UpdateAgentError::AgentNotFound),
             Err(UpdateAgentRefused::NameTaken) => Err(UpdateAgentError::NameTaken),

@@ -51,7 +51,7 @@ impl ActivityService {
         let now = self.clock.steady();
         let mut board = self.board.lock().unwrap_or_else(PoisonError::into_inner);
         if board.report(chat, caller.agent, working, now) {
-            self.announce(chat, AgentActivity { agent: caller.agent, working });
+            self.on_commit(chat, AgentActivity { agent: caller.agent, working });
         }
         Ok(())
     }
@@ -61,7 +61,7 @@ impl ActivityService {
         let now = self.clock.steady();
         let mut board = self.board.lock().unwrap_or_else(PoisonError::into_inner);
         for (chat, agent) in board.expire(now) {
-            self.announce(chat, AgentActivity { agent, working: false });
+            self.on_commit(chat, AgentActivity { agent, working: false });
         }
     }
 
@@ -77,7 +77,7 @@ impl ActivityService {
     }
 
     /// Published while the board is locked, so that listeners hear changes in their order.
-    fn announce(&self, chat_id: ChatId, activity: AgentActivity) {
+    fn on_commit(&self, chat_id: ChatId, activity: AgentActivity) {
         self.events.publish(DomainEvent::ActivityChanged { chat_id, activity });
     }
 }

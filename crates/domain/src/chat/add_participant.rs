@@ -9,7 +9,7 @@ use super::service::ChatService;
 use crate::caller::Caller;
 use crate::event::DomainEvent;
 use crate::id::ChatId;
-use crate::store::{Announce, StoreError};
+use crate::store::{OnCommit, StoreError};
 
 /// Whom to add, and as what.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,10 +47,10 @@ impl ChatService {
             now: self.clock.now(),
         };
         let events = self.events.clone();
-        let announce = Announce::new(move |added: &AddedParticipant| {
+        let on_commit = OnCommit::new(move |added: &AddedParticipant| {
             // Before anything that the new participant hears.
             if let Some(retitled) = &added.retitled {
-                retitled.announce(&*events);
+                retitled.on_commit(&*events);
             }
             events.publish(DomainEvent::ParticipantAdded {
                 chat_id: added.chat.id,
@@ -62,6 +62,6 @@ impl ChatService {
                 role: added.participant.role,
             });
         });
-        Ok(self.chats.add_participant(command, announce).await??.participant)
+        Ok(self.chats.add_participant(command, on_commit).await??.participant)
     }
 }

@@ -10,9 +10,9 @@ use super::title::ChatTitle;
 use crate::caller::Caller;
 use crate::event::DomainEvent;
 use crate::id::ChatId;
-use crate::idempotency::{Claim, Once, Operation};
+use crate::idempotency::{IdempotencyClaim, IdempotentRequest, Operation};
 use crate::plan::LimitReached;
-use crate::store::{Announce, StoreError};
+use crate::store::{OnCommit, StoreError};
 
 /// What the creator says about the room.
 #[derive(Clone, Debug, Default)]
@@ -58,12 +58,16 @@ impl ChatService {
         &self,
         caller: impl Into<Caller>,
         command: CreateChat,
-        once: Option<Once>,
+        once: Option<IdempotentRequest>,
     ) -> Result<Chat, CreateChatError> {
         let now = self.clock.now();
         let creator = caller.into().participant();
-        let claim =
-            once.map(|once| Claim { sender: creator, operation: Operation::CreateChat, place: None, once });
+        let claim = once.map(|once| IdempotencyClaim {
+            sender: creator,
+            operation: Operation::CreateChat,
+            place: None,
+            once,
+        });
         let new = NewChat {
             id: ChatId::new(self.ids.generate(now)),
             title: command.title,
@@ -75,10 +79,10 @@ impl ChatService {
         };
         let asked = new.clone();
         let events = self.events.clone();
-        let announce = Announce::new(move |chat: &Chat| {
+        let on_commit = OnCommit::new(move |chat: &Chat| {
             events.publish(DomainEvent::RoomAdded { to: creator, chat: chat.clone(), role: Role::Owner });
         });
-        match self.chats.create(new, announce).await? {
+        match self.chats.create(new, on_commit).await? {
             Ok(chat) => Ok(chat),
             // The same request made it, so it was then what would be made now.
             Err(CreateRefused::Repeated(first)) => {

@@ -6,7 +6,7 @@ use super::service::ChatService;
 use crate::caller::Caller;
 use crate::event::DomainEvent;
 use crate::id::ChatId;
-use crate::store::{Announce, StoreError};
+use crate::store::{OnCommit, StoreError};
 
 /// Why a room was not deleted.
 #[derive(Debug, thiserror::Error)]
@@ -36,7 +36,7 @@ impl ChatService {
     async fn delete_by(&self, by: Option<Caller>, chat: ChatId) -> Result<Chat, DeleteChatError> {
         let command = DeleteChat { chat, by, now: self.clock.now() };
         let events = self.events.clone();
-        let announce = Announce::new(move |deleted: &DeletedChat| {
+        let on_commit = OnCommit::new(move |deleted: &DeletedChat| {
             events.publish(DomainEvent::RoomDeleted { chat_id: deleted.chat.id });
             for participant in &deleted.participants {
                 events.publish(DomainEvent::RoomRemoved {
@@ -46,7 +46,7 @@ impl ChatService {
                 });
             }
         });
-        match self.chats.delete(command, announce).await? {
+        match self.chats.delete(command, on_commit).await? {
             Ok(deleted) => Ok(deleted.chat),
             Err(DeleteRefused::ChatNotFound) => Err(DeleteChatError::ChatNotFound),
             Err(DeleteRefused::NotOwner) => Err(DeleteChatError::NotOwner),

@@ -12,10 +12,10 @@ use super::standing::Entrance;
 use super::title::ChatTitle;
 use crate::caller::Caller;
 use crate::id::{AgentId, ChatId, ParticipantId, UserId};
-use crate::idempotency::{Claim, FirstAnswer};
+use crate::idempotency::{IdempotencyClaim, StoredAnswer};
 use crate::page::{Page, PageRequest};
 use crate::plan::LimitReached;
-use crate::store::{Announce, StoreError};
+use crate::store::{OnCommit, StoreError};
 use crate::time::Timestamp;
 
 /// A room to be stored; its creator becomes owner, with status active.
@@ -32,7 +32,7 @@ pub struct NewChat {
     /// Who creates it.
     pub creator: ParticipantId,
     /// Set when the request is to count once.
-    pub claim: Option<Claim>,
+    pub claim: Option<IdempotencyClaim>,
     /// When.
     pub now: Timestamp,
 }
@@ -61,7 +61,7 @@ pub enum CreateRefused {
     /// The organization has as many rooms as its plan allows.
     Limit(LimitReached),
     /// The request repeats one that made a room.
-    Repeated(FirstAnswer),
+    Repeated(StoredAnswer),
     /// The request's key was given to one that says something else.
     KeyReused,
 }
@@ -193,7 +193,7 @@ pub trait ChatRepository: Send + Sync {
     async fn create(
         &self,
         new: NewChat,
-        announce: Announce<Chat>,
+        on_commit: OnCommit<Chat>,
     ) -> Result<Result<Chat, CreateRefused>, StoreError>;
 
     /// The room, if `viewer` [may read](Standing::may_read) it.
@@ -248,28 +248,28 @@ pub trait ChatRepository: Send + Sync {
     async fn add_participant(
         &self,
         command: AddParticipant,
-        announce: Announce<AddedParticipant>,
+        on_commit: OnCommit<AddedParticipant>,
     ) -> Result<Result<AddedParticipant, AddRefused>, StoreError>;
 
     /// Removes somebody as [`super::membership::decide_remove`] decides.
     async fn remove_participant(
         &self,
         command: RemoveParticipant,
-        announce: Announce<RemovedParticipant>,
+        on_commit: OnCommit<RemovedParticipant>,
     ) -> Result<Result<RemovedParticipant, RemoveRefused>, StoreError>;
 
     /// Gives a room another title, as [`Standing::decide_rename`] decides.
     async fn rename(
         &self,
         command: RenameChat,
-        announce: Announce<RenamedChat>,
+        on_commit: OnCommit<RenamedChat>,
     ) -> Result<Result<RenamedChat, RenameRefused>, StoreError>;
 
     /// Deletes a room softly, as [`Standing::decide_delete`] decides.
     async fn delete(
         &self,
         command: DeleteChat,
-        announce: Announce<DeletedChat>,
+        on_commit: OnCommit<DeletedChat>,
     ) -> Result<Result<DeletedChat, DeleteRefused>, StoreError>;
 
     /// Makes the agent's membership active if it is inactive; anything else is left as it is.

@@ -9,7 +9,7 @@ use super::service::ChatService;
 use crate::caller::Caller;
 use crate::event::DomainEvent;
 use crate::id::ChatId;
-use crate::store::{Announce, StoreError};
+use crate::store::{OnCommit, StoreError};
 
 /// Why somebody was not removed.
 #[derive(Debug, thiserror::Error)]
@@ -33,7 +33,7 @@ impl ChatService {
         let now = self.clock.now();
         let command = RemoveParticipant { chat, by: caller.into(), target, now };
         let events = self.events.clone();
-        let announce = Announce::new(move |removed: &RemovedParticipant| {
+        let on_commit = OnCommit::new(move |removed: &RemovedParticipant| {
             events.publish(DomainEvent::ParticipantRemoved {
                 chat_id: removed.chat.id,
                 participant: removed.participant.clone(),
@@ -44,6 +44,6 @@ impl ChatService {
                 removed_at: now,
             });
         });
-        Ok(self.chats.remove_participant(command, announce).await??.participant)
+        Ok(self.chats.remove_participant(command, on_commit).await??.participant)
     }
 }

@@ -7,7 +7,7 @@ use crate::caller::Caller;
 use crate::event::DomainEvent;
 use crate::id::ChatId;
 use crate::ports::EventPublisher;
-use crate::store::{Announce, StoreError};
+use crate::store::{OnCommit, StoreError};
 
 /// Why a room was not renamed.
 #[derive(Debug, thiserror::Error)]
@@ -31,14 +31,14 @@ impl ChatService {
     ) -> Result<RenamedChat, RenameChatError> {
         let command = RenameChat { chat, by: caller.into(), title, now: self.clock.now() };
         let events = self.events.clone();
-        let announce = Announce::new(move |renamed: &RenamedChat| renamed.announce(&*events));
-        Ok(self.chats.rename(command, announce).await??)
+        let on_commit = OnCommit::new(move |renamed: &RenamedChat| renamed.on_commit(&*events));
+        Ok(self.chats.rename(command, on_commit).await??)
     }
 }
 
 impl RenamedChat {
     /// Tells those in the room of its title, and its humans of the row in their lists.
-    pub(crate) fn announce(&self, events: &dyn EventPublisher) {
+    pub(crate) fn on_commit(&self, events: &dyn EventPublisher) {
         let title = self.chat.display_title().to_owned();
         events.publish(DomainEvent::RoomTitleChanged { chat_id: self.chat.id, title });
         let (to, chat, details) = (self.users.clone(), self.chat.clone(), self.details.clone());

@@ -5,7 +5,7 @@ use super::request::{ContactRequest, RequestAction, RequestStatus};
 use super::send::tell_of_answer;
 use super::service::ContactService;
 use crate::caller::Caller;
-use crate::store::{Announce, StoreError};
+use crate::store::{OnCommit, StoreError};
 
 /// Why a request was left as it is.
 #[derive(Debug, thiserror::Error)]
@@ -37,8 +37,8 @@ impl ContactService {
         let contacts = self.contact_ids(now);
         let command = AnswerRequest { by: caller.into(), which, action, contacts, now, expired_until };
         let events = self.events.clone();
-        let announce = Announce::new(move |answered: &Answered| tell_of_answer(&events, answered));
-        match self.contacts.answer(command, announce).await? {
+        let on_commit = OnCommit::new(move |answered: &Answered| tell_of_answer(&events, answered));
+        match self.contacts.answer(command, on_commit).await? {
             Ok(Answered { request, .. }) if request.status == action.outcome() => Ok(request),
             // A handle names what is pending, and this no longer was.
             Ok(_) if by_handle => Err(AnswerRequestError::NotFound),

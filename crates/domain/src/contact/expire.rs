@@ -3,7 +3,7 @@
 use super::request::ContactRequest;
 use super::service::ContactService;
 use crate::event::DomainEvent;
-use crate::store::{Announce, StoreError};
+use crate::store::{OnCommit, StoreError};
 
 /// How many requests are written down at once, so that others need not wait for long.
 const BATCH: u32 = 200;
@@ -17,12 +17,12 @@ impl ContactService {
         let mut count = 0;
         loop {
             let events = self.events.clone();
-            let announce = Announce::new(move |expired: &Vec<ContactRequest>| {
+            let on_commit = OnCommit::new(move |expired: &Vec<ContactRequest>| {
                 for request in expired.clone() {
                     events.publish(DomainEvent::ContactRequestUpdated { request });
                 }
             });
-            let expired = self.contacts.expire(expired_until, BATCH, announce).await?.len();
+            let expired = self.contacts.expire(expired_until, BATCH, on_commit).await?.len();
             count += expired;
             if expired < BATCH as usize {
                 return Ok(count);

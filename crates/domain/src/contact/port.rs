@@ -11,7 +11,7 @@ use super::resolve::Resolved;
 use crate::caller::Caller;
 use crate::id::{ContactId, ContactRequestId, ParticipantId, UserId};
 use crate::page::{Page, PageRequest};
-use crate::store::{Announce, StoreError};
+use crate::store::{OnCommit, StoreError};
 use crate::time::Timestamp;
 
 /// A request to be sent.
@@ -143,21 +143,21 @@ pub trait ContactRepository: Send + Sync {
     async fn send(
         &self,
         new: NewRequest,
-        announce: Announce<SentRequest>,
+        on_commit: OnCommit<SentRequest>,
     ) -> Result<Result<SentRequest, SendRefused>, StoreError>;
 
     /// Answers a request as [`super::request::decide_answer`] decides.
     async fn answer(
         &self,
         command: AnswerRequest,
-        announce: Announce<Answered>,
+        on_commit: OnCommit<Answered>,
     ) -> Result<Result<Answered, AnswerRefused>, StoreError>;
 
     /// Removes a contact for both sides.
     async fn remove(
         &self,
         command: RemoveContact,
-        announce: Announce<RemovedContact>,
+        on_commit: OnCommit<RemovedContact>,
     ) -> Result<Result<RemovedContact, NoSuchContact>, StoreError>;
 
     /// Writes down that pending requests are expired, at most `limit` of them, oldest first.
@@ -165,7 +165,7 @@ pub trait ContactRepository: Send + Sync {
         &self,
         expired_until: Timestamp,
         limit: u32,
-        announce: Announce<Vec<ContactRequest>>,
+        on_commit: OnCommit<Vec<ContactRequest>>,
     ) -> Result<Vec<ContactRequest>, StoreError>;
 
     /// The contacts of `owner`.

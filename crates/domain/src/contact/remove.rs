@@ -4,7 +4,7 @@ use super::port::{NoSuchContact, RemoveContact, RemovedContact, WhichContact};
 use super::service::ContactService;
 use crate::caller::Caller;
 use crate::event::DomainEvent;
-use crate::store::{Announce, StoreError};
+use crate::store::{OnCommit, StoreError};
 
 /// Why nothing was removed.
 #[derive(Debug, thiserror::Error)]
@@ -26,12 +26,12 @@ impl ContactService {
     ) -> Result<(), RemoveContactError> {
         let command = RemoveContact { by: caller.into().participant(), which };
         let events = self.events.clone();
-        let announce = Announce::new(move |removed: &RemovedContact| {
+        let on_commit = OnCommit::new(move |removed: &RemovedContact| {
             for (owner, id) in removed.sides.iter().copied() {
                 events.publish(DomainEvent::ContactRemoved { owner, id });
             }
         });
-        match self.contacts.remove(command, announce).await? {
+        match self.contacts.remove(command, on_commit).await? {
             Ok(_) => Ok(()),
             Err(NoSuchContact) => Err(RemoveContactError::NotFound),
         }

@@ -10,7 +10,7 @@ use crate::caller::Caller;
 use crate::event::DomainEvent;
 use crate::id::{ContactRequestId, ParticipantKind};
 use crate::ports::EventPublisher;
-use crate::store::{Announce, StoreError};
+use crate::store::{OnCommit, StoreError};
 
 /// Whom to ask.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -56,8 +56,8 @@ impl ContactService {
             expired_until,
         };
         let events = self.events.clone();
-        let announce = Announce::new(move |sent: &SentRequest| tell_of_sending(&events, sent));
-        let sent = self.contacts.send(new, announce).await?;
+        let on_commit = OnCommit::new(move |sent: &SentRequest| tell_of_sending(&events, sent));
+        let sent = self.contacts.send(new, on_commit).await?;
         let by = by.participant().kind();
         Ok(sent.map_err(|refused| SendRequestError::Refused { refused, by })?.request)
     }

@@ -6,7 +6,7 @@ use super::state::DeliveryStatus;
 use crate::caller::AgentCaller;
 use crate::event::DomainEvent;
 use crate::id::{ChatId, MessageId};
-use crate::store::{Announce, StoreError};
+use crate::store::{OnCommit, StoreError};
 
 /// Why a step was not taken.
 #[derive(Debug, thiserror::Error)]
@@ -46,10 +46,10 @@ impl DeliveryService {
     ) -> Result<StepResult, AdvanceError> {
         let command = AdvanceDelivery { agent: caller.agent, chat, message, step, now: self.clock.now() };
         let events = self.events.clone();
-        let announce = Announce::new(move |advanced: &Advanced| {
+        let on_commit = OnCommit::new(move |advanced: &Advanced| {
             events.publish(DomainEvent::MessageUpdated { message: advanced.message.clone() });
         });
-        match self.deliveries.advance(command, announce).await? {
+        match self.deliveries.advance(command, on_commit).await? {
             Ok(Advanced { delivery, .. }) => Ok(StepResult {
                 message,
                 chat_id: chat,

@@ -3,7 +3,7 @@
 use super::redelivery::{Listening, RedeliverySchedule, Unacknowledged};
 use super::service::DeliveryService;
 use crate::message::Message;
-use crate::store::{Announce, StoreError};
+use crate::store::{OnCommit, StoreError};
 use crate::time::Timestamp;
 
 /// The messages that are due for one listener.
@@ -46,7 +46,7 @@ impl DeliveryService {
     /// Passes the messages of `due` that are still unacknowledged to `push`, as their agent sees them; large messages may
     /// be cut off at the end. `push` runs in commit order, like the publication of events: no step or edit of such a
     /// message is published before the message is offered as new.
-    pub async fn push_new(&self, due: &Due, push: Announce<Vec<Message>>) -> Result<(), StoreError> {
+    pub async fn push_new(&self, due: &Due, push: OnCommit<Vec<Message>>) -> Result<(), StoreError> {
         let Listening { agent, chat, .. } = due.listening;
         self.deliveries.new_messages(agent, chat, due.places.clone(), push).await
     }

@@ -7,7 +7,7 @@ use super::port::DeliveryKey;
 use super::service::DeliveryService;
 use crate::event::DomainEvent;
 use crate::message::Message;
-use crate::store::{Announce, StoreError};
+use crate::store::{OnCommit, StoreError};
 
 impl DeliveryService {
     /// Makes what was taken *delivered*, as far as it is still new; the humans in the rooms hear of
@@ -35,9 +35,9 @@ impl DeliveryService {
     }
 
     /// Tells the humans how messages stand now.
-    fn updates(&self) -> Announce<Vec<Message>> {
+    fn updates(&self) -> OnCommit<Vec<Message>> {
         let events = self.events.clone();
-        Announce::new(move |changed: &Vec<Message>| {
+        OnCommit::new(move |changed: &Vec<Message>| {
             for message in changed {
                 events.publish(DomainEvent::MessageUpdated { message: message.clone() });
             }

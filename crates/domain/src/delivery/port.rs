@@ -8,7 +8,7 @@ use crate::chat::ParticipantStatus;
 use crate::id::{AgentId, ChatId, MessageId};
 use crate::message::Message;
 use crate::page::{Order, Page, PageRequest};
-use crate::store::{Announce, StoreError};
+use crate::store::{OnCommit, StoreError};
 use crate::time::Timestamp;
 
 /// Which deliveries an agent wants to see (`semantics` 6.2).
@@ -120,7 +120,7 @@ pub trait DeliveryRepository: Send + Sync {
     async fn advance(
         &self,
         command: AdvanceDelivery,
-        announce: Announce<Advanced>,
+        on_commit: OnCommit<Advanced>,
     ) -> Result<Result<Advanced, AdvanceRefused>, StoreError>;
 
     /// Makes *delivered*, at `now`, those of `taken` that are still new ([`Delivery::delivered`]).
@@ -134,7 +134,7 @@ pub trait DeliveryRepository: Send + Sync {
         taken: Vec<DeliveryKey>,
         now: Timestamp,
         heard: Heard,
-        announce: Announce<Vec<Message>>,
+        on_commit: OnCommit<Vec<Message>>,
     ) -> Result<(), StoreError>;
 
     /// Announces those of `messages` that are in the rooms that `heard` names, as
@@ -144,7 +144,7 @@ pub trait DeliveryRepository: Send + Sync {
         &self,
         messages: Vec<MessageId>,
         heard: Heard,
-        announce: Announce<Vec<Message>>,
+        on_commit: OnCommit<Vec<Message>>,
     ) -> Result<(), StoreError>;
 
     /// Finds the oldest unacknowledged deliveries of each listener whose messages come after its `since`: at most
@@ -168,6 +168,6 @@ pub trait DeliveryRepository: Send + Sync {
         agent: AgentId,
         chat: ChatId,
         places: Vec<i64>,
-        announce: Announce<Vec<Message>>,
+        on_commit: OnCommit<Vec<Message>>,
     ) -> Result<(), StoreError>;
 }

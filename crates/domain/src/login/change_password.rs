@@ -7,7 +7,7 @@ use super::port::{SessionHolder, SetPassword};
 use super::service::LoginService;
 use crate::caller::UserCaller;
 use crate::event::DomainEvent;
-use crate::store::Announce;
+use crate::store::OnCommit;
 
 impl LoginService {
     /// Sets another password for whoever knows the current one. Keys stay good; sessions and tokens end.
@@ -27,9 +27,9 @@ impl LoginService {
     }
 
     /// Tells that all that an older password has opened has ended.
-    pub(super) fn announce_end(&self) -> Announce<SessionHolder> {
+    pub(super) fn announce_end(&self) -> OnCommit<SessionHolder> {
         let events = self.events.clone();
-        Announce::new(move |holder: &SessionHolder| {
+        OnCommit::new(move |holder: &SessionHolder| {
             let (user, password_set_at) = (holder.user.id, holder.password_set_at);
             events.publish(DomainEvent::TokensEnded { user, password_set_at });
         })

@@ -9,7 +9,7 @@ use super::password::PasswordHash;
 use crate::account::{KeyDigest, User, UserHandle};
 use crate::id::{SessionId, UserId};
 use crate::organization::Invitation;
-use crate::store::{Announce, StoreError};
+use crate::store::{OnCommit, StoreError};
 use crate::time::Timestamp;
 
 /// Whose log-in is meant.
@@ -189,7 +189,7 @@ pub trait LoginRepository: Send + Sync {
     async fn refresh(
         &self,
         command: RefreshSession,
-        announce: Announce<SessionId>,
+        on_commit: OnCommit<SessionId>,
     ) -> Result<Result<RefreshedSession, RefreshRefused>, StoreError>;
 
     /// The sessions of a user that can still go on, the last used first.
@@ -199,7 +199,7 @@ pub trait LoginRepository: Send + Sync {
     async fn end_sessions(
         &self,
         command: EndSessions,
-        announce: Announce<Vec<SessionId>>,
+        on_commit: OnCommit<Vec<SessionId>>,
     ) -> Result<Vec<SessionId>, StoreError>;
 
     /// Sets a password, at the time that [`set_at`] gives, and ends all sessions, reset tokens and access tokens
@@ -207,7 +207,7 @@ pub trait LoginRepository: Send + Sync {
     async fn set_password(
         &self,
         command: SetPassword,
-        announce: Announce<SessionHolder>,
+        on_commit: OnCommit<SessionHolder>,
     ) -> Result<Option<SessionHolder>, StoreError>;
 
     /// Stores a reset token in the place of any other of the user's.
@@ -222,7 +222,7 @@ pub trait LoginRepository: Send + Sync {
         token: KeyDigest,
         password: PasswordHash,
         now: Timestamp,
-        announce: Announce<SessionHolder>,
+        on_commit: OnCommit<SessionHolder>,
     ) -> Result<Option<SessionHolder>, StoreError>;
 
     /// The invitation with this token, whatever has become of it.

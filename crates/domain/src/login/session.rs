@@ -16,7 +16,7 @@ use crate::caller::UserCaller;
 use crate::event::DomainEvent;
 use crate::id::SessionId;
 use crate::ports::KeyMint;
-use crate::store::{Announce, StoreError};
+use crate::store::{OnCommit, StoreError};
 use crate::time::Timestamp;
 
 /// How long a refresh token is good; so a session that nobody goes on with ends by itself.
@@ -94,10 +94,10 @@ impl LoginService {
             now,
         };
         let events = self.events.clone();
-        let announce = Announce::new(move |session: &SessionId| {
+        let on_commit = OnCommit::new(move |session: &SessionId| {
             events.publish(DomainEvent::SessionEnded { session: *session });
         });
-        match self.logins.refresh(command, announce).await? {
+        match self.logins.refresh(command, on_commit).await? {
             Ok(RefreshedSession { id, holder }) => Ok(self.opened(id, holder, &next, expires_at)),
             Err(RefreshRefused::Unknown | RefreshRefused::Reused(_)) => Err(RefreshError::Unknown),
         }
@@ -132,12 +132,12 @@ impl LoginService {
 
     async fn end(&self, which: WhichSessions) -> Result<Vec<SessionId>, StoreError> {
         let events = self.events.clone();
-        let announce = Announce::new(move |ended: &Vec<SessionId>| {
+        let on_commit = OnCommit::new(move |ended: &Vec<SessionId>| {
             for session in ended {
                 events.publish(DomainEvent::SessionEnded { session: *session });
             }
         });
-        self.logins.end_sessions(EndSessions { which, now: self.clock.now() }, announce).await
+        self.logins.end_sessions(EndSessions { which, now: self.clock.now() }, on_commit).await
     }
 }
 

@@ -43,7 +43,7 @@ impl ChangedMessage {
     /// Tells of the room's title, if it changed with the text.
     pub(super) fn announce_title(&self, events: &dyn EventPublisher) {
         if let Some(retitled) = &self.retitled {
-            retitled.announce(events);
+            retitled.on_commit(events);
         }
     }
 }

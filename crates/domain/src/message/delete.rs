@@ -7,7 +7,7 @@ use super::service::MessageService;
 use crate::caller::UserCaller;
 use crate::event::DomainEvent;
 use crate::id::{ChatId, MessageId};
-use crate::store::Announce;
+use crate::store::OnCommit;
 
 impl MessageService {
     /// Deletes a text of the caller's for everybody, at once: it is offered to no agent any more, and
@@ -21,11 +21,11 @@ impl MessageService {
     ) -> Result<Message, ChangeMessageError> {
         let command = DeleteMessage { chat, message, by: caller.user, now: self.clock.now() };
         let events = self.events.clone();
-        let announce = Announce::new(move |deleted: &ChangedMessage| {
+        let on_commit = OnCommit::new(move |deleted: &ChangedMessage| {
             let ChangedMessage { message, .. } = deleted;
             events.publish(DomainEvent::MessageDeleted { chat_id: message.chat_id, id: message.id });
             deleted.announce_title(&*events);
         });
-        Ok(self.messages.delete(command, announce).await??.message)
+        Ok(self.messages.delete(command, on_commit).await??.message)
     }
 }

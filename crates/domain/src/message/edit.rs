@@ -8,7 +8,7 @@ use super::service::MessageService;
 use crate::caller::UserCaller;
 use crate::event::DomainEvent;
 use crate::id::{ChatId, MessageId};
-use crate::store::Announce;
+use crate::store::OnCommit;
 
 impl MessageService {
     /// Gives a text of the caller's another content; whom it mentions and what became of it there
@@ -22,10 +22,10 @@ impl MessageService {
     ) -> Result<Message, ChangeMessageError> {
         let command = EditMessage { chat, message, by: caller.user, content, now: self.clock.now() };
         let events = self.events.clone();
-        let announce = Announce::new(move |edited: &ChangedMessage| {
+        let on_commit = OnCommit::new(move |edited: &ChangedMessage| {
             events.publish(DomainEvent::MessageUpdated { message: edited.message.clone() });
             edited.announce_title(&*events);
         });
-        Ok(self.messages.edit(command, announce).await??.message)
+        Ok(self.messages.edit(command, on_commit).await??.message)
     }
 }

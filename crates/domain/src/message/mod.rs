@@ -34,8 +34,8 @@ pub use history::{ReadMessagesError, ReadSurroundingsError};
 pub use mention::{Mention, MentionError, MentionKind, RequestedMention};
 pub use model::{Message, MessageKind, Recipient, SentMessage};
 pub use port::{
-    AppendRefused, Appended, ChangedMessage, DeleteMessage, DeletedText, Earlier, EditMessage,
-    MessageRepository, NewMessage, Surroundings, SurroundingsRefused,
+    AppendRefused, Appended, ChangedMessage, DeleteMessage, DeletedText, EditMessage, MessageRepository,
+    NewMessage, PriorResult, Surroundings, SurroundingsRefused,
 };
 pub use post_event::{PostEvent, PostEventError};
 pub use retention::{Ageing, EraseOld, ErasedOld, Retention};

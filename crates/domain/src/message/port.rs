@@ -10,10 +10,10 @@ use super::model::{Message, MessageKind};
 use super::retention::{EraseOld, ErasedOld};
 use crate::chat::{ChatTitle, RenamedChat};
 use crate::id::{AgentId, ChatId, MessageId, ParticipantId, UserId};
-use crate::idempotency::Claim;
+use crate::idempotency::IdempotencyClaim;
 use crate::page::{Page, PageRequest};
 use crate::plan::LimitReached;
-use crate::store::{Announce, StoreError};
+use crate::store::{OnCommit, StoreError};
 use crate::time::Timestamp;
 use serde_json::{Map, Value};
 
@@ -41,7 +41,7 @@ pub struct NewMessage {
     /// The title that the room may get by it, see [`RoomState::awaits_title`](super::RoomState::awaits_title).
     pub title_if_untitled: Option<ChatTitle>,
     /// Set when the request is to count once.
-    pub claim: Option<Claim>,
+    pub claim: Option<IdempotencyClaim>,
     /// When.
     pub now: Timestamp,
 }
@@ -86,7 +86,7 @@ pub enum AppendRefused {
 
 /// What is remembered of requests under a key.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Earlier {
+pub enum PriorResult {
     /// Nothing.
     Nothing,
     /// The same request made this message.
@@ -176,7 +176,7 @@ pub trait MessageRepository: Send + Sync {
     async fn append(
         &self,
         new: NewMessage,
-        announce: Announce<Appended>,
+        on_commit: OnCommit<Appended>,
     ) -> Result<Result<Appended, AppendRefused>, StoreError>;
 
     /// Stores a text as [`Message::edited`] makes it, if `by` is in the room and
@@ -185,7 +185,7 @@ pub trait MessageRepository: Send + Sync {
     async fn edit(
         &self,
         command: EditMessage,
-        announce: Announce<ChangedMessage>,
+        on_commit: OnCommit<ChangedMessage>,
     ) -> Result<Result<ChangedMessage, ChangeRefused>, StoreError>;
 
     /// Takes a text away with its deliveries and their attempts, under the same conditions, and gives
@@ -194,7 +194,7 @@ pub trait MessageRepository: Send + Sync {
     async fn delete(
         &self,
         command: DeleteMessage,
-        announce: Announce<ChangedMessage>,
+        on_commit: OnCommit<ChangedMessage>,
     ) -> Result<Result<ChangedMessage, ChangeRefused>, StoreError>;
 
     /// Looks at the next messages in the order of their ids, in all rooms, and erases those of them that are
@@ -203,7 +203,7 @@ pub trait MessageRepository: Send + Sync {
     async fn erase_old(&self, step: EraseOld) -> Result<ErasedOld, StoreError>;
 
     /// What is remembered at `now` of requests under the claim's key.
-    async fn find_earlier(&self, claim: Claim, now: Timestamp) -> Result<Earlier, StoreError>;
+    async fn find_earlier(&self, claim: IdempotencyClaim, now: Timestamp) -> Result<PriorResult, StoreError>;
 
     /// All messages and events of the room, newest first; `None` if `viewer` may not
     /// [read](crate::chat::Standing::may_read) it. A position made with `since` keeps to it.

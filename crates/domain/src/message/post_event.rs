@@ -2,15 +2,15 @@
 
 use super::content::{EventContent, EventMetadata};
 use super::model::{Message, MessageKind};
-use super::port::{AppendRefused, Appended, Earlier, NewMessage};
+use super::port::{AppendRefused, Appended, NewMessage, PriorResult};
 use super::service::MessageService;
 use crate::caller::AgentCaller;
 use crate::chat::Names;
 use crate::event::DomainEvent;
 use crate::id::{ChatId, MessageId, ParticipantId};
-use crate::idempotency::{Claim, Once, Operation};
+use crate::idempotency::{IdempotencyClaim, IdempotentRequest, Operation};
 use crate::plan::LimitReached;
-use crate::store::{Announce, StoreError};
+use crate::store::{OnCommit, StoreError};
 
 /// An event to be posted.
 #[derive(Clone, Debug)]
@@ -67,7 +67,7 @@ impl MessageService {
         caller: AgentCaller,
         chat: ChatId,
         command: PostEvent,
-        once: Option<Once>,
+        once: Option<IdempotentRequest>,
     ) -> Result<Message, PostEventError> {
         if !command.kind.is_event() {
             return Err(PostEventError::NotAnEvent);
@@ -76,17 +76,21 @@ impl MessageService {
             return Err(PostEventError::AttentionKind);
         }
         let sender = ParticipantId::Agent(caller.agent);
-        let claim =
-            once.map(|once| Claim { sender, operation: Operation::PostEvent, place: Some(chat), once });
+        let claim = once.map(|once| IdempotencyClaim {
+            sender,
+            operation: Operation::PostEvent,
+            place: Some(chat),
+            once,
+        });
         match self.try_post(sender, chat, command, claim.clone()).await {
             Err(PostEventError::ChatNotFound) => {}
             settled => return settled,
         }
         match self.earlier(claim).await? {
-            Earlier::Message(first) => Ok(*first),
-            Earlier::AnotherRequest => Err(PostEventError::KeyReused),
+            PriorResult::Message(first) => Ok(*first),
+            PriorResult::AnotherRequest => Err(PostEventError::KeyReused),
             // What is deleted are texts, so there is no such event.
-            Earlier::Nothing | Earlier::Deleted(_) => Err(PostEventError::ChatNotFound),
+            PriorResult::Nothing | PriorResult::Deleted(_) => Err(PostEventError::ChatNotFound),
         }
     }
 
@@ -95,7 +99,7 @@ impl MessageService {
         sender: ParticipantId,
         chat: ChatId,
         command: PostEvent,
-        claim: Option<Claim>,
+        claim: Option<IdempotencyClaim>,
     ) -> Result<Message, PostEventError> {
         let now = self.clock.now();
         let find = |names: &Names| names.find(sender).cloned();
@@ -116,10 +120,10 @@ impl MessageService {
             now,
         };
         let events = self.events.clone();
-        let announce = Announce::new(move |appended: &Appended| {
+        let on_commit = OnCommit::new(move |appended: &Appended| {
             events.publish(DomainEvent::EventCreated { message: appended.message.clone() });
         });
-        match self.messages.append(new, announce).await? {
+        match self.messages.append(new, on_commit).await? {
             Ok(appended) => Ok(appended.message),
             Err(AppendRefused::Repeated(first)) => Ok(*first),
             Err(AppendRefused::Limit(reached)) => Err(reached.into()),

@@ -3,15 +3,15 @@
 use super::content::{MessageContent, stored_text};
 use super::mention::{self, Mention, MentionError, MentionKind, RequestedMention};
 use super::model::{MessageKind, Recipient, SentMessage, addressed_agents};
-use super::port::{AppendRefused, Appended, Earlier, NewMessage};
+use super::port::{AppendRefused, Appended, NewMessage, PriorResult};
 use super::service::MessageService;
 use crate::caller::Caller;
 use crate::chat::{ChatTitle, Names};
 use crate::event::DomainEvent;
 use crate::id::{ChatId, MessageId, ParticipantId};
-use crate::idempotency::{Claim, Once, Operation};
+use crate::idempotency::{IdempotencyClaim, IdempotentRequest, Operation};
 use crate::plan::LimitReached;
-use crate::store::{Announce, StoreError};
+use crate::store::{OnCommit, StoreError};
 
 /// A text to be sent.
 #[derive(Clone, Debug)]
@@ -60,29 +60,33 @@ impl MessageService {
         caller: impl Into<Caller>,
         chat: ChatId,
         command: SendMessage,
-        once: Option<Once>,
+        once: Option<IdempotentRequest>,
     ) -> Result<SentMessage, SendMessageError> {
         let sender = caller.into().participant();
-        let claim =
-            once.map(|once| Claim { sender, operation: Operation::SendMessage, place: Some(chat), once });
+        let claim = once.map(|once| IdempotencyClaim {
+            sender,
+            operation: Operation::SendMessage,
+            place: Some(chat),
+            once,
+        });
         let refused = match self.try_send(sender, chat, command, claim.clone()).await {
             Err(refused @ (SendMessageError::ChatNotFound | SendMessageError::Mention(_))) => refused,
             settled => return settled,
         };
         // What was granted then is answered as then, though the room may have changed since.
         match self.earlier(claim).await? {
-            Earlier::Message(first) => Ok(receipt(first.id, chat, &first.mentions)),
-            Earlier::Deleted(first) => Ok(receipt(first.id, chat, &first.mentions)),
-            Earlier::AnotherRequest => Err(SendMessageError::KeyReused),
-            Earlier::Nothing => Err(refused),
+            PriorResult::Message(first) => Ok(receipt(first.id, chat, &first.mentions)),
+            PriorResult::Deleted(first) => Ok(receipt(first.id, chat, &first.mentions)),
+            PriorResult::AnotherRequest => Err(SendMessageError::KeyReused),
+            PriorResult::Nothing => Err(refused),
         }
     }
 
     /// What was made before under this claim.
-    pub(super) async fn earlier(&self, claim: Option<Claim>) -> Result<Earlier, StoreError> {
+    pub(super) async fn earlier(&self, claim: Option<IdempotencyClaim>) -> Result<PriorResult, StoreError> {
         match claim {
             Some(claim) => self.messages.find_earlier(claim, self.clock.now()).await,
-            None => Ok(Earlier::Nothing),
+            None => Ok(PriorResult::Nothing),
         }
     }
 
@@ -91,7 +95,7 @@ impl MessageService {
         sender: ParticipantId,
         chat: ChatId,
         command: SendMessage,
-        claim: Option<Claim>,
+        claim: Option<IdempotencyClaim>,
     ) -> Result<SentMessage, SendMessageError> {
         let now = self.clock.now();
         let meant = |names: &Names| {
@@ -134,14 +138,14 @@ impl MessageService {
         }
     }
 
-    fn announce_created(&self) -> Announce<Appended> {
+    fn announce_created(&self) -> OnCommit<Appended> {
         let events = self.events.clone();
-        Announce::new(move |appended: &Appended| {
+        OnCommit::new(move |appended: &Appended| {
             let message = appended.message.clone();
             let recipients = addressed_agents(&message.mentions);
             events.publish(DomainEvent::MessageCreated { message, recipients });
             if let Some(titled) = &appended.titled {
-                titled.announce(&*events);
+                titled.on_commit(&*events);
             }
         })
     }

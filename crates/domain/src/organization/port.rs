@@ -10,7 +10,7 @@ use crate::account::{KeyDigest, User, UserHandle};
 use crate::id::{InvitationId, OrganizationId, UserId};
 use crate::page::{Page, PageRequest};
 use crate::plan::{LimitReached, Organization, OrganizationName, Plan, PlanName, WhichOrganization};
-use crate::store::{Announce, StoreError};
+use crate::store::{OnCommit, StoreError};
 use crate::time::Timestamp;
 
 /// How many invitations of one organization may wait for an answer.
@@ -299,7 +299,7 @@ pub trait OrganizationRepository: Send + Sync {
     async fn depart(
         &self,
         command: Depart,
-        announce: Announce<Moved>,
+        on_commit: OnCommit<Moved>,
     ) -> Result<Result<Moved, DepartRefused>, StoreError>;
 
     /// Moves somebody into an organization. Of many who come by one invitation at once, one does; of many who
@@ -307,7 +307,7 @@ pub trait OrganizationRepository: Send + Sync {
     async fn enter(
         &self,
         command: Enter,
-        announce: Announce<Moved>,
+        on_commit: OnCommit<Moved>,
     ) -> Result<Result<Moved, EnterRefused>, StoreError>;
 
     /// Stores an invitation. Those that have expired do not count as open.

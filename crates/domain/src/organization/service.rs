@@ -7,7 +7,7 @@ use super::port::OrganizationRepository;
 use crate::event::DomainEvent;
 use crate::plan::PlanName;
 use crate::ports::{Clock, EventPublisher, IdGenerator, KeyMint};
-use crate::store::Announce;
+use crate::store::OnCommit;
 use crate::time::Timestamp;
 
 /// Use cases on organizations, members and invitations.
@@ -40,8 +40,8 @@ impl OrganizationService {
     }
 
     /// Tokens say where somebody belongs, so those of somebody who moved end.
-    pub(super) fn moved(&self) -> Announce<Moved> {
+    pub(super) fn moved(&self) -> OnCommit<Moved> {
         let events = self.events.clone();
-        Announce::new(move |moved: &Moved| events.publish(DomainEvent::UserMoved { user: moved.user.id }))
+        OnCommit::new(move |moved: &Moved| events.publish(DomainEvent::UserMoved { user: moved.user.id }))
     }
 }

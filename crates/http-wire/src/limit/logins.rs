@@ -26,8 +26,8 @@ use domain::ports::Clock;
 use domain::time::Timestamp;
 
 use super::address::Source;
-use super::memory::Memory;
-use super::meter::{Meter, Quota, Standing};
+use super::expiring_map::ExpiringMap;
+use super::rate_limiter::{Quota, RateLimiter, Standing};
 
 /// How long an address is known to an account.
 const KNOWN: Duration = Duration::from_secs(30 * 24 * 60 * 60);
@@ -50,29 +50,29 @@ pub enum LoginName<'a> {
 /// Counts wrong passwords.
 pub(super) struct Logins {
     clock: Arc<dyn Clock>,
-    pairs: Meter,
-    addresses: Meter,
-    accounts: Meter,
+    pairs: RateLimiter,
+    addresses: RateLimiter,
+    accounts: RateLimiter,
     /// Of an account and a site, while many others guess at the account.
-    strangers: Meter,
-    known: Memory,
+    strangers: RateLimiter,
+    known: ExpiringMap,
     /// Attempts that are looked at, by address.
     busy: Mutex<HashMap<u128, u32>>,
     /// Those who exchange refresh tokens, by address.
-    refreshes: Meter,
+    refreshes: RateLimiter,
     hasher: RandomState,
 }
 
 impl Logins {
     pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
-        let meter = |quota| Meter::new(quota, Duration::ZERO);
+        let meter = |quota| RateLimiter::new(quota, Duration::ZERO);
         Self {
             clock,
             pairs: meter(Quota::one_in(10, 5)),
             addresses: meter(Quota::one_in(1, 50)),
             accounts: meter(Quota::one_in(10, 30)),
             strangers: meter(Quota::one_in(60, 1)),
-            known: Memory::new(),
+            known: ExpiringMap::new(),
             busy: Mutex::default(),
             refreshes: meter(Quota::one_in(1, 60)),
             hasher: RandomState::new(),
@@ -141,11 +141,11 @@ pub struct LoginAttempt<'a> {
     source: Source,
     /// Of the name, and of the account once it is known, from this address.
     pairs: Vec<u128>,
-    paid: Vec<(&'a Meter, u128)>,
+    paid: Vec<(&'a RateLimiter, u128)>,
 }
 
 impl<'a> LoginAttempt<'a> {
-    fn pay(&mut self, meter: &'a Meter, key: u128) -> Result<(), Standing> {
+    fn pay(&mut self, meter: &'a RateLimiter, key: u128) -> Result<(), Standing> {
         meter.spend(key, self.logins.clock.steady())?;
         self.paid.push((meter, key));
         Ok(())

@@ -1,18 +1,18 @@
 //! How often somebody may ask (`semantics` 8).
 //!
 //! Whoever has proved who they are is counted by that, in one of a few classes of operations. An
-//! address is counted for failed authentication only ([`guesses`]): from there, once too much was guessed, only
+//! address is counted for failed authentication only ([`throttle`]): from there, once too much was guessed, only
 //! credentials that were good a short time ago are looked at, so that whoever guesses costs no
 //! look at the store and harms nobody else behind the same address. A credential that was bad a
 //! moment ago is bad still: a client that repeats a revoked key is no guesser, and costs nothing.
 
 pub mod address;
+mod auth_throttle;
 mod class;
 mod connections;
-mod guesses;
+mod expiring_map;
 mod logins;
-mod memory;
-mod meter;
+mod rate_limiter;
 mod reads;
 mod trace;
 
@@ -29,14 +29,14 @@ use domain::ports::Clock;
 
 pub use address::Network;
 pub use address::Source;
+pub use auth_throttle::Attempt;
+use auth_throttle::AuthThrottle;
 pub use class::Class;
 pub use connections::{Connected, ConnectionLimit, Connections};
-pub use guesses::Attempt;
-use guesses::Guesses;
 use logins::Logins;
 pub use logins::{LoginAttempt, LoginName};
-use meter::Meter;
-pub use meter::{Quota, Standing};
+use rate_limiter::RateLimiter;
+pub use rate_limiter::{Quota, Standing};
 use reads::Reads;
 pub use reads::{ReadLimit, ReadSeat, ReadTurn};
 
@@ -107,15 +107,15 @@ impl RateLimitConfig {
 /// Counts who asks how often. One for all workers of the server.
 pub struct RateLimits {
     clock: Arc<dyn Clock>,
-    general: Option<Meter>,
-    work: Option<Meter>,
-    invitations: Option<Meter>,
-    connects: Option<Meter>,
-    guesses: Option<Guesses>,
+    general: Option<RateLimiter>,
+    work: Option<RateLimiter>,
+    invitations: Option<RateLimiter>,
+    connects: Option<RateLimiter>,
+    throttle: Option<AuthThrottle>,
     logins: Option<Logins>,
-    anonymous: Option<Meter>,
-    registrations: Option<Meter>,
-    answers: Option<Meter>,
+    anonymous: Option<RateLimiter>,
+    registrations: Option<RateLimiter>,
+    answers: Option<RateLimiter>,
     reads: Arc<Reads>,
     trusted_proxies: Vec<Network>,
     failures: FailureTrace,
@@ -130,17 +130,17 @@ const ANSWERS_DEBT: Duration = Duration::from_secs(10);
 impl RateLimits {
     /// With these limits, under this clock.
     pub fn new(config: RateLimitConfig, clock: Arc<dyn Clock>) -> Self {
-        let meter = |quota: Option<Quota>| quota.map(|quota| Meter::new(quota, Duration::ZERO));
+        let meter = |quota: Option<Quota>| quota.map(|quota| RateLimiter::new(quota, Duration::ZERO));
         Self {
             general: meter(config.general),
             work: meter(config.work),
             invitations: meter(config.invitations),
             connects: meter(config.connects),
-            guesses: config.failures.map(|quota| Guesses::new(quota, clock.clone())),
+            throttle: config.failures.map(|quota| AuthThrottle::new(quota, clock.clone())),
             logins: config.failures.map(|_| Logins::new(clock.clone())),
             anonymous: meter(config.anonymous),
             registrations: meter(config.registrations),
-            answers: config.answers.map(|quota| Meter::new(quota, ANSWERS_DEBT)),
+            answers: config.answers.map(|quota| RateLimiter::new(quota, ANSWERS_DEBT)),
             reads: Reads::new(config.reads),
             trusted_proxies: config.trusted_proxies,
             failures: FailureTrace::new(clock.clone()),
@@ -176,11 +176,13 @@ impl RateLimits {
         source: Option<Source>,
         credential: Credential<'_>,
     ) -> Result<Attempt<'_>, NotTried> {
-        match &self.guesses {
-            Some(guesses) => guesses.may_try(source, credential).await.map_err(|not_tried| match not_tried {
-                NotTried::ShutOut(standing) => NotTried::ShutOut(self.dated(standing)),
-                NotTried::KnownBad => NotTried::KnownBad,
-            }),
+        match &self.throttle {
+            Some(throttle) => {
+                throttle.may_try(source, credential).await.map_err(|not_tried| match not_tried {
+                    NotTried::ShutOut(standing) => NotTried::ShutOut(self.dated(standing)),
+                    NotTried::KnownBad => NotTried::KnownBad,
+                })
+            }
             None => Ok(Attempt::uncounted()),
         }
     }

@@ -46,15 +46,15 @@ const UNANSWERED_BYTES: u64 = 64 * 1024;
 type Arrived = (Connection, Protocol, Option<SocketAddr>);
 
 /// Where connections of one listener come in.
-pub(super) struct Door {
+pub(super) struct Acceptor {
     connections: Arc<Connections>,
     patience: Patience,
-    acceptor: Option<TlsAcceptor>,
+    tls: Option<TlsAcceptor>,
     answers: Arc<AnswerBudget>,
 }
 
-impl Door {
-    pub(super) fn new(config: &Config, acceptor: Option<TlsAcceptor>, answers: Arc<AnswerBudget>) -> Self {
+impl Acceptor {
+    pub(super) fn new(config: &Config, tls: Option<TlsAcceptor>, answers: Arc<AnswerBudget>) -> Self {
         let given = config.http.per_address;
         let connections = Connections::new(ConnectionLimit {
             most: Some(given.unwrap_or(USUAL)).filter(|most| *most > 0),
@@ -62,7 +62,7 @@ impl Door {
             exempt: config.rates.trusted_proxies.clone(),
         });
         let patience = Patience { head: config.http.header_timeout, idle: config.http.idle_timeout };
-        Self { connections, patience, acceptor, answers }
+        Self { connections, patience, tls, answers }
     }
 
     /// Takes in a connection, or ends it.
@@ -75,13 +75,13 @@ impl Door {
             measure::connection_refused();
             tracing::debug!(address = %peer.ip(), "too many connections from one address");
             // In the clear there is no answer to somebody who waits for an encrypted one.
-            dismiss(&stream, if self.acceptor.is_none() { TOO_MANY } else { b"" });
+            dismiss(&stream, if self.tls.is_none() { TOO_MANY } else { b"" });
             return Err(io::Error::from(io::ErrorKind::ConnectionRefused).into());
         };
-        let stream = match &self.acceptor {
+        let stream = match &self.tls {
             None => Stream::Plain(stream),
             // The head of the first request has its own time after this.
-            Some(acceptor) => match timeout(self.patience.head, shake_hands(acceptor, stream)).await {
+            Some(tls) => match timeout(self.patience.head, shake_hands(tls, stream)).await {
                 Ok(shaken) => shaken?,
                 Err(_) => return Err(io::Error::from(io::ErrorKind::TimedOut).into()),
             },
@@ -92,7 +92,7 @@ impl Door {
 }
 
 /// Begins to encrypt; tells who does not what would be right.
-async fn shake_hands(acceptor: &TlsAcceptor, mut stream: TcpStream) -> io::Result<Stream> {
+async fn shake_hands(tls: &TlsAcceptor, mut stream: TcpStream) -> io::Result<Stream> {
     let mut first = [0];
     if stream.peek(&mut first).await? == 0 {
         return Err(io::ErrorKind::UnexpectedEof.into());
@@ -109,7 +109,7 @@ async fn shake_hands(acceptor: &TlsAcceptor, mut stream: TcpStream) -> io::Resul
         tokio::io::copy(&mut stream.take(UNANSWERED_BYTES), &mut tokio::io::sink()).await?;
         return Err(io::ErrorKind::InvalidData.into());
     }
-    Ok(Stream::Tls(Box::new(acceptor.accept(stream).await?)))
+    Ok(Stream::Tls(Box::new(tls.accept(stream).await?)))
 }
 
 /// Lets the system end a connection whose peer takes nothing of what waits for it; without it a

@@ -26,7 +26,7 @@ use crate::config::Config;
 use crate::failure::Failure;
 pub(crate) use arrival::PLAIN_REFUSED;
 
-use arrival::Door;
+use arrival::Acceptor;
 use connection::Connection;
 
 /// How long requests in flight may take after the signal to stop, in seconds.
@@ -39,7 +39,7 @@ const FAREWELL: Duration = Duration::from_secs(1);
 /// Binds the address and builds the server of `app`, encrypted if there is an acceptor; nothing is accepted before it is polled.
 pub(crate) fn bind<F, I, S, B>(
     config: &Config,
-    acceptor: Option<TlsAcceptor>,
+    tls: Option<TlsAcceptor>,
     answers: Arc<AnswerBudget>,
     app: F,
 ) -> Result<Server, Failure>
@@ -55,7 +55,7 @@ where
     B: MessageBody + 'static,
 {
     let listen = config.listen.as_str();
-    let door = Arc::new(Door::new(config, acceptor, answers));
+    let door = Arc::new(Acceptor::new(config, tls, answers));
     let (header_timeout, idle_timeout) = (config.http.header_timeout, config.http.idle_timeout);
     let server = Server::build().disable_signals().shutdown_timeout(GRACE_SECONDS);
     let stopping = server.graceful_shutdown_signal();

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use domain::chat::{ChatTitle, CreateChat, CreateChatError};
 use domain::id::{ChatId, ParticipantId};
-use domain::idempotency::{Fingerprint, IdempotencyKey, Once, REMEMBERED, forget_old_answers};
+use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotentRequest, LIFETIME, forget_old_answers};
 use domain::message::{
     EventContent, EventMetadata, HistoryFilter, MentionKind, MessageContent, MessageKind, PostEvent,
     PostEventError, RequestedMention, SendMessage, SendMessageError, SentMessage,
@@ -17,8 +17,11 @@ use crate::{TestAgent, TestUser, World};
 
 /// The request `says` under this key.
 #[expect(clippy::unnecessary_wraps, reason = "this is how the use cases take it")]
-fn once(key: &str, says: u8) -> Option<Once> {
-    Some(Once { key: IdempotencyKey::new(key).unwrap(), fingerprint: Fingerprint::new([says; 32]) })
+fn once(key: &str, says: u8) -> Option<IdempotentRequest> {
+    Some(IdempotentRequest {
+        key: IdempotencyKey::new(key).unwrap(),
+        fingerprint: Fingerprint::new([says; 32]),
+    })
 }
 
 fn hello(to: &TestAgent) -> SendMessage {
@@ -47,7 +50,7 @@ async fn say(
     ann: &TestUser,
     chat: ChatId,
     to: &TestAgent,
-    once: Option<Once>,
+    once: Option<IdempotentRequest>,
 ) -> Result<SentMessage, SendMessageError> {
     world.messages.send_once(ann.caller, chat, hello(to), once).await
 }
@@ -91,7 +94,7 @@ pub async fn one_key_makes_one_event(world: World) {
 pub async fn a_key_is_remembered_for_a_day(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     let sent = say(&world, &ann, chat, &bot, once("k", 1)).await.unwrap();
-    world.clock.advance(REMEMBERED.saturating_sub(Duration::from_secs(1)));
+    world.clock.advance(LIFETIME.saturating_sub(Duration::from_secs(1)));
     assert_eq!(say(&world, &ann, chat, &bot, once("k", 1)).await.unwrap(), sent);
     let reused = say(&world, &ann, chat, &bot, once("k", 2)).await;
     assert!(matches!(reused, Err(SendMessageError::KeyReused)), "{reused:?}");
@@ -182,8 +185,8 @@ pub async fn old_answers_are_forgotten_in_batches(world: World) {
     let kept = say(&world, &ann, chat, &bot, once("new", 1)).await.unwrap();
     let answers = world.stores.answers.clone();
     assert_eq!(forget_old_answers(&*answers, world.clock.now(), 2).await.unwrap(), 0);
-    world.clock.advance(REMEMBERED.saturating_sub(Duration::from_secs(1)));
-    let before = world.clock.now().minus(REMEMBERED);
+    world.clock.advance(LIFETIME.saturating_sub(Duration::from_secs(1)));
+    let before = world.clock.now().minus(LIFETIME);
     assert_eq!(answers.forget(before, 2).await.unwrap(), 2, "no more than asked for");
     assert_eq!(forget_old_answers(&*answers, world.clock.now(), 2).await.unwrap(), 3);
     assert_eq!(forget_old_answers(&*answers, world.clock.now(), 2).await.unwrap(), 0);

@@ -3,7 +3,7 @@
 use domain::archive::{ArchiveRepository, Row, Snapshot, TABLES, Table, Value, WriteRefused, Written};
 use domain::ports::Clock;
 
-use crate::{Estate, Stores, World};
+use crate::{Fixture, Stores, World};
 
 /// All rows of every table, read so many at once.
 pub async fn all_rows(archive: &dyn ArchiveRepository, at_once: usize) -> Vec<(&'static Table, Vec<Row>)> {
@@ -42,7 +42,7 @@ async fn move_into(archive: &dyn ArchiveRepository, all: &[(&'static Table, Vec<
 
 /// There and back: rows and what people read of them are the same in a store of another kind.
 pub async fn what_is_moved_is_the_same_elsewhere(world: World) {
-    let estate = Estate::in_world(&world).await;
+    let fixture = Fixture::in_world(&world).await;
     let all = all_rows(&*world.stores.archive, 1000).await;
     for (table, rows) in &all {
         assert!(!rows.is_empty(), "nothing of {} is made, so nothing is shown of it", table.name);
@@ -62,13 +62,13 @@ pub async fn what_is_moved_is_the_same_elsewhere(world: World) {
     assert!(sealed.checked > 10 && sealed.fault_count == 0, "{sealed:?}");
     let moved = elsewhere.audit.verify(sealed.state.head).await.unwrap();
     assert_eq!(moved, sealed, "the chain is moved as well");
-    assert_eq!(estate.seen_in(&elsewhere).await, estate.seen_in(&world).await);
+    assert_eq!(fixture.seen_in(&elsewhere).await, fixture.seen_in(&world).await);
 }
 
 /// What a store of another kind held is held here, and may be written again.
 pub async fn what_comes_from_elsewhere_is_the_same_here(world: World) {
     let elsewhere = World::on(Stores::in_memory());
-    let estate = Estate::in_world(&elsewhere).await;
+    let fixture = Fixture::in_world(&elsewhere).await;
     let all = all_rows(&*elsewhere.stores.archive, 1000).await;
     let number = all.iter().map(|(_, rows)| rows.len()).sum::<usize>();
     // The one plan that every store has goes, as the archive's own may limit otherwise.
@@ -77,7 +77,7 @@ pub async fn what_comes_from_elsewhere_is_the_same_here(world: World) {
     assert_eq!(move_into(&*world.stores.archive, &all).await, 0);
     assert_eq!(all_rows(&*world.stores.archive, 3).await, all);
     world.clock.set(elsewhere.clock.now());
-    assert_eq!(estate.seen_in(&world).await, estate.seen_in(&elsewhere).await);
+    assert_eq!(fixture.seen_in(&world).await, fixture.seen_in(&elsewhere).await);
 }
 
 /// A snapshot sees nothing of what is written after it was taken, and hinders nobody.

@@ -8,7 +8,7 @@ use domain::chat::{ChatListing, ChatParts, ChatTitle, Role};
 use domain::delivery::{AdvanceError, DeliveryFilter, DeliveryStatus, DeliveryStep, FailureText, Order};
 use domain::event::DomainEvent;
 use domain::id::{ChatId, MessageId, ParticipantId};
-use domain::idempotency::{Fingerprint, IdempotencyKey, Once};
+use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotentRequest};
 use domain::message::{
     Anchor, ChangeMessageError, ChangeRefused, EventContent, EventMetadata, HistoryFilter, Kinds, Message,
     MessageContent, MessageKind, PostEvent, ReadSurroundingsError, SendMessage, SendMessageError,
@@ -231,7 +231,10 @@ pub async fn a_repeated_request_does_not_bring_a_text_back(world: World) {
             handle: None,
             kind: Some(domain::message::MentionKind::Mention),
         };
-        let once = Once { key: IdempotencyKey::new("k").unwrap(), fingerprint: Fingerprint::new([says; 32]) };
+        let once = IdempotentRequest {
+            key: IdempotencyKey::new("k").unwrap(),
+            fingerprint: Fingerprint::new([says; 32]),
+        };
         let command = SendMessage { content: words("once"), mentions: vec![to_bot] };
         world.messages.send_once(ann.caller, chat, command, Some(once)).await
     };
@@ -243,7 +246,7 @@ pub async fn a_repeated_request_does_not_bring_a_text_back(world: World) {
     world.chats.remove_participant(ann.caller, chat, bot.id.uuid()).await.unwrap();
     assert_eq!(ask(1).await.unwrap(), sent, "as then, though it would be refused now");
     assert_eq!(contents(&world, &ann, chat).await, Vec::<String>::new());
-    world.clock.advance(domain::idempotency::REMEMBERED);
+    world.clock.advance(domain::idempotency::LIFETIME);
     assert!(matches!(ask(1).await, Err(SendMessageError::Mention(_))), "forgotten after a day");
 }
 

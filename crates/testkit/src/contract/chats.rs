@@ -9,7 +9,7 @@ use domain::chat::{
 use domain::id::{ChatId, ParticipantId};
 use domain::page::{PageRequest, Slice};
 use domain::ports::Clock;
-use domain::store::Announce;
+use domain::store::OnCommit;
 
 use crate::{TestAgent, TestUser, World};
 
@@ -113,13 +113,13 @@ pub async fn refusals_leave_no_trace(world: World) {
     let now = world.clock.now();
     let add =
         AddParticipant { chat, by: ann.caller.into(), candidate: ben.id.uuid(), role: Role::Member, now };
-    let never = || Announce::new(|_| panic!("a refusal was announced"));
+    let never = || OnCommit::new(|_| panic!("a refusal was announced"));
     assert_eq!(chats.add_participant(add.clone(), never()).await.unwrap(), Err(AddRefused::PeerNotFound));
     let present = AddParticipant { candidate: bot.id.uuid(), ..add.clone() };
     assert_eq!(chats.add_participant(present, never()).await.unwrap(), Err(AddRefused::AlreadyParticipant));
     let nowhere = AddParticipant { chat: ChatId::new(uuid::Uuid::nil()), ..add };
     assert_eq!(chats.add_participant(nowhere, never()).await.unwrap(), Err(AddRefused::ChatNotFound));
-    let never = || Announce::new(|_| panic!("a refusal was announced"));
+    let never = || OnCommit::new(|_| panic!("a refusal was announced"));
     let remove = RemoveParticipant { chat, by: ann.caller.into(), target: ann.id.uuid(), now };
     assert_eq!(
         chats.remove_participant(remove.clone(), never()).await.unwrap(),
@@ -130,7 +130,7 @@ pub async fn refusals_leave_no_trace(world: World) {
         chats.remove_participant(absent, never()).await.unwrap(),
         Err(RemoveRefused::ParticipantNotFound)
     );
-    let never = || Announce::new(|_| panic!("a refusal was announced"));
+    let never = || OnCommit::new(|_| panic!("a refusal was announced"));
     let delete = DeleteChat { chat, by: Some(bot.caller.into()), now };
     assert_eq!(chats.delete(delete, never()).await.unwrap(), Err(DeleteRefused::NotOwner));
     assert_eq!(chats.roster(ParticipantId::User(ann.id), chat).await.unwrap(), before);

@@ -12,7 +12,7 @@ use domain::id::{ChatId, MessageId, ParticipantId};
 use domain::message::{HistoryFilter, Message};
 use domain::page::{PageRequest, Slice};
 use domain::ports::Clock;
-use domain::store::Announce;
+use domain::store::OnCommit;
 
 use super::messages::{ann_and_bot, first};
 use crate::{TestAgent, World};
@@ -151,7 +151,7 @@ pub async fn steps_are_refused_where_there_is_nothing_to_close(world: World) {
     let message = world.send(ann.caller, chat, "work", &[ParticipantId::Agent(bot.id)]).await.id;
     let refused = async |chat, step| {
         let command = AdvanceDelivery { agent: bot.id, chat, message, step, now: world.clock.now() };
-        let never = Announce::new(|_| panic!("a refusal was announced"));
+        let never = OnCommit::new(|_| panic!("a refusal was announced"));
         world.stores.deliveries.advance(command, never).await.unwrap().unwrap_err()
     };
     assert_eq!(refused(chat, DeliveryStep::Succeed).await, AdvanceRefused::NoActiveAttempt);
@@ -169,12 +169,12 @@ pub async fn steps_are_refused_where_there_is_nothing_to_close(world: World) {
 async fn marked(world: &World, taken: &[DeliveryKey]) -> Vec<Message> {
     let told = Arc::new(Mutex::new(Vec::new()));
     let listening = told.clone();
-    let announce =
-        Announce::new(move |changed: &Vec<Message>| listening.lock().unwrap().extend(changed.clone()));
+    let on_commit =
+        OnCommit::new(move |changed: &Vec<Message>| listening.lock().unwrap().extend(changed.clone()));
     world
         .stores
         .deliveries
-        .mark_delivered(taken.to_vec(), world.clock.now(), Box::new(|_| true), announce)
+        .mark_delivered(taken.to_vec(), world.clock.now(), Box::new(|_| true), on_commit)
         .await
         .unwrap();
     std::mem::take(&mut *told.lock().unwrap())
@@ -246,14 +246,14 @@ pub async fn marks_are_told_once_a_message_and_may_name_nothing(world: World) {
     let states = told[0].deliveries.iter().map(|record| (record.agent, record.status)).collect::<Vec<_>>();
     assert_eq!(states, [(bot.id, DeliveryStatus::Delivered), (other.id, DeliveryStatus::Delivered)]);
     assert_eq!(told[1].deliveries.len(), 1, "no record is made for who was not addressed");
-    let never = Announce::new(|_: &Vec<Message>| panic!("nothing was announced"));
+    let never = OnCommit::new(|_: &Vec<Message>| panic!("nothing was announced"));
     let none = vec![key(nothing, &bot), key(second, &other)];
     world.stores.deliveries.mark_delivered(none, world.clock.now(), Box::new(|_| true), never).await.unwrap();
     let none = Vec::new();
     world
         .stores
         .deliveries
-        .mark_delivered(none, world.clock.now(), Box::new(|_| true), Announce::nothing())
+        .mark_delivered(none, world.clock.now(), Box::new(|_| true), OnCommit::nothing())
         .await
         .unwrap();
 }
@@ -270,11 +270,11 @@ pub async fn marks_are_told_of_rooms_that_are_heard(world: World) {
     }
     let told = Arc::new(Mutex::new(Vec::new()));
     let listening = told.clone();
-    let announce =
-        Announce::new(move |changed: &Vec<Message>| listening.lock().unwrap().extend(changed.clone()));
+    let on_commit =
+        OnCommit::new(move |changed: &Vec<Message>| listening.lock().unwrap().extend(changed.clone()));
     let (deliveries, now) = (&world.stores.deliveries, world.clock.now());
     let heard = move |chat| chat == loud;
-    deliveries.mark_delivered(taken.clone(), now, Box::new(heard), announce).await.unwrap();
+    deliveries.mark_delivered(taken.clone(), now, Box::new(heard), on_commit).await.unwrap();
     let told = told.lock().unwrap().iter().map(|message| message.id).collect::<Vec<_>>();
     assert_eq!(told, [taken[1].message]);
     for chat in [quiet, loud] {
@@ -283,7 +283,7 @@ pub async fn marks_are_told_of_rooms_that_are_heard(world: World) {
     }
     let message = world.send(ann.caller, quiet, "hello", &to).await.id;
     let (taken, never) = (vec![DeliveryKey { message, agent: bot.id }], |_: &Vec<Message>| panic!("told"));
-    deliveries.mark_delivered(taken, now, Box::new(heard), Announce::new(never)).await.unwrap();
+    deliveries.mark_delivered(taken, now, Box::new(heard), OnCommit::new(never)).await.unwrap();
 }
 
 /// Told as they are now, in their order, and nothing where there is nothing to tell.
@@ -299,11 +299,11 @@ pub async fn what_was_delivered_can_be_told_later(world: World) {
     marked(&world, &[key]).await;
     let told = Arc::new(Mutex::new(Vec::new()));
     let listening = told.clone();
-    let announce = Announce::new(move |all: &Vec<Message>| listening.lock().unwrap().extend(all.clone()));
+    let on_commit = OnCommit::new(move |all: &Vec<Message>| listening.lock().unwrap().extend(all.clone()));
     let deliveries = &world.stores.deliveries;
-    deliveries.tell_delivered(sent.clone(), Box::new(move |chat| chat == loud), announce).await.unwrap();
+    deliveries.tell_delivered(sent.clone(), Box::new(move |chat| chat == loud), on_commit).await.unwrap();
     let told = told.lock().unwrap().iter().map(|m| (m.id, m.deliveries[0].status)).collect::<Vec<_>>();
     assert_eq!(told, [(sent[2], DeliveryStatus::New), (sent[0], DeliveryStatus::Delivered)]);
-    let never = Announce::new(|_: &Vec<Message>| panic!("nothing was told"));
+    let never = OnCommit::new(|_: &Vec<Message>| panic!("nothing was told"));
     deliveries.tell_delivered(sent, Box::new(|_| false), never).await.unwrap();
 }

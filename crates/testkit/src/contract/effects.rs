@@ -11,7 +11,7 @@ use domain::message::{
     NewMessage, Retention,
 };
 use domain::ports::Clock;
-use domain::store::Announce;
+use domain::store::OnCommit;
 use uuid::Uuid;
 
 use super::messages::{ann_and_bot, first};
@@ -78,7 +78,7 @@ pub async fn a_room_is_titled_once(world: World) {
         if !title {
             new.title_if_untitled = None;
         }
-        world.stores.messages.append(new, Announce::nothing()).await.unwrap().unwrap().titled
+        world.stores.messages.append(new, OnCommit::nothing()).await.unwrap().unwrap().titled
     };
     assert_eq!(append(chat, "a record", false).await, None);
     assert_eq!(room(&world, &ann, chat).await.title, None);
@@ -198,12 +198,12 @@ pub async fn an_agent_that_shows_itself_becomes_active(world: World) {
         name: "Ben".to_owned(),
         kind: MentionKind::Reference,
     }];
-    let outcome = world.stores.messages.append(refused, Announce::nothing()).await.unwrap();
+    let outcome = world.stores.messages.append(refused, OnCommit::nothing()).await.unwrap();
     assert_eq!(outcome, Err(AppendRefused::MentionLeft { index: 0 }));
     let message = world.send(ann.caller, chat, "work", &[agent]).await.id;
     let step = |chat, step| {
         let command = AdvanceDelivery { agent: bot.id, chat, message, step, now: world.clock.now() };
-        world.stores.deliveries.advance(command, Announce::nothing())
+        world.stores.deliveries.advance(command, OnCommit::nothing())
     };
     step(chat, DeliveryStep::Succeed).await.unwrap().unwrap_err();
     assert_eq!(status(chat).await, ParticipantStatus::Inactive, "nothing was accepted from it yet");
@@ -213,7 +213,7 @@ pub async fn an_agent_that_shows_itself_becomes_active(world: World) {
     let second = world.chat(ann.caller, &[bot.id.uuid()]).await;
     assert_eq!(status(second).await, ParticipantStatus::Inactive, "in each room anew");
     let own = text(&world, second, agent, "here I am");
-    world.stores.messages.append(own, Announce::nothing()).await.unwrap().unwrap();
+    world.stores.messages.append(own, OnCommit::nothing()).await.unwrap().unwrap();
     assert_eq!(status(second).await, ParticipantStatus::Active, "by a message");
 }
 
@@ -227,7 +227,7 @@ pub async fn what_is_read_is_what_was_written(world: World) {
         name: "Bot \"of\" Ann".to_owned(),
         kind: MentionKind::Mention,
     }];
-    let written = world.stores.messages.append(new, Announce::nothing()).await.unwrap().unwrap().message;
+    let written = world.stores.messages.append(new, OnCommit::nothing()).await.unwrap().unwrap().message;
     assert_eq!(written.deliveries.len(), 1);
     assert_eq!(newest(&world, &ann, chat).await, written);
     assert_eq!(world.deliveries.next(bot.caller, chat).await.unwrap(), Some(written.clone()));
@@ -237,7 +237,7 @@ pub async fn what_is_read_is_what_was_written(world: World) {
     for step in [DeliveryStep::Begin, DeliveryStep::Begin, DeliveryStep::Fail(fault)] {
         let now = world.clock.now();
         let command = AdvanceDelivery { agent: bot.id, chat, message: written.id, step, now };
-        let advanced = world.stores.deliveries.advance(command, Announce::nothing()).await.unwrap().unwrap();
+        let advanced = world.stores.deliveries.advance(command, OnCommit::nothing()).await.unwrap().unwrap();
         let read = newest(&world, &ann, chat).await;
         assert_eq!(read, advanced.message);
         assert_eq!(read.deliveries[0].attempts.last(), advanced.delivery.attempts.last());
@@ -247,7 +247,7 @@ pub async fn what_is_read_is_what_was_written(world: World) {
     event.kind = MessageKind::ToolCall;
     let metadata = serde_json::json!({"deep": {"list": [1, 2.5, null, "ü"]}, "": false});
     event.metadata = metadata.as_object().cloned();
-    let written = world.stores.messages.append(event, Announce::nothing()).await.unwrap().unwrap().message;
+    let written = world.stores.messages.append(event, OnCommit::nothing()).await.unwrap().unwrap().message;
     assert_eq!(newest(&world, &ann, chat).await, written);
     assert_eq!(written.metadata.as_ref(), metadata.as_object());
 }

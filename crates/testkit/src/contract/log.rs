@@ -106,7 +106,7 @@ pub async fn who_leaves_a_room_is_logged(world: World) {
     world.chats.delete(ben.caller, other).await.unwrap_err();
     world.chats.delete(ann.caller, other).await.unwrap();
     world.chats.delete(ann.caller, other).await.unwrap_err();
-    let expected = [chat, chat, other].map(Change::RosterShrunk);
+    let expected = [chat, chat, other].map(Change::ParticipantsRemoved);
     assert_eq!(behind(log, start).await.0, expected);
 }
 

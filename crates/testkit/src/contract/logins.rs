@@ -13,7 +13,7 @@ use domain::login::{
     TypedName, WhichLogin,
 };
 use domain::ports::Clock;
-use domain::store::Announce;
+use domain::store::OnCommit;
 use uuid::Uuid;
 
 use super::audit::log_of;
@@ -321,7 +321,7 @@ pub async fn what_was_looked_at_meanwhile_counts_no_more(world: World) {
     let set = |text: &str, replaces| {
         let password = PasswordHash::new(text.to_owned());
         let command = SetPassword { user: ann.id, password, replaces, now };
-        store.set_password(command, Announce::nothing())
+        store.set_password(command, OnCommit::nothing())
     };
     let holder = set("another", Some(known.set_at)).await.unwrap().unwrap();
     assert!(begin(2, known.set_at).await.unwrap().is_none());

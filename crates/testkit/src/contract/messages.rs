@@ -14,7 +14,7 @@ use domain::message::{
 };
 use domain::page::{Order, PageRequest, Slice};
 use domain::ports::Clock;
-use domain::store::Announce;
+use domain::store::OnCommit;
 use uuid::Uuid;
 
 use super::redelivery::new_messages;
@@ -76,10 +76,10 @@ pub async fn the_sequence_has_no_gaps_under_many_writers(world: World) {
         let new = text(&world, chat, ParticipantId::User(ann.id), number, vec![mention(&bot)]);
         let (messages, told, later) = (world.stores.messages.clone(), told.clone(), told.clone());
         tokio::spawn(async move {
-            let announce = Announce::new(move |appended: &domain::message::Appended| {
+            let on_commit = OnCommit::new(move |appended: &domain::message::Appended| {
                 told.lock().unwrap().push(appended.message.sequence);
             });
-            let appended = messages.append(new, announce).await.unwrap().unwrap();
+            let appended = messages.append(new, on_commit).await.unwrap().unwrap();
             assert!(
                 later.lock().unwrap().contains(&appended.message.sequence),
                 "announced before it is answered"
@@ -106,7 +106,7 @@ pub async fn refused_messages_leave_no_trace(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     let ben = world.user("ben").await;
     let messages = &world.stores.messages;
-    let never = || Announce::new(|_| panic!("a refusal was announced"));
+    let never = || OnCommit::new(|_| panic!("a refusal was announced"));
     let stranger = text(&world, chat, ParticipantId::User(ben.id), 1, Vec::new());
     assert_eq!(messages.append(stranger, never()).await.unwrap(), Err(AppendRefused::NotParticipant));
     world.chats.remove_participant(ann.caller, chat, bot.id.uuid()).await.unwrap();
@@ -125,9 +125,9 @@ pub async fn a_caller_that_has_gone_changes_nothing(world: World) {
     let (ann, _, chat) = ann_and_bot(&world).await;
     let (sender, told) = tokio::sync::oneshot::channel();
     let new = text(&world, chat, ParticipantId::User(ann.id), 1, Vec::new());
-    let announce = Announce::new(move |_| sender.send(()).unwrap());
+    let on_commit = OnCommit::new(move |_| sender.send(()).unwrap());
     {
-        let mut append = world.stores.messages.append(new, announce);
+        let mut append = world.stores.messages.append(new, on_commit);
         // Polled once, so that it is on its way, and then dropped.
         let polled =
             std::future::poll_fn(|context| std::task::Poll::Ready(append.as_mut().poll(context))).await;
@@ -149,7 +149,7 @@ pub async fn a_cursor_sees_every_row_once_while_others_write(world: World) {
         tokio::spawn(async move {
             for number in 0..40 {
                 let new = text(&world, chat, sender, 1_000 * (writer + 1) + number, Vec::new());
-                world.stores.messages.append(new, Announce::nothing()).await.unwrap().unwrap();
+                world.stores.messages.append(new, OnCommit::nothing()).await.unwrap().unwrap();
             }
         })
     });

@@ -133,7 +133,7 @@ fn on(number: u128, node: NodeId, granted: Granted) -> Connected {
 }
 
 fn moved(number: u128) -> Change {
-    Change::Whereabouts(ParticipantId::Agent(agent(number)))
+    Change::SessionMoved(ParticipantId::Agent(agent(number)))
 }
 
 /// The number grows from socket to socket; each is told, and is the only one.
@@ -218,7 +218,7 @@ pub async fn of_a_hundred_claims_at_once_one_is_left(nodes: Nodes) {
 pub async fn users_are_where_they_have_sockets(nodes: Nodes) {
     let (one, two) = (nodes.enter(1).await, nodes.enter(2).await);
     let mut since = nodes.log.newest_change().await.unwrap();
-    let changed = Change::Whereabouts(ParticipantId::User(user(5)));
+    let changed = Change::SessionMoved(ParticipantId::User(user(5)));
     for (at, note, expected, told) in [
         (one, Note::UserCame(user(5)), vec![one], vec![changed]),
         (one, Note::UserCame(user(5)), vec![one], vec![]),

@@ -10,7 +10,7 @@ use domain::delivery::{
 use domain::id::{ChatId, MessageId, ParticipantId};
 use domain::message::Message;
 use domain::ports::Clock;
-use domain::store::Announce;
+use domain::store::OnCommit;
 
 use super::messages::ann_and_bot;
 use crate::{TestAgent, TestUser, World};
@@ -34,11 +34,11 @@ pub(super) async fn new_messages(
 ) -> Vec<Message> {
     let told = Arc::new(Mutex::new(Vec::new()));
     let hears = told.clone();
-    let announce = Announce::new(move |new: &Vec<Message>| {
+    let on_commit = OnCommit::new(move |new: &Vec<Message>| {
         assert!(!new.is_empty(), "nothing is not told");
         hears.lock().unwrap().extend(new.iter().cloned());
     });
-    world.stores.deliveries.new_messages(agent.id, chat, places, announce).await.unwrap();
+    world.stores.deliveries.new_messages(agent.id, chat, places, on_commit).await.unwrap();
     std::mem::take(&mut *told.lock().unwrap())
 }
 
@@ -103,7 +103,7 @@ pub async fn only_what_is_new_is_found(world: World) {
     world
         .stores
         .deliveries
-        .mark_delivered(taken, world.clock.now(), Box::new(|_| true), Announce::nothing())
+        .mark_delivered(taken, world.clock.now(), Box::new(|_| true), OnCommit::nothing())
         .await
         .unwrap();
     // Work on what was not addressed leaves a record that is never new for anybody.
@@ -158,8 +158,8 @@ pub async fn what_is_new_is_told_before_every_step_on_it(world: World) {
         let message = send(&world, &ann, chat, &[&bot]).await;
         let told = Arc::new(Mutex::new(Vec::new()));
         let (offers, works) = (told.clone(), told.clone());
-        let offered = Announce::new(move |_: &Vec<Message>| offers.lock().unwrap().push("new"));
-        let begun = Announce::new(move |_: &Advanced| works.lock().unwrap().push("processing"));
+        let offered = OnCommit::new(move |_: &Vec<Message>| offers.lock().unwrap().push("new"));
+        let begun = OnCommit::new(move |_: &Advanced| works.lock().unwrap().push("processing"));
         let (agent, now) = (bot.id, world.clock.now());
         let step = AdvanceDelivery { agent, chat, message, step: DeliveryStep::Begin, now };
         let (offered, begun) = tokio::join!(

@@ -11,7 +11,7 @@ use domain::id::{ChatId, ParticipantId};
 use domain::message::MessageKind;
 use domain::page::{Order, PAGE_BYTES, Page, PageRequest, Slice};
 use domain::ports::Clock;
-use domain::store::Announce;
+use domain::store::OnCommit;
 
 use crate::{TestAgent, TestUser, World};
 
@@ -255,7 +255,7 @@ pub async fn rooms_are_renamed_by_their_owners(world: World) {
     let title = |text: &str| ChatTitle::renamed(text).unwrap();
     let rename = |chat, by| RenameChat { chat, by, title: title("Plan B"), now: world.clock.now() };
     let chats = &world.stores.chats;
-    let never = || Announce::new(|_| panic!("a refusal was announced"));
+    let never = || OnCommit::new(|_| panic!("a refusal was announced"));
     let ben = world.user("ben").await;
     for (chat, by, expected) in [
         (mixed, ann.caller.into(), RenameRefused::NotOwner),

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use domain::caller::{AgentCaller, Caller, UserCaller};
 use domain::id::{ApiKeyId, ChatId, ContactRequestId, MemoryId, MessageId, ParticipantId};
-use domain::idempotency::{Fingerprint, IdempotencyKey, Once};
+use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotentRequest};
 use domain::page::{Page, PageRequest, Position, Slice};
 use uuid::Uuid;
 
 use super::Act;
-use super::dice::Dice;
+use super::rng::Rng;
 use crate::{TestAgent, TestUser};
 
 /// Something that a step made or met.
@@ -35,7 +35,7 @@ pub(super) enum Made {
 
 /// Everything so far.
 pub(super) struct Cast {
-    pub(super) dice: Dice,
+    pub(super) rng: Rng,
     pub(super) users: Vec<TestUser>,
     /// The deleted ones too.
     pub(super) agents: Vec<TestAgent>,
@@ -74,7 +74,7 @@ const FIRST: usize = 9;
 impl Cast {
     pub(super) fn new(seed: u64) -> Self {
         Self {
-            dice: Dice::new(seed),
+            rng: Rng::new(seed),
             users: Vec::new(),
             agents: Vec::new(),
             chats: Vec::new(),
@@ -94,7 +94,7 @@ impl Cast {
             3..6 => self.register_agent(&format!("Bot {step}")),
             6..FIRST => self.create_chat(),
             _ => {
-                let mut throw = self.dice.below(ACTS.iter().map(|(times, _)| times).sum());
+                let mut throw = self.rng.below(ACTS.iter().map(|(times, _)| times).sum());
                 let mut acts = ACTS.iter();
                 loop {
                     let (times, act) = acts.next().unwrap();
@@ -137,13 +137,13 @@ impl Cast {
     }
 
     pub(super) fn user(&mut self) -> UserCaller {
-        self.dice.of(&self.users).caller
+        self.rng.of(&self.users).caller
     }
 
     /// Most often one of the last few.
     pub(super) fn some_agent(&mut self) -> TestAgent {
-        let from = if self.dice.one_in(4) { 0 } else { self.agents.len().saturating_sub(6) };
-        self.dice.of(&self.agents[from..])
+        let from = if self.rng.one_in(4) { 0 } else { self.agents.len().saturating_sub(6) };
+        self.rng.of(&self.agents[from..])
     }
 
     pub(super) fn agent(&mut self) -> AgentCaller {
@@ -151,21 +151,21 @@ impl Cast {
     }
 
     pub(super) fn caller(&mut self) -> Caller {
-        if self.dice.one_in(2) { self.user().into() } else { self.agent().into() }
+        if self.rng.one_in(2) { self.user().into() } else { self.agent().into() }
     }
 
     pub(super) fn handle(&mut self) -> String {
-        match self.dice.below(20) {
+        match self.rng.below(20) {
             0 => "nobody".to_owned(),
             1 => "nobody/at-all".to_owned(),
-            2..10 => self.dice.of(&self.users).handle,
+            2..10 => self.rng.of(&self.users).handle,
             _ => self.some_agent().handle,
         }
     }
 
     /// Somebody or something, or nobody.
     pub(super) fn anybody(&mut self) -> Uuid {
-        if self.dice.one_in(12) { Uuid::from_u128(7) } else { self.caller().participant().uuid() }
+        if self.rng.one_in(12) { Uuid::from_u128(7) } else { self.caller().participant().uuid() }
     }
 
     /// Whom the caller may bring along: its owner, and the owner's other agents; seldom anybody.
@@ -174,28 +174,24 @@ impl Cast {
         let own = self.agents.iter().filter(|agent| agent.caller.owner == owner);
         let mut all = own.map(|agent| agent.id.uuid()).collect::<Vec<_>>();
         all.push(owner.uuid());
-        if self.dice.one_in(4) { self.anybody() } else { self.dice.of(&all) }
+        if self.rng.one_in(4) { self.anybody() } else { self.rng.of(&all) }
     }
 
     /// A room; most often one of the last few in which several are.
     pub(super) fn chat(&mut self) -> ChatId {
-        if self.dice.one_in(30) {
+        if self.rng.one_in(30) {
             return ChatId::new(Uuid::from_u128(9));
         }
         let is_lively = |chat: &&ChatId| self.members.get(*chat).is_some_and(|members| members.len() > 2);
         let lively = self.chats.iter().rev().filter(is_lively).take(4).copied().collect::<Vec<_>>();
-        if lively.is_empty() || self.dice.one_in(4) {
-            self.dice.of(&self.chats)
-        } else {
-            self.dice.of(&lively)
-        }
+        if lively.is_empty() || self.rng.one_in(4) { self.rng.of(&self.chats) } else { self.rng.of(&lively) }
     }
 
     /// Who most often is or was in the room.
     pub(super) fn member(&mut self, chat: ChatId) -> Caller {
         match self.members.get(&chat) {
-            Some(members) if !members.is_empty() && !self.dice.one_in(12) => {
-                let who = self.dice.of(members);
+            Some(members) if !members.is_empty() && !self.rng.one_in(12) => {
+                let who = self.rng.of(members);
                 self.caller_of(who)
             }
             _ => self.caller(),
@@ -231,31 +227,31 @@ impl Cast {
 
     /// A message with its room, or with another one.
     pub(super) fn message(&mut self) -> (ChatId, MessageId) {
-        if self.messages.is_empty() || self.dice.one_in(30) {
+        if self.messages.is_empty() || self.rng.one_in(30) {
             return (self.chat(), MessageId::new(Uuid::from_u128(11)));
         }
-        let from = if self.dice.one_in(4) { 0 } else { self.messages.len().saturating_sub(12) };
-        let (chat, message) = self.dice.of(&self.messages[from..]);
-        if self.dice.one_in(30) { (self.chat(), message) } else { (chat, message) }
+        let from = if self.rng.one_in(4) { 0 } else { self.messages.len().saturating_sub(12) };
+        let (chat, message) = self.rng.of(&self.messages[from..]);
+        if self.rng.one_in(30) { (self.chat(), message) } else { (chat, message) }
     }
 
     /// A page of a list: at its beginning, behind a page that was read, or by its number.
     pub(super) fn page(&mut self, list: &'static str) -> PageRequest {
-        let limit = self.dice.of(&[1, 2, 3, 5, 50]);
-        let slice = match (self.dice.below(4), self.next.get(list)) {
-            (0, _) => Slice::Numbered { number: self.dice.of(&[1, 2, 3]), size: limit },
+        let limit = self.rng.of(&[1, 2, 3, 5, 50]);
+        let slice = match (self.rng.below(4), self.next.get(list)) {
+            (0, _) => Slice::Numbered { number: self.rng.of(&[1, 2, 3]), size: limit },
             (1 | 2, Some(after)) => Slice::After { after: Some(after.clone()), limit },
             _ => Slice::After { after: None, limit },
         };
-        PageRequest { slice, count: self.dice.one_in(2) }
+        PageRequest { slice, count: self.rng.one_in(2) }
     }
 
-    pub(super) fn once(&mut self) -> Option<Once> {
-        if !self.dice.one_in(3) {
+    pub(super) fn once(&mut self) -> Option<IdempotentRequest> {
+        if !self.rng.one_in(3) {
             return None;
         }
-        let key = IdempotencyKey::new(self.dice.of(&["a", "b", "c", "A"])).unwrap();
-        Some(Once { key, fingerprint: Fingerprint::new([self.dice.of(&[1, 1, 1, 2]); 32]) })
+        let key = IdempotencyKey::new(self.rng.of(&["a", "b", "c", "A"])).unwrap();
+        Some(IdempotentRequest { key, fingerprint: Fingerprint::new([self.rng.of(&[1, 1, 1, 2]); 32]) })
     }
 
     /// What people write, and what they do not.
@@ -271,17 +267,17 @@ impl Cast {
             "@[[x]] {} [] null",
             "e\u{301} é",
         ];
-        match self.dice.below(40) {
+        match self.rng.below(40) {
             0 => String::new(),
             1 | 2 => "long ".repeat(300),
             3 => " ".to_owned(),
-            _ => self.dice.of(&texts).to_owned(),
+            _ => self.rng.of(&texts).to_owned(),
         }
     }
 
     /// A text of one line, for a name or a title.
     pub(super) fn line(&mut self) -> String {
-        self.dice
+        self.rng
             .of(&["Plan", "plan", "Über", "über", "A_b", "A%b", "Zeta", "a b", "\u{1F600}", "Plan 2"])
             .to_owned()
     }

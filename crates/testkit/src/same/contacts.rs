@@ -11,7 +11,7 @@ use super::{Act, nothing, told};
 
 impl Cast {
     pub(super) fn contacts(&mut self) -> Act {
-        match self.dice.below(20) {
+        match self.rng.below(20) {
             0..6 => self.ask(),
             6..11 => self.answer(),
             11 | 12 => self.remove_contact(),
@@ -39,7 +39,7 @@ impl Cast {
     }
 
     fn ask(&mut self) -> Act {
-        let text = self.dice.maybe(&["may I?", "ä", ""]).map(str::to_owned);
+        let text = self.rng.maybe(&["may I?", "ä", ""]).map(str::to_owned);
         let command = SendRequest { to: self.some_handle(), message: RequestMessage::given(text).unwrap() };
         let caller = self.caller();
         act!("ask", |world, caller, command| {
@@ -54,17 +54,14 @@ impl Cast {
         let (known, caller) = match self.requests.len() {
             0 => (ContactRequestId::new(Uuid::from_u128(13)), nobody),
             many => {
-                let (known, [by, to]) = self.dice.of(&self.requests[many.saturating_sub(5)..]);
+                let (known, [by, to]) = self.rng.of(&self.requests[many.saturating_sub(5)..]);
                 let (by, to) = (self.caller_of(by), self.caller_of(to));
-                (known, self.dice.of(&[by, to, to, to, nobody]))
+                (known, self.rng.of(&[by, to, to, to, nobody]))
             }
         };
-        let which = if self.dice.one_in(3) {
-            WhichRequest::With(self.some_handle())
-        } else {
-            WhichRequest::Id(known)
-        };
-        let action = self.dice.of(&[
+        let which =
+            if self.rng.one_in(3) { WhichRequest::With(self.some_handle()) } else { WhichRequest::Id(known) };
+        let action = self.rng.of(&[
             RequestAction::Approve,
             RequestAction::Approve,
             RequestAction::Reject,
@@ -76,10 +73,10 @@ impl Cast {
     }
 
     fn remove_contact(&mut self) -> Act {
-        let which = if self.dice.one_in(2) || self.contacts.is_empty() {
+        let which = if self.rng.one_in(2) || self.contacts.is_empty() {
             WhichContact::With(self.some_handle())
         } else {
-            WhichContact::Id(self.dice.of(&self.contacts))
+            WhichContact::Id(self.rng.of(&self.contacts))
         };
         let caller = self.caller();
         act!("remove_contact", |world, caller, which| {
@@ -95,7 +92,7 @@ impl Cast {
     }
 
     fn list_requests(&mut self) -> Act {
-        match self.dice.below(4) {
+        match self.rng.below(4) {
             0 => {
                 let (caller, page) = (self.agent(), self.page("received"));
                 act!("received_by_agent", |world, caller, page| {
@@ -109,7 +106,7 @@ impl Cast {
                 })
             }
             _ => {
-                let filter = self.dice.of(&[
+                let filter = self.rng.of(&[
                     SentFilter::All,
                     SentFilter::Only(RequestStatus::Pending),
                     SentFilter::Only(RequestStatus::Approved),

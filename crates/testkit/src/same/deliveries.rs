@@ -7,14 +7,14 @@ use domain::delivery::redelivery::{RedeliveryPolicy, RedeliverySchedule};
 use domain::delivery::{DeliveryFilter, DeliveryKey, DeliveryStep, FailureText, Listening};
 use domain::message::Message;
 use domain::page::Order;
-use domain::store::Announce;
+use domain::store::OnCommit;
 
 use super::cast::{Cast, Made, next};
 use super::{Act, nothing, told};
 
 impl Cast {
     pub(super) fn deliveries(&mut self) -> Act {
-        match self.dice.below(20) {
+        match self.rng.below(20) {
             0..4 => self.next_message(),
             4..13 => self.advance(),
             13..16 => self.list_deliveries(),
@@ -37,7 +37,7 @@ impl Cast {
     fn advance(&mut self) -> Act {
         let (chat, message) = self.message();
         let text = self.text();
-        let step = match (self.dice.below(5), FailureText::new(text)) {
+        let step = match (self.rng.below(5), FailureText::new(text)) {
             (0..3, _) | (_, Err(_)) => DeliveryStep::Begin,
             (3, _) => DeliveryStep::Succeed,
             (_, Ok(why)) => DeliveryStep::Fail(why),
@@ -50,7 +50,7 @@ impl Cast {
 
     fn list_deliveries(&mut self) -> Act {
         let chat = self.chat();
-        let filter = self.dice.of(&[
+        let filter = self.rng.of(&[
             DeliveryFilter::Open,
             DeliveryFilter::Pending,
             DeliveryFilter::Processing,
@@ -58,7 +58,7 @@ impl Cast {
             DeliveryFilter::Failed,
             DeliveryFilter::All,
         ]);
-        let order = self.dice.of(&[Order::Ascending, Order::Descending]);
+        let order = self.rng.of(&[Order::Ascending, Order::Descending]);
         let (caller, page) = (self.member_agent(chat), self.page("deliveries"));
         act!("list_deliveries", |world, caller, chat, filter, order, page| {
             told(world.deliveries.list(caller, chat, filter, order, page).await, next("deliveries"))
@@ -67,7 +67,7 @@ impl Cast {
 
     fn mark_delivered(&mut self) -> Act {
         let mut taken = Vec::new();
-        for _ in 0..self.dice.of(&[1, 1, 2, 6]) {
+        for _ in 0..self.rng.of(&[1, 1, 2, 6]) {
             let (chat, message) = self.message();
             taken.push(DeliveryKey { message, agent: self.member_agent(chat).agent });
         }
@@ -77,9 +77,9 @@ impl Cast {
     /// What is still new for those who listen, and the messages themselves.
     fn due(&mut self) -> Act {
         let mut listening = Vec::new();
-        for subscription in 0..self.dice.of(&[1, 3]) {
+        for subscription in 0..self.rng.of(&[1, 3]) {
             let (chat, _) = self.message();
-            let (agent, since) = (self.member_agent(chat).agent, self.dice.of(&[0, 0, 2, 9]));
+            let (agent, since) = (self.member_agent(chat).agent, self.rng.of(&[0, 0, 2, 9]));
             listening.push(Listening { subscription, agent, chat, since });
         }
         act!("due", |world, listening| {
@@ -88,7 +88,7 @@ impl Cast {
             let pushed = Arc::new(Mutex::new(Vec::new()));
             for one in due.iter().flatten() {
                 let place = pushed.clone();
-                let push = Announce::new(move |new: &Vec<Message>| place.lock().unwrap().push(new.clone()));
+                let push = OnCommit::new(move |new: &Vec<Message>| place.lock().unwrap().push(new.clone()));
                 world.deliveries.push_new(one, push).await.unwrap();
             }
             let pushed = pushed.lock().unwrap().clone();
@@ -98,7 +98,7 @@ impl Cast {
 
     fn report(&mut self) -> Act {
         let chat = self.chat();
-        let (caller, working) = (self.member_agent(chat), self.dice.one_in(2));
+        let (caller, working) = (self.member_agent(chat), self.rng.one_in(2));
         act!("report", |world, caller, chat, working| {
             told(world.activity.report(caller, chat, working).await, nothing)
         })

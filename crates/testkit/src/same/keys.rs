@@ -13,7 +13,7 @@ use super::{Act, nothing, told};
 
 impl Cast {
     pub(super) fn keys(&mut self) -> Act {
-        match self.dice.below(12) {
+        match self.rng.below(12) {
             0..3 => self.create_key(),
             3..5 => self.list_keys(),
             5 => self.revoke_key(),
@@ -32,10 +32,10 @@ impl Cast {
     }
 
     fn key(&mut self) -> ApiKeyId {
-        if self.keys.is_empty() || self.dice.one_in(10) {
+        if self.keys.is_empty() || self.rng.one_in(10) {
             return ApiKeyId::new(Uuid::from_u128(13));
         }
-        self.dice.of(&self.keys).0
+        self.rng.of(&self.keys).0
     }
 
     fn holder(&mut self) -> ParticipantId {
@@ -44,12 +44,12 @@ impl Cast {
 
     fn create_key(&mut self) -> Act {
         let user = self.user().user;
-        let name = if self.dice.one_in(3) { None } else { Some(KeyName::new(&self.line()).unwrap()) };
-        let after = self.dice.of(&[None, None, Some(0), Some(1), Some(3600)]).map(Duration::from_secs);
+        let name = if self.rng.one_in(3) { None } else { Some(KeyName::new(&self.line()).unwrap()) };
+        let after = self.rng.of(&[None, None, Some(0), Some(1), Some(3600)]).map(Duration::from_secs);
         let scope = KeyScope {
-            is_read_only: self.dice.one_in(4),
-            chat: self.dice.one_in(4).then(|| self.chat()),
-            agent: self.dice.one_in(4).then(|| self.agent().agent),
+            is_read_only: self.rng.one_in(4),
+            chat: self.rng.one_in(4).then(|| self.chat()),
+            agent: self.rng.one_in(4).then(|| self.agent().agent),
         };
         act!("create_key", |world, user, name, after, scope| {
             let expires_at = after.map(|after| world.clock.now().plus(after));
@@ -73,9 +73,9 @@ impl Cast {
     }
 
     fn revoke_keys(&mut self) -> Act {
-        let which = match self.dice.below(4) {
+        let which = match self.rng.below(4) {
             0 | 1 => WhichKeys::Id(self.key()),
-            2 if !self.keys.is_empty() => WhichKeys::Prefix(self.dice.of(&self.keys).1),
+            2 if !self.keys.is_empty() => WhichKeys::Prefix(self.rng.of(&self.keys).1),
             2 => WhichKeys::Prefix("nothing".to_owned()),
             _ => WhichKeys::AllOf(self.holder()),
         };
@@ -84,7 +84,7 @@ impl Cast {
 
     fn rotate_key(&mut self) -> Act {
         let agent = self.agent();
-        let owner = if self.dice.one_in(6) { self.user().user } else { agent.owner };
+        let owner = if self.rng.one_in(6) { self.user().user } else { agent.owner };
         let agent = agent.agent;
         act!("rotate_key", |world, owner, agent| {
             told(world.accounts.rotate_key(owner, agent).await, |rotated| {
@@ -95,18 +95,18 @@ impl Cast {
     }
 
     fn show_key(&mut self) -> Act {
-        let key = match self.dice.below(4) {
-            0 => self.dice.of(&self.users).key,
+        let key = match self.rng.below(4) {
+            0 => self.rng.of(&self.users).key,
             1 => self.some_agent().key,
             _ if self.keys.is_empty() => "thnv_u_nothing".to_owned(),
-            _ => self.dice.of(&self.keys).1,
+            _ => self.rng.of(&self.keys).1,
         };
         act!("authenticate", |world, key| told(world.accounts.authenticate(&key).await, nothing))
     }
 
     /// The stores may number otherwise, so only what stands there is compared.
     fn read_log(&mut self) -> Act {
-        let (limit, forgets) = (self.dice.of(&[1, 3, 500]), self.dice.one_in(2));
+        let (limit, forgets) = (self.rng.of(&[1, 3, 500]), self.rng.one_in(2));
         act!("read_log", |world, limit, forgets| {
             let entries = world.stores.changes.changes_after(ChangePosition(0), limit).await;
             let seen =

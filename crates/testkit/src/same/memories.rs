@@ -20,7 +20,7 @@ const SCOPES: [MemoryScope; 3] = [MemoryScope::Subject, MemoryScope::Organizatio
 
 impl Cast {
     pub(super) fn memories(&mut self) -> Act {
-        match self.dice.below(20) {
+        match self.rng.below(20) {
             0..7 => self.store_memory(),
             7 | 8 => {
                 let (memory, caller) = self.memory();
@@ -30,7 +30,7 @@ impl Cast {
             }
             9..12 => {
                 let (memory, caller) = self.memory();
-                let step = self.dice.of(&[MemoryStep::Supersede, MemoryStep::Archive, MemoryStep::Restore]);
+                let step = self.rng.of(&[MemoryStep::Supersede, MemoryStep::Archive, MemoryStep::Restore]);
                 act!("change_memory", |world, caller, memory, step| {
                     told(world.memories.change(caller, memory, step).await, nothing)
                 })
@@ -49,24 +49,24 @@ impl Cast {
     /// A memory, and who may know it.
     fn memory(&mut self) -> (MemoryId, Caller) {
         let caller = self.caller();
-        if self.memories.is_empty() || self.dice.one_in(20) {
+        if self.memories.is_empty() || self.rng.one_in(20) {
             return (MemoryId::new(Uuid::from_u128(15)), caller);
         }
-        let (memory, source) = self.dice.of(&self.memories);
-        (memory, self.dice.of(&[source.into(), caller]))
+        let (memory, source) = self.rng.of(&self.memories);
+        (memory, self.rng.of(&[source.into(), caller]))
     }
 
     fn store_memory(&mut self) -> Act {
         let (caller, text, subject) = (self.agent(), self.text(), self.anybody());
         let thought = MemoryThought::new(self.text()).unwrap();
-        let metadata = self.dice.of(&[json!({}), json!({"b": 1, "a": [true, {"ä": 0.1}]})]);
+        let metadata = self.rng.of(&[json!({}), json!({"b": 1, "a": [true, {"ä": 0.1}]})]);
         let command = StoreMemory {
             content: MemoryContent::new(text).unwrap_or(MemoryContent::new("much".to_owned()).unwrap()),
-            system: self.dice.maybe(&SYSTEMS),
-            kind: self.dice.maybe(&KINDS),
-            segment: self.dice.maybe(&SEGMENTS),
-            scope: self.dice.maybe(&SCOPES),
-            subject: self.dice.maybe(&[subject]),
+            system: self.rng.maybe(&SYSTEMS),
+            kind: self.rng.maybe(&KINDS),
+            segment: self.rng.maybe(&SEGMENTS),
+            scope: self.rng.maybe(&SCOPES),
+            subject: self.rng.maybe(&[subject]),
             thought,
             metadata: MemoryMetadata::new(metadata.as_object().unwrap().clone()).unwrap(),
         };
@@ -76,13 +76,13 @@ impl Cast {
     }
 
     fn filter(&mut self) -> MemoryFilter {
-        let query = self.dice.of(&["hello", "HELLO", "%", "_", "\\", "ß", "İ", "é", "'", "o w", "\u{1}"]);
+        let query = self.rng.of(&["hello", "HELLO", "%", "_", "\\", "ß", "İ", "é", "'", "o w", "\u{1}"]);
         MemoryFilter {
-            system: if self.dice.one_in(3) { self.dice.maybe(&SYSTEMS) } else { None },
-            kind: if self.dice.one_in(3) { self.dice.maybe(&KINDS) } else { None },
-            segment: if self.dice.one_in(3) { self.dice.maybe(&SEGMENTS) } else { None },
-            query: if self.dice.one_in(3) { MemoryQuery::new(query).ok() } else { None },
-            status: self.dice.of(&[
+            system: if self.rng.one_in(3) { self.rng.maybe(&SYSTEMS) } else { None },
+            kind: if self.rng.one_in(3) { self.rng.maybe(&KINDS) } else { None },
+            segment: if self.rng.one_in(3) { self.rng.maybe(&SEGMENTS) } else { None },
+            query: if self.rng.one_in(3) { MemoryQuery::new(query).ok() } else { None },
+            status: self.rng.of(&[
                 StatusFilter::All,
                 StatusFilter::All,
                 StatusFilter::Only(MemoryStatus::Active),
@@ -96,9 +96,9 @@ impl Cast {
         let somebody = self.anybody();
         let listing = AgentListing {
             filter: self.filter(),
-            subject: if self.dice.one_in(3) { Some(somebody) } else { None },
-            scope: if self.dice.one_in(3) { self.dice.maybe(&SCOPES) } else { None },
-            owners: self.dice.of(&[MemoryOwners::Anybody, MemoryOwners::Own, MemoryOwners::Organization]),
+            subject: if self.rng.one_in(3) { Some(somebody) } else { None },
+            scope: if self.rng.one_in(3) { self.rng.maybe(&SCOPES) } else { None },
+            owners: self.rng.of(&[MemoryOwners::Anybody, MemoryOwners::Own, MemoryOwners::Organization]),
         };
         let (caller, page) = (self.agent(), self.page("an agent's memories"));
         act!("memories_for_agent", |world, caller, listing, page| {
@@ -110,14 +110,14 @@ impl Cast {
         let (chat, source) = (self.chat(), self.agent().agent);
         let listing = HumanListing {
             filter: self.filter(),
-            scope: self.dice.of(&[
+            scope: self.rng.of(&[
                 HumanScope::All,
                 HumanScope::AboutMe,
                 HumanScope::Organization,
                 HumanScope::Room,
             ]),
-            room: self.dice.maybe(&[chat]),
-            source: if self.dice.one_in(3) { Some(source) } else { None },
+            room: self.rng.maybe(&[chat]),
+            source: if self.rng.one_in(3) { Some(source) } else { None },
         };
         let (caller, page) = (self.member_user(chat), self.page("a human's memories"));
         act!("memories_for_human", |world, caller, listing, page| {

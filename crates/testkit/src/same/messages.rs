@@ -15,7 +15,7 @@ use crate::NOON;
 
 impl Cast {
     pub(super) fn messages(&mut self) -> Act {
-        match self.dice.below(20) {
+        match self.rng.below(20) {
             0..9 => self.send(),
             9 | 10 => self.post_event(),
             11 => self.edit(),
@@ -29,19 +29,19 @@ impl Cast {
     /// Seldom the sender, seldom somebody who is not there.
     fn mentions(&mut self, chat: ChatId, sender: Caller) -> Vec<RequestedMention> {
         let mut mentions = Vec::<RequestedMention>::new();
-        for _ in 0..self.dice.of(&[0, 1, 1, 1, 2, 3]) {
+        for _ in 0..self.rng.of(&[0, 1, 1, 1, 2, 3]) {
             let mut whom = self.member(chat);
             for _ in 0..4 {
                 if whom == sender {
                     whom = self.member(chat);
                 }
             }
-            let id = Some(whom.participant().uuid().to_string()).filter(|_| !self.dice.one_in(8));
-            if id.is_some() && mentions.iter().any(|other| other.id == id) && !self.dice.one_in(8) {
+            let id = Some(whom.participant().uuid().to_string()).filter(|_| !self.rng.one_in(8));
+            if id.is_some() && mentions.iter().any(|other| other.id == id) && !self.rng.one_in(8) {
                 continue;
             }
             let handle = if id.is_none() { Some(self.handle()) } else { None };
-            let kind = self.dice.of(&[MentionKind::Mention, MentionKind::Mention, MentionKind::Reference]);
+            let kind = self.rng.of(&[MentionKind::Mention, MentionKind::Mention, MentionKind::Reference]);
             mentions.push(RequestedMention { id, handle, kind: Some(kind) });
         }
         mentions
@@ -64,8 +64,8 @@ impl Cast {
     fn post_event(&mut self) -> Act {
         let chat = self.chat();
         let (caller, text, once) = (self.member_agent(chat), self.text(), self.once());
-        let kind = self.dice.of(&MessageKind::ALL);
-        let metadata = self.dice.of(&[json!({}), json!({"kind": "review", "ä": [1.5, null, "x"]})]);
+        let kind = self.rng.of(&MessageKind::ALL);
+        let metadata = self.rng.of(&[json!({}), json!({"kind": "review", "ä": [1.5, null, "x"]})]);
         act!("post_event", |world, caller, chat, kind, text, metadata, once| {
             let metadata = EventMetadata::new(metadata.as_object().unwrap().clone());
             let (content, metadata) = match (EventContent::new(text), metadata) {
@@ -99,14 +99,14 @@ impl Cast {
 
     fn kinds(&mut self) -> Kinds {
         let some = Kinds::of(&[MessageKind::Text, MessageKind::Thought]);
-        self.dice.of(&[Kinds::ALL, Kinds::ALL, some, Kinds::ALL.without(some), Kinds::NONE])
+        self.rng.of(&[Kinds::ALL, Kinds::ALL, some, Kinds::ALL.without(some), Kinds::NONE])
     }
 
     fn history(&mut self) -> Act {
         let chat = self.chat();
-        let since = NOON + 1_000_000 * self.dice.of(&[-5, 0, 1, 100, 5000, 200_000]);
+        let since = NOON + 1_000_000 * self.rng.of(&[-5, 0, 1, 100, 5000, 200_000]);
         let filter =
-            HistoryFilter { kinds: self.kinds(), since: self.dice.maybe(&[Timestamp::from_micros(since)]) };
+            HistoryFilter { kinds: self.kinds(), since: self.rng.maybe(&[Timestamp::from_micros(since)]) };
         let (caller, page) = (self.member_user(chat), self.page("history"));
         act!("history", |world, caller, chat, filter, page| {
             told(world.messages.history(caller, chat, filter, page).await, next("history"))
@@ -115,9 +115,8 @@ impl Cast {
 
     fn surroundings(&mut self) -> Act {
         let (chat, message) = self.message();
-        let anchor =
-            self.dice.of(&[Anchor::After(message), Anchor::Before(message), Anchor::Around(message)]);
-        let (caller, kinds, limit) = (self.member_user(chat), self.kinds(), self.dice.of(&[1, 2, 5, 50]));
+        let anchor = self.rng.of(&[Anchor::After(message), Anchor::Before(message), Anchor::Around(message)]);
+        let (caller, kinds, limit) = (self.member_user(chat), self.kinds(), self.rng.of(&[1, 2, 5, 50]));
         act!("surroundings", |world, caller, chat, anchor, kinds, limit| {
             told(world.messages.surroundings(caller, chat, anchor, kinds, limit).await, nothing)
         })

@@ -23,8 +23,8 @@ impl Cast {
     /// The clock goes on; now and then by so much that what was asked or remembered expires.
     pub(super) fn wait(&mut self) -> Act {
         let hour = 3600;
-        let seconds = self.dice.of(&[0, 1, 1, 20, 20, 90, hour, hour, 25 * hour, 24 * 31 * hour]);
-        let micros = self.dice.of(&[0, 1, 999_999]);
+        let seconds = self.rng.of(&[0, 1, 1, 20, 20, 90, hour, hour, 25 * hour, 24 * 31 * hour]);
+        let micros = self.rng.of(&[0, 1, 999_999]);
         let passed = Duration::from_secs(seconds) + Duration::from_micros(micros);
         act!("wait", |world, passed| {
             world.clock.advance(passed);
@@ -34,14 +34,14 @@ impl Cast {
     }
 
     pub(super) fn people(&mut self) -> Act {
-        match self.dice.below(20) {
+        match self.rng.below(20) {
             0 if self.users.len() < 10 => {
-                let handle = self.dice.of(&["user0", "User3", "user4", "user5", "user6", "user7", "user8"]);
+                let handle = self.rng.of(&["user0", "User3", "user4", "user5", "user6", "user7", "user8"]);
                 self.create_user(handle)
             }
             0 | 1 => self.update_profile(),
             2..7 => {
-                let name = self.dice.of(&["Bot", "bot", "Bot 3", "Größe", "B o t", "!!!", "Zed"]);
+                let name = self.rng.of(&["Bot", "bot", "Bot 3", "Größe", "B o t", "!!!", "Zed"]);
                 self.register_agent(name)
             }
             7 => self.create_platform_agent(),
@@ -50,21 +50,21 @@ impl Cast {
             14 => self.delete_agent(),
             15 => act_erase(),
             16 => self.come_online(),
-            17 if self.dice.one_in(2) => act_count_bytes(),
+            17 if self.rng.one_in(2) => act_count_bytes(),
             17 => self.configure_plans(),
             _ => self.assign_plan(),
         }
     }
 
     pub(super) fn create_user(&mut self, handle: &str) -> Act {
-        let membership = match self.dice.of(&[None, Some("Team"), Some("team"), Some("Other")]) {
+        let membership = match self.rng.of(&[None, Some("Team"), Some("team"), Some("Other")]) {
             None => Membership::Own,
             Some(name) => {
-                let role = self.dice.of(&[OrganizationRole::Admin, OrganizationRole::Member]);
+                let role = self.rng.of(&[OrganizationRole::Admin, OrganizationRole::Member]);
                 Membership::Named(OrganizationName::new(name).unwrap(), role)
             }
         };
-        let address = if self.dice.one_in(5) { "USER0".to_owned() } else { handle.to_owned() };
+        let address = if self.rng.one_in(5) { "USER0".to_owned() } else { handle.to_owned() };
         let command = CreateUser {
             handle: UserHandle::new(handle).unwrap(),
             email: parse_email(&format!("{address}@example.org")).unwrap(),
@@ -114,8 +114,8 @@ impl Cast {
         let caller = self.user();
         let part = PersonNamePart::new(&self.line()).unwrap();
         let changes = ProfileChanges {
-            first_name: self.dice.maybe(std::slice::from_ref(&part)),
-            last_name: self.dice.maybe(&[None, Some(part)]),
+            first_name: self.rng.maybe(std::slice::from_ref(&part)),
+            last_name: self.rng.maybe(&[None, Some(part)]),
         };
         act!("update_profile", |world, caller, changes| {
             told(world.accounts.update_profile(caller, changes).await, nothing)
@@ -124,18 +124,18 @@ impl Cast {
 
     fn update_agent(&mut self) -> Act {
         let agent = self.some_agent();
-        let caller = if self.dice.one_in(6) { self.user() } else { self.owner_of(&agent) };
+        let caller = if self.rng.one_in(6) { self.user() } else { self.owner_of(&agent) };
         let (agent, line) = (agent.id, self.line());
         let (bio, model) = (AgentBio::new(&line).ok(), ModelType::new("other model").ok());
         let changes = AgentChanges {
-            name: self.dice.maybe(&[AgentName::new(&line).unwrap(), AgentName::new("Bot").unwrap()]),
+            name: self.rng.maybe(&[AgentName::new(&line).unwrap(), AgentName::new("Bot").unwrap()]),
             description: None,
-            model_type: self.dice.maybe(&[None, model]),
-            bio: self.dice.maybe(&[None, bio]),
-            tags: self.dice.maybe(&[Vec::new(), AgentTag::new("tag").into_iter().collect()]),
-            listed_in_directory: self.dice.flag(),
-            registry_access: self.dice.flag(),
-            shared_with_organization: self.dice.flag(),
+            model_type: self.rng.maybe(&[None, model]),
+            bio: self.rng.maybe(&[None, bio]),
+            tags: self.rng.maybe(&[Vec::new(), AgentTag::new("tag").into_iter().collect()]),
+            listed_in_directory: self.rng.flag(),
+            registry_access: self.rng.flag(),
+            shared_with_organization: self.rng.flag(),
         };
         act!("update_agent", |world, caller, agent, changes| {
             told(world.accounts.update_agent(caller, agent, changes).await, nothing)
@@ -145,9 +145,9 @@ impl Cast {
     fn mark_agent(&mut self) -> Act {
         let handle = self.handle();
         let marks = AgentMarks {
-            is_global: self.dice.maybe(&[false, false, true]),
-            shared_with_organization: self.dice.flag(),
-            listed_in_directory: self.dice.flag(),
+            is_global: self.rng.maybe(&[false, false, true]),
+            shared_with_organization: self.rng.flag(),
+            listed_in_directory: self.rng.flag(),
         };
         act!("mark_agent", |world, handle, marks| {
             told(world.accounts.mark_agent(&handle, marks).await, nothing)
@@ -156,8 +156,8 @@ impl Cast {
 
     fn delete_agent(&mut self) -> Act {
         let agent = self.some_agent();
-        let caller = if self.dice.one_in(6) { self.user() } else { self.owner_of(&agent) };
-        let (agent, force) = (agent.id, self.dice.one_in(2));
+        let caller = if self.rng.one_in(6) { self.user() } else { self.owner_of(&agent) };
+        let (agent, force) = (agent.id, self.rng.one_in(2));
         act!("delete_agent", |world, caller, agent, force| {
             told(world.accounts.delete_agent(caller, agent, force).await, |_| {
                 vec![Made::Gone(ParticipantId::Agent(agent))]
@@ -180,7 +180,7 @@ impl Cast {
     /// Most often one that sets no limits.
     fn plan_name(&mut self, seldom: usize) -> PlanName {
         let name =
-            if self.dice.one_in(seldom) { self.dice.of(&["small", "tiny", "none"]) } else { "enterprise" };
+            if self.rng.one_in(seldom) { self.rng.of(&["small", "tiny", "none"]) } else { "enterprise" };
         PlanName::new(name).unwrap()
     }
 
@@ -188,33 +188,33 @@ impl Cast {
         let limits = [None, Some(3), Some(8), Some(40)];
         let mut plan = |name: &str| Plan {
             name: PlanName::new(name).unwrap(),
-            agents: self.dice.of(&limits),
-            chats: self.dice.of(&limits),
-            participants: self.dice.of(&limits),
-            messages: self.dice.of(&limits),
-            bytes: self.dice.of(&[None, Some(500), Some(20_000)]),
+            agents: self.rng.of(&limits),
+            chats: self.rng.of(&limits),
+            participants: self.rng.of(&limits),
+            messages: self.rng.of(&limits),
+            bytes: self.rng.of(&[None, Some(500), Some(20_000)]),
             human_interface: true,
             memories: true,
         };
         let mut plans = vec![plan("small"), plan("tiny")];
-        plans.truncate(self.dice.of(&[1, 2, 2]));
+        plans.truncate(self.rng.of(&[1, 2, 2]));
         act!("configure_plans", |world, plans| told(world.plans.configure(plans).await, nothing))
     }
 
     fn assign_plan(&mut self) -> Act {
-        let organization = match self.dice.below(4) {
-            0 => WhichOrganization::Named(self.dice.of(&["Team", "team", "nobody's"]).to_owned()),
+        let organization = match self.rng.below(4) {
+            0 => WhichOrganization::Named(self.rng.of(&["Team", "team", "nobody's"]).to_owned()),
             1 => WhichOrganization::OfUser("nobody".to_owned()),
-            _ => WhichOrganization::OfUser(self.dice.of(&self.users).handle),
+            _ => WhichOrganization::OfUser(self.rng.of(&self.users).handle),
         };
         let command = AssignPlan { organization, plan: self.plan_name(3) };
         act!("assign_plan", |world, command| told(world.plans.assign(command).await, nothing))
     }
 
     pub(super) fn read_people(&mut self) -> Act {
-        match self.dice.below(12) {
+        match self.rng.below(12) {
             0 => {
-                let key = if self.dice.one_in(2) { self.some_agent().key } else { "thnv_u_0".to_owned() };
+                let key = if self.rng.one_in(2) { self.some_agent().key } else { "thnv_u_0".to_owned() };
                 act!("authenticate", |world, key| told(world.accounts.authenticate(&key).await, nothing))
             }
             1 => {
@@ -255,7 +255,7 @@ impl Cast {
     }
 
     fn list_agents(&mut self) -> Act {
-        let sort = self.dice.of(&[AgentSort::Created, AgentSort::Name, AgentSort::Updated]);
+        let sort = self.rng.of(&[AgentSort::Created, AgentSort::Name, AgentSort::Updated]);
         let list = match sort {
             AgentSort::Created => "agents by age",
             AgentSort::Name => "agents by name",
@@ -263,11 +263,11 @@ impl Cast {
         };
         let names = ["bo", "B", "%", "_", "ü", "GR", "\\", "\0", ""];
         let listing = AgentListing {
-            name: self.dice.maybe(&names).map(str::to_owned),
-            is_external: self.dice.maybe(&[true, true, false]),
-            listed_in_directory: self.dice.flag(),
+            name: self.rng.maybe(&names).map(str::to_owned),
+            is_external: self.rng.maybe(&[true, true, false]),
+            listed_in_directory: self.rng.flag(),
             sort,
-            order: self.dice.of(&[Order::Ascending, Order::Descending]),
+            order: self.rng.of(&[Order::Ascending, Order::Descending]),
         };
         let (caller, page) = (self.user(), self.page(list));
         act!("list_agents", |world, caller, listing, page| {
@@ -278,8 +278,8 @@ impl Cast {
     fn list_peers(&mut self) -> Act {
         let chat = self.chat();
         let wanted = ListPeers {
-            not_in_chat: self.dice.maybe(&[chat]),
-            kind: self.dice.maybe(&[ParticipantKind::User, ParticipantKind::Agent]),
+            not_in_chat: self.rng.maybe(&[chat]),
+            kind: self.rng.maybe(&[ParticipantKind::User, ParticipantKind::Agent]),
         };
         let (caller, page) = (self.member(chat), self.page("peers"));
         act!("list_peers", |world, caller, wanted, page| {
@@ -288,7 +288,7 @@ impl Cast {
     }
 
     pub(super) fn role(&mut self) -> Role {
-        self.dice.of(&[Role::Member, Role::Member, Role::Member, Role::Admin, Role::Owner])
+        self.rng.of(&[Role::Member, Role::Member, Role::Member, Role::Admin, Role::Owner])
     }
 }
 

@@ -11,23 +11,23 @@ use super::{Act, nothing, told};
 
 impl Cast {
     pub(super) fn rooms(&mut self) -> Act {
-        match self.dice.below(20) {
+        match self.rng.below(20) {
             0..2 => self.create_chat(),
             2..14 => self.add_participant(),
             14..17 => self.remove_participant(),
             17 | 18 => self.rename(),
-            _ if self.dice.one_in(2) => self.rename(),
+            _ if self.rng.one_in(2) => self.rename(),
             _ => self.delete_chat(),
         }
     }
 
     pub(super) fn create_chat(&mut self) -> Act {
         let (caller, once) = (self.caller(), self.once());
-        let title = self.dice.of(&["", "", "A plan", "Über \u{1F600}"]);
+        let title = self.rng.of(&["", "", "A plan", "Über \u{1F600}"]);
         let command = CreateChat {
             title: ChatTitle::given(Some(title)).unwrap(),
-            task_id: self.dice.maybe(&[Uuid::from_u128(5)]),
-            kind: self.dice.of(&[ChatKind::Direct, ChatKind::Group, ChatKind::Task]),
+            task_id: self.rng.maybe(&[Uuid::from_u128(5)]),
+            kind: self.rng.of(&[ChatKind::Direct, ChatKind::Group, ChatKind::Task]),
         };
         act!("create_chat", |world, caller, command, once| {
             told(world.chats.create_once(caller, command, once).await, |chat| {
@@ -76,10 +76,10 @@ impl Cast {
     pub(super) fn read_rooms(&mut self) -> Act {
         let chat = self.chat();
         let caller = self.member(chat);
-        match self.dice.below(10) {
+        match self.rng.below(10) {
             0 => act!("find", |world, caller, chat| told(world.chats.find(caller, chat).await, nothing)),
             1 => {
-                let (caller, count) = (self.member_user(chat), self.dice.one_in(2));
+                let (caller, count) = (self.member_user(chat), self.rng.one_in(2));
                 act!("find_with_details", |world, caller, chat, count| {
                     told(world.chats.find_with_details(caller, chat, count).await, nothing)
                 })
@@ -91,22 +91,22 @@ impl Cast {
     }
 
     fn list_rooms(&mut self) -> Act {
-        let sort = self.dice.of(&[ChatSort::Created, ChatSort::Updated]);
+        let sort = self.rng.of(&[ChatSort::Created, ChatSort::Updated]);
         let list = match sort {
             ChatSort::Created => "rooms by age",
             ChatSort::Updated => "rooms by change",
         };
         let listing = ChatListing {
-            agent_rooms: self.dice.one_in(2),
-            status: self.dice.maybe(&[ChatStatus::Active, ChatStatus::Active, ChatStatus::Closed]),
-            kind: self.dice.maybe(&[ChatKind::Direct, ChatKind::Group, ChatKind::Task]),
+            agent_rooms: self.rng.one_in(2),
+            status: self.rng.maybe(&[ChatStatus::Active, ChatStatus::Active, ChatStatus::Closed]),
+            kind: self.rng.maybe(&[ChatKind::Direct, ChatKind::Group, ChatKind::Task]),
             sort,
-            order: self.dice.of(&[Order::Ascending, Order::Descending]),
+            order: self.rng.of(&[Order::Ascending, Order::Descending]),
             parts: ChatParts {
-                details: self.dice.one_in(2),
-                participants: self.dice.one_in(2),
-                last_message: self.dice.one_in(2),
-                membership: self.dice.one_in(2),
+                details: self.rng.one_in(2),
+                participants: self.rng.one_in(2),
+                last_message: self.rng.one_in(2),
+                membership: self.rng.one_in(2),
             },
         };
         let (caller, page) = (self.caller(), self.page(list));

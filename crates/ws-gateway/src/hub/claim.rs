@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use super::quotas::{CallerQuota, ConnectionSlot};
 use super::{Departure, Hub, Listener, SocketId, SubscriptionBasis};
-use crate::inbox::{Inbox, Ticket, Told};
+use crate::inbox::{Inbox, SocketCommand, Ticket};
 use crate::topic::Topic;
 
 /// How long a client that says good-bye waits for its answer, at the most, until other nodes know that it goes.
@@ -33,7 +33,7 @@ pub(crate) enum ClaimRefused {
 }
 
 /// The right to be a live socket; given up when it is dropped.
-pub(crate) struct Claim {
+pub(crate) struct SocketClaim {
     pub(super) hub: Arc<Hub>,
     /// Whose socket it is.
     pub(crate) caller: Caller,
@@ -46,7 +46,7 @@ pub(crate) struct Claim {
     pub(crate) slot: Option<ConnectionSlot>,
 }
 
-impl Claim {
+impl SocketClaim {
     /// From now on events of the topic come in. A socket listens to a topic once: an earlier
     /// subscription ends with the new one.
     pub(crate) fn subscribe(&self, topic: Topic) -> Ticket {
@@ -72,7 +72,7 @@ impl Claim {
         listener.basis.settle(entrance);
         if listener.basis.is_over() {
             listeners.remove(self.id);
-            self.inbox.order(Told::End { topic, ticket });
+            self.inbox.order(SocketCommand::End { topic, ticket });
             self.hub.vacate(&mut shard, topic);
         }
     }
@@ -127,19 +127,19 @@ impl Claim {
 
     /// Ready when other nodes can find it free as well, or soon after.
     pub(crate) async fn is_free_everywhere(&self) {
-        if let Some(registry) = self.hub.registry.get() {
+        if let Some(claim_queue) = self.hub.claim_queue.get() {
             // Nobody is held up for long by a store that does not answer.
-            let _ = timeout(LONGEST_FAREWELL, registry.written()).await;
+            let _ = timeout(LONGEST_FAREWELL, claim_queue.written()).await;
         }
     }
 
     /// Whether there are other nodes.
     pub(crate) fn is_of_several(&self) -> bool {
-        self.hub.registry.get().is_some()
+        self.hub.claim_queue.get().is_some()
     }
 }
 
-impl Drop for Claim {
+impl Drop for SocketClaim {
     fn drop(&mut self) {
         self.release(Departure::Dropped);
     }

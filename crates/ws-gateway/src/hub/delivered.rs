@@ -4,7 +4,7 @@ use domain::caller::Caller;
 use domain::delivery::DeliveryService;
 use domain::store::StoreError;
 
-use super::{Claim, Hub};
+use super::{Hub, SocketClaim};
 use crate::receipts::ReceiptSink;
 
 impl Hub {
@@ -28,7 +28,7 @@ impl Hub {
     }
 }
 
-impl Claim {
+impl SocketClaim {
     /// How this socket says what it took, if that is of interest.
     pub(crate) fn receipts(&self) -> Option<ReceiptSink> {
         match self.caller {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 use super::{Hub, SocketId};
-use crate::inbox::Told;
+use crate::inbox::SocketCommand;
 
 /// How often some more sockets are told to end.
 const STEP: Duration = Duration::from_millis(50);
@@ -46,7 +46,7 @@ impl Hub {
     fn send_away(&self, open: &[SocketId]) {
         let sockets = self.sockets();
         let left = open.iter().filter_map(|socket| sockets.inboxes.get(socket));
-        left.for_each(|inbox| inbox.order(Told::Stop));
+        left.for_each(|inbox| inbox.order(SocketCommand::Stop));
     }
 }
 

@@ -8,9 +8,9 @@ use domain::caller::Caller;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use super::{Claim, ClaimRefused, Hub, OnConflict};
+use super::{ClaimRefused, Hub, OnConflict, SocketClaim};
+use crate::claim_queue::Asked;
 use crate::inbox::Reader;
-use crate::registry::Asked;
 
 /// How long a newcomer waits for the store.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -22,15 +22,15 @@ impl Hub {
         caller: Caller,
         presented: Presented,
         on_conflict: OnConflict,
-    ) -> Result<(Claim, Reader), ClaimRefused> {
-        let (Some(registry), Caller::Agent(agent)) = (self.registry.get(), caller) else {
+    ) -> Result<(SocketClaim, Reader), ClaimRefused> {
+        let (Some(claim_queue), Caller::Agent(agent)) = (self.claim_queue.get(), caller) else {
             return self.claim(caller, presented, on_conflict);
         };
         let slot = self.slot(caller.participant())?;
         // Who would not be let in takes nobody's place.
         self.may_enter(&self.sockets(), caller, presented)?;
         let (answer, answered) = oneshot::channel();
-        registry.ask(Asked { caller: agent, presented, on_conflict, slot, answer });
+        claim_queue.ask(Asked { caller: agent, presented, on_conflict, slot, answer });
         match timeout(PATIENCE, answered).await {
             Ok(Ok(opened)) => opened,
             Ok(Err(_)) | Err(_) => Err(ClaimRefused::Unavailable),

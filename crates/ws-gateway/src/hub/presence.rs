@@ -13,7 +13,7 @@ use domain::time::Timestamp;
 use super::remote_presence::RemotePresence;
 use super::revoke::{Ended, OpenedWith};
 use super::watch::{Person, Watch};
-use super::{Claim, Hub, SocketId};
+use super::{Hub, SocketClaim, SocketId};
 use crate::inbox::Inbox;
 use crate::payload;
 use crate::topic::Topic;
@@ -144,7 +144,7 @@ impl Hub {
     }
 }
 
-impl Claim {
+impl SocketClaim {
     /// Who is in a room to whose people this socket listens, and whether they are there; what changes
     /// afterwards comes as events. `ask` is called for the first who listens.
     pub(crate) async fn people<E>(

@@ -12,7 +12,7 @@ use std::sync::{Arc, MutexGuard, PoisonError, Weak};
 use domain::id::ParticipantId;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::{Claim, ClaimRefused, Hub};
+use super::{ClaimRefused, Hub, SocketClaim};
 
 /// The most joins of one caller that are decided at the same time. Each reads the store, whose queue all callers share.
 const JOINS_AT_ONCE: usize = 8;
@@ -69,7 +69,7 @@ impl ConnectionSlot {
     }
 }
 
-impl Claim {
+impl SocketClaim {
     /// Whether the caller has reached its quota of topics. Joins that are being decided can exceed it slightly.
     pub(crate) fn is_on_too_many_topics(&self) -> bool {
         self.quota.topics.load(Ordering::Relaxed) >= self.hub.config.max_topics_per_caller

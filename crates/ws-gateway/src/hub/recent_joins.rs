@@ -48,7 +48,7 @@ impl Hub {
     /// Records that a participant was sent `room_added`.
     pub(super) fn record_join(&self, who: ParticipantId, chat: ChatId) {
         // A single server loses no events.
-        if self.registry.get().is_some() {
+        if self.claim_queue.get().is_some() {
             let now = self.clock.now();
             self.recent_joins().record(who, chat, now, now);
         }
@@ -56,7 +56,7 @@ impl Hub {
 
     /// Forgets the join when the participant leaves, so that the next join is sent again.
     pub(super) fn forget_join(&self, who: ParticipantId, chat: ChatId) {
-        if self.registry.get().is_some() {
+        if self.claim_queue.get().is_some() {
             self.recent_joins().sent_at.remove(&(who, chat));
         }
     }

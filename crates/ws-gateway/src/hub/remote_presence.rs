@@ -8,9 +8,9 @@ use domain::node::{Connected, Granted, Note, SocketNumber};
 
 use super::presence::Sockets;
 use super::{ClaimRefused, Hub, OnConflict};
-use crate::inbox::Told;
+use crate::claim_queue::{Asked, ClaimQueue};
+use crate::inbox::SocketCommand;
 use crate::payload;
-use crate::registry::{Asked, Registry};
 
 /// The users and agents that are connected to other nodes, with the nodes.
 #[derive(Default)]
@@ -96,21 +96,21 @@ impl Sockets {
         self.forget_lingering(ParticipantId::Agent(agent));
         if let Some(older) = self.agents.remove(&agent).and_then(|older| self.inboxes.get(&older)) {
             let number = number.0.unsigned_abs();
-            older.order(Told::Superseded { payload: Arc::new(payload::supersede(agent, number)) });
+            older.order(SocketCommand::Superseded { payload: Arc::new(payload::supersede(agent, number)) });
         }
     }
 }
 
 impl Hub {
     /// Makes this the hub of one of several nodes.
-    pub(crate) fn become_one_of_several(&self, node: NodeId) -> Arc<Registry> {
-        self.registry.get_or_init(|| Arc::new(Registry::of(node))).clone()
+    pub(crate) fn become_one_of_several(&self, node: NodeId) -> Arc<ClaimQueue> {
+        self.claim_queue.get_or_init(|| Arc::new(ClaimQueue::of(node))).clone()
     }
 
     /// Reports a change of the local presence of a user or agent.
     pub(super) fn note(&self, who: ParticipantId) {
-        if let Some(registry) = self.registry.get() {
-            registry.note(who);
+        if let Some(claim_queue) = self.claim_queue.get() {
+            claim_queue.note(who);
         }
     }
 
@@ -162,7 +162,7 @@ impl Hub {
 
     /// Applies the connections of one user or agent, out of a list from the store.
     pub(crate) fn observe(&self, who: ParticipantId, connected: &[Connected]) {
-        let own = self.registry.get().map(|registry| registry.node());
+        let own = self.claim_queue.get().map(|claim_queue| claim_queue.node());
         let remote = connected.iter().filter(|one| one.who == who && Some(one.node) != own);
         let remote = remote.copied().collect::<Vec<_>>();
         let turn = self.turn(who);
@@ -201,8 +201,8 @@ impl Hub {
 
     /// Removes all connections to a node that was cleared.
     pub(super) fn node_cleared(&self, node: NodeId) {
-        if let Some(registry) = self.registry.get() {
-            registry.cleared(node);
+        if let Some(claim_queue) = self.claim_queue.get() {
+            claim_queue.cleared(node);
         }
         let left = self.sockets().remote.everybody_on(node);
         for who in left {
@@ -251,11 +251,11 @@ mod tests {
     #[tokio::test]
     async fn a_claim_that_nobody_waits_for_any_more_is_not_made() {
         let hub = hub();
-        let registry = hub.become_one_of_several(HERE);
+        let claim_queue = hub.become_one_of_several(HERE);
         assert!(hub.open(agent(1), BARE, OnConflict::Supersede).now_or_never().is_none());
-        assert!(registry.take().is_none());
+        assert!(claim_queue.take().is_none());
         let mut waits = Box::pin(hub.open(agent(1), BARE, OnConflict::Supersede));
         assert!((&mut waits).now_or_never().is_none());
-        assert_eq!(registry.take().map(|batch| batch.claims.len()), Some(1));
+        assert_eq!(claim_queue.take().map(|batch| batch.claims.len()), Some(1));
     }
 }

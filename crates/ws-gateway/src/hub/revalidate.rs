@@ -15,7 +15,7 @@ use domain::store::StoreError;
 
 use super::basis::BasisChange;
 use super::{Hub, Listeners, Person};
-use crate::inbox::{Ticket, Told};
+use crate::inbox::{SocketCommand, Ticket};
 use crate::topic::Topic;
 
 /// The most reads for a chat that changes during each of them.
@@ -109,7 +109,7 @@ impl Hub {
                     listener.basis.follow(BasisChange::Left(agent));
                     let stays = !listener.basis.is_over();
                     if !stays {
-                        listener.inbox.order(Told::End { topic, ticket: listener.ticket });
+                        listener.inbox.order(SocketCommand::End { topic, ticket: listener.ticket });
                     }
                     stays
                 });

@@ -13,7 +13,7 @@ use domain::time::Timestamp;
 
 use super::presence::Sockets;
 use super::{Hub, SocketId};
-use crate::inbox::Told;
+use crate::inbox::SocketCommand;
 
 /// How long a newcomer may take from being authenticated to its claim, at the very most.
 const LONGEST_ADMISSION: Duration = Duration::from_secs(10 * 60);
@@ -149,7 +149,7 @@ impl Sockets {
 
     fn revoke(&self, socket: SocketId) {
         if let Some(inbox) = self.inboxes.get(&socket) {
-            inbox.order(Told::Revoked);
+            inbox.order(SocketCommand::Revoked);
         }
     }
 }
@@ -171,14 +171,14 @@ impl Hub {
             Change::Enabled(ParticipantId::User(user)) => self.sockets().ended_users.forget(&user),
             Change::UserMoved(user) => self.end_all_tokens(user),
             Change::NodeCleared(node) => self.node_cleared(node),
-            // Where somebody is, who is in a room, and what was lost has to be asked for (`crate::Registrar::look_for`,
-            // [`Hub::revalidate`], `crate::Registrar::catch_up`); the others end no socket.
-            Change::Whereabouts(_)
+            // Where somebody is, who is in a room, and what was lost has to be asked for (`crate::ClusterMember::look_for`,
+            // [`Hub::revalidate`], `crate::ClusterMember::catch_up`); the others end no socket.
+            Change::SessionMoved(_)
             | Change::AgentUpdated(_)
             | Change::UserUpdated(_)
             | Change::PlanAssigned(_)
             | Change::PlansConfigured
-            | Change::RosterShrunk(_)
+            | Change::ParticipantsRemoved(_)
             | Change::EventsLost { .. } => {}
         }
     }

@@ -42,7 +42,7 @@ impl Hub {
     }
 }
 
-impl Claim {
+impl SocketClaim {
     /// Where orders for this socket go.
     pub(crate) fn inbox(&self) -> &Inbox {
         &self.inbox
@@ -112,12 +112,12 @@ pub(super) fn told(receiver: &mut Reader) -> Vec<String> {
     let mut all = Vec::new();
     while let Some(told) = receiver.next() {
         all.push(match told {
-            Told::Event(event) => event.payload.event.to_owned(),
-            Told::End { .. } => "!end".to_owned(),
-            Told::Superseded { .. } => "!superseded".to_owned(),
-            Told::Revoked => "!revoked".to_owned(),
-            Told::Stop => "!stop".to_owned(),
-            Told::Overflow => "!overflow".to_owned(),
+            SocketCommand::Event(event) => event.payload.event.to_owned(),
+            SocketCommand::End { .. } => "!end".to_owned(),
+            SocketCommand::Superseded { .. } => "!superseded".to_owned(),
+            SocketCommand::Revoked => "!revoked".to_owned(),
+            SocketCommand::Stop => "!stop".to_owned(),
+            SocketCommand::Overflow => "!overflow".to_owned(),
         });
     }
     all
@@ -131,7 +131,7 @@ pub(super) const BARE: Presented = Presented::Token(PresentedToken {
     expires_at: None,
 });
 
-pub(crate) fn open(hub: &Arc<Hub>, caller: Caller) -> (Claim, Reader) {
+pub(crate) fn open(hub: &Arc<Hub>, caller: Caller) -> (SocketClaim, Reader) {
     hub.claim(caller, BARE, OnConflict::Supersede).map_err(|refused| format!("{refused:?}")).unwrap()
 }
 

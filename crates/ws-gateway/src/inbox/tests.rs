@@ -65,11 +65,11 @@ fn the_connection_stops_before_an_order() {
     let (inbox, mut reader) = Inbox::new(100_000);
     let ticket = Ticket(1);
     inbox.event(TOPIC, ticket, &payload(1));
-    inbox.order(Told::End { topic: TOPIC, ticket });
+    inbox.order(SocketCommand::End { topic: TOPIC, ticket });
     inbox.event(TOPIC, ticket, &payload(2));
     assert!(reader.next_event(true).is_some() && reader.next_event(true).is_none());
     assert!(reader.next_event(true).is_none(), "it stays where it is");
-    assert!(matches!(reader.next(), Some(Told::End { .. })));
+    assert!(matches!(reader.next(), Some(SocketCommand::End { .. })));
     assert!(matches!(reader.next_event(true), Some(event) if event.payload.json.len() == 2));
     assert!(reader.next().is_none());
 }
@@ -102,11 +102,11 @@ fn the_last_state_of_a_message_takes_the_place_of_older_ones() {
 fn what_came_before_a_stay_can_be_told_apart() {
     let (inbox, mut reader) = Inbox::new(100_000);
     inbox.event(TOPIC, Ticket(1), &payload(1));
-    inbox.order(Told::End { topic: TOPIC, ticket: Ticket(1) });
+    inbox.order(SocketCommand::End { topic: TOPIC, ticket: Ticket(1) });
     inbox.event(TOPIC, Ticket(2), &payload(2));
     inbox.event(TOPIC, Ticket(1), &payload(3));
-    assert!(matches!(reader.next_before(Ticket(2)), Some(Told::Event(_))));
-    assert!(matches!(reader.next_before(Ticket(2)), Some(Told::End { .. })));
+    assert!(matches!(reader.next_before(Ticket(2)), Some(SocketCommand::Event(_))));
+    assert!(matches!(reader.next_before(Ticket(2)), Some(SocketCommand::End { .. })));
     assert!(reader.next_before(Ticket(2)).is_none() && reader.next_before(Ticket(2)).is_none());
     assert!(matches!(reader.next_event(true), Some(event) if event.ticket == Ticket(2)));
 }
@@ -117,12 +117,12 @@ fn what_came_before_a_stay_can_be_told_apart() {
 fn the_end_of_a_stay_waits_until_it_has_begun() {
     let (inbox, mut reader) = Inbox::new(100_000);
     inbox.event(TOPIC, Ticket(1), &payload(1));
-    inbox.order(Told::End { topic: TOPIC, ticket: Ticket(2) });
-    inbox.order(Told::Stop);
-    assert!(matches!(reader.next_before(Ticket(2)), Some(Told::Event(_))));
+    inbox.order(SocketCommand::End { topic: TOPIC, ticket: Ticket(2) });
+    inbox.order(SocketCommand::Stop);
+    assert!(matches!(reader.next_before(Ticket(2)), Some(SocketCommand::Event(_))));
     assert!(reader.next_before(Ticket(2)).is_none());
-    assert!(matches!(reader.next(), Some(Told::End { ticket: Ticket(2), .. })));
-    assert!(matches!(reader.next(), Some(Told::Stop)));
+    assert!(matches!(reader.next(), Some(SocketCommand::End { ticket: Ticket(2), .. })));
+    assert!(matches!(reader.next(), Some(SocketCommand::Stop)));
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn events_wake_the_connection_and_orders_wake_both() {
     while reader.next_event(true).is_some() {}
 
     assert!(!reader.wake_connection_later(&of_connection));
-    inbox.order(Told::Stop);
+    inbox.order(SocketCommand::Stop);
     assert_eq!((connection.times(), task.times()), (2, 1));
     assert!(came.as_mut().poll(&mut of_task).is_ready());
     assert!(Box::pin(orders.came()).as_mut().poll(&mut of_task).is_pending(), "each is told of once");
@@ -156,7 +156,7 @@ fn what_nobody_reads_is_not_kept() {
     inbox.event(TOPIC, Ticket(1), &payload);
     drop(reader);
     inbox.event(TOPIC, Ticket(1), &payload);
-    inbox.order(Told::Stop);
+    inbox.order(SocketCommand::Stop);
     assert_eq!(Arc::strong_count(&payload), 1);
 }
 

@@ -170,10 +170,10 @@ fn events_go_out_behind_the_answers_and_wait_for_a_join() {
 fn what_comes_behind_an_order_waits_for_the_task() {
     let (outbox, mut body, inbox) = queue(10_000);
     inbox.event(ROOMS, STAY, &event("1", None));
-    inbox.order(Told::End { topic: ROOMS, ticket: STAY });
+    inbox.order(SocketCommand::End { topic: ROOMS, ticket: STAY });
     inbox.event(ROOMS, STAY, &event("2", None));
     assert_eq!(texts(&mut body), [frame("1")]);
-    assert!(matches!(outbox.told(), Some(Told::End { .. })));
+    assert!(matches!(outbox.told(), Some(SocketCommand::End { .. })));
     assert_eq!(texts(&mut body), [frame("2")]);
     outbox.close(CloseCode::Restart, "");
     inbox.event(ROOMS, STAY, &event("3", None));
@@ -194,7 +194,7 @@ fn events_count_while_they_wait() {
 /// Moves an event to the queue, as the task does before it answers something.
 fn queue_event(outbox: &Outbox, inbox: &Inbox, payload: &Arc<Payload>) {
     inbox.event(ROOMS, STAY, payload);
-    let Some(Told::Event(event)) = outbox.told() else { panic!("an event") };
+    let Some(SocketCommand::Event(event)) = outbox.told() else { panic!("an event") };
     outbox.event(event);
 }
 
@@ -230,7 +230,7 @@ fn of_a_state_only_the_last_waits() {
         if number % 3 == 0 {
             // The client says something.
             while let Some(told) = outbox.told() {
-                let Told::Event(event) = told else { panic!("{told:?}") };
+                let SocketCommand::Event(event) = told else { panic!("{told:?}") };
                 outbox.event(event);
             }
             assert!(outbox.text(text("an answer")));

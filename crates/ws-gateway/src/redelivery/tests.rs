@@ -61,7 +61,7 @@ impl DeliveryRepository for Damaged {
     async fn advance(
         &self,
         _: AdvanceDelivery,
-        _: Announce<Advanced>,
+        _: OnCommit<Advanced>,
     ) -> Result<Result<Advanced, AdvanceRefused>, StoreError> {
         broken()
     }
@@ -71,7 +71,7 @@ impl DeliveryRepository for Damaged {
         taken: Vec<DeliveryKey>,
         _: Timestamp,
         _: Heard,
-        _: Announce<Vec<Message>>,
+        _: OnCommit<Vec<Message>>,
     ) -> Result<(), StoreError> {
         let bad = *self.delivery.lock().unwrap();
         if taken.iter().any(|key| Some(key.message) == bad) {
@@ -85,7 +85,7 @@ impl DeliveryRepository for Damaged {
         &self,
         _: Vec<MessageId>,
         _: Heard,
-        _: Announce<Vec<Message>>,
+        _: OnCommit<Vec<Message>>,
     ) -> Result<(), StoreError> {
         broken()
     }
@@ -108,12 +108,12 @@ impl DeliveryRepository for Damaged {
         of: AgentId,
         _: ChatId,
         _: Vec<i64>,
-        announce: Announce<Vec<Message>>,
+        on_commit: OnCommit<Vec<Message>>,
     ) -> Result<(), StoreError> {
         if Some(of) == *self.message.lock().unwrap() {
             return broken();
         }
-        announce.tell(&vec![message(1, "again")]);
+        on_commit.run(&vec![message(1, "again")]);
         Ok(())
     }
 }

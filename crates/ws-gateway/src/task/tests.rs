@@ -53,7 +53,12 @@ impl Scene {
 #[actix_web::test]
 async fn an_order_to_end_leaves_no_listener_behind() {
     let payload = || Arc::new(Payload::new("supersede", "{}".to_owned()));
-    for order in [Told::Superseded { payload: payload() }, Told::Revoked, Told::Stop, Told::Overflow] {
+    for order in [
+        SocketCommand::Superseded { payload: payload() },
+        SocketCommand::Revoked,
+        SocketCommand::Stop,
+        SocketCommand::Overflow,
+    ] {
         let Scene { hub, mut socket, inbox, join, .. } = Scene::new().await;
         let (shown, ticket) = (format!("{order:?}"), socket.claim.subscribe(join.topic));
         inbox.order(order);

@@ -12,7 +12,7 @@ use domain::chat::{
 };
 use domain::id::{AgentId, ChatId, ParticipantId, UserId};
 use domain::page::{Page, PageRequest};
-use domain::store::{Announce, StoreError};
+use domain::store::{OnCommit, StoreError};
 use testkit::{RecordingPublisher, SequentialIds, World};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
@@ -89,9 +89,9 @@ impl ChatRepository for Gate {
     async fn create(
         &self,
         new: NewChat,
-        announce: Announce<Chat>,
+        on_commit: OnCommit<Chat>,
     ) -> Result<Result<Chat, CreateRefused>, StoreError> {
-        self.store.create(new, announce).await
+        self.store.create(new, on_commit).await
     }
 
     async fn find(&self, viewer: ParticipantId, chat: ChatId) -> Result<Option<Chat>, StoreError> {
@@ -139,32 +139,32 @@ impl ChatRepository for Gate {
     async fn add_participant(
         &self,
         command: AddParticipant,
-        announce: Announce<AddedParticipant>,
+        on_commit: OnCommit<AddedParticipant>,
     ) -> Result<Result<AddedParticipant, AddRefused>, StoreError> {
-        self.store.add_participant(command, announce).await
+        self.store.add_participant(command, on_commit).await
     }
 
     async fn remove_participant(
         &self,
         command: RemoveParticipant,
-        announce: Announce<RemovedParticipant>,
+        on_commit: OnCommit<RemovedParticipant>,
     ) -> Result<Result<RemovedParticipant, RemoveRefused>, StoreError> {
-        self.store.remove_participant(command, announce).await
+        self.store.remove_participant(command, on_commit).await
     }
 
     async fn rename(
         &self,
         command: RenameChat,
-        announce: Announce<RenamedChat>,
+        on_commit: OnCommit<RenamedChat>,
     ) -> Result<Result<RenamedChat, RenameRefused>, StoreError> {
-        self.store.rename(command, announce).await
+        self.store.rename(command, on_commit).await
     }
 
     async fn delete(
         &self,
         command: DeleteChat,
-        announce: Announce<DeletedChat>,
+        on_commit: OnCommit<DeletedChat>,
     ) -> Result<Result<DeletedChat, DeleteRefused>, StoreError> {
-        self.store.delete(command, announce).await
+        self.store.delete(command, on_commit).await
     }
 }

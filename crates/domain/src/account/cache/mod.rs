@@ -162,8 +162,8 @@ impl CallerCache {
             Change::PlanAssigned(organization) => self.forget_permits(|of| of == organization),
             Change::PlansConfigured => self.forget_permits(|_| true),
             // Nothing of it is believed.
-            Change::Whereabouts(_) | Change::NodeCleared(_) | Change::EventsLost { .. } => {}
-            Change::RosterShrunk(chat) => self.forget_room(chat),
+            Change::SessionMoved(_) | Change::NodeCleared(_) | Change::EventsLost { .. } => {}
+            Change::ParticipantsRemoved(chat) => self.forget_room(chat),
         }
     }
 

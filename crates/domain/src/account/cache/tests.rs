@@ -236,9 +236,9 @@ fn forgotten(change: Change) -> &'static [&'static str] {
         Change::TokensEnded { .. } => &["standing 1", "session 1"],
         Change::SessionEnded(_) => &["session 1"],
         Change::AgentUpdated(_) => &["record 11", "room 1"],
-        Change::UserUpdated(_) | Change::RosterShrunk(_) => &["room 1"],
+        Change::UserUpdated(_) | Change::ParticipantsRemoved(_) => &["room 1"],
         Change::PlansConfigured => &["key 1", "key 11", "key 12", "key 2", "standing 1", "standing 2"],
-        Change::Whereabouts(_) | Change::NodeCleared(_) | Change::EventsLost { .. } => &[],
+        Change::SessionMoved(_) | Change::NodeCleared(_) | Change::EventsLost { .. } => &[],
     }
 }
 
@@ -257,7 +257,7 @@ fn changes() -> [Change; 13] {
         Change::AgentUpdated(agent(11)),
         Change::UserUpdated(user(1)),
         Change::PlanAssigned(organization(1)),
-        Change::RosterShrunk(room(1)),
+        Change::ParticipantsRemoved(room(1)),
     ]
 }
 
@@ -266,8 +266,8 @@ async fn each_change_drops_what_it_makes_untrue_and_nothing_else() {
     let (ann, bot) = (ParticipantId::User(user(1)), ParticipantId::Agent(agent(11)));
     let others = [
         Change::PlansConfigured,
-        Change::Whereabouts(ann),
-        Change::Whereabouts(bot),
+        Change::SessionMoved(ann),
+        Change::SessionMoved(bot),
         Change::NodeCleared(NodeId::new(id(1))),
     ];
     for change in changes().into_iter().chain(others) {

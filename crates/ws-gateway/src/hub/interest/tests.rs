@@ -14,7 +14,7 @@ use testkit::{FixedClock, NOON};
 use uuid::Uuid;
 
 use super::super::tests::{ROOM, agent, agent_id, message, open, participant, told, user};
-use super::super::{Claim, Hub, HubConfig};
+use super::super::{Hub, HubConfig, SocketClaim};
 use crate::inbox::Reader;
 use crate::topic::Topic;
 
@@ -63,7 +63,7 @@ impl Pair {
 }
 
 /// A socket that listens to the room.
-fn listen(node: &Node, caller: Caller) -> (Claim, Reader) {
+fn listen(node: &Node, caller: Caller) -> (SocketClaim, Reader) {
     let (claim, reader) = open(&node.hub, caller);
     for topic in TOPICS {
         claim.subscribe(topic);

@@ -11,7 +11,7 @@ use testkit::{FixedClock, NOON};
 use uuid::Uuid;
 
 use super::super::tests::{ROOM, agent, agent_id, open, participant, user};
-use super::super::{HubConfig, Told};
+use super::super::{HubConfig, SocketCommand};
 use super::*;
 use crate::inbox::{Event, Reader};
 
@@ -31,7 +31,7 @@ fn roster() -> Roster {
 }
 
 /// Listens to the room's people; what the answer to the join says.
-async fn listen(claim: &Claim) -> Value {
+async fn listen(claim: &SocketClaim) -> Value {
     claim.subscribe(Topic::RoomParticipants(ROOM));
     let people = claim.people(ROOM, async || Ok::<_, ()>(roster())).await.unwrap();
     serde_json::from_str(&payload::participant_presence(&people)).unwrap()
@@ -41,7 +41,7 @@ async fn listen(claim: &Claim) -> Value {
 fn heard(receiver: &mut Reader) -> Vec<(String, bool)> {
     let mut all = Vec::new();
     while let Some(told) = receiver.next() {
-        let Told::Event(Event { payload, .. }) = told else { continue };
+        let SocketCommand::Event(Event { payload, .. }) = told else { continue };
         if payload.event == "participant_presence_changed" {
             let content = serde_json::from_str::<Value>(&payload.json).unwrap();
             all.push((content["id"].as_str().unwrap().to_owned(), content["online"].as_bool().unwrap()));

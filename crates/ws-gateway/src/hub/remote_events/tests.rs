@@ -11,7 +11,7 @@ use testkit::{TestAgent, TestUser, World};
 use tokio::time::timeout;
 
 use super::super::tests::{house, hub, open};
-use super::super::{Claim, Hub, Told};
+use super::super::{Hub, SocketClaim, SocketCommand};
 use super::*;
 use crate::inbox::Reader;
 use crate::topic::Topic;
@@ -36,7 +36,7 @@ impl Scene {
         Self { world, others: RemoteEventSink::new(hub.clone()), hub, ann, ben, bots, room }
     }
 
-    async fn join(&self, caller: impl Into<Caller>) -> (Claim, Reader) {
+    async fn join(&self, caller: impl Into<Caller>) -> (SocketClaim, Reader) {
         let caller = caller.into();
         let (claim, reader) = open(&self.hub, caller);
         let topic = Topic::RoomParticipants(self.room);
@@ -71,8 +71,8 @@ fn came(reader: &mut Reader) -> Vec<&'static str> {
     let mut all = Vec::new();
     while let Some(told) = reader.next() {
         match told {
-            Told::Event(event) => all.push(event.payload.event),
-            Told::End { .. } => all.push("end"),
+            SocketCommand::Event(event) => all.push(event.payload.event),
+            SocketCommand::End { .. } => all.push("end"),
             told => panic!("{told:?}"),
         }
     }

@@ -9,12 +9,12 @@ use domain::chat::{DeleteChat, RemoveParticipant};
 use domain::event::DomainEvent;
 use domain::id::{ChatId, ParticipantId};
 use domain::ports::{Clock, EventPublisher};
-use domain::store::Announce;
+use domain::store::OnCommit;
 use testkit::{TestAgent, TestUser, World};
 use uuid::Uuid;
 
 use super::super::tests::{house, hub, open};
-use super::super::{Claim, Hub, Told};
+use super::super::{Hub, SocketClaim, SocketCommand};
 use crate::inbox::Reader;
 use crate::topic::Topic;
 
@@ -30,7 +30,7 @@ struct Scene {
 
 /// A socket that has joined the room's messages and people.
 struct Joined {
-    _claim: Claim,
+    _claim: SocketClaim,
     reader: Reader,
 }
 
@@ -56,7 +56,7 @@ impl Scene {
     async fn remove(&self, target: Uuid) {
         let (by, now) = (self.ann.caller.into(), self.world.clock.now());
         let command = RemoveParticipant { chat: self.room, by, target, now };
-        let removed = self.world.stores.chats.remove_participant(command, Announce::nothing()).await;
+        let removed = self.world.stores.chats.remove_participant(command, OnCommit::nothing()).await;
         removed.unwrap().unwrap();
     }
 
@@ -70,7 +70,7 @@ impl Joined {
     fn ended(&mut self) -> usize {
         let mut ended = 0;
         while let Some(told) = self.reader.next() {
-            assert!(matches!(told, Told::End { .. }), "{told:?}");
+            assert!(matches!(told, SocketCommand::End { .. }), "{told:?}");
             ended += 1;
         }
         ended
@@ -122,7 +122,7 @@ async fn nobody_listens_to_a_room_that_was_deleted_elsewhere() {
     let mut bot = scene.join(scene.bots[0].caller).await;
     let (by, now) = (Some(scene.ann.caller.into()), scene.world.clock.now());
     let command = DeleteChat { chat: scene.room, by, now };
-    scene.world.stores.chats.delete(command, Announce::nothing()).await.unwrap().unwrap();
+    scene.world.stores.chats.delete(command, OnCommit::nothing()).await.unwrap().unwrap();
     scene.revalidate().await;
     assert_eq!((ann.ended(), bot.ended(), scene.hub.listener_count()), (2, 2, 0));
 }
@@ -140,7 +140,7 @@ async fn a_join_that_is_being_decided_is_held_against_the_store_as_well() {
     }
     scene.revalidate().await;
     claim.settle(Topic::ChatRoom(scene.room), ticket, &entrance);
-    assert!(matches!(reader.next(), Some(Told::End { .. })));
+    assert!(matches!(reader.next(), Some(SocketCommand::End { .. })));
     assert_eq!(scene.hub.listener_count(), 0);
 }
 
@@ -174,7 +174,7 @@ async fn an_agent_that_was_deleted_elsewhere_is_listened_through_by_nobody() {
         let by = scene.ben.id.into();
         let command =
             DeleteAgent { agent: bot.id, owner: scene.ben.id, force: true, by, now: scene.world.clock.now() };
-        scene.world.stores.accounts.delete_agent(command, Announce::nothing()).await.unwrap().unwrap();
+        scene.world.stores.accounts.delete_agent(command, OnCommit::nothing()).await.unwrap().unwrap();
         scene.hub.follow(Change::AgentDeleted(bot.id));
         assert_eq!((ben.ended(), ann.ended()), (ended, 0));
     }

@@ -1,8 +1,7 @@
-//! What a node has to say of its sockets, until the store has it: agents that ask for the place of their live
-//! socket, and people whose standing on this node is another one.
+//! Claims of live sockets and changes of presence that are not stored yet.
 //!
-//! Of the latter only who they are is noted. What is written is how they stand when it is written, so however
-//! often they come and go, and whatever goes wrong, the last word is the true one.
+//! For presence, only the ids are queued: the state is read when it is written. However often a user or agent connects and
+//! disconnects, and whatever fails, the last write is the current state.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,19 +12,19 @@ use domain::id::{NodeId, ParticipantId};
 use domain::node::{AgentClaim, Claiming, OnConflict};
 use tokio::sync::{Notify, oneshot};
 
-use crate::hub::{Claim, ClaimRefused, ConnectionSlot};
+use crate::hub::{ClaimRefused, ConnectionSlot, SocketClaim};
 use crate::inbox::Reader;
 
-/// The most claims that share a change of the store.
+/// The most claims of one transaction.
 const CLAIMS: usize = 256;
 
-/// The most people whose standing shares a change of the store.
+/// The most changes of presence of one transaction.
 const NOTES: usize = 2_000;
 
-/// A socket, or why there is none.
-pub(crate) type Opened = Result<(Claim, Reader), ClaimRefused>;
+/// The result of a claim.
+pub(crate) type Opened = Result<(SocketClaim, Reader), ClaimRefused>;
 
-/// An agent's newcomer that waits for its place.
+/// A socket of an agent that waits for its claim.
 pub(crate) struct Asked {
     pub(crate) caller: AgentCaller,
     pub(crate) presented: Presented,
@@ -40,22 +39,22 @@ impl Asked {
     }
 }
 
-/// What is written together.
+/// What one transaction writes.
 pub(crate) struct Batch {
     pub(crate) claims: Vec<Asked>,
     pub(crate) noted: Vec<ParticipantId>,
-    /// Told by being dropped.
+    /// Notified by being dropped.
     pub(crate) waiters: Vec<oneshot::Sender<()>>,
 }
 
-/// How the node stands.
+/// The state of this node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum NodeState {
-    /// The store knows it.
+    /// Registered in the store.
     Alive,
-    /// It was cleared, and has to begin as a new one.
+    /// Cleared by another node; must register again.
     Cleared,
-    /// It has begun as a new one, which has not claimed its sockets yet.
+    /// Registered again, without having claimed its sockets yet.
     Returning,
 }
 
@@ -67,20 +66,20 @@ struct Waiting {
     waiters: Vec<oneshot::Sender<()>>,
 }
 
-/// What waits to be written.
-pub(crate) struct Registry {
+/// The queue in front of the writing task.
+pub(crate) struct ClaimQueue {
     waiting: Mutex<Waiting>,
     some: Notify,
 }
 
-impl Registry {
+impl ClaimQueue {
     pub(crate) fn of(node: NodeId) -> Self {
         let (claims, noted, waiters) = Default::default();
         let waiting = Waiting { node, state: NodeState::Alive, claims, noted, waiters };
         Self { waiting: Mutex::new(waiting), some: Notify::new() }
     }
 
-    /// Which node this is, now.
+    /// The current id of this node.
     pub(crate) fn node(&self) -> NodeId {
         self.waiting().node
     }
@@ -89,7 +88,7 @@ impl Registry {
         self.waiting().state
     }
 
-    /// The node was cleared.
+    /// Records that this node was cleared.
     pub(crate) fn cleared(&self, node: NodeId) {
         let mut waiting = self.waiting();
         if waiting.node == node {
@@ -98,13 +97,13 @@ impl Registry {
         }
     }
 
-    /// It is another one from now on.
+    /// Continues as another node, which must claim its sockets.
     pub(crate) fn return_as(&self, node: NodeId) {
         let mut waiting = self.waiting();
         (waiting.node, waiting.state) = (node, NodeState::Returning);
     }
 
-    /// Its sockets are claimed.
+    /// Records that all sockets are claimed.
     pub(crate) fn returned(&self) {
         let mut waiting = self.waiting();
         if waiting.state == NodeState::Returning {
@@ -112,42 +111,42 @@ impl Registry {
         }
     }
 
-    /// Somebody's standing is to be written.
+    /// Queues a change of presence.
     pub(crate) fn note(&self, who: ParticipantId) {
         self.waiting().noted.insert(who);
         self.some.notify_one();
     }
 
-    /// That of all of these.
+    /// The same for several.
     pub(crate) fn note_all(&self, who: impl IntoIterator<Item = ParticipantId>) {
         self.waiting().noted.extend(who);
         self.some.notify_one();
     }
 
-    /// A newcomer waits for its place.
+    /// Queues a claim.
     pub(crate) fn ask(&self, asked: Asked) {
         self.waiting().claims.push_back(asked);
         self.some.notify_one();
     }
 
-    /// Ready when all that was noted before is written, or could not be.
+    /// Resolves when everything queued before has been written, or has failed.
     pub(crate) async fn written(&self) {
         let (waiter, written) = oneshot::channel();
         self.waiting().waiters.push(waiter);
         self.some.notify_one();
-        // It is dropped, which is all there is to it.
+        // The sender is dropped as the notification.
         let _ = written.await;
     }
 
-    /// Ready when there is something to do.
+    /// Resolves when there is something to write.
     pub(crate) async fn some(&self) {
         self.some.notified().await;
     }
 
-    /// What is to be written next, if there is something to do.
+    /// Takes the next batch, if there is something to write.
     pub(crate) fn take(&self) -> Option<Batch> {
         let mut waiting = self.waiting();
-        // Who has stopped waiting must not end the socket of who came after.
+        // A claim whose client has gone must not supersede a later socket.
         waiting.claims.retain(|asked| !asked.answer.is_closed());
         let count = waiting.claims.len().min(CLAIMS);
         let claims = waiting.claims.drain(..count).collect::<Vec<_>>();

@@ -14,7 +14,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
-use crate::bus::{NatsBus, TAKEN, Wish};
+use crate::bus::{NatsBus, SubscriptionRequest, TAKEN};
 use crate::connect::is_refusal;
 
 /// How often it is looked who is over, who is gone, and who has asked.
@@ -30,7 +30,7 @@ const SAID_ONCE: Duration = Duration::from_secs(60);
 const AT_ONCE: usize = 1024;
 
 /// What one node does to be one of several.
-pub(crate) struct Keeper {
+pub(crate) struct SubscriptionManager {
     bus: Arc<NatsBus>,
     own: OwnInterests,
     /// What each address is heard by.
@@ -52,7 +52,7 @@ pub(crate) struct Keeper {
     complained: Option<(String, Instant)>,
 }
 
-impl Keeper {
+impl SubscriptionManager {
     pub(crate) fn new(bus: Arc<NatsBus>) -> Self {
         Self {
             bus,
@@ -74,7 +74,7 @@ impl Keeper {
     /// Goes on until nobody wishes anything any more, or the server ends.
     pub(crate) async fn run(
         mut self,
-        mut wishes: UnboundedReceiver<Wish>,
+        mut wishes: UnboundedReceiver<SubscriptionRequest>,
         mut events: UnboundedReceiver<Event>,
     ) {
         let (nodes, all) = (self.bus.subjects().nodes(), self.bus.subjects().of(Address::Everywhere));
@@ -91,7 +91,7 @@ impl Keeper {
                     if number == 0 {
                         return;
                     }
-                    let is_last = some.contains(&Wish::Leave);
+                    let is_last = some.contains(&SubscriptionRequest::Leave);
                     self.grant(&mut some).await;
                     if is_last {
                         return self.leave().await;
@@ -112,15 +112,15 @@ impl Keeper {
     }
 
     /// Hears where somebody listens from now on, and tells the others.
-    async fn grant(&mut self, wishes: &mut Vec<Wish>) {
+    async fn grant(&mut self, wishes: &mut Vec<SubscriptionRequest>) {
         let (mut begun, now) = (Vec::new(), self.bus.now());
         self.follow_link().await;
         self.granted += wishes.len() as u64;
         for wish in wishes.drain(..) {
             match wish {
-                Wish::Begin(interest) if self.own.begin(interest) => begun.push(interest),
-                Wish::Begin(_) | Wish::Leave => {}
-                Wish::End(interest) => self.own.end(interest, now),
+                SubscriptionRequest::Begin(interest) if self.own.begin(interest) => begun.push(interest),
+                SubscriptionRequest::Begin(_) | SubscriptionRequest::Leave => {}
+                SubscriptionRequest::End(interest) => self.own.end(interest, now),
             }
         }
         let addresses = begun.iter().map(|interest| interest.address());
@@ -334,7 +334,7 @@ impl Keeper {
     }
 }
 
-impl Drop for Keeper {
+impl Drop for SubscriptionManager {
     fn drop(&mut self) {
         self.ears.values().for_each(AbortHandle::abort);
     }

@@ -1,28 +1,28 @@
-//! A quota, and the meter that holds everybody to it.
+//! Quotas and the rate limiter that enforces them.
 //!
-//! The generic cell rate algorithm: for each key the meter keeps one instant, at which the key's
-//! burst is whole again. It stands for all that a token bucket knows, and a key whose instant has
-//! passed need not be kept. Why not a crate: the keys must fit into bounded room, failures are
-//! counted after the fact, and tests move the clock (docs/dependencies.md).
+//! The generic cell rate algorithm (GCRA): the limiter stores one instant per key, when the burst of the key is full again.
+//! That instant replaces the state of a token bucket, and a key whose instant has passed need not be stored.
+//! docs/dependencies.md says why this is no crate: memory is bounded, failures are charged afterwards, and tests set the
+//! clock.
 
 use std::time::Duration;
 
 use domain::time::Timestamp;
 
-use super::memory::Memory;
+use super::expiring_map::ExpiringMap;
 
-/// So many requests at once, and then so many a second.
+/// A burst, and the steady rate after it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Quota {
-    /// So many requests …
+    /// The requests of the steady rate …
     requests: u32,
-    /// … in so many seconds.
+    /// … in this number of seconds.
     seconds: u32,
     burst: u32,
 }
 
 impl Quota {
-    /// The most requests a second and at once; whoever wants more wants no limit.
+    /// The highest rate per second, and the largest burst. Configure no limit instead of more.
     pub const MOST: u32 = 100_000;
 
     /// `None` unless both are 1 to [`Self::MOST`].
@@ -36,13 +36,13 @@ impl Quota {
         Self { requests: 1, seconds, burst }
     }
 
-    /// So many in an hour, as many at once; `None` unless it is 1 to [`Self::MOST`].
+    /// A rate per hour, with a burst of the same size; `None` unless it is 1 to [`Self::MOST`].
     pub fn per_hour(requests: u32) -> Option<Self> {
         let sane = (1..=Self::MOST).contains(&requests);
         sane.then_some(Self { requests, seconds: 60 * 60, burst: requests })
     }
 
-    /// How long so many requests take at the steady rate, rounded up.
+    /// The time for this number of requests at the steady rate, rounded up.
     fn time_of(self, requests: u32) -> Duration {
         let micros =
             (u64::from(requests) * u64::from(self.seconds) * 1_000_000).div_ceil(u64::from(self.requests));
@@ -50,16 +50,16 @@ impl Quota {
     }
 }
 
-/// How somebody stands against a quota.
+/// The state of a key against its quota.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Standing {
-    /// How many requests may come at once.
+    /// The burst.
     pub limit: u32,
-    /// How many may come now.
+    /// The requests that are allowed now.
     pub remaining: u32,
-    /// When that is the limit again.
+    /// When the burst is full again.
     pub reset: Timestamp,
-    /// How long until one may come; zero when one may.
+    /// The time until a request is allowed; zero when one is.
     pub retry_after: Duration,
 }
 
@@ -76,22 +76,22 @@ impl Standing {
     }
 }
 
-/// Holds every key to one quota.
-pub(super) struct Meter {
+/// Enforces one quota for every key.
+pub(super) struct RateLimiter {
     quota: Quota,
-    /// By how much a key may go beyond its burst when it is charged after the fact.
+    /// How far charges may exceed the burst of a key.
     debt: Duration,
-    whole_again: Memory,
+    full_at: ExpiringMap,
 }
 
-impl Meter {
+impl RateLimiter {
     pub(super) fn new(quota: Quota, debt: Duration) -> Self {
-        Self { quota, debt, whole_again: Memory::new() }
+        Self { quota, debt, full_at: ExpiringMap::new() }
     }
 
-    /// Takes one request, or refuses it, which costs nothing.
+    /// Takes one request if it is allowed; a refused request costs nothing.
     pub(super) fn spend(&self, key: u128, now: Timestamp) -> Result<Standing, Standing> {
-        self.whole_again.change(key, now, |until| {
+        self.full_at.change(key, now, |until| {
             let until = self.sane(until, now);
             let standing = self.standing(until, now);
             if standing.remaining == 0 {
@@ -102,38 +102,37 @@ impl Meter {
         })
     }
 
-    /// How a key stands, if it may not come now.
+    /// The state of a key whose next request would be refused; else `None`.
     pub(super) fn look(&self, key: u128, now: Timestamp) -> Option<Standing> {
-        self.whole_again.change(key, now, |until| {
+        self.full_at.change(key, now, |until| {
             let sane = self.sane(until, now);
             let standing = self.standing(sane, now);
             (until.map(|_| sane), (standing.remaining == 0).then_some(standing))
         })
     }
 
-    /// Gives back one that was taken.
+    /// Gives back a request that was taken.
     pub(super) fn pay_back(&self, key: u128, now: Timestamp) {
-        self.whole_again.change(key, now, |until| {
+        self.full_at.change(key, now, |until| {
             let next = until.map(|until| self.sane(Some(until), now).minus(self.quota.time_of(1)));
             (next.map(|next| next.max(now)), ())
         });
     }
 
-    /// Takes one, whether or not it is left: what has happened is counted.
+    /// Charges one request, even beyond the burst, because it has happened.
     pub(super) fn charge(&self, key: u128, now: Timestamp) {
         self.charge_many(key, 1, now);
     }
 
-    /// Takes so many, whether or not they are left: what has happened is counted.
+    /// Charges several requests, even beyond the burst, because they have happened.
     pub(super) fn charge_many(&self, key: u128, number: u32, now: Timestamp) {
-        self.whole_again.change(key, now, |until| {
+        self.full_at.change(key, now, |until| {
             let next = self.sane(until, now).plus(self.quota.time_of(number));
             (Some(next.min(self.latest(now))), ())
         });
     }
 
-    /// The instant when a burst that begins now is whole again: never in the past, and never
-    /// later than any charge could have put it.
+    /// The stored instant, but never in the past, and never later than charges can put it.
     fn sane(&self, until: Option<Timestamp>, now: Timestamp) -> Timestamp {
         until.map_or(now, |until| until.clamp(now, self.latest(now)))
     }
@@ -167,12 +166,12 @@ mod tests {
         Timestamp::from_micros(1_700_000_000_000_000).plus(Duration::from_millis(millis))
     }
 
-    fn meter(per_second: u32, burst: u32) -> Meter {
-        Meter::new(Quota::new(per_second, burst).unwrap(), Duration::ZERO)
+    fn meter(per_second: u32, burst: u32) -> RateLimiter {
+        RateLimiter::new(Quota::new(per_second, burst).unwrap(), Duration::ZERO)
     }
 
     /// How many of `tries` requests at one instant pass.
-    fn passed(meter: &Meter, key: u128, now: Timestamp, tries: u32) -> u32 {
+    fn passed(meter: &RateLimiter, key: u128, now: Timestamp, tries: u32) -> u32 {
         (0..tries).map(|_| u32::from(meter.spend(key, now).is_ok())).sum()
     }
 
@@ -217,7 +216,7 @@ mod tests {
 
     #[test]
     fn what_has_happened_is_charged_beyond_the_burst_up_to_a_bound() {
-        let meter = Meter::new(Quota::new(1, 2).unwrap(), Duration::from_secs(10));
+        let meter = RateLimiter::new(Quota::new(1, 2).unwrap(), Duration::from_secs(10));
         assert_eq!(meter.look(1, at(0)), None);
         meter.charge(1, at(0));
         assert_eq!(meter.look(1, at(0)), None);

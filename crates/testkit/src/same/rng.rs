@@ -1,9 +1,9 @@
 //! Chance that can be repeated.
 
 /// Throws that follow from a number (splitmix64).
-pub(super) struct Dice(u64);
+pub(super) struct Rng(u64);
 
-impl Dice {
+impl Rng {
     pub(super) fn new(seed: u64) -> Self {
         Self(seed)
     }

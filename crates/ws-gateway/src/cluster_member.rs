@@ -1,8 +1,8 @@
-//! A server that is one of several: it keeps its lease, asks the store for the places of agents' live sockets, and
-//! says who is connected to it; and it learns the same of the others.
+//! Membership of this server in a cluster: keeps its lease, claims the live sockets of agents in the store, stores the
+//! presence on this node, and reads the presence on the others.
 //!
-//! One task writes, batch after batch, so that what this node says of somebody comes in its order: of two sockets
-//! of an agent on this node the one whose claim was granted later is the live one here as well.
+//! One task writes batch after batch, so that the changes of one user or agent are stored in order: of two sockets of an
+//! agent on this node, the one whose claim was granted later is the live one here as well.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -18,39 +18,39 @@ use futures_util::future::join;
 use tokio::time::{Interval, MissedTickBehavior, interval, sleep, timeout};
 
 use crate::Hub;
+use crate::claim_queue::{Asked, Batch, ClaimQueue, NodeState};
 use crate::hub::ClaimRefused;
-use crate::registry::{Asked, Batch, NodeState, Registry};
 
 mod catch_up;
 
-/// How long the store is left alone after it could not write.
+/// The pause after a failed write.
 const RETRY: Duration = Duration::from_millis(500);
 
-/// How many people are asked for at a time.
+/// How many connections are read at a time.
 const PAGE: u32 = 1_000;
 
-/// How many sockets a node that begins anew claims at a time.
+/// How many sockets a node that registers again claims at a time.
 const KEPT_AT_ONCE: usize = 256;
 
-/// How many rows of cleared nodes are erased at a look, so that nobody who connects waits for it, and every how many
-/// looks it is seen to that nothing is left which somebody else has not erased.
+/// How many rows of cleared nodes are erased at a time, so that no claim waits for it, and how many rounds lie between
+/// two searches for rows that another node has not erased.
 const ERASED_AT_ONCE: u32 = 500;
 const ERASED_EVERY: u32 = 60;
 
-/// How often a batch is tried as a node that was cleared meanwhile.
+/// The most attempts to write a batch when this node is cleared during each.
 const TRIES: usize = 3;
 
-/// What a server does that is one of several.
-pub struct Registrar {
+/// A server as one of several nodes.
+pub struct ClusterMember {
     hub: Arc<Hub>,
     nodes: Arc<dyn NodeRepository>,
-    registry: Arc<Registry>,
+    claim_queue: Arc<ClaimQueue>,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn IdGenerator>,
 }
 
-impl Registrar {
-    /// Begins a node for the sockets of this hub; to be called before anybody is let in.
+impl ClusterMember {
+    /// Registers a node for the sockets of this hub; must precede the first connection.
     ///
     /// # Errors
     /// Those of the store.
@@ -62,21 +62,21 @@ impl Registrar {
     ) -> Result<Self, StoreError> {
         let node = NodeId::new(ids.generate(clock.now()));
         nodes.enter(node, LEASE).await?;
-        let registry = hub.become_one_of_several(node);
-        Ok(Self { hub, nodes, registry, clock, ids })
+        let claim_queue = hub.become_one_of_several(node);
+        Ok(Self { hub, nodes, claim_queue, clock, ids })
     }
 
-    /// Which node it is, now.
+    /// The current id of the node.
     pub fn node(&self) -> NodeId {
-        self.registry.node()
+        self.claim_queue.node()
     }
 
-    /// Writes what there is to say, for ever.
+    /// Writes claims and presence, until it is dropped.
     pub async fn run(&self) {
         let mut answers = true;
         loop {
-            self.registry.some().await;
-            while let Some(batch) = self.registry.take() {
+            self.claim_queue.some().await;
+            while let Some(batch) = self.claim_queue.take() {
                 match self.write(batch).await {
                     Ok(()) => answers = true,
                     Err(error) => {
@@ -102,11 +102,11 @@ impl Registrar {
                 Ok(())
             }
             Err(error) => {
-                // Whether the store has it or not: how these stand is written again.
-                self.registry.note_all(noted);
+                // The outcome is unknown, so their presence is written again.
+                self.claim_queue.note_all(noted);
                 for asked in claims {
-                    self.registry.note(ParticipantId::Agent(asked.caller.agent));
-                    // Who has stopped waiting need not know.
+                    self.claim_queue.note(ParticipantId::Agent(asked.caller.agent));
+                    // The receiver may have been dropped.
                     let _ = asked.answer.send(Err(ClaimRefused::Unavailable));
                 }
                 Err(error)
@@ -119,37 +119,37 @@ impl Registrar {
     async fn register(&self, notes: Vec<Note>, claims: Vec<AgentClaim>) -> Result<Vec<Granted>, StoreError> {
         for _ in 0..TRIES {
             self.return_if_cleared().await?;
-            let node = self.registry.node();
+            let node = self.claim_queue.node();
             if notes.is_empty() && claims.is_empty() {
                 return Ok(Vec::new());
             }
             match self.nodes.register(node, notes.clone(), claims.clone()).await? {
                 Registered::Done(granted) => return Ok(granted),
-                Registered::Cleared => self.registry.cleared(node),
+                Registered::Cleared => self.claim_queue.cleared(node),
             }
         }
         Err(StoreError::Unavailable("this node is removed repeatedly".into()))
     }
 
-    /// Begins as a new node if this one was cleared: its sockets stay, but for those that were taken over.
+    /// Registers as a new node if this one was cleared. Its sockets stay open, except those that were superseded.
     async fn return_if_cleared(&self) -> Result<(), StoreError> {
-        if self.registry.state() == NodeState::Cleared {
+        if self.claim_queue.state() == NodeState::Cleared {
             tracing::warn!("lease of this node expired; registering as a new node");
             let node = NodeId::new(self.ids.generate(self.clock.now()));
             self.nodes.enter(node, LEASE).await?;
-            self.registry.return_as(node);
+            self.claim_queue.return_as(node);
         }
-        if self.registry.state() != NodeState::Returning {
+        if self.claim_queue.state() != NodeState::Returning {
             return Ok(());
         }
         let (agents, others) = self.hub.who_is_here();
-        self.registry.note_all(others);
+        self.claim_queue.note_all(others);
         for part in agents.chunks(KEPT_AT_ONCE) {
-            let node = self.registry.node();
+            let node = self.claim_queue.node();
             let claim = |agent: &_| AgentClaim { agent: *agent, claiming: Claiming::Kept };
             let claims = part.iter().map(claim).collect();
             let Registered::Done(granted) = self.nodes.register(node, Vec::new(), claims).await? else {
-                self.registry.cleared(node);
+                self.claim_queue.cleared(node);
                 return Err(StoreError::Unavailable("this node was removed while it was registering".into()));
             };
             let mut taken_over = Vec::new();
@@ -161,11 +161,11 @@ impl Registrar {
             }
             self.look_for(taken_over).await?;
         }
-        self.registry.returned();
+        self.claim_queue.returned();
         Ok(())
     }
 
-    /// Keeps the lease, and clears those who have not kept theirs, for ever. Neither waits for the other.
+    /// Renews the lease, and clears nodes whose lease has expired, until it is dropped. Neither task waits for the other.
     pub async fn keep_lease(&self) {
         let contact = Mutex::default();
         join(self.renew_again_and_again(&contact), self.clear_again_and_again(&contact)).await;
@@ -181,7 +181,7 @@ impl Registrar {
             if renewed_at.elapsed() < RENEWED_EVERY {
                 continue;
             }
-            // A connection that hangs must not cost the lease: the next try has another.
+            // A hanging connection must not cost the lease: the next attempt uses another one.
             let renewed = timeout(RENEWED_EVERY, self.renew()).await;
             let hangs = || Err(StoreError::Unavailable("no answer in time".into()));
             match renewed.unwrap_or_else(|_| hangs()) {
@@ -221,32 +221,31 @@ impl Registrar {
     }
 
     async fn renew(&self) -> Result<(), StoreError> {
-        let node = self.registry.node();
+        let node = self.claim_queue.node();
         if !self.nodes.renew(node, LEASE).await? {
-            self.registry.cleared(node);
+            self.claim_queue.cleared(node);
         }
         Ok(())
     }
 
-    /// Clears, and erases some of what cleared nodes have left if so; whether there may be more of it.
+    /// Clears expired nodes, and erases some rows of cleared nodes if `erases`. True if more rows may be left.
     async fn clear(&self, erases: bool) -> Result<bool, StoreError> {
-        let cleared = self.nodes.clear(self.registry.node(), CLEARS_HOLDING).await?;
+        let cleared = self.nodes.clear(self.claim_queue.node(), CLEARS_HOLDING).await?;
         if cleared > 0 {
             tracing::warn!(nodes = cleared, "removed expired nodes");
         }
         Ok(cleared > 0 || (erases && self.nodes.erase_cleared(ERASED_AT_ONCE).await? > 0))
     }
 
-    /// Ends the node in order, once none of its sockets is open: whose connections were ended counts as there for
-    /// some seconds more.
+    /// Unregisters the node after its last socket was closed. Its users and agents count as present for some seconds more.
     ///
     /// # Errors
-    /// Those of the store; then the node is cleared when its lease is over.
+    /// Those of the store; the node is then cleared when its lease expires.
     pub async fn leave(&self) -> Result<(), StoreError> {
-        self.nodes.leave(self.registry.node(), GRACE).await
+        self.nodes.leave(self.claim_queue.node(), GRACE).await
     }
 
-    /// Finds out who is connected to other nodes, all of them; what changes afterwards stands in the log.
+    /// Reads all connections to other nodes; later changes are in the change log.
     ///
     /// # Errors
     /// Those of the store.
@@ -274,7 +273,7 @@ impl Registrar {
         Ok(())
     }
 
-    /// Finds out where these are connected now.
+    /// Reads where these users and agents are connected now.
     ///
     /// # Errors
     /// Those of the store.

@@ -13,7 +13,7 @@ use domain::contact::{
 };
 use domain::delivery::{DeliveryFilter, DeliveryKey, DeliveryStep, FailureText, Order};
 use domain::id::{ChatId, ParticipantId};
-use domain::idempotency::{Fingerprint, IdempotencyKey, Once};
+use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotentRequest};
 use domain::login::{Password, WhichLogin};
 use domain::memory::{
     AgentListing as MemoriesOfAgent, HumanListing, MemoryContent, MemoryMetadata, MemoryScope, MemoryStep,
@@ -36,13 +36,13 @@ use crate::{TestAgent, TestUser, World};
 const ALL: PageRequest = PageRequest { slice: Slice::Numbered { number: 1, size: 100 }, count: true };
 
 /// Who and what was made.
-pub struct Estate {
+pub struct Fixture {
     users: Vec<TestUser>,
     agents: Vec<TestAgent>,
     chats: Vec<ChatId>,
 }
 
-impl Estate {
+impl Fixture {
     /// Makes all of it in an empty world.
     pub async fn in_world(world: &World) -> Self {
         let plan = Plan { name: PlanName::new("small").unwrap(), chats: Some(40), ..Plan::enterprise() };
@@ -52,28 +52,28 @@ impl Estate {
         for (owner, name) in [(&ann, "One"), (&ann, "Two"), (&ben, "Three"), (&ann, "Gone")] {
             agents.push(world.agent(owner, name).await);
         }
-        let mut estate = Self { users, agents, chats: Vec::new() };
-        estate.describe_agents(world).await;
-        estate.talk(world).await;
-        estate.work(world).await;
-        estate.take_back(world).await;
-        estate.make_contacts(world).await;
-        estate.remember(world).await;
-        estate.answer_once(world).await;
-        estate.make_keys(world).await;
-        estate.invite(world).await;
+        let mut fixture = Self { users, agents, chats: Vec::new() };
+        fixture.describe_agents(world).await;
+        fixture.talk(world).await;
+        fixture.work(world).await;
+        fixture.take_back(world).await;
+        fixture.make_contacts(world).await;
+        fixture.remember(world).await;
+        fixture.answer_once(world).await;
+        fixture.make_keys(world).await;
+        fixture.invite(world).await;
         let reset = world.logins.issue_reset(&UserHandle::new(&ann.handle).unwrap()).await.unwrap();
         let password = Password::new("correct \u{1F40E}".to_owned() + " horse").unwrap();
         world.logins.reset_password(&reset.token, password).await.unwrap();
-        world.accounts.delete_agent(ann.caller, estate.agents[3].id, true).await.unwrap();
-        for who in [ParticipantId::User(estate.users[2].id), ParticipantId::Agent(estate.agents[1].id)] {
+        world.accounts.delete_agent(ann.caller, fixture.agents[3].id, true).await.unwrap();
+        for who in [ParticipantId::User(fixture.users[2].id), ParticipantId::Agent(fixture.agents[1].id)] {
             world.administration.set_disabled(who, true).await.unwrap();
         }
         world.stores.secrets.secret("cursors", Secret([255; 32])).await.unwrap();
         let other_limit = Plan { bytes: Some(7 << 30), ..Plan::enterprise() };
         world.plans.configure(vec![plan, other_limit]).await.unwrap();
         world.plans.count_bytes().await.unwrap();
-        estate
+        fixture
     }
 
     async fn describe_agents(&self, world: &World) {
@@ -197,7 +197,10 @@ impl Estate {
     async fn answer_once(&self, world: &World) {
         let (ann, chat) = (&self.users[0], self.chats[0]);
         let once = |key: &str| {
-            Some(Once { key: IdempotencyKey::new(key).unwrap(), fingerprint: Fingerprint::new([200; 32]) })
+            Some(IdempotentRequest {
+                key: IdempotencyKey::new(key).unwrap(),
+                fingerprint: Fingerprint::new([200; 32]),
+            })
         };
         world.chats.create_once(ann.caller, CreateChat::default(), once("room")).await.unwrap();
         let mention = RequestedMention {

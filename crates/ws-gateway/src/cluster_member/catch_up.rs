@@ -4,9 +4,9 @@ use domain::node::EntrantPlace;
 use domain::store::StoreError;
 use domain::time::Timestamp;
 
-use super::{PAGE, Registrar};
+use super::{ClusterMember, PAGE};
 
-impl Registrar {
+impl ClusterMember {
     /// Tells the own sockets of the rooms into which they have come since then, unless they were told.
     ///
     /// # Errors

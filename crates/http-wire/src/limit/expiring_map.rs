@@ -1,8 +1,7 @@
-//! Instants by key, in bounded room.
+//! A bounded map from keys to instants of expiry.
 //!
-//! Each key has an instant until which it matters; afterwards it is as if it had never been
-//! there. When there is no room for another, what does not matter any more goes first, then the
-//! quarter that would be forgotten soonest, so that a flood of keys costs no more than that.
+//! An expired key counts as absent. When a shard is full, expired keys are removed first, then the quarter that expires
+//! soonest, which bounds the cost of a flood of keys.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -10,24 +9,24 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use domain::time::Timestamp;
 
-/// The parts, each with its own lock.
+/// The number of shards, each with its own lock.
 const SHARDS: usize = 16;
 
-/// The most keys of a part; 65,536 in all, some three megabytes.
+/// The capacity of a shard; 65,536 keys in all, some three megabytes.
 const SHARD_KEYS: usize = 4096;
 
-/// What is remembered, see the module.
-pub(super) struct Memory {
+/// The map; see the module.
+pub(super) struct ExpiringMap {
     shards: [Mutex<HashMap<u128, Timestamp>>; SHARDS],
     hasher: RandomState,
 }
 
-impl Memory {
+impl ExpiringMap {
     pub(super) fn new() -> Self {
         Self { shards: std::array::from_fn(|_| Mutex::default()), hasher: RandomState::new() }
     }
 
-    /// Looks at the instant of a key and decides on a new one; `None` leaves it as it is.
+    /// Passes the instant of a key to `decide`, and stores the one that it returns; `None` changes nothing.
     pub(super) fn change<R>(
         &self,
         key: u128,
@@ -46,23 +45,23 @@ impl Memory {
         result
     }
 
-    /// Remembers a key until `until`.
+    /// Stores a key until `until`.
     pub(super) fn keep(&self, key: u128, until: Timestamp, now: Timestamp) {
         self.change(key, now, |_| (Some(until), ()));
     }
 
-    /// Whether a key still matters.
+    /// Whether a key is stored and has not expired.
     pub(super) fn holds(&self, key: u128, now: Timestamp) -> bool {
         self.shard(key).get(&key).is_some_and(|until| *until > now)
     }
 
-    /// Forgets a key.
+    /// Removes a key.
     pub(super) fn forget(&self, key: u128) {
         self.shard(key).remove(&key);
     }
 
     fn shard(&self, key: u128) -> MutexGuard<'_, HashMap<u128, Timestamp>> {
-        // Nobody outside can choose keys that all fall into one part.
+        // The random seed keeps clients from choosing keys of one shard.
         let part = usize::try_from(self.hasher.hash_one(key) % SHARDS as u64).unwrap_or(0);
         self.shards[part].lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -106,7 +105,7 @@ mod tests {
 
     #[test]
     fn a_key_matters_until_its_instant() {
-        let memory = Memory::new();
+        let memory = ExpiringMap::new();
         memory.keep(1, at(10), at(0));
         assert!(memory.holds(1, at(9)) && !memory.holds(1, at(10)) && !memory.holds(2, at(0)));
         memory.forget(1);
@@ -115,7 +114,7 @@ mod tests {
 
     #[test]
     fn a_million_keys_take_the_room_of_a_few_and_push_out_the_soonest_first() {
-        let memory = Memory::new();
+        let memory = ExpiringMap::new();
         memory.keep(u128::MAX, at(9999), at(0));
         for key in 0..1_000_000_u128 {
             memory.keep(key, at(1), at(0));
@@ -127,7 +126,7 @@ mod tests {
 
     #[test]
     fn what_does_not_matter_any_more_goes_first() {
-        let memory = Memory::new();
+        let memory = ExpiringMap::new();
         for key in 0..500_000_u128 {
             memory.keep(key, at(1), at(0));
         }

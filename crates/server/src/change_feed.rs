@@ -1,4 +1,4 @@
-//! Following what other processes change: an operator's command, or another server on the same store.
+//! Follows the change log: changes by commands and by other servers on the same store.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -12,83 +12,84 @@ use domain::node::CLEARED_WITHIN;
 use domain::ports::Clock;
 use domain::store::StoreError;
 use tokio::time::{MissedTickBehavior, sleep};
-use ws_gateway::{Hub, Registrar};
+use ws_gateway::{ClusterMember, Hub};
 
-use crate::heal::Healer;
 use crate::outage::Outage;
 use crate::ports::SystemClock;
+use crate::resync::Resync;
 use crate::store::Store;
 use crate::wiring::Wiring;
 
-/// How often the log is read, so that it is followed without a gap ([`domain::account::cache::LOG_LEASE`]): what
-/// another process has revoked holds here within a second.
+/// The interval of reads. It keeps the lease of the caller cache ([`domain::account::cache::LOG_LEASE`]), and makes a
+/// revocation by another process effective within a second.
 const EVERY: Duration = Duration::from_millis(500);
 
-/// How many entries are read at a time.
+/// The most entries of a read.
 const AT_ONCE: u32 = 500;
 
-/// How long entries are kept.
+/// How long entries are stored.
 const KEPT: Duration = Duration::from_secs(60 * 60);
 
-/// Who has not read the log for so long may have missed what is forgotten by now.
+/// After this time without a read, entries may have been missed.
 const BLIND: Duration = Duration::from_secs(30 * 60);
 
-/// How often it is tried to carry out what stands in the log, while the log itself can be read.
+/// The most attempts to apply entries, while the log itself can be read.
 const FAILURES: u32 = 20;
 
-/// How long what another server told of a room may be on its way: whoever has to go hears it before the end.
+/// How long an event of another server may take, so that a removed participant receives it before the channel closes.
 const UNDER_WAY: Duration = Duration::from_millis(200);
 
-/// A reader of the log of changes.
-pub(crate) struct Tail {
+/// A reader of the change log.
+pub(crate) struct ChangeFeed {
     store: Arc<dyn Store>,
     hub: Arc<Hub>,
     callers: Arc<CallerCache>,
-    registrar: Option<Arc<Registrar>>,
-    healer: Option<Arc<Healer>>,
+    cluster_member: Option<Arc<ClusterMember>>,
+    resync: Option<Arc<Resync>>,
     bus: Option<Arc<NatsBus>>,
     chats: Arc<ChatService>,
     position: ChangePosition,
-    /// How often what comes next could not be carried out.
+    /// Failed attempts to apply the next entries.
     failures: u32,
-    /// When the log was read to its end.
+    /// When the log was last read to its end.
     read_at: Instant,
 }
 
-impl Tail {
-    /// Begins behind the newest entry; to be called before anybody is let in.
+impl ChangeFeed {
+    /// Begins after the newest entry; must precede the first connection.
     pub(crate) async fn begin(
         wiring: &Wiring,
-        registrar: Option<Arc<Registrar>>,
-        healer: Option<Arc<Healer>>,
+        cluster_member: Option<Arc<ClusterMember>>,
+        resync: Option<Arc<Resync>>,
     ) -> Result<Self, StoreError> {
         let Wiring { store, hub, bus, callers, chats, .. } = wiring.clone();
         let position = store.newest_change().await?;
         let (failures, read_at) = (0, Instant::now());
-        let tail = Self { store, hub, callers, registrar, healer, bus, chats, position, failures, read_at };
-        tail.look_around().await?;
-        Ok(tail)
+        let change_feed =
+            Self { store, hub, callers, cluster_member, resync, bus, chats, position, failures, read_at };
+        change_feed.look_around().await?;
+        Ok(change_feed)
     }
 
-    /// Finds out who is connected to other nodes; what changes from now on stands in the log.
+    /// Reads the connections to other nodes; later changes are in the log.
     async fn look_around(&self) -> Result<(), StoreError> {
-        match &self.registrar {
-            Some(registrar) => registrar.look_around().await,
+        match &self.cluster_member {
+            Some(cluster_member) => cluster_member.look_around().await,
             None => Ok(()),
         }
     }
 
-    /// Finds out where those are connected now of whom this part of the log says that it has changed.
+    /// Reads where the users and agents are connected whose connections have changed.
     async fn look_for(&self, changes: &[LoggedChange]) -> Result<(), StoreError> {
-        let Some(registrar) = &self.registrar else { return Ok(()) };
+        let Some(cluster_member) = &self.cluster_member else { return Ok(()) };
         let who = changes.iter().filter_map(|entry| match entry.change {
-            Some(Change::Whereabouts(who)) => Some(who),
+            Some(Change::SessionMoved(who)) => Some(who),
             _ => None,
         });
-        registrar.look_for(who.collect::<HashSet<_>>().into_iter().collect()).await
+        cluster_member.look_for(who.collect::<HashSet<_>>().into_iter().collect()).await
     }
 
-    /// Follows the log for ever.
+    /// Follows the log until it is dropped.
     pub(crate) async fn follow(mut self) {
         let mut ticks = tokio::time::interval(EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -138,14 +139,13 @@ impl Tail {
         }
     }
 
-    /// Carries out a part of the log. What the store must be asked for comes last, so that nothing that ends a socket
-    /// waits for it. If the store does not say it the part is read again, which does no harm; not for ever, as what stands
-    /// behind it must be heard.
+    /// Applies entries. Those that need a read come last, so that no revocation waits for it. If a read fails, the entries
+    /// are applied again, which is idempotent; not forever, since later entries must be applied as well.
     async fn carry_out(&mut self, part: &[LoggedChange]) -> Result<(), StoreError> {
         let known = || part.iter().filter_map(|entry| entry.change);
         let is_clearing = |change: &Change| matches!(change, Change::NodeCleared(_));
         for change in known() {
-            // First of all nobody new may come in by what was known.
+            // The cache comes first, so that no new connection uses an outdated entry.
             self.callers.follow(change);
             self.look_up(change);
             if !is_clearing(&change) {
@@ -161,11 +161,11 @@ impl Tail {
             self.hub.end_sockets();
         }
         self.failures = 0;
-        // Who is elsewhere by now is known, and was never away.
+        // New connections of cleared nodes are known by now, so that nobody appears to go offline in between.
         known().filter(is_clearing).for_each(|change| self.hub.follow(change));
         for entry in part {
             if entry.change.is_none() {
-                // It is for newer servers than this one.
+                // A newer version wrote it.
                 measure::unknown_change();
             }
             self.position = entry.position;
@@ -173,23 +173,23 @@ impl Tail {
         Ok(())
     }
 
-    /// What another node has told may not have been heard: it says so, or it died before it was sent.
+    /// Starts a resynchronisation when events of another node may be lost: it says so, or it died before it sent them.
     fn look_up(&self, change: Change) {
         let since = match change {
             Change::EventsLost { since, .. } => since,
             Change::NodeCleared(_) => SystemClock.now().minus(CLEARED_WITHIN),
             _ => return,
         };
-        if let Some(healer) = &self.healer {
-            healer.unheard(since);
+        if let Some(resync) = &self.resync {
+            resync.unheard(since);
         }
     }
 
-    /// What the entries do not tell themselves: who is connected where, and who is still in which room.
+    /// Reads what the entries do not contain: connections, and participants of chats.
     async fn ask(&self, part: &[LoggedChange]) -> Result<(), StoreError> {
         self.look_for(part).await?;
         let shrunk = part.iter().filter_map(|entry| match entry.change {
-            Some(Change::RosterShrunk(chat)) => Some(chat),
+            Some(Change::ParticipantsRemoved(chat)) => Some(chat),
             _ => None,
         });
         let shrunk = shrunk.collect::<HashSet<_>>();
@@ -203,7 +203,7 @@ impl Tail {
     }
 }
 
-/// Forgets old entries once a minute, in small batches.
+/// Removes old entries once a minute, in small batches.
 pub(crate) async fn forget_changes(store: Arc<dyn Store>) {
     const BATCH: u32 = 200;
     let mut ticks = tokio::time::interval(Duration::from_secs(60));

@@ -18,8 +18,8 @@ use uuid::Uuid;
 use super::*;
 use crate::HubConfig;
 use crate::hub::tests::{ROOM, agent, agent_id, participant, user};
-use crate::hub::{Claim, Departure, OnConflict};
-use crate::inbox::{Event, Reader, Told};
+use crate::hub::{Departure, OnConflict, SocketClaim};
+use crate::inbox::{Event, Reader, SocketCommand};
 use crate::topic::Topic;
 
 const TOKEN: Presented = Presented::Token(PresentedToken {
@@ -33,7 +33,7 @@ const TOKEN: Presented = Presented::Token(PresentedToken {
 struct Node {
     hub: Arc<Hub>,
     clock: Arc<FixedClock>,
-    registrar: Arc<Registrar>,
+    cluster_member: Arc<ClusterMember>,
     store: Arc<MemoryNodes>,
     position: ChangePosition,
     writer: JoinHandle<()>,
@@ -52,12 +52,13 @@ async fn several(count: usize) -> (Vec<Node>, Arc<MemoryNodes>) {
     for _ in 0..count {
         let clock = Arc::new(FixedClock::at(Timestamp::from_micros(NOON)));
         let hub = Hub::new(HubConfig::default(), clock.clone());
-        let registrar = Registrar::begin(hub.clone(), store.clone(), clock.clone(), ids.clone()).await;
-        let registrar = Arc::new(registrar.unwrap());
-        let running = registrar.clone();
+        let cluster_member =
+            ClusterMember::begin(hub.clone(), store.clone(), clock.clone(), ids.clone()).await;
+        let cluster_member = Arc::new(cluster_member.unwrap());
+        let running = cluster_member.clone();
         let writer = tokio::spawn(async move { running.run().await });
         let (store, position) = (store.clone(), ChangePosition(0));
-        nodes.push(Node { hub, clock, registrar, store, position, writer });
+        nodes.push(Node { hub, clock, cluster_member, store, position, writer });
     }
     (nodes, store)
 }
@@ -67,26 +68,26 @@ impl Node {
         &self,
         caller: Caller,
         on_conflict: OnConflict,
-    ) -> Result<(Claim, Reader), ClaimRefused> {
+    ) -> Result<(SocketClaim, Reader), ClaimRefused> {
         self.hub.open(caller, TOKEN, on_conflict).await
     }
 
-    async fn open(&self, caller: Caller) -> (Claim, Reader) {
+    async fn open(&self, caller: Caller) -> (SocketClaim, Reader) {
         self.try_open(caller, OnConflict::Supersede).await.map_err(|why| format!("{why:?}")).unwrap()
     }
 
     /// Writes what there is to say, and reads what others have said.
     async fn follow(&mut self) {
-        self.registrar.registry.written().await;
+        self.cluster_member.claim_queue.written().await;
         loop {
             let entries = self.store.changes_after(self.position, 3).await.unwrap();
             let Some(last) = entries.last() else { return };
             self.position = last.position;
             let who = entries.iter().filter_map(|entry| match entry.change {
-                Some(Change::Whereabouts(who)) => Some(who),
+                Some(Change::SessionMoved(who)) => Some(who),
                 _ => None,
             });
-            self.registrar.look_for(who.collect()).await.unwrap();
+            self.cluster_member.look_for(who.collect()).await.unwrap();
             for change in entries.into_iter().filter_map(|entry| entry.change) {
                 self.hub.follow(change);
             }
@@ -98,7 +99,7 @@ impl Node {
     }
 
     /// A human who listens to who of the room is there.
-    async fn listener(&self) -> (Claim, Reader) {
+    async fn listener(&self) -> (SocketClaim, Reader) {
         let (claim, inbox) = self.open(user(100)).await;
         claim.subscribe(Topic::RoomParticipants(ROOM));
         let people = [user(100), agent(1), agent(2)].map(|caller| participant(caller.participant()));
@@ -121,7 +122,7 @@ async fn follow_all(nodes: &mut [Node]) {
 fn heard(inbox: &mut Reader) -> Vec<(String, bool)> {
     let mut all = Vec::new();
     while let Some(told) = inbox.next() {
-        let Told::Event(Event { payload, .. }) = told else { continue };
+        let SocketCommand::Event(Event { payload, .. }) = told else { continue };
         if payload.event == "participant_presence_changed" {
             let content = serde_json::from_str::<Value>(&payload.json).unwrap();
             all.push((content["id"].as_str().unwrap().to_owned(), content["online"].as_bool().unwrap()));
@@ -131,7 +132,7 @@ fn heard(inbox: &mut Reader) -> Vec<(String, bool)> {
 }
 
 fn is_superseded(inbox: &mut Reader) -> bool {
-    std::iter::from_fn(|| inbox.next()).any(|told| matches!(told, Told::Superseded { .. }))
+    std::iter::from_fn(|| inbox.next()).any(|told| matches!(told, SocketCommand::Superseded { .. }))
 }
 
 fn bot(online: bool) -> (String, bool) {
@@ -273,8 +274,8 @@ async fn a_dead_nodes_people_are_gone() {
     follow_all(&mut nodes).await;
     assert_eq!(heard(&mut inbox), [bot(true)]);
     let dead = nodes.pop().unwrap();
-    store.end_lease(dead.registrar.node());
-    nodes[0].registrar.clear(true).await.unwrap();
+    store.end_lease(dead.cluster_member.node());
+    nodes[0].cluster_member.clear(true).await.unwrap();
     nodes[0].follow().await;
     assert_eq!(heard(&mut inbox), [bot(false)]);
     let node = &nodes[0];
@@ -290,24 +291,24 @@ async fn a_node_that_comes_back_keeps_the_sockets_that_nobody_took() {
     let (_taken, mut taken) = nodes[0].open(agent(2)).await;
     let (_human, _inbox) = nodes[0].open(user(200)).await;
     follow_all(&mut nodes).await;
-    let before = nodes[0].registrar.node();
+    let before = nodes[0].cluster_member.node();
     store.end_lease(before);
-    nodes[1].registrar.clear(true).await.unwrap();
+    nodes[1].cluster_member.clear(true).await.unwrap();
     nodes[1].follow().await;
     assert!(!nodes[1].sees(agent(1)) && !nodes[1].sees(user(200)));
     let (_newer, mut newer) = nodes[1].open(agent(2)).await;
 
     // It tries to renew its lease.
-    nodes[0].registrar.renew().await.unwrap();
+    nodes[0].cluster_member.renew().await.unwrap();
     follow_all(&mut nodes).await;
-    assert_ne!(nodes[0].registrar.node(), before);
+    assert_ne!(nodes[0].cluster_member.node(), before);
     assert!(!is_superseded(&mut kept) && is_superseded(&mut taken) && !is_superseded(&mut newer));
     for node in &nodes {
         assert!([agent(1), agent(2), user(200)].iter().all(|who| node.sees(*who)));
     }
     // And it goes on as before, also if it hears only in the log that it was cleared.
-    store.end_lease(nodes[0].registrar.node());
-    nodes[1].registrar.clear(true).await.unwrap();
+    store.end_lease(nodes[0].cluster_member.node());
+    nodes[1].cluster_member.clear(true).await.unwrap();
     follow_all(&mut nodes).await;
     assert!(nodes.iter().all(|node| node.sees(agent(1)) && node.sees(user(200))));
     let (_third, _inbox) = nodes[1].open(agent(1)).await;
@@ -343,13 +344,13 @@ async fn who_looks_around_sees_everybody() {
     follow_all(&mut nodes).await;
     let late = nodes.remove(0);
     let _gone = late.open(agent(2)).await;
-    late.registrar.look_around().await.unwrap();
+    late.cluster_member.look_around().await.unwrap();
     assert!(late.sees(agent(1)) && late.sees(user(200)) && late.sees(agent(2)));
     drop(held);
     nodes[0].clock.advance(GRACE);
     nodes[0].hub.expire_presence();
     nodes[0].follow().await;
-    late.registrar.look_around().await.unwrap();
+    late.cluster_member.look_around().await.unwrap();
     assert!(!late.sees(agent(1)) && late.sees(agent(2)));
 }
 
@@ -370,7 +371,7 @@ async fn what_was_read_before_a_claim_ends_nothing() {
 fn rooms(inbox: &mut Reader) -> Vec<String> {
     let mut all = Vec::new();
     while let Some(told) = inbox.next() {
-        let Told::Event(Event { payload, .. }) = told else { continue };
+        let SocketCommand::Event(Event { payload, .. }) = told else { continue };
         if payload.event == "room_added" {
             let content = serde_json::from_str::<Value>(&payload.json).unwrap();
             all.push(content["id"].as_str().unwrap().to_owned());
@@ -411,19 +412,19 @@ async fn a_room_of_which_nothing_was_heard_is_found_and_told_once() {
         store.enter_room(entrant(1, other, 1_000 + number));
     }
     for node in [one, two] {
-        node.registrar.catch_up(at(-50)).await.unwrap();
+        node.cluster_member.catch_up(at(-50)).await.unwrap();
     }
     assert_eq!(
         rooms(&mut inbox),
         [room(3), room(1)].map(|room| room.to_string()),
         "the first again, as it left"
     );
-    one.registrar.catch_up(at(-50)).await.unwrap();
+    one.cluster_member.catch_up(at(-50)).await.unwrap();
     assert_eq!(rooms(&mut inbox), [""; 0], "also while this clock is behind");
     let left = DomainEvent::RoomRemoved { from: bot, chat: testkit::bus::chat(room(3)), removed_at: at(0) };
     one.hub.publish(left);
-    one.registrar.catch_up(at(-50)).await.unwrap();
+    one.cluster_member.catch_up(at(-50)).await.unwrap();
     assert_eq!(rooms(&mut inbox), [room(3).to_string()], "it has left, and is there again");
     store.be_away(true);
-    one.registrar.catch_up(at(-50)).await.unwrap_err();
+    one.cluster_member.catch_up(at(-50)).await.unwrap_err();
 }

@@ -1,9 +1,9 @@
-//! Guesses: failed authentication, counted for each address.
+//! The limit for failed authentication per address.
 //!
-//! Who is not known pays before the credential is looked at, so that many guesses at once buy no
-//! more than the same number one after the other; what was no guess is paid back. What is paid for
-//! credentials that are being looked at may still come back, so the next one waits for the verdict
-//! instead of being refused: a fleet that comes at once from one address is let in.
+//! An unknown credential is charged before it is checked, so that concurrent guesses are worth no more than sequential
+//! ones; a valid credential is paid back. While credentials of an address are being checked, their charges may still be
+//! paid back, so the next credential waits for the result instead of being refused. A fleet of agents that connects from
+//! one address at the same time is therefore admitted.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -15,38 +15,38 @@ use tokio::sync::Notify;
 
 use super::NotTried;
 use super::address::Source;
-use super::memory::Memory;
-use super::meter::{Meter, Quota};
+use super::expiring_map::ExpiringMap;
+use super::rate_limiter::{Quota, RateLimiter};
 use crate::auth::Credential;
 
-/// How long a credential counts as known after it was last good.
+/// How long a credential counts as known after it was last valid.
 const KNOWN: Duration = Duration::from_secs(15 * 60);
 
-/// How long a credential that was bad is not looked at again.
+/// How long an invalid credential is refused without a check.
 const KNOWN_BAD: Duration = Duration::from_secs(10);
 
-/// How long an address may be shut out for what it failed at, beyond its burst.
+/// The longest time that charges beyond the burst can lock out an address.
 const LONGEST_BAN: Duration = Duration::from_secs(60);
 
-/// Counts guesses, and remembers which credentials are none.
-pub(super) struct Guesses {
+/// Charges failures, and caches valid and invalid credentials.
+pub(super) struct AuthThrottle {
     clock: Arc<dyn Clock>,
-    failures: Meter,
-    known: Memory,
-    known_bad: Memory,
+    failures: RateLimiter,
+    known: ExpiringMap,
+    known_bad: ExpiringMap,
     hasher: RandomState,
-    /// How many have paid and wait for their verdict, by source.
+    /// Charged credentials that are being checked, by source.
     looking: Mutex<HashMap<u128, u32>>,
     decided: Notify,
 }
 
-impl Guesses {
+impl AuthThrottle {
     pub(super) fn new(quota: Quota, clock: Arc<dyn Clock>) -> Self {
         Self {
             clock,
-            failures: Meter::new(quota, LONGEST_BAN),
-            known: Memory::new(),
-            known_bad: Memory::new(),
+            failures: RateLimiter::new(quota, LONGEST_BAN),
+            known: ExpiringMap::new(),
+            known_bad: ExpiringMap::new(),
             hasher: RandomState::new(),
             looking: Mutex::default(),
             decided: Notify::new(),
@@ -59,10 +59,10 @@ impl Guesses {
         credential: Credential<'_>,
     ) -> Result<Attempt<'_>, NotTried> {
         let name = self.name(credential);
-        let attempt = |paid: bool| Attempt(Some(Looking { guesses: self, name, source, paid }));
+        let attempt = |paid: bool| Attempt(Some(Looking { throttle: self, name, source, paid }));
         let Some(payer) = source.map(Source::key) else { return Ok(attempt(false)) };
         loop {
-            // A verdict from here on is not missed.
+            // Results from here on are not missed.
             let decided = self.decided.notified();
             let now = self.clock.steady();
             if self.known_bad.holds(name, now) {
@@ -90,8 +90,8 @@ impl Guesses {
         self.looking.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The name under which a credential is known: a hash that nobody outside can foresee. What is
-    /// bad as a token may be good as a key, so the kind goes in.
+    /// The key of a credential in the caches: a seeded hash, including the kind, since an invalid token may be a valid API
+    /// key.
     fn name(&self, credential: Credential<'_>) -> u128 {
         u128::from(self.hasher.hash_one(credential))
     }
@@ -103,7 +103,7 @@ impl Guesses {
 pub struct Attempt<'a>(Option<Looking<'a>>);
 
 struct Looking<'a> {
-    guesses: &'a Guesses,
+    throttle: &'a AuthThrottle,
     name: u128,
     source: Option<Source>,
     paid: bool,
@@ -119,19 +119,19 @@ impl Attempt<'_> {
     pub fn good(self) {
         let Some(looking) = self.0 else { return };
         looking.pay_back();
-        let now = looking.guesses.clock.steady();
-        looking.guesses.known.keep(looking.name, now.plus(KNOWN), now);
+        let now = looking.throttle.clock.steady();
+        looking.throttle.known.keep(looking.name, now.plus(KNOWN), now);
     }
 
     /// The credential is bad.
     pub fn bad(self) {
         let Some(looking) = self.0 else { return };
-        let (guesses, now) = (looking.guesses, looking.guesses.clock.steady());
-        guesses.known.forget(looking.name);
-        guesses.known_bad.keep(looking.name, now.plus(KNOWN_BAD), now);
+        let (throttle, now) = (looking.throttle, looking.throttle.clock.steady());
+        throttle.known.forget(looking.name);
+        throttle.known_bad.keep(looking.name, now.plus(KNOWN_BAD), now);
         // Who was known has not paid yet.
         if let (false, Some(source)) = (looking.paid, looking.source) {
-            guesses.failures.charge(source.key(), now);
+            throttle.failures.charge(source.key(), now);
         }
     }
 
@@ -146,7 +146,7 @@ impl Attempt<'_> {
 impl Looking<'_> {
     fn pay_back(&self) {
         if let (true, Some(source)) = (self.paid, self.source) {
-            self.guesses.failures.pay_back(source.key(), self.guesses.clock.steady());
+            self.throttle.failures.pay_back(source.key(), self.throttle.clock.steady());
         }
     }
 }
@@ -154,7 +154,7 @@ impl Looking<'_> {
 impl Drop for Looking<'_> {
     fn drop(&mut self) {
         let (true, Some(source)) = (self.paid, self.source) else { return };
-        let mut looking = self.guesses.looking();
+        let mut looking = self.throttle.looking();
         if let Some(count) = looking.get_mut(&source.key()) {
             *count -= 1;
             if *count == 0 {
@@ -162,6 +162,6 @@ impl Drop for Looking<'_> {
             }
         }
         drop(looking);
-        self.guesses.decided.notify_waiters();
+        self.throttle.decided.notify_waiters();
     }
 }
