@@ -170,9 +170,12 @@ async fn a_user_is_deleted_with_all_agents() {
     let entry = log.lines().find(|line| line.contains("user.deleted")).unwrap();
     assert!(entry.contains("\"ann\""), "{entry}");
 
-    // The handle and the address are free.
-    let next = server.user("ann");
-    assert_eq!(next.get("/profile").await.status, 200);
+    assert_eq!(message["sender_handle"], "ann");
+
+    // Nobody else gets the handle.
+    let again = ["user", "create", "--handle", "ann", "--email", "ann@example.org", "--name", "Ann"];
+    let again = server.command().args(again).output().unwrap();
+    assert!(!again.status.success() && again.stdout.is_empty(), "{again:?}");
 }
 
 /// Who knocks on a closed door is counted as the one they are, and shuts nobody else out.

@@ -42,7 +42,6 @@ pub(super) async fn delete_user_on(
     if belongings.agents > 0 || (belongings.chats > 0 && !command.force) {
         return Ok(Err(DeleteUserRefused::InUse(belongings)));
     }
-    // While the user still has the handle, which the entry repeats.
     audit::append_on(db, [AuditEntry::user_deleted(command)]).await?;
     let keys = keys::revoke_all_of_on(db, who, Actor::Operator, now).await?;
     let left = leave::all_on(db, who, |role, since| Participant::of_user(&user, role, since), now).await?;
@@ -77,7 +76,6 @@ async fn erase_on(mut db: &Db, user: &User, command: &DeleteUser) -> Result<(), 
     let (deleted, now) = (user.deleted(command.now), At(command.now));
     diesel::update(users::table.find(id))
         .set((
-            users::handle.eq(deleted.handle.as_str()),
             users::email.eq(&deleted.email),
             users::first_name.eq(&deleted.name.first),
             users::last_name.eq(&deleted.name.last),

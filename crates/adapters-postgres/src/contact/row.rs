@@ -195,6 +195,7 @@ pub(super) async fn person_with_on(mut db: &Db, handle: &Handle) -> Result<Optio
     }
     let found = users::table
         .filter(users::handle.eq(handle.as_str()))
+        .filter(users::deleted_at.is_null())
         .select(UserColumns::as_select())
         .first(&mut db)
         .await

@@ -32,7 +32,6 @@ pub(super) fn delete_user_on(
         return Ok(Err(DeleteUserRefused::InUse(belongings)));
     }
     let (who, now) = (ParticipantId::User(user.id), command.now);
-    // While the user still has the handle, which the entry repeats.
     audit::append_on(connection, [AuditEntry::user_deleted(command)])?;
     keys::revoke_all_of_on(connection, who, Actor::Operator, now)?;
     session::end_all_on(connection, user.id, now)?;
@@ -64,7 +63,6 @@ fn erase_on(connection: &mut SqliteConnection, user: &User, command: &DeleteUser
     let deleted = user.deleted(command.now);
     diesel::update(users::table.find(&id))
         .set((
-            users::handle.eq(deleted.handle.as_str()),
             users::email.eq(&deleted.email),
             users::first_name.eq(&deleted.name.first),
             users::last_name.eq(&deleted.name.last),

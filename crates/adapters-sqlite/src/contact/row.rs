@@ -192,6 +192,7 @@ pub(super) fn person_with_on(
     }
     let found = users::table
         .filter(users::handle.eq(handle.as_str()))
+        .filter(users::deleted_at.is_null())
         .select(UserColumns::as_select())
         .get_result(connection)
         .optional()?;

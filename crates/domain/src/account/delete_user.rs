@@ -3,15 +3,14 @@
 //! The user's agents are deleted one after the other ([`super::delete_agent`]), and the user last, in one write: keys,
 //! sessions and password go, contacts and open invitations end, and the user leaves all chats; a chat that only the
 //! user owned gets another owner ([`crate::chat::succession`]). The row of the user stays, since messages and chats
-//! refer to it, without the name, the handle and the e-mail address, which others may take from then on. Messages keep
-//! the name under which they were sent.
+//! refer to it, without the name and the e-mail address. It keeps the handle, which nobody else may get: clients identify
+//! senders by it. Messages keep the name under which they were sent.
 //!
 //! The user is disabled before the first agent goes, so that nothing is added meanwhile. If the process ends in the
 //! middle, the user stays disabled, and the same command does the rest.
 
 use super::administration::AdministrationService;
 use super::delete_agent::publish_departure;
-use super::handle::UserHandle;
 use super::service::AccountService;
 use super::user::{PersonName, User};
 use crate::audit::Actor;
@@ -94,14 +93,12 @@ pub enum DeleteUserError {
 }
 
 impl User {
-    /// What stays of a user who is deleted: nothing that says who it was. The handle and the e-mail address hold a
-    /// character that nobody can choose, and so are free for others and never in their way.
+    /// What stays of a deleted user. The e-mail address is free for others; its replacement is none, so nobody can choose
+    /// it.
     #[must_use]
     pub fn deleted(&self, now: Timestamp) -> Self {
-        let handle = format!("deleted_{}", self.id.uuid().simple());
         Self {
-            email: handle.clone(),
-            handle: UserHandle::from_stored(handle),
+            email: format!("deleted {}", self.id.uuid().simple()),
             name: PersonName { first: "Deleted".to_owned(), last: "user".to_owned() },
             updated_at: now,
             disabled_at: Some(self.disabled_at.unwrap_or(now)),
@@ -167,13 +164,13 @@ impl AdministrationService {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::account::{UserRole, parse_email};
+    use crate::account::{UserHandle, UserRole, parse_email};
     use crate::id::OrganizationId;
     use crate::organization::OrganizationRole;
     use uuid::Uuid;
 
     #[test]
-    fn nothing_says_who_a_deleted_user_was() {
+    fn a_deleted_user_keeps_the_handle_only() {
         let now = Timestamp::from_micros(7);
         let user = User {
             id: UserId::new(Uuid::from_u128(1)),
@@ -189,8 +186,8 @@ mod tests {
         };
         let deleted = user.deleted(now);
         assert_eq!((deleted.id, deleted.disabled_at), (user.id, Some(now)));
-        assert!(!format!("{deleted:?}").to_lowercase().contains("ann"), "{deleted:?}");
-        assert!(UserHandle::new(deleted.handle.as_str()).is_err(), "nobody can take {}", deleted.handle);
+        assert_eq!((&deleted.handle, deleted.name.full().as_str()), (&user.handle, "Deleted user"));
+        assert!(!deleted.email.contains("ann"), "{}", deleted.email);
         assert!(parse_email(&deleted.email).is_err(), "nobody can take {}", deleted.email);
         let since = Timestamp::from_micros(5);
         assert_eq!(User { disabled_at: Some(since), ..user }.deleted(now).disabled_at, Some(since));

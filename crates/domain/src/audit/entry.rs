@@ -294,7 +294,7 @@ impl AuditEntry {
         }
     }
 
-    /// A user that the operator has deleted. The entry must be written before the handle goes.
+    /// A user that the operator has deleted.
     pub fn user_deleted(command: &DeleteUser) -> Self {
         let user = ParticipantId::User(command.user);
         Self {

@@ -34,8 +34,8 @@ pub enum UserCommand {
     Enable(UserArguments),
     /// Delete a user and the user's agents permanently. Their messages stay.
     ///
-    /// Erases the user's handle, name, e-mail address, password, keys and sessions; the handle and the address can be
-    /// used again. Chats that only the user owned get another owner. The audit log keeps its entries.
+    /// Erases the user's name, e-mail address, password, keys and sessions. Nobody else can get the handle. Chats that
+    /// only the user owned get another owner. The audit log keeps its entries.
     #[command(after_help = "Example:\n  parlance user delete ann --force\n\
         To keep the user out for a while: `parlance user disable`.")]
     Delete(DeleteUserArguments),

@@ -3,20 +3,21 @@
 use std::time::Duration;
 
 use domain::account::{
-    AgentChanges, AuthenticateError, Belongings, DeleteUserError, IssueToken, IssueTokenError, KeyScope,
-    SetDisabledOutcome, UserHandle,
+    AgentChanges, AuthenticateError, Belongings, CreateUser, CreateUserError, DeleteUserError, IssueToken,
+    IssueTokenError, KeyScope, Membership, SetDisabledOutcome, UserHandle, parse_person_name,
 };
 use domain::caller::{Caller, UserCaller};
 use domain::change::Change;
 use domain::chat::{
     AddParticipantCommand, AddParticipantError, AddRefused, ChatFilter, ChatOverview, ChatStatus, Role,
 };
+use domain::contact::{Handle, SendRequest};
 use domain::id::{AgentId, ParticipantId, UserId};
 use domain::message::HistoryFilter;
 use domain::organization::{Authority, DeleteOrganizationError, Invite, OrganizationRole, deleted_name};
 use domain::page::{PageRequest, Slice};
 use domain::peer::ListPeers;
-use domain::plan::WhichOrganization;
+use domain::plan::{PlanName, WhichOrganization};
 use domain::ports::Clock;
 use uuid::Uuid;
 
@@ -193,8 +194,8 @@ pub async fn since_when_somebody_is_disabled_is_known(world: World) {
     assert_eq!(world.administration.users_after(None, 10).await.unwrap(), [user]);
 }
 
-/// Nothing of the user is found any more but what was sent; agents go along, chats get another owner, and the handle
-/// and the address are free. Without `force`, nothing happens to a user who has agents or is in chats.
+/// Nothing of the user is found any more but what was sent; agents go along, chats get another owner, and the address is
+/// free, but not the handle. Without `force`, nothing happens to a user who has agents or is in chats.
 pub async fn who_is_deleted_is_nowhere(world: World) {
     let (ann, ben) = (world.user("ann").await, world.user("ben").await);
     let (bot, globe) = (world.agent(&ann, "Bot").await, world.agent(&ben, "Globe").await);
@@ -253,9 +254,16 @@ pub async fn who_is_deleted_is_nowhere(world: World) {
     let added = world.chats.add_participant(ben.caller, shared, command).await.unwrap_err();
     assert_eq!(added.to_string(), AddParticipantError::Refused(AddRefused::PeerNotFound).to_string());
 
-    let next = world.user("ann").await;
-    assert_ne!(next.id, ann.id);
-    assert_eq!(stands(&world, &next.key).await, None);
+    let again = async |handle: &str| {
+        let (handle, email) = (UserHandle::new(handle).unwrap(), "ann@example.org".to_owned());
+        let (name, plan) = (parse_person_name("Ann").unwrap(), PlanName::enterprise());
+        let membership = Membership::Own;
+        world.accounts.create_user(CreateUser { handle, email, name, membership, plan }).await
+    };
+    assert!(matches!(again("ann").await, Err(CreateUserError::HandleTaken)));
+    again("ann-2").await.unwrap();
+    let unknown = SendRequest { to: Handle::new("ann").unwrap(), message: None };
+    assert!(world.contacts.send(ben.caller, unknown).await.is_err());
 }
 
 /// Members are not left without an admin; a deleted one is counted nowhere.
