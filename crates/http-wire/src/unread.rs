@@ -45,7 +45,7 @@ impl MessageBody for Unread {
         let this = self.get_mut();
         if this.rest.is_empty() {
             match ready!(Pin::new(&mut this.body).poll_next(context)) {
-                Some(Ok(piece)) => this.rest = piece,
+                Some(Ok(large)) if large.len() > PIECE => this.rest = large,
                 other => return Poll::Ready(other),
             }
         }
