@@ -163,7 +163,7 @@ async fn without_nats_everything_is_answered_and_nothing_is_lost() {
     fleet.nats().resume();
     fleet.all_are("ready").await;
     for server in &fleet.servers {
-        let told = |text| {
+        let told = |text: &str| {
             let log = server.logged();
             log.lines().filter(|line| line.contains(text)).map(str::to_owned).collect::<Vec<_>>()
         };

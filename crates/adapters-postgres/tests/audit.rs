@@ -3,18 +3,17 @@
 
 mod common;
 
-use domain::audit::{AuditEntry, AuditRepository, AuditService, ChainFault};
+use domain::audit::{AuditEntry, AuditService, ChainFault};
 use domain::time::Timestamp;
 use tokio_postgres::NoTls;
 
 /// The database refuses to change what is sealed; if somebody removes its triggers, the chain shows it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tampering_on_postgresql_is_refused_and_found() {
-    let database = common::database().await;
-    let store = common::open(&database).await;
+    let (stores, database) = common::store().await;
     let entries = (0..9).map(|second| AuditEntry::store_exported(Timestamp::from_micros(second))).collect();
-    store.append_audit(entries).await.unwrap();
-    assert_eq!(store.seal_audit(100).await.unwrap(), 9);
+    stores.audit.append_audit(entries).await.unwrap();
+    assert_eq!(stores.audit.seal_audit(100).await.unwrap(), 9);
     let (client, connection) = tokio_postgres::connect(&database.url(), NoTls).await.unwrap();
     tokio::spawn(connection);
     for text in [
@@ -31,7 +30,7 @@ async fn tampering_on_postgresql_is_refused_and_found() {
         let message = refused.as_db_error().unwrap().message();
         assert_eq!(message, "the audit log is only added to", "{text}");
     }
-    let service = AuditService::new(store.clone());
+    let service = AuditService::new(stores.audit.clone());
     assert_eq!(service.verify(None).await.unwrap().faults, []);
     for text in [
         "DROP TRIGGER audit_is_not_changed ON audit",

@@ -1,4 +1,4 @@
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use actix_web::test::TestRequest;
@@ -113,7 +113,7 @@ async fn what_is_refused_unseen_counts_as_failed() {
     let held = [log_in(&ben), log_in(&ben)];
     assert!(held.iter().all(Result::is_ok) && log_in(&ben).is_err(), "who waits for a turn did not fail");
     let each = limits.failures.tally.rest().each;
-    assert_eq!(each, [(Ipv4Addr::new(192, 0, 2, 1).into(), 20 + 19 + 4)]);
+    assert_eq!(each, [(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 20 + 19 + 4)]);
 }
 
 /// A client that goes on with a revoked key is told so without being looked at, and without harm
