@@ -193,8 +193,7 @@ async fn failed_authentication_leaves_a_line_for_fail2ban() {
 /// Whoever has a valid key behind an address that is slowed down is told why it is refused.
 #[tokio::test]
 async fn who_is_slowed_with_others_is_told_why() {
-    let server = Server::start_alone(&[("PARLANCE_RATE_LIMIT_FAILURES", "1/3")]);
-    let server = server.await;
+    let mut server = Server::start_alone(&[CHEAP, ("PARLANCE_RATE_LIMIT_FAILURES", "1/3")]).await;
     let ann = server.user("ann");
     for guess in 0..20 {
         ann.with_key(&format!("thnv_u_1790000000_guess{guess}")).get("/profile").await;
@@ -203,4 +202,13 @@ async fn who_is_slowed_with_others_is_told_why() {
     assert_eq!((answer.status, answer.code()), (429, "rate_limited"));
     let message = answer.body["error"]["message"].as_str().unwrap();
     assert!(message.contains("failed authentications") && message.contains("not checked"), "{message}");
+    for _ in 0..8 {
+        public(&server).post("/login", json!({"login": "ann", "password": "wrong horse"})).await;
+    }
+    // Most of it was refused without a look, and is in the count.
+    server.terminate().await;
+    let lines = failure_lines(&server);
+    let counts = lines.iter().map(|line| line.rsplit_once("count=").unwrap().1.parse::<u64>().unwrap());
+    assert_eq!(counts.sum::<u64>(), 20 + 1 + 8, "{lines:?}");
+    assert!(lines.len() <= 2, "{lines:?}");
 }

@@ -162,6 +162,16 @@ async fn without_nats_everything_is_answered_and_nothing_is_lost() {
     fleet.all_are("degraded").await;
     fleet.nats().resume();
     fleet.all_are("ready").await;
+    for server in &fleet.servers {
+        let told = |text: &str| {
+            let log = server.logged();
+            log.lines().filter(|line| line.contains(text)).map(str::to_owned).collect::<Vec<_>>()
+        };
+        let over = || told("NATS available again");
+        assert!(soon(async || over().len() >= 2).await, "{}", server.log());
+        assert_eq!(told("NATS unavailable").len(), over().len(), "each outage once, and its end once");
+        assert!(over().iter().all(|line| line.contains("duration_ms=")), "{:?}", over());
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -103,7 +103,7 @@ async fn a_session_goes_on_and_ends() {
 }
 
 /// Within this a session that ended on one server has ended on all, for tokens and for sockets.
-const SOON: Duration = Duration::from_secs(2);
+const SOON: Duration = Duration::from_secs(1);
 
 /// Logging out, ending a session from another one, and the reuse of a refresh token end the access tokens of the session
 /// and the sockets that they have opened, also where nobody asked: on one server, and on another one of the same store.

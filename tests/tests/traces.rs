@@ -345,6 +345,9 @@ async fn an_outage_ends_with_a_line_that_says_so() {
         sleep(Duration::from_millis(50)).await;
     }
     collecting.unwrap().abort();
+    let log = server.logged();
+    let over = log.lines().find(|line| line.contains("trace collector available again")).unwrap();
+    assert!(over.contains("duration_ms=") && over.contains("lost="), "{over}");
 }
 
 /// The trace that a client names stands in the log in any case.

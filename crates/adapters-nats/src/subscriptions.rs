@@ -9,7 +9,7 @@ use domain::bus::peers::BEAT;
 use domain::bus::{Address, Answer, Interest, Note, OwnInterests};
 use domain::id::NodeId;
 use futures_util::StreamExt;
-use measure::BusDrop;
+use measure::{BusDrop, Outage};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
@@ -44,6 +44,7 @@ pub(crate) struct SubscriptionManager {
     is_asked: bool,
     asks: HashSet<NodeId>,
     is_up: bool,
+    outage: Outage,
     beat_at: Instant,
     ticked_at: Instant,
     /// Whether it was said that NATS refuses the credentials.
@@ -54,6 +55,11 @@ pub(crate) struct SubscriptionManager {
 
 impl SubscriptionManager {
     pub(crate) fn new(bus: Arc<NatsBus>) -> Self {
+        let mut outage = Outage::default();
+        if !bus.is_connected() {
+            // It is logged already.
+            outage.begins();
+        }
         Self {
             bus,
             own: OwnInterests::default(),
@@ -64,6 +70,7 @@ impl SubscriptionManager {
             is_asked: false,
             asks: HashSet::new(),
             is_up: false,
+            outage,
             beat_at: Instant::now(),
             ticked_at: Instant::now(),
             is_refused: false,
@@ -235,7 +242,10 @@ impl SubscriptionManager {
         }
         self.is_up = true;
         self.is_refused = false;
-        tracing::info!("NATS connected");
+        match self.outage.ends() {
+            Some(lasted) => tracing::info!(duration_ms = lasted.as_millis(), "NATS available again"),
+            None => tracing::info!("NATS connected"),
+        }
         self.bus.peers_mut().begin_again(self.bus.now());
         self.bus.set_stale(false);
         self.subscribe_all().await;
@@ -267,9 +277,9 @@ impl SubscriptionManager {
         self.bus.losses().unheard(self.bus.now());
         self.bus.losses().unsent();
         self.bus.set_stale(true);
-        if self.is_up {
-            self.is_up = false;
-            tracing::warn!("NATS disconnected, reconnecting; sockets receive only events of this server");
+        self.is_up = false;
+        if self.outage.begins() {
+            tracing::warn!("NATS unavailable, reconnecting; sockets receive only events of this server");
         }
     }
 

@@ -67,40 +67,93 @@ pub fn sender_name(text: &str, max_chars: usize) -> Result<String, TextFault> {
     if folded(&name) == "system" { Err(TextFault::Malformed { expected: "is reserved" }) } else { Ok(name) }
 }
 
-/// Lower case, without white space, and with full-width forms as the ASCII characters that they look like.
+/// Lower case, without white space and invisible characters, and with full-width forms as the ASCII characters that
+/// they look like.
 fn folded(name: &str) -> String {
     let narrow = |c| match c {
         '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c),
         other => other,
     };
-    name.chars().map(narrow).filter(|c| !c.is_whitespace()).flat_map(char::to_lowercase).collect()
+    let seen = name.chars().filter(|c| !c.is_whitespace() && !is_invisible(*c));
+    seen.map(narrow).flat_map(char::to_lowercase).collect()
 }
 
-/// Whether `text` holds a character that nobody sees, or that moves the others about. The two joiners are letters of
-/// many scripts and hold emoji together; between other letters they are hidden.
 fn has_hidden(text: &str) -> bool {
+    marked(text).any(|(_, is_hidden)| is_hidden)
+}
+
+/// `text` without its hidden characters; white space stays.
+pub(crate) fn without_hidden(text: &str) -> String {
+    marked(text).filter(|(c, is_hidden)| c.is_whitespace() || !is_hidden).map(|(c, _)| c).collect()
+}
+
+/// The characters of `text`, and whether each is hidden: one that nobody sees, or that moves the others about. Joiners
+/// and variation selectors are hidden where they change nothing.
+fn marked(text: &str) -> impl Iterator<Item = (char, bool)> {
     let mut before = None;
     let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        let joins = matches!(c, '\u{200c}' | '\u{200d}');
-        let joinable =
-            |c: Option<char>| c.is_some_and(|c| c >= '\u{600}' && !matches!(c, '\u{200c}' | '\u{200d}'));
-        if is_hidden(c) || (joins && !(joinable(before) && joinable(chars.peek().copied()))) {
-            return true;
-        }
-        before = Some(c);
-    }
-    false
+    std::iter::from_fn(move || {
+        let c = chars.next()?;
+        let (base, next) = (before.replace(c), chars.peek().copied());
+        let is_hidden = match c {
+            _ if is_joiner(c) => !(base.is_some_and(is_joinable) && next.is_some_and(is_joinable)),
+            _ if is_selector(c) => !base.is_some_and(|base| has_variant(base, c, next)),
+            _ => is_never_seen(c),
+        };
+        Some((c, is_hidden))
+    })
 }
 
-/// Whether `c` is never seen: controls, line separators, marks of the text's direction, zero-width characters and
-/// other characters that leave no trace.
-pub(crate) fn is_hidden(c: char) -> bool {
+/// Whether `c` is invisible wherever it stands, white space aside.
+pub(crate) fn is_invisible(c: char) -> bool {
+    !c.is_whitespace() && (is_never_seen(c) || is_joiner(c) || is_selector(c))
+}
+
+/// The two joiners are letters of many scripts and hold emoji together.
+fn is_joiner(c: char) -> bool {
+    matches!(c, '\u{200c}' | '\u{200d}')
+}
+
+fn is_joinable(c: char) -> bool {
+    c >= '\u{600}' && !is_joiner(c)
+}
+
+fn is_selector(c: char) -> bool {
+    matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
+}
+
+/// Whether the variation selector changes how `base` looks: emoji and text presentation, ideographs, and the letters,
+/// punctuation, and symbols with standardized variants.
+fn has_variant(base: char, selector: char, next: Option<char>) -> bool {
+    let is_ideograph =
+        matches!(base, '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}');
+    let is_symbol = matches!(base, '\u{2190}'..='\u{27ff}' | '\u{2900}'..='\u{2bff}');
+    match selector {
+        '\u{fe0e}' | '\u{fe0f}' => match base {
+            '#' | '*' | '0'..='9' => next == Some('\u{20e3}'),
+            '©' | '®' | '‼' | '⁉' | '™' | 'ℹ' | '〰' | '〽' | '㊗' | '㊙' => true,
+            '\u{1f000}'..='\u{1faff}' => true,
+            _ => is_symbol,
+        },
+        '\u{fe00}'..='\u{fe02}' => {
+            is_ideograph
+                || is_symbol
+                || matches!(base, '、' | '。' | '！' | '，' | '．' | '：' | '；' | '？')
+                || matches!(base, '\u{1000}'..='\u{109f}' | '\u{a840}'..='\u{a877}' | '\u{aa60}'..='\u{aa7f}')
+        }
+        _ => is_ideograph,
+    }
+}
+
+/// Whether `c` is never seen: controls, line separators, marks of the text's direction, zero-width characters, blanks
+/// that are no white space, and other characters that leave no trace.
+fn is_never_seen(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
             | '\u{180b}'..='\u{180f}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
-            | '\u{e0000}'..='\u{e007f}')
+            | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffc}'
+            | '\u{13430}'..='\u{1343f}' | '\u{13441}' | '\u{13442}' | '\u{16fe4}' | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d159}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e00ff}' | '\u{e01f0}'..='\u{e0fff}')
 }
 
 /// Checks that `text` is not blank, can be stored and has at most `max_chars` characters; it is kept as it is.
@@ -136,6 +189,11 @@ mod tests {
             "क्‍ष",
             "👩\u{200d}💻 Bot",
             "❤️",
+            "❤\u{fe0e}",
+            "1\u{fe0f}\u{20e3} #\u{fe0f}\u{20e3}",
+            "❤\u{fe0f}\u{200d}🔥",
+            "葛\u{e0100}城",
+            "\u{1000}\u{fe00}",
             "System Monitor",
             "a@b",
             "@[x]",
@@ -166,9 +224,41 @@ mod tests {
             '\n',
             '\u{200c}',
             '\u{200d}',
+            '\u{34f}',
+            '\u{115f}',
+            '\u{1160}',
+            '\u{17b4}',
+            '\u{180b}',
+            '\u{180e}',
+            '\u{180f}',
+            '\u{2065}',
+            '\u{2800}',
+            '\u{fe00}',
+            '\u{fe0e}',
+            '\u{fe0f}',
+            '\u{ffa0}',
+            '\u{fff9}',
+            '\u{fffc}',
+            '\u{13441}',
+            '\u{16fe4}',
+            '\u{1bca0}',
+            '\u{1d159}',
+            '\u{1d173}',
+            '\u{1d17a}',
+            '\u{e0100}',
+            '\u{e01ef}',
+            '\u{e01f0}',
         ];
         for c in hidden {
-            assert!(display_name(&format!("Ann{c}Lee"), 100).is_err(), "{:x}", u32::from(c));
+            for name in [format!("Ann{c}Lee"), format!("{c}"), format!("{c}Ann"), format!("Ann{c}")] {
+                let is_trimmed = c.is_whitespace() && name.trim() == "Ann";
+                assert!(display_name(&name, 100).is_err() || is_trimmed, "{:x}", u32::from(c));
+            }
+        }
+        // Where a selector changes nothing, it makes a second spelling of the same name.
+        for name in ["1\u{fe0f}", "日\u{fe0f}", "❤\u{fe0f}\u{fe0f}", "❤\u{e0100}", "日\u{200d}\u{fe0f}日"]
+        {
+            assert!(display_name(name, 100).is_err(), "{name:?}");
         }
         for joiner in ["\u{200d}日", "日\u{200d}", "日\u{200d}\u{200d}日"] {
             assert!(display_name(joiner, 100).is_err(), "{joiner:?}");
@@ -187,6 +277,13 @@ mod tests {
         }
         for name in ["@[[0190c5a4-0000-7000-8000-000000000001]]", "Ann @[[x", "＠［［x］］"] {
             assert!(display_name(name, 100).is_err(), "{name}");
+        }
+        // A joiner between full-width letters is none that a name may not have, and hides nothing.
+        for name in ["Sys\u{fe0f}tem", "System\u{fe0e}", "Ｓ\u{200d}ｙｓｔｅｍ"] {
+            assert!(sender_name(name, 100).is_err(), "{name:?}");
+        }
+        for name in ["@\u{fe0f}[[x]]", "＠\u{200d}［［x］］", "@[\u{2800}[x]]"] {
+            assert!(display_name(name, 100).is_err(), "{name:?}");
         }
     }
 }

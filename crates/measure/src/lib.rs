@@ -9,6 +9,7 @@
 mod bus;
 mod change;
 mod disk;
+mod outage;
 mod password;
 mod request;
 mod span;
@@ -17,6 +18,7 @@ mod store;
 pub use bus::{BusDrop, bus_dropped, bus_received, bus_sent, bus_state};
 pub use change::unknown_change;
 pub use disk::{content_bytes, disk_free, is_store_full, store_full, write_refused};
+pub use outage::Outage;
 pub use password::{Hashing, hashing};
 pub use request::{connection_refused, refused, request, spans_dropped, spans_sent, stalled_connection};
 pub use span::{Carried, RequestSpan, Step, Trace, TraceParent, step, trace_with};

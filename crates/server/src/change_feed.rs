@@ -11,10 +11,10 @@ use domain::chat::ChatService;
 use domain::node::CLEARED_WITHIN;
 use domain::ports::Clock;
 use domain::store::StoreError;
+use measure::Outage;
 use tokio::time::{MissedTickBehavior, sleep};
 use ws_gateway::{ClusterMember, Hub};
 
-use crate::outage::Outage;
 use crate::ports::SystemClock;
 use crate::resync::Resync;
 use crate::store::Store;

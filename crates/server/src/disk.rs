@@ -12,10 +12,10 @@ use actix_web::dev::ServiceRequest;
 use actix_web::http::Method;
 use actix_web::http::header::CONTENT_LENGTH;
 use http_wire::error::{ApiError, ErrorCode};
+use measure::Outage;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::config::Config;
-use crate::outage::Outage;
 use crate::store::StoreAt;
 
 /// How often it is looked at. At 72 MB a second, the fastest that one user was seen to write, that is 36 MB.

@@ -29,7 +29,6 @@ mod metrics;
 mod migrate;
 mod openapi;
 mod org;
-mod outage;
 mod output;
 pub mod passwords;
 mod plan;

@@ -15,6 +15,7 @@ use domain::plan::PlanService;
 use domain::ports::Clock;
 use domain::store::StoreError;
 use http_wire::limit::RateLimits;
+use measure::Outage;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 use ws_gateway::{ClusterMember, Hub, Redeliverer};
@@ -86,6 +87,22 @@ async fn end_sockets_in_doubt(wiring: Wiring, resync: Option<Arc<Resync>>) {
     }
 }
 
+/// Logs once that something fails, and once that it works again.
+fn log_outage<T>(outage: &mut Outage, outcome: &Result<T, StoreError>, failing: &str, works_again: &str) {
+    match outcome {
+        Err(error) => {
+            if outage.begins() {
+                tracing::warn!(error = %error, "{failing}");
+            }
+        }
+        Ok(_) => {
+            if let Some(lasted) = outage.ends() {
+                tracing::info!(duration_ms = lasted.as_millis(), "{works_again}");
+            }
+        }
+    }
+}
+
 /// Forgets the answers that need not be remembered any more, once a minute, in batches so small
 /// that no other write waits for long.
 async fn forget_answers(store: Arc<dyn Store>) {
@@ -134,19 +151,24 @@ async fn forget_logins(logins: Arc<LoginService>, store: Arc<dyn Store>) {
 async fn count_bytes(plans: PlanService) {
     const PAUSE: Duration = Duration::from_secs(5);
     const LONGEST_PAUSE: Duration = Duration::from_secs(5 * 60);
-    let mut is_well = true;
+    let mut outage = Outage::default();
     loop {
         let begun = Instant::now();
         let counted = plans.count_bytes().await;
-        match &counted {
-            Ok(bytes) => measure::content_bytes(*bytes),
-            Err(error) if is_well => {
-                tracing::warn!(error = %error, "the bytes of organizations could not be counted; trying again");
+        log_outage(
+            &mut outage,
+            &counted,
+            "content bytes cannot be counted, retrying",
+            "content bytes counted again",
+        );
+        let pause = match counted {
+            Ok(bytes) => {
+                measure::content_bytes(bytes);
+                (begun.elapsed() * 50).clamp(PAUSE, LONGEST_PAUSE)
             }
-            Err(_) => {}
-        }
-        is_well = counted.is_ok();
-        sleep(if is_well { (begun.elapsed() * 50).clamp(PAUSE, LONGEST_PAUSE) } else { PAUSE }).await;
+            Err(_) => PAUSE,
+        };
+        sleep(pause).await;
     }
 }
 
@@ -154,11 +176,15 @@ async fn count_bytes(plans: PlanService) {
 async fn write_key_uses(accounts: Arc<AccountService>) {
     let mut ticks = interval(Duration::from_secs(10));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut outage = Outage::default();
     loop {
         ticks.tick().await;
-        if let Err(error) = accounts.write_key_uses().await {
-            tracing::warn!(error = %error, "time of last use of keys could not be stored, retrying");
-        }
+        log_outage(
+            &mut outage,
+            &accounts.write_key_uses().await,
+            "time of last use of keys cannot be stored, retrying",
+            "time of last use of keys stored again",
+        );
     }
 }
 
@@ -169,7 +195,7 @@ async fn keep_audit(audit: Arc<AuditService>, logins: Arc<LoginService>, limits:
     const ANCHOR_EVERY: Duration = Duration::from_secs(60 * 60);
     let mut ticks = interval(Duration::from_secs(1));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let (mut is_well, mut is_sealed, mut seen) = (true, true, None::<Seal>);
+    let (mut outage, mut unsealed, mut seen) = (Outage::default(), Outage::default(), None::<Seal>);
     let (mut anchored_at, mut anchor) = (None::<Instant>, None);
     loop {
         ticks.tick().await;
@@ -186,22 +212,19 @@ async fn keep_audit(audit: Arc<AuditService>, logins: Arc<LoginService>, limits:
             Ok::<_, StoreError>((holds, audit.state().await?))
         };
         let kept = kept.await;
-        match &kept {
-            Err(error) if is_well => tracing::warn!(error = %error, "audit log not up to date; trying again"),
-            Ok(_) if !is_well => tracing::info!("audit log up to date again"),
-            Ok(_) | Err(_) => {}
-        }
-        is_well = kept.is_ok();
+        log_outage(&mut outage, &kept, "audit log not up to date, retrying", "audit log up to date again");
         let Ok((holds, state)) = kept else { continue };
         if let (false, Some(seal)) = (holds, seen) {
             tracing::error!(audit.anchor = %seal, "the audit log was changed: it no longer has this seal");
         }
         seen = state.head;
-        let overdue = state.overdue(SystemClock.now());
-        if let (true, Some(since)) = (is_sealed, overdue) {
-            tracing::error!(count = state.unsealed, %since, "entries of the audit log are not sealed");
+        if let Some(since) = state.overdue(SystemClock.now()) {
+            if unsealed.begins() {
+                tracing::error!(count = state.unsealed, %since, "entries of the audit log are not sealed");
+            }
+        } else if let Some(lasted) = unsealed.ends() {
+            tracing::info!(duration_ms = lasted.as_millis(), "entries of the audit log sealed again");
         }
-        is_sealed = overdue.is_none();
         if anchored_at.is_none_or(|at| at.elapsed() >= ANCHOR_EVERY)
             && let Some(head) = state.head
         {

@@ -15,6 +15,7 @@ use domain::node::{
 use domain::ports::{Clock, IdGenerator};
 use domain::store::StoreError;
 use futures_util::future::join;
+use measure::Outage;
 use tokio::time::{Interval, MissedTickBehavior, interval, sleep, timeout};
 
 use crate::Hub;
@@ -73,17 +74,21 @@ impl ClusterMember {
 
     /// Writes claims and presence, until it is dropped.
     pub async fn run(&self) {
-        let mut answers = true;
+        let mut outage = Outage::default();
         loop {
             self.claim_queue.some().await;
             while let Some(batch) = self.claim_queue.take() {
                 match self.write(batch).await {
-                    Ok(()) => answers = true,
+                    Ok(()) => {
+                        if let Some(lasted) = outage.ends() {
+                            let duration_ms = lasted.as_millis();
+                            tracing::info!(duration_ms, "presence of this node stored again");
+                        }
+                    }
                     Err(error) => {
-                        if answers {
+                        if outage.begins() {
                             tracing::warn!(error = %error, "presence of this node cannot be stored, retrying");
                         }
-                        answers = false;
                         sleep(RETRY).await;
                     }
                 }
@@ -175,7 +180,7 @@ impl ClusterMember {
         let mut ticks = ticks();
         let mut renewed_at = Instant::now();
         of(contact).renewed(renewed_at);
-        let mut answers = true;
+        let mut outage = Outage::default();
         loop {
             ticks.tick().await;
             if renewed_at.elapsed() < RENEWED_EVERY {
@@ -188,13 +193,14 @@ impl ClusterMember {
                 Ok(()) => {
                     renewed_at = Instant::now();
                     of(contact).renewed(renewed_at);
-                    answers = true;
+                    if let Some(lasted) = outage.ends() {
+                        tracing::info!(duration_ms = lasted.as_millis(), "lease of this node renewed again");
+                    }
                 }
                 Err(error) => {
-                    if answers {
+                    if outage.begins() {
                         tracing::warn!(error = %error, "lease of this node cannot be renewed, retrying");
                     }
-                    answers = false;
                     of(contact).lost();
                 }
             }

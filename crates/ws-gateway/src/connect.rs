@@ -182,10 +182,7 @@ async fn try_out(
 ) -> Result<Result<Authenticated, AuthenticateError>, ApiError> {
     let source = limits.source(request.peer_addr(), request.headers());
     let attempt = limits.may_try(source, credential).await.map_err(|not_tried| match not_tried {
-        NotTried::KnownBad => {
-            limits.note_failure(source);
-            forbidden(rejected(credential))
-        }
+        NotTried::KnownBad => forbidden(rejected(credential)),
         NotTried::ShutOut(standing) => limit::shut_out(standing, ErrorCode::TooManyRequests),
     })?;
     let holder = identify(context, credential).await;

@@ -11,6 +11,7 @@ use std::time::Duration;
 use domain::delivery::{DeliveryKey, DeliveryService};
 use domain::id::{AgentId, MessageId};
 use domain::store::StoreError;
+use measure::Outage;
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
@@ -46,8 +47,9 @@ struct Waiting {
     keys: BTreeMap<DeliveryKey, usize>,
     /// Stored since the last query for unacknowledged deliveries began, which may not have seen them.
     written: BTreeSet<DeliveryKey>,
-    /// Dropped because the buffer was full, since the last batch.
+    /// Dropped because the buffer was full, since it last had room.
     dropped: usize,
+    overflow: Outage,
     /// No more receipts come.
     closed: bool,
 }
@@ -88,6 +90,7 @@ impl ReceiptBuffer {
 
     /// Stores batch after batch, until [`Self::close`].
     pub(crate) async fn run(&self, deliveries: &DeliveryService) {
+        let mut outage = Outage::default();
         loop {
             self.some.notified().await;
             // A full batch and an elapsed pause have the same effect.
@@ -96,10 +99,19 @@ impl ReceiptBuffer {
             if self.waiting().closed {
                 return;
             }
-            if let Err(error) = written {
-                tracing::warn!(error = %error, "delivery receipts could not be stored");
-                sleep(RETRY).await;
-                self.some.notify_one();
+            match written {
+                Ok(()) => {
+                    if let Some(lasted) = outage.ends() {
+                        tracing::info!(duration_ms = lasted.as_millis(), "delivery receipts stored again");
+                    }
+                }
+                Err(error) => {
+                    if outage.begins() {
+                        tracing::warn!(error = %error, "delivery receipts cannot be stored, retrying");
+                    }
+                    sleep(RETRY).await;
+                    self.some.notify_one();
+                }
             }
         }
     }
@@ -170,9 +182,15 @@ impl ReceiptBuffer {
     /// The oldest receipts that are not stored.
     fn batch(&self) -> Vec<DeliveryKey> {
         let mut waiting = self.waiting();
-        let dropped = std::mem::take(&mut waiting.dropped);
-        if dropped > 0 {
-            tracing::warn!(deliveries = dropped, "queue of delivery receipts full");
+        if waiting.dropped > 0 && waiting.overflow.begins() {
+            tracing::warn!("queue of delivery receipts full; dropping receipts");
+        }
+        if waiting.keys.len() < MAX_WAITING
+            && let Some(lasted) = waiting.overflow.ends()
+        {
+            let deliveries = std::mem::take(&mut waiting.dropped);
+            let duration_ms = lasted.as_millis();
+            tracing::info!(deliveries, duration_ms, "queue of delivery receipts has room again");
         }
         let mut bytes = 0;
         let fits = |(_, frame_bytes): &(&DeliveryKey, &usize)| {

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use domain::delivery::{DeliveryService, Due, Listening, RedeliveryPolicy, RedeliverySchedule};
 use domain::message::Message;
 use domain::store::OnCommit;
+use measure::Outage;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::hub::{Hub, Pushed};
@@ -21,12 +22,17 @@ pub struct Redeliverer {
     hub: Arc<Hub>,
     deliveries: Arc<DeliveryService>,
     schedule: RedeliverySchedule,
+    outage: Outage,
+    /// Of this round: whether the store has answered, and whether it has failed.
+    answered: bool,
+    failed: bool,
 }
 
 impl Redeliverer {
     /// Redelivers to the sockets of `hub`.
     pub fn new(hub: Arc<Hub>, deliveries: Arc<DeliveryService>, policy: RedeliveryPolicy) -> Self {
-        Self { hub, deliveries, schedule: RedeliverySchedule::new(policy) }
+        let (schedule, outage) = (RedeliverySchedule::new(policy), Outage::default());
+        Self { hub, deliveries, schedule, outage, answered: false, failed: false }
     }
 
     /// Runs until it is dropped, with two rounds in each [`RedeliveryPolicy::after`].
@@ -57,6 +63,13 @@ impl Redeliverer {
         }
         count += self.push_due(idle).await;
         self.schedule.end_round();
+        let (answered, failed) = (std::mem::take(&mut self.answered), std::mem::take(&mut self.failed));
+        if answered
+            && !failed
+            && let Some(lasted) = self.outage.ends()
+        {
+            tracing::info!(duration_ms = lasted.as_millis(), "redelivery available again");
+        }
         if count > 0 {
             tracing::debug!(deliveries = count, "redelivered messages");
         }
@@ -69,9 +82,15 @@ impl Redeliverer {
         }
         self.hub.begin_redelivery_query();
         let all = match self.deliveries.due(&mut self.schedule, listening).await {
-            Ok(all) => all,
+            Ok(all) => {
+                self.answered = true;
+                all
+            }
             Err(error) => {
-                tracing::warn!(error = ?error, "redelivery query failed");
+                self.failed = true;
+                if self.outage.begins() {
+                    tracing::warn!(error = ?error, "redelivery unavailable, retrying");
+                }
                 return 0;
             }
         };
@@ -83,8 +102,11 @@ impl Redeliverer {
                 *outcome.lock().unwrap_or_else(PoisonError::into_inner) = push(&hub, &to, messages);
             });
             if let Err(error) = self.deliveries.push_new(&due, push).await {
-                let participant = due.listening.agent;
-                tracing::warn!(%participant, error = ?error, "redelivery failed");
+                self.failed = true;
+                if self.outage.begins() {
+                    let participant = due.listening.agent;
+                    tracing::warn!(%participant, error = ?error, "redelivery unavailable, retrying");
+                }
             }
             let pushed = std::mem::take(&mut *pushed.lock().unwrap_or_else(PoisonError::into_inner));
             count += self.record(&due, pushed);

@@ -4,7 +4,7 @@
 //! every agent in the room may read it; the title goes when an agent comes who may not, and changes and goes with the
 //! text.
 
-use crate::text::{TextFault, display_name, is_hidden};
+use crate::text::{TextFault, display_name, without_hidden};
 
 /// The most characters of a title.
 const MAX_CHARS: usize = 120;
@@ -46,12 +46,8 @@ impl ChatTitle {
 }
 
 fn title_of_line(line: &str) -> Option<String> {
-    let line = without_markers(line);
-    let words = line
-        .split_whitespace()
-        .map(|word| word.chars().filter(|c| !is_hidden(*c)).collect::<String>())
-        .filter(|word| !word.is_empty())
-        .skip_while(|word| word.len() > 1 && word.starts_with('@'));
+    let line = without_markers(&without_hidden(line));
+    let words = line.split_whitespace().skip_while(|word| word.len() > 1 && word.starts_with('@'));
     let title = words.collect::<Vec<_>>().join(" ");
     if title.is_empty() { None } else { Some(cut_at_word(&title)) }
 }
@@ -121,7 +117,9 @@ mod tests {
         assert_eq!(made(marker), None);
         assert_eq!(made("a lone @[[ stays").as_deref(), Some("a lone @[[ stays"));
         assert_eq!(made("  \n\t"), None);
-        assert_eq!(made("a\u{202e}b\u{200b}").as_deref(), Some("ab"));
+        assert_eq!(made("a\u{202e}b\u{200b}\u{fe0f}\tc ❤\u{fe0f}").as_deref(), Some("ab c ❤\u{fe0f}"));
+        let hidden = marker.replace("@[", "@\u{200b}[\u{fe0f}");
+        assert_eq!(made(&format!("ask {hidden} about it")).as_deref(), Some("ask about it"));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::mention::{Mention, MentionKind};
 use super::model::MessageKind;
-use crate::text::{TextFault, bounded, storable};
+use crate::text::{TextFault, bounded, is_invisible, storable};
 
 /// A text message as somebody wrote it: not blank, at most 524,288 bytes.
 ///
@@ -52,7 +52,7 @@ impl EventContent {
     /// programs read stays as it was sent: the content of tool calls and their results, and JSON.
     pub fn stored_in(self, kind: MessageKind) -> String {
         let is_for_programs = matches!(kind, MessageKind::ToolCall | MessageKind::ToolResult);
-        if is_for_programs || !self.0.contains(OPENING) || is_json(&self.0) {
+        if is_for_programs || !self.0.contains('@') || is_json(&self.0) {
             return self.0;
         }
         replace_tokens(&self.0, &[], &[], &mut [])
@@ -96,9 +96,10 @@ impl EventMetadata {
 /// References are replaced but not put in front.
 ///
 /// A marker that the sender typed is kept if it names somebody whom the message names. Any other marker with an id
-/// gets a backslash, `@\[[id]]`, so that readers and clients see that it is no mention.
+/// gets a backslash, `@\[[id]]`, so that readers and clients see that it is no mention; so does one that only looks like
+/// a marker, because invisible characters are in it.
 pub fn stored_text(content: &MessageContent, mentions: &[Mention]) -> String {
-    if mentions.is_empty() && !content.0.contains(OPENING) {
+    if mentions.is_empty() && !content.0.contains('@') {
         return content.0.clone();
     }
     let mut tokens = mentions
@@ -127,8 +128,8 @@ pub fn stored_text(content: &MessageContent, mentions: &[Mention]) -> String {
 /// How a marker begins.
 const OPENING: &str = "@[[";
 
-/// How far behind its opening a marker's end is looked for, in bytes.
-const MAX_MARKER_BYTES: usize = 128;
+/// How far a marker's end is looked for, in visible characters.
+const MAX_MARKER_CHARS: usize = 128;
 
 /// Whether it is a JSON object or array.
 fn is_json(text: &str) -> bool {
@@ -180,17 +181,35 @@ struct TypedMarker {
     has_id: bool,
 }
 
+/// The marker at the beginning of `tail`, as a reader sees it. An opening inside is looked at by itself, so that a text
+/// full of openings is read once.
 fn existing_marker(tail: &str, mentions: &[Mention]) -> Option<TypedMarker> {
-    let inner = tail.strip_prefix(OPENING)?;
-    // Only so far: a text full of openings must not be searched to its end for each of them.
-    let near = &inner.as_bytes()[..inner.len().min(MAX_MARKER_BYTES)];
-    let end = near.windows(2).position(|two| two == b"]]")?;
-    let id = &inner[..end];
-    if let Some(another) = id.find(OPENING) {
-        return Some(TypedMarker { length: 3 + another, names: None, has_id: false });
+    if !opens(tail) {
+        return None;
     }
-    let names = mentions.iter().position(|m| m.id.to_string().eq_ignore_ascii_case(id));
-    Some(TypedMarker { length: 3 + end + 2, names, has_id: Uuid::try_parse(id.trim()).is_ok() })
+    let mut id = String::new();
+    for (at, c) in visible(tail).skip(OPENING.len()).take(MAX_MARKER_CHARS) {
+        if c == '@' && opens(&tail[at..]) {
+            return None;
+        }
+        id.push(c);
+        if let Some(inner) = id.strip_suffix("]]") {
+            let length = at + c.len_utf8();
+            let is_exact = length == OPENING.len() + id.len();
+            let is_named = |mention: &Mention| is_exact && mention.id.to_string().eq_ignore_ascii_case(inner);
+            let names = mentions.iter().position(is_named);
+            return Some(TypedMarker { length, names, has_id: Uuid::try_parse(inner.trim()).is_ok() });
+        }
+    }
+    None
+}
+
+fn opens(text: &str) -> bool {
+    visible(text).map(|(_, c)| c).take(OPENING.len()).eq(OPENING.chars())
+}
+
+fn visible(text: &str) -> impl Iterator<Item = (usize, char)> {
+    text.char_indices().filter(|(_, c)| !is_invisible(*c))
 }
 
 /// The longest token that stands at the beginning of `tail` with a boundary on both sides.

@@ -42,14 +42,17 @@ pub(crate) async fn accept(
         Some(limits) => {
             let source = limits.source(request.peer_addr(), request.headers());
             let tried = limits.may_try(source, Credential::Invitation(&body.0)).await;
-            Some(tried.map_err(not_tried)?)
+            Some((tried.map_err(not_tried)?, source, limits))
         }
         None => None,
     };
     let accepted = organizations.accept(caller, &body.0).await;
-    if let Some(attempt) = attempt {
+    if let Some((attempt, source, limits)) = attempt {
         match &accepted {
-            Err(AcceptError::Invitation(InvitationRefused::Unknown)) => attempt.bad(),
+            Err(AcceptError::Invitation(InvitationRefused::Unknown)) => {
+                attempt.bad();
+                limits.note_failure(source);
+            }
             Err(AcceptError::Enter(EnterError::Store(_))) => attempt.undecided(),
             _ => attempt.good(),
         }

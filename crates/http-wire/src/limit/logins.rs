@@ -47,6 +47,15 @@ pub enum LoginName<'a> {
     Known(UserId),
 }
 
+/// Why a password is not looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum LoginRefused {
+    /// Others from the same address are being looked at.
+    Busy(Standing),
+    /// The quota of the address or of the name is used up.
+    UsedUp(Standing),
+}
+
 /// Counts wrong passwords.
 pub(super) struct Logins {
     clock: Arc<dyn Clock>,
@@ -85,9 +94,13 @@ impl Logins {
     }
 
     /// Whether a password may be looked at.
-    pub(super) fn may_try(&self, source: Source, name: LoginName<'_>) -> Result<LoginAttempt<'_>, Standing> {
+    pub(super) fn may_try(
+        &self,
+        source: Source,
+        name: LoginName<'_>,
+    ) -> Result<LoginAttempt<'_>, LoginRefused> {
         let (now, address) = (self.clock.steady(), source.key());
-        self.begin(address, now)?;
+        self.begin(address, now).map_err(LoginRefused::Busy)?;
         let keys = self.keys(name, source);
         let mut attempt =
             LoginAttempt { logins: self, source, pairs: vec![keys.pair], paid: Vec::with_capacity(6) };
@@ -96,7 +109,7 @@ impl Logins {
             Ok(()) => Ok(attempt),
             Err(standing) => {
                 attempt.undecided();
-                Err(standing)
+                Err(LoginRefused::UsedUp(standing))
             }
         }
     }
@@ -288,7 +301,7 @@ mod tests {
         let begin = |address, name| logins.may_try(from(address), LoginName::Typed(name));
         let held = [begin(1, &ann), begin(1, &ben)];
         assert!(held.iter().all(Result::is_ok));
-        let refused = begin(1, &cat).err().unwrap();
+        let Err(LoginRefused::Busy(refused)) = begin(1, &cat) else { panic!("it is looked at") };
         assert_eq!(refused.retry_after_seconds(), 1);
         assert!(begin(2, &cat).is_ok());
         drop(held);

@@ -33,8 +33,8 @@ pub use auth_throttle::Attempt;
 use auth_throttle::AuthThrottle;
 pub use class::Class;
 pub use connections::{Connected, ConnectionLimit, Connections};
-use logins::Logins;
 pub use logins::{LoginAttempt, LoginName};
+use logins::{LoginRefused, Logins};
 use rate_limiter::RateLimiter;
 pub use rate_limiter::{Quota, Standing};
 use reads::Reads;
@@ -170,19 +170,21 @@ impl RateLimits {
         self.failures.report_rest();
     }
 
-    /// Whether `credential` from `source` may be looked at. The attempt is told what came of it.
+    /// Whether `credential` from `source` may be looked at; a refusal is counted for the log. The attempt is told what
+    /// came of it.
     pub async fn may_try(
         &self,
         source: Option<Source>,
         credential: Credential<'_>,
     ) -> Result<Attempt<'_>, NotTried> {
         match &self.throttle {
-            Some(throttle) => {
-                throttle.may_try(source, credential).await.map_err(|not_tried| match not_tried {
+            Some(throttle) => throttle.may_try(source, credential).await.map_err(|not_tried| {
+                self.note_failure(source);
+                match not_tried {
                     NotTried::ShutOut(standing) => NotTried::ShutOut(self.dated(standing)),
                     NotTried::KnownBad => NotTried::KnownBad,
-                })
-            }
+                }
+            }),
             None => Ok(Attempt::uncounted()),
         }
     }
@@ -195,15 +197,7 @@ impl RateLimits {
         credential: Credential<'_>,
         look: impl Future<Output = Result<T, ApiError>>,
     ) -> Result<T, ApiError> {
-        let attempt = match self.may_try(source, credential).await {
-            Ok(attempt) => attempt,
-            Err(not_tried) => {
-                if not_tried == NotTried::KnownBad {
-                    self.note_failure(source);
-                }
-                return Err(not_tried.into());
-            }
-        };
+        let attempt = self.may_try(source, credential).await?;
         let outcome = look.await;
         match &outcome {
             Ok(_) => attempt.good(),
@@ -225,7 +219,14 @@ impl RateLimits {
     ) -> Result<Option<LoginAttempt<'_>>, ApiError> {
         let source = self.source(request.peer_addr(), request.headers());
         let (Some(logins), Some(source)) = (&self.logins, source) else { return Ok(None) };
-        logins.may_try(source, name).map(Some).map_err(|standing| refused(self.dated(standing)))
+        logins.may_try(source, name).map(Some).map_err(|refusal| match refusal {
+            // It waits its turn, and may well be right.
+            LoginRefused::Busy(standing) => refused(self.dated(standing)),
+            LoginRefused::UsedUp(standing) => {
+                self.note_failure(Some(source));
+                refused(self.dated(standing))
+            }
+        })
     }
 
     /// Counts one who exchanges a refresh token, whatever comes of it: good ones cost a write too.

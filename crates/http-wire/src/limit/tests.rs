@@ -1,7 +1,9 @@
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use actix_web::test::TestRequest;
 use domain::id::{AgentId, UserId};
+use domain::login::TypedName;
 use domain::time::Timestamp;
 use uuid::Uuid;
 
@@ -90,6 +92,28 @@ async fn who_guesses_is_shut_out_and_who_is_known_is_not() {
     assert!(looked_at(&limits, here, "good").await.is_err());
     clock.advance(1);
     assert!(looked_at(&limits, here, "e").await.is_err(), "and is paid for later");
+}
+
+/// The count in the log shows how large a flood is, though most of it is refused unseen.
+#[actix_web::test]
+async fn what_is_refused_unseen_counts_as_failed() {
+    let (limits, _) = guarded(Quota::new(1, 3));
+    let here = from(1, &limits);
+    for guess in 0..20 {
+        let guess = format!("guess-{guess}");
+        let unknown = async { Err::<(), _>(unauthorized()) };
+        assert!(limits.try_out(here, Credential::Key(&guess), unknown).await.is_err());
+        assert!(guess == "guess-0" || looked_at(&limits, here, "guess-0").await == Err(NotTried::KnownBad));
+    }
+    let request = TestRequest::default().peer_addr(SocketAddr::from((Ipv4Addr::new(192, 0, 2, 1), 4711)));
+    let request = request.to_http_request();
+    let [ann, ben] = ["ann", "ben"].map(TypedName::new);
+    let log_in = |name| limits.may_log_in(&request, LoginName::Typed(name));
+    assert_eq!((0..9).filter(|_| log_in(&ann).is_err()).count(), 4);
+    let held = [log_in(&ben), log_in(&ben)];
+    assert!(held.iter().all(Result::is_ok) && log_in(&ben).is_err(), "who waits for a turn did not fail");
+    let each = limits.failures.tally.rest().each;
+    assert_eq!(each, [(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 20 + 19 + 4)]);
 }
 
 /// A client that goes on with a revoked key is told so without being looked at, and without harm

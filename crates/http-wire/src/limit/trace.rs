@@ -15,7 +15,7 @@ const MOST_TOLD: usize = 1000;
 /// Failed authentication by address.
 pub(super) struct FailureTrace {
     clock: Arc<dyn Clock>,
-    tally: Tally<u128, IpAddr>,
+    pub(super) tally: Tally<u128, IpAddr>,
 }
 
 impl FailureTrace {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use measure::Outage;
 use opentelemetry::Context;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::transform::common::tonic::ResourceAttributesWithSchema;
@@ -62,7 +63,7 @@ pub(super) async fn send(
     resource: Resource,
     mut stopped: watch::Receiver<bool>,
 ) {
-    let mut sender = Sender { collector, resource: (&resource).into(), lost: None };
+    let mut sender = Sender { collector, resource: (&resource).into(), outage: Outage::default(), lost: 0 };
     let stop = async move {
         // Nobody who could stop it is as good as being stopped.
         let _ = stopped.wait_for(|stopped| *stopped).await;
@@ -115,8 +116,9 @@ async fn gather(spans: &mut mpsc::Receiver<SpanData>, batch: &mut Vec<SpanData>)
 struct Sender {
     collector: Collector,
     resource: ResourceAttributesWithSchema,
+    outage: Outage,
     /// How many were lost since the collector does not answer.
-    lost: Option<u64>,
+    lost: u64,
 }
 
 impl Sender {
@@ -128,18 +130,18 @@ impl Sender {
         match self.collector.take(message.into()).await {
             Ok(()) => {
                 measure::spans_sent(count);
-                if let Some(lost) = self.lost.take() {
-                    tracing::info!(lost, "trace collector available again");
+                if let Some(lasted) = self.outage.ends() {
+                    let lost = std::mem::take(&mut self.lost);
+                    tracing::info!(lost, duration_ms = lasted.as_millis(), "trace collector available again");
                 }
                 true
             }
             Err(error) => {
                 measure::spans_dropped(count);
-                let lost = self.lost.get_or_insert_with(|| {
+                self.lost += count;
+                if self.outage.begins() {
                     tracing::warn!(error, "trace collector unavailable; dropping spans");
-                    0
-                });
-                *lost += count;
+                }
                 false
             }
         }

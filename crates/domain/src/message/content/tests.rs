@@ -109,6 +109,8 @@ fn metadata_is_bounded_and_cleaned() {
 fn a_text_full_of_openings_is_read_once() {
     let text = "@[[".repeat(MessageContent::MAX_BYTES / 3);
     assert_eq!(stored(&text, &[john()]), format!("{J} {text}"));
+    let text = "@\u{200b}[[\u{200b}x".repeat(MessageContent::MAX_BYTES / 10);
+    assert_eq!(stored(&text, &[]), text);
 }
 
 /// Only what the mentions of a message name looks like a mention in its text.
@@ -122,6 +124,20 @@ fn typed_markers_of_others_are_no_mentions() {
     assert_eq!(stored(&shown, &[]), shown, "an edit that sends it back changes nothing");
     for id in [other.to_uppercase(), other.replace('-', ""), format!(" {other} ")] {
         assert_eq!(stored(&format!("@[[{id}]]"), &[]), format!("@\\[[{id}]]"));
+    }
+    // What nobody sees in it makes it no other marker, for whoever reads it.
+    for hidden in ["\u{fe0f}", "\u{200b}", "\u{200d}", "\u{2060}", "\u{e0101}", &"\u{200b}".repeat(200)] {
+        for looks in [
+            format!("@{hidden}[[{other}]]"),
+            format!("@[{hidden}[{other}]]"),
+            format!("@[[{hidden}{other}]]"),
+            format!("@[[0{hidden}{}]]", &other[1..]),
+            format!("@[[{other}]{hidden}]"),
+        ] {
+            assert_eq!(stored(&format!("{looks} hi"), &[]), format!("@\\{} hi", &looks[1..]));
+        }
+        let looks = J.replace("@[", &format!("@{hidden}["));
+        assert_eq!(stored(&looks, &[john()]), format!("{J} @\\{}", &looks[1..]), "clients see no marker");
     }
     assert_eq!(stored(&format!("@[[{typed}]]"), &[]), format!("@[[{shown}]]"), "one in another");
     assert_eq!(stored(&format!("@[[ {typed}@[["), &[john()]), format!("{J} @[[ {shown}@[["));

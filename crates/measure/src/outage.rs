@@ -4,18 +4,18 @@ use std::time::{Duration, Instant};
 
 /// Since when something has failed, if it does.
 #[derive(Default, Debug)]
-pub(crate) struct Outage(Option<Instant>);
+pub struct Outage(Option<Instant>);
 
 impl Outage {
     /// It fails now; whether that is new.
-    pub(crate) fn begins(&mut self) -> bool {
+    pub fn begins(&mut self) -> bool {
         let is_new = self.0.is_none();
         self.0.get_or_insert_with(Instant::now);
         is_new
     }
 
     /// It works now; for how long it had failed, if it had.
-    pub(crate) fn ends(&mut self) -> Option<Duration> {
+    pub fn ends(&mut self) -> Option<Duration> {
         self.0.take().map(|since| since.elapsed())
     }
 }
