@@ -193,7 +193,7 @@ async fn invite(desk: &Desk, arguments: &InviteArguments) -> Result<String, Fail
     }
     let what = if link.is_some() { "link, with the token after #" } else { "token" };
     Ok(format!(
-        "Invitation to '{}', valid until {}. This is its {what}; it is not shown again:\n\n    {}\n",
+        "Invitation to '{}', valid until {}.\nThis is its {what}; it is not shown again:\n\n    {}\n",
         organization.name,
         invited.invitation.expires_at,
         link.as_deref().unwrap_or(token)
