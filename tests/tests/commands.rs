@@ -130,6 +130,9 @@ const WRONG: [(&[&str], &[&[&str]]); 36] = [
     ),
 ];
 
+/// Commands take their time on a busy machine, and the connection of a client stays open meanwhile.
+const PATIENT: [(&str, &str); 1] = [("PARLANCE_HTTP_IDLE_TIMEOUT_MS", "60000")];
+
 fn run(server: &Server, path: &[&str], arguments: &[&str]) -> Output {
     server.command().args(path).args(arguments).output().unwrap()
 }
@@ -364,7 +367,7 @@ fn a_command_without_a_store_makes_none() {
 
 #[tokio::test]
 async fn accounts_are_made_seen_and_deleted() {
-    let server = Server::start().await;
+    let server = Server::start_with(&PATIENT).await;
     let told = |arguments: &[&str]| -> Value {
         let output = run(&server, arguments, &["--json"]);
         assert!(output.status.success(), "{output:?}");
@@ -438,7 +441,7 @@ async fn accounts_are_made_seen_and_deleted() {
 
 #[tokio::test]
 async fn chats_are_listed_and_shown() {
-    let server = Server::start().await;
+    let server = Server::start_with(&PATIENT).await;
     let told = |arguments: &[&str]| -> Value {
         let output = run(&server, arguments, &["--json"]);
         assert!(output.status.success(), "{output:?}");
