@@ -130,6 +130,9 @@ const WRONG: [(&[&str], &[&[&str]]); 36] = [
     ),
 ];
 
+/// Commands take their time on a busy machine, and the connection of a client stays open meanwhile.
+const PATIENT: [(&str, &str); 1] = [("PARLANCE_HTTP_IDLE_TIMEOUT_MS", "60000")];
+
 fn run(server: &Server, path: &[&str], arguments: &[&str]) -> Output {
     server.command().args(path).args(arguments).output().unwrap()
 }
@@ -191,6 +194,37 @@ fn help_is_short() {
         let lines = help.lines().count();
         assert!(takes_settings(&path) || lines < 40, "{path:?}: {lines} lines\n{help}");
     }
+}
+
+/// Whoever does not know a command is shown how it is used.
+#[test]
+fn help_has_examples() {
+    for path in leaves(&[]) {
+        assert!(help_of(&path).contains("\n  parlance "), "{path:?} has no example");
+    }
+    let help = help_of(&["user".to_owned(), "list".to_owned()]);
+    assert!(help.lines().count() < 30, "{help}");
+    assert_eq!(help.matches("\n  parlance user list").count(), 2, "{help}");
+}
+
+/// On a terminal, a command that waits shows that it does; elsewhere it prints nothing of the kind.
+#[test]
+fn a_command_that_waits_shows_it_on_a_terminal() {
+    // A database that takes connections and never answers.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("postgres://nobody@{}/none", silent.local_addr().unwrap());
+    let run = |launcher: &str, arguments: &[&str]| {
+        let mut command = isolated(launcher);
+        command.args(arguments).env("PARLANCE_DATABASE_URL", &url).env("TERM", "xterm");
+        let output = command.env("PARLANCE_POOL_TIMEOUT_MS", "2000").output().unwrap();
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+    };
+    let program = program().to_str().unwrap();
+    let command = format!("'{program}' user list");
+    let shown = run("script", &["--quiet", "--command", &command, "/dev/null"]);
+    assert!(shown.contains("opening the store") && shown.contains("parlance: "), "{shown}");
+    let piped = run(program, &["user", "list"]);
+    assert!(!piped.contains("opening the store") && piped.contains("parlance: "), "{piped}");
 }
 
 /// A setting of the server is refused by a command that does not use it, whether before or after its name.
@@ -333,7 +367,7 @@ fn a_command_without_a_store_makes_none() {
 
 #[tokio::test]
 async fn accounts_are_made_seen_and_deleted() {
-    let server = Server::start().await;
+    let server = Server::start_with(&PATIENT).await;
     let told = |arguments: &[&str]| -> Value {
         let output = run(&server, arguments, &["--json"]);
         assert!(output.status.success(), "{output:?}");
@@ -383,7 +417,9 @@ async fn accounts_are_made_seen_and_deleted() {
     let shown = told(&["user", "show", "ann"]);
     assert_eq!((&shown["user"]["agents"], &shown["user"]["api_keys"]), (&json!(2), &json!(1)));
     assert_eq!(shown["user"]["disabled_at"], Value::Null);
-    assert!(said(&["user", "show", "ann"]).contains("<ann@example.org>"));
+    let shown = said(&["user", "show", "ann"]);
+    assert!(shown.contains("<ann@example.org>, created ") && !shown.contains('Z'), "{shown}");
+    assert!(said(&["user", "show", "ann", "--utc"]).contains("Z;"), "exact times");
     let listed = told(&["agent", "list", "--owner", "ann"]);
     assert_eq!(
         (&listed["agents"][0]["handle"], &listed["agents"][1]["handle"]),
@@ -394,6 +430,8 @@ async fn accounts_are_made_seen_and_deleted() {
     let mut shown = listed["agents"][1].clone();
     shown["owner_disabled_at"] = Value::Null;
     assert_eq!(told(&["agent", "show", "ann/two"])["agent"], shown);
+    assert!(!said(&["agent", "show", "ann/two"]).lines().next().unwrap().ends_with('Z'));
+    assert!(said(&["agent", "show", "ann/two", "--utc"]).lines().next().unwrap().ends_with('Z'));
 
     let deleted = told(&["agent", "delete", "ann/two"]);
     assert_eq!((&deleted["agent"]["handle"], &deleted["executions"]), (&json!("ann/two"), &json!(0)));
@@ -403,7 +441,7 @@ async fn accounts_are_made_seen_and_deleted() {
 
 #[tokio::test]
 async fn chats_are_listed_and_shown() {
-    let server = Server::start().await;
+    let server = Server::start_with(&PATIENT).await;
     let told = |arguments: &[&str]| -> Value {
         let output = run(&server, arguments, &["--json"]);
         assert!(output.status.success(), "{output:?}");
@@ -440,8 +478,124 @@ async fn chats_are_listed_and_shown() {
     assert_eq!(shown["chat"]["participants"][0]["handle"], "ann", "{shown}");
     assert_eq!(shown["chat"]["organization"], "ann", "{shown}");
     let shown = said(&["chat", "show", id]);
-    assert!(shown.starts_with("Night shift\n") && shown.contains("ann (ann"), "{shown}");
+    assert!(shown.starts_with("Night shift\n") && !shown.contains('Z'), "{shown}");
+    let columns = ["PARTICIPANT", "NAME", "ROLE", "JOINED"];
+    assert!(shown.lines().any(|line| line.split_whitespace().eq(columns)), "{shown}");
+    assert!(said(&["chat", "show", id, "--utc"]).trim_end().ends_with('Z'), "exact times");
     ann.delete(&format!("/chats/{id}")).await;
     assert_eq!(told(&["chat", "list", "--participant", "ann"]), json!({ "chats": [] }));
     refused(&server, &["chat", "show"], &[id]);
+}
+
+#[tokio::test]
+async fn the_audit_log_and_organizations_are_shown_in_columns() {
+    let server = Server::start().await;
+    let said = |arguments: &[&str]| {
+        let output = run(&server, arguments, &[]);
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    server.user("ann");
+    let log = said(&["audit", "--org", "ann"]);
+    let lines = log.lines().collect::<Vec<_>>();
+    assert!(lines[0].split_whitespace().eq(["TIME", "ACTOR", "ACTION", "SUBJECT"]), "{log}");
+    let action = lines[0].find("ACTION").unwrap();
+    assert!(lines[1..].iter().any(|line| line[action..].starts_with("user.created")), "{log}");
+    assert!(lines[1..].iter().all(|line| line.contains(" ago") || line.contains("just now")), "{log}");
+    assert!(said(&["audit", "--utc"]).lines().skip(1).all(|line| line[..32].contains('Z')));
+    assert_eq!(said(&["audit", "--since", "2999-01-01T00:00:00Z"]), "No such entries.\n");
+    assert_eq!(said(&["audit", "--since", "2999-01-01T00:00:00Z", "--json"]), "");
+    for line in said(&["audit", "--json"]).lines() {
+        assert!(serde_json::from_str::<Value>(line).unwrap()["action"].is_string(), "{line}");
+    }
+
+    let shown = said(&["org", "show", "ann"]);
+    assert!(shown.contains("\n\nHANDLE  NAME") && shown.ends_with("\n\nNo open invitations.\n"), "{shown}");
+    said(&["org", "invite", "ann", "--email", "ben@example.org"]);
+    let shown = said(&["org", "show", "ann"]);
+    let columns = ["INVITATION", "ROLE", "EXPIRES", "FOR"];
+    assert!(shown.lines().any(|line| line.split_whitespace().eq(columns)), "{shown}");
+    assert!(shown.contains("member  in 6 days  ben@example.org"), "{shown}");
+    assert!(shown.lines().all(|line| line.len() <= 80), "{shown}");
+    let shown = said(&["org", "show", "ann", "--utc"]);
+    assert_eq!(shown.lines().filter(|line| line.contains("Z")).count(), 2, "{shown}");
+}
+
+/// With a public URL, an invitation is a link to a page that says how to accept it. The token stays in the browser.
+#[tokio::test]
+async fn an_invitation_is_a_link_to_a_page() {
+    let settings = [
+        ("PARLANCE_PUBLIC_URL", "https://chat.example.org/parlance"),
+        ("PARLANCE_REGISTRATION", "invitation"),
+    ];
+    let server = Server::start_with(&settings).await;
+    let ann = server.user("ann");
+    let begin = "https://chat.example.org/parlance/invitation#";
+    let invited = run(&server, &["org", "invite", "ann"], &["--json"]);
+    let invited = serde_json::from_slice::<Value>(&invited.stdout).unwrap();
+    let token = invited["token"].as_str().unwrap();
+    assert_eq!(invited["link"], format!("{begin}{token}"));
+    let said = String::from_utf8(run(&server, &["org", "invite", "ann"], &[]).stdout).unwrap();
+    assert!(said.contains(&format!("    {begin}thnv_i_")), "{said}");
+    let invited = ann.post("/organization/invitations", json!({})).await.data();
+    assert_eq!(invited["link"], format!("{begin}{}", invited["token"].as_str().unwrap()));
+
+    let page = reqwest::get(format!("http://{}/invitation#{token}", server.address())).await.unwrap();
+    assert_eq!(page.status(), 200);
+    let header = |name: &str| page.headers()[name].to_str().unwrap().to_owned();
+    assert_eq!(header("content-type"), "text/html; charset=utf-8");
+    assert_eq!(
+        (header("referrer-policy"), header("cache-control")),
+        ("no-referrer".into(), "no-store".into())
+    );
+    assert_eq!(
+        (header("x-content-type-options"), header("x-frame-options")),
+        ("nosniff".into(), "DENY".into())
+    );
+    let policy = header("content-security-policy");
+    assert!(
+        policy.starts_with("default-src 'none'; style-src 'sha256-") && !policy.contains("unsafe"),
+        "{policy}"
+    );
+    let page = page.text().await.unwrap();
+    assert!(!page.contains("<script") && !page.contains("href=") && !page.contains("src="), "{page}");
+    assert!(!page.contains("{url}") && !page.contains("{register}"), "{page}");
+    for path in ["/api/v1/auth/register", "/api/v1/me/invitations/accept"] {
+        assert!(page.contains(&format!("curl https://chat.example.org/parlance{path} ")), "{page}");
+    }
+
+    // Its commands are right: by the first a guest registers, and by the second a user comes in.
+    let curl = |path: &str, values: &[(&str, &str)]| {
+        let command = page.split("<pre><code>").find(|part| part.contains(path)).unwrap();
+        let command = command.split("</code>").next().unwrap().replace("&lt;", "<");
+        let here = format!("http://{}", server.address());
+        let command = command.replace("https://chat.example.org/parlance", &here);
+        let command = values.iter().fold(command, |command, (name, value)| command.replace(name, value));
+        let output = isolated("sh").args(["-c", &command]).output().unwrap();
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()
+    };
+    let cat = [
+        ("HANDLE", "cat"),
+        ("YOUR NAME", "Cat"),
+        ("EMAIL", "cat@example.org"),
+        ("PASSWORD", "a walk by night"),
+        ("TOKEN", token),
+    ];
+    assert_eq!(curl("/auth/register", &cat)["data"]["user"]["handle"], "cat");
+    let token = invited["token"].as_str().unwrap();
+    let ben = server.user("ben");
+    assert_eq!(curl("/accept", &[("API_KEY", &ben.key), ("TOKEN", token)])["data"]["name"], "ann");
+}
+
+/// Without a public URL there is neither a link nor a page.
+#[tokio::test]
+async fn without_a_public_url_an_invitation_is_a_token() {
+    let server = Server::start().await;
+    let ann = server.user("ann");
+    let invited = ann.post("/organization/invitations", json!({})).await.data();
+    assert_eq!(invited["link"], Value::Null);
+    let said = String::from_utf8(run(&server, &["org", "invite", "ann"], &[]).stdout).unwrap();
+    assert!(said.contains("    thnv_i_"), "{said}");
+    let page = reqwest::get(format!("http://{}/invitation", server.address())).await.unwrap();
+    assert_eq!(page.status(), 404);
 }

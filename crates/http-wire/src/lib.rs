@@ -30,6 +30,7 @@ pub mod openapi;
 pub mod page;
 pub mod path;
 pub mod peers;
+pub mod public_url;
 pub mod query;
 pub mod request_scope;
 pub mod strict_json;

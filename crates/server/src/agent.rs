@@ -89,7 +89,7 @@ async fn list(store: &Arc<dyn Store>, arguments: &ListAgentsArguments) -> Result
     };
     let agents = wiring::administration(store.clone());
     let kind = List {
-        name: "agents",
+        name: Some("agents"),
         headings: &["HANDLE", "NAME", "CREATED", "DISABLED"],
         empty: if arguments.disabled { "No agent is disabled." } else { NO_AGENTS },
     };
@@ -111,13 +111,15 @@ async fn show(store: &Arc<dyn Store>, arguments: &AgentArguments) -> Result<(), 
     let unread = |cause| Failure::new("cannot read the agent", cause).next(store::NEXT);
     let owner = store.find_user(agent.owner).await.map_err(unread)?;
     let owner_disabled_at = owner.and_then(|owner| owner.disabled_at);
-    if arguments.json {
+    if arguments.print.json {
         let mut shown = as_json(&agent);
         shown["owner_disabled_at"] = owner_disabled_at.map(|at| at.to_string()).into();
         return print(&json!({ "agent": shown }).to_string());
     }
-    let owner = owner_disabled_at.map(|at| format!(", its owner disabled since {at}")).unwrap_or_default();
-    print(&format!("{}{owner}\n  id {}\n  {}", as_text(&agent), agent.id, marks(&agent)))
+    let times = Times::of(&arguments.print);
+    let owner =
+        owner_disabled_at.map(|at| format!(", owner disabled {}", times.text(at))).unwrap_or_default();
+    print(&format!("{}{owner}\n  id {}\n  {}", as_text(&agent, &times), agent.id, marks(&agent)))
 }
 
 /// Says who may find an agent.
@@ -150,12 +152,11 @@ async fn set_disabled(
     let done = done.map_err(|cause| Failure::new("the agent was not changed", cause).next(store::NEXT))?;
     let agent = find(store, &arguments.handle).await?;
     let changed = done == SetDisabledOutcome::Done;
-    print(&if arguments.json {
+    print(&if arguments.print.json {
         json!({ "agent": as_json(&agent), "changed": changed }).to_string()
-    } else if changed {
-        as_text(&agent)
     } else {
-        format!("{} (as before)", as_text(&agent))
+        let as_before = if changed { "" } else { " (as before)" };
+        format!("{}{as_before}", as_text(&agent, &Times::of(&arguments.print)))
     })
 }
 
@@ -215,9 +216,9 @@ fn as_cells(agent: &Agent, times: &Times) -> Vec<String> {
     ]
 }
 
-fn as_text(agent: &Agent) -> String {
-    let disabled = agent.disabled_at.map(|at| format!(", disabled since {at}")).unwrap_or_default();
-    format!("{}: {}, since {}{disabled}", agent.handle, agent.name, agent.created_at)
+fn as_text(agent: &Agent, times: &Times) -> String {
+    let disabled = agent.disabled_at.map(|at| format!(", disabled {}", times.text(at))).unwrap_or_default();
+    format!("{}: {}, created {}{disabled}", agent.handle, agent.name, times.text(agent.created_at))
 }
 
 fn marks(agent: &Agent) -> String {

@@ -1,6 +1,5 @@
 //! `parlance audit`: printing entries, and checking the chain.
 
-use std::io::Write;
 use std::sync::Arc;
 
 use domain::audit::{
@@ -17,6 +16,7 @@ use crate::cli::{AuditArguments, AuditCommand, VerifyArguments};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::org;
+use crate::output::{List, Rows, Times, print};
 use crate::ports::SystemClock;
 use crate::progress::Spinner;
 use crate::store::{self, Store};
@@ -30,7 +30,7 @@ pub(crate) async fn run(config: &Config, arguments: AuditArguments) -> Result<()
     if let Some(AuditCommand::Verify(arguments)) = &arguments.command {
         return store::with(config, async |store| verify(store.clone(), arguments).await).await;
     }
-    store::with(config, async |store| print(config, store.clone(), &arguments).await).await
+    store::with(config, async |store| list(config, store.clone(), &arguments).await).await
 }
 
 /// Checks the chain, and fails if it is broken, or does not go on.
@@ -45,8 +45,7 @@ async fn verify(store: Arc<dyn Store>, arguments: &VerifyArguments) -> Result<()
     let report =
         report.map_err(|cause| Failure::new("cannot read the audit log", cause).next(store::NEXT))?;
     let text = if arguments.json { report_as_json(&report).to_string() } else { report_as_text(&report) };
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{text}").map_err(|cause| Failure::new("cannot print", cause))?;
+    print(&text)?;
     match (report.fault_count, report.state.overdue(SystemClock.now())) {
         (0, None) => Ok(()),
         (0, Some(since)) => {
@@ -131,7 +130,7 @@ fn fault_as_text(fault: &ChainFault) -> String {
     }
 }
 
-async fn print(config: &Config, store: Arc<dyn Store>, arguments: &AuditArguments) -> Result<(), Failure> {
+async fn list(config: &Config, store: Arc<dyn Store>, arguments: &AuditArguments) -> Result<(), Failure> {
     let since = arguments.since.as_deref().map(|text| Timestamp::parse(text).ok_or_else(|| wrong_time(text)));
     let scope = match &arguments.org {
         Some(name) => {
@@ -142,7 +141,16 @@ async fn print(config: &Config, store: Arc<dyn Store>, arguments: &AuditArgument
     };
     let filter = AuditFilter { scope, since: since.transpose()? };
     let log = AuditService::new(store);
-    let mut out = std::io::stdout().lock();
+    let kind = List {
+        name: None,
+        headings: &["TIME", "ACTOR", "ACTION", "SUBJECT"],
+        empty: if arguments.org.is_none() && arguments.since.is_none() {
+            "No entries."
+        } else {
+            "No such entries."
+        },
+    };
+    let mut rows = Rows::begin(kind, &arguments.print)?;
     let (mut left, mut after) = (arguments.limit, None);
     loop {
         let page = PageRequest { slice: Slice::After { after, limit: left.min(PAGE) }, count: false };
@@ -150,13 +158,12 @@ async fn print(config: &Config, store: Arc<dyn Store>, arguments: &AuditArgument
         let page =
             page.map_err(|cause| Failure::new("cannot read the audit log", cause).next(store::NEXT))?;
         for record in &page.rows {
-            let line = if arguments.json { as_json(record).to_string() } else { as_text(record) };
-            writeln!(out, "{line}").map_err(|cause| Failure::new("cannot print", cause))?;
+            rows.row(|| as_json(record), |times| as_cells(record, times))?;
         }
         left = left.saturating_sub(u32::try_from(page.rows.len()).unwrap_or(u32::MAX));
         after = page.next;
         if after.is_none() || left == 0 {
-            return Ok(());
+            return rows.end();
         }
     }
 }
@@ -185,7 +192,8 @@ fn named_as_json(named: &NamedObject) -> Value {
     json!({ "type": kind, "id": id.to_string(), "name": named.name })
 }
 
-fn as_text(record: &AuditRecord) -> String {
+/// The subject comes last, with the place and the detail, since it has the most varied width.
+fn as_cells(record: &AuditRecord, times: &Times) -> Vec<String> {
     let actor = match &record.actor {
         RecordedActor::Operator => "the operator".to_owned(),
         RecordedActor::Anonymous => "somebody".to_owned(),
@@ -194,14 +202,14 @@ fn as_text(record: &AuditRecord) -> String {
     let place = record.place.as_ref().map(|place| format!(" ({})", named_as_text(place))).unwrap_or_default();
     let detail = record.detail.as_ref().map(|detail| format!(": {detail}")).unwrap_or_default();
     let subject = named_as_text(&record.subject);
-    format!("{}  {actor}  {}  {subject}{place}{detail}", record.at, record.action.as_str())
+    vec![times.text(record.at), actor, record.action.as_str().to_owned(), format!("{subject}{place}{detail}")]
 }
 
-/// The name, or what it is and its id; a name is a client's text and stays on its line.
+/// The name, or what it is and its id.
 fn named_as_text(named: &NamedObject) -> String {
     let (kind, id) = named.object.parts();
     match &named.name {
-        Some(name) => name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect(),
+        Some(name) => name.clone(),
         None if id.is_nil() => kind.to_owned(),
         None => format!("{kind} {id}"),
     }

@@ -7,7 +7,7 @@ use domain::chat::{ChatFilter, ChatOverview, Participant};
 use domain::id::ChatId;
 use serde_json::{Value, json};
 
-use crate::cli::{ChatCommand, ListChatsArguments, ShowChatArguments};
+use crate::cli::{ChatCommand, DeleteChatArguments, ListChatsArguments, ShowChatArguments};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::output::{List, Rows, Times, on_one_line, print};
@@ -50,7 +50,7 @@ async fn list(
         ChatFilter::All
     };
     let kind = List {
-        name: "chats",
+        name: Some("chats"),
         headings: &["ID", "MESSAGES", "LAST MESSAGE", "TITLE"],
         empty: if filter == ChatFilter::All { NO_CHATS } else { "No such chats." },
     };
@@ -76,11 +76,11 @@ async fn find(store: &Arc<dyn Store>, id: &str) -> Result<ChatOverview, Failure>
     found.into_iter().next().ok_or_else(unknown)
 }
 
-async fn delete(store: &Arc<dyn Store>, arguments: &ShowChatArguments) -> Result<(), Failure> {
+async fn delete(store: &Arc<dyn Store>, arguments: &DeleteChatArguments) -> Result<(), Failure> {
     let overview = find(store, &arguments.id).await?;
     let deleted = wiring::chats(store.clone()).delete_any(overview.chat.id).await;
     deleted.map_err(|cause| Failure::new("the chat was not deleted", cause).next(store::NEXT))?;
-    print(&if arguments.print.json {
+    print(&if arguments.json {
         json!({ "chat": as_json(&overview) }).to_string()
     } else {
         let ChatOverview { chat, participants, messages, .. } = &overview;
@@ -99,23 +99,29 @@ async fn show(store: &Arc<dyn Store>, arguments: &ShowChatArguments) -> Result<(
         return print(&json!({ "chat": shown }).to_string());
     }
     let ChatOverview { chat, organization, messages, bytes, .. } = overview;
-    let times = Times::relative();
-    let mut lines = vec![
+    let times = Times::of(&arguments.print);
+    let lines = [
         on_one_line(chat.display_title()),
         format!("  id {}", chat.id),
         format!("  {}, created {}", chat.status.as_str(), times.text(chat.created_at)),
         format!("  organization {}", organization.as_deref().map_or_else(|| "-".to_owned(), on_one_line)),
         format!(
-            "  {messages} messages, {bytes} bytes, last message {}",
+            "  {messages} messages, {bytes} bytes, last message {}\n",
             times.or_hyphen(chat.last_message_at)
         ),
-        "  participants:".to_owned(),
     ];
-    lines.extend(participants.iter().map(|participant| {
+    print(&lines.join("\n"))?;
+    let kind =
+        List { name: None, headings: &["PARTICIPANT", "NAME", "ROLE", "JOINED"], empty: "No participants." };
+    let mut rows = Rows::begin(kind, &arguments.print)?;
+    for participant in &participants {
         let Participant { handle, name, role, joined_at, .. } = participant;
-        format!("    {handle} ({}): {}, joined {}", on_one_line(name), role.as_str(), times.text(*joined_at))
-    }));
-    print(&lines.join("\n"))
+        let cells = |times: &Times| {
+            vec![handle.clone(), name.clone(), role.as_str().to_owned(), times.text(*joined_at)]
+        };
+        rows.row(|| participant_as_json(participant), cells)?;
+    }
+    rows.end()
 }
 
 fn unread(cause: domain::store::StoreError) -> Failure {

@@ -15,7 +15,7 @@ pub use account::{
     DeleteUserArguments, ListAgentsArguments, ListUsersArguments, ResetPasswordArguments, SetAgentArguments,
     UserArguments, UserCommand,
 };
-pub use chat::{ChatCommand, ListChatsArguments, ShowChatArguments};
+pub use chat::{ChatCommand, DeleteChatArguments, ListChatsArguments, ShowChatArguments};
 pub use org::{
     CreateOrgArguments, DeleteOrgArguments, InviteArguments, MembersArguments, MoveArguments, OrgCommand,
     RenameOrgArguments, RoleArgument, SetRoleArguments, ShowOrgArguments,
@@ -39,6 +39,8 @@ pub struct Cli {
 #[derive(Subcommand, Debug)]
 pub enum Command {
     /// Start the server (the default).
+    #[command(after_help = "Examples:\n  parlance serve\n  \
+        parlance serve --listen 127.0.0.1:4000 --data-dir /var/lib/parlance")]
     Serve(ServerFlags),
     /// Check, show, or describe the configuration.
     Config {
@@ -55,7 +57,7 @@ pub enum Command {
     ///
     /// Works while servers run on the store.
     #[command(after_help = "Examples:\n  parlance status\n  parlance status --json")]
-    Status(ListArguments),
+    Status(TableArguments),
     /// Print the version, and what this program was built from.
     #[command(after_help = "Examples:\n  parlance version\n  parlance version --json")]
     Version(ListArguments),
@@ -66,8 +68,10 @@ pub enum Command {
         shell: clap_complete::Shell,
     },
     /// Print the API document (OpenAPI 3.1).
+    #[command(after_help = "Example:\n  parlance openapi > openapi.json")]
     Openapi,
     /// Bring the store's schema up to date, as every start of the server does.
+    #[command(after_help = "Examples:\n  parlance migrate\n  parlance migrate --json | jq '.taken'")]
     Migrate(ListArguments),
     /// Back up the whole store to a new file, and check that file; or check an existing one.
     ///
@@ -109,6 +113,10 @@ pub enum Command {
         command: KeyCommand,
     },
     /// Show the audit log: who did what to accounts, keys, rooms, and plans, newest first; or verify its chain.
+    ///
+    /// With --json, each entry is one object on a line of its own.
+    #[command(after_help = "Examples:\n  parlance audit --org acme --since 2026-11-22T08:00:00Z --utc\n  \
+        parlance audit --limit 1000 --json | jq -r .action")]
     Audit(AuditArguments),
     /// List, create, disable, and delete agents.
     Agent {
@@ -150,10 +158,13 @@ impl Command {
 #[derive(Subcommand, Debug)]
 pub enum ConfigCommand {
     /// List all invalid settings at once. Exits with a status other than 0 if there are any.
+    #[command(after_help = "Example:\n  parlance config check --config /etc/parlance/parlance.toml")]
     Check(ExamineArguments),
     /// Print every setting with its value and where that comes from. Passwords are hidden.
+    #[command(after_help = "Example:\n  parlance config show --json | jq '.settings.listen'")]
     Show(ExamineArguments),
     /// Describe every setting, as Markdown.
+    #[command(after_help = "Example:\n  parlance config reference | less")]
     Reference,
 }
 
@@ -175,6 +186,8 @@ pub struct BackupArguments {
 #[derive(Subcommand, Debug)]
 pub enum BackupCommand {
     /// Check that a backup is complete and undamaged, without a store. Exits with a status other than 0 if it is not.
+    #[command(after_help = "Example:\n  \
+        parlance backup verify /var/backups/parlance-20261123T040000Z.jsonl")]
     Verify(VerifyBackupArguments),
 }
 
@@ -308,9 +321,8 @@ pub struct AuditArguments {
     /// How many at the most.
     #[arg(long, value_name = "NUMBER", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: u32,
-    /// Print JSON, one object a line.
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub print: TableArguments,
 }
 
 /// What to do with the audit log.
@@ -340,6 +352,7 @@ pub enum PlanCommand {
     /// List all plans with their limits.
     ///
     /// The server stores the plans of its configuration when it starts.
+    #[command(after_help = "Examples:\n  parlance plan list\n  parlance plan list --json | jq '.plans[0]'")]
     List(TableArguments),
     /// Assign a plan to an organization.
     ///
@@ -404,6 +417,7 @@ pub enum TokenCommand {
     /// Sign new tokens with a new key.
     ///
     /// A running server uses it within a second.
+    #[command(after_help = "Examples:\n  parlance token rotate-keys\n  parlance token rotate-keys --forget")]
     RotateKeys(RotateKeysArguments),
 }
 

@@ -159,7 +159,7 @@ fn shown_once(key: &str) -> String {
 
 fn table(keys: &[KeyRecord], how: &TableArguments) -> Result<(), Failure> {
     let kind = List {
-        name: "keys",
+        name: Some("keys"),
         headings: &["ID", "KEY", "NAME", "SCOPE", "CREATED", "EXPIRES", "LAST USED", "REVOKED"],
         empty: "No keys.",
     };

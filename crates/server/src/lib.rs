@@ -22,6 +22,7 @@ mod export;
 mod failure;
 mod health;
 mod import;
+mod invitation_page;
 mod key;
 mod listen;
 mod lock;

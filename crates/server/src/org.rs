@@ -11,11 +11,12 @@ use domain::organization::{
 };
 use domain::page::{Page, PageRequest, Position, Slice};
 use domain::plan::{Organization, OrganizationName, PlanName, WhichOrganization};
+use http_wire::public_url::PublicUrl;
 use serde_json::{Value, json};
 
 use crate::cli::{
     CreateOrgArguments, DeleteOrgArguments, InviteArguments, MembersArguments, MoveArguments, OrgCommand,
-    RenameOrgArguments, SetRoleArguments, ShowOrgArguments,
+    RenameOrgArguments, SetRoleArguments, ShowOrgArguments, TableArguments,
 };
 use crate::config::Config;
 use crate::failure::Failure;
@@ -37,38 +38,34 @@ struct Desk {
     organizations: OrganizationService,
     accounts: AccountService,
     chats: ChatService,
+    public_url: Option<PublicUrl>,
 }
 
 /// Does it on the store of the configuration, and prints what came of it.
 pub(crate) async fn run(config: &Config, command: OrgCommand) -> Result<(), Failure> {
-    config.refuse_memory()?;
-    let opened = store::open(config).await?;
-    let desk = Desk {
-        organizations: wiring::organizations(config, opened.clone()),
-        accounts: wiring::accounts(opened.clone()),
-        chats: wiring::chats(opened.clone()),
-    };
-    let said = match command {
-        OrgCommand::List(arguments) => {
-            let listed = plan::organizations(&wiring::plans(opened.clone()), &arguments).await;
-            opened.close();
-            return listed;
-        }
-        OrgCommand::Members(arguments) => {
-            let listed = list_members(&desk, &arguments).await;
-            opened.close();
-            return listed;
-        }
-        OrgCommand::Create(arguments) => create(&desk, &arguments).await,
-        OrgCommand::Show(arguments) => show(&desk, &arguments).await,
-        OrgCommand::Rename(arguments) => rename(&desk, &arguments).await,
-        OrgCommand::Delete(arguments) => delete(&desk, &arguments).await,
-        OrgCommand::Invite(arguments) => invite(&desk, &arguments).await,
-        OrgCommand::SetRole(arguments) => set_role(&desk, &arguments).await,
-        OrgCommand::Move(arguments) => move_user(&desk, &arguments).await,
-    };
-    opened.close();
-    print(&said?)
+    store::with(config, async |opened| {
+        let desk = Desk {
+            organizations: wiring::organizations(config, opened.clone()),
+            accounts: wiring::accounts(opened.clone()),
+            chats: wiring::chats(opened.clone()),
+            public_url: config.public_url.clone(),
+        };
+        let said = match &command {
+            OrgCommand::List(arguments) => {
+                return plan::organizations(&wiring::plans(opened.clone()), arguments).await;
+            }
+            OrgCommand::Members(arguments) => return list_members(&desk, arguments).await,
+            OrgCommand::Show(arguments) => return show(&desk, arguments).await,
+            OrgCommand::Create(arguments) => create(&desk, arguments).await,
+            OrgCommand::Rename(arguments) => rename(&desk, arguments).await,
+            OrgCommand::Delete(arguments) => delete(&desk, arguments).await,
+            OrgCommand::Invite(arguments) => invite(&desk, arguments).await,
+            OrgCommand::SetRole(arguments) => set_role(&desk, arguments).await,
+            OrgCommand::Move(arguments) => move_user(&desk, arguments).await,
+        };
+        print(&said?)
+    })
+    .await
 }
 
 async fn create(desk: &Desk, arguments: &CreateOrgArguments) -> Result<String, Failure> {
@@ -86,7 +83,7 @@ async fn create(desk: &Desk, arguments: &CreateOrgArguments) -> Result<String, F
     }
 }
 
-async fn show(desk: &Desk, arguments: &ShowOrgArguments) -> Result<String, Failure> {
+async fn show(desk: &Desk, arguments: &ShowOrgArguments) -> Result<(), Failure> {
     let organization = named(&desk.organizations, &arguments.name).await?;
     let by = Authority::Operator(organization.id);
     let members = members(desk, &organization).await?;
@@ -94,17 +91,30 @@ async fn show(desk: &Desk, arguments: &ShowOrgArguments) -> Result<String, Failu
     let mut open = invitations.map_err(|cause| Failure::new("cannot read the invitations", cause))?;
     let now = desk.organizations.now();
     open.retain(|invitation| invitation.status(now) == InvitationStatus::Open);
-    if arguments.json {
+    if arguments.print.json {
         let members = members.iter().map(member_as_json).collect::<Vec<_>>();
         let open = open.iter().map(invitation_as_json).collect::<Vec<_>>();
         let organization = plan::organization_as_json(&organization);
         let all = json!({"organization": organization, "members": members, "open_invitations": open});
-        return Ok(all.to_string());
+        return print(&all.to_string());
     }
-    let mut lines = vec![plan::organization_as_text(&organization)];
-    lines.extend(members.iter().map(member_as_text));
-    lines.extend(open.iter().map(invitation_as_text));
-    Ok(lines.join("\n"))
+    print(&format!("{}\n", plan::organization_as_text(&organization)))?;
+    print_members(&members, &arguments.print)?;
+    print("")?;
+    let kind = List {
+        name: None,
+        headings: &["INVITATION", "ROLE", "EXPIRES", "FOR"],
+        empty: "No open invitations.",
+    };
+    let mut rows = Rows::begin(kind, &arguments.print)?;
+    for invitation in &open {
+        let Invitation { id, role, email, expires_at, .. } = invitation;
+        let email = email.as_deref().unwrap_or("anyone with the token").to_owned();
+        let cells =
+            |times: &Times| vec![id.to_string(), role.as_str().to_owned(), times.text(*expires_at), email];
+        rows.row(|| invitation_as_json(invitation), cells)?;
+    }
+    rows.end()
 }
 
 async fn rename(desk: &Desk, arguments: &RenameOrgArguments) -> Result<String, Failure> {
@@ -144,13 +154,17 @@ async fn delete(desk: &Desk, arguments: &DeleteOrgArguments) -> Result<String, F
 
 async fn list_members(desk: &Desk, arguments: &MembersArguments) -> Result<(), Failure> {
     let members = members(desk, &named(&desk.organizations, &arguments.name).await?).await?;
+    print_members(&members, &arguments.print)
+}
+
+fn print_members(members: &[Member], how: &TableArguments) -> Result<(), Failure> {
     let kind = List {
-        name: "members",
+        name: Some("members"),
         headings: &["HANDLE", "NAME", "ROLE", "CREATED"],
         empty: "No members. Add one with `parlance org move` or `parlance org invite`.",
     };
-    let mut rows = Rows::begin(kind, &arguments.print)?;
-    for member in &members {
+    let mut rows = Rows::begin(kind, how)?;
+    for member in members {
         let cells = |times: &Times| {
             let Member { handle, name, role, created_at, .. } = member;
             vec![handle.to_string(), name.clone(), role.as_str().to_owned(), times.text(*created_at)]
@@ -171,15 +185,18 @@ async fn invite(desk: &Desk, arguments: &InviteArguments) -> Result<String, Fail
     let command = Invite { role: arguments.role.into(), email, expires_at };
     let invited = desk.organizations.invite(Authority::Operator(organization.id), command).await;
     let invited = invited.map_err(|cause| Failure::new("nobody was invited", cause))?;
+    let token = invited.token.reveal();
+    let link = desk.public_url.as_ref().map(|url| url.invitation(token));
     if arguments.json {
         let invitation = invitation_as_json(&invited.invitation);
-        return Ok(json!({"invitation": invitation, "token": invited.token.reveal()}).to_string());
+        return Ok(json!({"invitation": invitation, "token": token, "link": link}).to_string());
     }
+    let what = if link.is_some() { "link, with the token after #" } else { "token" };
     Ok(format!(
-        "Invitation to '{}', valid until {}. This is its token; it is not shown again:\n\n    {}\n",
+        "Invitation to '{}', valid until {}.\nThis is its {what}; it is not shown again:\n\n    {}\n",
         organization.name,
         invited.invitation.expires_at,
-        invited.token.reveal()
+        link.as_deref().unwrap_or(token)
     ))
 }
 
@@ -338,14 +355,4 @@ fn invitation_as_json(invitation: &Invitation) -> Value {
         "inserted_at": invitation.created_at.to_string(),
         "expires_at": invitation.expires_at.to_string(),
     })
-}
-
-fn invitation_as_text(invitation: &Invitation) -> String {
-    let whom = invitation.email.as_deref().unwrap_or("anyone with the token");
-    format!(
-        "invited: {whom} as {}, until {} ({})",
-        invitation.role.as_str(),
-        invitation.expires_at,
-        invitation.id
-    )
 }

@@ -12,6 +12,7 @@ use unicode_width::UnicodeWidthStr;
 use crate::cli::TableArguments;
 use crate::failure::Failure;
 use crate::ports::SystemClock;
+use crate::progress::stop_spinning;
 
 /// How many rows are held to align their columns.
 const ALIGNED: usize = 500;
@@ -23,6 +24,7 @@ const HEADING: Style = Style::new().effects(Effects::BOLD);
 
 /// Prints one text and a line's end.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    stop_spinning();
     let mut out = anstream::stdout().lock();
     writeln!(out, "{text}").and_then(|()| out.flush()).map_err(unprinted)
 }
@@ -37,15 +39,15 @@ pub(crate) fn unprinted(cause: std::io::Error) -> Failure {
 
 /// A kind of list.
 pub(crate) struct List {
-    /// The member of the JSON object that holds the rows.
-    pub(crate) name: &'static str,
+    /// The member of the JSON object that holds the rows; without one, each row is an object on its own line.
+    pub(crate) name: Option<&'static str>,
     /// The headings of the columns.
     pub(crate) headings: &'static [&'static str],
     /// The sentence that is printed instead of a list without rows.
     pub(crate) empty: &'static str,
 }
 
-/// A list that is printed while it is read: aligned columns, or one JSON object with one member.
+/// A list that is printed while it is read: aligned columns, or JSON.
 pub(crate) struct Rows {
     out: BufWriter<anstream::Stdout>,
     list: List,
@@ -59,13 +61,13 @@ pub(crate) struct Rows {
 impl Rows {
     /// Begins a list.
     pub(crate) fn begin(list: List, how: &TableArguments) -> Result<Self, Failure> {
+        stop_spinning();
         let mut out = BufWriter::new(anstream::stdout());
-        if how.json {
-            write!(out, "{{{}:[", Value::from(list.name)).map_err(unprinted)?;
+        if let (true, Some(name)) = (how.json, list.name) {
+            write!(out, "{{{}:[", Value::from(name)).map_err(unprinted)?;
         }
         let widths = list.headings.iter().map(|heading| heading.width()).collect();
-        let times = Times { now: SystemClock.now(), exact: how.utc };
-        Ok(Self { out, list, json: how.json, times, printed: 0, widths, held: Vec::new() })
+        Ok(Self { out, list, json: how.json, times: Times::of(how), printed: 0, widths, held: Vec::new() })
     }
 
     /// Adds one row: the JSON object, or one text for each heading.
@@ -76,8 +78,13 @@ impl Rows {
     ) -> Result<(), Failure> {
         self.printed += 1;
         if self.json {
-            let comma = if self.printed > 1 { "," } else { "" };
-            return write!(self.out, "{comma}{}", json()).map_err(unprinted);
+            let row = json();
+            let written = match self.list.name {
+                None => writeln!(self.out, "{row}"),
+                Some(_) if self.printed > 1 => write!(self.out, ",{row}"),
+                Some(_) => write!(self.out, "{row}"),
+            };
+            return written.map_err(unprinted);
         }
         let cells = cells(&self.times).iter().map(|cell| on_one_line(cell)).collect::<Vec<_>>();
         debug_assert_eq!(cells.len(), self.list.headings.len(), "a text for each heading");
@@ -91,7 +98,8 @@ impl Rows {
     /// Ends the list.
     pub(crate) fn end(mut self) -> Result<(), Failure> {
         let written = if self.json {
-            writeln!(self.out, "]}}").map_err(unprinted)
+            let end = if self.list.name.is_some() { "]}\n" } else { "" };
+            write!(self.out, "{end}").map_err(unprinted)
         } else if self.printed == 0 {
             writeln!(self.out, "{}", self.list.empty).map_err(unprinted)
         } else {
@@ -136,9 +144,9 @@ pub(crate) struct Times {
 }
 
 impl Times {
-    /// Relative to now.
-    pub(crate) fn relative() -> Self {
-        Self { now: SystemClock.now(), exact: false }
+    /// As they were asked for.
+    pub(crate) fn of(how: &TableArguments) -> Self {
+        Self { now: SystemClock.now(), exact: how.utc }
     }
 
     /// One time.

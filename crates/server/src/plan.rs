@@ -24,7 +24,7 @@ pub(crate) async fn list(config: &Config, arguments: TableArguments) -> Result<(
     });
     let plans = plans.await?;
     let kind = List {
-        name: "plans",
+        name: Some("plans"),
         headings: &[
             "NAME",
             "AGENTS",
@@ -50,7 +50,7 @@ pub(crate) async fn organizations(plans: &PlanService, how: &TableArguments) -> 
     let found = plans.organizations().await;
     let found = found.map_err(|cause| Failure::new("cannot read the organizations", cause))?;
     let kind = List {
-        name: "organizations",
+        name: Some("organizations"),
         headings: &["NAME", "PLAN", "USERS", "BYTES"],
         empty: "No organizations. Create one with `parlance org create`.",
     };

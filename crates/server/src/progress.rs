@@ -1,7 +1,10 @@
 //! How far something is that takes more than a moment, on standard error: a bar on a terminal, elsewhere a line each
 //! second.
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::{Mutex, PoisonError};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -24,6 +27,7 @@ pub(crate) struct Progress {
 impl Progress {
     /// Nothing of `all` rows is done.
     pub(crate) fn of(what: &'static str, all: u64) -> Self {
+        stop_spinning();
         let bar = ProgressBar::with_draw_target(Some(all), ProgressDrawTarget::stderr());
         if let Ok(style) = ProgressStyle::with_template(BAR) {
             bar.set_style(style);
@@ -65,26 +69,56 @@ impl Drop for Progress {
     }
 }
 
-/// A sign of life on a terminal while something is done whose length is unknown.
-pub(crate) struct Spinner(ProgressBar);
+/// A sign of life on a terminal while something is done whose length is unknown. What takes a moment only shows none.
+pub(crate) struct Spinner(());
+
+/// After how long it is shown.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// What ends the spinner that is there, and the thread that shows it.
+static SPINNING: Mutex<Option<(Sender<()>, JoinHandle<()>)>> = Mutex::new(None);
 
 impl Spinner {
-    /// It begins.
+    /// It begins, in place of one that is there.
     pub(crate) fn begin(what: &'static str) -> Self {
-        let spinner = ProgressBar::new_spinner().with_message(what);
-        spinner.enable_steady_tick(EVERY / 10);
-        Self(spinner)
+        stop_spinning();
+        if std::io::stderr().is_terminal() {
+            let (end, ended) = mpsc::channel();
+            let thread = std::thread::spawn(move || {
+                if ended.recv_timeout(PATIENCE) != Err(RecvTimeoutError::Timeout) {
+                    return;
+                }
+                let bar = ProgressBar::new_spinner().with_message(what);
+                bar.enable_steady_tick(EVERY / 10);
+                // Until the other end is dropped.
+                let _ = ended.recv();
+                bar.finish_and_clear();
+            });
+            *SPINNING.lock().unwrap_or_else(PoisonError::into_inner) = Some((end, thread));
+        }
+        Self(())
     }
 }
 
 impl Drop for Spinner {
     fn drop(&mut self) {
-        self.0.finish_and_clear();
+        stop_spinning();
+    }
+}
+
+/// Clears the spinner that is there, if one is, before something else is printed.
+pub(crate) fn stop_spinning() {
+    let spinning = SPINNING.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some((end, thread)) = spinning {
+        drop(end);
+        // It has nothing to say but what it has shown.
+        let _ = thread.join();
     }
 }
 
 /// Says something to the person at the terminal, beside what is printed.
 pub(crate) fn say(text: &str) {
+    stop_spinning();
     // Whoever closed it does not want to know.
     let _ = writeln!(std::io::stderr(), "{text}");
 }

@@ -17,6 +17,7 @@ use crate::config::Config;
 use crate::disk::Disk;
 use crate::failure::Failure;
 use crate::health::Readiness;
+use crate::invitation_page::InvitationPage;
 use crate::listen;
 use crate::lock::StoreLock;
 use crate::metrics::Metrics;
@@ -182,9 +183,12 @@ fn bind(
         activity: wiring.activity.clone(),
     });
     let origins = web::Data::new(config.http.origins.clone());
+    let public_url = config.public_url.clone().map(web::Data::new);
+    let invitation_page = InvitationPage::of(config)?;
     let answers = wiring.answers.clone();
     listen::bind(config, acceptor, answers, move || {
         let disk = disk.clone();
+        let (public_url, invitation_page) = (public_url.clone(), invitation_page.clone());
         App::new()
             .wrap_fn(move |request, service| {
                 let admitted = disk.admit(&request).map(|()| service.call(request));
@@ -215,6 +219,14 @@ fn bind(
             .configure(ws_gateway::configure)
             .configure(system::configure)
             .configure(api_document::configure)
+            .configure(|app| {
+                if let Some(url) = public_url {
+                    app.app_data(url);
+                }
+                if let Some(page) = invitation_page {
+                    page.configure(app);
+                }
+            })
     })
 }
 

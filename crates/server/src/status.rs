@@ -3,7 +3,7 @@
 use domain::status::{ClusterStatus, OpenWork, StoreStatus};
 use serde_json::{Value, json};
 
-use crate::cli::ListArguments;
+use crate::cli::TableArguments;
 use crate::config::{Config, without_password};
 use crate::doctor::port::{Ours, answer_of};
 use crate::failure::Failure;
@@ -15,13 +15,19 @@ use crate::system::PROGRAM;
 const LABEL: usize = 15;
 
 /// Prints what there is.
-pub(crate) async fn run(config: &Config, arguments: &ListArguments) -> Result<(), Failure> {
-    let status = store::with(config, async |store| {
+pub(crate) async fn run(config: &Config, arguments: &TableArguments) -> Result<(), Failure> {
+    store::with(config, async |store| {
         let status = store.status().await;
-        status.map_err(|cause| Failure::new("cannot read the store", cause).next(store::NEXT))
-    });
-    let found = Found { status: status.await?, place: place(config), server: Server::of(config) };
-    print(&if arguments.json { found.as_json().to_string() } else { found.as_text(&Times::relative()) })
+        let status =
+            status.map_err(|cause| Failure::new("cannot read the store", cause).next(store::NEXT))?;
+        let found = Found { status, place: place(config), server: Server::of(config) };
+        print(&if arguments.json {
+            found.as_json().to_string()
+        } else {
+            found.as_text(&Times::of(arguments))
+        })
+    })
+    .await
 }
 
 /// Where the store is, without a password.

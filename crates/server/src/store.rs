@@ -29,6 +29,7 @@ use tokio::sync::watch;
 
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::progress::Spinner;
 
 /// Where the data is.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -157,7 +158,9 @@ pub(crate) async fn with<T>(
 ) -> Result<T, Failure> {
     config.refuse_memory()?;
     let opened = open(config).await?;
+    let spinner = Spinner::begin("working");
     let done = work(&opened).await;
+    drop(spinner);
     opened.close();
     done
 }
@@ -171,6 +174,7 @@ pub(crate) async fn open(config: &Config) -> Result<Arc<dyn Store>, Failure> {
     {
         return Err(missing(path));
     }
+    let _spinner = Spinner::begin("opening the store");
     let store = open_whole(config, false).await?;
     // A server does it all the time. Without one, entries that commands wrote wait for the next command.
     while store.seal_audit(SEALED_AT_ONCE).await.unwrap_or(0) > 0 {}

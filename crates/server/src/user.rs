@@ -134,7 +134,7 @@ fn created_as_text(created: &CreatedUser) -> String {
 async fn list(store: &Arc<dyn Store>, arguments: &ListUsersArguments) -> Result<(), Failure> {
     let users = wiring::administration(store.clone());
     let kind = List {
-        name: "users",
+        name: Some("users"),
         headings: &["HANDLE", "NAME", "EMAIL", "CREATED", "DISABLED"],
         empty: if arguments.disabled { "No user is disabled." } else { NO_USERS },
     };
@@ -159,8 +159,9 @@ async fn show(store: &Arc<dyn Store>, arguments: &UserArguments) -> Result<(), F
     let agents = accounts.list_agents(caller, AgentListing::default(), COUNT).await.map_err(unread)?;
     let keys = accounts.list_keys(ParticipantId::User(user.id), COUNT).await.map_err(unread)?;
     let (agents, keys) = (agents.total.unwrap_or(0), keys.total.unwrap_or(0));
-    if !arguments.json {
-        return print(&format!("{}; {agents} agent(s), {keys} API key(s)", as_text(&user)));
+    if !arguments.print.json {
+        let user = as_text(&user, &Times::of(&arguments.print));
+        return print(&format!("{user}; {agents} agent(s), {keys} API key(s)"));
     }
     let mut shown = as_json(&user);
     shown["agents"] = agents.into();
@@ -179,12 +180,11 @@ async fn set_disabled(
     let done = done.map_err(|cause| Failure::new("the user was not changed", cause).next(store::NEXT))?;
     let user = find(store, &arguments.handle).await?;
     let changed = done == SetDisabledOutcome::Done;
-    print(&if arguments.json {
+    print(&if arguments.print.json {
         json!({ "user": as_json(&user), "changed": changed }).to_string()
-    } else if changed {
-        as_text(&user)
     } else {
-        format!("{} (as before)", as_text(&user))
+        let as_before = if changed { "" } else { " (as before)" };
+        format!("{}{as_before}", as_text(&user, &Times::of(&arguments.print)))
     })
 }
 
@@ -245,7 +245,8 @@ fn as_cells(user: &User, times: &Times) -> Vec<String> {
     ]
 }
 
-fn as_text(user: &User) -> String {
-    let disabled = user.disabled_at.map(|at| format!(", disabled since {at}")).unwrap_or_default();
-    format!("{}: {} <{}>, since {}{disabled}", user.handle, user.name.full(), user.email, user.created_at)
+fn as_text(user: &User, times: &Times) -> String {
+    let disabled = user.disabled_at.map(|at| format!(", disabled {}", times.text(at))).unwrap_or_default();
+    let created = times.text(user.created_at);
+    format!("{}: {} <{}>, created {created}{disabled}", user.handle, user.name.full(), user.email)
 }

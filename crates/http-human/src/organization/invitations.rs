@@ -1,6 +1,6 @@
 //! `/organization/invitations`.
 
-use actix_web::{HttpResponse, web};
+use actix_web::{HttpRequest, HttpResponse, web};
 use domain::account::parse_email;
 use domain::organization::{Authority, Invite, OrganizationRole, OrganizationService};
 use domain::time::Timestamp;
@@ -11,6 +11,7 @@ use http_wire::error::ApiError;
 use http_wire::openapi::schema::{Parameter, about, nullable, object, word};
 use http_wire::page::PageQuery;
 use http_wire::path::InvitationPath;
+use http_wire::public_url::PublicUrl;
 use http_wire::query::{FromQuery, NoQuery, QueryReader, StrictQuery};
 use http_wire::strict_json::{FromBody, ObjectReader, StrictJson, Told};
 use http_wire::view::{InvitationView, InvitedView};
@@ -95,10 +96,12 @@ pub(crate) async fn invite(
     UserAuth(caller): UserAuth,
     StrictJson { body, form }: StrictJson<InviteBody>,
     organizations: web::Data<OrganizationService>,
+    request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
     let invited = organizations.invite(Authority::Admin(caller), body.0).await;
     let invited = invited.map_err(|error| form.explain(error))?;
-    Ok(Data::created(InvitedView::new(&invited)))
+    let at = request.app_data::<web::Data<PublicUrl>>().map(|url| url.get_ref());
+    Ok(Data::created(InvitedView::new(&invited, at)))
 }
 
 pub(crate) async fn revoke_invitation(

@@ -7,6 +7,7 @@ use domain::time::Timestamp;
 use serde::Serialize;
 
 use super::Shown;
+use crate::public_url::PublicUrl;
 
 /// What an organization may use; null is no limit.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
@@ -147,12 +148,15 @@ pub struct InvitedView<'a> {
     invitation: InvitationView<'a>,
     /// What the guest accepts it with.
     token: &'a str,
+    /// The page that tells the guest how, with the token behind `#`; null if no `public_url` is set.
+    link: Option<String>,
 }
 
 impl<'a> InvitedView<'a> {
     /// Shows `invited`, the token included.
-    pub fn new(invited: &'a Invited) -> Self {
+    pub fn new(invited: &'a Invited, at: Option<&PublicUrl>) -> Self {
         let invitation = InvitationView::new(&invited.invitation, invited.invitation.created_at);
-        Self { invitation, token: invited.token.reveal() }
+        let token = invited.token.reveal();
+        Self { invitation, token, link: at.map(|at| at.invitation(token)) }
     }
 }

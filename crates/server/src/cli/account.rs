@@ -96,9 +96,8 @@ pub struct ListUsersArguments {
 pub struct UserArguments {
     /// The user's handle, as `parlance user list` shows it.
     pub handle: String,
-    /// Print JSON.
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub print: TableArguments,
 }
 
 /// Which user is to be deleted.
@@ -183,9 +182,8 @@ pub struct ListAgentsArguments {
 pub struct AgentArguments {
     /// The agent's handle, owner/slug, as `parlance agent list` shows it.
     pub handle: String,
-    /// Print JSON.
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub print: TableArguments,
 }
 
 /// Which agent is to be deleted.

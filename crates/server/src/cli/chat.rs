@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::{ListArguments, TableArguments};
+use super::TableArguments;
 
 /// What to do with chats.
 #[derive(Subcommand, Debug)]
@@ -19,7 +19,7 @@ pub enum ChatCommand {
     ///
     /// Within a second, running servers close the channels that sockets have joined for it.
     #[command(after_help = "Example:\n  parlance chat delete 019ab1d0-5f6e-7c3a-9d8e-2f4b6a1c0e77")]
-    Delete(ShowChatArguments),
+    Delete(DeleteChatArguments),
 }
 
 /// Which chats.
@@ -44,5 +44,15 @@ pub struct ShowChatArguments {
     /// The chat's id, as `parlance chat list` shows it.
     pub id: String,
     #[command(flatten)]
-    pub print: ListArguments,
+    pub print: TableArguments,
+}
+
+/// Which chat is to be deleted.
+#[derive(Args, Debug)]
+pub struct DeleteChatArguments {
+    /// The chat's id, as `parlance chat list` shows it.
+    pub id: String,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
 }

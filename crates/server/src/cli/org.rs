@@ -9,14 +9,20 @@ use super::TableArguments;
 #[derive(Subcommand, Debug)]
 pub enum OrgCommand {
     /// List all organizations with their plans.
+    #[command(after_help = "Examples:\n  parlance org list\n  \
+        parlance org list --json | jq -r '.organizations[].name'")]
     List(TableArguments),
     /// Create an organization without members.
     ///
     /// The first member becomes its admin; see `org move`, `org invite`, and `user create --org`.
+    #[command(after_help = "Example:\n  parlance org create acme --plan enterprise")]
     Create(CreateOrgArguments),
     /// Show one organization with its plan, members, and open invitations.
+    #[command(after_help = "Examples:\n  parlance org show acme\n  \
+        parlance org show acme --json | jq -r '.open_invitations[].email'")]
     Show(ShowOrgArguments),
     /// Rename an organization.
+    #[command(after_help = "Example:\n  parlance org rename acme \"Acme Labs\"")]
     Rename(RenameOrgArguments),
     /// Delete an organization without members permanently.
     ///
@@ -24,18 +30,23 @@ pub enum OrgCommand {
     #[command(after_help = "Example:\n  parlance org delete acme --force")]
     Delete(DeleteOrgArguments),
     /// List the members of an organization with their roles, oldest account first.
+    #[command(after_help = "Example:\n  parlance org members acme --utc")]
     Members(MembersArguments),
-    /// Invite somebody, and print the invitation token once.
+    /// Invite somebody, and print the invitation token once, or a link with it if `public_url` is set.
     ///
-    /// They accept it with POST /api/v1/me/invitations/accept, or register with it.
+    /// They accept it with POST /api/v1/me/invitations/accept, or register with it; the link's page says how.
+    #[command(after_help = "Examples:\n  parlance org invite acme --email ben@example.org\n  \
+        parlance org invite acme --role admin --days 1 --json | jq -r .link")]
     Invite(InviteArguments),
     /// Change a member's role.
     ///
     /// An organization always has an admin: promote another member before you demote the only one.
+    #[command(after_help = "Example:\n  parlance org set-role ben admin")]
     SetRole(SetRoleArguments),
     /// Move a user and the user's agents to another organization, without asking them.
     ///
     /// Rooms and memories stay where they were made. Access tokens and the sockets that they opened end within a second.
+    #[command(after_help = "Examples:\n  parlance org move ben --to acme\n  parlance org move ben --own")]
     Move(MoveArguments),
 }
 
@@ -88,9 +99,8 @@ pub struct CreateOrgArguments {
 pub struct ShowOrgArguments {
     /// Its name.
     pub name: String,
-    /// Print JSON.
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub print: TableArguments,
 }
 
 /// Whose members.

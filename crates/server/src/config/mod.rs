@@ -34,6 +34,7 @@ use domain::login::Registration;
 use domain::message::Retention;
 use domain::plan::{Plan, PlanName};
 use http_wire::limit::RateLimitConfig;
+use http_wire::public_url::PublicUrl;
 
 pub use cluster::ClusterMode;
 pub(crate) use database::without_password;
@@ -61,6 +62,8 @@ const DRAIN_OF_SEVERAL: Duration = Duration::from_secs(5);
 pub struct Config {
     /// Address and port to listen on.
     pub listen: String,
+    /// Where clients reach the server from outside, if anybody has said so.
+    pub public_url: Option<PublicUrl>,
     /// Where figures are served, if they are.
     pub metrics_listen: Option<String>,
     /// Directory of what is no row: the embedded store, and the keys that sign tokens.
@@ -162,6 +165,15 @@ impl Config {
         values.section("Address and data");
         let listen = Key::text("listen", "ADDRESS:PORT", "127.0.0.1:4000", "Address and port to listen on.");
         let listen = values.read(listen, parse::listen);
+        let public_url = Key::text(
+            "public_url",
+            "URL",
+            "none",
+            "Address at which people reach the server, for example `https://chat.example.org`: http or https, without \
+             a slash at its end. With it, an invitation comes with a link, and `GET /invitation` serves the page that \
+             the link opens.",
+        );
+        let public_url = values.optional(public_url, str::parse);
         let metrics = Key::text(
             "metrics_listen",
             "ADDRESS:PORT",
@@ -210,6 +222,7 @@ impl Config {
         let rates = rates::read(values);
         Self {
             listen,
+            public_url,
             metrics_listen,
             data_dir,
             first_key_file,

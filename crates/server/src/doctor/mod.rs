@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use crate::config::Examined;
 use crate::failure::Failure;
 use crate::output::unprinted;
+use crate::progress::Spinner;
 
 /// How something was found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -72,7 +73,9 @@ impl Finding {
 
 /// Looks at everything and prints what it found; fails if something is at fault.
 pub(crate) async fn run(examined: Examined, as_json: bool) -> Result<(), Failure> {
+    let spinner = Spinner::begin("checking");
     let findings = findings(&examined).await;
+    drop(spinner);
     let faults = findings.iter().filter(|finding| finding.outcome == Outcome::Fault).count();
     let text = if as_json {
         let findings = findings.iter().map(Finding::json).collect::<Vec<_>>();
