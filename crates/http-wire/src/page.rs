@@ -33,7 +33,7 @@ impl PageQuery {
     /// What it takes, for the API's document.
     pub fn parameters() -> Vec<Parameter> {
         let mut all = vec![
-            parameter("cursor", text(), "Where to continue: `next_cursor` of the previous answer."),
+            parameter("cursor", text(), "`next_cursor` of the previous response."),
             parameter(
                 "limit",
                 json!({"type": "integer", "minimum": 1}),
@@ -186,7 +186,7 @@ pub fn too_heavy() -> ApiError {
     ApiError::validation().with_detail("/page_size", fault)
 }
 
-/// Metadata of a list of both styles.
+/// Metadata of a list with page numbers, cursors, or both.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
 pub struct PageMetadata {
     has_more: bool,
@@ -195,7 +195,7 @@ pub struct PageMetadata {
     next_cursor: Option<String>,
     #[serde(flatten)]
     numbers: Option<NumberedMetadata>,
-    /// Where it is wanted without page numbers.
+    /// Total number of rows. Present only if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     total_count: Option<u64>,
 }
@@ -207,7 +207,7 @@ impl PageMetadata {
     }
 }
 
-/// Metadata of page numbers.
+/// Metadata of a list with page numbers.
 #[derive(Clone, Copy, Debug, Serialize, utoipa::ToSchema)]
 pub struct NumberedMetadata {
     page: u32,

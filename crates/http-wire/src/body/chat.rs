@@ -31,7 +31,7 @@ impl FromBody for CreateChatBody {
                 ("title", about(title, "If omitted, the room gets its title from the first message.")),
                 ("task_id", nullable(uuid())),
                 ("type", kind()),
-                ("chat_type", about(kind(), "The same as `type`, under its other name.")),
+                ("chat_type", about(kind(), "Same value as `type`.")),
             ],
         )
     }

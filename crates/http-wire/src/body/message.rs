@@ -25,7 +25,7 @@ impl SendMessageBody {
     /// is unknown.
     pub fn into_command(self) -> Result<SendMessage, ApiError> {
         if self.attaches {
-            let message = "An attachment is not in this chat";
+            let message = "An attachment is not in this chat; send the message without attachments";
             return Err(ApiError::new(ErrorCode::UnknownAttachment, message)
                 .with_detail("/message/attachment_ids/0", "is not in this chat"));
         }
@@ -88,7 +88,7 @@ impl FromBody for EditMessageBody {
 fn content() -> Value {
     about(
         json!({"type": "string", "minLength": 1, "maxLength": 524_288, "pattern": "\\S"}),
-        "At most 524,288 bytes of UTF-8, and not only white space.",
+        "Text of at most 524,288 bytes of UTF-8, not only whitespace.",
     )
 }
 

@@ -34,18 +34,29 @@ impl ApiError {
     pub(crate) fn of_status(status: StatusCode) -> Self {
         let code = ErrorCode::of_status(status);
         let message = match code {
-            ErrorCode::NotFound => "Nothing exists under this path",
-            ErrorCode::MethodNotAllowed => "This path does not support this method",
+            ErrorCode::NotFound => {
+                "Nothing exists at this path; the API document at /api/v1/openapi.json lists all paths"
+            }
+            ErrorCode::MethodNotAllowed => {
+                "This path does not support this method; use one that the Allow header lists"
+            }
+            ErrorCode::RequestTimeout => "The request did not arrive in time; send it again",
+            ErrorCode::ContentTooLarge => "The request is too large; send less",
             ErrorCode::InternalError => INTERNAL_MESSAGE,
-            _ => status.canonical_reason().unwrap_or("The request failed"),
+            ErrorCode::ServiceUnavailable => {
+                "The server cannot handle the request now; try again in a second"
+            }
+            _ => {
+                "The server cannot read this request; compare it with the API document at /api/v1/openapi.json"
+            }
         };
         Self { status, ..Self::new(code, message) }
     }
 }
 
 /// All that a client learns of a defect.
-pub(super) const INTERNAL_MESSAGE: &str = "The server failed to handle the request; its log has the cause under the \
- request id";
+pub(super) const INTERNAL_MESSAGE: &str = "The server failed to handle the request. Give the operator the \
+ request id; the log has the cause under it";
 
 /// The whole answer.
 pub(crate) fn response(error: &ApiError, request_id: &str) -> HttpResponse {

@@ -286,7 +286,8 @@ impl RateLimits {
         else {
             return Ok(());
         };
-        let message = "You have read too much in a short time; read less at once, or try again later";
+        let message = "You have read too much in a short time; request fewer rows, or try again after the seconds in \
+                       Retry-After";
         Err(ApiError::new(ErrorCode::RateLimited, message).with_retry_after(standing.retry_after_seconds()))
     }
 
@@ -343,7 +344,10 @@ pub fn shut_out(standing: Standing, code: ErrorCode) -> ApiError {
 
 /// The refusal of a request on REST.
 pub(crate) fn refused(standing: Standing) -> ApiError {
-    let error = ApiError::new(ErrorCode::RateLimited, "Too many requests, try again later");
+    let error = ApiError::new(
+        ErrorCode::RateLimited,
+        "Too many requests; try again after the seconds in Retry-After",
+    );
     told(error.with_retry_after(standing.retry_after_seconds()), standing)
 }
 

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::Shown;
 
-/// A message or an event, for one reader.
+/// A message or an event, as one reader sees it.
 #[derive(Debug, serde::Serialize, utoipa::ToSchema)]
 pub struct MessageView<'a> {
     #[schema(value_type = super::Id)]
@@ -25,14 +25,14 @@ pub struct MessageView<'a> {
     sender_handle: Option<&'a str>,
     #[schema(value_type = super::Id)]
     chat_room_id: Shown<ChatId>,
-    /// Always null: there are no threads, but some clients want the member.
+    /// Always null: threads are not supported.
     #[schema(value_type = Option<String>)]
     thread_id: (),
-    /// Of a text: `mentions`, `status`, `delivery_status` by agent and `attempts`; of an event: what its
-    /// sender gave.
+    /// For a text: `mentions`, `status`, `delivery_status` by agent, and `attempts`. For an event: the metadata
+    /// that its sender set.
     #[schema(value_type = Object)]
     metadata: MetadataView<'a>,
-    /// Always empty: a file cannot be attached yet, and clients want the list.
+    /// Always empty: attachments are not supported.
     #[schema(value_type = Vec<Object>)]
     attachments: [(); 0],
     #[schema(value_type = super::Instant)]

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::Shown;
 
-/// A text was accepted.
+/// A stored message.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct SentMessageView<'a> {
     #[schema(value_type = super::Id)]
@@ -47,7 +47,7 @@ impl<'a> SentMessageView<'a> {
     }
 }
 
-/// An event was accepted.
+/// A stored event.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct PostedEventView {
     #[schema(value_type = super::Id)]
@@ -70,7 +70,7 @@ impl PostedEventView {
     }
 }
 
-/// An attempt was opened or closed.
+/// Confirmation that an attempt was opened or closed.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct StepView {
     #[schema(value_type = super::Id)]
