@@ -1,4 +1,4 @@
-//! `POST /chats/{chat_id}/activity`: the "is working" indicator (`semantics` 7.1).
+//! `POST /chats/{chat_id}/activity`: the "is working" indicator.
 
 use actix_web::{HttpResponse, web};
 use domain::activity::ActivityService;

@@ -1,4 +1,4 @@
-//! Which part of a list is asked for, and what is said about it (`rest` 2).
+//! Which part of a list is asked for, and what is said about it.
 //!
 //! Most lists know two styles: a cursor, exact while others write, and page numbers. Page
 //! members stand in the metadata only for readers of the second style, because the list must be
@@ -16,7 +16,7 @@ use crate::openapi::schema::{Parameter, parameter, text};
 use crate::query::QueryReader;
 use crate::strict_json::Told;
 
-/// The most rows of one answer; a larger wish is cut to it (`semantics` 5.7).
+/// The most rows of one answer; a larger wish is cut to it.
 const MAX_ROWS: u32 = 100;
 
 /// The paging parameters of a list of both styles.
@@ -166,7 +166,7 @@ impl Window {
         if numbered && page.is_cut(&self.request) { Err(too_heavy()) } else { Ok(()) }
     }
 
-    /// Marks an answer to a reader of page numbers, which are on their way out (`rest` 1).
+    /// Marks an answer to a reader of page numbers, which are on their way out.
     pub fn mark(&self, mut response: HttpResponse) -> HttpResponse {
         if matches!(self.request.slice, Slice::Numbered { .. }) {
             let headers = response.headers_mut();

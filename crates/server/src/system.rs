@@ -1,4 +1,4 @@
-//! What programs ask to find out whom and what they talk to (`rest` 7): version, a health report
+//! What programs ask to find out whom and what they talk to: version, a health report
 //! with its parts, and whether a key is any good.
 
 use actix_web::middleware::from_fn;

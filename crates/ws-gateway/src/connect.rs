@@ -1,5 +1,4 @@
-//! Opening a socket: everything is decided before the upgrade, and refused as plain HTTP
-//! (`websocket` 1).
+//! Opening a socket: everything is decided before the upgrade, and refused as plain HTTP.
 
 use actix_web::body::BodyStream;
 use actix_web::http::header::{HeaderValue, SEC_WEBSOCKET_PROTOCOL};

@@ -1,4 +1,4 @@
-//! Where a request carries its credential, and what kind of credential it is (`rest` 1).
+//! Where a request carries its credential, and what kind of credential it is.
 //!
 //! A key in `X-API-Key` counts, whatever else is sent along: some clients send a token beside it,
 //! some proxies a header of their own. Only one credential of a request is ever looked at.
@@ -71,7 +71,7 @@ impl Credential<'_> {
     }
 }
 
-/// Keys begin with this (`rest` 1).
+/// Keys begin with this.
 fn is_like_key(text: &str) -> bool {
     text.starts_with("thnv_") && !text.contains('.')
 }

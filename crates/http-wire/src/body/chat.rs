@@ -1,4 +1,4 @@
-//! `POST …/chats`: everything may be left out, the body too (`rest` 12 #13). `PATCH …/chats/{id}`.
+//! `POST …/chats`: everything may be left out, the body too. `PATCH …/chats/{id}`.
 
 use domain::chat::{ChatKind, ChatTitle, CreateChat};
 use domain::id::parse_uuid;
@@ -64,7 +64,7 @@ fn task_id(body: &mut ObjectReader<'_>) -> Result<Option<Uuid>, Told> {
     id.transpose()
 }
 
-/// The kind goes by two names (`rest` 12 #22); both may be given if they agree.
+/// The kind goes by two names; both may be given if they agree.
 fn kind(body: &mut ObjectReader<'_>) -> Result<ChatKind, Told> {
     let mut named = |name| match body.optional_text(name)? {
         None => Ok(None),

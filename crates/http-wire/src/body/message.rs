@@ -10,7 +10,7 @@ use crate::strict_json::{FromBody, ObjectReader, Told};
 /// The most mentions of one text.
 const MAX_MENTIONS: usize = 100;
 
-/// The most attachments of one text (`semantics` 5.2).
+/// The most attachments of one text.
 const MAX_ATTACHMENTS: usize = 10;
 
 /// A text to be sent.
@@ -95,7 +95,7 @@ fn content() -> Value {
 /// A mention as asked for; whether it names somebody is the domain's question.
 ///
 /// Clients send nulls and empty texts beside the one identifier they know, and a name that says
-/// nothing; old ones call the handle `username` (`rest` 13 #5, #13).
+/// nothing; old ones call the handle `username`.
 fn mention(item: &mut ObjectReader<'_>) -> Result<RequestedMention, Told> {
     let kind = match item.any("kind") {
         None => Some(MentionKind::Mention),

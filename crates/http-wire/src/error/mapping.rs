@@ -234,7 +234,7 @@ impl From<SendRequestError> for ApiError {
         match (refused, by) {
             (SendRefused::RequesterGone, _) => unauthorized(),
             (SendRefused::Unknown, _) => Self::new(ErrorCode::NotFound, "Nobody has this handle"),
-            // The interfaces differ here (`semantics` 3.3).
+            // The interfaces differ here.
             (SendRefused::Oneself, ParticipantKind::User) => {
                 Self::validation().with_detail("/contact_request/recipient_handle", "cannot be yourself")
             }
@@ -344,7 +344,7 @@ impl From<AdvanceError> for ApiError {
                 ErrorCode::NotFound,
                 "None of your chats has this message; list the messages of the chat to find its id",
             ),
-            // The pointer is what clients look for (`rest` 13 #10).
+            // The pointer is what clients look for.
             AdvanceError::NoActiveAttempt => {
                 Self::validation().with_detail("/processing_attempt", "there is no active processing attempt")
             }
@@ -413,7 +413,7 @@ impl From<MentionError> for ApiError {
                 "no participant of the chat has this handle",
             )
             .with_details(available_handles(available)),
-            // One client compares the message with this word, not the code (`rest` 13 #9).
+            // One client compares the message with this word, not the code.
             MentionError::NotInRoom { index, available } => at_mention(
                 said(
                     ErrorCode::MentionedParticipantNotInRoom,

@@ -1,4 +1,4 @@
-//! Writing the envelope `{"error": {code, message, request_id, details?}}` (`rest` 3), and the
+//! Writing the envelope `{"error": {code, message, request_id, details?}}`, and the
 //! log line that goes with it.
 
 use std::error::Error;
@@ -23,7 +23,7 @@ struct Envelope<'a> {
 struct Body<'a> {
     code: &'static str,
     message: &'a str,
-    /// Clients cannot read an error without it (`rest` 13 #1).
+    /// Clients cannot read an error without it.
     request_id: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     details: Option<&'a Map<String, Value>>,
@@ -64,7 +64,7 @@ pub(crate) fn response(error: &ApiError, request_id: &str) -> HttpResponse {
     for (name, value) in &error.headers {
         builder.insert_header((name.clone(), value.clone()));
     }
-    // Every 422 has details: the oldest client cannot read one without (`rest` 9).
+    // Every 422 has details: the oldest client cannot read one without them.
     let wanted = error.status == StatusCode::UNPROCESSABLE_ENTITY || !error.details.is_empty();
     builder.json(Envelope {
         error: Body {

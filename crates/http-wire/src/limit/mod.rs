@@ -1,4 +1,4 @@
-//! How often somebody may ask (`semantics` 8).
+//! How often somebody may ask.
 //!
 //! Whoever has proved who they are is counted by that, in one of a few classes of operations. An
 //! address is counted for failed authentication only ([`throttle`]): from there, once too much was guessed, only

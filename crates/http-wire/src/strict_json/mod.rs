@@ -1,9 +1,9 @@
 //! Request bodies, read strictly.
 //!
-//! What is not JSON at all is 400, as is a property that nobody knows (`rest` 12 #6); wrong values
+//! What is not JSON at all is 400, as is a property that nobody knows; wrong values
 //! are 422, all of them named at once under the pointers that the client used, and so is a member that an object has
 //! twice. A body may stand
-//! in a wrapper (`{"message": {…}}`) or be flat (`rest` 12 #13, #14).
+//! in a wrapper (`{"message": {…}}`) or be flat.
 
 mod faults;
 mod reader;
@@ -83,7 +83,7 @@ impl Form {
 }
 
 /// An operation without a body: an empty one and `{}` are fine, with any content type that is
-/// JSON or none (`rest` 13 #4).
+/// JSON or none.
 #[derive(Clone, Copy, Debug)]
 pub struct NoBody;
 

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::Shown;
 
 /// Features that clients ask about; false says that this server does not serve them, and a
-/// missing one would say that the server is too old to know (`rest` 4).
+/// missing one would say that the server is too old to know.
 const FEATURE_FLAGS: [(&str, bool); 2] = [("ff_file_transfer", false), ("ff_room_tasks", false)];
 
 /// An agent, in the API for humans and the API for agents.

@@ -47,7 +47,7 @@ impl<'a> MessageView<'a> {
         Self::new(message, None)
     }
 
-    /// As `reader` sees it: only its own delivery record (`rest` 12 #23).
+    /// As `reader` sees it: only its own delivery record.
     pub fn for_agent(message: &'a Message, reader: AgentId) -> Self {
         Self::new(message, Some(reader))
     }
@@ -76,7 +76,7 @@ impl<'a> MessageView<'a> {
     }
 }
 
-/// Always an object (`rest` 13 #11).
+/// Always an object.
 #[derive(Debug, serde::Serialize)]
 #[serde(untagged)]
 enum MetadataView<'a> {
@@ -89,7 +89,7 @@ enum MetadataView<'a> {
 #[derive(Debug, serde::Serialize)]
 struct TextMetadataView<'a> {
     mentions: Vec<MentionView<'a>>,
-    /// `sent`, on what humans wrote (`rest` 12 #32).
+    /// `sent`, on what humans wrote.
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<&'static str>,
     delivery_status: DeliveriesView<'a>,
@@ -103,7 +103,7 @@ impl<'a> TextMetadataView<'a> {
             let agent = reader.is_none().then_some(delivery.agent);
             delivery.attempts.iter().map(move |attempt| AttemptView::new(attempt, agent))
         });
-        // A delivery that nothing has happened to shows as no entry (`semantics` 6.1).
+        // A delivery that nothing has happened to shows as no entry.
         let begun = visible().filter(|delivery| delivery.status != DeliveryStatus::New);
         let by_human = message.sender.kind() == ParticipantKind::User;
         Self {

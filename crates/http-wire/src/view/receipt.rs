@@ -1,5 +1,5 @@
 //! What somebody learns of what they sent or did. Each carries `success` and `chat_room_id`,
-//! without which older clients fail (`rest` 9, 10).
+//! without which older clients fail.
 
 use domain::delivery::StepResult;
 use domain::id::{ChatId, MessageId, ParticipantId};

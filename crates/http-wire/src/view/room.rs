@@ -1,4 +1,4 @@
-//! Rooms as humans see them, and rows of lists of rooms (`rest` 4, Chat room).
+//! Rooms as humans see them, and rows of lists of rooms.
 
 use std::collections::BTreeMap;
 
