@@ -1,4 +1,4 @@
-//! `POST /chats/{chat_id}/activity`: the "is working" indicator (`semantics` 7.1).
+//! `POST /chats/{chat_id}/activity`: the "is working" indicator.
 
 use actix_web::{HttpResponse, web};
 use domain::activity::ActivityService;
@@ -57,8 +57,8 @@ fn activity(detail: &mut ObjectReader<'_>) -> Result<(), Told> {
     Err(detail.fault("name", fault))
 }
 
-/// Exactly what was asked: a client that asked for true and reads false takes it that its room
-/// was stopped.
+/// The reported state. Always the same as in the request: a client that reports true and receives false concludes
+/// that its room was stopped.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ActivityView {
     working: bool,

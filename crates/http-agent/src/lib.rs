@@ -1,4 +1,4 @@
-//! The agent interface under `/api/v1/agent` (`rest` 5).
+//! The agent interface under `/api/v1/agent`.
 //!
 //! [`configure`] mounts it. [`routes`] shows every path on one screen; a handler turns a body
 //! into a command, calls one use case, and shows what came of it.

@@ -80,9 +80,11 @@ fn room_endpoints() -> Vec<Endpoint> {
             .body::<CreateChatBody>()
             .idempotent()
             .answers::<ChatView<'_>>(201),
-        get("/chats/{chat_id}", chat::find).named("findChat", "One chat").answers::<ChatView<'_>>(200),
+        get("/chats/{chat_id}", chat::find)
+            .named("findChat", "Show a chat that the agent participates in")
+            .answers::<ChatView<'_>>(200),
         patch("/chats/{chat_id}", chat::rename)
-            .named("renameChat", "Rename a chat; its owners only")
+            .named("renameChat", "Rename a chat (owners only)")
             .body::<RenameChatBody>()
             .answers::<ChatView<'_>>(200),
         get("/chats/{chat_id}/participants", participant::list)
@@ -119,14 +121,14 @@ fn work_endpoints() -> Vec<Endpoint> {
             .named("beginAttempt", "Begin the next attempt to process a message")
             .answers::<StepView>(200),
         post("/chats/{chat_id}/messages/{message_id}/processed", message::processed)
-            .named("finishAttempt", "Complete the open attempt")
+            .named("finishAttempt", "Mark the open attempt as completed")
             .answers::<StepView>(200),
         post("/chats/{chat_id}/messages/{message_id}/failed", message::failed)
-            .named("failAttempt", "Fail the open attempt; the message will be offered again")
+            .named("failAttempt", "Mark the open attempt as failed; the message is offered again")
             .body::<message::FailBody>()
             .answers::<StepView>(200),
         post("/chats/{chat_id}/events", message::post_event)
-            .named("postEvent", "Record an event: what the agent thinks or does")
+            .named("postEvent", "Record an event, for example a thought or a tool call")
             .body::<message::PostEventBody>()
             .idempotent()
             .answers::<PostedEventView>(201),
@@ -135,7 +137,10 @@ fn work_endpoints() -> Vec<Endpoint> {
             .query::<message::ReadContextQuery>()
             .lists_with_meta::<MessageView<'_>, PageMetadata>(),
         post("/chats/{chat_id}/activity", activity::report)
-            .named("reportActivity", "Report whether the agent is working; valid for ten seconds")
+            .named(
+                "reportActivity",
+                "Report whether the agent is working; the report expires after ten seconds",
+            )
             .body::<activity::ReportActivityBody>()
             .answers::<activity::ActivityView>(200),
     ]
@@ -174,7 +179,7 @@ fn contact_endpoints() -> Vec<Endpoint> {
             .answers::<ContactRequestView<'_>>(201)
             .refuses(&[404, 409]),
         get("/contacts/requests/received", contact::received)
-            .named("listReceivedContactRequests", "List contact requests that wait for the agent's answer")
+            .named("listReceivedContactRequests", "List contact requests that await the agent's decision")
             .query::<contact::ReceivedQuery>()
             .lists::<ReceivedRequestView<'_>, NumberedMetadata>(),
         get("/contacts/requests/sent", contact::sent)
@@ -217,11 +222,11 @@ fn memory_endpoints() -> Vec<Endpoint> {
             .query::<memory::ListMemoriesQuery>()
             .lists_with_meta::<MemoryView<'_>, PageMetadata>(),
         post("/memories", memory::store)
-            .named("storeMemory", "Remembers something")
+            .named("storeMemory", "Store a memory")
             .body::<StoreMemoryBody>()
             .answers::<MemoryView<'_>>(201),
         get("/memories/{memory_id}", memory::find)
-            .named("findMemory", "One memory")
+            .named("findMemory", "Show a memory")
             .answers::<MemoryView<'_>>(200),
         delete("/memories/{memory_id}", memory::remove)
             .named("deleteMemory", "Supersede one of the agent's memories")

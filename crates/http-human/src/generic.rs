@@ -1,4 +1,4 @@
-//! The generic paths: agents and rooms under a base that ends in `/v1` (`rest` 7).
+//! The generic paths: agents and rooms under a base that ends in `/v1`.
 //!
 //! They are there for programs written against the short form. A user's key acts as that user; an
 //! agent's key makes and lists rooms as the agent, and has nothing to do with agents.

@@ -107,13 +107,13 @@ fn account_endpoints() -> Vec<Endpoint> {
             .body::<account::UpdateAgentBody>()
             .answers::<AgentView<'_>>(200),
         delete("/agents/{agent_id}", account::delete_agent)
-            .named("deleteAgent", "Delete an agent; one that has worked only with force=true")
+            .named("deleteAgent", "Delete an agent; requires force=true if the agent has worked")
             .query::<account::DeleteAgentQuery>()
             .answers::<DeletedAgentView<'_>>(200),
         post("/agents/{agent_id}/rotate-key", account::rotate_key)
             .named(
                 "rotateAgentKey",
-                "Replace an agent's key, and show the new one once; the old one stops working at once",
+                "Replace an agent's key and show the new key once; the old key stops working immediately",
             )
             .body::<account::RotateKeyBody>()
             .answers::<RegisteredAgentView<'_>>(200)
@@ -133,7 +133,7 @@ fn account_endpoints() -> Vec<Endpoint> {
 fn auth_endpoints() -> Vec<Endpoint> {
     vec![
         post("/login", auth::log_in)
-            .named("logIn", "Log in with a handle or e-mail address and a password")
+            .named("logIn", "Log in with a handle or email address and a password")
             .body::<auth::LogInBody>()
             .answers::<SessionView<'_>>(200)
             .refuses(&[401, 429]),
@@ -184,7 +184,7 @@ fn key_endpoints() -> Vec<Endpoint> {
             .answers::<CreatedKeyView<'_>>(201)
             .refuses(&[409]),
         delete("/api-keys/{key_id}", api_key::revoke)
-            .named("revokeApiKey", "Revoke an API key for good, and close the sockets that it opened")
+            .named("revokeApiKey", "Revoke an API key permanently and close the sockets that it opened")
             .answers::<KeyView<'_>>(200),
     ]
 }
@@ -211,7 +211,7 @@ fn audit_endpoints() -> Vec<Endpoint> {
         get("/organization/audit", audit::list)
             .named(
                 "listAuditEntries",
-                "List the audit log of the caller's organization, newest first; admins only",
+                "List the audit log of the caller's organization, newest first (admins only)",
             )
             .query::<audit::ListAuditQuery>()
             .lists::<AuditEntryView<'_>, PageMetadata>()
@@ -225,7 +225,7 @@ fn organization_endpoints() -> Vec<Endpoint> {
             .named("showOrganization", "Show the caller's organization and its plan")
             .answers::<OrganizationView<'_>>(200),
         patch("/organization", organization::rename)
-            .named("renameOrganization", "Rename the organization; admins only")
+            .named("renameOrganization", "Rename the organization (admins only)")
             .body::<organization::RenameBody>()
             .answers::<OrganizationView<'_>>(200),
         get("/organization/members", organization::list_members)
@@ -233,38 +233,37 @@ fn organization_endpoints() -> Vec<Endpoint> {
             .query::<organization::ListMembersQuery>()
             .lists::<MemberView<'_>, PageMetadata>(),
         patch("/organization/members/{member_id}", organization::set_role)
-            .named("setMemberRole", "Change a member's role; admins only, and one admin always remains")
+            .named("setMemberRole", "Change a member's role (admins only); the last admin keeps the role")
             .body::<organization::SetRoleBody>()
             .answers::<MemberView<'_>>(200)
             .refuses(&[409]),
         delete("/organization/members/{member_id}", organization::remove_member)
             .named(
                 "removeMember",
-                "Remove a member, who returns to an organization of their own; admins only",
+                "Remove a member, who returns to an organization of their own (admins only)",
             )
             .answers_nothing()
             .refuses(&[409]),
         post("/organization/leave", organization::leave)
-            .named("leaveOrganization", "Leave the organization for one of the caller's own, and show it")
+            .named("leaveOrganization", "Leave the organization, and show the one that the caller belongs to now")
             .answers::<OrganizationView<'_>>(200)
             .refuses(&[409]),
         get("/organization/invitations", organization::list_invitations)
-            .named("listInvitations", "List invitations, newest first, without their tokens; admins only")
+            .named("listInvitations", "List invitations, newest first, without their tokens (admins only)")
             .query::<organization::ListInvitationsQuery>()
             .lists::<InvitationView<'_>, PageMetadata>(),
         post("/organization/invitations", organization::invite)
-            .named("invite", "Invite someone, and show the token once; admins only")
+            .named("invite", "Create an invitation and show its token once (admins only)")
             .body::<organization::InviteBody>()
             .answers::<InvitedView<'_>>(201)
             .refuses(&[409]),
         delete("/organization/invitations/{invitation_id}", organization::revoke_invitation)
-            .named("revokeInvitation", "Revoke an open invitation; admins only")
+            .named("revokeInvitation", "Revoke an open invitation (admins only)")
             .answers::<InvitationView<'_>>(200),
         post("/invitations/accept", organization::accept)
             .named(
                 "acceptInvitation",
-                "Accept an invitation: move the caller and their agents to its organization, and show it; earlier \
-                 tokens end",
+                "Accept an invitation: move the caller and their agents to the organization, and end earlier tokens",
             )
             .body::<organization::AcceptBody>()
             .answers::<OrganizationView<'_>>(200)
@@ -291,11 +290,11 @@ fn room_endpoints() -> Vec<Endpoint> {
             .query::<chat::FindChatQuery>()
             .answers::<RoomView<'_>>(200),
         patch("/chats/{chat_id}", chat::rename)
-            .named("renameChat", "Rename a chat; its owners only")
+            .named("renameChat", "Rename a chat (owners only)")
             .body::<RenameChatBody>()
             .answers::<RoomView<'_>>(200),
         delete("/chats/{chat_id}", chat::remove)
-            .named("deleteChat", "Delete a chat for all participants; its owners only")
+            .named("deleteChat", "Delete a chat for all participants (owners only)")
             .answers::<ChatView<'_>>(200),
         get("/chats/{chat_id}/participants", participant::list)
             .named("listParticipants", "List the participants of a chat, oldest first")
@@ -347,7 +346,7 @@ fn contact_endpoints() -> Vec<Endpoint> {
             .answers::<ResolvedView<'_>>(200)
             .refuses(&[404]),
         get("/contacts/requests", contact::received)
-            .named("listContactRequests", "List contact requests that wait for the caller's answer")
+            .named("listContactRequests", "List contact requests that await the caller's decision")
             .query::<contact::ReceivedQuery>()
             .lists::<ContactRequestView<'_>, NumberedMetadata>(),
         post("/contacts/requests", contact::send)
@@ -356,7 +355,7 @@ fn contact_endpoints() -> Vec<Endpoint> {
             .answers::<ContactRequestView<'_>>(201)
             .refuses(&[404, 409]),
         get("/contacts/requests/received", contact::received)
-            .named("listReceivedContactRequests", "List contact requests that wait for the caller's answer")
+            .named("listReceivedContactRequests", "List contact requests that await the caller's decision")
             .query::<contact::ReceivedQuery>()
             .lists::<ContactRequestView<'_>, NumberedMetadata>(),
         get("/contacts/requests/sent", contact::sent)
@@ -389,18 +388,15 @@ fn memory_endpoints() -> Vec<Endpoint> {
     let step = |endpoint: Endpoint| endpoint.answers::<MemoryView<'_>>(200);
     vec![
         get("/memories", memory::list)
-            .named(
-                "listMemories",
-                "List what agents remember of the caller and of other participants, newest first",
-            )
+            .named("listMemories", "List memories about the caller and other participants, newest first")
             .query::<memory::ListMemoriesQuery>()
             .lists_with_meta::<MemoryView<'_>, PageMetadata>()
             .refuses(&[404]),
         get("/memories/{memory_id}", memory::find)
-            .named("findMemory", "One memory")
+            .named("findMemory", "Show a memory")
             .answers::<MemoryView<'_>>(200),
         delete("/memories/{memory_id}", memory::remove)
-            .named("deleteMemory", "Delete a memory for good")
+            .named("deleteMemory", "Delete a memory permanently")
             .answers_nothing(),
         step(
             post("/memories/{memory_id}/supersede", memory::supersede)

@@ -149,7 +149,7 @@ fn units(bytes: u64) -> u32 {
 
 /// The refusal of an answer for which there is no room.
 pub(crate) fn no_room() -> ApiError {
-    let message = "Too many answers have not been read; read them, or try again later";
+    let message = "Your address has too many unread responses; read them, or try again in a second";
     ApiError::new(ErrorCode::ServiceUnavailable, message).with_retry_after(1)
 }
 

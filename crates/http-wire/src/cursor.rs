@@ -98,7 +98,8 @@ impl CursorScope {
             return Err(ApiError::validation().with_detail("/cursor", "is not a cursor of this list"));
         };
         if filters != self.filters {
-            let message = "The cursor was made with other filters";
+            let message =
+                "The cursor was made with other filters; send the same filters, or start without a cursor";
             return Err(ApiError::new(ErrorCode::CursorFilterMismatch, message)
                 .with_detail("/cursor", "was made with other filters"));
         }

@@ -1,4 +1,4 @@
-//! Successful answers: `{"data": …}`, lists with `metadata` beside it (`rest` 2).
+//! Successful answers: `{"data": …}`, lists with `metadata` beside it.
 
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
@@ -23,7 +23,7 @@ impl<T: Serialize> Data<T> {
 }
 
 /// A record at the top level and once more under `data`, so that readers of either form find it;
-/// the generic paths answer like this (`rest` 7).
+/// the generic paths answer like this.
 #[derive(Debug, Serialize)]
 pub struct BareAndData<T> {
     #[serde(flatten)]
@@ -68,7 +68,7 @@ impl<T: Serialize, M: Serialize> List<T, M> {
         HttpResponse::Ok().json(Self { data: rows.into_iter().collect(), meta: None, metadata })
     }
 
-    /// 200, with the metadata under both its names (`rest` 13 #14).
+    /// 200, with the metadata under both its names.
     pub fn ok_with_meta(rows: impl IntoIterator<Item = T>, metadata: M) -> HttpResponse
     where
         M: Clone,

@@ -1,4 +1,4 @@
-//! Which part of a list is asked for, and what is said about it (`rest` 2).
+//! Which part of a list is asked for, and what is said about it.
 //!
 //! Most lists know two styles: a cursor, exact while others write, and page numbers. Page
 //! members stand in the metadata only for readers of the second style, because the list must be
@@ -16,7 +16,7 @@ use crate::openapi::schema::{Parameter, parameter, text};
 use crate::query::QueryReader;
 use crate::strict_json::Told;
 
-/// The most rows of one answer; a larger wish is cut to it (`semantics` 5.7).
+/// The most rows of one answer; a larger wish is cut to it.
 const MAX_ROWS: u32 = 100;
 
 /// The paging parameters of a list of both styles.
@@ -33,7 +33,7 @@ impl PageQuery {
     /// What it takes, for the API's document.
     pub fn parameters() -> Vec<Parameter> {
         let mut all = vec![
-            parameter("cursor", text(), "Where to continue: `next_cursor` of the previous answer."),
+            parameter("cursor", text(), "`next_cursor` of the previous response."),
             parameter(
                 "limit",
                 json!({"type": "integer", "minimum": 1}),
@@ -166,7 +166,7 @@ impl Window {
         if numbered && page.is_cut(&self.request) { Err(too_heavy()) } else { Ok(()) }
     }
 
-    /// Marks an answer to a reader of page numbers, which are on their way out (`rest` 1).
+    /// Marks an answer to a reader of page numbers, which are on their way out.
     pub fn mark(&self, mut response: HttpResponse) -> HttpResponse {
         if matches!(self.request.slice, Slice::Numbered { .. }) {
             let headers = response.headers_mut();
@@ -186,7 +186,7 @@ pub fn too_heavy() -> ApiError {
     ApiError::validation().with_detail("/page_size", fault)
 }
 
-/// Metadata of a list of both styles.
+/// Metadata of a list with page numbers, cursors, or both.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
 pub struct PageMetadata {
     has_more: bool,
@@ -195,7 +195,7 @@ pub struct PageMetadata {
     next_cursor: Option<String>,
     #[serde(flatten)]
     numbers: Option<NumberedMetadata>,
-    /// Where it is wanted without page numbers.
+    /// Total number of rows. Present only if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     total_count: Option<u64>,
 }
@@ -207,7 +207,7 @@ impl PageMetadata {
     }
 }
 
-/// Metadata of page numbers.
+/// Metadata of a list with page numbers.
 #[derive(Clone, Copy, Debug, Serialize, utoipa::ToSchema)]
 pub struct NumberedMetadata {
     page: u32,

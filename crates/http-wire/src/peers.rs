@@ -1,4 +1,4 @@
-//! `GET …/peers` and `GET …/directory`, which both interfaces serve alike (`rest` 5, 6).
+//! `GET …/peers` and `GET …/directory`, which both interfaces serve alike.
 
 use actix_web::HttpResponse;
 use domain::caller::Caller;

@@ -1,4 +1,4 @@
-//! Query strings, read strictly: an unknown parameter or a wrong value is 422 (`rest` 1).
+//! Query strings, read strictly: an unknown parameter or a wrong value is 422.
 
 use std::fmt::Display;
 use std::future::{Ready, ready};

@@ -18,9 +18,9 @@ pub(crate) const DOCUMENT: &str = "/api/v1/openapi.json";
 
 /// What the document says before it comes to the operations.
 const DESCRIPTION: &str = "A self-hosted server where agents and humans share chat rooms. Humans call \
-`/api/v1/me`, agents `/api/v1/agent`; events come over the socket `/api/v1/socket/websocket`, which is \
-described in the project's documents. A body may be wrapped in its object's name or flat. Ids are UUIDs, \
-instants are UTC. Every failure has the same envelope.";
+`/api/v1/me`, and agents call `/api/v1/agent`. Both receive events over the socket `/api/v1/socket/websocket`, \
+which docs/API.md describes. A body can be wrapped in its object's name or flat. IDs are UUIDs, and times are UTC. \
+All errors have the same form.";
 
 /// The document as it is served, which a test holds against [`document`]: to make it at every start
 /// takes time, and memory that is not given back.
@@ -97,6 +97,31 @@ mod tests {
             assert!(answers.keys().any(|status| status.starts_with('2')), "{name} never succeeds");
         }
         assert!(ids.len() > 80, "{}", ids.len());
+    }
+
+    /// Readers of the document have neither the code nor its notes: a description cites no section and no item of them.
+    #[test]
+    fn no_description_cites_what_its_reader_does_not_have() {
+        fn descriptions<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
+            match value {
+                Value::Object(members) => {
+                    let texts =
+                        ["description", "summary"].iter().filter_map(|name| members.get(*name)?.as_str());
+                    found.extend(texts);
+                    members.values().for_each(|member| descriptions(member, found));
+                }
+                Value::Array(items) => items.iter().for_each(|item| descriptions(item, found)),
+                _ => {}
+            }
+        }
+        let document = document();
+        let mut found = Vec::new();
+        descriptions(&document, &mut found);
+        assert!(found.len() > 500, "{}", found.len());
+        for text in found {
+            let cites = ["`rest`", "`semantics`", "`websocket`", " #"].iter().any(|mark| text.contains(mark));
+            assert!(!cites, "{text}");
+        }
     }
 
     /// What is referred to is there.

@@ -35,7 +35,10 @@ async fn serve(request: HttpRequest, path: web::Path<String>) -> Result<HttpResp
         let file = utoipa_swagger_ui::serve(&path, PAGE.clone());
         let file = file.map_err(|fault| {
             tracing::error!(error = %fault, "file of the documentation page cannot be built");
-            ApiError::new(ErrorCode::InternalError, "The file cannot be served")
+            ApiError::new(
+                ErrorCode::InternalError,
+                "The server cannot read this file; ask the operator to look for the cause in the log",
+            )
         })?;
         Ok(file.map(|file| {
             let body = match file.bytes {

@@ -71,7 +71,8 @@ impl Disk {
             return Ok(());
         }
         measure::write_refused();
-        let what = "The server's disk is nearly full; only small requests are accepted";
+        let what =
+            "The server's disk is nearly full; send at most 16 KiB, or ask the operator for more space";
         Err(ApiError::new(ErrorCode::ServiceUnavailable, what).with_retry_after(RETRY_AFTER))
     }
 

@@ -86,7 +86,7 @@ impl Readiness {
     }
 }
 
-/// That requests are served.
+/// The server accepts requests.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct HealthView {
     status: &'static str,
@@ -100,11 +100,11 @@ pub(crate) async fn health() -> HttpResponse {
     HttpResponse::Ok().json(view)
 }
 
-/// That the server can work.
+/// The server is ready.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ReadyView {
-    /// `ready`, or `degraded`: requests are served, but what other servers do is heard only by asking, or the disk is
-    /// nearly full and large writes are refused.
+    /// `ready` or `degraded`. A degraded server accepts requests, but it receives no events from other servers, or
+    /// its disk is nearly full and it refuses large writes.
     status: &'static str,
 }
 
@@ -118,6 +118,10 @@ pub(crate) async fn ready(readiness: web::Data<Readiness>) -> Result<HttpRespons
         let status = if is_whole { "ready" } else { "degraded" };
         return Ok(HttpResponse::Ok().json(ReadyView { status }));
     }
-    let what = if draining { "The server is stopping" } else { "The store does not respond" };
+    let what = if draining {
+        "The server is stopping; try again in a second, or use another server"
+    } else {
+        "The store does not respond; try again in a second, or check the database"
+    };
     Err(ApiError::new(ErrorCode::ServiceUnavailable, what).with_retry_after(1))
 }

@@ -1,4 +1,4 @@
-//! What programs ask to find out whom and what they talk to (`rest` 7): version, a health report
+//! What programs ask to find out whom and what they talk to: version, a health report
 //! with its parts, and whether a key is any good.
 
 use actix_web::middleware::from_fn;
@@ -56,13 +56,15 @@ fn probes() -> Vec<Endpoint> {
 
 fn public_endpoints() -> Vec<Endpoint> {
     vec![
-        get("/", root).named("root", "Name of the program").answers_bare::<ProgramView>(200),
-        get("/version", version).named("version", "Version of the program").answers_bare::<ProgramView>(200),
+        get("/", root).named("root", "Show the name of the program").answers_bare::<ProgramView>(200),
+        get("/version", version)
+            .named("version", "Show the version of the program")
+            .answers_bare::<ProgramView>(200),
         get("/api/version", version)
-            .named("apiVersion", "Version of the program")
+            .named("apiVersion", "Show the version of the program")
             .answers_bare::<ProgramView>(200),
         get("/api/v1/health", report)
-            .named("healthReport", "Status of the server and its parts")
+            .named("healthReport", "Show the status of the server and its components")
             .answers_bare::<ReportView>(200),
     ]
 }
@@ -75,15 +77,15 @@ fn credential_endpoints() -> Vec<Endpoint> {
     ]
 }
 
-/// The program. Old clients do not read a version without its last two members (`rest` 7).
+/// The program and its version.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct ProgramView {
     name: &'static str,
     pub(crate) version: &'static str,
     pub(crate) api_version: &'static str,
-    /// What `PARLANCE_COMMIT` was when the program was built.
+    /// Value of `PARLANCE_COMMIT` at build time.
     pub(crate) commit: &'static str,
-    /// What `PARLANCE_BUILT_AT` was when the program was built.
+    /// Value of `PARLANCE_BUILT_AT` at build time.
     pub(crate) built_at: &'static str,
 }
 
@@ -110,7 +112,7 @@ async fn version() -> HttpResponse {
     HttpResponse::Ok().json(PROGRAM)
 }
 
-/// How the server and its parts are.
+/// Status of the server and its components.
 #[derive(Serialize, ToSchema)]
 struct ReportView {
     status: &'static str,
@@ -142,7 +144,7 @@ async fn report(readiness: web::Data<Readiness>) -> HttpResponse {
     })
 }
 
-/// A valid credential, and whose it is.
+/// A valid credential and its holder.
 #[derive(Serialize, ToSchema)]
 struct CredentialReportView {
     status: &'static str,

@@ -1,5 +1,4 @@
-//! Opening a socket: everything is decided before the upgrade, and refused as plain HTTP
-//! (`websocket` 1).
+//! Opening a socket: everything is decided before the upgrade, and refused as plain HTTP.
 
 use actix_web::body::BodyStream;
 use actix_web::http::header::{HeaderValue, SEC_WEBSOCKET_PROTOCOL};
@@ -77,14 +76,20 @@ struct Parameters {
 impl Parameters {
     fn read(request: &HttpRequest) -> Result<Self, ApiError> {
         let pairs = Query::<Vec<(String, String)>>::from_query(request.query_string());
-        let mut pairs = pairs.map_err(|_| forbidden("The query string is not valid"))?.into_inner();
+        let mut pairs = pairs
+            .map_err(|_| forbidden("The query string is not valid; percent-encode its values"))?
+            .into_inner();
         let mut take = |name: &str| {
             let place = pairs.iter().position(|(given, _)| given == name)?;
             Some(pairs.swap_remove(place).1)
         };
         let vsn = take("vsn");
-        let version = Version::of_parameter(vsn.as_deref())
-            .ok_or_else(|| ApiError::new(ErrorCode::Forbidden, "vsn must be 2.0.0 or 1.0.0"))?;
+        let version = Version::of_parameter(vsn.as_deref()).ok_or_else(|| {
+            ApiError::new(
+                ErrorCode::Forbidden,
+                "The protocol version is not supported; set vsn to 2.0.0 or 1.0.0",
+            )
+        })?;
         // Some clients write what they do not have as a word.
         let absent = |text: &String| matches!(text.as_str(), "" | "undefined" | "null");
         Ok(Self {
@@ -100,9 +105,10 @@ impl Parameters {
         match self.on_conflict.as_deref() {
             None | Some("supersede") => Ok(OnConflict::Supersede),
             Some("reject") => Ok(OnConflict::Reject),
-            Some(_) => {
-                Err(ApiError::new(ErrorCode::InvalidOnConflict, "on_conflict must be supersede or reject"))
-            }
+            Some(_) => Err(ApiError::new(
+                ErrorCode::InvalidOnConflict,
+                "The value of on_conflict is not known; set it to supersede or reject",
+            )),
         }
     }
 }
@@ -255,11 +261,14 @@ fn unavailable() -> ApiError {
 }
 
 fn too_many(standing: Standing) -> ApiError {
-    let error = ApiError::new(ErrorCode::TooManyRequests, "Too many attempts to connect, try again later");
+    let error = ApiError::new(
+        ErrorCode::TooManyRequests,
+        "Too many attempts to connect; try again after the seconds in Retry-After",
+    );
     limit::told(error.with_retry_after(standing.retry_after_seconds()), standing)
 }
 
-/// What clients are told whose credential is not accepted. Sockets read other places than REST does.
+/// The message for a credential that is not accepted. Sockets read other places than REST does.
 fn rejected(credential: Credential<'_>) -> &'static str {
     match credential {
         Credential::Key(text) if matches!(token_or_key(text), Credential::Token(_)) => {
@@ -269,7 +278,7 @@ fn rejected(credential: Credential<'_>) -> &'static str {
     }
 }
 
-/// What clients are told that send no credential.
+/// The message for a missing credential.
 const MISSING: &str = "Send a credential: an API key as x-api-key or a token as x-auth-token, or as the query \
  parameter api_key or token";
 
@@ -279,17 +288,19 @@ fn forbidden(message: &'static str) -> ApiError {
 
 fn refused(refused: ClaimRefused) -> ApiError {
     match refused {
-        ClaimRefused::Ended => forbidden("The credential is no longer valid"),
-        ClaimRefused::Conflict => {
-            ApiError::new(ErrorCode::ConnectionConflict, "The agent is already connected")
-        }
-        ClaimRefused::TooMany => {
-            ApiError::new(ErrorCode::TooManyRequests, "This caller has too many sockets")
-                .with_retry_after(RETRY_SECONDS)
-        }
+        ClaimRefused::Ended => forbidden("The credential is no longer valid; send a new API key or token"),
+        ClaimRefused::Conflict => ApiError::new(
+            ErrorCode::ConnectionConflict,
+            "The agent is already connected; close its other connection, or connect with on_conflict=supersede",
+        ),
+        ClaimRefused::TooMany => ApiError::new(
+            ErrorCode::TooManyRequests,
+            "You have too many open sockets; close one, then connect again",
+        )
+        .with_retry_after(RETRY_SECONDS),
         ClaimRefused::Unavailable => unavailable(),
         ClaimRefused::Stopping => {
-            ApiError::new(ErrorCode::TrackingFailed, "The server is stopping; connect again")
+            ApiError::new(ErrorCode::TrackingFailed, "The server is stopping; connect again in a second")
                 .with_retry_after(RETRY_SECONDS)
         }
     }

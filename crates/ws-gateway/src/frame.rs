@@ -1,5 +1,4 @@
-//! Frames: one message of the channel protocol as text, in both versions of its serializer
-//! (`websocket` 1.4, 2.1).
+//! Frames: one message of the channel protocol as text, in both versions of its serializer.
 
 use serde::Deserialize;
 use serde_json::Value;

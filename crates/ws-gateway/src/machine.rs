@@ -1,4 +1,4 @@
-//! The protocol of one connection, without sockets, tasks or stores (`websocket` 2).
+//! The protocol of one connection, without sockets, tasks or stores.
 //!
 //! Frames and events go in, [`Action`]s come out; whoever drives the machine carries them out in
 //! their order. A join of a room takes two steps: [`Action::Authorize`] asks, and the answer

@@ -1,4 +1,4 @@
-//! Events as JSON (`websocket` 3). Nouns are the views that REST answers with.
+//! Events as JSON. Nouns are the views that REST answers with.
 
 use std::borrow::Cow;
 
@@ -183,7 +183,7 @@ struct TitleContent<'a> {
     title: &'a str,
 }
 
-/// The most bytes of a title in its event: clients drop one with more (`websocket` 3.4). A title has up to
+/// The most bytes of a title in its event: clients drop one with more. A title has up to
 /// 120 characters; the whole of it stands in the room's record.
 const MAX_TITLE_BYTES: usize = 256;
 
@@ -243,7 +243,7 @@ struct FlatRequestContent<'a> {
     inserted_at: Shown<Timestamp>,
 }
 
-/// Flat for agents, with both sides nested for users (`websocket` 3.5, 3.6).
+/// Flat for agents, with both sides nested for users.
 pub(crate) fn contact_request_received(request: &ContactRequest) -> Payload {
     let event = "contact_request_received";
     match request.recipient.id.kind() {

@@ -1,4 +1,4 @@
-//! Topics: what a client can listen to, and who may (`websocket` 3.1).
+//! Topics: what a client can listen to, and who may.
 
 use domain::bus::Interest;
 use domain::caller::Caller;

@@ -1,4 +1,4 @@
-//! The behaviour cases, by their numbers (`semantics` 12), over the built program.
+//! The behaviour cases over the built program.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 mod contacts;

@@ -133,8 +133,8 @@ impl AccountService {
         }
     }
 
-    /// `caller` as `agent` (`websocket` 1.2): an agent only as itself, a user as any agent that the user owns and the
-    /// credential reaches. What is pushed to an agent changes its deliveries, so a read-only key is not enough.
+    /// `caller` as `agent`: an agent only as itself, a user as any agent that the user owns and the credential
+    /// reaches. What is pushed to an agent changes its deliveries, so a read-only key is not enough.
     pub async fn act_as(
         &self,
         caller: Caller,

@@ -1,4 +1,4 @@
-//! Deleting an agent (`semantics` 1.7).
+//! Deleting an agent.
 //!
 //! Its key is dead at once, its contacts and pending requests end, and it leaves all its rooms; a room that it alone owned passes on, see
 //! [`crate::chat::succession`]. Its messages stay, with the name they were sent under. The record

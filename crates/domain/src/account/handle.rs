@@ -1,4 +1,4 @@
-//! Handles: the names by which users and agents address each other (`semantics` 1.4).
+//! Handles: the names by which users and agents address each other.
 
 use std::fmt;
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::id::{AgentId, ChatId};
 use crate::time::Timestamp;
 
-/// How long an indicator stays on without being renewed (`semantics` 7.1).
+/// How long an indicator stays on without being renewed.
 const LEASE: Duration = Duration::from_secs(10);
 
 /// One agent's indicator.

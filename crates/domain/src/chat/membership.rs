@@ -1,4 +1,4 @@
-//! Who may add and remove whom (`semantics` 4.4). Pure; the stores call these inside the write,
+//! Who may add and remove whom. Pure; the stores call these inside the write,
 //! on the rows they have locked.
 
 use super::participant::Role;

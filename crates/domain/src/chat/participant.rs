@@ -57,7 +57,7 @@ impl ParticipantStatus {
     }
 
     /// What somebody starts with on being added: humans take part at once, agents when they
-    /// first show themselves (`semantics` 4.5).
+    /// first show themselves.
     pub const fn on_adding(who: ParticipantId) -> Self {
         match who {
             ParticipantId::User(_) => Self::Active,

@@ -1,4 +1,4 @@
-//! How somebody stands to a room, and what that lets them do (`semantics` 4.4 and 4.6). Pure; the
+//! How somebody stands to a room, and what that lets them do. Pure; the
 //! stores call these on the rows they have read or locked.
 //!
 //! A human is not always in the room that an own agent is in. As an *observer* such a human reads

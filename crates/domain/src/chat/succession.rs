@@ -1,4 +1,4 @@
-//! Who owns a room whose only owner is gone for good (`semantics` 4.4).
+//! Who owns a room whose only owner is gone for good.
 
 use std::cmp::Reverse;
 

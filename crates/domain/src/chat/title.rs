@@ -1,4 +1,4 @@
-//! Titles: given ones, and the one made from a room's first text (`semantics` 4.2).
+//! Titles: given ones, and the one made from a room's first text.
 //!
 //! Everybody in a room sees its title, but an agent reads only texts that mention it. So a text gives a title only if
 //! every agent in the room may read it; the title goes when an agent comes who may not, and changes and goes with the

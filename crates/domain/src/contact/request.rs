@@ -1,4 +1,4 @@
-//! Contact requests: the state machine and who may do what (`semantics` 3.1, 3.2). Pure; the
+//! Contact requests: the state machine and who may do what. Pure; the
 //! stores call these inside the write, on the rows they have locked.
 
 use crate::caller::Caller;

@@ -1,4 +1,4 @@
-//! Finding out who has a handle (`semantics` 1.5).
+//! Finding out who has a handle.
 
 use super::handle::Handle;
 use super::record::Profile;

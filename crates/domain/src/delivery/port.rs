@@ -11,7 +11,7 @@ use crate::page::{Order, Page, PageRequest};
 use crate::store::{OnCommit, StoreError};
 use crate::time::Timestamp;
 
-/// Which deliveries an agent wants to see (`semantics` 6.2).
+/// Which deliveries an agent wants to see.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum DeliveryFilter {
     /// Everything that is not processed.

@@ -1,4 +1,4 @@
-//! The state machine of a delivery (`semantics` 6.3). Pure.
+//! The state machine of a delivery. Pure.
 
 use super::port::DeliveryStep;
 use super::{SHOWN_ATTEMPTS, SHOWN_ERROR_BYTES, shown_error};

@@ -45,7 +45,7 @@ impl Reader {
     }
 
     /// Whether the caller may change it: the agent that stored it; a human whom it is about, and of
-    /// a private one who owns that agent (`semantics` 7.5).
+    /// a private one who owns that agent.
     pub fn may_change(&self, scope: MemoryScope) -> Result<(), Refused> {
         self.may_read(scope)?;
         let may = match self.caller {

@@ -1,4 +1,4 @@
-//! Memories: what agents remember across rooms, of whom and for whom (`semantics` 7.5).
+//! Memories: what agents remember across rooms, of whom and for whom.
 //!
 //! An agent *stores* a memory; it is its *source*, and alone may change it again among agents. A
 //! memory may have a *subject*: the user or agent that it is about. Its *scope* says who else reads

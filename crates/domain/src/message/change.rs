@@ -1,4 +1,4 @@
-//! Who may change a message once it is stored, and what an edit makes of it (`semantics` 5.8). Pure;
+//! Who may change a message once it is stored, and what an edit makes of it. Pure;
 //! the stores call these on the row they have locked.
 
 use super::content::{MessageContent, stored_text};

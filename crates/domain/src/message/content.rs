@@ -1,4 +1,4 @@
-//! Contents: what is acceptable, and how names in a text become `@[[id]]` (`semantics` 5.2–5.5).
+//! Contents: what is acceptable, and how names in a text become `@[[id]]`.
 
 use serde_json::{Map, Value};
 use uuid::Uuid;

@@ -1,4 +1,4 @@
-//! Whom a message names: from what was asked to who is meant (`semantics` 5.4).
+//! Whom a message names: from what was asked to who is meant.
 
 use crate::account::normalize_handle;
 use crate::chat::Names;
@@ -103,7 +103,7 @@ pub enum MentionError {
 /// Finds out whom `requests` mean among the participants called `names`.
 ///
 /// The faults are looked for one after the other over all items: missing identifier, kind,
-/// who is meant, the sender itself, duplicates; an agent must address somebody (`semantics` 5.4).
+/// who is meant, the sender itself, duplicates; an agent must address somebody.
 pub fn resolve(
     names: &Names,
     sender: ParticipantId,

@@ -1,6 +1,5 @@
-//! What ties two parties together, and whether it makes one a peer of the other (`semantics`
-//! 2.1). Pure; a store that lists peers keeps to the same rule, which the store contract shows
-//! pair by pair.
+//! What ties two parties together, and whether it makes one a peer of the other. Pure; a store that lists peers keeps
+//! to the same rule, which the store contract shows pair by pair.
 
 use crate::caller::Caller;
 use crate::id::{OrganizationId, ParticipantId, UserId};

@@ -51,7 +51,7 @@ pub(crate) struct BothMetadata {
     sent: Direction,
 }
 
-/// How many there are in one direction; the two are paged side by side.
+/// Totals for received or sent requests. Both lists use the same page number.
 #[derive(Serialize, ToSchema)]
 struct Direction {
     total: u64,

@@ -1,6 +1,6 @@
 //! `POST /chats/{chat_id}/messages/{message_id}/processing`, `/processed` and `/failed`.
 //!
-//! Always 200 with a body: a client takes 204 to say that its room was stopped (`rest` 9).
+//! Always 200 with a body: a client takes 204 to say that its room was stopped.
 
 use actix_web::{HttpResponse, web};
 use domain::caller::AgentCaller;

@@ -1,4 +1,4 @@
-//! `GET /chats/{chat_id}/messages`: the agent's messages by state (`semantics` 6.2).
+//! `GET /chats/{chat_id}/messages`: the agent's messages by state.
 
 use actix_web::{HttpResponse, web};
 use domain::delivery::{DeliveryFilter, DeliveryService, Order};

@@ -1,4 +1,4 @@
-//! `GET /chats/{chat_id}/participants`: everybody at once, without metadata (`rest` 2).
+//! `GET /chats/{chat_id}/participants`: everybody at once, without metadata.
 
 use actix_web::{HttpResponse, web};
 use domain::chat::ChatService;

@@ -69,7 +69,7 @@ impl FromQuery for ListAgentsQuery {
         all.push(parameter("name", name, "Part of the name, ignoring case."));
         all.push(parameter("is_external", flag(), "Agents run by their owner, or by the service."));
         all.push(parameter("listed_in_directory", flag(), "Agents listed in the directory, or not listed."));
-        all.push(parameter("sort", word(&SORTS.map(|(word, ..)| word)), "By what."));
+        all.push(parameter("sort", word(&SORTS.map(|(word, ..)| word)), "Sort key."));
         all.push(parameter("order", word(&["asc", "desc"]), "Sort direction; descending by default."));
         all
     }

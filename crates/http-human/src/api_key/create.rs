@@ -49,10 +49,13 @@ impl FromBody for CreateKeyBody {
             instant,
             "When the key expires; must be in the future. If omitted, the server's default applies.",
         );
-        let read_only = about(json!({"type": "boolean"}), "If true, the key only reads.");
+        let read_only = about(json!({"type": "boolean"}), "If true, the key can only read.");
         let uuid = || nullable(json!({"type": "string", "format": "uuid"}));
         let chat = about(uuid(), "Limits the key to this chat, which you must be able to read.");
-        let agent = about(uuid(), "Limits the key to this agent of yours, on REST and as a socket.");
+        let agent = about(
+            uuid(),
+            "Limits the key to this agent, on REST and sockets. It must be one of your agents.",
+        );
         let properties = [
             ("name", line(100)),
             ("expires_at", expires_at),

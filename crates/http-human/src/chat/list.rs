@@ -82,7 +82,7 @@ impl FromQuery for ListChatsQuery {
         let include = several(word(&INCLUDES.map(|(word, _)| word)));
         all.push(parameter("status", word(&["active", "archived", "closed"]), "Only this status."));
         all.push(parameter("type", word(&["direct", "group", "task"]), "Only this kind."));
-        all.push(parameter("sort_by", word(&SORTS.map(|(word, _)| word)), "By what."));
+        all.push(parameter("sort_by", word(&SORTS.map(|(word, _)| word)), "Sort key."));
         all.push(parameter("order", word(&["asc", "desc"]), "Sort direction; descending by default."));
         all.push(parameter("include", include, "What to include in the list and in each room."));
         all

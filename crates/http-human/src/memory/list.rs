@@ -45,8 +45,7 @@ impl FromQuery for ListMemoriesQuery {
         all.push(parameter(
             "scope",
             word(&SCOPES.map(|(word, _)| word)),
-            "Only this part of the memories that the \
-         caller may read.",
+            "Only memories with this relation to the caller.",
         ));
         all.push(parameter("chat_room_id", uuid(), "Only memories of the participants of this chat."));
         all.push(parameter("source_agent_id", uuid(), "Only memories stored by this agent."));

@@ -112,7 +112,7 @@ pub(crate) async fn list(
     Ok(window.mark(List::ok(page.rows.iter().map(MessageView::for_user), metadata)))
 }
 
-/// The two are there for whoever named an anchor, and go on from the first or last row.
+/// Page metadata. `has_older` and `has_newer` are present if the request has `after`, `before`, or `around`.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct HistoryMetadata {
     #[serde(flatten)]

@@ -64,16 +64,21 @@ impl FromBody for InviteBody {
         let email = nullable(json!({"type": "string", "format": "email", "maxLength": 254}));
         let instant = nullable(json!({"type": "string", "format": "date-time"}));
         let properties = [
-            ("role", about(word(&["admin", "member"]), "Role of the guest; member by default.")),
+            ("role", about(word(&["admin", "member"]), "Role of the invited user; member by default.")),
             (
                 "email",
                 about(
                     email,
-                    "E-mail address of the only person who may accept it; null lets anyone with the \
-             token accept it.",
+                    "Email address of the only user who can accept it. If null, anyone who has the token can.",
                 ),
             ),
-            ("expires_at", about(instant, "When it expires, within 90 days; null for a week from now.")),
+            (
+                "expires_at",
+                about(
+                    instant,
+                    "When the invitation expires, at most 90 days from now. If null, a week from now.",
+                ),
+            ),
         ];
         object(&[], &properties)
     }

@@ -1,4 +1,4 @@
-//! Where a request carries its credential, and what kind of credential it is (`rest` 1).
+//! Where a request carries its credential, and what kind of credential it is.
 //!
 //! A key in `X-API-Key` counts, whatever else is sent along: some clients send a token beside it,
 //! some proxies a header of their own. Only one credential of a request is ever looked at.
@@ -34,7 +34,7 @@ pub enum Unusable {
 }
 
 impl Unusable {
-    /// What the client is told, with what to do.
+    /// The message for the client, with what to do.
     pub const fn told(self) -> &'static str {
         match self {
             Self::Missing => {
@@ -50,26 +50,28 @@ impl Unusable {
 }
 
 impl Credential<'_> {
-    /// What the client is told if this is not accepted, with what to do. It depends on the text alone, so nobody
+    /// The message for the client if this is not accepted, with what to do. It depends on the text alone, so nobody
     /// learns what exists.
     pub fn rejected(self) -> &'static str {
         match self {
             Self::Key(text) if is_like_token(text) => {
                 "A token was sent as an API key; send it as Authorization: Bearer <token>"
             }
-            Self::Key(_) => "The API key is not valid: it is unknown, revoked or expired",
+            Self::Key(_) => {
+                "The API key is not valid: it is unknown, revoked, or expired; send another key, or create one"
+            }
             Self::Token(text) if is_like_key(text) => {
                 "An API key was sent as a token; send it as X-API-Key, without Bearer"
             }
             Self::Token(_) => {
-                "The token is not valid: it has expired, or what opened it has ended; log in again"
+                "The token is not valid: it has expired, or its session has ended; log in again"
             }
-            Self::Invitation(_) => "The invitation is not valid",
+            Self::Invitation(_) => "The invitation is not valid; ask for another one",
         }
     }
 }
 
-/// Keys begin with this (`rest` 1).
+/// Keys begin with this.
 fn is_like_key(text: &str) -> bool {
     text.starts_with("thnv_") && !text.contains('.')
 }

@@ -43,7 +43,7 @@ pub async fn agents_only<B: MessageBody + 'static>(
 ) -> Result<ServiceResponse<B>, Error> {
     let admitted = admit(&request, credential::of_interface, |admitted| match admitted.caller {
         Caller::Agent(caller) => Ok(AgentAuth(caller)),
-        Caller::User(_) => Err(forbidden("A user's credential is not accepted here")),
+        Caller::User(_) => Err(forbidden("Users cannot use this path; send the API key of an agent")),
     });
     let admitted = admitted.await?;
     answer(request, next, admitted).await

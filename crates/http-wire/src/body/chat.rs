@@ -1,4 +1,4 @@
-//! `POST …/chats`: everything may be left out, the body too (`rest` 12 #13). `PATCH …/chats/{id}`.
+//! `POST …/chats`: everything may be left out, the body too. `PATCH …/chats/{id}`.
 
 use domain::chat::{ChatKind, ChatTitle, CreateChat};
 use domain::id::parse_uuid;
@@ -31,7 +31,7 @@ impl FromBody for CreateChatBody {
                 ("title", about(title, "If omitted, the room gets its title from the first message.")),
                 ("task_id", nullable(uuid())),
                 ("type", kind()),
-                ("chat_type", about(kind(), "The same as `type`, under its other name.")),
+                ("chat_type", about(kind(), "Same value as `type`.")),
             ],
         )
     }
@@ -64,7 +64,7 @@ fn task_id(body: &mut ObjectReader<'_>) -> Result<Option<Uuid>, Told> {
     id.transpose()
 }
 
-/// The kind goes by two names (`rest` 12 #22); both may be given if they agree.
+/// The kind goes by two names; both may be given if they agree.
 fn kind(body: &mut ObjectReader<'_>) -> Result<ChatKind, Told> {
     let mut named = |name| match body.optional_text(name)? {
         None => Ok(None),

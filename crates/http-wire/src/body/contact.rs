@@ -1,7 +1,7 @@
 //! Bodies about contacts and contact requests.
 //!
-//! A handle that is missing or malformed is 400 here, where the contract wants it so
-//! (`semantics` 3.3); all else that is wrong is 422 as everywhere.
+//! A handle that is missing or malformed is 400 here, where the public API wants it so; all else that is wrong is
+//! 422 as everywhere.
 
 use actix_web::http::StatusCode;
 use domain::contact::{Handle, RequestAction, RequestMessage, SendRequest, WhichContact, WhichRequest};
@@ -57,7 +57,7 @@ impl FromBody for AddContactBody {
     }
 }
 
-/// `POST …/contacts/requests`, wrapped or flat; the handle goes by two names (`rest` 12 #15).
+/// `POST …/contacts/requests`, wrapped or flat; the handle goes by two names.
 #[derive(Clone, Debug)]
 pub struct SendRequestBody {
     handle: Option<String>,
@@ -194,7 +194,7 @@ impl FromBody for RemoveContactBody {
 pub struct ResolveBody(Option<Value>);
 
 impl ResolveBody {
-    /// The handle. Whatever else it may be is a validation error under 400 (`semantics` 3.3).
+    /// The handle. Whatever else it may be is a validation error under 400.
     pub fn into_handle(self) -> Result<Handle, ApiError> {
         let invalid = |fault: String| {
             ApiError::validation().with_status(StatusCode::BAD_REQUEST).with_detail("/handle", fault)

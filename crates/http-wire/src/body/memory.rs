@@ -1,5 +1,5 @@
 //! `POST …/memories`: wrapped, with all that the public form wants; or flat, where all but the content
-//! follows by itself (`rest` 12 #12).
+//! follows by itself.
 
 use domain::id::parse_uuid;
 use domain::memory::{

@@ -10,7 +10,7 @@ use crate::strict_json::{FromBody, ObjectReader, Told};
 /// The most mentions of one text.
 const MAX_MENTIONS: usize = 100;
 
-/// The most attachments of one text (`semantics` 5.2).
+/// The most attachments of one text.
 const MAX_ATTACHMENTS: usize = 10;
 
 /// A text to be sent.
@@ -25,7 +25,7 @@ impl SendMessageBody {
     /// is unknown.
     pub fn into_command(self) -> Result<SendMessage, ApiError> {
         if self.attaches {
-            let message = "An attachment is not in this chat";
+            let message = "An attachment is not in this chat; send the message without attachments";
             return Err(ApiError::new(ErrorCode::UnknownAttachment, message)
                 .with_detail("/message/attachment_ids/0", "is not in this chat"));
         }
@@ -88,14 +88,14 @@ impl FromBody for EditMessageBody {
 fn content() -> Value {
     about(
         json!({"type": "string", "minLength": 1, "maxLength": 524_288, "pattern": "\\S"}),
-        "At most 524,288 bytes of UTF-8, and not only white space.",
+        "Text of at most 524,288 bytes of UTF-8, not only whitespace.",
     )
 }
 
 /// A mention as asked for; whether it names somebody is the domain's question.
 ///
 /// Clients send nulls and empty texts beside the one identifier they know, and a name that says
-/// nothing; old ones call the handle `username` (`rest` 13 #5, #13).
+/// nothing; old ones call the handle `username`.
 fn mention(item: &mut ObjectReader<'_>) -> Result<RequestedMention, Told> {
     let kind = match item.any("kind") {
         None => Some(MentionKind::Mention),

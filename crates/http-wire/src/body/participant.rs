@@ -5,7 +5,7 @@ use domain::id::parse_uuid;
 
 use serde_json::Value;
 
-use crate::error::{ApiError, ErrorCode};
+use crate::error::{ApiError, peer_not_found};
 use crate::openapi::schema::{object, uuid, word};
 use crate::strict_json::{FromBody, ObjectReader, Told};
 
@@ -19,8 +19,7 @@ pub struct AddParticipantBody {
 impl AddParticipantBody {
     /// What is asked for. A text that is no id is nobody's, so it is 404 like an unknown one.
     pub fn into_command(self) -> Result<AddParticipantCommand, ApiError> {
-        let candidate = parse_uuid(&self.participant_id)
-            .ok_or_else(|| ApiError::new(ErrorCode::NotFound, "No such user or agent among your peers"))?;
+        let candidate = parse_uuid(&self.participant_id).ok_or_else(peer_not_found)?;
         Ok(AddParticipantCommand { candidate, role: self.role })
     }
 }

@@ -1,4 +1,4 @@
-//! The table of error codes: variant, status, word on the wire (`rest` 3, `websocket` 1.3).
+//! The table of error codes: variant, status, word on the wire.
 
 use actix_web::http::StatusCode;
 

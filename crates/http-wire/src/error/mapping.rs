@@ -1,4 +1,4 @@
-//! Every domain error, as clients are told of it.
+//! Every domain error, as clients receive it.
 //!
 //! The matches are exhaustive, so that a new variant does not compile until it has an answer.
 //! Pointers are those of the wrapped form of a body; [`ApiError::without_wrapper`] shortens them.
@@ -83,7 +83,10 @@ impl From<FindMemoryError> for ApiError {
     fn from(error: FindMemoryError) -> Self {
         match error {
             FindMemoryError::NotFound => memory_not_found(),
-            FindMemoryError::Forbidden => Self::new(ErrorCode::Forbidden, "You may not read this memory"),
+            FindMemoryError::Forbidden => Self::new(
+                ErrorCode::Forbidden,
+                "You may not read this memory; list the memories to see those that you may read",
+            ),
             FindMemoryError::Store(error) => error.into(),
         }
     }
@@ -102,7 +105,10 @@ impl From<ChangeMemoryError> for ApiError {
     fn from(error: ChangeMemoryError) -> Self {
         match error {
             ChangeMemoryError::NotFound => memory_not_found(),
-            ChangeMemoryError::Forbidden => Self::new(ErrorCode::Forbidden, "You may not change this memory"),
+            ChangeMemoryError::Forbidden => Self::new(
+                ErrorCode::Forbidden,
+                "You may not change this memory; ask the agent that stored it, or its owner",
+            ),
             ChangeMemoryError::Unmovable(unmovable) => Self::validation().with_detail("/status", unmovable),
             ChangeMemoryError::Store(error) => error.into(),
         }
@@ -152,7 +158,7 @@ impl From<RenameChatError> for ApiError {
         match error {
             RenameChatError::Refused(RenameRefused::ChatNotFound) => chat_not_found(),
             RenameChatError::Refused(RenameRefused::NotOwner) => {
-                Self::new(ErrorCode::Forbidden, "Only an owner may rename the chat")
+                Self::new(ErrorCode::Forbidden, "Only an owner may rename the chat; ask one of its owners")
             }
             RenameChatError::Store(error) => error.into(),
         }
@@ -163,7 +169,9 @@ impl From<DeleteChatError> for ApiError {
     fn from(error: DeleteChatError) -> Self {
         match error {
             DeleteChatError::ChatNotFound => chat_not_found(),
-            DeleteChatError::NotOwner => Self::new(ErrorCode::Forbidden, "Only an owner may delete the chat"),
+            DeleteChatError::NotOwner => {
+                Self::new(ErrorCode::Forbidden, "Only an owner may delete the chat; ask one of its owners")
+            }
             DeleteChatError::Store(error) => error.into(),
         }
     }
@@ -174,15 +182,14 @@ impl From<AddParticipantError> for ApiError {
         match error {
             AddParticipantError::Refused(AddRefused::Limit(reached)) => reached.into(),
             AddParticipantError::Refused(AddRefused::ChatNotFound) => chat_not_found(),
-            AddParticipantError::Refused(AddRefused::PeerNotFound) => {
-                Self::new(ErrorCode::NotFound, "No such user or agent among your peers")
-            }
-            AddParticipantError::Refused(AddRefused::AlreadyParticipant) => {
-                Self::new(ErrorCode::Conflict, "The participant is already in the chat")
-            }
+            AddParticipantError::Refused(AddRefused::PeerNotFound) => peer_not_found(),
+            AddParticipantError::Refused(AddRefused::AlreadyParticipant) => Self::new(
+                ErrorCode::Conflict,
+                "The participant is already in the chat; there is nothing to add",
+            ),
             AddParticipantError::Refused(AddRefused::RoleTooLow) => Self::new(
                 ErrorCode::Forbidden,
-                "Your role in the chat does not allow you to assign this role",
+                "Your role in the chat does not allow you to assign this role; assign a lower one, or ask an owner",
             ),
             AddParticipantError::Store(error) => error.into(),
         }
@@ -197,19 +204,22 @@ impl From<RemoveParticipantError> for ApiError {
         };
         match refused {
             RemoveRefused::ChatNotFound => chat_not_found(),
-            RemoveRefused::ParticipantNotFound => {
-                Self::new(ErrorCode::NotFound, "No such participant in the chat")
-            }
+            RemoveRefused::ParticipantNotFound => Self::new(
+                ErrorCode::NotFound,
+                "This participant is not in the chat; list its participants to find the id",
+            ),
             RemoveRefused::RoleTooLow => Self::new(
                 ErrorCode::Forbidden,
-                "Your role in the chat does not allow you to remove this participant",
+                "Your role in the chat does not allow you to remove this participant; ask an owner",
             ),
-            RemoveRefused::AgentRemovesUser => {
-                Self::new(ErrorCode::Forbidden, "An agent may not remove a user from a chat")
-            }
-            RemoveRefused::SoleOwner => {
-                Self::new(ErrorCode::CannotRemoveSoleOwner, "The only owner cannot leave the chat")
-            }
+            RemoveRefused::AgentRemovesUser => Self::new(
+                ErrorCode::Forbidden,
+                "An agent may not remove a user from a chat; ask a human who owns it",
+            ),
+            RemoveRefused::SoleOwner => Self::new(
+                ErrorCode::CannotRemoveSoleOwner,
+                "The only owner cannot leave the chat; add another owner first, or delete the chat",
+            ),
         }
     }
 }
@@ -224,13 +234,19 @@ impl From<SendRequestError> for ApiError {
         match (refused, by) {
             (SendRefused::RequesterGone, _) => unauthorized(),
             (SendRefused::Unknown, _) => Self::new(ErrorCode::NotFound, "Nobody has this handle"),
-            // The interfaces differ here (`semantics` 3.3).
+            // The interfaces differ here.
             (SendRefused::Oneself, ParticipantKind::User) => {
                 Self::validation().with_detail("/contact_request/recipient_handle", "cannot be yourself")
             }
-            (SendRefused::Oneself, ParticipantKind::Agent) => conflict("You cannot be your own contact"),
-            (SendRefused::AlreadyContact, _) => conflict("You are already contacts"),
-            (SendRefused::AlreadyAsked, _) => conflict("Your contact request is already pending"),
+            (SendRefused::Oneself, ParticipantKind::Agent) => {
+                conflict("You cannot be your own contact; send the handle of another user or agent")
+            }
+            (SendRefused::AlreadyContact, _) => {
+                conflict("You are already contacts; there is nothing to ask for")
+            }
+            (SendRefused::AlreadyAsked, _) => {
+                conflict("Your contact request is already pending; wait for the answer, or cancel it")
+            }
         }
     }
 }
@@ -238,14 +254,19 @@ impl From<SendRequestError> for ApiError {
 impl From<AnswerRequestError> for ApiError {
     fn from(error: AnswerRequestError) -> Self {
         match error {
-            AnswerRequestError::NotFound => {
-                Self::new(ErrorCode::NotFound, "No such contact request among yours")
-            }
-            AnswerRequestError::OtherSide => {
-                Self::new(ErrorCode::Forbidden, "Only the other side may do this")
-            }
+            AnswerRequestError::NotFound => Self::new(
+                ErrorCode::NotFound,
+                "You have no contact request with this id; list your contact requests to find it",
+            ),
+            AnswerRequestError::OtherSide => Self::new(
+                ErrorCode::Forbidden,
+                "Only the other side may do this: a requester can cancel, a recipient can approve or reject",
+            ),
             AnswerRequestError::Settled(status) => {
-                let message = format!("The contact request is already {}", status.as_str());
+                let message = format!(
+                    "The contact request is already {}; send a new one to ask again",
+                    status.as_str()
+                );
                 Self::new(ErrorCode::Conflict, message)
             }
             AnswerRequestError::Store(error) => error.into(),
@@ -256,7 +277,9 @@ impl From<AnswerRequestError> for ApiError {
 impl From<RemoveContactError> for ApiError {
     fn from(error: RemoveContactError) -> Self {
         match error {
-            RemoveContactError::NotFound => Self::new(ErrorCode::NotFound, "No such contact of yours"),
+            RemoveContactError::NotFound => {
+                Self::new(ErrorCode::NotFound, "You have no such contact; list your contacts to find its id")
+            }
             RemoveContactError::Store(error) => error.into(),
         }
     }
@@ -295,9 +318,10 @@ impl From<ChangeMessageError> for ApiError {
         match error {
             ChangeMessageError::Refused(ChangeRefused::ChatNotFound) => chat_not_found(),
             ChangeMessageError::Refused(ChangeRefused::MessageNotFound) => message_not_found(),
-            ChangeMessageError::Refused(ChangeRefused::NotSender) => {
-                Self::new(ErrorCode::Forbidden, "Only its sender may change a message")
-            }
+            ChangeMessageError::Refused(ChangeRefused::NotSender) => Self::new(
+                ErrorCode::Forbidden,
+                "Only the sender of a message may change it; send a new message instead",
+            ),
             ChangeMessageError::Refused(ChangeRefused::Limit(reached)) => reached.into(),
             ChangeMessageError::Store(error) => error.into(),
         }
@@ -316,8 +340,11 @@ impl From<ReadDeliveriesError> for ApiError {
 impl From<AdvanceError> for ApiError {
     fn from(error: AdvanceError) -> Self {
         match error {
-            AdvanceError::NotFound => Self::new(ErrorCode::NotFound, "No such message in a chat of yours"),
-            // The pointer is what clients look for (`rest` 13 #10).
+            AdvanceError::NotFound => Self::new(
+                ErrorCode::NotFound,
+                "None of your chats has this message; list the messages of the chat to find its id",
+            ),
+            // The pointer is what clients look for.
             AdvanceError::NoActiveAttempt => {
                 Self::validation().with_detail("/processing_attempt", "there is no active processing attempt")
             }
@@ -378,12 +405,15 @@ impl From<MentionError> for ApiError {
                 "kind must be mention or reference",
             ),
             MentionError::HandleNotFound { index, available } => at_mention(
-                said(ErrorCode::HandleNotFound, "No participant of the chat has the handle of a mention"),
+                said(
+                    ErrorCode::HandleNotFound,
+                    "No participant of the chat has the handle of a mention; use one of available_handles",
+                ),
                 index,
                 "no participant of the chat has this handle",
             )
             .with_details(available_handles(available)),
-            // One client compares the message with this word, not the code (`rest` 13 #9).
+            // One client compares the message with this word, not the code.
             MentionError::NotInRoom { index, available } => at_mention(
                 said(
                     ErrorCode::MentionedParticipantNotInRoom,
@@ -394,7 +424,10 @@ impl From<MentionError> for ApiError {
             )
             .with_details(available_handles(available)),
             MentionError::SelfMention { index } => at_mention(
-                said(ErrorCode::CannotMentionSelf, "The sender cannot mention itself"),
+                said(
+                    ErrorCode::CannotMentionSelf,
+                    "The sender cannot mention itself; mention another participant",
+                ),
                 index,
                 "is the sender",
             ),
@@ -403,10 +436,11 @@ impl From<MentionError> for ApiError {
                 index,
                 "is already mentioned",
             ),
-            MentionError::Required => {
-                said(ErrorCode::MentionsRequired, "An agent's message must mention at least one participant")
-                    .with_detail("/message/mentions", "must mention at least one participant")
-            }
+            MentionError::Required => said(
+                ErrorCode::MentionsRequired,
+                "An agent's message must mention at least one participant; add a mention",
+            )
+            .with_detail("/message/mentions", "must mention at least one participant"),
         }
     }
 }
@@ -420,7 +454,10 @@ fn available_handles(handles: Vec<String>) -> Map<String, Value> {
 }
 
 fn memory_not_found() -> ApiError {
-    ApiError::new(ErrorCode::NotFound, "No such memory")
+    ApiError::new(
+        ErrorCode::NotFound,
+        "No memory with this id is visible to you; list the memories to find its id",
+    )
 }
 
 fn idempotency_key_reused() -> ApiError {
@@ -428,14 +465,25 @@ fn idempotency_key_reused() -> ApiError {
 }
 
 fn message_not_found() -> ApiError {
-    ApiError::new(ErrorCode::NotFound, "No such message in the chat")
+    ApiError::new(
+        ErrorCode::NotFound,
+        "The chat has no message with this id; list its messages to find the id",
+    )
+}
+
+/// Somebody is named who does not exist, or whom the caller may not add to rooms.
+pub(crate) fn peer_not_found() -> ApiError {
+    ApiError::new(ErrorCode::NotFound, "You have no peer with this id; list your peers to find the id")
 }
 
 fn chat_not_found() -> ApiError {
-    ApiError::new(ErrorCode::NotFound, "No such chat among yours")
+    ApiError::new(
+        ErrorCode::NotFound,
+        "No chat with this id is visible to you; list your chats to find the id, or ask a participant to add you",
+    )
 }
 
-/// No credential, or none that is valid; which of them is not told.
+/// No credential, or none that is valid; the answer does not say which.
 pub fn unauthorized() -> ApiError {
-    ApiError::new(ErrorCode::Unauthorized, "Send a valid credential")
+    ApiError::new(ErrorCode::Unauthorized, "The credential is not valid; send a valid API key or token")
 }

@@ -17,9 +17,10 @@ use actix_web::{HttpResponse, ResponseError};
 use serde_json::{Map, Value};
 
 pub use code::ErrorCode;
+pub(crate) use mapping::peer_not_found;
 pub use mapping::unauthorized;
 
-/// A failure that is to be told to a client: a code, a sentence, perhaps details.
+/// A failure for a client: a code, a sentence, perhaps details.
 ///
 /// `message` and `details` are for the client; the cause, which is not, stays apart and goes
 /// to the log only.
@@ -47,7 +48,10 @@ impl ApiError {
 
     /// A 422 `validation_error` without details yet.
     pub fn validation() -> Self {
-        Self::new(ErrorCode::ValidationError, "Request validation failed")
+        Self::new(
+            ErrorCode::ValidationError,
+            "Request validation failed. Correct the values that details names",
+        )
     }
 
     /// A 500 for something that cannot be unless this side is wired wrongly.
@@ -115,12 +119,12 @@ impl ApiError {
         self.code
     }
 
-    /// What the client is told in words.
+    /// The message for the client.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// What the client is told about single values.
+    /// The faults of single values, for the client.
     pub fn details(&self) -> &Map<String, Value> {
         &self.details
     }

@@ -1,4 +1,4 @@
-//! Writing the envelope `{"error": {code, message, request_id, details?}}` (`rest` 3), and the
+//! Writing the envelope `{"error": {code, message, request_id, details?}}`, and the
 //! log line that goes with it.
 
 use std::error::Error;
@@ -23,7 +23,7 @@ struct Envelope<'a> {
 struct Body<'a> {
     code: &'static str,
     message: &'a str,
-    /// Clients cannot read an error without it (`rest` 13 #1).
+    /// Clients cannot read an error without it.
     request_id: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     details: Option<&'a Map<String, Value>>,
@@ -34,18 +34,29 @@ impl ApiError {
     pub(crate) fn of_status(status: StatusCode) -> Self {
         let code = ErrorCode::of_status(status);
         let message = match code {
-            ErrorCode::NotFound => "Nothing exists under this path",
-            ErrorCode::MethodNotAllowed => "This path does not support this method",
+            ErrorCode::NotFound => {
+                "Nothing exists at this path; the API document at /api/v1/openapi.json lists all paths"
+            }
+            ErrorCode::MethodNotAllowed => {
+                "This path does not support this method; use one that the Allow header lists"
+            }
+            ErrorCode::RequestTimeout => "The request did not arrive in time; send it again",
+            ErrorCode::ContentTooLarge => "The request is too large; send less",
             ErrorCode::InternalError => INTERNAL_MESSAGE,
-            _ => status.canonical_reason().unwrap_or("The request failed"),
+            ErrorCode::ServiceUnavailable => {
+                "The server cannot handle the request now; try again in a second"
+            }
+            _ => {
+                "The server cannot read this request; compare it with the API document at /api/v1/openapi.json"
+            }
         };
         Self { status, ..Self::new(code, message) }
     }
 }
 
 /// All that a client learns of a defect.
-pub(super) const INTERNAL_MESSAGE: &str = "The server failed to handle the request; its log has the cause under the \
- request id";
+pub(super) const INTERNAL_MESSAGE: &str = "The server failed to handle the request. Give the operator the \
+ request id; the log has the cause under it";
 
 /// The whole answer.
 pub(crate) fn response(error: &ApiError, request_id: &str) -> HttpResponse {
@@ -53,7 +64,7 @@ pub(crate) fn response(error: &ApiError, request_id: &str) -> HttpResponse {
     for (name, value) in &error.headers {
         builder.insert_header((name.clone(), value.clone()));
     }
-    // Every 422 has details: the oldest client cannot read one without (`rest` 9).
+    // Every 422 has details: the oldest client cannot read one without them.
     let wanted = error.status == StatusCode::UNPROCESSABLE_ENTITY || !error.details.is_empty();
     builder.json(Envelope {
         error: Body {

@@ -7,7 +7,7 @@ use actix_web::http::Method;
 pub enum Class {
     /// Whatever is in no other class.
     General,
-    /// What an agent does for every message, or every few seconds (`semantics` 7.1, 8).
+    /// What an agent does for every message, or every few seconds.
     Work,
     /// What reaches strangers, or makes something that lasts.
     Invitation,

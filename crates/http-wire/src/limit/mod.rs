@@ -1,4 +1,4 @@
-//! How often somebody may ask (`semantics` 8).
+//! How often somebody may ask.
 //!
 //! Whoever has proved who they are is counted by that, in one of a few classes of operations. An
 //! address is counted for failed authentication only ([`throttle`]): from there, once too much was guessed, only
@@ -287,7 +287,8 @@ impl RateLimits {
         else {
             return Ok(());
         };
-        let message = "You have read too much in a short time; read less at once, or try again later";
+        let message = "You have read too much in a short time; request fewer rows, or try again after the seconds in \
+                       Retry-After";
         Err(ApiError::new(ErrorCode::RateLimited, message).with_retry_after(standing.retry_after_seconds()))
     }
 
@@ -344,7 +345,10 @@ pub fn shut_out(standing: Standing, code: ErrorCode) -> ApiError {
 
 /// The refusal of a request on REST.
 pub(crate) fn refused(standing: Standing) -> ApiError {
-    let error = ApiError::new(ErrorCode::RateLimited, "Too many requests, try again later");
+    let error = ApiError::new(
+        ErrorCode::RateLimited,
+        "Too many requests; try again after the seconds in Retry-After",
+    );
     told(error.with_retry_after(standing.retry_after_seconds()), standing)
 }
 

@@ -155,12 +155,12 @@ impl Drop for Seat {
 }
 
 fn too_many() -> ApiError {
-    let message = "Too many of your requests are queued; wait for their answers, or try again later";
+    let message = "Too many of your requests are queued; wait for their responses, or try again in a second";
     ApiError::new(ErrorCode::RateLimited, message).with_retry_after(1)
 }
 
 fn too_slow() -> ApiError {
-    let message = "Too many requests are queued for the store; try again later";
+    let message = "Your request waited too long in the queue; try again in a second";
     ApiError::new(ErrorCode::ServiceUnavailable, message).with_retry_after(1)
 }
 

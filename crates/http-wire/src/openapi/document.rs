@@ -112,7 +112,7 @@ fn responses(interface: &Interface, endpoint: &Endpoint) -> Value {
         let described = match &answer.schema {
             None => json!({"description": "No content."}),
             Some(schema) => json!({
-                "description": if answer.status == 201 { "Created." } else { "The answer." },
+                "description": if answer.status == 201 { "Created." } else { "Successful response." },
                 "content": {"application/json": {"schema": schema}},
             }),
         };
@@ -145,24 +145,24 @@ fn responses(interface: &Interface, endpoint: &Endpoint) -> Value {
 fn refusal(status: u16) -> &'static str {
     match status {
         400 => "The body is not valid JSON, or has an unknown property.",
-        401 => "The credential is missing or not valid.",
-        403 => "The caller may not do this.",
-        404 => "Does not exist, or is not visible to the caller.",
+        401 => "Missing or invalid credential.",
+        403 => "The caller is not allowed to do this.",
+        404 => "Not found, or not visible to the caller.",
         408 => "The body did not arrive in time.",
-        409 => "Conflicts with existing data.",
+        409 => "Conflict with existing data.",
         413 => "The body is too large.",
         415 => "The body is not JSON.",
-        422 => "A value is not valid; the details say which.",
-        429 => "Too many requests; Retry-After says when to try again.",
-        500 => "Internal error.",
-        _ => "Temporarily unavailable; try again.",
+        422 => "Invalid value. `details` names each one.",
+        429 => "Too many requests. Try again after the number of seconds in `Retry-After`.",
+        500 => "Internal error. The server log has the cause under the request ID.",
+        _ => "Temporarily unavailable. Try again later.",
     }
 }
 
 fn error_schema() -> Value {
     json!({
         "type": "object",
-        "description": "Every failure.",
+        "description": "Error response, the same for all failures.",
         "required": ["error"],
         "additionalProperties": false,
         "properties": {"error": {
@@ -170,12 +170,12 @@ fn error_schema() -> Value {
             "required": ["code", "message", "request_id"],
             "additionalProperties": false,
             "properties": {
-                "code": {"type": "string", "description": "Error code."},
-                "message": {"type": "string", "description": "What happened, and what to do."},
+                "code": {"type": "string", "description": "Error code. Compare this in clients."},
+                "message": {"type": "string", "description": "What happened and what to do next, for people to read."},
                 "request_id": {"type": "string", "description": "ID of the request in the log."},
                 "details": {
                     "type": "object",
-                    "description": "Problems by JSON pointer, or more about the error.",
+                    "description": "Problems by JSON pointer, or other data about the error.",
                 },
             },
         }},

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::error::{ApiError, ErrorCode};
 
-/// A value is wrong, and that has been told to the reader; the whole input will be refused.
+/// A value is wrong, and that has been recorded; the whole input will be refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Told(());
 
@@ -36,7 +36,10 @@ impl Faults {
     /// wrong values.
     pub(crate) fn into_result(self) -> Result<(), ApiError> {
         if let Some(first) = self.unknown.first() {
-            let error = ApiError::new(ErrorCode::BadRequest, format!("Unknown property: {first}"));
+            let error = ApiError::new(
+                ErrorCode::BadRequest,
+                format!("Unknown property {first}; remove it, or correct its name"),
+            );
             return Err(self
                 .unknown
                 .into_iter()

@@ -1,9 +1,9 @@
 //! Request bodies, read strictly.
 //!
-//! What is not JSON at all is 400, as is a property that nobody knows (`rest` 12 #6); wrong values
+//! What is not JSON at all is 400, as is a property that nobody knows; wrong values
 //! are 422, all of them named at once under the pointers that the client used, and so is a member that an object has
 //! twice. A body may stand
-//! in a wrapper (`{"message": {…}}`) or be flat (`rest` 12 #13, #14).
+//! in a wrapper (`{"message": {…}}`) or be flat.
 
 mod faults;
 mod reader;
@@ -83,7 +83,7 @@ impl Form {
 }
 
 /// An operation without a body: an empty one and `{}` are fine, with any content type that is
-/// JSON or none (`rest` 13 #4).
+/// JSON or none.
 #[derive(Clone, Copy, Debug)]
 pub struct NoBody;
 
@@ -122,14 +122,19 @@ pub(crate) fn read_body(
         if announced > MAX_BODY_BYTES {
             return Err(too_large());
         }
-        let late = |_| ApiError::new(ErrorCode::RequestTimeout, "The body did not arrive in time");
+        let late = |_| {
+            ApiError::new(
+                ErrorCode::RequestTimeout,
+                "The body did not arrive in time; send the request again",
+            )
+        };
         let begun = Instant::now();
         let bytes = timeout(READ_TIMEOUT, collect(payload)).await.map_err(late)??;
         if begun.elapsed() >= LOOK_AGAIN_AFTER {
             auth::look_again(&request).await?;
         }
         if !json && !bytes.is_empty() {
-            let message = "The body must be JSON, with content type application/json";
+            let message = "The body must be JSON; send it with Content-Type: application/json";
             return Err(ApiError::new(ErrorCode::UnsupportedMediaType, message));
         }
         Ok(bytes)
@@ -166,14 +171,17 @@ fn object(bytes: &[u8]) -> Result<Map<String, Value>, ApiError> {
         Ok(Value::Object(members)) => Ok(members),
         Ok(other) => Err(ApiError::validation().with_detail("", reader::expected("object", &other))),
         // The position and the grammar only: the error never holds a value of the body.
-        Err(error) => Err(ApiError::new(ErrorCode::BadRequest, format!("The body is not JSON: {error}"))),
+        Err(error) => {
+            Err(ApiError::new(ErrorCode::BadRequest, format!("The body is not valid JSON: {error}")))
+        }
     }
 }
 
 async fn collect(mut payload: Payload) -> Result<Bytes, ApiError> {
     let mut bytes = BytesMut::new();
     while let Some(chunk) = payload.next().await {
-        let broken = |_| ApiError::new(ErrorCode::BadRequest, "The body could not be read");
+        let broken =
+            |_| ApiError::new(ErrorCode::BadRequest, "The body could not be read; send the request again");
         let chunk = chunk.map_err(broken)?;
         if bytes.len() + chunk.len() > MAX_BODY_BYTES {
             return Err(too_large());
@@ -198,6 +206,6 @@ fn is_json(headers: &HeaderMap) -> bool {
 }
 
 fn too_large() -> ApiError {
-    let message = format!("The body must have at most {MAX_BODY_BYTES} bytes");
+    let message = format!("The body is too large; send at most {MAX_BODY_BYTES} bytes");
     ApiError::new(ErrorCode::ContentTooLarge, message)
 }

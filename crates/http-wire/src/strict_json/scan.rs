@@ -49,7 +49,10 @@ pub(super) fn check(bytes: &[u8]) -> Result<usize, ApiError> {
             _ => {}
         }
         if depth > MAX_DEPTH {
-            return Err(ApiError::new(ErrorCode::BadRequest, "The body is nested too deeply"));
+            return Err(ApiError::new(
+                ErrorCode::BadRequest,
+                "The body is nested too deeply; use fewer levels of objects and arrays",
+            ));
         }
         if values > MAX_VALUES {
             return Err(ApiError::validation().with_detail("", "contains too many values"));

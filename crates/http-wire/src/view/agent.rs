@@ -10,10 +10,10 @@ use serde::Serialize;
 use super::Shown;
 
 /// Features that clients ask about; false says that this server does not serve them, and a
-/// missing one would say that the server is too old to know (`rest` 4).
+/// missing one would say that the server is too old to know.
 const FEATURE_FLAGS: [(&str, bool); 2] = [("ff_file_transfer", false), ("ff_room_tasks", false)];
 
-/// An agent's record, on both interfaces.
+/// An agent, in the API for humans and the API for agents.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
 pub struct AgentView<'a> {
     #[schema(value_type = super::Id)]
@@ -30,10 +30,10 @@ pub struct AgentView<'a> {
     listed_in_directory: bool,
     registry_access: bool,
     shared_with_organization: bool,
-    /// Always null: there are no stored prompts.
+    /// Always null: the server stores no prompts.
     #[schema(value_type = Option<String>)]
     system_prompt_id: (),
-    /// Always null: there are no pictures.
+    /// Always null: the server stores no pictures.
     #[schema(value_type = Option<String>)]
     avatar_url: (),
     #[schema(value_type = super::Id)]
@@ -78,14 +78,14 @@ impl<'a> AgentView<'a> {
     }
 }
 
-/// A new agent and its key; the key is shown here and never again.
+/// A new agent and its key. The key is shown only in this response.
 #[derive(Serialize, utoipa::ToSchema)]
 pub struct RegisteredAgentView<'a> {
     agent: AgentView<'a>,
     credentials: CredentialsView<'a>,
 }
 
-/// A secret on its way to its holder.
+/// A new secret for its holder.
 #[derive(Serialize, utoipa::ToSchema)]
 pub(super) struct CredentialsView<'a> {
     pub(super) api_key: &'a str,
@@ -108,14 +108,14 @@ impl<'a> RegisteredAgentView<'a> {
     }
 }
 
-/// An agent that was deleted.
+/// The deleted agent.
 #[derive(Serialize, utoipa::ToSchema)]
 pub struct DeletedAgentView<'a> {
     #[schema(value_type = super::Id)]
     id: Shown<AgentId>,
     name: &'a str,
     description: &'a str,
-    /// In how many rooms it had worked; the record of it is gone.
+    /// Number of rooms whose record of the agent's work was deleted with it.
     executions_deleted: u64,
 }
 

@@ -8,30 +8,30 @@ use serde::Serialize;
 use super::Shown;
 use super::agent::CredentialsView;
 
-/// A key, without its secret.
+/// An API key, without its secret.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
 pub struct KeyView<'a> {
     #[schema(value_type = super::Id)]
     id: Shown<ApiKeyId>,
-    /// Null of the key that came with the account.
+    /// Name of the key. Null for the key that was created with the account.
     name: Option<&'a str>,
-    /// How the key begins; null of one from before that was kept.
+    /// First characters of the key. Null for keys from older versions.
     prefix: Option<&'a str>,
-    /// Until when it is good; null for ever.
+    /// When the key expires. Null if it never does.
     #[schema(value_type = Option<super::Instant>)]
     expires_at: Option<Shown<Timestamp>>,
-    /// Whether it only reads.
+    /// Whether the key can only read.
     read_only: bool,
-    /// The chat that it is limited to; null if it is not.
+    /// Chat that the key is limited to. Null if there is no such limit.
     #[schema(value_type = Option<super::Id>)]
     chat_id: Option<Shown<ChatId>>,
-    /// The agent that it is limited to; null if it is not.
+    /// Agent that the key is limited to. Null if there is no such limit.
     #[schema(value_type = Option<super::Id>)]
     agent_id: Option<Shown<AgentId>>,
-    /// When it was used last, about; null if never.
+    /// When the key was last used, accurate to a minute. Null if never.
     #[schema(value_type = Option<super::Instant>)]
     last_used_at: Option<Shown<Timestamp>>,
-    /// Since when it is good for nothing; null in every list.
+    /// When the key was revoked. Always null in lists.
     #[schema(value_type = Option<super::Instant>)]
     revoked_at: Option<Shown<Timestamp>>,
     #[schema(value_type = super::Instant)]
@@ -56,7 +56,7 @@ impl<'a> KeyView<'a> {
     }
 }
 
-/// A new key; the secret is shown here and never again.
+/// A new API key. The secret is shown only in this response.
 #[derive(Serialize, utoipa::ToSchema)]
 pub struct CreatedKeyView<'a> {
     api_key: KeyView<'a>,

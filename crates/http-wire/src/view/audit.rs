@@ -7,35 +7,36 @@ use uuid::Uuid;
 
 use super::Shown;
 
-/// An entry of the audit log: who did what, to what, in what.
+/// An entry of the audit log: who did what to which object, and where.
 #[derive(Serialize, utoipa::ToSchema)]
 pub struct AuditEntryView<'a> {
     #[schema(value_type = super::Id)]
     id: Shown<Uuid>,
-    /// When it was done.
+    /// When the action happened.
     #[schema(value_type = super::Instant)]
     inserted_at: Shown<Timestamp>,
-    /// Who did it; null for the operator, and in `login.failed` and `session.token_reused` where nobody is known.
+    /// Who acted. Null for the operator, and in `login.failed` and `session.token_reused` if the user is unknown.
     actor: Option<AuditObjectView<'a>>,
-    /// What was done, like `participant.added`; more may come.
+    /// The action, for example `participant.added`. New actions may be added.
     action: &'static str,
-    /// To what.
+    /// The object of the action.
     subject: AuditObjectView<'a>,
-    /// In what, or for whom.
+    /// The room or organization where the action happened, or the account that it concerns.
     place: Option<AuditObjectView<'a>>,
-    /// As what, or which: a role, the name of a plan, an address and a count.
+    /// Details of the action, for example a role, the name of a plan, or an IP address and a count.
     detail: Option<&'a str>,
 }
 
-/// Something that an entry names.
+/// A user, agent, or object that an entry names.
 #[derive(Serialize, utoipa::ToSchema)]
 pub(super) struct AuditObjectView<'a> {
-    /// `User`, `Agent`, `Chat`, `Message`, `ApiKey`, `Session`, `Organization`, `Invitation`; more may come.
+    /// `User`, `Agent`, `Chat`, `Message`, `ApiKey`, `Session`, `Organization`, or `Invitation`. New types may be
+    /// added.
     r#type: &'static str,
     #[schema(value_type = super::Id)]
     id: Shown<Uuid>,
-    /// The handle, name or beginning that it had when the entry was written, or the title that a room has now; null if
-    /// there is none.
+    /// The handle, name, or first characters at the time of the entry. For a room, its current title. Null if there
+    /// is none.
     name: Option<&'a str>,
 }
 

@@ -8,18 +8,18 @@ use uuid::Uuid;
 
 use super::Shown;
 
-/// A room, on both interfaces and in socket events.
+/// A room, in both APIs and in socket events.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
 pub struct ChatView<'a> {
     #[schema(value_type = super::Id)]
     id: Shown<ChatId>,
-    /// Never null: older clients refuse a room without a title.
+    /// The title, or a placeholder if the room has none. Never null.
     title: &'a str,
     #[schema(value_type = Option<super::Id>)]
     task_id: Option<Shown<Uuid>>,
     #[serde(rename = "type")]
     kind: &'static str,
-    /// The same as `type`, under its other name (`rest` 12 #22).
+    /// Same value as `type`.
     chat_type: &'static str,
     status: &'static str,
     #[schema(value_type = Option<super::Instant>)]

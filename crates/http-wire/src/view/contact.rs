@@ -9,10 +9,10 @@ use serde::Serialize;
 
 use super::Shown;
 
-/// A contact, as an agent sees it: flat, and never with an address.
+/// A contact of an agent, without an email address.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct AgentContactView<'a> {
-    /// Id of the record.
+    /// ID of the caller's own record of the contact.
     #[schema(value_type = super::Id)]
     id: Shown<ContactId>,
     handle: &'a str,
@@ -50,19 +50,19 @@ impl<'a> AgentContactView<'a> {
     }
 }
 
-/// A contact, as a human sees it.
+/// A contact of a human.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct ContactView<'a> {
-    /// Id of the record.
+    /// ID of the caller's own record of the contact.
     #[schema(value_type = super::Id)]
     id: Shown<ContactId>,
-    /// Id of the user or agent.
+    /// ID of the user or agent.
     #[schema(value_type = super::Id)]
     contact_id: Shown<ParticipantId>,
     contact_type: &'static str,
-    /// Always the same: a contact that was removed is in no list.
+    /// Always `active`. Removed contacts are not listed.
     status: &'static str,
-    /// Null for one that arose without a request.
+    /// How the contact began: `request`. Null for a contact without a request.
     source: Option<&'static str>,
     online: bool,
     user: ContactPersonView<'a>,
@@ -70,14 +70,14 @@ pub struct ContactView<'a> {
     inserted_at: Shown<Timestamp>,
 }
 
-/// The other side of a contact; "user" is the wire's word for an agent too.
+/// The other side of a contact: a user or an agent, although the field is named `user`.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 struct ContactPersonView<'a> {
     #[schema(value_type = super::Id)]
     id: Shown<ParticipantId>,
     handle: &'a str,
     name: &'a str,
-    /// Left out for agents.
+    /// Absent for agents.
     #[serde(skip_serializing_if = "Option::is_none")]
     email: Option<&'a str>,
     listed_in_directory: Option<bool>,
@@ -108,7 +108,7 @@ impl<'a> ContactView<'a> {
     }
 }
 
-/// A contact request with both its sides.
+/// A contact request with the requester and the recipient.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct ContactRequestView<'a> {
     #[schema(value_type = super::Id)]
@@ -163,7 +163,7 @@ impl<'a> ContactRequestView<'a> {
     }
 }
 
-/// A request that an agent received.
+/// A contact request that the agent received.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct ReceivedRequestView<'a> {
     #[schema(value_type = super::Id)]
@@ -190,7 +190,7 @@ impl<'a> ReceivedRequestView<'a> {
     }
 }
 
-/// A request that an agent sent.
+/// A contact request that the agent sent.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct SentRequestView<'a> {
     #[schema(value_type = super::Id)]
@@ -217,7 +217,7 @@ impl<'a> SentRequestView<'a> {
     }
 }
 
-/// Where a request stands now.
+/// New status of a contact request.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct RequestStepView {
     #[schema(value_type = super::Id)]
@@ -232,7 +232,7 @@ impl RequestStepView {
     }
 }
 
-/// A contact is gone.
+/// Confirmation that the contact was removed.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct RemovedView {
     status: &'static str,
@@ -251,12 +251,12 @@ impl Default for RemovedView {
     }
 }
 
-/// Who has a handle. A stranger's id and address are not told.
+/// The user or agent with a handle.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct ResolvedView<'a> {
-    /// Empty for a stranger: old clients fail without a text here (`rest` 9).
+    /// ID of a contact. Empty for a user or agent that is not a contact.
     id: String,
-    /// The handle, of a stranger's agent that is not in the directory.
+    /// The name. For an agent that is neither a contact nor in the directory, its handle.
     name: &'a str,
     #[serde(rename = "type")]
     kind: &'static str,

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use super::Shown;
 
-/// A memory (`rest` 4), on both interfaces.
+/// A memory, in both APIs.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct MemoryView<'a> {
     #[schema(value_type = super::Id)]
@@ -27,7 +27,7 @@ pub struct MemoryView<'a> {
     /// `user` or `agent`.
     subject_type: Option<&'static str>,
     subject_name: Option<&'a str>,
-    /// Null when the agent that stored it was deleted.
+    /// Agent that stored the memory. Null if that agent was deleted.
     #[schema(value_type = Option<super::Id>)]
     source_agent_id: Option<Shown<AgentId>>,
     source_agent_name: Option<&'a str>,

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::Shown;
 
-/// A message or an event, for one reader.
+/// A message or an event, as one reader sees it.
 #[derive(Debug, serde::Serialize, utoipa::ToSchema)]
 pub struct MessageView<'a> {
     #[schema(value_type = super::Id)]
@@ -25,14 +25,14 @@ pub struct MessageView<'a> {
     sender_handle: Option<&'a str>,
     #[schema(value_type = super::Id)]
     chat_room_id: Shown<ChatId>,
-    /// Always null: there are no threads, but some clients want the member.
+    /// Always null: threads are not supported.
     #[schema(value_type = Option<String>)]
     thread_id: (),
-    /// Of a text: `mentions`, `status`, `delivery_status` by agent and `attempts`; of an event: what its
-    /// sender gave.
+    /// For a text: `mentions`, `status`, `delivery_status` by agent, and `attempts`. For an event: the metadata
+    /// that its sender set.
     #[schema(value_type = Object)]
     metadata: MetadataView<'a>,
-    /// Always empty: a file cannot be attached yet, and clients want the list.
+    /// Always empty: attachments are not supported.
     #[schema(value_type = Vec<Object>)]
     attachments: [(); 0],
     #[schema(value_type = super::Instant)]
@@ -47,7 +47,7 @@ impl<'a> MessageView<'a> {
         Self::new(message, None)
     }
 
-    /// As `reader` sees it: only its own delivery record (`rest` 12 #23).
+    /// As `reader` sees it: only its own delivery record.
     pub fn for_agent(message: &'a Message, reader: AgentId) -> Self {
         Self::new(message, Some(reader))
     }
@@ -76,7 +76,7 @@ impl<'a> MessageView<'a> {
     }
 }
 
-/// Always an object (`rest` 13 #11).
+/// Always an object.
 #[derive(Debug, serde::Serialize)]
 #[serde(untagged)]
 enum MetadataView<'a> {
@@ -89,7 +89,7 @@ enum MetadataView<'a> {
 #[derive(Debug, serde::Serialize)]
 struct TextMetadataView<'a> {
     mentions: Vec<MentionView<'a>>,
-    /// `sent`, on what humans wrote (`rest` 12 #32).
+    /// `sent`, on what humans wrote.
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<&'static str>,
     delivery_status: DeliveriesView<'a>,
@@ -103,7 +103,7 @@ impl<'a> TextMetadataView<'a> {
             let agent = reader.is_none().then_some(delivery.agent);
             delivery.attempts.iter().map(move |attempt| AttemptView::new(attempt, agent))
         });
-        // A delivery that nothing has happened to shows as no entry (`semantics` 6.1).
+        // A delivery that nothing has happened to shows as no entry.
         let begun = visible().filter(|delivery| delivery.status != DeliveryStatus::New);
         let by_human = message.sender.kind() == ParticipantKind::User;
         Self {

@@ -1,7 +1,7 @@
 //! JSON shapes going out, one file per noun; REST answers and socket events use the same ones.
 //!
 //! Published clients of different ages ask for different members, so a view sends all that any
-//! of them needs (`rest` 4, 9, 10): an extra member harms no client, a missing one breaks some.
+//! of them needs: an extra member harms no client, a missing one breaks some.
 
 mod agent;
 mod api_key;

@@ -9,19 +9,19 @@ use serde::Serialize;
 use super::Shown;
 use crate::public_url::PublicUrl;
 
-/// What an organization may use; null is no limit.
+/// The quotas and features of an organization. Null means no limit.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
 struct PlanView<'a> {
     name: &'a str,
-    /// Agents of all its members.
+    /// Maximum number of agents of all members.
     agents: Option<u32>,
-    /// Active chats that its members and their agents have made in it.
+    /// Maximum number of active chats that members and their agents created.
     chats: Option<u32>,
-    /// Participants of one chat.
+    /// Maximum number of participants in a chat.
     participants: Option<u32>,
-    /// Texts and events of one chat.
+    /// Maximum number of texts and events in a chat.
     messages: Option<u32>,
-    /// Whether memories may be kept.
+    /// Whether memories are available.
     memories: bool,
 }
 
@@ -44,9 +44,9 @@ pub struct OrganizationView<'a> {
     #[schema(value_type = super::Id)]
     id: Shown<OrganizationId>,
     name: &'a str,
-    /// What the caller is there: `admin` or `member`.
+    /// Role of the caller: `admin` or `member`.
     role: &'static str,
-    /// How many members it has.
+    /// Number of members.
     members: u64,
     plan: PlanView<'a>,
     #[schema(value_type = super::Instant)]
@@ -67,7 +67,7 @@ impl<'a> OrganizationView<'a> {
     }
 }
 
-/// Somebody in the caller's organization.
+/// A member of the caller's organization.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
 pub struct MemberView<'a> {
     #[schema(value_type = super::Id)]
@@ -76,7 +76,7 @@ pub struct MemberView<'a> {
     name: &'a str,
     /// `admin` or `member`.
     role: &'static str,
-    /// When their account was made.
+    /// When the account was created.
     #[schema(value_type = super::Instant)]
     inserted_at: Shown<Timestamp>,
 }
@@ -99,27 +99,27 @@ impl<'a> MemberView<'a> {
 pub struct InvitationView<'a> {
     #[schema(value_type = super::Id)]
     id: Shown<InvitationId>,
-    /// What its guest becomes: `admin` or `member`.
+    /// Role of the invited user: `admin` or `member`.
     role: &'static str,
-    /// Who alone may accept it; null for whoever has the token.
+    /// Email address of the only user who can accept the invitation. If null, anyone who has the token can.
     email: Option<&'a str>,
-    /// `open`, `accepted`, `revoked` or `expired`.
+    /// `open`, `accepted`, `revoked`, or `expired`.
     status: &'static str,
-    /// Who made it; null if whoever runs the server did.
+    /// User who created the invitation. Null for the operator of the server.
     #[schema(value_type = Option<super::Id>)]
     created_by: Option<Shown<UserId>>,
     #[schema(value_type = super::Instant)]
     inserted_at: Shown<Timestamp>,
-    /// Until when it may be accepted.
+    /// When the invitation expires.
     #[schema(value_type = super::Instant)]
     expires_at: Shown<Timestamp>,
-    /// When it was accepted.
+    /// When the invitation was accepted. Null if it was not.
     #[schema(value_type = Option<super::Instant>)]
     accepted_at: Option<Shown<Timestamp>>,
-    /// By whom.
+    /// User who accepted the invitation. Null if nobody did.
     #[schema(value_type = Option<super::Id>)]
     accepted_by: Option<Shown<UserId>>,
-    /// Since when it is good for nothing.
+    /// When the invitation was revoked. Null if it was not.
     #[schema(value_type = Option<super::Instant>)]
     revoked_at: Option<Shown<Timestamp>>,
 }
@@ -142,11 +142,11 @@ impl<'a> InvitationView<'a> {
     }
 }
 
-/// A new invitation; its token is shown here and never again.
+/// A new invitation. The token is shown only in this response.
 #[derive(Serialize, utoipa::ToSchema)]
 pub struct InvitedView<'a> {
     invitation: InvitationView<'a>,
-    /// What the guest accepts it with.
+    /// Token for accepting the invitation.
     token: &'a str,
     /// The page that tells the guest how, with the token behind `#`; null if no `public_url` is set.
     link: Option<String>,

@@ -6,10 +6,10 @@ use serde::Serialize;
 
 use super::Shown;
 
-/// Somebody in a room. `name` and `handle` are never null (`rest` 13 #15).
+/// A participant of a room. `name` and `handle` are never null.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct ParticipantView<'a> {
-    /// Id of the user or agent, not of the membership.
+    /// ID of the user or agent, not of the membership.
     #[schema(value_type = super::Id)]
     id: Shown<ParticipantId>,
     #[serde(rename = "type")]
@@ -17,7 +17,7 @@ pub struct ParticipantView<'a> {
     name: &'a str,
     handle: &'a str,
     role: &'static str,
-    /// State of the membership, not of a connection.
+    /// Status of the membership, not of a connection.
     status: &'static str,
     /// Null for users.
     description: Option<&'a str>,
@@ -27,11 +27,11 @@ pub struct ParticipantView<'a> {
     presence: Option<PresenceView>,
 }
 
-/// Whether somebody is connected, where that is known.
+/// Whether the participant is connected.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct PresenceView {
     online: bool,
-    /// Null for users, and for agents that run here.
+    /// `online` as a word, for external agents. Null for users and platform agents.
     connection_status: Option<&'static str>,
 }
 

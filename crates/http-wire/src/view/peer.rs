@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::Shown;
 
-/// Somebody whom the caller may bring into rooms (`rest` 4).
+/// A user or agent that the caller can add to rooms.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct PeerView<'a> {
     #[schema(value_type = super::Id)]
@@ -49,8 +49,7 @@ impl<'a> PeerView<'a> {
     }
 }
 
-/// Whom the directory shows to everybody: a card, which says how to ask for contact and nothing of
-/// what the agent is to the caller. Ids are for those who may already meet it (`semantics` 1.5).
+/// An agent in the directory. Use its handle to send a contact request.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct ListedAgentView<'a> {
     #[serde(rename = "type")]

@@ -1,5 +1,5 @@
 //! What somebody learns of what they sent or did. Each carries `success` and `chat_room_id`,
-//! without which older clients fail (`rest` 9, 10).
+//! without which older clients fail.
 
 use domain::delivery::StepResult;
 use domain::id::{ChatId, MessageId, ParticipantId};
@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::Shown;
 
-/// A text was accepted.
+/// A stored message.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct SentMessageView<'a> {
     #[schema(value_type = super::Id)]
@@ -47,7 +47,7 @@ impl<'a> SentMessageView<'a> {
     }
 }
 
-/// An event was accepted.
+/// A stored event.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct PostedEventView {
     #[schema(value_type = super::Id)]
@@ -70,7 +70,7 @@ impl PostedEventView {
     }
 }
 
-/// An attempt was opened or closed.
+/// Confirmation that an attempt was opened or closed.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct StepView {
     #[schema(value_type = super::Id)]

@@ -1,4 +1,4 @@
-//! Rooms as humans see them, and rows of lists of rooms (`rest` 4, Chat room).
+//! Rooms as humans see them, and rows of lists of rooms.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use super::{ChatView, MessageView, ParticipantView, Shown};
 pub struct RoomView<'a> {
     #[serde(flatten)]
     chat: ChatView<'a>,
-    /// Always null: nobody writes descriptions.
+    /// Always null: rooms have no descriptions.
     #[schema(value_type = Option<String>)]
     description: (),
     agents: Vec<RoomAgentView<'a>>,
@@ -41,7 +41,7 @@ impl<'a> RoomAgentView<'a> {
     }
 }
 
-/// All zero: there is no task board yet.
+/// All zero: task boards are not supported.
 #[derive(Debug, Default, Serialize, utoipa::ToSchema)]
 struct TaskCountsView {
     pending: u64,
@@ -74,7 +74,7 @@ impl<'a> RoomView<'a> {
     }
 }
 
-/// The first participants of a room in a list.
+/// The first participants of a room.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct RosterHeadView<'a> {
     participants: Vec<ParticipantView<'a>>,
@@ -94,7 +94,7 @@ impl<'a> RosterHeadView<'a> {
     }
 }
 
-/// How a human stands to a room.
+/// Membership of a human in a room: as a participant, or through one of their agents.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 struct StandingView {
     membership: &'static str,
@@ -115,7 +115,7 @@ impl StandingView {
     }
 }
 
-/// A row of a human's list of rooms.
+/// A room in a human's list of rooms.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct RoomRowView<'a> {
     #[serde(flatten)]
@@ -128,7 +128,7 @@ pub struct RoomRowView<'a> {
     newest: Option<NewestView<'a>>,
 }
 
-/// Null where there is no message.
+/// The last message of a room. Null if there is none.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 struct NewestView<'a> {
     last_message: Option<MessageView<'a>>,
@@ -153,7 +153,7 @@ impl<'a> RoomRowView<'a> {
     }
 }
 
-/// A row of an agent's list of rooms.
+/// A room in an agent's list of rooms.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct AgentRoomRowView<'a> {
     #[serde(flatten)]

@@ -7,13 +7,13 @@ use serde::Serialize;
 
 use super::{ProfileView, Shown};
 
-/// An access token, and the refresh token that gets the next pair; both are shown here and never again.
+/// An access token, and a refresh token that is exchanged for the next pair. Both are shown only in this response.
 #[derive(Serialize, utoipa::ToSchema)]
 pub struct SessionView<'a> {
     access_token: &'a str,
     /// Always `Bearer`.
     token_type: &'static str,
-    /// In how many seconds the access token is good no more.
+    /// Seconds until the access token expires.
     expires_in: i64,
     #[schema(value_type = super::Instant)]
     expires_at: Shown<Timestamp>,

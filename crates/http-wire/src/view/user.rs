@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::Shown;
 
-/// The caller's own record (`rest` 4).
+/// The calling user.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct ProfileView<'a> {
     #[schema(value_type = super::Id)]
@@ -17,9 +17,9 @@ pub struct ProfileView<'a> {
     first_name: &'a str,
     last_name: &'a str,
     role: &'static str,
-    /// Always false: only agents stand in the directory.
+    /// Always false: only agents are in the directory.
     listed_in_directory: bool,
-    /// Always false: nobody has to set a password.
+    /// Always false: passwords are optional.
     local_credential_required: bool,
     #[schema(value_type = super::Instant)]
     inserted_at: Shown<Timestamp>,

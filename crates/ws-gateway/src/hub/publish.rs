@@ -1,4 +1,4 @@
-//! Which topics and which sockets each event goes to (`websocket` 4).
+//! Which topics and which sockets each event goes to.
 
 use domain::account::Agent;
 use domain::chat::{Chat, Participant, Role};

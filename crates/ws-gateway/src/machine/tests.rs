@@ -1,4 +1,4 @@
-//! The control events, frame by frame (`websocket` 2.3 and 6).
+//! The control events, frame by frame.
 
 use super::*;
 use domain::caller::{AgentCaller, UserCaller};

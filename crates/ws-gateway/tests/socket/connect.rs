@@ -1,4 +1,4 @@
-//! Who may open a socket, as whom, and what the others are told (`websocket` 1).
+//! Who may open a socket, as whom, and what the others are told.
 
 use std::time::Duration;
 

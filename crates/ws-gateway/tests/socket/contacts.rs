@@ -1,4 +1,4 @@
-//! What is told of contacts and contact requests (`websocket` 3.5, 3.6, 4).
+//! What is told of contacts and contact requests.
 
 use domain::caller::Caller;
 use domain::contact::{

@@ -1,4 +1,4 @@
-//! What a socket of an agent took is delivered, and humans hear of it (`websocket` 5).
+//! What a socket of an agent took is delivered, and humans hear of it.
 
 use domain::chat::ChatTitle;
 use domain::delivery::{DeliveryFilter, DeliveryStatus, Order};

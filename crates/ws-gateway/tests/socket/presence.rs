@@ -1,4 +1,4 @@
-//! Who of a room's people is there, over real sockets (`websocket` 3.4).
+//! Who of a room's people is there, over real sockets.
 
 use std::time::Duration;
 

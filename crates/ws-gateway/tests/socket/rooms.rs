@@ -1,4 +1,4 @@
-//! What is told on the topics of a room and of its people (`websocket` 3.2 to 3.4, 3.9, 5).
+//! What is told on the topics of a room and of its people.
 
 use domain::chat::Role;
 use domain::id::ParticipantId;

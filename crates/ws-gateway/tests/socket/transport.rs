@@ -1,4 +1,4 @@
-//! The WebSocket protocol under the frames, and how sockets end (`websocket` 2.4).
+//! The WebSocket protocol under the frames, and how sockets end.
 
 use std::time::Duration;
 

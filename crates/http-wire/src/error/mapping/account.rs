@@ -79,7 +79,10 @@ impl From<CreateKeyError> for ApiError {
 impl From<RevokeKeyError> for ApiError {
     fn from(error: RevokeKeyError) -> Self {
         match error {
-            RevokeKeyError::KeyNotFound => Self::new(ErrorCode::NotFound, "No such API key among yours"),
+            RevokeKeyError::KeyNotFound => Self::new(
+                ErrorCode::NotFound,
+                "You have no active API key with this id; list your keys to find it",
+            ),
             RevokeKeyError::Store(error) => error.into(),
         }
     }
@@ -89,9 +92,10 @@ impl From<RotateKeyError> for ApiError {
     fn from(error: RotateKeyError) -> Self {
         match error {
             RotateKeyError::AgentNotFound => agent_not_found(),
-            RotateKeyError::HasNoKey => {
-                Self::new(ErrorCode::Conflict, "This agent is run by the service and has no API key")
-            }
+            RotateKeyError::HasNoKey => Self::new(
+                ErrorCode::Conflict,
+                "The server runs this agent, so it has no API key; register an agent of your own to get one",
+            ),
             RotateKeyError::Store(error) => error.into(),
         }
     }
@@ -115,5 +119,5 @@ impl From<DeleteAgentError> for ApiError {
 }
 
 fn agent_not_found() -> ApiError {
-    ApiError::new(ErrorCode::NotFound, "No such agent among yours")
+    ApiError::new(ErrorCode::NotFound, "You have no agent with this id; list your agents to find it")
 }

@@ -12,7 +12,7 @@ const RETRY_SECONDS: u32 = 1;
 
 impl From<HasherBusy> for ApiError {
     fn from(_: HasherBusy) -> Self {
-        Self::new(ErrorCode::RateLimited, "Too many log-ins at the same time; try again")
+        Self::new(ErrorCode::RateLimited, "Too many log-ins at the same time; try again in a second")
             .with_retry_after(RETRY_SECONDS)
     }
 }
@@ -20,7 +20,9 @@ impl From<HasherBusy> for ApiError {
 impl From<LogInError> for ApiError {
     fn from(error: LogInError) -> Self {
         match error {
-            LogInError::Wrong => wrong("The name or the password is wrong"),
+            LogInError::Wrong => wrong(
+                "The name or the password is wrong; correct them, or ask the operator for a reset token",
+            ),
             LogInError::Busy(busy) => busy.into(),
             LogInError::Store(error) => error.into(),
         }
@@ -39,7 +41,10 @@ impl From<RefreshError> for ApiError {
 impl From<EndSessionError> for ApiError {
     fn from(error: EndSessionError) -> Self {
         match error {
-            EndSessionError::NotFound => Self::new(ErrorCode::NotFound, "No such session among yours"),
+            EndSessionError::NotFound => Self::new(
+                ErrorCode::NotFound,
+                "You have no open session with this id; list your sessions to find it",
+            ),
             EndSessionError::Store(error) => error.into(),
         }
     }
@@ -66,9 +71,11 @@ impl From<RegisterUserError> for ApiError {
                 ErrorCode::Forbidden,
                 "Registration is closed; ask the operator of the server for an account",
             ),
-            RegisterUserError::NotInvited => {
-                Self::new(ErrorCode::Forbidden, "Registration requires an invitation")
-            }
+            RegisterUserError::NotInvited => Self::new(
+                ErrorCode::Forbidden,
+                "Registration requires an invitation; ask an admin of the organization for one, and send its \
+                 token as invitation",
+            ),
             RegisterUserError::Invitation(refused) => Self::validation().with_detail("/invitation", refused),
             RegisterUserError::HandleTaken => taken("/handle"),
             RegisterUserError::EmailTaken => taken("/email"),
@@ -83,7 +90,9 @@ impl From<RegisterUserError> for ApiError {
 impl From<ResetPasswordError> for ApiError {
     fn from(error: ResetPasswordError) -> Self {
         match error {
-            ResetPasswordError::Unknown => wrong("The reset token is not valid"),
+            ResetPasswordError::Unknown => wrong(
+                "The reset token is not valid: it is unknown, used, or expired; ask the operator for another one",
+            ),
             ResetPasswordError::Busy(busy) => busy.into(),
             ResetPasswordError::Store(error) => error.into(),
         }

@@ -11,7 +11,7 @@ use crate::error::{ApiError, ErrorCode};
 
 impl From<NotAdmin> for ApiError {
     fn from(_: NotAdmin) -> Self {
-        Self::new(ErrorCode::Forbidden, "Only an admin of the organization may do this")
+        Self::new(ErrorCode::Forbidden, "Only an admin of the organization may do this; ask one of them")
     }
 }
 
@@ -60,9 +60,10 @@ impl From<LeaveError> for ApiError {
             LeaveError::NotAdmin(error) => error.into(),
             LeaveError::MemberNotFound => member_not_found(),
             LeaveError::LastAdmin(error) => error.into(),
-            LeaveError::Alone => {
-                Self::new(ErrorCode::Conflict, "You are the only member of your own organization")
-            }
+            LeaveError::Alone => Self::new(
+                ErrorCode::Conflict,
+                "You cannot leave your own organization as its only member; accept an invitation to join another",
+            ),
             LeaveError::Store(error) => error.into(),
         }
     }
@@ -101,9 +102,10 @@ impl From<RevokeInvitationError> for ApiError {
     fn from(error: RevokeInvitationError) -> Self {
         match error {
             RevokeInvitationError::NotAdmin(error) => error.into(),
-            RevokeInvitationError::NotFound => {
-                Self::new(ErrorCode::NotFound, "No open invitation has this id")
-            }
+            RevokeInvitationError::NotFound => Self::new(
+                ErrorCode::NotFound,
+                "No open invitation has this id; list the invitations to find it",
+            ),
             RevokeInvitationError::Store(error) => error.into(),
         }
     }
@@ -112,16 +114,18 @@ impl From<RevokeInvitationError> for ApiError {
 impl From<AcceptError> for ApiError {
     fn from(error: AcceptError) -> Self {
         match error {
-            AcceptError::Invitation(InvitationRefused::Unknown) => {
-                Self::new(ErrorCode::NotFound, "No invitation has this token")
-            }
+            AcceptError::Invitation(InvitationRefused::Unknown) => Self::new(
+                ErrorCode::NotFound,
+                "No invitation has this token; check that you sent the whole token, or ask for another invitation",
+            ),
             AcceptError::Invitation(refused) => {
                 Self::validation().with_detail("/invitation/token", refused.to_string())
             }
             AcceptError::Enter(EnterError::UserGone) => unauthorized(),
-            AcceptError::Enter(EnterError::AlreadyThere) => {
-                Self::new(ErrorCode::Conflict, "You are already in this organization")
-            }
+            AcceptError::Enter(EnterError::AlreadyThere) => Self::new(
+                ErrorCode::Conflict,
+                "You are already in this organization; there is nothing to accept",
+            ),
             AcceptError::Enter(EnterError::LastAdmin(error)) => error.into(),
             AcceptError::Enter(EnterError::Limit(reached)) => reached.into(),
             AcceptError::Enter(EnterError::Store(error)) => error.into(),
@@ -130,5 +134,8 @@ impl From<AcceptError> for ApiError {
 }
 
 fn member_not_found() -> ApiError {
-    ApiError::new(ErrorCode::NotFound, "No such member in your organization")
+    ApiError::new(
+        ErrorCode::NotFound,
+        "Your organization has no member with this id; list its members to find it",
+    )
 }
