@@ -70,7 +70,7 @@ async fn a_token_is_made_for_known_users_and_a_quarter_of_an_hour_at_most() {
     );
     assert_eq!(issued["token"].as_str().unwrap().split('.').count(), 3);
     for (arguments, said) in [
-        (&["--user", "nobody"][..], "no user with this handle"),
+        (&["--user", "nobody"][..], "No user has the handle 'nobody'"),
         (&["--user", "a b"], "--user"),
         (&["--user", "ann", "--ttl", "901"], "1 to 900 seconds"),
         (&["--user", "ann", "--ttl", "0"], "1 to 900 seconds"),

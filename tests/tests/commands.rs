@@ -318,6 +318,74 @@ async fn what_is_wrong_is_explained_and_changes_nothing() {
     assert_eq!(rows(&server), before);
 }
 
+#[tokio::test]
+async fn mistyped_names_get_a_suggestion() {
+    let server = Server::start().await;
+    let ann = server.user("ann");
+    ann.register(&server, "Echo").await;
+    let chat = ann.create_chat().await;
+    let swapped = |text: &str, at: usize| {
+        let mut letters = text.chars().collect::<Vec<_>>();
+        letters[at] = if letters[at] == 'x' { 'y' } else { 'x' };
+        letters.into_iter().collect::<String>()
+    };
+    let listed: Value =
+        serde_json::from_slice(&run(&server, &["key", "list", "ann", "--json"], &[]).stdout).unwrap();
+    let (key, prefix) = (&listed["keys"][0]["id"], &listed["keys"][0]["prefix"]);
+    let (key, prefix) = (key.as_str().unwrap(), prefix.as_str().unwrap());
+    let (wrong_chat, wrong_key, wrong_prefix) = (swapped(&chat, 30), swapped(key, 30), swapped(prefix, 12));
+    for (arguments, what, meant) in [
+        (&["user", "show", "nan"][..], "No user has the handle 'nan'", "ann"),
+        (&["user", "reset-password", "annn"], "No user has the handle 'annn'", "ann"),
+        (&["token", "issue", "--user", "nan"], "No user has the handle 'nan'", "ann"),
+        (&["org", "set-role", "nan", "admin"], "No user has the handle 'nan'", "ann"),
+        (&["agent", "show", "ann/ecko"], "No agent has the handle 'ann/ecko'", "ann/echo"),
+        (&["agent", "set", "ann/ehco", "--global"], "No agent has the handle 'ann/ehco'", "ann/echo"),
+        (&["key", "list", "nan"], "No user or agent has the handle 'nan'", "ann"),
+        (
+            &["chat", "list", "--participant", "an/echo"],
+            "No user or agent has the handle 'an/echo'",
+            "ann/echo",
+        ),
+        (&["org", "show", "Nan"], "No organization has the name 'Nan'", "ann"),
+        (&["plan", "set", "enterprize", "--user", "ann"], "No plan has the name 'enterprize'", "enterprise"),
+        (&["plan", "set", "enterprise", "--org", "nan"], "No organization has the name 'nan'", "ann"),
+        (&["org", "create", "new", "--plan", "enterprse"], "No plan has the name 'enterprse'", "enterprise"),
+        (&["chat", "show", &wrong_chat], &format!("No chat has the ID '{wrong_chat}'"), &chat),
+        (&["key", "revoke", &wrong_key], "No such key is active", key),
+        (&["key", "revoke", &wrong_prefix], "No such key is active", prefix),
+    ] {
+        let output = run(&server, arguments, &[]);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {said}");
+        assert_eq!(said, format!("parlance: {what}. Did you mean '{meant}'?\n"), "{arguments:?}");
+    }
+    let output = run(&server, &["user", "show", "somebody-else"], &[]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    let expected =
+        "parlance: No user has the handle 'somebody-else'. List users with `parlance user list`.\n";
+    assert_eq!(said, expected);
+}
+
+#[tokio::test]
+async fn exports_and_rotated_keys_are_reported_as_json() {
+    let server = Server::start().await;
+    let told = |arguments: &[&str]| -> Value {
+        let output = run(&server, arguments, &["--json"]);
+        assert!(output.status.success(), "{output:?}");
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let file = server.data().join("archive.jsonl");
+    let told_export = told(&["export", "--to", file.to_str().unwrap()]);
+    assert_eq!(told_export["file"], file.to_str().unwrap());
+    let lines = fs::read_to_string(&file).unwrap().lines().count() as u64;
+    assert_eq!(told_export["rows"].as_u64(), Some(lines - 2), "without the first and the last line");
+    let rotated = told(&["token", "rotate-keys", "--forget"]);
+    assert_eq!(rotated["earlier_tokens_valid"], false);
+    assert!(fs::exists(rotated["file"].as_str().unwrap()).unwrap(), "{rotated}");
+    assert_eq!(told(&["token", "rotate-keys"])["earlier_tokens_valid"], true);
+}
+
 /// A command in the wrong directory neither makes a store nor succeeds on an empty one; it says where it looked.
 #[test]
 fn a_command_without_a_store_makes_none() {
@@ -357,7 +425,7 @@ fn a_command_without_a_store_makes_none() {
         // Whichever name the directory of a test has, `/tmp` may be a link.
         let place = place.canonicalize().unwrap_or(place);
         assert!(
-            said.contains(&*place.to_string_lossy()) && said.contains("there is no"),
+            said.contains(&*place.to_string_lossy()) && said.contains("There is no"),
             "{command:?}: {said}"
         );
         assert!(said.contains("--env-file"), "{command:?}: {said}");

@@ -326,7 +326,7 @@ async fn an_import_fills_a_database_alone() {
     // The end of the connection is on its way.
     tokio::time::sleep(Duration::from_millis(500)).await;
     let (done, why) = ended(import, &archive[archive.len() / 2..]);
-    assert!(!done && why.contains("lost the connection") && why.contains("--resume"), "{why}");
+    assert!(!done && why.contains("Lost the connection") && why.contains("--resume"), "{why}");
     let (done, why) = ended(piped(&url, &["import", "--resume"]), &archive);
     assert!(done, "{why}");
     let known = "SELECT count(*)::text FROM pg_stats WHERE tablename = 'users' AND attname = 'handle'";

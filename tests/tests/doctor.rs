@@ -192,7 +192,7 @@ fn what_cannot_be_reached_is_a_fault_and_tells_no_password() {
 #[test]
 fn shells_are_given_completions() {
     let directory = TempDir::new().unwrap();
-    for shell in ["bash", "zsh", "fish"] {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         // Also where the configuration is wrong.
         let output = alone(directory.path(), "x").args(["completions", shell]).output().unwrap();
         let script = String::from_utf8(output.stdout).unwrap();
@@ -200,6 +200,13 @@ fn shells_are_given_completions() {
             output.status.success() && script.contains("doctor") && script.contains("metrics-listen"),
             "{shell}"
         );
+        for hidden in ["fault-lose-messages", "push-again-after-ms", "database-wait-ms"] {
+            assert!(!script.contains(hidden), "{shell} offers --{hidden}");
+        }
+        // The server's settings are offered by the three commands that describe them, and not in front of a command.
+        let offered = script.matches("redelivery-after-ms").count();
+        let of_every_command = script.matches("data-dir").count();
+        assert!(offered > 0 && offered * 5 < of_every_command, "{shell}: {offered} of {of_every_command}");
     }
     let script = alone(directory.path(), "x").args(["completions", "bash"]).output().unwrap().stdout;
     let file = directory.path().join("completions.bash");

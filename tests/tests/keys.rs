@@ -95,7 +95,7 @@ async fn what_the_operator_revokes_ends_within_a_second() {
         assert_eq!(socket.closed().await, Closed::Code(1008));
         assert!(since.elapsed() < SOON, "{all:?}: {:?}", since.elapsed());
         let again = refused(&server, &all);
-        assert!(again.contains("no such active key") && !again.contains(&whole.1), "{again}");
+        assert!(again.contains("No such key is active") && !again.contains(&whole.1), "{again}");
     }
     // All of it is gone; the operator makes new ones.
     let made = told(&server, &["key", "create", "--user", "ann", "--name", "new", "--days", "7", "--json"]);
@@ -110,13 +110,13 @@ async fn the_operators_faults_are_explained() {
     let server = Server::start().await;
     server.user("ann");
     for (arguments, part) in [
-        (vec!["key", "list", "nobody"], "nobody has the handle 'nobody'"),
-        (vec!["key", "list", "ann/nobody"], "nobody has the handle 'ann/nobody'"),
-        (vec!["key", "create", "--user", "nobody"], "nobody has the handle"),
+        (vec!["key", "list", "nobody"], "No user or agent has the handle 'nobody'"),
+        (vec!["key", "list", "ann/nobody"], "No user or agent has the handle 'ann/nobody'"),
+        (vec!["key", "create", "--user", "nobody"], "No user or agent has the handle"),
         (vec!["key", "create", "--user", "ann", "--name", " "], "--name"),
-        (vec!["key", "rotate", "ann"], "there is no agent 'ann'"),
+        (vec!["key", "rotate", "ann"], "No agent has the handle 'ann'"),
         (vec!["key", "revoke", "thnv_u_1_x"], "parlance key list"),
-        (vec!["key", "revoke", "--all-of", "nobody"], "nobody has the handle"),
+        (vec!["key", "revoke", "--all-of", "nobody"], "No user or agent has the handle"),
     ] {
         let line = refused(&server, &arguments);
         assert!(line.contains(part), "{arguments:?}: {line}");

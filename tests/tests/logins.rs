@@ -209,7 +209,8 @@ async fn a_reset_token_is_good_once() {
     assert_eq!(public(&server).post("/reset", body("battery staple")).await.status, 401);
     let output = server.command().args(["user", "reset-password", "nobody"]).output().unwrap();
     assert!(
-        !output.status.success() && String::from_utf8_lossy(&output.stderr).contains("no user"),
+        !output.status.success()
+            && String::from_utf8_lossy(&output.stderr).contains("No user has the handle"),
         "{output:?}"
     );
 }

@@ -49,11 +49,33 @@ fn one_line(output: &Output) -> String {
 async fn the_first_start_says_what_to_do_next() {
     let server = Server::start_with(&[("PARLANCE_LOG", "info")]).await;
     let printed = server.printed();
-    assert!(printed.trim().lines().count() <= 10, "{printed}");
-    for part in ["thnv_u_", "parlance agent create --owner admin", "/api/v1/docs/"] {
+    let on_screen = format!("{}\n{}", printed.trim(), server.logged());
+    assert!(on_screen.lines().count() <= 10, "{on_screen}");
+    // The program is called by its path, and need not be on the PATH.
+    let next = format!("{} agent create --owner admin", program());
+    for part in ["thnv_u_", &next, "/api/v1/docs/"] {
         assert!(printed.contains(part), "{part}: {printed}");
     }
     assert!(!server.logged().contains("actix"), "{}", server.logged());
+}
+
+/// A mistyped command, flag, or value gets the nearest right one.
+#[test]
+fn mistyped_commands_get_a_suggestion() {
+    let directory = TempDir::new().unwrap();
+    for (arguments, meant) in [
+        (&["usr", "list"][..], "'user'"),
+        (&["user", "lsit"], "'list'"),
+        (&["user", "list", "--disabeld"], "'--disabled'"),
+        (&["serve", "--lisen", "x"], "'--listen'"),
+        (&["org", "invite", "acme", "--role", "admn"], "'admin'"),
+    ] {
+        let output = run(arguments, &[], directory.path());
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+        let tip = said.lines().find(|line| line.contains("tip:")).unwrap_or_else(|| panic!("{said}"));
+        assert!(tip.contains(meant), "{arguments:?}: {said}");
+    }
 }
 
 /// Where the output is kept, the key goes to a file that only its owner can read.
@@ -220,7 +242,10 @@ fn the_configuration_is_checked_and_shown_with_its_origins() {
         assert!(said.lines().any(|line| line.starts_with(name)), "{name} {said}");
     }
     assert!(said.contains("did you mean PARLANCE_LISTEN?"), "{said}");
-    assert!(one_line(&output).contains("5 settings are wrong"), "{output:?}");
+    assert!(
+        one_line(&output).contains("5 invalid settings. Fix them, then run `parlance config check` again."),
+        "{output:?}"
+    );
     let output = run(&["config", "check", "--json"], &wrong, directory.path());
     let said: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((said["ok"].as_bool(), said["faults"].as_array().unwrap().len()), (Some(false), 4));
@@ -233,7 +258,7 @@ fn the_configuration_is_checked_and_shown_with_its_origins() {
 async fn a_second_server_on_the_same_data_is_refused() {
     let server = Server::start_embedded().await;
     let output = server.command().args(["serve", "--listen", "127.0.0.1:0"]).output().unwrap();
-    assert!(one_line(&output).contains("another server"), "{output:?}");
+    assert!(one_line(&output).contains("Another server"), "{output:?}");
     assert_eq!(server.user("ann").get("/agents").await.status, 200);
 }
 
@@ -446,7 +471,7 @@ async fn a_store_has_one_server_whatever_it_is_called() {
         let url = format!("sqlite:{}", name.display());
         let listen = ("PARLANCE_LISTEN", "127.0.0.1:0");
         let output = run(&[], &[("PARLANCE_DATABASE_URL", &url), listen], elsewhere.path());
-        assert!(one_line(&output).contains("another server already runs"), "{output:?}");
+        assert!(one_line(&output).contains("Another server already runs"), "{output:?}");
     }
     let ann = server.user("ann");
     assert_eq!(ann.get("/agents").await.status, 200);

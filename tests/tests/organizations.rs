@@ -222,7 +222,7 @@ async fn the_operator_says_who_belongs_where() {
         (vec!["org", "create", "ACME & SONS"], "parlance org list"),
         (vec!["org", "create", "New", "--plan", "gone"], "parlance plan list"),
         (vec!["org", "rename", "Acme & Sons", "ann"], "parlance org list"),
-        (vec!["org", "set-role", "nobody", "admin"], "parlance org members"),
+        (vec!["org", "set-role", "nobody", "admin"], "parlance user list"),
         (vec!["org", "set-role", "ben", "owner"], "admin, member"),
         (vec!["org", "set-role", "ann", "member"], "parlance org set-role"),
         (vec!["org", "move", "ben"], "--to <NAME>|--own"),

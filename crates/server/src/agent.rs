@@ -1,5 +1,6 @@
 //! `parlance agent …`
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use domain::account::{
@@ -17,6 +18,7 @@ use crate::cli::{
 };
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::nearest::{self, nearest};
 use crate::output::{List, Rows, Times, print};
 use crate::store::{self, Store};
 use crate::user::{self, AT_ONCE};
@@ -133,7 +135,7 @@ async fn set(store: &Arc<dyn Store>, arguments: &SetAgentArguments) -> Result<()
     let marked = wiring::accounts(store.clone()).mark_agent(&handle, given).await;
     let marked =
         marked.map_err(|cause| Failure::new("the agent was not changed", cause).next(store::NEXT))?;
-    let agent = marked.ok_or_else(|| unknown(&handle))?;
+    let Some(agent) = marked else { return Err(unknown(store, &handle).await) };
     print(&if arguments.json {
         json!({ "agent": as_json(&agent) }).to_string()
     } else {
@@ -165,7 +167,7 @@ async fn delete(store: &Arc<dyn Store>, arguments: &DeleteAgentArguments) -> Res
     let accounts = wiring::accounts(store.clone());
     let deleted = accounts.delete_agent_by(Actor::Operator, agent.owner, agent.id, arguments.force).await;
     let deleted = deleted.map_err(|error| match error {
-        DeleteAgentError::AgentNotFound => unknown(agent.handle.as_str()),
+        DeleteAgentError::AgentNotFound => missing(&agent.handle, None),
         DeleteAgentError::HasWorked { .. } => Failure::new("the agent was not deleted", error)
             .next("delete it with --force, or keep it out for a while with `parlance agent disable`"),
         DeleteAgentError::Store(_) => Failure::new("the agent was not deleted", error).next(store::NEXT),
@@ -182,13 +184,21 @@ async fn find(store: &Arc<dyn Store>, handle: &str) -> Result<Agent, Failure> {
     let handle = normalize_handle(handle);
     let found = store.find_agent_by_handle(&handle).await;
     let found = found.map_err(|cause| Failure::new("cannot look for the agent", cause).next(store::NEXT))?;
-    found.ok_or_else(|| unknown(&handle))
+    match found {
+        Some(agent) => Ok(agent),
+        None => Err(unknown(store, &handle).await),
+    }
 }
 
-/// Says that nobody has this handle, and where those that are there stand.
-pub(crate) fn unknown(handle: &str) -> Failure {
-    let next = "list agents with `parlance agent list`; handles are owner/slug";
-    Failure::plain(format!("there is no agent '{handle}'")).next(next)
+/// No agent has this handle.
+pub(crate) async fn unknown(store: &Arc<dyn Store>, handle: &str) -> Failure {
+    let agents = nearest::agents(store).await;
+    missing(handle, nearest(handle, agents.iter().map(String::as_str)))
+}
+
+fn missing(handle: impl Display, meant: Option<&str>) -> Failure {
+    let next = "list agents with `parlance agent list`; their handles have the form owner/slug";
+    Failure::unknown(format!("no agent has the handle '{handle}'"), meant, next)
 }
 
 fn as_json(agent: &Agent) -> Value {

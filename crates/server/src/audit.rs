@@ -50,7 +50,7 @@ async fn verify(store: Arc<dyn Store>, arguments: &VerifyArguments) -> Result<()
         (0, None) => Ok(()),
         (0, Some(since)) => {
             let text = format!(
-                "{} entries have waited for their seal since {since}; until they have it, a change of them leaves no \
+                "{} entries have waited for their seal since {since}. Until then, changes to them leave no \
                  trace",
                 report.state.unsealed
             );
@@ -134,7 +134,8 @@ async fn list(config: &Config, store: Arc<dyn Store>, arguments: &AuditArguments
     let since = arguments.since.as_deref().map(|text| Timestamp::parse(text).ok_or_else(|| wrong_time(text)));
     let scope = match &arguments.org {
         Some(name) => {
-            let organization = org::named(&wiring::organizations(config, store.clone()), name).await?;
+            let organization =
+                org::named(&wiring::organizations(config, store.clone()), &store, name).await?;
             AuditScope::Of(Authority::Operator(organization.id))
         }
         None => AuditScope::Everything,

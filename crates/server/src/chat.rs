@@ -10,10 +10,11 @@ use serde_json::{Value, json};
 use crate::cli::{ChatCommand, DeleteChatArguments, ListChatsArguments, ShowChatArguments};
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::nearest::{self, nearest};
 use crate::output::{List, Rows, Times, on_one_line, print};
 use crate::store::{self, Store};
 use crate::user::AT_ONCE;
-use crate::{org, wiring};
+use crate::{key, org, wiring};
 
 /// Where the ids of chats stand.
 const CHATS: &str = "list chats with `parlance chat list`";
@@ -38,14 +39,12 @@ async fn list(
 ) -> Result<(), Failure> {
     let filter = if let Some(name) = &arguments.org {
         let organizations = wiring::organizations(config, store.clone());
-        ChatFilter::Organization(org::named(&organizations, name).await?.id)
+        ChatFilter::Organization(org::named(&organizations, store, name).await?.id)
     } else if let Some(handle) = &arguments.participant {
         let handle = normalize_handle(handle);
         let found = wiring::accounts(store.clone()).find_holder(&handle).await.map_err(unread)?;
-        ChatFilter::Participant(found.ok_or_else(|| {
-            let next = "list them with `parlance user list` or `parlance agent list`";
-            Failure::plain(format!("there is no user or agent '{handle}'")).next(next)
-        })?)
+        let Some(found) = found else { return Err(key::unknown(store, &handle).await) };
+        ChatFilter::Participant(found)
     } else {
         ChatFilter::All
     };
@@ -70,10 +69,16 @@ async fn list(
 
 /// The chat with this id.
 async fn find(store: &Arc<dyn Store>, id: &str) -> Result<ChatOverview, Failure> {
-    let unknown = || Failure::plain(format!("there is no chat '{id}'")).next(CHATS);
-    let id = ChatId::new(id.trim().parse().map_err(|_| unknown())?);
-    let found = store.overview(ChatFilter::One(id), None, 1).await.map_err(unread)?;
-    found.into_iter().next().ok_or_else(unknown)
+    let found = match ChatId::parse(id.trim()) {
+        Some(id) => store.overview(ChatFilter::One(id), None, 1).await.map_err(unread)?,
+        None => Vec::new(),
+    };
+    if let Some(found) = found.into_iter().next() {
+        return Ok(found);
+    }
+    let chats = nearest::chats(store).await;
+    let meant = nearest(id.trim(), chats.iter().map(String::as_str));
+    Err(Failure::unknown(format!("no chat has the ID '{id}'"), meant, CHATS))
 }
 
 async fn delete(store: &Arc<dyn Store>, arguments: &DeleteChatArguments) -> Result<(), Failure> {

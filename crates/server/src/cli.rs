@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueHint};
 
 use crate::config::{LeadingFlags, ServerFlags};
 
@@ -50,7 +50,7 @@ pub enum Command {
     },
     /// Check this installation: configuration, store, clock, disk, ports, and files.
     ///
-    /// Changes nothing. Says what to do about each fault, and exits with a status other than 0 if there is one.
+    /// Changes nothing. Prints what to do about each fault, and exits with a non-zero status if there is one.
     #[command(after_help = "Examples:\n  parlance doctor\n  parlance doctor --json")]
     Doctor(ExamineArguments),
     /// Show the installation at a glance: version, store, servers, sockets, and open work.
@@ -58,24 +58,24 @@ pub enum Command {
     /// Works while servers run on the store.
     #[command(after_help = "Examples:\n  parlance status\n  parlance status --json")]
     Status(TableArguments),
-    /// Print the version, and what this program was built from.
+    /// Print the version and the build.
     #[command(after_help = "Examples:\n  parlance version\n  parlance version --json")]
     Version(ListArguments),
     /// Print shell completions.
     #[command(after_help = "Example:\n  parlance completions bash > /etc/bash_completion.d/parlance")]
     Completions {
-        /// Which shell.
+        /// Shell to complete commands in.
         shell: clap_complete::Shell,
     },
     /// Print the API document (OpenAPI 3.1).
     #[command(after_help = "Example:\n  parlance openapi > openapi.json")]
     Openapi,
-    /// Bring the store's schema up to date, as every start of the server does.
+    /// Apply pending schema migrations, as every start of the server does.
     #[command(after_help = "Examples:\n  parlance migrate\n  parlance migrate --json | jq '.taken'")]
     Migrate(ListArguments),
     /// Back up the whole store to a new file, and check that file; or check an existing one.
     ///
-    /// Works while a server runs on the store. The file is an archive that only its owner can read; restore it by
+    /// Works while a server runs on the store. The file is an archive that only its owner can read. Restore it with
     /// `parlance import`.
     #[command(after_help = "Examples:\n  parlance backup --to /var/backups\n  \
         parlance backup verify /var/backups/parlance-20261123T040000Z.jsonl")]
@@ -112,7 +112,7 @@ pub enum Command {
         #[command(subcommand)]
         command: KeyCommand,
     },
-    /// Show the audit log: who did what to accounts, keys, rooms, and plans, newest first; or verify its chain.
+    /// Show the audit log of accounts, keys, rooms, and plans, newest first; or verify that it is intact.
     ///
     /// With --json, each entry is one object on a line of its own.
     #[command(after_help = "Examples:\n  parlance audit --org acme --since 2026-11-22T08:00:00Z --utc\n  \
@@ -147,8 +147,23 @@ pub enum Command {
     },
 }
 
+/// The same command without what `--help` hides, for completions, which know nothing of that.
+pub fn visible(command: &clap::Command) -> clap::Command {
+    let mut copy = clap::Command::new(command.get_name().to_owned())
+        .visible_aliases(command.get_visible_aliases().map(str::to_owned).collect::<Vec<_>>())
+        .args(command.get_arguments().filter(|argument| !argument.is_hide_set()).cloned())
+        .subcommands(command.get_subcommands().filter(|command| !command.is_hide_set()).map(visible));
+    if let Some(about) = command.get_about() {
+        copy = copy.about(about.clone());
+    }
+    if let Some(version) = command.get_version() {
+        copy = copy.version(version.to_owned());
+    }
+    copy
+}
+
 impl Command {
-    /// Whether every setting may be given to it as a flag.
+    /// Whether it takes every setting as a flag.
     pub fn takes_all_settings(&self) -> bool {
         matches!(self, Self::Serve(_) | Self::Doctor(_) | Self::Config { .. })
     }
@@ -157,10 +172,10 @@ impl Command {
 /// What to do with the configuration.
 #[derive(Subcommand, Debug)]
 pub enum ConfigCommand {
-    /// List all invalid settings at once. Exits with a status other than 0 if there are any.
+    /// List all invalid settings. Exits with a non-zero status if there are any.
     #[command(after_help = "Example:\n  parlance config check --config /etc/parlance/parlance.toml")]
     Check(ExamineArguments),
-    /// Print every setting with its value and where that comes from. Passwords are hidden.
+    /// Print every setting with its value and its origin. Passwords are hidden.
     #[command(after_help = "Example:\n  parlance config show --json | jq '.settings.listen'")]
     Show(ExamineArguments),
     /// Describe every setting, as Markdown.
@@ -175,9 +190,9 @@ pub struct BackupArguments {
     #[command(subcommand)]
     pub command: Option<BackupCommand>,
     /// Directory for the file, which is named after the time [default: the current directory].
-    #[arg(long, value_name = "DIRECTORY")]
+    #[arg(long, value_name = "DIRECTORY", value_hint = ValueHint::DirPath)]
     pub to: Option<PathBuf>,
-    /// Print JSON instead of the file's name.
+    /// Print JSON instead of the file name.
     #[arg(long)]
     pub json: bool,
 }
@@ -185,7 +200,7 @@ pub struct BackupArguments {
 /// What to do with backups.
 #[derive(Subcommand, Debug)]
 pub enum BackupCommand {
-    /// Check that a backup is complete and undamaged, without a store. Exits with a status other than 0 if it is not.
+    /// Check that a backup is complete and undamaged, without a store. Exits with a non-zero status if it is not.
     #[command(after_help = "Example:\n  \
         parlance backup verify /var/backups/parlance-20261123T040000Z.jsonl")]
     Verify(VerifyBackupArguments),
@@ -194,8 +209,8 @@ pub enum BackupCommand {
 /// Which backup to check.
 #[derive(Args, Debug)]
 pub struct VerifyBackupArguments {
-    /// The file.
-    #[arg(value_name = "FILE")]
+    /// Backup file.
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub file: PathBuf,
     /// Print JSON.
     #[arg(long)]
@@ -205,18 +220,21 @@ pub struct VerifyBackupArguments {
 /// Where an archive goes.
 #[derive(Args, Debug)]
 pub struct ExportArguments {
-    /// File to write, which appears when it is whole; or a pipe or a device [default: standard output].
-    #[arg(long, value_name = "FILE")]
+    /// File to write, which appears once it is complete; or a pipe or device [default: standard output].
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub to: Option<PathBuf>,
+    /// Print JSON about the written file.
+    #[arg(long, requires = "to")]
+    pub json: bool,
 }
 
 /// Where an archive comes from.
 #[derive(Args, Debug)]
 pub struct ImportArguments {
     /// File to read [default: standard input].
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub from: Option<PathBuf>,
-    /// Go on with an import of the same archive that was interrupted.
+    /// Resume an interrupted import of the same archive.
     #[arg(long)]
     pub resume: bool,
     /// Print JSON.
@@ -258,16 +276,16 @@ pub struct ListKeysArguments {
 /// The key to be made.
 #[derive(Args, Debug)]
 pub struct CreateKeyArguments {
-    /// The handle of the user.
+    /// Handle of the user.
     #[arg(long, value_name = "HANDLE")]
     pub user: String,
-    /// What the user calls it.
+    /// Name of the key, for the user.
     #[arg(long)]
     pub name: Option<String>,
-    /// After how many days it expires [default: the setting `key_ttl_days`, at first never].
+    /// Days until the key expires [default: the setting `key_ttl_days`; by default, keys do not expire].
     #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=36_500))]
     pub days: Option<u32>,
-    /// The key only reads.
+    /// Make a key that can only read.
     #[arg(long)]
     pub read_only: bool,
     /// Limit the key to this chat.
@@ -295,10 +313,10 @@ pub struct RotateKeyArguments {
 #[derive(Args, Debug)]
 #[command(group(clap::ArgGroup::new("which").required(true)))]
 pub struct RevokeKeyArguments {
-    /// The id of a key, or how it begins, both as `list` shows them; the whole key is understood as well.
+    /// ID or prefix of the key, as `parlance key list` shows them, or the whole key.
     #[arg(group = "which")]
     pub key: Option<String>,
-    /// All keys of the user or the agent with this handle.
+    /// Revoke all keys of the user or agent with this handle.
     #[arg(long, group = "which", value_name = "HANDLE")]
     pub all_of: Option<String>,
     #[command(flatten)]
@@ -312,13 +330,13 @@ pub struct AuditArguments {
     /// What to do, other than printing entries.
     #[command(subcommand)]
     pub command: Option<AuditCommand>,
-    /// Only those of the organization of this name.
+    /// Show only entries of the organization with this name.
     #[arg(long, value_name = "NAME")]
     pub org: Option<String>,
-    /// Only what was done then or later, like 2026-11-22T08:00:00Z.
+    /// Show only entries from this time on, such as 2026-11-22T08:00:00Z.
     #[arg(long, value_name = "TIME")]
     pub since: Option<String>,
-    /// How many at the most.
+    /// Maximum number of entries.
     #[arg(long, value_name = "NUMBER", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: u32,
     #[command(flatten)]
@@ -328,8 +346,9 @@ pub struct AuditArguments {
 /// What to do with the audit log.
 #[derive(Subcommand, Debug)]
 pub enum AuditCommand {
-    /// Check that no sealed entry was changed, removed or moved. Prints the newest seal, an anchor to keep elsewhere;
-    /// ends with a status other than 0 if something is wrong.
+    /// Check that no sealed entry was changed, removed, or moved.
+    ///
+    /// Prints the newest seal, an anchor to keep elsewhere. Exits with a non-zero status if something is wrong.
     #[command(after_help = "Examples:\n  parlance audit verify\n  \
         parlance audit verify --anchor \"$(cat /mnt/elsewhere/audit-anchor)\"")]
     Verify(VerifyArguments),
@@ -338,7 +357,7 @@ pub enum AuditCommand {
 /// How to check the audit log.
 #[derive(Args, Debug)]
 pub struct VerifyArguments {
-    /// A seal that an earlier check printed, NUMBER:DIGEST: also check that the log still holds what it held then.
+    /// Seal that an earlier check printed (NUMBER:DIGEST). Checks that the log still contains what it contained then.
     #[arg(long, value_name = "SEAL")]
     pub anchor: Option<String>,
     /// Print JSON.
@@ -356,7 +375,7 @@ pub enum PlanCommand {
     List(TableArguments),
     /// Assign a plan to an organization.
     ///
-    /// Quotas apply at once, everything else within a second, also on running servers.
+    /// Running servers apply quotas immediately, and everything else within a second.
     #[command(after_help = "Examples:\n  parlance plan set free --org acme\n  \
         parlance plan set enterprise --user ann")]
     Set(SetPlanArguments),
@@ -397,10 +416,10 @@ pub struct TableArguments {
 pub struct SetPlanArguments {
     /// Name of the plan.
     pub plan: String,
-    /// The organization of this name.
+    /// Name of the organization.
     #[arg(long, group = "whose", value_name = "NAME")]
     pub org: Option<String>,
-    /// The organization of the user with this handle.
+    /// Handle of a user in the organization.
     #[arg(long, group = "whose", value_name = "HANDLE")]
     pub user: Option<String>,
     /// Print JSON.
@@ -424,18 +443,21 @@ pub enum TokenCommand {
 /// What becomes of tokens that were made before.
 #[derive(Args, Debug)]
 pub struct RotateKeysArguments {
-    /// Tokens that were made before are worth nothing from now on; else they run out by themselves.
+    /// Reject all earlier tokens from now on, instead of when they expire.
     #[arg(long)]
     pub forget: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// The token to be made.
 #[derive(Args, Debug)]
 pub struct IssueTokenArguments {
-    /// The handle of the user.
+    /// Handle of the user.
     #[arg(long, value_name = "HANDLE")]
     pub user: String,
-    /// How long the token is good, in seconds: 900 at the most.
+    /// Lifetime of the token in seconds, at most 900.
     #[arg(long, value_name = "SECONDS", default_value_t = 900)]
     pub ttl: u64,
     /// Print JSON.

@@ -7,6 +7,7 @@ use domain::archive::Snapshot;
 use domain::audit::{AuditEntry, AuditService};
 use domain::ports::Clock;
 use domain::store::SchemaSteps;
+use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use crate::archive::draft::Draft;
@@ -15,6 +16,7 @@ use crate::archive::writer::{count, hexadecimal, write_rows};
 use crate::cli::ExportArguments;
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::output::print;
 use crate::ports::SystemClock;
 use crate::progress::{Progress, say};
 use crate::store;
@@ -29,8 +31,18 @@ pub(crate) async fn export(config: &Config, arguments: ExportArguments) -> Resul
         .await;
     };
     let begin = || Draft::of(&path);
-    with_snapshot(config, async |snapshot, steps| to_draft(snapshot, steps, &path, begin, |_| Ok(())).await)
-        .await
+    let written = with_snapshot(config, async |snapshot, steps| {
+        let (end, ()) = to_draft(snapshot, steps, &path, begin, |_| Ok(())).await?;
+        let report = json!({
+            "file": path,
+            "rows": end.rows.values().sum::<u64>(),
+            "rows_by_table": end.rows,
+            "sha256": end.sha256,
+        });
+        Ok((end, report))
+    });
+    let report = written.await?;
+    if arguments.json { print(&report.to_string()) } else { Ok(()) }
 }
 
 /// Writes an archive to `part`, and gives it the name `path` if `check` of what was written has no fault; gives what
@@ -54,7 +66,8 @@ async fn with_snapshot<T>(
     let opened = store::open_as_it_is(config).await?;
     store::refuse_part(&opened).await?;
     let snapshot = opened.snapshot().await;
-    let mut snapshot = snapshot.map_err(|cause| Failure::new("cannot read the store", cause))?;
+    let mut snapshot =
+        snapshot.map_err(|cause| Failure::new("cannot read the store", cause).next(store::NEXT))?;
     // After the snapshot was taken, so that what two exports of the same content hold is the same.
     note(config).await;
     let done = work(&mut *snapshot, opened.steps()).await;
@@ -71,7 +84,7 @@ async fn note(config: &Config) {
     let noted = store::with(config, async |store| {
         let entries = vec![AuditEntry::store_exported(SystemClock.now())];
         let appended = AuditService::new(store.clone()).append(entries).await;
-        appended.map_err(|cause| Failure::new("cannot write to the store", cause))
+        appended.map_err(|cause| Failure::new("cannot write to the store", cause).next(store::NEXT))
     });
     if let Err(failure) = noted.await {
         say(&format!("warning: the export is not in the audit log: {failure}"));

@@ -30,17 +30,28 @@ impl Failure {
     /// The same, with what to do about it.
     #[must_use]
     pub fn next(self, what: &str) -> Self {
-        Self { line: format!("{}; {what}", self.line), ..self }
+        let end = |text: &str| if text.ends_with(['.', '?', '!']) { "" } else { "." };
+        let (line, next) = (self.line, sentence(what));
+        Self { line: format!("{line}{} {next}{}", end(&line), end(&next)), ..self }
     }
 
     /// A failure without a cause behind it.
     pub fn plain(what: impl Into<String>) -> Self {
-        Self { line: what.into(), reader_left: false }
+        Self { line: sentence(&what.into()), reader_left: false }
+    }
+
+    /// A name that nothing has, with what was probably meant instead, or else with what to do next.
+    pub(crate) fn unknown(what: impl Into<String>, meant: Option<&str>, next: &str) -> Self {
+        let failure = Self::plain(what);
+        match meant {
+            Some(meant) => failure.next(&format!("did you mean '{meant}'?")),
+            None => failure.next(next),
+        }
     }
 
     /// The reader of the output closed it: `parlance user list | head`.
     pub(crate) fn reader_left() -> Self {
-        Self { line: "Nobody reads the output".to_owned(), reader_left: true }
+        Self { line: "The reader of the output closed it".to_owned(), reader_left: true }
     }
 
     /// Whether this is no failure to the person at the terminal.
@@ -56,3 +67,29 @@ impl fmt::Display for Failure {
 }
 
 impl Error for Failure {}
+
+/// The text with a capital letter in front, unless it begins with a flag, a path, a value, or the name of a setting.
+fn sentence(text: &str) -> String {
+    let first = text.split(' ').next().unwrap_or_default();
+    let is_word = first.bytes().all(|byte| byte.is_ascii_lowercase() || matches!(byte, b',' | b'\''));
+    match text.split_at_checked(1) {
+        Some((letter, rest)) if is_word => letter.to_ascii_uppercase() + rest,
+        _ => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_are_sentences() {
+        let failure = Failure::plain("cannot open the store").next("run `parlance doctor`");
+        assert_eq!(failure.to_string(), "Cannot open the store. Run `parlance doctor`.");
+        let failure = Failure::unknown("no user has the handle 'nan'", Some("ann"), "list users");
+        assert_eq!(failure.to_string(), "No user has the handle 'nan'. Did you mean 'ann'?");
+        for text in ["--name: x", "/tmp/x is no directory", "data_dir: x", "listen: x", "'x' is wrong", ""] {
+            assert_eq!(Failure::plain(text).to_string(), text);
+        }
+    }
+}

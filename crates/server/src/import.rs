@@ -93,7 +93,7 @@ async fn take(
 ) -> Result<Imported, Failure> {
     let there = held(store).await?;
     let begun = store.unfinished_import().await;
-    let begun = begun.map_err(|cause| Failure::new("cannot read the store", cause))?;
+    let begun = begun.map_err(|cause| Failure::new("cannot read the store", cause).next(store::NEXT))?;
     match (resume, begun) {
         (false, Some(begun)) => {
             return Err(Failure::plain(store::part_of_an_archive(begun)).next(store::FINISH_IMPORT));
@@ -109,7 +109,7 @@ async fn take(
         return import.ended(end);
     }
     let marked = store.begin_import(SystemClock.now()).await;
-    marked.map_err(|cause| Failure::new("cannot write to the store", cause))?;
+    marked.map_err(|cause| Failure::new("cannot write to the store", cause).next(store::NEXT))?;
     // A place beyond what the store holds is that of another store.
     let reached = import.place.as_ref().map(|(_, place)| place.clone());
     if let Some(place) = reached.filter(|place| place.rows <= there.values().sum()) {
@@ -123,14 +123,15 @@ async fn take(
     store.analyse().await.map_err(|cause| Failure::new("cannot analyse the store", cause))?;
     import.verify(&end).await?;
     let ended = store.end_import().await;
-    ended.map_err(|cause| Failure::new("cannot write to the store", cause))?;
+    ended.map_err(|cause| Failure::new("cannot write to the store", cause).next(store::NEXT))?;
     import.ended(end)
 }
 
 /// How many rows of each table the store holds.
 async fn held(store: &Arc<dyn Store>) -> Result<Counts, Failure> {
     let snapshot = store.snapshot().await;
-    let mut snapshot = snapshot.map_err(|cause| Failure::new("cannot read the store", cause))?;
+    let mut snapshot =
+        snapshot.map_err(|cause| Failure::new("cannot read the store", cause).next(store::NEXT))?;
     count(&mut *snapshot).await
 }
 
@@ -140,8 +141,8 @@ fn expect_empty(there: &Counts) -> Result<(), Failure> {
     match full {
         None => Ok(()),
         Some((table, rows)) => Err(Failure::plain(format!(
-            "the store is not empty: it has {rows} rows in {table}; import into a new store, or continue an \
-             interrupted import with --resume"
+            "the store is not empty: it has {rows} rows in {table}. Import into a new store, or continue an \
+             interrupted import with --resume."
         ))),
     }
 }
@@ -249,21 +250,22 @@ impl Import {
     /// Reads the store again: it has to hold what the archive says and nothing else.
     async fn verify(&self, end: &End) -> Result<(), Failure> {
         let snapshot = self.store.snapshot().await;
-        let mut snapshot = snapshot.map_err(|cause| Failure::new("cannot read the store", cause))?;
+        let mut snapshot =
+            snapshot.map_err(|cause| Failure::new("cannot read the store", cause).next(store::NEXT))?;
         let mut progress = Progress::of("comparison", end.rows.values().sum());
         let found = write_rows(&mut *snapshot, &mut std::io::sink(), &mut progress).await?;
         let others = found.rows.iter().find(|(table, rows)| end.rows.get(*table) != Some(*rows));
         if let Some((table, rows)) = others {
             let told = end.rows.get(table).copied().unwrap_or_default();
             return Err(Failure::plain(format!(
-                "the store has {rows} rows in {table}, but the archive has {told}; import into a new store"
+                "the store has {rows} rows in {table}, but the archive has {told}. Import into a new store."
             )));
         }
         // Where characters had to be replaced the rows differ.
         if found.sha256 == end.sha256 || self.replaced > 0 {
             return Ok(());
         }
-        Err(Failure::plain("the contents of the store differ from the archive; import into a new store"))
+        Err(Failure::plain("the contents of the store differ from the archive. Import into a new store."))
     }
 }
 

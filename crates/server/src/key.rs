@@ -1,5 +1,6 @@
 //! `parlance key …`
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use domain::account::{AccountService, CreateKey, KeyName, KeyRecord, KeyScope, WhichKeys, normalize_handle};
@@ -9,33 +10,37 @@ use domain::page::{PageRequest, Slice};
 use domain::ports::Clock;
 use serde_json::{Value, json};
 
-use crate::agent::unknown;
 use crate::cli::{
     CreateKeyArguments, KeyCommand, ListKeysArguments, RevokeKeyArguments, RotateKeyArguments, TableArguments,
 };
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::nearest::{self, nearest};
 use crate::output::{List, Rows, Times, print};
 use crate::ports::SystemClock;
 use crate::store::{self, Store};
-use crate::wiring;
+use crate::{agent, wiring};
 
 /// Does it on the store of the configuration, and prints what came of it.
 pub(crate) async fn run(config: &Config, command: KeyCommand) -> Result<(), Failure> {
     let done = store::with(config, async |store| {
         let accounts = wiring::accounts(store.clone()).with_key_days(config.key_ttl_days);
         match command {
-            KeyCommand::List(arguments) => list(&accounts, &arguments).await,
-            KeyCommand::Create(arguments) => print(&create(&accounts, &**store, &arguments).await?),
-            KeyCommand::Rotate(arguments) => print(&rotate(&accounts, &arguments).await?),
-            KeyCommand::Revoke(arguments) => revoke(&accounts, &arguments).await,
+            KeyCommand::List(arguments) => list(&accounts, store, &arguments).await,
+            KeyCommand::Create(arguments) => print(&create(&accounts, store, &arguments).await?),
+            KeyCommand::Rotate(arguments) => print(&rotate(&accounts, store, &arguments).await?),
+            KeyCommand::Revoke(arguments) => revoke(&accounts, store, &arguments).await,
         }
     });
     done.await
 }
 
-async fn list(accounts: &AccountService, arguments: &ListKeysArguments) -> Result<(), Failure> {
-    let holder = holder(accounts, &arguments.handle).await?;
+async fn list(
+    accounts: &AccountService,
+    store: &Arc<dyn Store>,
+    arguments: &ListKeysArguments,
+) -> Result<(), Failure> {
+    let holder = holder(accounts, store, &arguments.handle).await?;
     let (mut keys, mut after) = (Vec::new(), None);
     loop {
         let page = PageRequest { slice: Slice::After { after, limit: 100 }, count: false };
@@ -51,7 +56,7 @@ async fn list(accounts: &AccountService, arguments: &ListKeysArguments) -> Resul
 
 async fn create(
     accounts: &AccountService,
-    chats: &dyn Store,
+    store: &Arc<dyn Store>,
     arguments: &CreateKeyArguments,
 ) -> Result<String, Failure> {
     let name = arguments.name.as_deref().map(KeyName::new).transpose();
@@ -60,11 +65,11 @@ async fn create(
     })?;
     let day = Duration::from_secs(24 * 60 * 60);
     let expires_at = arguments.days.map(|days| SystemClock.now().plus(day * days));
-    let ParticipantId::User(user) = holder(accounts, &arguments.user).await? else {
-        let text = "--user: this is an agent; use `parlance key rotate` to replace the key of an agent";
+    let ParticipantId::User(user) = holder(accounts, store, &arguments.user).await? else {
+        let text = "--user: this is an agent. Replace its key with `parlance key rotate`.";
         return Err(Failure::plain(text));
     };
-    let scope = scope(accounts, chats, user, arguments).await?;
+    let scope = scope(accounts, store, user, arguments).await?;
     let created = accounts.create_key_by(Actor::Operator, user, CreateKey { name, expires_at, scope }).await;
     let created = created.map_err(|cause| {
         Failure::new("the key was not created", cause).next("see `parlance key list HANDLE`")
@@ -79,7 +84,7 @@ async fn create(
 /// The limits that are asked for.
 async fn scope(
     accounts: &AccountService,
-    chats: &dyn Store,
+    store: &Arc<dyn Store>,
     user: UserId,
     arguments: &CreateKeyArguments,
 ) -> Result<KeyScope, Failure> {
@@ -87,33 +92,42 @@ async fn scope(
         None => None,
         Some(text) => {
             let id = ChatId::parse(text);
-            let id = id.ok_or_else(|| Failure::plain(format!("--chat: '{text}' is not the ID of a chat")))?;
-            let entrance = chats.entrance(ParticipantId::User(user), id).await;
+            let id = id.ok_or_else(|| {
+                Failure::plain(format!("--chat: '{text}' is not the ID of a chat"))
+                    .next("list chats with `parlance chat list`")
+            })?;
+            let entrance = store.entrance(ParticipantId::User(user), id).await;
             let entrance =
                 entrance.map_err(|cause| Failure::new("cannot read the chat", cause).next(store::NEXT))?;
             if !entrance.standing.may_read() {
-                return Err(Failure::plain(format!("--chat: the user cannot read a chat with the ID {id}")));
+                return Err(Failure::plain(format!("--chat: the user cannot read a chat with the ID {id}"))
+                    .next("list the user's chats with `parlance chat list --participant HANDLE`"));
             }
             Some(id)
         }
     };
     let agent = match &arguments.agent {
         None => None,
-        Some(handle) => match holder(accounts, handle).await? {
+        Some(handle) => match holder(accounts, store, handle).await? {
             ParticipantId::Agent(agent) => Some(agent),
             ParticipantId::User(_) => {
-                return Err(Failure::plain(format!("--agent: '{handle}' is a user; agents have owner/slug")));
+                return Err(Failure::plain(format!("--agent: '{handle}' is a user"))
+                    .next("list agents with `parlance agent list`"));
             }
         },
     };
     Ok(KeyScope { is_read_only: arguments.read_only, chat, agent })
 }
 
-async fn rotate(accounts: &AccountService, arguments: &RotateKeyArguments) -> Result<String, Failure> {
+async fn rotate(
+    accounts: &AccountService,
+    store: &Arc<dyn Store>,
+    arguments: &RotateKeyArguments,
+) -> Result<String, Failure> {
     let handle = normalize_handle(&arguments.handle);
     let found = accounts.find_agent(&handle).await;
     let found = found.map_err(|cause| Failure::new("cannot read the agent", cause).next(store::NEXT))?;
-    let agent = found.ok_or_else(|| unknown(&handle))?;
+    let Some(agent) = found else { return Err(agent::unknown(store, &handle).await) };
     let rotated = accounts.rotate_key_by(Actor::Operator, agent.owner, agent.id).await;
     let rotated = rotated.map_err(|cause| {
         Failure::new("the agent's key was not replaced", cause).next("see `parlance agent show HANDLE`")
@@ -126,31 +140,55 @@ async fn rotate(accounts: &AccountService, arguments: &RotateKeyArguments) -> Re
     })
 }
 
-async fn revoke(accounts: &AccountService, arguments: &RevokeKeyArguments) -> Result<(), Failure> {
+async fn revoke(
+    accounts: &AccountService,
+    store: &Arc<dyn Store>,
+    arguments: &RevokeKeyArguments,
+) -> Result<(), Failure> {
     let which = match (&arguments.key, &arguments.all_of) {
-        (_, Some(handle)) => WhichKeys::AllOf(holder(accounts, handle).await?),
+        (_, Some(handle)) => WhichKeys::AllOf(holder(accounts, store, handle).await?),
         (key, None) => {
             let key = key.as_deref().unwrap_or_default().trim();
             ApiKeyId::parse(key).map_or_else(|| accounts.keys_like(key), WhichKeys::Id)
         }
     };
+    // Never more of the key than its prefix is compared or repeated.
+    let wanted = match &which {
+        WhichKeys::Prefix(prefix) => prefix.clone(),
+        WhichKeys::Id(id) => id.to_string(),
+        WhichKeys::AllOf(_) | WhichKeys::Own(..) => String::new(),
+    };
     let revoked = accounts.revoke_keys(which).await;
     let revoked = revoked.map_err(|cause| Failure::new("no key was revoked", cause).next(store::NEXT))?;
     if revoked.is_empty() {
-        let text = "there is no such active key; list keys with `parlance key list HANDLE`";
-        return Err(Failure::plain(text));
+        let keys = nearest::keys(store).await;
+        let meant = nearest(&wanted, keys.iter().map(String::as_str));
+        let next = "list keys with `parlance key list HANDLE`";
+        return Err(Failure::unknown("no such key is active", meant, next));
     }
     table(&revoked, &arguments.print)
 }
 
-async fn holder(accounts: &AccountService, handle: &str) -> Result<ParticipantId, Failure> {
+async fn holder(
+    accounts: &AccountService,
+    store: &Arc<dyn Store>,
+    handle: &str,
+) -> Result<ParticipantId, Failure> {
     let handle = normalize_handle(handle);
     let found = accounts.find_holder(&handle).await;
-    let found = found.map_err(|cause| Failure::new("cannot look for the handle", cause).next(store::NEXT))?;
-    found.ok_or_else(|| {
-        let next = "list handles with `parlance user list` and `parlance agent list`";
-        Failure::plain(format!("nobody has the handle '{handle}'")).next(next)
-    })
+    let found = found.map_err(|cause| Failure::new("cannot read the accounts", cause).next(store::NEXT))?;
+    match found {
+        Some(holder) => Ok(holder),
+        None => Err(unknown(store, &handle).await),
+    }
+}
+
+/// No user and no agent has this handle.
+pub(crate) async fn unknown(store: &Arc<dyn Store>, handle: &str) -> Failure {
+    let handles = nearest::handles(store, handle).await;
+    let meant = nearest(handle, handles.iter().map(String::as_str));
+    let next = "list handles with `parlance user list` and `parlance agent list`";
+    Failure::unknown(format!("no user or agent has the handle '{handle}'"), meant, next)
 }
 
 fn shown_once(key: &str) -> String {

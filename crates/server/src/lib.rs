@@ -28,6 +28,7 @@ mod listen;
 mod lock;
 mod metrics;
 mod migrate;
+mod nearest;
 mod openapi;
 mod org;
 mod output;
@@ -124,7 +125,7 @@ fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
 /// Prints what a shell needs to complete this command line.
 fn completions(shell: clap_complete::Shell) -> Result<(), Failure> {
     let mut text = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "parlance", &mut text);
+    clap_complete::generate(shell, &mut cli::visible(&Cli::command()), "parlance", &mut text);
     let written = std::io::Write::write_all(&mut std::io::stdout().lock(), &text);
     written.map_err(output::unprinted)
 }

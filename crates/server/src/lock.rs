@@ -47,10 +47,10 @@ impl StoreLock {
             file.map_err(|cause| Failure::new(format_args!("cannot open {}", path.display()), cause))?;
         match file.try_lock() {
             Ok(()) => Ok(file),
-            Err(TryLockError::WouldBlock) => Err(Failure::plain(format!(
-                "another server already runs on {}; stop it first, or choose another data directory",
-                store.display()
-            ))),
+            Err(TryLockError::WouldBlock) => {
+                Err(Failure::plain(format!("another server already runs on {}", store.display()))
+                    .next("stop it first, or choose another data directory"))
+            }
             Err(TryLockError::Error(cause)) => {
                 Err(Failure::new(format_args!("cannot lock {}", path.display()), cause))
             }
@@ -95,10 +95,8 @@ impl FillLock {
             Self::Postgres(import_lock) => import_lock.lost().await,
             Self::File(_) | Self::Memory => std::future::pending().await,
         }
-        Failure::plain(
-            "lost the connection that keeps servers from using the store; make sure that no server uses it, and \
-             continue with --resume",
-        )
+        Failure::plain("lost the connection that keeps servers from using the store")
+            .next("make sure that no server uses the store, and continue with --resume")
     }
 
     /// Lets others work on the store.

@@ -1,5 +1,6 @@
 //! `parlance org …`
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use domain::account::{AccountService, normalize_handle, parse_email};
@@ -20,8 +21,10 @@ use crate::cli::{
 };
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::nearest::{self, nearest};
 use crate::output::{List, Rows, Times, print};
-use crate::{plan, store, wiring};
+use crate::store::{self, Store};
+use crate::{plan, user, wiring};
 
 /// What to do next about a name.
 const NAMES: &str = "list organizations with `parlance org list`";
@@ -30,11 +33,12 @@ const NAMES: &str = "list organizations with `parlance org list`";
 const PLANS: &str = "list plans with `parlance plan list`";
 
 /// Why somebody stays who would go.
-const LAST_ADMIN: &str = "the organization would have no admin; make another member an admin first: `parlance org \
- set-role USER admin`";
+const LAST_ADMIN: &str = "the organization would have no admin. Make another member an admin first: `parlance org \
+ set-role USER admin`.";
 
 /// What a command works with.
 struct Desk {
+    store: Arc<dyn Store>,
     organizations: OrganizationService,
     accounts: AccountService,
     chats: ChatService,
@@ -45,6 +49,7 @@ struct Desk {
 pub(crate) async fn run(config: &Config, command: OrgCommand) -> Result<(), Failure> {
     store::with(config, async |opened| {
         let desk = Desk {
+            store: opened.clone(),
             organizations: wiring::organizations(config, opened.clone()),
             accounts: wiring::accounts(opened.clone()),
             chats: wiring::chats(opened.clone()),
@@ -75,16 +80,15 @@ async fn create(desk: &Desk, arguments: &CreateOrgArguments) -> Result<String, F
     match desk.organizations.create(wished, plan).await {
         Ok(made) => Ok(told(&made, arguments.json)),
         Err(CreateOrganizationError::NameTaken) => Err(name_taken(&arguments.name)),
-        Err(CreateOrganizationError::NoSuchPlan) => Err(Failure::plain(
-            "there is no such plan; list plans with `parlance plan list`; newly configured plans are stored when the \
-             server starts",
-        )),
+        Err(CreateOrganizationError::NoSuchPlan) => {
+            Err(plan::unknown(&desk.store, arguments.plan.as_deref().unwrap_or_default()).await)
+        }
         Err(cause) => Err(Failure::new("the organization was not created", cause)),
     }
 }
 
 async fn show(desk: &Desk, arguments: &ShowOrgArguments) -> Result<(), Failure> {
-    let organization = named(&desk.organizations, &arguments.name).await?;
+    let organization = named(&desk.organizations, &desk.store, &arguments.name).await?;
     let by = Authority::Operator(organization.id);
     let members = members(desk, &organization).await?;
     let invitations = all(async |page| desk.organizations.list_invitations(by, page).await).await;
@@ -119,7 +123,7 @@ async fn show(desk: &Desk, arguments: &ShowOrgArguments) -> Result<(), Failure> 
 
 async fn rename(desk: &Desk, arguments: &RenameOrgArguments) -> Result<String, Failure> {
     let wished = name(&arguments.new_name)?;
-    let organization = named(&desk.organizations, &arguments.name).await?;
+    let organization = named(&desk.organizations, &desk.store, &arguments.name).await?;
     match desk.organizations.rename(Authority::Operator(organization.id), wished).await {
         Ok(renamed) => Ok(told(&renamed, arguments.json)),
         Err(RenameError::NameTaken) => Err(name_taken(&arguments.new_name)),
@@ -128,17 +132,17 @@ async fn rename(desk: &Desk, arguments: &RenameOrgArguments) -> Result<String, F
 }
 
 async fn delete(desk: &Desk, arguments: &DeleteOrgArguments) -> Result<String, Failure> {
-    let organization = named(&desk.organizations, &arguments.name).await?;
+    let organization = named(&desk.organizations, &desk.store, &arguments.name).await?;
     let deleted = desk.organizations.delete(&desk.chats, organization.id, arguments.force).await;
     let deleted = deleted.map_err(|error| {
         let next = match &error {
             DeleteOrganizationError::NotFound => NAMES,
             DeleteOrganizationError::HasMembers(_) => {
-                "move them with `parlance org move`, or delete them with `parlance user delete`; `parlance org \
+                "move its members with `parlance org move`, or delete them with `parlance user delete`. `parlance org \
                  members` lists them"
             }
             DeleteOrganizationError::HasChats(_) => {
-                "delete them as well with --force; `parlance chat list --org` lists them"
+                "delete its chats as well with --force. `parlance chat list --org` lists them"
             }
             DeleteOrganizationError::Store(_) => store::NEXT,
         };
@@ -153,7 +157,7 @@ async fn delete(desk: &Desk, arguments: &DeleteOrgArguments) -> Result<String, F
 }
 
 async fn list_members(desk: &Desk, arguments: &MembersArguments) -> Result<(), Failure> {
-    let members = members(desk, &named(&desk.organizations, &arguments.name).await?).await?;
+    let members = members(desk, &named(&desk.organizations, &desk.store, &arguments.name).await?).await?;
     print_members(&members, &arguments.print)
 }
 
@@ -179,12 +183,12 @@ async fn invite(desk: &Desk, arguments: &InviteArguments) -> Result<String, Fail
     let email = email.map_err(|fault| {
         Failure::plain(format!("--email: {fault}")).next("see `parlance org invite --help`")
     })?;
-    let organization = named(&desk.organizations, &arguments.name).await?;
+    let organization = named(&desk.organizations, &desk.store, &arguments.name).await?;
     let day = Duration::from_secs(24 * 60 * 60);
     let expires_at = Some(desk.organizations.now().plus(day * arguments.days));
     let command = Invite { role: arguments.role.into(), email, expires_at };
     let invited = desk.organizations.invite(Authority::Operator(organization.id), command).await;
-    let invited = invited.map_err(|cause| Failure::new("nobody was invited", cause))?;
+    let invited = invited.map_err(|cause| Failure::new("the invitation was not created", cause))?;
     let token = invited.token.reveal();
     let link = desk.public_url.as_ref().map(|url| url.invitation(token));
     if arguments.json {
@@ -201,7 +205,7 @@ async fn invite(desk: &Desk, arguments: &InviteArguments) -> Result<String, Fail
 }
 
 async fn set_role(desk: &Desk, arguments: &SetRoleArguments) -> Result<String, Failure> {
-    let (user, organization) = user(desk, &arguments.user).await?;
+    let (user, organization) = of_user(desk, &arguments.user).await?;
     let by = Authority::Operator(organization.id);
     match desk.organizations.set_role(by, user, arguments.role.into()).await {
         Ok(member) if arguments.json => Ok(json!({ "member": member_as_json(&member) }).to_string()),
@@ -212,17 +216,19 @@ async fn set_role(desk: &Desk, arguments: &SetRoleArguments) -> Result<String, F
 }
 
 async fn move_user(desk: &Desk, arguments: &MoveArguments) -> Result<String, Failure> {
-    let (user, from) = user(desk, &arguments.user).await?;
+    let (user, from) = of_user(desk, &arguments.user).await?;
     let moved = match &arguments.to {
         Some(name) => {
-            let to = named(&desk.organizations, name).await?.id;
+            let to = named(&desk.organizations, &desk.store, name).await?.id;
             desk.organizations.move_user(user, to, arguments.role.into()).await.map_err(not_entered)
         }
         None => desk.organizations.remove(Authority::Operator(from.id), user).await.map_err(not_departed),
     };
     let user = moved?.user;
     let to = desk.organizations.find(WhichOrganization::OfUser(user.handle.as_str().to_owned())).await;
-    let to = to.map_err(unread)?.ok_or_else(|| no_user(&arguments.user))?;
+    let Some(to) = to.map_err(unread)? else {
+        return Err(user::unknown(&desk.store, &arguments.user).await);
+    };
     if arguments.json {
         let user = json!({
             "id": user.id.to_string(),
@@ -244,14 +250,15 @@ async fn move_user(desk: &Desk, arguments: &MoveArguments) -> Result<String, Fai
 fn not_entered(error: AcceptError) -> Failure {
     match error {
         AcceptError::Enter(EnterError::LastAdmin(_)) => Failure::plain(LAST_ADMIN),
-        AcceptError::Enter(EnterError::AlreadyThere) => Failure::plain(
-            "the user is already in this organization; change the role with `parlance org set-role`",
-        ),
+        AcceptError::Enter(EnterError::AlreadyThere) => {
+            Failure::plain("the user is already in this organization")
+                .next("change the role with `parlance org set-role`")
+        }
         AcceptError::Enter(EnterError::Limit(reached)) => Failure::plain(format!(
-            "the user's agents do not fit: {reached} in the organization, which has {}; assign a larger plan with \
-             `parlance plan set`, or have the user delete some agents",
+            "the user's agents do not fit: {reached} in the organization, which has {}",
             reached.current
-        )),
+        ))
+        .next("assign a larger plan with `parlance plan set`, or have the user delete some agents"),
         cause => Failure::new("the user was not moved", cause),
     }
 }
@@ -267,23 +274,37 @@ fn not_departed(error: LeaveError) -> Failure {
 }
 
 /// The user of this handle, and where they are.
-async fn user(desk: &Desk, handle: &str) -> Result<(UserId, Organization), Failure> {
+async fn of_user(desk: &Desk, handle: &str) -> Result<(UserId, Organization), Failure> {
     let stored = normalize_handle(handle);
     let found = desk.accounts.find_holder(&stored).await.map_err(unread)?;
-    let Some(ParticipantId::User(user)) = found else { return Err(no_user(handle)) };
-    let organization = desk.organizations.find(WhichOrganization::OfUser(stored)).await.map_err(unread)?;
-    Ok((user, organization.ok_or_else(|| no_user(handle))?))
+    if let Some(ParticipantId::User(user)) = found
+        && let Some(organization) =
+            desk.organizations.find(WhichOrganization::OfUser(stored)).await.map_err(unread)?
+    {
+        return Ok((user, organization));
+    }
+    Err(user::unknown(&desk.store, handle).await)
 }
 
 /// The organization of this name.
-pub(crate) async fn named(organizations: &OrganizationService, name: &str) -> Result<Organization, Failure> {
+pub(crate) async fn named(
+    organizations: &OrganizationService,
+    store: &Arc<dyn Store>,
+    name: &str,
+) -> Result<Organization, Failure> {
     let found = organizations.find(WhichOrganization::Named(name.trim().to_owned())).await;
-    found.map_err(unread)?.ok_or_else(|| {
-        Failure::plain(format!(
-            "there is no organization '{name}'; list organizations with `parlance org list`, or create one with \
-             `parlance org create`"
-        ))
-    })
+    match found.map_err(unread)? {
+        Some(organization) => Ok(organization),
+        None => Err(unknown(store, name).await),
+    }
+}
+
+/// No organization has this name.
+pub(crate) async fn unknown(store: &Arc<dyn Store>, name: &str) -> Failure {
+    let names = nearest::organizations(store).await;
+    let meant = nearest(name.trim(), names.iter().map(String::as_str));
+    let next = "list organizations with `parlance org list`, or create one with `parlance org create`";
+    Failure::unknown(format!("no organization has the name '{name}'"), meant, next)
 }
 
 async fn members(desk: &Desk, organization: &Organization) -> Result<Vec<Member>, Failure> {
@@ -310,19 +331,11 @@ fn name(text: &str) -> Result<OrganizationName, Failure> {
 }
 
 fn name_taken(name: &str) -> Failure {
-    Failure::plain(format!(
-        "another organization is called '{name}'; list organizations with `parlance org list`"
-    ))
-}
-
-fn no_user(handle: &str) -> Failure {
-    Failure::plain(format!(
-        "there is no user '{handle}'; list the users of an organization with `parlance org members NAME`"
-    ))
+    Failure::plain(format!("another organization has the name '{name}'")).next(NAMES)
 }
 
 fn unread(cause: domain::store::StoreError) -> Failure {
-    Failure::new("the store did not answer", cause)
+    Failure::new("cannot read the organizations", cause).next(store::NEXT)
 }
 
 fn told(organization: &Organization, as_json: bool) -> String {

@@ -97,7 +97,7 @@ struct Work {
 impl Argon2Hasher {
     /// With these costs.
     pub(crate) fn new(config: PasswordConfig) -> Result<Self, Failure> {
-        let wrong = |cause| Failure::plain(format!("the password costs are not possible: {cause}"));
+        let wrong = |cause| Failure::plain(format!("the settings for password hashing are invalid: {cause}"));
         let params = Params::new(config.memory_kib, config.passes, config.lanes, None).map_err(wrong)?;
         let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params.clone());
         let nobodys = hash(&argon2, RandomKeys.mint(KeyKind::Reset, SystemClock.now()).reveal());

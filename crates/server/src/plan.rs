@@ -1,5 +1,7 @@
 //! `parlance plan …`, and how organizations are printed
 
+use std::sync::Arc;
+
 use domain::account::normalize_handle;
 use domain::plan::{
     AssignPlan, AssignRefused, Organization, PlanInUse, PlanName, PlanService, WhichOrganization,
@@ -9,9 +11,10 @@ use serde_json::{Value, json};
 use crate::cli::{SetPlanArguments, TableArguments};
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::nearest::{self, nearest};
 use crate::output::{List, Rows, print};
-use crate::store;
-use crate::wiring;
+use crate::store::{self, Store};
+use crate::{org, user, wiring};
 
 /// Where the names of plans stand.
 const PLANS: &str = "list plans with `parlance plan list`";
@@ -71,28 +74,37 @@ pub(crate) async fn set(config: &Config, arguments: SetPlanArguments) -> Result<
     let plan = plan.map_err(|fault| {
         Failure::plain(format!("'{}': a plan's name {fault}", arguments.plan)).next(PLANS)
     })?;
-    let organization = match (arguments.org, arguments.user) {
-        (Some(name), _) => WhichOrganization::Named(name.trim().to_owned()),
-        (None, handle) => WhichOrganization::OfUser(normalize_handle(&handle.unwrap_or_default())),
+    let handle = normalize_handle(arguments.user.as_deref().unwrap_or_default());
+    let organization = match &arguments.org {
+        Some(name) => WhichOrganization::Named(name.trim().to_owned()),
+        None => WhichOrganization::OfUser(handle.clone()),
     };
-    let done = store::with(config, async |store| {
+    let changed = store::with(config, async |store| {
         let done = wiring::plans(store.clone()).assign(AssignPlan { organization, plan }).await;
-        done.map_err(|cause| Failure::new("the plan was not changed", cause).next(store::NEXT))
+        match done.map_err(|cause| Failure::new("the plan was not changed", cause).next(store::NEXT))? {
+            Ok(changed) => Ok(changed),
+            Err(AssignRefused::NoSuchOrganization) => Err(match &arguments.org {
+                Some(name) => org::unknown(store, name).await,
+                None => user::unknown(store, &handle).await,
+            }),
+            Err(AssignRefused::NoSuchPlan) => Err(unknown(store, &arguments.plan).await),
+        }
     });
-    match done.await? {
-        Ok(changed) if arguments.json => {
-            print(&json!({ "organization": organization_as_json(&changed) }).to_string())
-        }
-        Ok(changed) => print(&organization_as_text(&changed)),
-        Err(AssignRefused::NoSuchOrganization) => {
-            Err(Failure::plain("there is no such organization; list organizations with `parlance org list`"))
-        }
-        Err(AssignRefused::NoSuchPlan) => Err(Failure::plain(format!(
-            "there is no plan '{}'; list plans with `parlance plan list`; newly configured plans are stored when the \
-             server starts",
-            arguments.plan
-        ))),
-    }
+    let changed = changed.await?;
+    print(&if arguments.json {
+        json!({ "organization": organization_as_json(&changed) }).to_string()
+    } else {
+        organization_as_text(&changed)
+    })
+}
+
+/// No plan has this name.
+pub(crate) async fn unknown(store: &Arc<dyn Store>, name: &str) -> Failure {
+    let names = nearest::plans(store).await;
+    let meant = nearest(name, names.iter().map(String::as_str));
+    let next =
+        "list plans with `parlance plan list`. The server stores newly configured plans when it starts";
+    Failure::unknown(format!("no plan has the name '{name}'"), meant, next)
 }
 
 fn plan_as_json(in_use: &PlanInUse) -> Value {

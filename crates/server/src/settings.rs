@@ -31,7 +31,7 @@ fn check(examined: &Examined, as_json: bool) -> Result<(), Failure> {
         format!("{text}\n")
     } else if faults.is_empty() {
         let set = examined.settings.iter().filter(|setting| setting.origin != Origin::Default).count();
-        format!("the configuration is valid; {set} settings differ from their defaults\n")
+        format!("The configuration is valid. {set} settings differ from their defaults.\n")
     } else {
         faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n") + "\n"
     };
@@ -95,11 +95,11 @@ fn from(origin: &Origin) -> &'static str {
 fn fail_on(faults: &[Fault]) -> Result<(), Failure> {
     let what = match faults.len() {
         0 => return Ok(()),
-        1 => "1 setting is wrong",
-        number => &format!("{number} settings are wrong"),
+        1 => "1 invalid setting. Fix it",
+        number => &format!("{number} invalid settings. Fix them"),
     };
-    let next = "correct them and run `parlance config check` again; `parlance config reference` describes all settings";
-    Err(Failure::plain(format!("{what}; {next}")))
+    Err(Failure::plain(format!("{what}, then run `parlance config check` again."))
+        .next("`parlance config reference` describes all settings"))
 }
 
 fn print(text: &str) -> Result<(), Failure> {

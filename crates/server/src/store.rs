@@ -216,7 +216,7 @@ async fn open_whole(config: &Config, may_create: bool) -> Result<Arc<dyn Store>,
 }
 
 /// What to do when there is no store where it was looked for.
-const OTHER_STORE: &str = "name the store with --database-url, --data-dir, or --env-file (`parlance config show`), \
+const OTHER_STORE: &str = "name the store with --database-url, --data-dir, or --env-file (see `parlance config show`), \
  or create one with `parlance serve`, `migrate`, or `import`";
 
 /// There is no store in this file.
@@ -261,8 +261,8 @@ fn unopened(cause: impl std::error::Error) -> Failure {
 pub(crate) async fn open_as_it_is(config: &Config) -> Result<Arc<dyn Store>, Failure> {
     read_as_it_is(config).await.map_err(|unread| match unread {
         Unread::Behind(why) => {
-            let way_out = "run `parlance migrate` first, or use the version that wrote it";
-            Failure::plain(format!("cannot read the store: {why}; {way_out}"))
+            let next = "run `parlance migrate` first, or use the version that wrote the store";
+            Failure::plain(format!("cannot read the store: {why}")).next(next)
         }
         Unread::Ahead(failure) | Unread::Unopened(failure) => failure,
     })

@@ -13,11 +13,10 @@ use crate::failure::Failure;
 use crate::output::print;
 use crate::store::{self, Store, StoreAt};
 use crate::token_keys;
-use crate::wiring;
+use crate::{user, wiring};
 
 /// Makes a token for a user and prints it.
 pub(crate) async fn issue(config: &Config, arguments: IssueTokenArguments) -> Result<(), Failure> {
-    config.refuse_memory()?;
     let handle = UserHandle::new(&arguments.user);
     let command = IssueToken {
         user: handle.map_err(|fault| {
@@ -25,27 +24,21 @@ pub(crate) async fn issue(config: &Config, arguments: IssueTokenArguments) -> Re
         })?,
         lifetime: Duration::from_secs(arguments.ttl),
     };
-    let opened = store::open(config).await?;
-    let issued = match wiring::token_mint_of_server(config) {
-        Ok(tokens) => Ok(wiring::tokens(opened.clone(), tokens).issue(command).await),
-        Err(failure) => Err(failure),
-    };
-    let noted = match &issued {
-        Ok(Ok(issued)) => note(&opened, issued).await,
-        _ => Ok(()),
-    };
-    opened.close();
-    // A token that leaves no trace is not given out.
-    noted?;
-    let issued = issued?.map_err(|error| {
-        let next = match error {
-            IssueTokenError::Lifetime => "see `parlance token issue --help`",
-            IssueTokenError::NoSuchUser => "list users with `parlance user list`",
-            IssueTokenError::Disabled => "enable the user with `parlance user enable HANDLE`",
-            IssueTokenError::Store(_) => store::NEXT,
+    let issued = store::with(config, async |store| {
+        let tokens = wiring::tokens(store.clone(), wiring::token_mint_of_server(config)?);
+        let (error, next) = match tokens.issue(command).await {
+            // A token that leaves no trace is not given out.
+            Ok(issued) => return note(store, &issued).await.map(|()| issued),
+            Err(IssueTokenError::NoSuchUser) => return Err(user::unknown(store, &arguments.user).await),
+            Err(error @ IssueTokenError::Lifetime) => (error, "see `parlance token issue --help`"),
+            Err(error @ IssueTokenError::Disabled) => {
+                (error, "enable the user with `parlance user enable HANDLE`")
+            }
+            Err(error @ IssueTokenError::Store(_)) => (error, store::NEXT),
         };
-        Failure::new("the token was not issued", error).next(next)
-    })?;
+        Err(Failure::new("the token was not issued", error).next(next))
+    });
+    let issued = issued.await?;
     let text = if arguments.json { as_json(&issued) } else { issued.token };
     print(&text)
 }
@@ -60,17 +53,21 @@ async fn note(store: &Arc<dyn Store>, issued: &IssuedToken) -> Result<(), Failur
 
 /// Puts a new key in the place of the one that signs.
 pub(crate) fn rotate_keys(config: &Config, arguments: &RotateKeysArguments) -> Result<(), Failure> {
-    match &config.store {
-        StoreAt::File(path) if !path.exists() => Err(store::missing(path)),
-        StoreAt::File(store) => token_keys::rotate(store, arguments.forget),
+    let place = match &config.store {
+        StoreAt::File(path) if !path.exists() => return Err(store::missing(path)),
+        StoreAt::File(path) => path.clone(),
         StoreAt::Postgres(_) => {
             config.refuse_missing_data_dir()?;
-            token_keys::rotate(&config.key_place()?, arguments.forget)
+            config.key_place()?
         }
-        StoreAt::Memory => {
-            Err(Failure::plain("a store in memory has its own signing keys; name a store in a file"))
-        }
+        StoreAt::Memory => return config.refuse_memory(),
+    };
+    token_keys::rotate(&place, arguments.forget)?;
+    if !arguments.json {
+        return Ok(());
     }
+    let file = token_keys::path_beside(&place);
+    print(&json!({ "file": file, "earlier_tokens_valid": !arguments.forget }).to_string())
 }
 
 fn as_json(issued: &IssuedToken) -> String {

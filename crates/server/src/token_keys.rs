@@ -184,7 +184,7 @@ fn read(path: &Path) -> Result<Option<Keys>, Failure> {
     match (first, others) {
         (Some(first), Some(others)) => Ok(Some(Keys { first, others })),
         _ => Err(Failure::plain(format!(
-            "{} does not contain signing keys; remove it, and a new one is created",
+            "{} does not contain signing keys. Remove it, and a new one is created.",
             path.display()
         ))),
     }

@@ -1,5 +1,6 @@
 //! `parlance user …`
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use domain::account::{
@@ -19,10 +20,11 @@ use crate::cli::{
 };
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::nearest::{self, nearest};
 use crate::output::{List, Rows, Times, print};
 use crate::ports::NobodyListens;
 use crate::store::{self, Store};
-use crate::wiring;
+use crate::{plan, wiring};
 
 /// How many rows are read at a time; no more are held.
 pub(crate) const AT_ONCE: u32 = 500;
@@ -76,7 +78,12 @@ async fn create(config: &Config, arguments: CreateUserArguments) -> Result<(), F
     };
     let created = store::with(config, async |store| {
         let accounts = wiring::accounts(store.clone()).with_key_days(config.key_ttl_days);
-        accounts.create_user(command).await.map_err(|error| {
+        let wanted = command.plan.clone();
+        let created = accounts.create_user(command).await;
+        if let Err(CreateUserError::NoSuchPlan) = created {
+            return Err(plan::unknown(store, wanted.as_str()).await);
+        }
+        created.map_err(|error| {
             let next = match error {
                 CreateUserError::HandleTaken | CreateUserError::EmailTaken => {
                     "list users with `parlance user list`"
@@ -192,7 +199,7 @@ async fn delete(store: &Arc<dyn Store>, arguments: &DeleteUserArguments) -> Resu
     let user = find(store, &arguments.handle).await?;
     let (users, accounts) = (wiring::administration(store.clone()), wiring::accounts(store.clone()));
     let deleted = users.delete_user(&accounts, user.id, arguments.force).await.map_err(|error| match error {
-        DeleteUserError::NotFound => unknown(user.handle.as_str()),
+        DeleteUserError::NotFound => missing(&user.handle, None),
         DeleteUserError::LastAdmin(_) => Failure::new("the user was not deleted", error)
             .next("make another member an admin with `parlance org set-role`"),
         DeleteUserError::InUse(_) => Failure::new("the user was not deleted", error).next(
@@ -213,11 +220,21 @@ pub(crate) async fn find(store: &Arc<dyn Store>, handle: &str) -> Result<User, F
     let handle = normalize_handle(handle);
     let found = store.find_user_by_handle(&UserHandle::from_stored(handle.clone())).await;
     let found = found.map_err(|cause| Failure::new("cannot look for the user", cause).next(store::NEXT))?;
-    found.ok_or_else(|| unknown(&handle))
+    match found {
+        Some(user) => Ok(user),
+        None => Err(unknown(store, &handle).await),
+    }
 }
 
-fn unknown(handle: &str) -> Failure {
-    Failure::plain(format!("there is no user '{handle}'")).next("list users with `parlance user list`")
+/// No user has this handle.
+pub(crate) async fn unknown(store: &Arc<dyn Store>, handle: &str) -> Failure {
+    let users = nearest::users(store).await;
+    missing(handle, nearest(handle, users.iter().map(String::as_str)))
+}
+
+fn missing(handle: impl Display, meant: Option<&str>) -> Failure {
+    let what = format!("no user has the handle '{handle}'");
+    Failure::unknown(what, meant, "list users with `parlance user list`")
 }
 
 fn as_json(user: &User) -> Value {

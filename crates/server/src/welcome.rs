@@ -45,9 +45,10 @@ pub(crate) async fn greet(accounts: &AccountService, config: &Config) -> Result<
     };
     let scheme = if config.tls.is_some() { "https" } else { "http" };
     let (listen, handle) = (&config.listen, &created.user.handle);
+    let program = program();
     let text = format!(
         "\nParlance is ready at {scheme}://{listen}. Your user is '{handle}'. {shown}\
-         Next:           parlance agent create --owner {handle} --name Echo --description \"Repeats what it is told\"\n\
+         Next:           {program} agent create --owner {handle} --name Echo --description \"Repeats what it is told\"\n\
          API reference:  {scheme}://{listen}{READABLE}\n\
          Documentation:  README.md, docs/\n\n"
     );
@@ -57,6 +58,12 @@ pub(crate) async fn greet(accounts: &AccountService, config: &Config) -> Result<
         .and_then(|()| out.flush())
         .or_else(|_| err.write_all(text.as_bytes()))
         .map_err(|cause| Failure::new("Cannot print the first user's key", cause))
+}
+
+/// This program as it was called, if that was by a path: it may not be on the `PATH` then.
+fn program() -> String {
+    let called = std::env::args_os().next().map(|called| called.to_string_lossy().into_owned());
+    called.filter(|called| called.contains('/')).unwrap_or_else(|| "parlance".to_owned())
 }
 
 async fn draft(path: &Path) -> Result<Draft, Failure> {

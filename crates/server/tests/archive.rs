@@ -450,7 +450,7 @@ async fn an_export_only_reads() {
     let database = testkit::postgres::server().database();
     let store = database.url();
     let why = refused(&run(&store, &["export"]));
-    assert!(why.contains("there is no store in") && why.contains("`migrate`"), "{why}");
+    assert!(why.contains("There is no store in") && why.contains("`migrate`"), "{why}");
     let told: Json = serde_json::from_str(&printed(run(&store, &["migrate", "--json"]))).unwrap();
     assert_eq!(told["taken"], told["steps"], "the export took no step");
     place.import(&store, "first");

@@ -244,19 +244,18 @@ fn not_admitted(error: AuthenticateError, asked: Asked<'_>) -> ApiError {
     match error {
         // Not 401: clients take that for a passing fault and try for ever.
         AuthenticateError::Unauthorized => forbidden(rejected(asked.credential)),
-        AuthenticateError::NotThisAgent if asked.agent.is_some() => {
-            forbidden("The credential does not belong to the agent in agent_id")
-        }
-        AuthenticateError::NotThisAgent => {
+        AuthenticateError::NotThisAgent if asked.agent.is_none() => {
             forbidden("Your plan does not include the API for humans; ask the operator of the server")
         }
-        AuthenticateError::Disabled(_) | AuthenticateError::OutOfScope(_) => ApiError::from(error),
+        AuthenticateError::NotThisAgent
+        | AuthenticateError::Disabled(_)
+        | AuthenticateError::OutOfScope(_) => ApiError::from(error),
         AuthenticateError::Store(error) => unavailable().with_cause(error),
     }
 }
 
 fn unavailable() -> ApiError {
-    ApiError::new(ErrorCode::TrackingFailed, "The service is temporarily unavailable; try again")
+    ApiError::new(ErrorCode::TrackingFailed, "The store is unavailable; try again")
         .with_retry_after(RETRY_SECONDS)
 }
 

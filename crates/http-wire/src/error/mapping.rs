@@ -36,7 +36,7 @@ impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
         match &error {
             StoreError::Unavailable(_) => {
-                Self::new(ErrorCode::ServiceUnavailable, "The service is temporarily unavailable; try again")
+                Self::new(ErrorCode::ServiceUnavailable, "The store is unavailable; try again")
                     .with_retry_after(STORE_RETRY_SECONDS)
             }
             StoreError::Broken(_) => Self::new(ErrorCode::InternalError, INTERNAL_MESSAGE),
@@ -233,7 +233,7 @@ impl From<SendRequestError> for ApiError {
         let conflict = |message: &str| Self::new(ErrorCode::Conflict, message);
         match (refused, by) {
             (SendRefused::RequesterGone, _) => unauthorized(),
-            (SendRefused::Unknown, _) => Self::new(ErrorCode::NotFound, "Nobody has this handle"),
+            (SendRefused::Unknown, _) => Self::new(ErrorCode::NotFound, "No user or agent has this handle"),
             // The interfaces differ here.
             (SendRefused::Oneself, ParticipantKind::User) => {
                 Self::validation().with_detail("/contact_request/recipient_handle", "cannot be yourself")
@@ -288,7 +288,7 @@ impl From<RemoveContactError> for ApiError {
 impl From<ResolveError> for ApiError {
     fn from(error: ResolveError) -> Self {
         match error {
-            ResolveError::NotFound => Self::new(ErrorCode::NotFound, "Nobody has this handle"),
+            ResolveError::NotFound => Self::new(ErrorCode::NotFound, "No user or agent has this handle"),
             ResolveError::Store(error) => error.into(),
         }
     }

@@ -77,7 +77,7 @@ impl Header {
         let program = whatever.program;
         if whatever.format != FORMAT {
             return Err(format!(
-                "the archive has the format {}, and this version reads {FORMAT}; use parlance {program}, which \
+                "the archive has the format {}, and this version reads {FORMAT}. Use parlance {program}, which \
                  wrote it, or a newer one",
                 whatever.format
             ));
@@ -87,7 +87,7 @@ impl Header {
         match difference(&header.columns, &columns()) {
             None => Ok(header),
             Some(difference) => Err(format!(
-                "the archive was written by parlance {program}, where {difference}; import it with that version, \
+                "the archive was written by parlance {program}, where {difference}. Import it with that version, \
                  and bring the store up to date with this one"
             )),
         }

@@ -11,7 +11,7 @@ pub enum UserCommand {
     #[command(after_help = "Examples:\n  \
         parlance user create --handle ann --email ann@example.org --name \"Ann Lee\"\n  \
         parlance user create --handle ben --email ben@example.org --name Ben --org acme --json\n\
-        Next: give the user the key; `parlance agent create` makes an agent of theirs.")]
+        Next: give the user the key; `parlance agent create` creates an agent for the user.")]
     Create(CreateUserArguments),
     /// List all users, sorted by handle.
     #[command(after_help = "Examples:\n  \
@@ -24,31 +24,31 @@ pub enum UserCommand {
     /// Disable a user and the user's agents.
     ///
     /// Within a second, running servers answer their keys and tokens with 403 and close their sockets. The user's
-    /// sessions end. They stay in their rooms, and messages for the agents are stored; `enable` lets them in again.
+    /// sessions end. They stay in their rooms, and messages for the agents are stored. `enable` reverses it.
     #[command(after_help = "Example:\n  parlance user disable ann\n\
         See also: `parlance key revoke --all-of ann`, if keys have leaked.")]
     Disable(UserArguments),
-    /// Enable a user and the user's agents again, with the keys that they have.
+    /// Enable a user and the user's agents again, with their existing keys.
     #[command(after_help = "Example:\n  parlance user enable ann\n\
-        An agent that was disabled by itself stays so; see `parlance agent list --owner ann --disabled`.")]
+        Agents that were disabled individually stay disabled; see `parlance agent list --owner ann --disabled`.")]
     Enable(UserArguments),
     /// Delete a user and the user's agents permanently. Their messages stay.
     ///
-    /// Erases the user's name, e-mail address, password, keys and sessions. Nobody else can get the handle. Chats that
+    /// Erases the user's name, email address, password, keys, and sessions. Nobody else can get the handle. Chats that
     /// only the user owned get another owner. The audit log keeps its entries.
     #[command(after_help = "Example:\n  parlance user delete ann --force\n\
-        To keep the user out for a while: `parlance user disable`.")]
+        To lock the user out temporarily: `parlance user disable`.")]
     Delete(DeleteUserArguments),
-    /// Print a token that lets a user set a password, once and within a day.
+    /// Print a token that lets a user set a password once, within a day.
     #[command(after_help = "Example:\n  parlance user reset-password ann\n\
-        Next: give it to the user, who sets a password with it; all earlier log-ins end then.")]
+        Next: give it to the user, who sets a password with it. That ends all earlier sessions.")]
     ResetPassword(ResetPasswordArguments),
 }
 
 /// Whose password may be set.
 #[derive(Args, Debug)]
 pub struct ResetPasswordArguments {
-    /// The handle of the user.
+    /// Handle of the user.
     pub handle: String,
     /// Print JSON.
     #[arg(long)]
@@ -58,22 +58,22 @@ pub struct ResetPasswordArguments {
 /// The user to be created.
 #[derive(Args, Debug)]
 pub struct CreateUserArguments {
-    /// How others name the user: 3 to 39 of a-z, 0-9, dot and hyphen.
+    /// Unique handle of the user: 3 to 39 of a-z, 0-9, dot, and hyphen.
     #[arg(long)]
     pub handle: String,
-    /// E-mail address.
+    /// Email address.
     #[arg(long)]
     pub email: String,
     /// Full name.
     #[arg(long)]
     pub name: String,
-    /// Name of the organization to belong to; made if there is none [default: one of its own].
+    /// Organization of the user, created if it does not exist [default: a new one for the user].
     #[arg(long)]
     pub org: Option<String>,
-    /// What the user is in it; who makes an organization is its admin in any case.
+    /// Role in the organization. The first member is always an admin.
     #[arg(long, value_enum, default_value = "member", requires = "org")]
     pub role: RoleArgument,
-    /// Plan of the organization, if it is made [default: the default plan].
+    /// Plan of the organization, if it is created [default: the default plan].
     #[arg(long)]
     pub plan: Option<String>,
     /// Print JSON.
@@ -84,7 +84,7 @@ pub struct CreateUserArguments {
 /// Which users.
 #[derive(Args, Debug)]
 pub struct ListUsersArguments {
-    /// Only those who are disabled.
+    /// Show only disabled users.
     #[arg(long)]
     pub disabled: bool,
     #[command(flatten)]
@@ -94,7 +94,7 @@ pub struct ListUsersArguments {
 /// Which user.
 #[derive(Args, Debug)]
 pub struct UserArguments {
-    /// The user's handle, as `parlance user list` shows it.
+    /// Handle of the user, as `parlance user list` shows it.
     pub handle: String,
     #[command(flatten)]
     pub print: TableArguments,
@@ -103,9 +103,9 @@ pub struct UserArguments {
 /// Which user is to be deleted.
 #[derive(Args, Debug)]
 pub struct DeleteUserArguments {
-    /// The user's handle, as `parlance user list` shows it.
+    /// Handle of the user, as `parlance user list` shows it.
     pub handle: String,
-    /// Also if the user has agents, which are deleted as well, or is in chats.
+    /// Delete the user even if they have agents, which are deleted as well, or are in chats.
     #[arg(long)]
     pub force: bool,
     /// Print JSON.
@@ -138,25 +138,25 @@ pub enum AgentCommand {
     /// be added to others; messages for it are stored. Nothing is erased; `enable` reverses it.
     #[command(after_help = "Example:\n  parlance agent disable ann/echo")]
     Disable(AgentArguments),
-    /// Enable an agent again, with the key that it has.
+    /// Enable an agent again, with its existing key.
     #[command(after_help = "Example:\n  parlance agent enable ann/echo")]
     Enable(AgentArguments),
     /// Delete an agent permanently. Its messages stay.
     #[command(after_help = "Example:\n  parlance agent delete ann/echo --force\n\
-        To keep it out for a while: `parlance agent disable`.")]
+        To lock it out temporarily: `parlance agent disable`.")]
     Delete(DeleteAgentArguments),
 }
 
 /// The agent to be made.
 #[derive(Args, Debug)]
 pub struct CreateAgentArguments {
-    /// The handle of the user whose agent it is.
+    /// Handle of the user who owns the agent.
     #[arg(long, value_name = "HANDLE")]
     pub owner: String,
-    /// Its name: 1 to 100 characters, unique among the owner's agents.
+    /// Name: 1 to 100 characters, unique among the owner's agents.
     #[arg(long)]
     pub name: String,
-    /// What it is for: 1 to 500 characters.
+    /// Purpose of the agent: 1 to 500 characters.
     #[arg(long)]
     pub description: String,
     /// Print JSON.
@@ -167,10 +167,10 @@ pub struct CreateAgentArguments {
 /// Which agents.
 #[derive(Args, Debug)]
 pub struct ListAgentsArguments {
-    /// Only those of the user with this handle.
+    /// Show only agents of the user with this handle.
     #[arg(long, value_name = "HANDLE")]
     pub owner: Option<String>,
-    /// Only those that are disabled themselves; those of a disabled user are kept out as well.
+    /// Show only agents that were disabled individually, not through their owner.
     #[arg(long)]
     pub disabled: bool,
     #[command(flatten)]
@@ -180,7 +180,7 @@ pub struct ListAgentsArguments {
 /// Which agent.
 #[derive(Args, Debug)]
 pub struct AgentArguments {
-    /// The agent's handle, owner/slug, as `parlance agent list` shows it.
+    /// Handle of the agent (owner/slug), as `parlance agent list` shows it.
     pub handle: String,
     #[command(flatten)]
     pub print: TableArguments,
@@ -189,9 +189,9 @@ pub struct AgentArguments {
 /// Which agent is to be deleted.
 #[derive(Args, Debug)]
 pub struct DeleteAgentArguments {
-    /// The agent's handle, owner/slug, as `parlance agent list` shows it.
+    /// Handle of the agent (owner/slug), as `parlance agent list` shows it.
     pub handle: String,
-    /// Also if it has sent or received messages; the record of its work is erased.
+    /// Delete the agent even if it has sent or received messages, with the record of its work.
     #[arg(long)]
     pub force: bool,
     /// Print JSON.
@@ -199,19 +199,19 @@ pub struct DeleteAgentArguments {
     pub json: bool,
 }
 
-/// What is to change about an agent; each flag alone means true, or say `=false`.
+/// What to change about an agent. A flag without a value means true.
 #[derive(Args, Debug)]
 #[command(group(clap::ArgGroup::new("mark").required(true).multiple(true)))]
 pub struct SetAgentArguments {
-    /// The agent's handle, owner/slug.
+    /// Handle of the agent (owner/slug).
     pub handle: String,
-    /// Everybody may work with it.
+    /// Make the agent available to all users.
     #[arg(long, group = "mark", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub global: Option<bool>,
-    /// The organization of its owner sees it.
+    /// Make the agent visible to the organization of its owner.
     #[arg(long, group = "mark", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub shared: Option<bool>,
-    /// It stands in the directory.
+    /// List the agent in the directory.
     #[arg(long, group = "mark", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub listed: Option<bool>,
     /// Print JSON.

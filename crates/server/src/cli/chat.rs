@@ -25,13 +25,13 @@ pub enum ChatCommand {
 /// Which chats.
 #[derive(Args, Debug)]
 pub struct ListChatsArguments {
-    /// Only those that count towards the plan of the organization of this name.
+    /// Show only chats that count towards the plan of this organization.
     #[arg(long, value_name = "NAME", conflicts_with = "participant")]
     pub org: Option<String>,
-    /// Only those in which this user or agent takes part (owner/slug for an agent).
+    /// Show only chats of this user or agent (owner/slug for an agent).
     #[arg(long, value_name = "HANDLE")]
     pub participant: Option<String>,
-    /// How many at most.
+    /// Maximum number of chats.
     #[arg(long, value_name = "NUMBER", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: u32,
     #[command(flatten)]
@@ -41,7 +41,7 @@ pub struct ListChatsArguments {
 /// Which chat.
 #[derive(Args, Debug)]
 pub struct ShowChatArguments {
-    /// The chat's id, as `parlance chat list` shows it.
+    /// ID of the chat, as `parlance chat list` shows it.
     pub id: String,
     #[command(flatten)]
     pub print: TableArguments,

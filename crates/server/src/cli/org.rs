@@ -26,7 +26,7 @@ pub enum OrgCommand {
     Rename(RenameOrgArguments),
     /// Delete an organization without members permanently.
     ///
-    /// Its memories and open invitations go with it. Move or delete its members first: `org move`, `user delete`.
+    /// Also deletes its memories and open invitations. Move or delete its members first: `org move`, `user delete`.
     #[command(after_help = "Example:\n  parlance org delete acme --force")]
     Delete(DeleteOrgArguments),
     /// List the members of an organization with their roles, oldest account first.
@@ -45,7 +45,8 @@ pub enum OrgCommand {
     SetRole(SetRoleArguments),
     /// Move a user and the user's agents to another organization, without asking them.
     ///
-    /// Rooms and memories stay where they were made. Access tokens and the sockets that they opened end within a second.
+    /// Rooms and memories stay where they were created. The user's access tokens, and sockets opened with them, end within
+    /// a second.
     #[command(after_help = "Examples:\n  parlance org move ben --to acme\n  parlance org move ben --own")]
     Move(MoveArguments),
 }
@@ -53,9 +54,9 @@ pub enum OrgCommand {
 /// What a member is, as it is said on the command line.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
 pub enum RoleArgument {
-    /// Looks after the organization: its name, members, roles and invitations.
+    /// Manages the organization: its name, members, roles, and invitations.
     Admin,
-    /// Is in it.
+    /// Belongs to the organization.
     Member,
 }
 
@@ -71,9 +72,9 @@ impl From<RoleArgument> for OrganizationRole {
 /// Which organization is to be deleted.
 #[derive(Args, Debug)]
 pub struct DeleteOrgArguments {
-    /// Its name, in any case.
+    /// Name of the organization; case does not matter.
     pub name: String,
-    /// Also if it has chats, which are deleted for all participants.
+    /// Delete the organization even if it has chats, which are deleted for all participants.
     #[arg(long)]
     pub force: bool,
     /// Print JSON.
@@ -84,9 +85,9 @@ pub struct DeleteOrgArguments {
 /// The organization to be made.
 #[derive(Args, Debug)]
 pub struct CreateOrgArguments {
-    /// Its name, which no other organization has in any case.
+    /// Name of the organization, unique regardless of case.
     pub name: String,
-    /// Its plan [default: the default plan].
+    /// Plan of the organization [default: the default plan].
     #[arg(long)]
     pub plan: Option<String>,
     /// Print JSON.
@@ -97,7 +98,7 @@ pub struct CreateOrgArguments {
 /// Which organization.
 #[derive(Args, Debug)]
 pub struct ShowOrgArguments {
-    /// Its name.
+    /// Name of the organization.
     pub name: String,
     #[command(flatten)]
     pub print: TableArguments,
@@ -106,7 +107,7 @@ pub struct ShowOrgArguments {
 /// Whose members.
 #[derive(Args, Debug)]
 pub struct MembersArguments {
-    /// The name of the organization.
+    /// Name of the organization.
     pub name: String,
     #[command(flatten)]
     pub print: TableArguments,
@@ -115,9 +116,9 @@ pub struct MembersArguments {
 /// Which organization, and its new name.
 #[derive(Args, Debug)]
 pub struct RenameOrgArguments {
-    /// Its name.
+    /// Name of the organization.
     pub name: String,
-    /// The name that it is to have.
+    /// New name of the organization.
     pub new_name: String,
     /// Print JSON.
     #[arg(long)]
@@ -129,13 +130,13 @@ pub struct RenameOrgArguments {
 pub struct InviteArguments {
     /// Name of the organization.
     pub name: String,
-    /// What the guest becomes there.
+    /// Role of the new member.
     #[arg(long, value_enum, default_value = "member")]
     pub role: RoleArgument,
-    /// The only e-mail address whose user may accept it [default: whoever has the token].
+    /// Email address that the invitation is limited to [default: anyone with the token].
     #[arg(long)]
     pub email: Option<String>,
-    /// For how many days it may be accepted, 1 to 90.
+    /// Days until the invitation expires, 1 to 90.
     #[arg(long, default_value = "7", value_parser = clap::value_parser!(u32).range(1..=90))]
     pub days: u32,
     /// Print JSON.
@@ -148,7 +149,7 @@ pub struct InviteArguments {
 pub struct SetRoleArguments {
     /// Handle of the user.
     pub user: String,
-    /// What they become in the organization that they are in.
+    /// New role in the user's organization.
     #[arg(value_enum)]
     pub role: RoleArgument,
     /// Print JSON.
@@ -162,13 +163,13 @@ pub struct SetRoleArguments {
 pub struct MoveArguments {
     /// Handle of the user.
     pub user: String,
-    /// To the organization of this name.
+    /// Name of the organization to move to.
     #[arg(long, group = "where", value_name = "NAME")]
     pub to: Option<String>,
-    /// To an organization of the user's own: the one that was made for them, or a fresh one if others are in that.
+    /// Move to an organization of the user's own: the one created for them, or a new one if that has other members.
     #[arg(long, group = "where")]
     pub own: bool,
-    /// What they become there.
+    /// Role in that organization.
     #[arg(long, value_enum, default_value = "member", conflicts_with = "own")]
     pub role: RoleArgument,
     /// Print JSON.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueHint};
 
 use super::Config;
 use super::key::{Key, RENAMED};
@@ -127,6 +127,11 @@ fn flag(key: &Key, heading: &'static str) -> Arg {
     Arg::new(key.name)
         .long(key.flag())
         .value_name(key.value)
+        .value_hint(match key.value {
+            "FILE" => ValueHint::FilePath,
+            "DIRECTORY" => ValueHint::DirPath,
+            _ => ValueHint::Other,
+        })
         .help(said)
         .action(ArgAction::Set)
         .hide(key.for_tests)

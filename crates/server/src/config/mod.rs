@@ -14,7 +14,6 @@ mod flags;
 mod http;
 mod key;
 mod log;
-mod nearest;
 mod parse;
 mod passwords;
 mod plans;
@@ -140,8 +139,8 @@ impl Config {
             return Ok(config);
         }
         let faults = faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
-        let way_out = "`parlance config check` says it line by line";
-        Err(Failure::plain(format!("the configuration is wrong: {faults}; {way_out}")))
+        let next = "fix it, then run `parlance config check`, which lists each fault on a line";
+        Err(Failure::plain(format!("invalid configuration: {faults}")).next(next))
     }
 
     /// The same with all that is to be said about it.
@@ -261,8 +260,8 @@ impl Config {
     pub(crate) fn refuse_memory(&self) -> Result<(), Failure> {
         match self.store {
             StoreAt::Memory => {
-                let said = "a store in memory is seen by its own server only; name another";
-                Err(Failure::plain(said).next("see `parlance config show`"))
+                let said = "commands cannot use a store in memory, because only its own server can see it";
+                Err(Failure::plain(said).next("name another store; see `parlance config show`"))
             }
             StoreAt::File(_) | StoreAt::Postgres(_) => Ok(()),
         }
@@ -276,8 +275,9 @@ impl Config {
         let whole = std::path::absolute(&self.data_dir).unwrap_or_else(|_| self.data_dir.clone());
         let said =
             format!("there is no data directory at {}, where the keys that sign tokens are", whole.display());
-        Err(Failure::plain(said)
-            .next("name the server's by --data-dir or --env-file (`parlance config show`)"))
+        Err(Failure::plain(said).next(
+            "name the server's data directory with --data-dir or --env-file; see `parlance config show`",
+        ))
     }
 
     /// What the keys that sign tokens stand beside when the store is no file.

@@ -32,7 +32,7 @@ pub(super) fn read(values: &mut Values) -> (Registration, PasswordConfig) {
         "password_hashes_at_once",
         "NUMBER",
         "1",
-        "How many passwords are hashed at the same time. Sixteen times as many can wait; further ones are refused \
+        "Maximum number of passwords hashed at the same time. Sixteen times as many can wait; further ones are refused \
          with 429.",
     );
     let passwords = PasswordConfig {
@@ -50,7 +50,7 @@ pub(super) fn key_ttl_days(values: &mut Values) -> u32 {
         "key_ttl_days",
         "DAYS",
         "0",
-        "After how many days a new API key expires if its creator does not say; 0 is never. The key of the first \
+        "Days until a new API key expires if its creator sets no expiry; 0 means never. The key of the first \
          start never expires, and existing keys keep their expiry.",
     );
     values.read(key, parse::number(0, MAX_KEY_DAYS))

@@ -37,6 +37,14 @@ pub(super) const LINES: [Line; 7] = [
     line("memories", "`true`", "Whether memories may be kept."),
 ];
 
+/// The names of all lines in the table that `name` is a line of.
+pub(super) fn lines_like(name: &str) -> Vec<String> {
+    let table = name.starts_with("plans.").then(|| name.rsplit_once('.')).flatten();
+    table.map_or_else(Vec::new, |(table, _)| {
+        LINES.iter().map(|line| format!("{table}.{}", line.name)).collect()
+    })
+}
+
 /// After how many days nobody's answer is one.
 pub(super) fn contact_request_days(values: &mut Values) -> u32 {
     values.section("Contacts and plans");
@@ -44,7 +52,7 @@ pub(super) fn contact_request_days(values: &mut Values) -> u32 {
         "contact_request_days",
         "DAYS",
         "30",
-        "After how many days an unanswered contact request expires; 0 is never.",
+        "Days until an unanswered contact request expires; 0 means never.",
     );
     values.read(key, parse::number(0, u32::MAX))
 }

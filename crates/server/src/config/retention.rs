@@ -16,14 +16,14 @@ pub(super) fn read(values: &mut Values) -> Vec<Retention> {
         "retention_text_days",
         "DAYS",
         "0",
-        "After how many days texts and their delivery records are erased, even if no agent has processed them; at \
+        "Days until texts and their delivery records are erased, even if no agent has processed them; at \
          least 2, or 0 to keep them.",
     );
     let events = Key::number(
         "retention_event_days",
         "DAYS",
         "0",
-        "After how many days events (tool calls, thoughts, and so on) are erased; at least 2, or 0 to keep them.",
+        "Days until events (tool calls, thoughts, and so on) are erased; at least 2, or 0 to keep them.",
     );
     let texts = (Ageing::Texts, values.read(texts, days));
     let events = (Ageing::Events, values.read(events, days));

@@ -51,7 +51,7 @@ pub(super) fn read(values: &mut Values) -> SocketConfig {
         "redelivery_after_ms",
         "MS",
         "5000",
-        "After how long a message that no socket of an agent has taken is pushed again, in milliseconds. See \
+        "Time until a message that no socket of an agent has taken is pushed again, in milliseconds. See \
          [realtime.md](realtime.md).",
     );
     let drain = Key::number(
@@ -65,7 +65,7 @@ pub(super) fn read(values: &mut Values) -> SocketConfig {
         "fault_lose_messages",
         "ONE_OF",
         "none",
-        "One of so many new messages is not told to sockets.",
+        "For tests: drop one of this many new messages instead of sending it to sockets.",
     );
     SocketConfig {
         idle_timeout: values.read(idle, parse::millis(1, parse::DAY_MS)),

@@ -60,7 +60,7 @@ fn every_fault_is_reported_at_once_with_its_place() {
         "max_sockets_per_caller: '0' is not a whole number from 1 to",
         "PARLANCE_FOO: there is no such setting; unset it",
         "PARLANCE_LISEN: there is no such setting; did you mean PARLANCE_LISTEN?",
-        "plans.free.agent: there is no such setting (from parlance.toml, line 6)",
+        "plans.free.agent: there is no such setting; did you mean plans.free.agents? (from parlance.toml, line 6)",
         "rate_limts: there is no such setting; did you mean rate_limits? (from parlance.toml, line 4)",
         "x: there is no such setting (from parlance.toml, line 7)",
     ];

@@ -14,12 +14,13 @@ use super::file::{self, Entry};
 use super::flags::Flags;
 use super::key::RENAMED;
 use super::key::{Form, Key};
-use super::nearest::nearest;
+use super::plans;
+use crate::nearest::nearest;
 
 /// The file that is read when no other is named; it need not exist.
 const DEFAULT_FILE: &str = "parlance.toml";
 
-/// Variables that begin like settings and are none: the key of the first user that the welcome names, the
+/// Variables that begin like settings and are none: the API key in examples and scripts, the
 /// build's own, those of the project's tests, and those that Kubernetes makes for a service of this name.
 const NO_SETTINGS: [&str; 6] = [
     "PARLANCE_KEY",
@@ -326,7 +327,9 @@ impl Values {
             }
             let problem = "there is no such setting";
             let renamed = RENAMED.iter().find(|(old, _)| *old == name).map(|(_, new)| *new);
-            let problem = match (renamed.or_else(|| nearest(&name, &known)), &variable) {
+            let of_a_plan = plans::lines_like(&name);
+            let meant = || nearest(&name, known.iter().copied().chain(of_a_plan.iter().map(String::as_str)));
+            let problem = match (renamed.or_else(meant), &variable) {
                 (Some(now), Some(_)) if renamed.is_some() => {
                     format!("this setting is called PARLANCE_{} now", now.to_ascii_uppercase())
                 }

@@ -87,9 +87,9 @@ pub(crate) async fn run(examined: Examined, as_json: bool) -> Result<(), Failure
     written.map_err(unprinted)?;
     match faults {
         0 => Ok(()),
-        1 => Err(Failure::plain("1 fault found; follow the advice after `next:`, then run this again")),
+        1 => Err(Failure::plain("1 fault found. Follow the advice after `next:`, then run this again.")),
         faults => Err(Failure::plain(format!(
-            "{faults} faults found; follow the advice after `next:`, then run this again"
+            "{faults} faults found. Follow the advice after `next:`, then run this again."
         ))),
     }
 }
