@@ -16,6 +16,9 @@ pub(crate) const FORMAT: u32 = 1;
 /// What tables are called in archives that were written before they got their present names.
 const RENAMED: [(&str, &str); 2] = [("erasures", "deletion_jobs"), ("first_answers", "idempotency_records")];
 
+/// The migration that gave them these.
+const RENAMED_BY: &str = "20261124000500";
+
 /// How many rows of each table there are.
 pub(crate) type Counts = BTreeMap<String, u64>;
 
@@ -82,6 +85,11 @@ fn by_present_name<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
 }
 
 impl Header {
+    /// Whether the archive calls tables as they were called before.
+    pub(crate) fn has_former_names(&self) -> bool {
+        !self.steps.iter().any(|step| step == RENAMED_BY)
+    }
+
     /// Reads the first line, if it is that of an archive which this version can take.
     pub(crate) fn parse(line: &[u8]) -> Result<Self, String> {
         #[derive(Deserialize)]
@@ -126,10 +134,15 @@ fn difference(
     })
 }
 
-/// Adds the line of a row.
-pub(crate) fn write_row(out: &mut Vec<u8>, table: &Table, row: &[Value]) {
+/// What a table was called before.
+pub(crate) fn former_name(name: &str) -> &str {
+    RENAMED.iter().find(|(_, new)| *new == name).map_or(name, |(old, _)| old)
+}
+
+/// Adds the line of a row of the table, under this name.
+pub(crate) fn write_row(out: &mut Vec<u8>, name: &str, table: &Table, row: &[Value]) {
     out.extend_from_slice(b"{\"t\":");
-    write_json(out, &Json::from(table.name));
+    write_json(out, &Json::from(name));
     for (place, (column, value)) in table.columns.iter().zip(row).enumerate() {
         out.extend_from_slice(if place == 0 { b",\"r\":{" } else { b"," });
         write_json(out, &Json::from(column.name));
