@@ -22,8 +22,8 @@ async fn fleet_of(count: usize) -> Fleet {
     fleet_with(count, &[]).await
 }
 
-async fn dropped(fleet: &Fleet, server: usize, why: &str) -> f64 {
-    fleet.figure(server, &format!("parlance_bus_dropped_total{{why=\"{why}\"}}")).await
+async fn dropped(fleet: &Fleet, server: usize, reason: &str) -> f64 {
+    fleet.figure(server, &format!("parlance_bus_dropped_total{{reason=\"{reason}\"}}")).await
 }
 
 /// The payload of the next event of this name; others are passed over.

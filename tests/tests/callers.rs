@@ -176,7 +176,7 @@ async fn while_the_log_cannot_be_read_the_store_is_asked() {
 
     let mut holder = connect(&url).await;
     let held = holder.transaction().await.unwrap();
-    held.batch_execute("LOCK TABLE changes IN ACCESS EXCLUSIVE MODE").await.unwrap();
+    held.batch_execute("LOCK TABLE change_log IN ACCESS EXCLUSIVE MODE").await.unwrap();
     let revoke = format!("UPDATE api_keys SET revoked_at = now() WHERE agent_id = '{}'", bot.id);
     connect(&url).await.batch_execute(&revoke).await.unwrap();
     let since = Instant::now();

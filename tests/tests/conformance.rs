@@ -64,6 +64,76 @@ fn every_test_that_is_named_exists() {
     }
 }
 
+/// What stands between backquotes outside of blocks, if it can be a path or the name of a module.
+fn quoted(text: &str) -> Vec<&str> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
+    let outside = text.split("```").step_by(2).flat_map(str::lines);
+    let words = outside.flat_map(|line| line.split('`').skip(1).step_by(2));
+    words.filter(|word| !word.is_empty() && word.chars().all(is_plain)).collect()
+}
+
+/// Whether one of the paths ends with these parts; a Rust file stands for its module too.
+fn is_there(paths: &[String], name: &str) -> bool {
+    let wanted = format!("/{}", name.trim_end_matches('/'));
+    paths.iter().any(|path| {
+        let is_below = || path.contains(&format!("{wanted}/"));
+        path.ends_with(&wanted)
+            || path.strip_suffix(".rs").is_some_and(|it| it.ends_with(&wanted))
+            || is_below()
+    })
+}
+
+/// Documents may name a source by the end of its path, and a crate without `crates/`.
+#[test]
+fn every_source_that_is_named_exists() {
+    let (mut paths, mut documents) = (Vec::new(), Vec::new());
+    files(&root(), "", &mut paths);
+    files(&root(), ".md", &mut documents);
+    let paths = paths.iter().map(|path| format!("/{}", path.strip_prefix(root()).unwrap().display()));
+    let paths = paths.collect::<Vec<_>>();
+    let mut missing = BTreeSet::new();
+    let mut seen = 0;
+    for document in documents {
+        let text = std::fs::read_to_string(&document).unwrap();
+        for word in quoted(&text) {
+            let first = word.split_once('/').map(|(first, _)| first);
+            let is_source = word.ends_with(".rs")
+                || matches!(first, Some("crates" | "tests" | "migrations" | "scripts" | "docs" | "examples"));
+            seen += usize::from(is_source);
+            // The module of a domain's area goes by the name of the crate and the area.
+            let spelled = word.replacen("domain/", "domain/src/", usize::from(!word.contains("/src/")));
+            if is_source && !is_there(&paths, word) && !is_there(&paths, &spelled) {
+                missing.insert((document.clone(), word.to_owned()));
+            }
+        }
+    }
+    assert!(seen > 60, "the documents were not understood: {seen}");
+    assert!(missing.is_empty(), "documents name sources that are not there: {missing:#?}");
+}
+
+/// The rows of crates in the code map name their modules.
+#[test]
+fn every_module_of_the_code_map_exists() {
+    let text = std::fs::read_to_string(root().join("docs/ARCHITECTURE.md")).unwrap();
+    let mut rows = 0;
+    for row in text.lines().filter(|line| line.starts_with("| `crates/")) {
+        let words = quoted(row);
+        let (names, modules) =
+            words.split_at(words.iter().take_while(|word| word.starts_with("crates/")).count());
+        let mut paths = Vec::new();
+        for name in names {
+            files(&root().join(name), "", &mut paths);
+        }
+        let paths = paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>();
+        let is_module = |word: &&&str| word.chars().all(|c| c.is_ascii_lowercase() || "_/.".contains(c));
+        for module in modules.iter().filter(is_module) {
+            assert!(is_there(&paths, module), "the code map names {module}, which is not in {names:?}");
+        }
+        rows += 1;
+    }
+    assert!(rows > 8, "the code map was not understood: {rows}");
+}
+
 #[test]
 fn the_changelog_keeps_to_its_kinds() {
     let text = std::fs::read_to_string(root().join("CHANGELOG.md")).unwrap();

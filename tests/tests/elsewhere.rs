@@ -72,7 +72,7 @@ async fn what_a_newer_server_has_written_into_the_log_stops_no_older_one() {
     let (client, connection) =
         tokio_postgres::connect(&fleet.database().url(), tokio_postgres::NoTls).await.unwrap();
     tokio::spawn(connection);
-    let unknown = "INSERT INTO changes (kind, subject_id, changed_at) \
+    let unknown = "INSERT INTO change_log (kind, subject_id, changed_at) \
          VALUES ('something_new', gen_random_uuid(), now())";
     client.batch_execute(unknown).await.unwrap();
     let disable = one.command().args(["user", "disable", "ann"]).output().unwrap();

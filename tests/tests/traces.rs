@@ -158,10 +158,10 @@ async fn a_request_is_a_span_of_the_trace_that_it_came_with() {
     assert_eq!(text(request, "request.id"), "the-id-of-it");
     assert_eq!(attribute(request, "http.response.status_code"), Some(Any::IntValue(201)));
     assert!(request.end_time_unix_nano > request.start_time_unix_nano);
-    for part in ["store read", "store append"] {
+    for part in ["store.read", "store.append"] {
         assert_eq!(one(part).parent_span_id, request.span_id, "{part}");
     }
-    assert_eq!(one("push").parent_span_id, one("store append").span_id);
+    assert_eq!(one("push").parent_span_id, one("store.append").span_id);
 
     let given = format!("{:?}", collector.given.lock().unwrap());
     assert!(given.contains("service.name") && given.contains("talk") && given.contains("service.version"));

@@ -22,7 +22,7 @@ use crate::error::Fault;
 use crate::lock;
 use crate::row::At;
 use crate::run::{Db, Never};
-use crate::schema::changes;
+use crate::schema::change_log;
 
 #[async_trait]
 impl ChangeRepository for PostgresStore {
@@ -54,28 +54,28 @@ pub(crate) async fn append_on(
 ) -> Result<(), Fault> {
     let entry = |change: Change| {
         let (kind, subject) = change.parts();
-        (changes::kind.eq(kind), changes::subject_id.eq(subject), changes::changed_at.eq(At(now)))
+        (change_log::kind.eq(kind), change_log::subject_id.eq(subject), change_log::changed_at.eq(At(now)))
     };
     let entries = made.into_iter().map(entry).collect::<Vec<_>>();
     if entries.is_empty() {
         return Ok(());
     }
-    lock::changes_on(db).await?;
-    diesel::insert_into(changes::table).values(entries).execute(&mut db).await?;
+    lock::change_log_on(db).await?;
+    diesel::insert_into(change_log::table).values(entries).execute(&mut db).await?;
     Ok(())
 }
 
 async fn newest_on(mut db: &Db) -> Result<ChangePosition, Fault> {
-    let newest = changes::table.select(max(changes::id)).first::<Option<i64>>(&mut db).await?;
+    let newest = change_log::table.select(max(change_log::id)).first::<Option<i64>>(&mut db).await?;
     Ok(ChangePosition(newest.unwrap_or(0)))
 }
 
 async fn after_on(mut db: &Db, position: ChangePosition, limit: u32) -> Result<Vec<LoggedChange>, Fault> {
-    let rows = changes::table
-        .filter(changes::id.gt(position.0))
-        .order(changes::id)
+    let rows = change_log::table
+        .filter(change_log::id.gt(position.0))
+        .order(change_log::id)
         .limit(i64::from(limit))
-        .select((changes::id, changes::kind, changes::subject_id, changes::changed_at))
+        .select((change_log::id, change_log::kind, change_log::subject_id, change_log::changed_at))
         .load::<(i64, String, Uuid, At)>(&mut db)
         .await?;
     let entry = |(id, kind, subject, At(at)): (i64, String, Uuid, At)| LoggedChange {
@@ -86,16 +86,16 @@ async fn after_on(mut db: &Db, position: ChangePosition, limit: u32) -> Result<V
 }
 
 async fn forget_on(mut db: &Db, before: Timestamp, limit: u32) -> Result<Result<u32, Never>, Fault> {
-    let old = changes::table
-        .filter(changes::changed_at.lt(At(before)))
-        .order(changes::changed_at)
+    let old = change_log::table
+        .filter(change_log::changed_at.lt(At(before)))
+        .order(change_log::changed_at)
         .limit(i64::from(limit))
-        .select(changes::id)
+        .select(change_log::id)
         .load::<i64>(&mut db)
         .await?;
     if old.is_empty() {
         return Ok(Ok(0));
     }
-    let gone = diesel::delete(changes::table.filter(changes::id.eq_any(old))).execute(&mut db).await?;
+    let gone = diesel::delete(change_log::table.filter(change_log::id.eq_any(old))).execute(&mut db).await?;
     Ok(Ok(u32::try_from(gone).unwrap_or(u32::MAX)))
 }

@@ -14,7 +14,7 @@ mod contact;
 mod delivery;
 mod durability;
 mod error;
-mod first_answer;
+mod idempotency_record;
 mod lock;
 mod login;
 mod memory;

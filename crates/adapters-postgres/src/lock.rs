@@ -59,7 +59,7 @@ pub(crate) async fn organizations_with_on(mut db: &Db, plans: &[String]) -> Resu
 const CHANGES: i64 = 0x7061_726c_6c6f_6721;
 
 /// The log of changes; the last lock of all, so that whoever has it waits for nobody.
-pub(crate) async fn changes_on(mut db: &Db) -> Result<(), Fault> {
+pub(crate) async fn change_log_on(mut db: &Db) -> Result<(), Fault> {
     let lock = statement::<BigInt>("SELECT pg_advisory_xact_lock(?)");
     lock.bind::<BigInt, _>(CHANGES).execute(&mut db).await?;
     Ok(())

@@ -165,7 +165,7 @@ pub(crate) async fn steps_as_they_are(connect: &Arc<Connect>) -> Result<SchemaSt
     if let Some(step) = known.into_iter().find(|step| !all.contains(step)) {
         return Err(OpenError::Older { place, step });
     }
-    Ok(SchemaSteps { all, taken: Vec::new() })
+    Ok(SchemaSteps { all, applied: Vec::new() })
 }
 
 #[derive(QueryableByName)]
@@ -226,10 +226,10 @@ fn take_steps(
         if let Some(unknown) = all.iter().find(|step| !known.contains(step)) {
             return Ok(Err(LeftAlone::Newer(unknown.clone())));
         }
-        let taken = connection.run_pending_migrations(MIGRATIONS)?;
-        let taken = taken.iter().map(ToString::to_string).collect::<Vec<_>>();
-        all.extend(taken.iter().cloned());
+        let applied = connection.run_pending_migrations(MIGRATIONS)?;
+        let applied = applied.iter().map(ToString::to_string).collect::<Vec<_>>();
+        all.extend(applied.iter().cloned());
         all.sort();
-        Ok(Ok(SchemaSteps { all, taken }))
+        Ok(Ok(SchemaSteps { all, applied }))
     })
 }

@@ -38,7 +38,7 @@ const LARGE: [&str; 12] = [
     "contacts",
     "contact_requests",
     "memories",
-    "first_answers",
+    "idempotency_records",
 ];
 
 /// A world on a large database, and one connection on which its store does everything.

@@ -232,7 +232,7 @@ async fn work_is_erased_side_by_side() {
         tokio::spawn(async move { while store.erase_work(2).await.unwrap() {} })
     });
     all(started).await;
-    assert_eq!(count(&database, "SELECT count(*) FROM erasures").await, 0);
+    assert_eq!(count(&database, "SELECT count(*) FROM deletion_jobs").await, 0);
     assert_eq!(count(&database, "SELECT count(*) FROM deliveries").await, 15, "those of who stays");
 }
 

@@ -13,13 +13,14 @@ use domain::time::Timestamp;
 use crate::SqliteStore;
 use crate::error::Fault;
 use crate::row;
-use crate::schema::changes;
+use crate::schema::change_log;
 
 #[async_trait]
 impl ChangeRepository for SqliteStore {
     async fn newest_change(&self) -> Result<ChangePosition, StoreError> {
         let newest = |connection: &mut SqliteConnection| {
-            let newest = changes::table.select(max(changes::id)).get_result::<Option<i64>>(connection)?;
+            let newest =
+                change_log::table.select(max(change_log::id)).get_result::<Option<i64>>(connection)?;
             Ok(ChangePosition(newest.unwrap_or(0)))
         };
         self.read(newest).await
@@ -48,11 +49,11 @@ pub(crate) fn append_on(
 ) -> Result<(), Fault> {
     for change in made {
         let (kind, subject) = change.parts();
-        diesel::insert_into(changes::table)
+        diesel::insert_into(change_log::table)
             .values((
-                changes::kind.eq(kind),
-                changes::subject_id.eq(row::bytes(subject)),
-                changes::changed_at.eq(now.micros()),
+                change_log::kind.eq(kind),
+                change_log::subject_id.eq(row::bytes(subject)),
+                change_log::changed_at.eq(now.micros()),
             ))
             .execute(connection)?;
     }
@@ -64,11 +65,11 @@ fn after_on(
     position: ChangePosition,
     limit: u32,
 ) -> Result<Vec<LoggedChange>, Fault> {
-    let rows = changes::table
-        .filter(changes::id.gt(position.0))
-        .order(changes::id)
+    let rows = change_log::table
+        .filter(change_log::id.gt(position.0))
+        .order(change_log::id)
         .limit(i64::from(limit))
-        .select((changes::id, changes::kind, changes::subject_id, changes::changed_at))
+        .select((change_log::id, change_log::kind, change_log::subject_id, change_log::changed_at))
         .load::<(i64, String, Vec<u8>, i64)>(connection)?;
     let entry = |(id, kind, subject, at): (i64, String, Vec<u8>, i64)| {
         let change = Change::from_parts(&kind, row::uuid(&subject)?, row::time(at));
@@ -78,15 +79,15 @@ fn after_on(
 }
 
 fn forget_on(connection: &mut SqliteConnection, before: Timestamp, limit: u32) -> Result<u32, Fault> {
-    let old = changes::table
-        .filter(changes::changed_at.lt(before.micros()))
-        .order(changes::changed_at)
+    let old = change_log::table
+        .filter(change_log::changed_at.lt(before.micros()))
+        .order(change_log::changed_at)
         .limit(i64::from(limit))
-        .select(changes::id)
+        .select(change_log::id)
         .load::<i64>(connection)?;
     if old.is_empty() {
         return Ok(0);
     }
-    let gone = diesel::delete(changes::table.filter(changes::id.eq_any(old))).execute(connection)?;
+    let gone = diesel::delete(change_log::table.filter(change_log::id.eq_any(old))).execute(connection)?;
     Ok(u32::try_from(gone).unwrap_or(u32::MAX))
 }

@@ -12,7 +12,7 @@ mod chat;
 mod contact;
 mod delivery;
 mod error;
-mod first_answer;
+mod idempotency_record;
 mod login;
 mod memory;
 mod message;

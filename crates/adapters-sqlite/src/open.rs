@@ -293,7 +293,7 @@ fn steps_as_they_are(connection: &mut SqliteConnection, place: &str) -> Result<S
     if let Some(step) = known.into_iter().find(|step| !all.contains(step)) {
         return Err(OpenError::Older { place: place(), step });
     }
-    Ok(SchemaSteps { all, taken: Vec::new() })
+    Ok(SchemaSteps { all, applied: Vec::new() })
 }
 
 /// Takes the steps that are missing, all or none, while no other process can write.
@@ -305,11 +305,11 @@ fn migrate(connection: &mut SqliteConnection, place: &str) -> Result<SchemaSteps
         if let Some(unknown) = all.iter().find(|step| !known.contains(step)) {
             return Ok(Err(unknown.clone()));
         }
-        let taken = connection.run_pending_migrations(MIGRATIONS)?;
-        let taken = taken.iter().map(ToString::to_string).collect::<Vec<_>>();
-        all.extend(taken.iter().cloned());
+        let applied = connection.run_pending_migrations(MIGRATIONS)?;
+        let applied = applied.iter().map(ToString::to_string).collect::<Vec<_>>();
+        all.extend(applied.iter().cloned());
         all.sort();
-        Ok::<_, Box<dyn std::error::Error + Send + Sync>>(Ok(SchemaSteps { all, taken }))
+        Ok::<_, Box<dyn std::error::Error + Send + Sync>>(Ok(SchemaSteps { all, applied }))
     });
     steps.map_err(fault)?.map_err(|step| OpenError::Newer { place: place.to_owned(), step })
 }

@@ -110,7 +110,7 @@ impl Overheard {
             "SCAN other",
             "SCAN (subquery",
             "SCAN agents USING INDEX agents_",
-            "SCAN erasures",
+            "SCAN deletion_jobs",
         ];
         for (step, query) in &steps {
             let is_made_up = made_up.iter().any(|start| step.starts_with(start)) || is_list(step);
@@ -273,7 +273,7 @@ async fn a_humans_reads_run_along_indexes() {
     store.newest_change().await.unwrap();
     store.changes_after(ChangePosition(0), 10).await.unwrap();
     store.forget_changes(Timestamp::from_micros(NOON), 10).await.unwrap();
-    heard.expect("the log of changes", &["changes_by_age"]);
+    heard.expect("the change log", &["change_log_by_age"]);
     heard.world.send(ann.caller, chat, "three", &[]).await;
     heard.expect("append", &[]);
     let key = IdempotencyKey::new("k").unwrap();
@@ -283,7 +283,7 @@ async fn a_humans_reads_run_along_indexes() {
         heard.expect("a request that counts once", &["PRIMARY KEY"]);
     }
     heard.store.forget(Timestamp::from_micros(NOON), 10).await.unwrap();
-    heard.expect("forgetting", &["first_answers_by_age"]);
+    heard.expect("forgetting", &["idempotency_records_by_age"]);
 }
 
 #[tokio::test]
@@ -296,7 +296,7 @@ async fn a_text_is_changed_along_indexes() {
     heard.world.messages.edit(ann.caller, chat, message, content).await.unwrap();
     heard.expect("edit", &[]);
     heard.world.messages.delete(ann.caller, chat, message).await.unwrap();
-    heard.expect("delete", &["first_answers_of_record"]);
+    heard.expect("delete", &["idempotency_records_of_record"]);
 }
 
 /// A page costs the same number of statements, however many rows and records it holds.

@@ -115,7 +115,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    changes (id) {
+    change_log (id) {
         id -> BigInt,
         kind -> Text,
         subject_id -> Binary,
@@ -256,14 +256,14 @@ diesel::table! {
 }
 
 diesel::table! {
-    erasures (agent_id) {
+    deletion_jobs (agent_id) {
         agent_id -> Binary,
         requested_at -> BigInt,
     }
 }
 
 diesel::table! {
-    first_answers (sender_id, operation, place_id, key) {
+    idempotency_records (sender_id, operation, place_id, key) {
         sender_id -> Binary,
         operation -> Text,
         place_id -> Binary,
@@ -341,7 +341,7 @@ diesel::allow_tables_to_appear_in_same_query!(
     messages,
     deliveries,
     attempts,
-    erasures,
+    deletion_jobs,
     memories,
     contact_requests,
     contacts

@@ -28,13 +28,13 @@ impl fmt::Debug for StoreError {
     }
 }
 
-/// The steps of a store's schema.
+/// The migrations of a store's schema.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct SchemaSteps {
-    /// All that were ever taken, in order.
+    /// All that were ever applied, in order.
     pub all: Vec<String>,
-    /// Those that were taken when the store was opened.
-    pub taken: Vec<String>,
+    /// Those that were applied when the store was opened.
+    pub applied: Vec<String>,
 }
 
 /// A hook that publishes the events of a committed change.

@@ -30,7 +30,7 @@ pub enum BusDrop {
 }
 
 /// What each is called, in the order above.
-const WHY: [&str; 9] = [
+const REASONS: [&str; 9] = [
     "disconnected",
     "queue_full",
     "too_slow",
@@ -54,7 +54,7 @@ struct Handles {
 static HANDLES: LazyLock<Handles> = LazyLock::new(|| Handles {
     sent: counter!(BUS_SENT),
     received: counter!(BUS_RECEIVED),
-    dropped: WHY.map(|why| counter!(BUS_DROPPED, "why" => why)),
+    dropped: REASONS.map(|reason| counter!(BUS_DROPPED, "reason" => reason)),
     connected: gauge!(BUS_CONNECTED),
     nodes: gauge!(BUS_NODES),
     interests: gauge!(BUS_SUBSCRIPTIONS),
@@ -71,8 +71,8 @@ pub fn bus_received() {
 }
 
 /// Something was lost, or not taken.
-pub fn bus_dropped(why: BusDrop) {
-    HANDLES.dropped[why as usize].increment(1);
+pub fn bus_dropped(reason: BusDrop) {
+    HANDLES.dropped[reason as usize].increment(1);
 }
 
 /// How the bus is: whether it is there, how many other servers are heard on it, and how much this one listens to.

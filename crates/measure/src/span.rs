@@ -229,7 +229,7 @@ mod tests {
         let parent = TraceParent::read(&format!("00-{TRACE}-{SPAN}-01"), None);
         assert!(RequestSpan::begin("GET", || unreachable!(), "1", parent.as_ref()).is_none());
         let _inside = Context::new().with_remote_span_context(parent.unwrap().0).attach();
-        assert!(step("store read").0.is_none());
-        assert_eq!(step("store read").carry().within(|| 7), 7);
+        assert!(step("store.read").0.is_none());
+        assert_eq!(step("store.read").carry().within(|| 7), 7);
     }
 }

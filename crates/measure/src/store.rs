@@ -20,7 +20,7 @@ pub enum Work {
 }
 
 /// What spans of each kind of work are called.
-const SPANS: [&str; 3] = ["store read", "store change", "store append"];
+const SPANS: [&str; 3] = ["store.read", "store.change", "store.append"];
 
 struct Handles {
     seconds: [Histogram; 3],

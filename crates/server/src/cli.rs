@@ -71,7 +71,7 @@ pub enum Command {
     #[command(after_help = "Example:\n  parlance openapi > openapi.json")]
     Openapi,
     /// Apply pending schema migrations, as every start of the server does.
-    #[command(after_help = "Examples:\n  parlance migrate\n  parlance migrate --json | jq '.taken'")]
+    #[command(after_help = "Examples:\n  parlance migrate\n  parlance migrate --json | jq '.applied'")]
     Migrate(ListArguments),
     /// Back up the whole store to a new file, and check that file; or check an existing one.
     ///

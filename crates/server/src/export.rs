@@ -126,7 +126,7 @@ async fn write(
     let line = format!("{line}\n");
     out.write_all(line.as_bytes()).map_err(cannot)?;
     let mut progress = Progress::of("export", header.rows.values().sum());
-    let mut end = write_rows(snapshot, out, &mut progress).await?;
+    let mut end = write_rows(snapshot, out, &mut progress, false).await?;
     end.header_sha256 = Some(hexadecimal(&Sha256::digest(&line)));
     out.write_all(&end_line(&end)).and_then(|()| out.flush()).map_err(cannot)?;
     Ok(end)

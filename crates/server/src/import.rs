@@ -157,6 +157,8 @@ struct Import {
     table: Option<&'static Table>,
     bytes: u64,
     has_written: bool,
+    /// Whether the archive calls tables as they were called before.
+    has_former_names: bool,
     /// How far it has come.
     read: u64,
     rows: u64,
@@ -169,6 +171,7 @@ impl Import {
         Self {
             store,
             progress: Progress::of("import", header.rows.values().sum()),
+            has_former_names: header.has_former_names(),
             place,
             waiting: Vec::new(),
             table: None,
@@ -253,7 +256,8 @@ impl Import {
         let mut snapshot =
             snapshot.map_err(|cause| Failure::new("cannot read the store", cause).next(store::NEXT))?;
         let mut progress = Progress::of("comparison", end.rows.values().sum());
-        let found = write_rows(&mut *snapshot, &mut std::io::sink(), &mut progress).await?;
+        let found =
+            write_rows(&mut *snapshot, &mut std::io::sink(), &mut progress, self.has_former_names).await?;
         let others = found.rows.iter().find(|(table, rows)| end.rows.get(*table) != Some(*rows));
         if let Some((table, rows)) = others {
             let told = end.rows.get(table).copied().unwrap_or_default();

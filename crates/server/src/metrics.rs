@@ -115,8 +115,8 @@ fn describe() {
 
 /// Takes up what the hub knows.
 fn take_up(figures: Figures) {
-    gauge!(measure::SOCKETS, "of" => "users").set(number(figures.user_sockets));
-    gauge!(measure::SOCKETS, "of" => "agents").set(number(figures.agent_sockets));
+    gauge!(measure::SOCKETS, "kind" => "users").set(number(figures.user_sockets));
+    gauge!(measure::SOCKETS, "kind" => "agents").set(number(figures.agent_sockets));
     gauge!(measure::REMOTE_SESSIONS).set(number(figures.remote));
     gauge!(measure::TOPICS).set(number(figures.topics));
     gauge!(measure::LISTENERS).set(number(figures.listeners));

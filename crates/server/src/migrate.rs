@@ -19,11 +19,16 @@ pub(crate) async fn migrate(config: &Config, arguments: ListArguments) -> Result
     let steps = opened.steps().clone();
     opened.close();
     let text = if arguments.json {
-        json!({ "taken": steps.taken, "steps": steps.all }).to_string()
-    } else if steps.taken.is_empty() {
+        json!({ "applied": steps.applied, "steps": steps.all }).to_string()
+    } else if steps.applied.is_empty() {
         format!("up to date; all {} migrations were already applied", steps.all.len())
     } else {
-        format!("applied {} of {} migrations: {}", steps.taken.len(), steps.all.len(), steps.taken.join(", "))
+        format!(
+            "applied {} of {} migrations: {}",
+            steps.applied.len(),
+            steps.all.len(),
+            steps.applied.join(", ")
+        )
     };
     print(&text)
 }

@@ -92,7 +92,7 @@ async fn run(config: &Config, wiring: &Wiring, metrics: Option<Metrics>) -> Resu
         .clone()
         .map(|cluster_member| Arc::new(Resync::new(cluster_member, wiring.bus.clone())));
     let change_feed = ChangeFeed::begin(wiring, cluster_member.clone(), resync.clone()).await;
-    let change_feed = change_feed.map_err(|cause| Failure::new("cannot read the log of changes", cause))?;
+    let change_feed = change_feed.map_err(|cause| Failure::new("cannot read the change log", cause))?;
     let tls = config.tls.as_ref().map(Tls::open).transpose();
     let tls = tls.map_err(|fault| Failure::plain(format!("{}: {}", fault.setting, fault.problem)))?;
     let acceptor = tls.as_ref().map(Tls::acceptor);

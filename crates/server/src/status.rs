@@ -58,8 +58,8 @@ impl Server {
 }
 
 /// The open sockets of one kind, out of the figures.
-fn figure(figures: &str, of: &str) -> Option<u64> {
-    let start = format!("{}{{of=\"{of}\"}} ", measure::SOCKETS);
+fn figure(figures: &str, kind: &str) -> Option<u64> {
+    let start = format!("{}{{kind=\"{kind}\"}} ", measure::SOCKETS);
     figures.lines().find_map(|line| line.strip_prefix(&start))?.trim().parse().ok()
 }
 
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn sockets_are_read_out_of_the_figures() {
-        let figures = "parlance_sockets{of=\"users\"} 2\nparlance_sockets{of=\"agents\"} 30\n";
+        let figures = "parlance_sockets{kind=\"users\"} 2\nparlance_sockets{kind=\"agents\"} 30\n";
         assert_eq!((figure(figures, "users"), figure(figures, "agents")), (Some(2), Some(30)));
         assert_eq!(figure("", "users"), None);
     }

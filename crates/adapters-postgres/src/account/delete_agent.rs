@@ -20,7 +20,7 @@ use crate::lock;
 use crate::memory;
 use crate::row::At;
 use crate::run::{Db, Never};
-use crate::schema::{agents, attempts, deliveries, erasures};
+use crate::schema::{agents, attempts, deletion_jobs, deliveries};
 use crate::statement::statement;
 
 /// The rooms in which an agent has sent something, or been sent something; along the index of senders, as a
@@ -50,8 +50,8 @@ pub(super) async fn delete_agent_on(
         .execute(&mut db)
         .await?;
     let keys = keys::revoke_all_of_on(db, who, command.by, command.now).await?;
-    diesel::insert_into(erasures::table)
-        .values((erasures::agent_id.eq(id), erasures::requested_at.eq(now)))
+    diesel::insert_into(deletion_jobs::table)
+        .values((deletion_jobs::agent_id.eq(id), deletion_jobs::requested_at.eq(now)))
         .execute(&mut db)
         .await?;
     let left =
@@ -75,7 +75,7 @@ async fn executions_on(mut db: &Db, agent: AgentId) -> Result<u64, Fault> {
 
 /// The deletion that waits longest and that no other process is at.
 const NEXT_ERASURE: &str =
-    "SELECT agent_id FROM erasures ORDER BY requested_at, agent_id LIMIT 1 FOR UPDATE SKIP LOCKED";
+    "SELECT agent_id FROM deletion_jobs ORDER BY requested_at, agent_id LIMIT 1 FOR UPDATE SKIP LOCKED";
 
 const ADDRESSED: &str = "SELECT message_id FROM deliveries WHERE agent_id = ? AND addressed LIMIT ?";
 const UNADDRESSED: &str = "SELECT message_id FROM deliveries WHERE agent_id = ? AND NOT addressed LIMIT ?";
@@ -88,7 +88,7 @@ pub(super) async fn erase_work_on(mut db: &Db, limit: u32) -> Result<Result<bool
         messages = messages_on(db, UNADDRESSED, agent, limit).await?;
     }
     if messages.is_empty() {
-        diesel::delete(erasures::table.find(agent)).execute(&mut db).await?;
+        diesel::delete(deletion_jobs::table.find(agent)).execute(&mut db).await?;
         return Ok(Ok(true));
     }
     // Who is at work on a delivery still is waited for; the tries they have made go after it.

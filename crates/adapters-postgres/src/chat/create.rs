@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use crate::audit;
 use crate::error::Fault;
-use crate::first_answer;
+use crate::idempotency_record;
 use crate::plan::quota;
 use crate::row::At;
 use crate::run::Db;
@@ -55,7 +55,7 @@ pub(super) async fn create_on(db: &Db, new: &NewChat) -> Result<Result<Chat, Cre
 /// Remembers that the request made the room, should it be the first under its key.
 async fn judge_on(db: &Db, new: &NewChat) -> Result<Verdict, Fault> {
     match &new.claim {
-        Some(claim) => first_answer::remember_on(db, claim, new.id.uuid(), new.now).await,
+        Some(claim) => idempotency_record::remember_on(db, claim, new.id.uuid(), new.now).await,
         None => Ok(Verdict::First),
     }
 }

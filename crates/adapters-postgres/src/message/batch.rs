@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use super::{insert, title};
 use crate::error::Fault;
-use crate::first_answer;
+use crate::idempotency_record;
 use crate::plan::quota::{bytes_of, limit_of};
 use crate::row::{self, At};
 use crate::run::{Db, begin, execute};
@@ -161,7 +161,7 @@ async fn earlier_on(
 ) -> Result<PriorResult, Fault> {
     let Some(claim) = &new.claim else { return Ok(PriorResult::Nothing) };
     let Some((place, first)) = claimed.get(&key(claim)) else {
-        return first_answer::earlier_on(db, claim, new.now).await;
+        return idempotency_record::earlier_on(db, claim, new.now).await;
     };
     let (Some(Ok(appended)), Some(first_claim)) = (outcomes.get(*place), &first.claim) else {
         return Ok(PriorResult::Nothing);
@@ -306,7 +306,7 @@ impl Decided {
 pub(super) async fn write_on(db: &Db, news: &[NewMessage], decided: &mut Decided) -> Result<(), Fault> {
     for (new, outcome) in news.iter().zip(&decided.outcomes) {
         if let (Ok(_), Some(claim)) = (outcome, &new.claim) {
-            first_answer::remember_on(db, claim, new.id.uuid(), new.now).await?;
+            idempotency_record::remember_on(db, claim, new.id.uuid(), new.now).await?;
         }
     }
     activate_on(db, &decided.activated).await?;

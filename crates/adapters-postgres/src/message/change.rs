@@ -15,7 +15,7 @@ use crate::plan::quota;
 use crate::row::At;
 use crate::run::Db;
 use crate::schema::{attempts, chats, deliveries, messages};
-use crate::{audit, first_answer, lock};
+use crate::{audit, idempotency_record, lock};
 
 pub(super) async fn edit_on(
     mut db: &Db,
@@ -55,7 +55,7 @@ pub(super) async fn delete_on(
         Ok(message) => message,
         Err(refused) => return Ok(Err(refused)),
     };
-    first_answer::keep_on(db, &message).await?;
+    idempotency_record::keep_on(db, &message).await?;
     let id = message.id.uuid();
     // One after the other: each sees what was written before it could lock.
     diesel::delete(messages::table.find(id)).execute(&mut db).await?;

@@ -28,7 +28,7 @@ use domain::time::Timestamp;
 use futures_util::FutureExt;
 
 use crate::run::Never;
-use crate::{PostgresStore, first_answer};
+use crate::{PostgresStore, idempotency_record};
 
 #[async_trait]
 impl MessageRepository for PostgresStore {
@@ -72,7 +72,8 @@ impl MessageRepository for PostgresStore {
     }
 
     async fn find_earlier(&self, claim: IdempotencyClaim, now: Timestamp) -> Result<PriorResult, StoreError> {
-        self.read((claim, now), |db, (claim, now)| first_answer::earlier_on(db, claim, *now).boxed()).await
+        self.read((claim, now), |db, (claim, now)| idempotency_record::earlier_on(db, claim, *now).boxed())
+            .await
     }
 
     async fn history(

@@ -36,7 +36,7 @@ const TAKE: &str = "INSERT INTO agent_sockets (agent_id, node_id, number, since)
      FROM unnest(?, ?) AS taken (agent_id, number) ON CONFLICT (agent_id) DO UPDATE \
      SET node_id = EXCLUDED.node_id, number = EXCLUDED.number, since = EXCLUDED.since, lost_at = NULL";
 
-const TELL: &str = "INSERT INTO changes (kind, subject_id, changed_at) \
+const TELL: &str = "INSERT INTO change_log (kind, subject_id, changed_at) \
      SELECT told.kind, told.subject_id, clock_timestamp() \
      FROM unnest(?, ?) WITH ORDINALITY AS told (kind, subject_id, place) ORDER BY told.place RETURNING id";
 
@@ -44,7 +44,7 @@ const TELL: &str = "INSERT INTO changes (kind, subject_id, changed_at) \
 /// others wait two seconds and not for the lease to be over.
 pub(super) async fn alone_on(db: &Db) -> Result<(), Fault> {
     execute(db, "SET LOCAL idle_in_transaction_session_timeout = 2000").await?;
-    lock::changes_on(db).await
+    lock::change_log_on(db).await
 }
 
 /// Writes entries into the log, whose lock is held; their places, in order.

@@ -138,7 +138,7 @@ impl Size {
                CASE WHEN n % 2 = 0 THEN $BOT ELSE $id(12, n % 200 + 1) END, $ANN, 'User', 'long_term', 'semantic', 'user', \
                'subject', 'active', 'it rained ' || n, 'It rained ' || n, 'because', '{{}}', $at(n), $at(n) \
                FROM generate_series(1, {some}) AS n;
-             INSERT INTO first_answers SELECT $ANN, 'send_message', $id(3, n % 1000), 'key ' || n, \
+             INSERT INTO idempotency_records SELECT $ANN, 'send_message', $id(3, n % 1000), 'key ' || n, \
                sha256(n::text::bytea), $id(4, n), $at(n), NULL FROM generate_series(1, {some}) AS n;"
         )
     }

@@ -17,7 +17,7 @@ use crate::contact;
 use crate::error::Fault;
 use crate::memory;
 use crate::row;
-use crate::schema::{agents, attempts, deliveries, erasures};
+use crate::schema::{agents, attempts, deletion_jobs, deliveries};
 
 /// The rooms in which an agent has sent something, or been sent something.
 const EXECUTIONS: &str = "SELECT count(*) AS number FROM participants AS stay INDEXED BY participants_ever \
@@ -51,8 +51,8 @@ pub(super) fn delete_agent_on(
         .execute(connection)?;
     let who = ParticipantId::Agent(agent.id);
     keys::revoke_all_of_on(connection, who, command.by, command.now)?;
-    diesel::insert_into(erasures::table)
-        .values((erasures::agent_id.eq(&id), erasures::requested_at.eq(now)))
+    diesel::insert_into(deletion_jobs::table)
+        .values((deletion_jobs::agent_id.eq(&id), deletion_jobs::requested_at.eq(now)))
         .execute(connection)?;
     let parted = contact::forget_on(connection, who, command.now)?;
     memory::forget_on(connection, agent.id, command.now)?;
@@ -68,7 +68,7 @@ pub(super) fn delete_agent_on(
 }
 
 pub(super) fn erase_work_on(connection: &mut SqliteConnection, limit: u32) -> Result<bool, Fault> {
-    let asked = erasures::table.order(erasures::requested_at).select(erasures::agent_id);
+    let asked = deletion_jobs::table.order(deletion_jobs::requested_at).select(deletion_jobs::agent_id);
     let Some(agent) = asked.first::<Vec<u8>>(connection).optional()? else { return Ok(false) };
     let addressed = deliveries::table
         .filter(deliveries::agent_id.eq(&agent))
@@ -85,7 +85,7 @@ pub(super) fn erase_work_on(connection: &mut SqliteConnection, limit: u32) -> Re
         messages = unasked.load(connection)?;
     }
     if messages.is_empty() {
-        diesel::delete(erasures::table.find(&agent)).execute(connection)?;
+        diesel::delete(deletion_jobs::table.find(&agent)).execute(connection)?;
         return Ok(true);
     }
     let tries =

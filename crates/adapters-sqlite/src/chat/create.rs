@@ -11,7 +11,7 @@ use super::row::account_on;
 use crate::account::find::is_gone_on;
 use crate::audit;
 use crate::error::Fault;
-use crate::first_answer;
+use crate::idempotency_record;
 use crate::plan::quota;
 use crate::row;
 use crate::schema::{chats, participants, users};
@@ -24,8 +24,8 @@ pub(super) fn create_on(
         return Ok(Err(CreateRefused::CreatorGone));
     }
     if let Some(claim) = &new.claim {
-        match first_answer::judge_on(connection, claim, new.now)? {
-            Verdict::First => first_answer::remember_on(connection, claim, new.id.uuid(), new.now)?,
+        match idempotency_record::judge_on(connection, claim, new.now)? {
+            Verdict::First => idempotency_record::remember_on(connection, claim, new.id.uuid(), new.now)?,
             Verdict::Repeated(first) => return Ok(Err(CreateRefused::Repeated(first))),
             Verdict::KeyReused => return Ok(Err(CreateRefused::KeyReused)),
         }

@@ -14,7 +14,7 @@ use super::load::{MessageRow, mentions_column};
 use super::title;
 use crate::chat::activate_on;
 use crate::error::Fault;
-use crate::first_answer;
+use crate::idempotency_record;
 use crate::plan::quota::{bytes_of, limit_of};
 use crate::row;
 use crate::schema::{chats, deliveries, messages, organizations, participants, plans};
@@ -25,8 +25,10 @@ pub(super) fn append_on(
     new: NewMessage,
 ) -> Result<Result<Appended, AppendRefused>, Fault> {
     if let Some(claim) = &new.claim {
-        match first_answer::earlier_on(connection, claim, new.now)? {
-            PriorResult::Nothing => first_answer::remember_on(connection, claim, new.id.uuid(), new.now)?,
+        match idempotency_record::earlier_on(connection, claim, new.now)? {
+            PriorResult::Nothing => {
+                idempotency_record::remember_on(connection, claim, new.id.uuid(), new.now)?
+            }
             PriorResult::Message(first) => return Ok(Err(AppendRefused::Repeated(first))),
             PriorResult::Deleted(first) => return Ok(Err(AppendRefused::RepeatedDeleted(first))),
             PriorResult::AnotherRequest => return Ok(Err(AppendRefused::KeyReused)),

@@ -12,7 +12,7 @@ use super::title;
 use crate::audit;
 use crate::chat::row::membership_on;
 use crate::error::Fault;
-use crate::first_answer;
+use crate::idempotency_record;
 use crate::plan::quota;
 use crate::row;
 use crate::schema::{attempts, chats, deliveries, messages};
@@ -53,7 +53,7 @@ pub(super) fn delete_on(
         Ok(message) => message,
         Err(refused) => return Ok(Err(refused)),
     };
-    first_answer::keep_on(connection, &message)?;
+    idempotency_record::keep_on(connection, &message)?;
     let id = row::bytes(message.id.uuid());
     diesel::delete(attempts::table.filter(attempts::message_id.eq(&id))).execute(connection)?;
     diesel::delete(deliveries::table.filter(deliveries::message_id.eq(&id))).execute(connection)?;

@@ -26,7 +26,7 @@ use domain::store::{OnCommit, StoreError};
 use domain::time::Timestamp;
 use measure::Work;
 
-use crate::{SqliteStore, first_answer};
+use crate::{SqliteStore, idempotency_record};
 
 #[async_trait]
 impl MessageRepository for SqliteStore {
@@ -66,7 +66,7 @@ impl MessageRepository for SqliteStore {
     }
 
     async fn find_earlier(&self, claim: IdempotencyClaim, now: Timestamp) -> Result<PriorResult, StoreError> {
-        self.read(move |connection| first_answer::earlier_on(connection, &claim, now)).await
+        self.read(move |connection| idempotency_record::earlier_on(connection, &claim, now)).await
     }
 
     async fn history(

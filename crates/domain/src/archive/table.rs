@@ -101,7 +101,7 @@ pub static TABLES: [Table; 20] = [
     Table { name: "users", key: 1, columns: USERS },
     Table { name: "invitations", key: 1, columns: INVITATIONS },
     Table { name: "agents", key: 1, columns: AGENTS },
-    Table { name: "erasures", key: 1, columns: &[id("agent_id"), instant("requested_at")] },
+    Table { name: "deletion_jobs", key: 1, columns: &[id("agent_id"), instant("requested_at")] },
     Table { name: "api_keys", key: 1, columns: API_KEYS },
     Table { name: "passwords", key: 1, columns: &[id("user_id"), text("hash"), instant("changed_at")] },
     Table { name: "chats", key: 1, columns: CHATS },
@@ -111,7 +111,7 @@ pub static TABLES: [Table; 20] = [
     Table { name: "attempts", key: 3, columns: ATTEMPTS },
     Table { name: "contact_requests", key: 1, columns: CONTACT_REQUESTS },
     Table { name: "contacts", key: 1, columns: CONTACTS },
-    Table { name: "first_answers", key: 4, columns: FIRST_ANSWERS },
+    Table { name: "idempotency_records", key: 4, columns: IDEMPOTENCY_RECORDS },
     Table { name: "memories", key: 1, columns: MEMORIES },
     Table { name: "secrets", key: 1, columns: &[text("name"), bytes("secret")] },
     Table { name: "audit", key: 1, columns: AUDIT },
@@ -122,7 +122,7 @@ pub static TABLES: [Table; 20] = [
 /// of the embedded store, whose server is alone), the tokens that stand for a password that is moved (whoever was
 /// logged in logs in again elsewhere), and the mark of an import that has not ended.
 pub const STAY_BEHIND: [&str; 7] =
-    ["changes", "sessions", "resets", "imports", "nodes", "agent_sockets", "user_nodes"];
+    ["change_log", "sessions", "resets", "imports", "nodes", "agent_sockets", "user_nodes"];
 
 const ORGANIZATIONS: &[Column] = &[
     id("id"),
@@ -308,7 +308,7 @@ const CONTACTS: &[Column] = &[
     instant("created_at"),
 ];
 
-const FIRST_ANSWERS: &[Column] = &[
+const IDEMPOTENCY_RECORDS: &[Column] = &[
     id("sender_id"),
     text("operation"),
     Column::of("place_id", Kind::IdOrNil),

@@ -16,7 +16,7 @@ use crate::id::MessageId;
 use crate::store::StoreError;
 use crate::time::Timestamp;
 
-/// The shortest age: first answers are remembered for a day ([`crate::idempotency::LIFETIME`]), and what they
+/// The shortest age: idempotency records are kept for a day ([`crate::idempotency::LIFETIME`]), and what they
 /// tell of is to be there so long.
 pub const MIN_AGE_DAYS: u32 = 2;
 

@@ -6,12 +6,18 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use domain::archive::{Column, Kind, Row, TABLES, Table, Value};
 use domain::time::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value as Json;
 use uuid::Uuid;
 
 /// The form of archives that this version writes and reads.
 pub(crate) const FORMAT: u32 = 1;
+
+/// What tables are called in archives that were written before they got their present names.
+const RENAMED: [(&str, &str); 2] = [("erasures", "deletion_jobs"), ("first_answers", "idempotency_records")];
+
+/// The migration that gave them these.
+const RENAMED_BY: &str = "20261124000500";
 
 /// How many rows of each table there are.
 pub(crate) type Counts = BTreeMap<String, u64>;
@@ -27,11 +33,13 @@ pub(crate) struct Header {
     pub(crate) program: String,
     /// When it was written.
     pub(crate) at: String,
-    /// The steps of the schema that the store had taken.
+    /// The migrations that were applied to the store.
     pub(crate) steps: Vec<String>,
     /// The columns of each table.
+    #[serde(deserialize_with = "by_present_name")]
     pub(crate) columns: BTreeMap<String, Vec<String>>,
     /// How many rows follow.
+    #[serde(deserialize_with = "by_present_name")]
     pub(crate) rows: Counts,
 }
 
@@ -40,6 +48,7 @@ pub(crate) struct Header {
 #[serde(deny_unknown_fields)]
 pub(crate) struct End {
     /// How many rows there were.
+    #[serde(deserialize_with = "by_present_name")]
     pub(crate) rows: Counts,
     /// SHA-256 of their lines, in hexadecimal.
     pub(crate) sha256: String,
@@ -63,7 +72,24 @@ pub(crate) fn columns() -> BTreeMap<String, Vec<String>> {
     TABLES.iter().map(|table| (table.name.to_owned(), named(table))).collect()
 }
 
+/// What a table of an archive is called now.
+fn present_name(name: &str) -> &str {
+    RENAMED.iter().find(|(old, _)| *old == name).map_or(name, |(_, new)| new)
+}
+
+fn by_present_name<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    of_tables: D,
+) -> Result<BTreeMap<String, T>, D::Error> {
+    let of_tables = BTreeMap::<String, T>::deserialize(of_tables)?;
+    Ok(of_tables.into_iter().map(|(name, it)| (present_name(&name).to_owned(), it)).collect())
+}
+
 impl Header {
+    /// Whether the archive calls tables as they were called before.
+    pub(crate) fn has_former_names(&self) -> bool {
+        !self.steps.iter().any(|step| step == RENAMED_BY)
+    }
+
     /// Reads the first line, if it is that of an archive which this version can take.
     pub(crate) fn parse(line: &[u8]) -> Result<Self, String> {
         #[derive(Deserialize)]
@@ -108,10 +134,15 @@ fn difference(
     })
 }
 
-/// Adds the line of a row.
-pub(crate) fn write_row(out: &mut Vec<u8>, table: &Table, row: &[Value]) {
+/// What a table was called before.
+pub(crate) fn former_name(name: &str) -> &str {
+    RENAMED.iter().find(|(_, new)| *new == name).map_or(name, |(old, _)| old)
+}
+
+/// Adds the line of a row of the table, under this name.
+pub(crate) fn write_row(out: &mut Vec<u8>, name: &str, table: &Table, row: &[Value]) {
     out.extend_from_slice(b"{\"t\":");
-    write_json(out, &Json::from(table.name));
+    write_json(out, &Json::from(name));
     for (place, (column, value)) in table.columns.iter().zip(row).enumerate() {
         out.extend_from_slice(if place == 0 { b",\"r\":{" } else { b"," });
         write_json(out, &Json::from(column.name));
@@ -170,7 +201,8 @@ impl Line {
             return Ok(Self::End(line.end));
         }
         let mut line = serde_json::from_slice::<RowLine>(line).map_err(|fault| fault.to_string())?;
-        let table = Table::named(&line.t).ok_or_else(|| format!("there is no table {}", line.t))?;
+        let table =
+            Table::named(present_name(&line.t)).ok_or_else(|| format!("there is no table {}", line.t))?;
         let row = table.columns.iter().map(|column| {
             let value = line.r.remove(column.name);
             let value = value.ok_or_else(|| format!("{}.{} is missing", table.name, column.name))?;

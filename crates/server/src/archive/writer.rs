@@ -6,7 +6,7 @@ use std::io::Write;
 use domain::archive::{Snapshot, TABLES};
 use sha2::{Digest, Sha256};
 
-use super::line::{Counts, End, write_row};
+use super::line::{Counts, End, former_name, write_row};
 use crate::failure::Failure;
 use crate::progress::{Progress, Spinner};
 
@@ -24,14 +24,17 @@ pub(crate) async fn count(snapshot: &mut dyn Snapshot) -> Result<Counts, Failure
     Ok(counts)
 }
 
-/// Writes the lines of all rows, and gives what the last line is to say.
+/// Writes the lines of all rows, under the former names of tables if they are wanted, and gives what the last line is
+/// to say.
 pub(crate) async fn write_rows(
     snapshot: &mut dyn Snapshot,
     out: &mut dyn Write,
     progress: &mut Progress,
+    has_former_names: bool,
 ) -> Result<End, Failure> {
     let (mut digest, mut rows, mut lines) = (Sha256::new(), Counts::new(), Vec::new());
     for table in &TABLES {
+        let name = if has_former_names { former_name(table.name) } else { table.name };
         let mut number = 0;
         let mut after = None;
         loop {
@@ -42,7 +45,7 @@ pub(crate) async fn write_rows(
             after = Some(table.key_of(last).to_vec());
             lines.clear();
             for row in &page {
-                write_row(&mut lines, table, row);
+                write_row(&mut lines, name, table, row);
             }
             digest.update(&lines);
             out.write_all(&lines).map_err(|cause| Failure::new("cannot write the archive", cause))?;

@@ -38,7 +38,7 @@ fn every_value_is_read_as_it_was_written() {
                     }
                 }
                 let mut line = Vec::new();
-                write_row(&mut line, table, &row);
+                write_row(&mut line, table.name, table, &row);
                 assert_eq!(line.iter().position(|byte| *byte == b'\n'), Some(line.len() - 1), "one line");
                 let Line::Row(read_of, read) = Line::parse(&line).unwrap() else { panic!("{line:?}") };
                 assert_eq!((read_of.name, read), (table.name, row.clone()));
@@ -68,13 +68,38 @@ fn what_is_no_row_is_told_by_its_place() {
         let fault = Line::parse(line.as_bytes()).unwrap_err();
         assert!(fault.contains(told), "{line}: {fault}");
     }
-    let erasure =
-        |at: &str| format!(r#"{{"t":"erasures","r":{{"agent_id":"{}","requested_at":{at}}}}}"#, Uuid::nil());
-    assert!(Line::parse(erasure("0").as_bytes()).is_ok());
+    let deletion_job = |at: &str| {
+        format!(r#"{{"t":"deletion_jobs","r":{{"agent_id":"{}","requested_at":{at}}}}}"#, Uuid::nil())
+    };
+    assert!(Line::parse(deletion_job("0").as_bytes()).is_ok());
     for at in ["1.5", "1e3", "9223372036854775808", "9223372036854775807", "\"0\"", "true"] {
-        let fault = Line::parse(erasure(at).as_bytes()).unwrap_err();
+        let fault = Line::parse(deletion_job(at).as_bytes()).unwrap_err();
         assert!(fault.contains("requested_at is wrong"), "{at}: {fault}");
     }
+}
+
+/// An archive from before tables got their present names: its first line, its rows, and its last line.
+#[test]
+fn archives_with_the_former_names_of_tables_are_read() {
+    let mut old = header();
+    for (former, present) in RENAMED {
+        let columns = old["columns"].as_object_mut().unwrap();
+        let of_table = columns.remove(present).unwrap();
+        columns.insert(former.to_owned(), of_table);
+        old["rows"][former] = 1.into();
+        let table = Table::named(present).unwrap();
+        assert!(Table::named(former).is_none());
+        let mut line = Vec::new();
+        write_row(&mut line, former_name(present), table, &row_of(table, 1));
+        assert!(String::from_utf8(line.clone()).unwrap().contains(former));
+        let Line::Row(read, row) = Line::parse(&line).unwrap() else { panic!("{line:?}") };
+        assert_eq!((read.name, row), (present, row_of(table, 1)));
+    }
+    let present = RENAMED.map(|(_, present)| (present.to_owned(), 1)).into();
+    assert_eq!(parse_header(&old).unwrap().rows, present);
+    let end = serde_json::json!({"end": {"rows": old["rows"], "sha256": "ab"}}).to_string();
+    let Line::End(end) = Line::parse(end.as_bytes()).unwrap() else { panic!("{end}") };
+    assert_eq!(end.rows, present);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The store of first answers: which request of a sender made what.
+//! The idempotency records: which request of a sender made what.
 //!
 //! Of requests that come at once under one key one is the first: it writes the key, and the others wait at
 //! that row until it is kept or rolled back. Where the key belongs to a room the room's lock comes before it.
@@ -21,7 +21,7 @@ use crate::error::Fault;
 use crate::message::load;
 use crate::row::At;
 use crate::run::{Db, Never};
-use crate::schema::first_answers;
+use crate::schema::idempotency_records;
 use crate::statement::statement;
 
 #[async_trait]
@@ -41,18 +41,20 @@ fn place(claim: &IdempotencyClaim) -> Uuid {
     claim.place.map_or(Uuid::nil(), ChatId::uuid)
 }
 
-type Row<'a> = dsl::Find<first_answers::table, (Uuid, &'a str, Uuid, &'a str)>;
+type Row<'a> = dsl::Find<idempotency_records::table, (Uuid, &'a str, Uuid, &'a str)>;
 
 /// The row of the claim's key.
 fn row_of(claim: &IdempotencyClaim) -> Row<'_> {
     let key = (claim.sender.uuid(), claim.operation.as_str(), place(claim), claim.once.key.as_str());
-    first_answers::table.find(key)
+    idempotency_records::table.find(key)
 }
 
-type Answer = (first_answers::fingerprint, first_answers::record_id, first_answers::answered_at);
-const ANSWER: Answer = (first_answers::fingerprint, first_answers::record_id, first_answers::answered_at);
+type Answer =
+    (idempotency_records::fingerprint, idempotency_records::record_id, idempotency_records::answered_at);
+const ANSWER: Answer =
+    (idempotency_records::fingerprint, idempotency_records::record_id, idempotency_records::answered_at);
 
-fn first_answer((fingerprint, record, At(at)): (Vec<u8>, Uuid, At)) -> Result<StoredAnswer, Fault> {
+fn stored_answer((fingerprint, record, At(at)): (Vec<u8>, Uuid, At)) -> Result<StoredAnswer, Fault> {
     let fingerprint = <[u8; 32]>::try_from(fingerprint)
         .map_err(|_| Fault::Row("a fingerprint of another length".to_owned()))?;
     Ok(StoredAnswer { fingerprint: Fingerprint::new(fingerprint), record, at })
@@ -66,7 +68,7 @@ pub(crate) async fn judge_on(
     now: Timestamp,
 ) -> Result<Verdict, Fault> {
     let found = row_of(claim).select(ANSWER).first(&mut db).await.optional()?;
-    Ok(claim.once.judge(found.map(first_answer).transpose()?, now))
+    Ok(claim.once.judge(found.map(stored_answer).transpose()?, now))
 }
 
 /// Remembers that the claim's request made `record` if it is the first under its key; if not, nothing is
@@ -78,18 +80,18 @@ pub(crate) async fn remember_on(
     now: Timestamp,
 ) -> Result<Verdict, Fault> {
     let answer = (
-        first_answers::fingerprint.eq(claim.once.fingerprint.bytes().as_slice()),
-        first_answers::record_id.eq(record),
-        first_answers::answered_at.eq(At(now)),
+        idempotency_records::fingerprint.eq(claim.once.fingerprint.bytes().as_slice()),
+        idempotency_records::record_id.eq(record),
+        idempotency_records::answered_at.eq(At(now)),
     );
     loop {
         // It waits for a request under the same key that is under way.
-        let written = diesel::insert_into(first_answers::table)
+        let written = diesel::insert_into(idempotency_records::table)
             .values((
-                first_answers::sender_id.eq(claim.sender.uuid()),
-                first_answers::operation.eq(claim.operation.as_str()),
-                first_answers::place_id.eq(place(claim)),
-                first_answers::key.eq(claim.once.key.as_str()),
+                idempotency_records::sender_id.eq(claim.sender.uuid()),
+                idempotency_records::operation.eq(claim.operation.as_str()),
+                idempotency_records::place_id.eq(place(claim)),
+                idempotency_records::key.eq(claim.once.key.as_str()),
                 answer,
             ))
             .on_conflict_do_nothing()
@@ -101,9 +103,9 @@ pub(crate) async fn remember_on(
         let found = row_of(claim).select(ANSWER).for_update().first(&mut db).await.optional()?;
         // It was forgotten between the two statements.
         let Some(found) = found else { continue };
-        let verdict = claim.once.judge(Some(first_answer(found)?), now);
+        let verdict = claim.once.judge(Some(stored_answer(found)?), now);
         if verdict == Verdict::First {
-            let none = first_answers::deleted_mentions.eq(None::<String>);
+            let none = idempotency_records::deleted_mentions.eq(None::<String>);
             diesel::update(row_of(claim)).set((answer, none)).execute(&mut db).await?;
         }
         return Ok(verdict);
@@ -121,30 +123,30 @@ pub(crate) async fn earlier_on(
         Verdict::KeyReused => return Ok(PriorResult::AnotherRequest),
         Verdict::Repeated(first) => first,
     };
-    let chat = claim.place.ok_or_else(|| Fault::Row("a first answer without a room".to_owned()))?;
+    let chat = claim.place.ok_or_else(|| Fault::Row("an idempotency record without a room".to_owned()))?;
     let id = MessageId::new(first.record);
     if let Some(message) = load::message_on(db, chat, id).await? {
         return Ok(PriorResult::Message(Box::new(message)));
     }
     let mentions =
-        row_of(claim).select(first_answers::deleted_mentions).first::<Option<String>>(&mut db).await?;
+        row_of(claim).select(idempotency_records::deleted_mentions).first::<Option<String>>(&mut db).await?;
     let mentions = mentions.as_deref().map(load::stored_mentions).transpose()?.unwrap_or_default();
     Ok(PriorResult::Deleted(DeletedText { id, mentions }))
 }
 
 /// Keeps what the answer to a request was taken from that made this message, which is deleted now.
 pub(crate) async fn keep_on(mut db: &Db, message: &Message) -> Result<(), Fault> {
-    let made = first_answers::table.filter(first_answers::record_id.eq(message.id.uuid()));
+    let made = idempotency_records::table.filter(idempotency_records::record_id.eq(message.id.uuid()));
     let mentions = load::mentions_column(&message.mentions)?;
-    diesel::update(made).set(first_answers::deleted_mentions.eq(mentions)).execute(&mut db).await?;
+    diesel::update(made).set(idempotency_records::deleted_mentions.eq(mentions)).execute(&mut db).await?;
     Ok(())
 }
 
 /// The index gives the oldest first. What somebody else is at work on is left for the next time: it may be
 /// written anew. The rows are named by where they lie, which none leaves while it is locked; so no other
 /// plan can be thought of than to go there.
-const FORGET: &str = "DELETE FROM first_answers WHERE ctid = ANY(ARRAY(\
-     SELECT ctid FROM first_answers WHERE answered_at <= ? \
+const FORGET: &str = "DELETE FROM idempotency_records WHERE ctid = ANY(ARRAY(\
+     SELECT ctid FROM idempotency_records WHERE answered_at <= ? \
      ORDER BY answered_at LIMIT ? FOR UPDATE SKIP LOCKED))";
 
 async fn forget_on(mut db: &Db, before: Timestamp, limit: u32) -> Result<u64, Fault> {

@@ -1,4 +1,4 @@
-//! The store of first answers: which request of a sender made what.
+//! The idempotency records: which request of a sender made what.
 
 use async_trait::async_trait;
 use diesel::prelude::*;
@@ -15,7 +15,7 @@ use crate::SqliteStore;
 use crate::error::Fault;
 use crate::message::load;
 use crate::row;
-use crate::schema::first_answers;
+use crate::schema::idempotency_records;
 
 #[async_trait]
 impl IdempotencyRepository for SqliteStore {
@@ -42,9 +42,13 @@ pub(crate) fn judge_on(
 ) -> Result<Verdict, Fault> {
     let sender = row::bytes(claim.sender.uuid());
     let place = place(claim);
-    let found = first_answers::table
+    let found = idempotency_records::table
         .find((sender, claim.operation.as_str(), place, claim.once.key.as_str()))
-        .select((first_answers::fingerprint, first_answers::record_id, first_answers::answered_at))
+        .select((
+            idempotency_records::fingerprint,
+            idempotency_records::record_id,
+            idempotency_records::answered_at,
+        ))
         .get_result::<(Vec<u8>, Vec<u8>, i64)>(connection)
         .optional()?;
     let remembered = found.map(|(fingerprint, record, at)| {
@@ -63,15 +67,15 @@ pub(crate) fn remember_on(
     record: Uuid,
     now: Timestamp,
 ) -> Result<(), Fault> {
-    diesel::replace_into(first_answers::table)
+    diesel::replace_into(idempotency_records::table)
         .values((
-            first_answers::sender_id.eq(row::bytes(claim.sender.uuid())),
-            first_answers::operation.eq(claim.operation.as_str()),
-            first_answers::place_id.eq(place(claim)),
-            first_answers::key.eq(claim.once.key.as_str()),
-            first_answers::fingerprint.eq(claim.once.fingerprint.bytes().as_slice()),
-            first_answers::record_id.eq(row::bytes(record)),
-            first_answers::answered_at.eq(now.micros()),
+            idempotency_records::sender_id.eq(row::bytes(claim.sender.uuid())),
+            idempotency_records::operation.eq(claim.operation.as_str()),
+            idempotency_records::place_id.eq(place(claim)),
+            idempotency_records::key.eq(claim.once.key.as_str()),
+            idempotency_records::fingerprint.eq(claim.once.fingerprint.bytes().as_slice()),
+            idempotency_records::record_id.eq(row::bytes(record)),
+            idempotency_records::answered_at.eq(now.micros()),
         ))
         .execute(connection)?;
     Ok(())
@@ -88,19 +92,19 @@ pub(crate) fn earlier_on(
         Verdict::KeyReused => return Ok(PriorResult::AnotherRequest),
         Verdict::Repeated(first) => first,
     };
-    let chat = claim.place.ok_or_else(|| Fault::Row("a first answer without a room".to_owned()))?;
+    let chat = claim.place.ok_or_else(|| Fault::Row("an idempotency record without a room".to_owned()))?;
     let id = MessageId::new(first.record);
     if let Some(message) = load::message_on(connection, chat, id)? {
         return Ok(PriorResult::Message(Box::new(message)));
     }
-    let mentions = first_answers::table
+    let mentions = idempotency_records::table
         .find((
             row::bytes(claim.sender.uuid()),
             claim.operation.as_str(),
             place(claim),
             claim.once.key.as_str(),
         ))
-        .select(first_answers::deleted_mentions)
+        .select(idempotency_records::deleted_mentions)
         .get_result::<Option<String>>(connection)?;
     let mentions = mentions.as_deref().map(load::stored_mentions).transpose()?.unwrap_or_default();
     Ok(PriorResult::Deleted(DeletedText { id, mentions }))
@@ -108,15 +112,16 @@ pub(crate) fn earlier_on(
 
 /// Keeps what the answer to a request was taken from that made this message, which is deleted now.
 pub(crate) fn keep_on(connection: &mut SqliteConnection, message: &Message) -> Result<(), Fault> {
-    let made = first_answers::table.filter(first_answers::record_id.eq(row::bytes(message.id.uuid())));
+    let made =
+        idempotency_records::table.filter(idempotency_records::record_id.eq(row::bytes(message.id.uuid())));
     let mentions = load::mentions_column(&message.mentions)?;
-    diesel::update(made).set(first_answers::deleted_mentions.eq(mentions)).execute(connection)?;
+    diesel::update(made).set(idempotency_records::deleted_mentions.eq(mentions)).execute(connection)?;
     Ok(())
 }
 
 /// One statement; the index gives the oldest first.
-const FORGET: &str = "DELETE FROM first_answers WHERE (sender_id, operation, place_id, key) IN \
-     (SELECT sender_id, operation, place_id, key FROM first_answers WHERE answered_at <= ?1 \
+const FORGET: &str = "DELETE FROM idempotency_records WHERE (sender_id, operation, place_id, key) IN \
+     (SELECT sender_id, operation, place_id, key FROM idempotency_records WHERE answered_at <= ?1 \
       ORDER BY answered_at LIMIT ?2)";
 
 fn forget_on(connection: &mut SqliteConnection, before: Timestamp, limit: u32) -> Result<u64, Fault> {
