@@ -25,6 +25,42 @@ REST = 10
 KUBERNETES = ["1.25", "1.37"]
 
 
+# A full version, a release of Debian by its day, or a digest.
+PINNED = r":(\d+(\.\d+)+(-[a-z0-9.-]+)?|[a-z]+-\d{8}(-slim)?)|.*@sha256:[0-9a-f]{64}"
+
+
+def check_pinned(image):
+    """`latest`, or no version, is another image tomorrow. A registry's port is no version."""
+    version = re.search(r"[:@].*$|$", image.rpartition("/")[2])[0]
+    assert re.fullmatch(PINNED, version), f"{image}: name a full version or a digest"
+
+
+def check_pinning():
+    for image in ["postgres", "postgres:latest", "postgres:17", "h:5000/parlance", "parlance:0.1.0@sha256:12"]:
+        try:
+            check_pinned(image)
+        except AssertionError:
+            continue
+        raise ValueError(f"{image} is taken for pinned")
+
+
+def check_dockerfile():
+    """The images that ours is built from."""
+    text = (ROOT / "Dockerfile").read_text()
+    stages = re.findall(r"^FROM\s+(?:--\S+\s+)*(\S+)(?:\s+AS\s+(\S+))?", text, re.MULTILINE | re.IGNORECASE)
+    names = {name for _, name in stages if name}
+    bases = [image for image, _ in stages if image not in names]
+    assert bases, "no base image"
+    for image in bases:
+        check_pinned(image)
+
+
+def workspace_version():
+    """That of the workspace."""
+    text = (ROOT / "Cargo.toml").read_text()
+    return re.search(r'^\[workspace\.package\][^\[]*^version = "([^"]+)"', text, re.MULTILINE)[1]
+
+
 def seconds(text):
     """`20s` or `1m30s`."""
     parts = re.findall(r"(\d+)([smh])", text)
@@ -78,8 +114,7 @@ def check_compose(path):
         for port in service.get("ports", []):
             assert port.startswith("127.0.0.1:"), f"{name}: {port} is for this machine only"
         if "image" in service:
-            version = service["image"].partition(":")[2]
-            assert re.fullmatch(r"\d+(\.\d+)+(-[a-z0-9]+)?|.*@sha256:[0-9a-f]{64}", version), f"{name}: pin {version}"
+            check_pinned(service["image"])
         needs_root = "POSTGRES_USER" in service.get("environment", {})
         assert needs_root or service["cap_drop"] == ["ALL"], name
         assert "no-new-privileges:true" in service["security_opt"], name
@@ -126,7 +161,7 @@ def check_kubernetes():
     ports = {port["name"] for port in container["ports"]}
     for probe, path in [("startupProbe", "/health"), ("livenessProbe", "/health"), ("readinessProbe", "/ready")]:
         asked = container[probe]["httpGet"]
-        assert asked["path"] == path and asked["port"] in ports, probe
+        assert asked["path"] == path and asked["port"] == "metrics" and "metrics" in ports, probe
     assert {port["targetPort"] for port in by_kind["Service"]["spec"]["ports"]} <= ports
     [rule] = by_kind["Ingress"]["spec"]["rules"]
     [path] = rule["http"]["paths"]
@@ -139,9 +174,12 @@ def check_kubernetes():
         variables[variable["name"]] = secrets[source["key"]] if source else variable["value"]
     is_right(variables)
     assert variables["PARLANCE_CLUSTER_MODE"] == "multi"
+    assert variables["PARLANCE_FIRST_KEY_FILE"], "a cluster keeps what is printed"
     assert "PARLANCE_TRUSTED_PROXIES" not in variables, "only the operator knows the addresses of the ingress"
     assert pod["terminationGracePeriodSeconds"] >= drain(variables) + REST
     for each in pod["initContainers"] + pod["containers"]:
+        check_pinned(each["image"])
+        assert each["image"].endswith(f":{workspace_version()}"), each["name"]
         confined = each["securityContext"]
         assert not confined["allowPrivilegeEscalation"], each["name"]
         assert confined["readOnlyRootFilesystem"] and confined["capabilities"] == {"drop": ["ALL"]}, each["name"]
@@ -167,6 +205,8 @@ def check_proxy(services):
 
 
 def main():
+    check_pinning()
+    check_dockerfile()
     check_compose(ROOT / "docker-compose.yml")
     check_proxy(check_compose(DEPLOY / "compose.yml"))
     check_kubernetes()

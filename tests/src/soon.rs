@@ -37,6 +37,11 @@ pub fn p99(times: &mut [Duration]) -> Duration {
     times[(times.len() * 99).div_ceil(100) - 1]
 }
 
+/// Whether a test takes its full measure, against the program as it is shipped: `PARLANCE_TEST_FULL`.
+pub fn is_full() -> bool {
+    std::env::var_os("PARLANCE_TEST_FULL").is_some()
+}
+
 /// Asks until it is so, for a time; then the test fails with this text.
 pub async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;

@@ -102,6 +102,22 @@ async fn requests_sockets_and_the_store_are_measured() {
     }
 }
 
+/// For probes, on a thread that no request can keep busy.
+#[tokio::test]
+async fn health_checks_answer_on_the_metrics_listener() {
+    let (mut server, port) = measured().await;
+    let answer = async |path: &str| {
+        let answer = reqwest::get(format!("http://127.0.0.1:{port}{path}")).await.unwrap();
+        (answer.status().as_u16(), answer.json::<Value>().await.unwrap())
+    };
+    assert_eq!(answer("/health").await.0, 200);
+    let (status, ready) = answer("/ready").await;
+    assert_eq!((status, &ready["status"]), (200, &Value::from("ready")), "{ready}");
+    assert_eq!(reqwest::get(format!("http://127.0.0.1:{port}/version")).await.unwrap().status(), 404);
+    server.kill9();
+    assert!(reqwest::get(format!("http://127.0.0.1:{port}/health")).await.is_err(), "it was this server's");
+}
+
 #[tokio::test]
 async fn refusals_are_counted_by_code_and_route() {
     let (server, port) = measured().await;

@@ -22,7 +22,7 @@ pub fn disk_free(bytes: u64) {
     FREE.set(bytes as f64);
 }
 
-/// So many bytes are those of texts and events.
+/// So many bytes are those of messages and memories.
 #[expect(clippy::cast_precision_loss, reason = "a figure to be looked at")]
 pub fn content_bytes(bytes: u64) {
     CONTENT.set(bytes as f64);

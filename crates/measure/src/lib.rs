@@ -106,7 +106,7 @@ figures! {
     DISK_FREE = "parlance_disk_free_bytes", Kind::Gauge,
         "Free space in the data directory, in bytes.";
     CONTENT_BYTES = "parlance_content_bytes", Kind::Gauge,
-        "Bytes of the texts and events of all organizations, as last counted.";
+        "Bytes of the messages and memories of all organizations, as last counted.";
     WRITES_REFUSED = "parlance_writes_refused_total", Kind::Counter,
         "Requests with large bodies that were refused because the disk is nearly full.";
     PASSWORD_HASHES = "parlance_password_hashes_total", Kind::Counter,

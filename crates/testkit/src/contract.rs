@@ -91,6 +91,7 @@ macro_rules! contract_tests {
             exactly_as_many_agents_as_the_plan_allows, exactly_as_many_rooms_as_the_plan_allows,
             exactly_as_many_participants_as_the_plan_allows, exactly_as_many_messages_as_the_plan_allows,
             what_an_organization_keeps_is_counted_and_limited,
+            memories_count_towards_the_bytes_of_their_organization,
             plans_are_taken_up_and_kept_while_in_use, organizations_are_named_once,
         }
         $crate::contract_tests! { @area $make, invitations:

@@ -3,7 +3,7 @@
 
 use std::process::Output;
 
-use e2e::{Answer, Api, Server, soon};
+use e2e::{Answer, Api, Server, soon, until};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -116,6 +116,28 @@ async fn case_40_quotas_are_exact() {
     assert_eq!(ann.delete(&format!("/chats/{chat}")).await.status, 200);
     let fresh = room(&ann, &[]).await;
     assert_eq!(say(&ann, &fresh, "goes on", json!([])).await.status, 201);
+}
+
+#[tokio::test]
+async fn case_40_memories_count_towards_the_bytes() {
+    let (server, _place) = server_with("[plans.tiny]\nbytes = 1000\n").await;
+    let ann = create_user(&server, "ann", &["--plan", "tiny"]);
+    let bot = ann.register(&server, "Bot").await;
+    let store = async || bot.post("/memories", json!({"content": "x".repeat(998)})).await;
+    let first = store().await;
+    assert_eq!(first.status, 201, "{first:?}");
+    // The sum is renewed every few seconds.
+    let listed = || told(&server, &["org", "list", "--json"])[0]["bytes"].clone();
+    until("the memory is counted", async || listed() == 1000).await;
+    let refused = store().await;
+    assert_eq!(refusal(&refused), (403, "limit_reached"), "{refused:?}");
+    assert_eq!(
+        *details(&refused),
+        json!({"resource": "bytes", "limit": 1000, "current": 1000, "plan": "tiny"})
+    );
+    let path = format!("/memories/{}", first.body["data"]["id"].as_str().unwrap());
+    assert_eq!(ann.delete(&path).await.status, 204);
+    until("a deleted memory makes room", async || store().await.status == 201).await;
 }
 
 #[tokio::test]

@@ -25,20 +25,19 @@ pub(super) async fn change_on(
         Err(Refused::NotFound) => return Ok(Err(ChangeRefused::NotFound)),
         Err(Refused::Forbidden) => return Ok(Err(ChangeRefused::Forbidden)),
     }
-    let status = match command.step {
-        None => "deleted",
-        Some(step) => match memory.status.moved(step) {
-            Ok(same) if same == memory.status => return Ok(Ok(memory)),
-            Ok(status) => {
-                memory.status = status;
-                status.as_str()
-            }
-            Err(unmovable) => return Ok(Err(ChangeRefused::Unmovable(unmovable))),
-        },
+    let row = memories::table.find(memory.id.uuid());
+    let Some(step) = command.step else {
+        diesel::delete(row).execute(&mut db).await?;
+        return Ok(Ok(memory));
     };
+    match memory.status.moved(step) {
+        Ok(same) if same == memory.status => return Ok(Ok(memory)),
+        Ok(status) => memory.status = status,
+        Err(unmovable) => return Ok(Err(ChangeRefused::Unmovable(unmovable))),
+    }
     memory.updated_at = command.now;
-    diesel::update(memories::table.find(memory.id.uuid()))
-        .set((memories::status.eq(status), memories::updated_at.eq(At(command.now))))
+    diesel::update(row)
+        .set((memories::status.eq(memory.status.as_str()), memories::updated_at.eq(At(command.now))))
         .execute(&mut db)
         .await?;
     Ok(Ok(memory))

@@ -13,12 +13,15 @@ use crate::run::Db;
 use crate::schema::memories;
 use crate::statement::statement;
 
-const FORGET: &str = "UPDATE memories SET status = CASE WHEN scope = 'agent' THEN 'deleted' ELSE status END, \
-     source_id = CASE WHEN scope = 'agent' THEN source_id END, updated_at = ? \
-     WHERE source_id = ? AND status <> 'deleted'";
+// The words of the indexes' own condition, else they could not be used.
+const DELETE_PRIVATE: &str =
+    "DELETE FROM memories WHERE source_id = ? AND status <> 'deleted' AND scope = 'agent'";
+const LEAVE: &str =
+    "UPDATE memories SET source_id = NULL, updated_at = ? WHERE source_id = ? AND status <> 'deleted'";
 
 pub(crate) async fn forget_on(mut db: &Db, agent: AgentId, now: Timestamp) -> Result<(), Fault> {
-    statement::<SqlUuid>(FORGET)
+    statement::<()>(DELETE_PRIVATE).bind::<SqlUuid, _>(agent.uuid()).execute(&mut db).await?;
+    statement::<()>(LEAVE)
         .bind::<Timestamptz, _>(At(now))
         .bind::<SqlUuid, _>(agent.uuid())
         .execute(&mut db)
@@ -27,17 +30,10 @@ pub(crate) async fn forget_on(mut db: &Db, agent: AgentId, now: Timestamp) -> Re
 }
 
 /// Deletes all memories of an organization that is deleted.
-pub(crate) async fn forget_organization_on(
-    mut db: &Db,
-    organization: OrganizationId,
-    now: Timestamp,
-) -> Result<(), Fault> {
-    let left = memories::table
+pub(crate) async fn forget_organization_on(mut db: &Db, organization: OrganizationId) -> Result<(), Fault> {
+    let all = memories::table
         .filter(memories::organization_id.eq(organization.uuid()))
         .filter(memories::status.ne("deleted"));
-    diesel::update(left)
-        .set((memories::status.eq("deleted"), memories::updated_at.eq(At(now))))
-        .execute(&mut db)
-        .await?;
+    diesel::delete(all).execute(&mut db).await?;
     Ok(())
 }

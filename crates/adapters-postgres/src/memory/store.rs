@@ -13,6 +13,7 @@ use crate::account::find::is_gone_on;
 use crate::error::Fault;
 use crate::lock;
 use crate::peer::ties_on;
+use crate::plan::quota;
 use crate::row::{self, At};
 use crate::run::Db;
 use crate::schema::memories;
@@ -32,6 +33,9 @@ pub(super) async fn store_on(mut db: &Db, new: &NewMemory) -> Result<Result<Memo
             None => return Ok(Err(StoreRefused::SubjectNotFound)),
         },
     };
+    if let Err(reached) = quota::bytes_on(db, new.source.organization).await? {
+        return Ok(Err(StoreRefused::Limit(reached)));
+    }
     diesel::insert_into(memories::table)
         .values((
             memories::id.eq(new.id.uuid()),

@@ -39,7 +39,7 @@ pub(super) async fn delete_on(
     // While it still has the name, which the entry repeats.
     audit::append_on(db, [AuditEntry::organization_deleted(command)]).await?;
     invitation::revoke_those_of_on(db, organization.id, None, command.now).await?;
-    memory::forget_organization_on(db, organization.id, command.now).await?;
+    memory::forget_organization_on(db, organization.id).await?;
     let owners = users::table.filter(users::own_organization_id.eq(id));
     diesel::update(owners).set(users::own_organization_id.eq(None::<Uuid>)).execute(&mut db).await?;
     diesel::update(organizations::table.find(id))

@@ -10,24 +10,37 @@ use crate::run::{Db, Never};
 use crate::schema::organizations;
 use crate::statement::statement;
 
-/// An organization, and the bytes of its rooms.
+/// An organization, and the bytes of its rooms and memories.
 pub(super) type Sum = (Uuid, i64);
 
-/// As many rooms as are added up in a moment on any machine, however many there are in all.
-const PART: &str = "WITH part AS MATERIALIZED (\
+/// As many rooms, or memories, as are added up in a moment on any machine, however many there are in all. The lengths of
+/// memories are read without long texts.
+const ROOMS: &str = "WITH part AS MATERIALIZED (\
          SELECT id, organization_id, content_bytes FROM chats WHERE id > ? ORDER BY id LIMIT 50000\
      ) SELECT organization_id, sum(content_bytes)::bigint, (SELECT id FROM part ORDER BY id DESC LIMIT 1) \
      FROM part GROUP BY organization_id";
+const MEMORIES: &str = "WITH part AS MATERIALIZED (\
+         SELECT id, organization_id, octet_length(content) + octet_length(thought) + octet_length(metadata) AS bytes \
+         FROM memories WHERE id > ? ORDER BY id LIMIT 10000\
+     ) SELECT organization_id, sum(bytes)::bigint, (SELECT id FROM part ORDER BY id DESC LIMIT 1) \
+     FROM part GROUP BY organization_id";
+
+/// What is added up.
+pub(super) const ALL: [&str; 2] = [ROOMS, MEMORIES];
 
 /// Organizations that are being changed are left for the next time, so that nothing waits and nothing deadlocks.
 const NOTE: &str = "WITH free AS (SELECT id FROM organizations WHERE id = ANY(?) FOR NO KEY UPDATE SKIP LOCKED) \
      UPDATE organizations SET content_bytes = counted.bytes FROM unnest(?, ?) AS counted (id, bytes), free \
      WHERE organizations.id = free.id AND counted.id = free.id";
 
-/// Adds up the next rooms behind this one by their organizations, each with the last of all these rooms. Deleted ones
-/// count, since their messages are still there.
-pub(super) async fn part_on(mut db: &Db, after: Uuid) -> Result<Vec<(Option<Uuid>, i64, Uuid)>, Fault> {
-    let part = statement::<(Nullable<SqlUuid>, BigInt, SqlUuid)>(PART).bind::<SqlUuid, _>(after);
+/// Adds up the next rooms or memories behind this one by their organizations, each with the last of all these. Deleted
+/// rooms count, since their messages are still there.
+pub(super) async fn part_on(
+    mut db: &Db,
+    of: &'static str,
+    after: Uuid,
+) -> Result<Vec<(Option<Uuid>, i64, Uuid)>, Fault> {
+    let part = statement::<(Nullable<SqlUuid>, BigInt, SqlUuid)>(of).bind::<SqlUuid, _>(after);
     Ok(part.load(&mut db).await?)
 }
 

@@ -36,13 +36,17 @@ impl PlanRepository for PostgresStore {
     }
 
     async fn count_bytes(&self) -> Result<u64, StoreError> {
-        let (mut counted, mut after) = (HashMap::<Uuid, i64>::new(), Uuid::nil());
-        loop {
-            let part = self.ask(after, |db, after| bytes::part_on(db, *after).boxed()).await?;
-            let Some((.., last)) = part.first() else { break };
-            after = *last;
-            for (organization, bytes, _) in part {
-                *counted.entry(organization.unwrap_or_default()).or_default() += bytes;
+        let mut counted = HashMap::<Uuid, i64>::new();
+        for of in bytes::ALL {
+            let mut after = Uuid::nil();
+            loop {
+                let part = self.ask((of, after), |db, (of, after)| bytes::part_on(db, of, *after).boxed());
+                let part = part.await?;
+                let Some((.., last)) = part.first() else { break };
+                after = *last;
+                for (organization, bytes, _) in part {
+                    *counted.entry(organization.unwrap_or_default()).or_default() += bytes;
+                }
             }
         }
         let all = counted.values().map(|bytes| bytes_of(*bytes)).sum();

@@ -14,6 +14,7 @@ use uuid::Uuid;
 
 use crate::error::Fault;
 use crate::run::Db;
+use crate::schema::chats;
 use crate::statement::statement;
 
 /// Name of a plan, one of its limits, and how many there are; the count means nothing where the limit is null.
@@ -104,15 +105,26 @@ pub(crate) async fn participants_on(db: &Db, chat: ChatId) -> Result<Result<(), 
     check_on(db, PARTICIPANTS, chat.uuid(), Resource::Participants, Some(chat)).await
 }
 
-/// The plan of a room's organization, the bytes that it allows, and the sum that was noted last.
-const BYTES: &str = "SELECT plans.name, plans.bytes, organizations.content_bytes FROM chats \
-     JOIN organizations ON organizations.id = chats.organization_id \
-     JOIN plans ON plans.name = organizations.plan WHERE chats.id = ?";
+/// The plan of an organization, the bytes that it allows, and the sum that was noted last.
+const BYTES: &str = "SELECT plans.name, plans.bytes, organizations.content_bytes FROM organizations \
+     JOIN plans ON plans.name = organizations.plan WHERE organizations.id = ?";
 
 /// Whether the organization of a room may keep more bytes.
-pub(crate) async fn bytes_on(mut db: &Db, chat: ChatId) -> Result<Result<(), LimitReached>, Fault> {
+pub(crate) async fn room_bytes_on(mut db: &Db, chat: ChatId) -> Result<Result<(), LimitReached>, Fault> {
+    let of = chats::table.find(chat.uuid()).select(chats::organization_id);
+    match of.get_result::<Option<Uuid>>(&mut db).await.optional()?.flatten() {
+        Some(organization) => bytes_on(db, OrganizationId::new(organization)).await,
+        None => Ok(Ok(())),
+    }
+}
+
+/// Whether the organization may keep more bytes, by the sum that was noted last.
+pub(crate) async fn bytes_on(
+    mut db: &Db,
+    organization: OrganizationId,
+) -> Result<Result<(), LimitReached>, Fault> {
     let found = statement::<(Text, Nullable<BigInt>, BigInt)>(BYTES)
-        .bind::<SqlUuid, _>(chat.uuid())
+        .bind::<SqlUuid, _>(organization.uuid())
         .get_result::<(String, Option<i64>, i64)>(&mut db)
         .await
         .optional()?;

@@ -11,24 +11,20 @@ use crate::error::Fault;
 use crate::row;
 use crate::schema::memories;
 
-const FORGET: [&str; 2] = [
-    "UPDATE memories INDEXED BY memories_of_source SET status = 'deleted', updated_at = ?2 \
-     WHERE source_id = ?1 AND status <> 'deleted' AND scope = 'agent'",
-    "UPDATE memories INDEXED BY memories_of_source SET source_id = NULL, updated_at = ?2 \
-     WHERE source_id = ?1 AND status <> 'deleted'",
-];
+// The words of the index's own condition, else it could not be used.
+const DELETE_PRIVATE: &str = "DELETE FROM memories INDEXED BY memories_of_source \
+     WHERE source_id = ? AND status <> 'deleted' AND scope = 'agent'";
+const LEAVE: &str = "UPDATE memories INDEXED BY memories_of_source SET source_id = NULL, updated_at = ? \
+     WHERE source_id = ? AND status <> 'deleted'";
 
 pub(crate) fn forget_on(
     connection: &mut SqliteConnection,
     agent: AgentId,
     now: Timestamp,
 ) -> Result<(), Fault> {
-    for statement in FORGET {
-        diesel::sql_query(statement)
-            .bind::<Binary, _>(row::bytes(agent.uuid()))
-            .bind::<BigInt, _>(now.micros())
-            .execute(connection)?;
-    }
+    let id = row::bytes(agent.uuid());
+    diesel::sql_query(DELETE_PRIVATE).bind::<Binary, _>(&id).execute(connection)?;
+    diesel::sql_query(LEAVE).bind::<BigInt, _>(now.micros()).bind::<Binary, _>(&id).execute(connection)?;
     Ok(())
 }
 
@@ -36,13 +32,10 @@ pub(crate) fn forget_on(
 pub(crate) fn forget_organization_on(
     connection: &mut SqliteConnection,
     organization: OrganizationId,
-    now: Timestamp,
 ) -> Result<(), Fault> {
-    let left = memories::table
+    let all = memories::table
         .filter(memories::organization_id.eq(row::bytes(organization.uuid())))
         .filter(memories::status.ne("deleted"));
-    diesel::update(left)
-        .set((memories::status.eq("deleted"), memories::updated_at.eq(now.micros())))
-        .execute(connection)?;
+    diesel::delete(all).execute(connection)?;
     Ok(())
 }

@@ -11,6 +11,7 @@ use super::read::memory_on;
 use crate::account::find::is_gone_on;
 use crate::error::Fault;
 use crate::peer::ties_on;
+use crate::plan::quota;
 use crate::row;
 use crate::schema::{memories, participants};
 
@@ -28,6 +29,9 @@ pub(super) fn store_on(
             None => return Ok(Err(StoreRefused::SubjectNotFound)),
         },
     };
+    if let Err(reached) = quota::bytes_on(connection, new.source.organization)? {
+        return Ok(Err(StoreRefused::Limit(reached)));
+    }
     diesel::insert_into(memories::table)
         .values((
             memories::id.eq(row::bytes(new.id.uuid())),

@@ -34,7 +34,7 @@ pub(super) fn delete_on(
     // While it still has the name, which the entry repeats.
     audit::append_on(connection, [AuditEntry::organization_deleted(command)])?;
     invitation::revoke_those_of_on(connection, organization.id, None, command.now)?;
-    memory::forget_organization_on(connection, organization.id, command.now)?;
+    memory::forget_organization_on(connection, organization.id)?;
     let owners = users::table.filter(users::own_organization_id.eq(&id));
     diesel::update(owners).set(users::own_organization_id.eq(None::<Vec<u8>>)).execute(connection)?;
     diesel::update(organizations::table.find(&id))

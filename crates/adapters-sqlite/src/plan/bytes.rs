@@ -12,7 +12,7 @@ use crate::statement::statement;
 pub(super) struct Sum {
     #[diesel(sql_type = Binary)]
     id: Vec<u8>,
-    /// Bytes of its rooms.
+    /// Bytes of its rooms and memories.
     #[diesel(sql_type = BigInt)]
     pub(super) counted: i64,
     /// The sum that is written down.
@@ -20,12 +20,17 @@ pub(super) struct Sum {
     pub(super) noted: i64,
 }
 
-const SUMS: &str = "SELECT organizations.id, sum(chats.content_bytes) AS counted, \
-         organizations.content_bytes AS noted \
-     FROM chats JOIN organizations ON organizations.id = chats.organization_id \
+const SUMS: &str = "WITH kept (organization_id, bytes) AS (\
+         SELECT organization_id, sum(content_bytes) FROM chats GROUP BY organization_id UNION ALL \
+         SELECT organization_id, sum(octet_length(content) + octet_length(thought) + octet_length(metadata)) \
+         FROM memories INDEXED BY memories_of_organization WHERE status <> 'deleted' GROUP BY organization_id\
+     ) \
+     SELECT organizations.id, coalesce(sum(kept.bytes), 0) AS counted, organizations.content_bytes AS noted \
+     FROM organizations LEFT JOIN kept ON kept.organization_id = organizations.id \
      GROUP BY organizations.id, organizations.content_bytes";
 
-/// Adds up the rooms of every organization; deleted ones count, since their messages are still there.
+/// Adds up the rooms of every organization, of which deleted ones count, since their messages are still there; and its
+/// memories. In the order of the index their lengths are read without their texts, which a sorter would have to hold.
 pub(super) fn sums_on(connection: &mut SqliteConnection) -> Result<Vec<Sum>, Fault> {
     Ok(diesel::sql_query(SUMS).load(connection)?)
 }

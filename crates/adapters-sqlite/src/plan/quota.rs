@@ -75,15 +75,26 @@ pub(crate) fn participants_on(
     Ok(check(Resource::Participants, Some(limit_of(limit).into()), current, &plan, Some(chat)))
 }
 
-/// Whether the organization of a room may keep more bytes, by the sum that was noted last.
-pub(crate) fn bytes_on(
+/// Whether the organization of a room may keep more bytes.
+pub(crate) fn room_bytes_on(
     connection: &mut SqliteConnection,
     chat: ChatId,
 ) -> Result<Result<(), LimitReached>, Fault> {
-    let found = chats::table
-        .inner_join(organizations::table.on(chats::organization_id.eq(organizations::id.nullable())))
+    let of = chats::table.find(row::bytes(chat.uuid())).select(chats::organization_id);
+    let Some(id) = of.get_result::<Option<Vec<u8>>>(connection).optional()?.flatten() else {
+        return Ok(Ok(()));
+    };
+    bytes_on(connection, OrganizationId::new(row::uuid(&id)?))
+}
+
+/// Whether the organization may keep more bytes, by the sum that was noted last.
+pub(crate) fn bytes_on(
+    connection: &mut SqliteConnection,
+    organization: OrganizationId,
+) -> Result<Result<(), LimitReached>, Fault> {
+    let found = organizations::table
         .inner_join(plans::table.on(plans::name.eq(organizations::plan)))
-        .filter(chats::id.eq(row::bytes(chat.uuid())))
+        .filter(organizations::id.eq(row::bytes(organization.uuid())))
         .select((plans::name, plans::bytes, organizations::content_bytes))
         .get_result::<(String, Option<i64>, i64)>(connection)
         .optional()?;

@@ -11,6 +11,7 @@ use super::state::{MemoryStatus, MemoryStep, Unmovable};
 use crate::caller::{AgentCaller, Caller, UserCaller};
 use crate::id::{AgentId, MemoryId, OrganizationId, ParticipantId};
 use crate::page::{Page, PageRequest};
+use crate::plan::LimitReached;
 use crate::store::StoreError;
 use crate::time::Timestamp;
 
@@ -89,12 +90,14 @@ impl NewMemory {
 }
 
 /// Why a memory was not stored.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum StoreRefused {
     /// The subject is nobody, or nobody whom the agent can know.
     SubjectNotFound,
     /// The agent is gone.
     SourceGone,
+    /// The organization keeps as many bytes as its plan allows.
+    Limit(LimitReached),
 }
 
 /// A memory and how the caller stands to it.
@@ -124,7 +127,8 @@ pub struct ChangeMemory {
 #[async_trait]
 pub trait MemoryRepository: Send + Sync {
     /// Stores a memory. Its subject must be the agent itself, a peer of it, or somebody in a room
-    /// with it.
+    /// with it. Its organization must have bytes left, by the sum that was noted last
+    /// ([`crate::plan::PlanRepository::count_bytes`]).
     async fn store(&self, new: NewMemory) -> Result<Result<Memory, StoreRefused>, StoreError>;
 
     /// A memory and how `caller` stands to it.

@@ -11,6 +11,7 @@ use super::store::StoreMemory;
 use crate::caller::{AgentCaller, Caller, UserCaller};
 use crate::id::MemoryId;
 use crate::page::{Page, PageRequest};
+use crate::plan::LimitReached;
 use crate::ports::{Clock, IdGenerator};
 use crate::store::StoreError;
 
@@ -29,6 +30,9 @@ pub enum StoreMemoryError {
     /// The agent is gone.
     #[error("the agent is gone")]
     SourceGone,
+    /// The organization keeps as many bytes as its plan allows.
+    #[error(transparent)]
+    Limit(#[from] LimitReached),
     /// The store gave no answer.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -130,6 +134,7 @@ impl MemoryService {
             Ok(memory) => Ok(memory),
             Err(StoreRefused::SubjectNotFound) => Err(StoreMemoryError::SubjectNotFound),
             Err(StoreRefused::SourceGone) => Err(StoreMemoryError::SourceGone),
+            Err(StoreRefused::Limit(reached)) => Err(reached.into()),
         }
     }
 

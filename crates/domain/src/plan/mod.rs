@@ -21,7 +21,7 @@ use crate::text::{TextFault, single_line};
 /// The plan that is always there: everything allowed, and no limit but that of bytes.
 pub const DEFAULT_PLAN: &str = "enterprise";
 
-/// How many bytes of texts and events an organization may keep unless its plan or the configuration says otherwise:
+/// How many bytes of messages and memories an organization may keep unless its plan or the configuration says otherwise:
 /// 100 GiB, more than a server on one disk serves well and far more than conversations need.
 pub const DEFAULT_BYTES: u64 = 100 << 30;
 
@@ -70,7 +70,7 @@ pub struct Plan {
     pub participants: Option<u32>,
     /// Texts and events of one room.
     pub messages: Option<u32>,
-    /// Bytes of the texts and events in all rooms of the organization, with their metadata.
+    /// Bytes of the messages and memories of the organization, with their metadata.
     pub bytes: Option<u64>,
     /// Whether humans may call the interface of their own.
     pub human_interface: bool,

@@ -35,7 +35,7 @@ pub struct Organization {
     pub plan: PlanName,
     /// How many users it has.
     pub users: u64,
-    /// Bytes of the texts and events in its rooms, as they were counted last ([`PlanRepository::count_bytes`]).
+    /// Bytes of its messages and memories, as they were counted last ([`PlanRepository::count_bytes`]).
     pub bytes: u64,
 }
 
@@ -88,7 +88,7 @@ pub trait PlanRepository: Send + Sync {
     /// All organizations by name.
     async fn organizations(&self) -> Result<Vec<Organization>, StoreError>;
 
-    /// Adds up the bytes of each organization's rooms, and writes those sums that have changed, which is what plans
+    /// Adds up the bytes of each organization's rooms and memories, and writes those sums that have changed, which is what plans
     /// are checked against. Gives the sum over all organizations.
     async fn count_bytes(&self) -> Result<u64, StoreError>;
 

@@ -13,7 +13,7 @@ pub enum Resource {
     Participants,
     /// Texts and events of a room.
     Messages,
-    /// Bytes of the texts and events in all rooms of an organization.
+    /// Bytes of the messages and memories of an organization.
     Bytes,
 }
 

@@ -74,6 +74,7 @@ impl From<StoreMemoryError> for ApiError {
             StoreMemoryError::SubjectMissing => wrong("subject_id", "can't be blank for the scope subject"),
             StoreMemoryError::SubjectNotFound => wrong("subject_id", "is not a user or agent that you know"),
             StoreMemoryError::SourceGone => unauthorized(),
+            StoreMemoryError::Limit(reached) => reached.into(),
             StoreMemoryError::Store(error) => error.into(),
         }
     }
@@ -126,7 +127,9 @@ impl From<LimitReached> for ApiError {
                 ("participants in a chat", "remove a participant, or create another chat")
             }
             Resource::Messages => ("messages in a chat", "continue in another chat"),
-            Resource::Bytes => ("bytes of messages", "delete messages that you no longer need"),
+            Resource::Bytes => {
+                ("bytes of messages and memories", "delete messages or memories that you no longer need")
+            }
         };
         let message = format!(
             "The plan '{plan}' allows {limit} {of}, and there are {current}: {way_out}, or ask the operator of the \

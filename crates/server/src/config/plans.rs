@@ -28,11 +28,7 @@ pub(super) const LINES: [Line; 7] = [
     line("chats", "no limit", "Active chats that the organization's users and agents have created."),
     line("participants", "no limit", "Participants of one chat."),
     line("messages", "no limit", "Texts and events of one chat."),
-    line(
-        "bytes",
-        "`plan_bytes`",
-        "Bytes of the texts and events in all chats of an organization; 0 means no limit.",
-    ),
+    line("bytes", "`plan_bytes`", "Bytes of all messages and memories of an organization; 0 means no limit."),
     line("human_interface", "`true`", "Whether humans may use their API (`/api/v1/me`)."),
     line("memories", "`true`", "Whether memories may be kept."),
 ];
@@ -70,7 +66,7 @@ pub(super) fn read(values: &mut Values) -> (PlanName, Vec<Plan>) {
         "plan_bytes",
         "BYTES",
         "107374182400",
-        "Bytes of texts and events that an organization may keep if its plan does not set `bytes`; 0 means no limit.",
+        "Bytes of messages and memories that an organization may keep if its plan does not set `bytes`; 0 means no limit.",
     );
     let bytes = unless_zero(values.read(key, parse::number(0, u64::MAX)));
     let mut plans = vec![Plan { bytes, ..Plan::enterprise() }];

@@ -6,6 +6,9 @@ use domain::account::{AgentDescription, AgentName, RegisterAgent, RegisterError}
 use domain::chat::{
     AddParticipantCommand, AddParticipantError, AddRefused, CreateChat, CreateChatError, Role,
 };
+use domain::memory::{
+    MemoryContent, MemoryMetadata, MemoryScope, MemoryStep, MemoryThought, StoreMemory, StoreMemoryError,
+};
 use domain::message::{
     Ageing, ChangeMessageError, ChangeRefused, EventContent, EventMetadata, MessageContent, MessageKind,
     PostEvent, Retention, SendMessage, SendMessageError,
@@ -237,6 +240,53 @@ pub async fn what_an_organization_keeps_is_counted_and_limited(world: World) {
         while world.messages.erase_old(&mut walk).await.unwrap().is_some() {}
         assert_eq!(world.plans.count_bytes().await.unwrap(), if ageing == Ageing::Texts { 9 } else { 0 });
     }
+}
+
+/// Memories are kept by their organization too, until they are deleted.
+pub async fn memories_count_towards_the_bytes_of_their_organization(world: World) {
+    let ann = world.user_with_plan("ann", Plan { bytes: Some(100), ..plan("tiny") }).await;
+    let (bot, other) = (world.agent(&ann, "Bot").await, world.agent(&ann, "Other").await);
+    let stranger = world.agent(&world.user("ben").await, "Stranger").await;
+    let remember = async |agent: &TestAgent, content: &str, scope| {
+        let command = StoreMemory {
+            content: MemoryContent::new(content.to_owned()).unwrap(),
+            system: None,
+            kind: None,
+            segment: None,
+            scope: Some(scope),
+            subject: None,
+            thought: MemoryThought::new("why".to_owned()).unwrap(),
+            metadata: MemoryMetadata::new(json!({ "a": 1 }).as_object().cloned().unwrap()).unwrap(),
+        };
+        world.memories.store(agent.caller, command).await
+    };
+    let first = remember(&bot, &"é".repeat(20), MemoryScope::Agent).await.unwrap();
+    let shared = remember(&other, &"x".repeat(40), MemoryScope::Organization).await.unwrap();
+    let private = remember(&other, "z", MemoryScope::Agent).await.unwrap();
+    let mine = 40 + 10 + 40 + 10 + 1 + 10;
+    assert_eq!(world.plans.count_bytes().await.unwrap(), mine);
+    let refused = remember(&bot, "y", MemoryScope::Agent).await;
+    let Err(StoreMemoryError::Limit(reached)) = refused else { panic!("{refused:?}") };
+    assert_eq!((reached.resource, reached.limit, reached.current), (Resource::Bytes, 100, mine));
+    assert_eq!((reached.plan.as_str(), reached.scope), ("tiny", None));
+    let chat = world.chat(ann.caller, &[]).await;
+    let say = async || {
+        let content = MessageContent::new("z".to_owned()).unwrap();
+        world.messages.send(ann.caller, chat, SendMessage { content, mentions: Vec::new() }).await
+    };
+    assert!(matches!(say().await, Err(SendMessageError::Limit(_))), "messages and memories are one sum");
+    remember(&stranger, "others go on", MemoryScope::Agent).await.unwrap();
+    world.memories.change(bot.caller, first.id, MemoryStep::Supersede).await.unwrap();
+    assert_eq!(world.plans.count_bytes().await.unwrap(), mine + 22, "it is still there");
+
+    world.memories.delete(ann.caller, first.id).await.unwrap();
+    assert_eq!(world.plans.count_bytes().await.unwrap(), 61 + 22);
+    say().await.unwrap();
+    world.accounts.delete_agent(ann.caller, other.id, true).await.unwrap();
+    assert_eq!(world.plans.count_bytes().await.unwrap(), 50 + 1 + 22, "private ones go with their agent");
+    assert!(world.memories.find(bot.caller, private.id).await.is_err());
+    assert_eq!(world.memories.find(bot.caller, shared.id).await.unwrap().source, None);
+    remember(&bot, "y", MemoryScope::Agent).await.unwrap();
 }
 
 /// What is configured is there; what is not goes, unless somebody has it.

@@ -1,0 +1,2 @@
+-- Nothing to undo: what was deleted is gone.
+SELECT 1;
