@@ -586,7 +586,7 @@ async fn the_audit_log_and_organizations_are_shown_in_columns() {
     assert!(shown.contains("member  in 6 days  ben@example.org"), "{shown}");
     assert!(shown.lines().all(|line| line.len() <= 80), "{shown}");
     let shown = said(&["org", "show", "ann", "--utc"]);
-    assert_eq!(shown.lines().filter(|line| line.contains("Z")).count(), 2, "{shown}");
+    assert_eq!(shown.lines().filter(|line| line.contains('Z')).count(), 2, "{shown}");
 }
 
 /// With a public URL, an invitation is a link to a page that says how to accept it. The token stays in the browser.

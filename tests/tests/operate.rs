@@ -49,10 +49,10 @@ fn one_line(output: &Output) -> String {
 async fn the_first_start_says_what_to_do_next() {
     let server = Server::start_with(&[("PARLANCE_LOG", "info")]).await;
     let printed = server.printed();
-    let on_screen = format!("{}\n{}", printed.trim(), server.logged());
+    let on_screen = format!("{printed}{}", server.logged());
     assert!(on_screen.lines().count() <= 10, "{on_screen}");
     // The program is called by its path, and need not be on the PATH.
-    let next = format!("{} agent create --owner admin", program());
+    let next = format!("{} agent create --owner admin", program().display());
     for part in ["thnv_u_", &next, "/api/v1/docs/"] {
         assert!(printed.contains(part), "{part}: {printed}");
     }

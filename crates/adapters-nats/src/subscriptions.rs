@@ -242,9 +242,10 @@ impl SubscriptionManager {
         }
         self.is_up = true;
         self.is_refused = false;
-        match self.outage.ends() {
-            Some(lasted) => tracing::info!(duration_ms = lasted.as_millis(), "NATS available again"),
-            None => tracing::info!("NATS connected"),
+        if let Some(lasted) = self.outage.ends() {
+            tracing::info!(duration_ms = lasted.as_millis(), "NATS available again");
+        } else {
+            tracing::info!("NATS connected");
         }
         self.bus.peers_mut().begin_again(self.bus.now());
         self.bus.set_stale(false);

@@ -1,5 +1,4 @@
 //! The audit log against somebody with access to the database.
-#![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 mod common;
 

@@ -131,8 +131,9 @@ fn has_variant(base: char, selector: char, next: Option<char>) -> bool {
     match selector {
         '\u{fe0e}' | '\u{fe0f}' => match base {
             '#' | '*' | '0'..='9' => next == Some('\u{20e3}'),
-            '©' | '®' | '‼' | '⁉' | '™' | 'ℹ' | '〰' | '〽' | '㊗' | '㊙' => true,
-            '\u{1f000}'..='\u{1faff}' => true,
+            '©' | '®' | '‼' | '⁉' | '™' | 'ℹ' | '〰' | '〽' | '㊗' | '㊙' | '\u{1f000}'..='\u{1faff}' => {
+                true
+            }
             _ => is_symbol,
         },
         '\u{fe00}'..='\u{fe02}' => {

@@ -50,7 +50,7 @@ pub(crate) async fn greet(accounts: &AccountService, config: &Config) -> Result<
         "\nParlance is ready at {scheme}://{listen}. Your user is '{handle}'. {shown}\
          Next:           {program} agent create --owner {handle} --name Echo --description \"Repeats what it is told\"\n\
          API reference:  {scheme}://{listen}{READABLE}\n\
-         Documentation:  README.md, docs/\n\n"
+         Documentation:  README.md, docs/\n"
     );
     // The key exists from now on and is never shown again, so a closed output is not the end of it.
     let (mut out, mut err) = (std::io::stdout(), std::io::stderr());

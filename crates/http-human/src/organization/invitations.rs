@@ -105,7 +105,7 @@ pub(crate) async fn invite(
 ) -> Result<HttpResponse, ApiError> {
     let invited = organizations.invite(Authority::Admin(caller), body.0).await;
     let invited = invited.map_err(|error| form.explain(error))?;
-    let at = request.app_data::<web::Data<PublicUrl>>().map(|url| url.get_ref());
+    let at = request.app_data::<web::Data<PublicUrl>>().map(web::Data::get_ref);
     Ok(Data::created(InvitedView::new(&invited, at)))
 }
 
