@@ -3,10 +3,15 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use actix_web::test::TestRequest;
+use actix_web::App;
+use actix_web::test::{TestRequest, init_service};
+use actix_web::web::Data;
 use domain::plan::{AssignPlan, Plan, PlanName, WhichOrganization};
+use domain::secret::Secret;
 use futures_util::future::join_all;
+use http_wire::cursor::CursorSeal;
 use http_wire::limit::{Quota, RateLimitConfig};
+use http_wire::request_scope::RequestScope;
 use serde_json::json;
 
 use crate::harness::{Api, call};
@@ -197,4 +202,25 @@ async fn a_key_that_was_no_token_is_still_a_key() {
     let token = api.world.token(&api.bob).await;
     assert_eq!(call(&app, ask(&token)).await.status, 401);
     assert_eq!(call(&app, bearer(&token)).await.status, 200);
+}
+
+/// An application that was built without the limits is a defect: it answers nobody, rather than leave guesses
+/// uncounted.
+#[actix_web::test]
+async fn without_limits_nothing_is_answered() {
+    let api = Api::new().await;
+    let app = App::new()
+        .wrap(RequestScope)
+        .app_data(Data::new(CursorSeal::new(Secret([7; 32]))))
+        .app_data(Data::from(api.world.accounts.clone()))
+        .app_data(Data::from(api.world.tokens.clone()))
+        .app_data(Data::from(api.world.logins.clone()))
+        .app_data(Data::from(api.world.chats.clone()))
+        .configure(http_human::configure);
+    let app = init_service(app).await;
+    let log_in = TestRequest::post().uri("/api/v1/auth/login");
+    let log_in = log_in.set_json(json!({"login": "ann", "password": "a wrong password"}));
+    for request in [ask(&api.ann.key), ask("thnv_u_more"), log_in] {
+        assert_eq!(call(&app, request).await.code(), (500, "internal_error"));
+    }
 }

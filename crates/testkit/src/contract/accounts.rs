@@ -1,6 +1,5 @@
 //! Users, agents and keys.
 
-
 use domain::account::{
     AgentChanges, AgentDescription, AgentListing, AgentMarks, AgentName, AgentSort, CreatePlatformAgent,
     CreateUser, CreateUserError, Membership, RegisterAgent, RegisterError, UserHandle, parse_email,
