@@ -202,7 +202,12 @@ async fn an_address_may_have_so_many_connections() {
     }
     for _ in 0..5 {
         let answer = ask_refused(&server);
-        assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 429"), "{answer}");
+        let (headers, body) = answer.split_once("\r\n\r\n").unwrap_or_default();
+        let is_told = headers.starts_with("HTTP/1.1 429 Too Many Requests\r\n")
+            && headers.contains("\r\nretry-after: 5")
+            && headers.contains("\r\ncontent-type: application/json")
+            && body.contains("\"code\":\"rate_limited\"");
+        assert!(answer.is_empty() || is_told, "{answer}");
     }
     for one in &mut held {
         assert!(ask(one).starts_with("HTTP/1.1 200"), "who was there first goes on");

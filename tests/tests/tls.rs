@@ -258,7 +258,12 @@ async fn who_does_not_encrypt_is_told_so() {
     let server = place.server(&[]).await;
     let answer = reqwest::get(format!("http://{}/health", server.address())).await.unwrap();
     assert_eq!(answer.status(), 400);
-    assert!(answer.text().await.unwrap().contains("https://"));
+    assert_eq!(answer.headers()["content-type"], "application/json");
+    let id = answer.headers()["x-request-id"].to_str().unwrap().to_owned();
+    let body = answer.json::<serde_json::Value>().await.unwrap();
+    assert_eq!(body["error"]["code"], "bad_request");
+    assert!(body["error"]["message"].as_str().unwrap().contains("https://"));
+    assert_eq!(body["error"]["request_id"], id);
 }
 
 /// Everything until the server closes the connection, and how long that took.

@@ -18,6 +18,7 @@ use domain::time::Timestamp;
 use http_wire::cursor::CursorSeal;
 use http_wire::limit::{RateLimitConfig, RateLimits};
 use http_wire::request_scope::RequestScope;
+use http_wire::services::register;
 use testkit::{FixedClock, NOON, TestAgent, TestUser, World};
 use ws_gateway::{Hub, HubConfig, SocketContext};
 
@@ -60,16 +61,12 @@ impl Scene {
             chats: world.chats.clone(),
             activity: world.activity.clone(),
         });
+        let limits = Arc::new(RateLimits::new(RateLimitConfig::default(), world.clock.clone()));
+        let cursors = CursorSeal::new(Secret([7; 32]));
         let app = App::new()
             .wrap(RequestScope)
             .app_data(sockets)
-            .app_data(web::Data::from(world.accounts.clone()))
-            .app_data(web::Data::from(world.tokens.clone()))
-            .app_data(web::Data::new(RateLimits::new(RateLimitConfig::default(), world.clock.clone())))
-            .app_data(web::Data::new(CursorSeal::new(Secret([7; 32]))))
-            .app_data(web::Data::from(world.chats.clone()))
-            .app_data(web::Data::from(world.messages.clone()))
-            .app_data(web::Data::from(world.deliveries.clone()))
+            .configure(|config| register(config, world, &limits, &cursors))
             .configure(ws_gateway::configure)
             .configure(http_agent::configure)
             .configure(http_human::configure);

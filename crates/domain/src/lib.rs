@@ -18,6 +18,7 @@
 //! Beside them stand [`bus`], how several servers are one service, [`node`], who of these lives and who is connected
 //! where, [`secret`], what the servers on one store share, and [`archive`], a store as a whole;
 //! [`tally`] counts what is told now and then, and [`status`] is what the operator sees of a store at a glance.
+//! [`services`] builds every use case from its ports.
 //!
 //! Each area has its rules as pure functions, its use cases (`<verb>.rs`) and one port trait
 //! (`port.rs`) behind which a store stands. Time, ids, secrets and the event bus are ports too.
@@ -48,6 +49,7 @@ pub mod peer;
 pub mod plan;
 pub mod ports;
 pub mod secret;
+pub mod services;
 pub mod status;
 pub mod store;
 pub mod tally;

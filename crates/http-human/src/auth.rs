@@ -3,11 +3,12 @@
 use actix_web::{HttpRequest, HttpResponse, web};
 use domain::account::{UserHandle, parse_email, parse_person_name};
 use domain::caller::UserCaller;
+use domain::id::UserId;
 use domain::login::{ConfirmError, LogIn, LogInError, LoginService, Password, Register, TypedName};
 use http_wire::auth::{Credential, UserAuth};
 use http_wire::envelope::Data;
 use http_wire::error::{ApiError, ErrorCode};
-use http_wire::limit::{LoginName, RateLimits, Source};
+use http_wire::limit::{LoginName, Proof, RateLimits, Source};
 use http_wire::openapi::schema::{line, object, some_text};
 use http_wire::strict_json::{FromBody, ObjectReader, StrictJson, Told};
 use http_wire::view::SessionView;
@@ -137,39 +138,23 @@ fn new_password() -> Value {
     })
 }
 
-/// Where guesses are counted, if they are.
-pub(crate) type Limits = Option<web::Data<RateLimits>>;
-
-/// Where a request comes from, if that is known.
-fn source(request: &HttpRequest, limits: &Limits) -> Option<Source> {
-    limits.as_ref()?.source(request.peer_addr(), request.headers())
-}
-
 /// Nothing is hashed for whoever guesses too much.
 pub(crate) async fn log_in(
     request: HttpRequest,
     StrictJson { body, .. }: StrictJson<LogInBody>,
     logins: web::Data<LoginService>,
-    limits: Limits,
+    limits: web::Data<RateLimits>,
 ) -> Result<HttpResponse, ApiError> {
     let name = body.0.name.clone();
-    let mut attempt = match &limits {
-        Some(limits) => limits.may_log_in(&request, LoginName::Typed(&name))?,
-        None => None,
+    let command = LogIn { address: limits.source(&request).map(Source::address), ..body.0 };
+    let look = async |may_try: &mut dyn FnMut(UserId) -> bool| logins.log_in_if(command, may_try).await;
+    let proof = |outcome: &Result<_, LogInError>| match outcome {
+        Ok(_) => Proof::Good,
+        Err(LogInError::Wrong) => Proof::Bad,
+        Err(LogInError::Busy(_) | LogInError::Store(_)) => Proof::Undecided,
     };
-    let source = source(&request, &limits);
-    let command = LogIn { address: source.map(Source::address), ..body.0 };
-    let may_try = |user| attempt.as_mut().is_none_or(|attempt| attempt.may_try_account(user));
-    let outcome = logins.log_in_if(command, may_try).await;
-    if let (Some(limits), Err(LogInError::Wrong)) = (&limits, &outcome) {
-        limits.note_failure(source);
-    }
-    match (attempt, &outcome) {
-        (Some(attempt), Ok(_)) => attempt.good(),
-        (Some(attempt), Err(LogInError::Busy(_) | LogInError::Store(_))) => attempt.undecided(),
-        (Some(_), Err(LogInError::Wrong)) | (None, _) => {}
-    }
-    Ok(Data::ok(SessionView::new(&outcome?)))
+    let open = limits.check_password(&request, LoginName::Typed(&name), look, proof).await??;
+    Ok(Data::ok(SessionView::new(&open)))
 }
 
 /// Whoever comes too often is sent away before anything is looked at.
@@ -177,11 +162,9 @@ pub(crate) async fn register(
     request: HttpRequest,
     StrictJson { body, .. }: StrictJson<RegisterBody>,
     logins: web::Data<LoginService>,
-    limits: Limits,
+    limits: web::Data<RateLimits>,
 ) -> Result<HttpResponse, ApiError> {
-    if let Some(limits) = &limits {
-        limits.may_register(&request)?;
-    }
+    limits.may_register(&request)?;
     Ok(Data::created(SessionView::new(&logins.register(body.0).await?)))
 }
 
@@ -189,13 +172,11 @@ pub(crate) async fn refresh(
     request: HttpRequest,
     StrictJson { body, .. }: StrictJson<RefreshBody>,
     logins: web::Data<LoginService>,
-    limits: Limits,
+    limits: web::Data<RateLimits>,
 ) -> Result<HttpResponse, ApiError> {
-    if let Some(limits) = &limits {
-        limits.may_refresh(&request)?;
-    }
+    limits.may_refresh(&request)?;
     let refreshed = async { Ok(logins.refresh(&body.0).await?) };
-    Ok(Data::ok(SessionView::new(&shown(&request, &limits, &body.0, refreshed).await?)))
+    Ok(Data::ok(SessionView::new(&limits.try_out(&request, Credential::Key(&body.0), refreshed).await?)))
 }
 
 /// Whether there was anything to end is not told, but a token of no session is a guess.
@@ -203,10 +184,10 @@ pub(crate) async fn log_out(
     request: HttpRequest,
     StrictJson { body, .. }: StrictJson<RefreshBody>,
     logins: web::Data<LoginService>,
-    limits: Limits,
+    limits: web::Data<RateLimits>,
 ) -> Result<HttpResponse, ApiError> {
     let ended = async { Ok(logins.log_out(&body.0).await?) };
-    match shown(&request, &limits, &body.0, ended).await {
+    match limits.try_out(&request, Credential::Key(&body.0), ended).await {
         Err(error) if error.code() != ErrorCode::Unauthorized => Err(error),
         Ok(()) | Err(_) => Ok(HttpResponse::NoContent().finish()),
     }
@@ -217,7 +198,7 @@ pub(crate) async fn change_password(
     UserAuth(caller): UserAuth,
     StrictJson { body, .. }: StrictJson<ChangePasswordBody>,
     logins: web::Data<LoginService>,
-    limits: Limits,
+    limits: web::Data<RateLimits>,
 ) -> Result<HttpResponse, ApiError> {
     let changing = logins.change_password(caller, body.current, body.new);
     let open = guessed(&request, &limits, caller, changing).await?;
@@ -229,46 +210,25 @@ pub(crate) async fn change_password(
 /// password out.
 pub(crate) async fn guessed<T>(
     request: &HttpRequest,
-    limits: &Limits,
+    limits: &RateLimits,
     caller: UserCaller,
     look: impl Future<Output = Result<T, ConfirmError>>,
 ) -> Result<Result<T, ConfirmError>, ApiError> {
-    let attempt = match limits {
-        Some(limits) => limits.may_log_in(request, LoginName::Known(caller.user))?,
-        None => None,
+    let proof = |outcome: &Result<T, ConfirmError>| match outcome {
+        Ok(_) => Proof::Good,
+        Err(ConfirmError::Wrong) => Proof::Bad,
+        Err(ConfirmError::Missing | ConfirmError::Busy(_) | ConfirmError::Store(_)) => Proof::Undecided,
     };
-    let outcome = look.await;
-    if let (Some(limits), Err(ConfirmError::Wrong)) = (limits, &outcome) {
-        limits.note_failure(limits.source(request.peer_addr(), request.headers()));
-    }
-    match (attempt, &outcome) {
-        (Some(attempt), Ok(_)) => attempt.good(),
-        (Some(attempt), Err(ConfirmError::Missing | ConfirmError::Busy(_) | ConfirmError::Store(_))) => {
-            attempt.undecided();
-        }
-        (Some(_), Err(ConfirmError::Wrong)) | (None, _) => {}
-    }
-    Ok(outcome)
+    limits.check_password(request, LoginName::Known(caller.user), async |_| look.await, proof).await
 }
 
 pub(crate) async fn reset_password(
     request: HttpRequest,
     StrictJson { body, .. }: StrictJson<ResetPasswordBody>,
     logins: web::Data<LoginService>,
-    limits: Limits,
+    limits: web::Data<RateLimits>,
 ) -> Result<HttpResponse, ApiError> {
     let ResetPasswordBody { token, new } = body;
     let reset = async { Ok(logins.reset_password(&token, new).await?) };
-    Ok(Data::ok(SessionView::new(&shown(&request, &limits, &token, reset).await?)))
-}
-
-/// Looks at a token that stands in a body, unless too much was guessed where it comes from.
-async fn shown<T>(
-    request: &HttpRequest,
-    limits: &Limits,
-    token: &str,
-    look: impl Future<Output = Result<T, ApiError>>,
-) -> Result<T, ApiError> {
-    let Some(limits) = limits else { return look.await };
-    limits.try_out(limits.source(request.peer_addr(), request.headers()), Credential::Key(token), look).await
+    Ok(Data::ok(SessionView::new(&limits.try_out(&request, Credential::Key(&token), reset).await?)))
 }

@@ -9,11 +9,12 @@ use domain::caller::UserCaller;
 use domain::login::{LoginService, Password};
 use http_wire::auth::{SessionAuth, UserAuth};
 use http_wire::error::ApiError;
+use http_wire::limit::RateLimits;
 use http_wire::openapi::schema::{about, nullable};
 use http_wire::strict_json::{ObjectReader, Told};
 use serde_json::Value;
 
-use crate::auth::{Limits, guessed, typed};
+use crate::auth::{guessed, typed};
 
 /// The property of a body that holds the password.
 pub(crate) const CURRENT_PASSWORD: &str = "current_password";
@@ -39,7 +40,7 @@ pub(crate) struct Confirmation {
     caller: UserCaller,
     session: Option<PresentedSession>,
     logins: web::Data<LoginService>,
-    limits: Limits,
+    limits: web::Data<RateLimits>,
 }
 
 impl FromRequest for Confirmation {
@@ -52,7 +53,7 @@ impl FromRequest for Confirmation {
             let SessionAuth(session) = SessionAuth::from_request(request, payload).into_inner()?;
             let logins = request.app_data::<web::Data<LoginService>>().cloned();
             let logins = logins.ok_or_else(|| ApiError::defect("the log-in service is not registered"))?;
-            let limits = request.app_data().cloned();
+            let limits = RateLimits::of(request)?.clone();
             Ok(Self { request: request.clone(), caller, session, logins, limits })
         };
         ready(read())
@@ -62,10 +63,14 @@ impl FromRequest for Confirmation {
 impl Confirmation {
     /// Lets pass whom [`LoginService::confirm`] lets pass. `pointer` is where the body has the password.
     pub(crate) async fn check(&self, current: Option<Password>, pointer: &str) -> Result<(), ApiError> {
-        // Only a password that is given can be a guess.
-        let limits = self.limits.clone().filter(|_| current.is_some());
+        let is_given = current.is_some();
         let confirming = self.logins.confirm(self.caller, self.session, current);
-        let confirmed = guessed(&self.request, &limits, self.caller, confirming).await?;
+        // Only a password that is given can be a guess.
+        let confirmed = if is_given {
+            guessed(&self.request, &self.limits, self.caller, confirming).await?
+        } else {
+            confirming.await
+        };
         confirmed.map_err(|error| ApiError::unconfirmed(error, pointer))
     }
 }

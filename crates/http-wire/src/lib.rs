@@ -12,6 +12,7 @@
 //!   [`body`] holds the bodies that both interfaces know;
 //! - [`idempotent`]: bodies of requests that may be sent twice and count once;
 //! - [`page`], [`cursor`]: which part of a list, and how to go on from there;
+//! - [`services`]: registers the use cases in an application;
 //! - [`view`], [`envelope`]: what goes out;
 //! - [`peers`]: two lists that both interfaces serve alike; [`memories`]: what theirs have in common;
 //! - [`error`]: the only place where a domain error becomes a status and a code.
@@ -33,6 +34,7 @@ pub mod peers;
 pub mod public_url;
 pub mod query;
 pub mod request_scope;
+pub mod services;
 pub mod strict_json;
 pub mod turn;
 pub mod unread;

@@ -60,7 +60,7 @@ impl RequestId {
 
     /// 128 bits that tell nothing and do not repeat in practice: a counter, hashed under a
     /// random key of this process.
-    fn fresh() -> Self {
+    pub(crate) fn fresh() -> Self {
         static KEYS: LazyLock<[RandomState; 2]> = LazyLock::new(|| [RandomState::new(), RandomState::new()]);
         static COUNTER: AtomicU64 = AtomicU64::new(0);
         let number = COUNTER.fetch_add(1, Ordering::Relaxed);

@@ -10,6 +10,7 @@ use domain::change::{Change, ChangePosition, LoggedChange};
 use domain::chat::ChatService;
 use domain::node::CLEARED_WITHIN;
 use domain::ports::Clock;
+use domain::services::Services;
 use domain::store::StoreError;
 use measure::Outage;
 use tokio::time::{MissedTickBehavior, sleep};
@@ -62,7 +63,7 @@ impl ChangeFeed {
         cluster_member: Option<Arc<ClusterMember>>,
         resync: Option<Arc<Resync>>,
     ) -> Result<Self, StoreError> {
-        let Wiring { store, hub, bus, callers, chats, .. } = wiring.clone();
+        let Wiring { store, hub, bus, services: Services { callers, chats, .. }, .. } = wiring.clone();
         let position = store.newest_change().await?;
         let (failures, read_at) = (0, Instant::now());
         let change_feed =

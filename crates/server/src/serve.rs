@@ -6,6 +6,7 @@ use std::time::Duration;
 use actix_web::dev::Service;
 use actix_web::{App, web};
 use http_wire::request_scope::RequestScope;
+use http_wire::services::register;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
@@ -98,8 +99,8 @@ async fn run(config: &Config, wiring: &Wiring, metrics: Option<Metrics>) -> Resu
     let acceptor = tls.as_ref().map(Tls::acceptor);
     let server = bind(config, acceptor, wiring.clone(), readiness.clone(), disk.clone())?;
     let metrics =
-        metrics.map(|metrics| metrics.bind(&wiring.hub, &wiring.callers, &readiness)).transpose()?;
-    welcome::greet(&wiring.accounts, config).await?;
+        metrics.map(|metrics| metrics.bind(&wiring.hub, &wiring.services.callers, &readiness)).transpose()?;
+    welcome::greet(&wiring.services.accounts, config).await?;
     let metrics = metrics.map(tokio::spawn);
     let handle = server.handle();
     let mut server = tokio::spawn(server);
@@ -153,11 +154,11 @@ async fn run(config: &Config, wiring: &Wiring, metrics: Option<Metrics>) -> Resu
     if timeout(LAST_WRITES, delivered).await.is_err() {
         tracing::warn!("last delivery receipts could not be stored; these messages will be pushed again");
     }
-    if !matches!(timeout(LAST_WRITES, wiring.accounts.write_key_uses()).await, Ok(Ok(()))) {
+    if !matches!(timeout(LAST_WRITES, wiring.services.accounts.write_key_uses()).await, Ok(Ok(()))) {
         tracing::warn!("time of last use of keys could not be stored");
     }
     wiring.limits.report_last_failures();
-    if !matches!(timeout(LAST_WRITES, wiring.logins.write_last_failures()).await, Ok(Ok(()))) {
+    if !matches!(timeout(LAST_WRITES, wiring.services.logins.write_last_failures()).await, Ok(Ok(()))) {
         tracing::warn!("last failed log-ins could not be written to the audit log");
     }
     if let Some(metrics) = metrics {
@@ -177,10 +178,10 @@ fn bind(
 ) -> Result<actix_web::dev::Server, Failure> {
     let sockets = web::Data::new(SocketContext {
         hub: wiring.hub.clone(),
-        accounts: wiring.accounts.clone(),
-        tokens: wiring.tokens.clone(),
-        chats: wiring.chats.clone(),
-        activity: wiring.activity.clone(),
+        accounts: wiring.services.accounts.clone(),
+        tokens: wiring.services.tokens.clone(),
+        chats: wiring.services.chats.clone(),
+        activity: wiring.services.activity.clone(),
     });
     let origins = web::Data::new(config.http.origins.clone());
     let public_url = config.public_url.clone().map(web::Data::new);
@@ -198,21 +199,8 @@ fn bind(
             .app_data(readiness.clone())
             .app_data(origins.clone())
             .app_data(sockets.clone())
-            .app_data(web::Data::from(wiring.accounts.clone()))
-            .app_data(web::Data::from(wiring.tokens.clone()))
-            .app_data(web::Data::from(wiring.logins.clone()))
-            .app_data(web::Data::from(wiring.limits.clone()))
             .app_data(web::Data::from(wiring.answers.clone()))
-            .app_data(web::Data::new(wiring.cursors.clone()))
-            .app_data(web::Data::from(wiring.chats.clone()))
-            .app_data(web::Data::from(wiring.messages.clone()))
-            .app_data(web::Data::from(wiring.deliveries.clone()))
-            .app_data(web::Data::from(wiring.activity.clone()))
-            .app_data(web::Data::from(wiring.peers.clone()))
-            .app_data(web::Data::from(wiring.audit.clone()))
-            .app_data(web::Data::from(wiring.memories.clone()))
-            .app_data(web::Data::from(wiring.contacts.clone()))
-            .app_data(web::Data::from(wiring.organizations.clone()))
+            .configure(|config| register(config, &wiring.services, &wiring.limits, &wiring.cursors))
             // The first is looked at first, and most requests are agents'.
             .configure(http_agent::configure)
             .configure(http_human::configure)
@@ -241,5 +229,5 @@ async fn leave(cluster_member: &ClusterMember) {
 
 /// Writes down what the sockets of agents took.
 async fn keep_deliveries(wiring: Wiring) {
-    wiring.hub.keep_deliveries(&wiring.deliveries).await;
+    wiring.hub.keep_deliveries(&wiring.services.deliveries).await;
 }

@@ -6,23 +6,8 @@ use std::sync::Arc;
 use adapters_postgres::{PostgresConfig, PostgresStore, StoreUse};
 use adapters_sqlite::{Location, SqliteStore};
 use async_trait::async_trait;
-use domain::account::{AccountRepository, AdministrationRepository, KeyRepository};
-use domain::archive::ArchiveRepository;
-use domain::audit::AuditRepository;
-use domain::change::ChangeRepository;
-use domain::chat::ChatRepository;
-use domain::contact::ContactRepository;
-use domain::delivery::DeliveryRepository;
-use domain::idempotency::IdempotencyRepository;
-use domain::login::LoginRepository;
-use domain::memory::MemoryRepository;
-use domain::message::MessageRepository;
 use domain::node::NodeRepository;
-use domain::organization::OrganizationRepository;
-use domain::peer::PeerRepository;
-use domain::plan::PlanRepository;
-use domain::secret::SecretRepository;
-use domain::status::StatusRepository;
+use domain::services::Repositories;
 use domain::store::{SchemaSteps, StoreError};
 use domain::time::Timestamp;
 use tokio::sync::watch;
@@ -44,26 +29,7 @@ pub enum StoreAt {
 
 /// Every port of a store, and what else is done with one as a whole.
 #[async_trait]
-pub(crate) trait Store:
-    AccountRepository
-    + AdministrationRepository
-    + ArchiveRepository
-    + AuditRepository
-    + ChangeRepository
-    + ChatRepository
-    + ContactRepository
-    + DeliveryRepository
-    + IdempotencyRepository
-    + KeyRepository
-    + LoginRepository
-    + MemoryRepository
-    + MessageRepository
-    + OrganizationRepository
-    + PeerRepository
-    + PlanRepository
-    + SecretRepository
-    + StatusRepository
-{
+pub(crate) trait Store: Repositories {
     /// Whether it answers: something is really read.
     async fn ping(&self) -> Result<(), StoreError>;
 

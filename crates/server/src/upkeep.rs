@@ -25,7 +25,7 @@ use crate::config::Config;
 use crate::ports::SystemClock;
 use crate::resync::Resync;
 use crate::store::Store;
-use crate::wiring::{self, Wiring};
+use crate::wiring::Wiring;
 
 /// How long a walk that erases rests between two steps, so that who sends hardly waits for it.
 const REST: Duration = Duration::from_millis(20);
@@ -41,25 +41,29 @@ pub(crate) fn start(
     resync: Option<Arc<Resync>>,
 ) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
-    tasks.spawn(sweep(wiring.activity.clone(), wiring.hub.clone()));
-    tasks.spawn(erase_work(wiring.accounts.clone()));
+    tasks.spawn(sweep(wiring.services.activity.clone(), wiring.hub.clone()));
+    tasks.spawn(erase_work(wiring.services.accounts.clone()));
     tasks.spawn(forget_answers(wiring.store.clone()));
     tasks.spawn(end_sockets_in_doubt(wiring.clone(), resync.clone()));
     if let Some(resync) = resync {
         tasks.spawn(async move { resync.run().await });
     }
-    tasks.spawn(keep_audit(wiring.audit.clone(), wiring.logins.clone(), wiring.limits.clone()));
-    tasks.spawn(expire_requests(wiring.contacts.clone()));
+    tasks.spawn(keep_audit(
+        wiring.services.audit.clone(),
+        wiring.services.logins.clone(),
+        wiring.limits.clone(),
+    ));
+    tasks.spawn(expire_requests(wiring.services.contacts.clone()));
     tasks.spawn(change_feed.follow());
     tasks.spawn(forget_changes(wiring.store.clone()));
-    tasks.spawn(write_key_uses(wiring.accounts.clone()));
-    tasks.spawn(count_bytes(wiring::plans(wiring.store.clone())));
-    tasks.spawn(forget_logins(wiring.logins.clone(), wiring.store.clone()));
+    tasks.spawn(write_key_uses(wiring.services.accounts.clone()));
+    tasks.spawn(count_bytes(wiring.services.plans.clone()));
+    tasks.spawn(forget_logins(wiring.services.logins.clone(), wiring.store.clone()));
     for walk in config.retention.clone() {
-        tasks.spawn(erase_old(wiring.messages.clone(), wiring.store.clone(), walk));
+        tasks.spawn(erase_old(wiring.services.messages.clone(), wiring.store.clone(), walk));
     }
     let rule = RedeliveryPolicy::after(config.sockets.redelivery_after);
-    tasks.spawn(Redeliverer::new(wiring.hub.clone(), wiring.deliveries.clone(), rule).run());
+    tasks.spawn(Redeliverer::new(wiring.hub.clone(), wiring.services.deliveries.clone(), rule).run());
     tasks
 }
 
@@ -148,7 +152,7 @@ async fn forget_logins(logins: Arc<LoginService>, store: Arc<dyn Store>) {
 
 /// Adds up what organizations keep, five seconds after the last time; where that takes long, it is done so seldom that
 /// it takes a fiftieth of the time, but every five minutes. What failed says nothing of how long it takes.
-async fn count_bytes(plans: PlanService) {
+async fn count_bytes(plans: Arc<PlanService>) {
     const PAUSE: Duration = Duration::from_secs(5);
     const LONGEST_PAUSE: Duration = Duration::from_secs(5 * 60);
     let mut outage = Outage::default();

@@ -11,6 +11,7 @@ use domain::caller::UserCaller;
 use domain::id::ParticipantId;
 use domain::page::{PageRequest, Slice};
 use domain::plan::{OrganizationName, PlanName};
+use domain::services::Services;
 use domain::text::TextFault;
 use serde_json::{Value, json};
 
@@ -104,9 +105,9 @@ async fn reset_password(config: &Config, arguments: ResetPasswordArguments) -> R
     let issued = store::with(config, async |store| {
         let mint = wiring::token_mint_of_server(config)?;
         let user = find(store, &arguments.handle).await?;
-        let tokens = Arc::new(wiring::tokens(store.clone(), mint));
-        let logins = wiring::logins(config, store.clone(), tokens, Arc::new(NobodyListens))?;
-        let issued = logins.issue_reset(&user.handle).await;
+        let nobody = Arc::new(NobodyListens);
+        let ports = wiring::ports(config, store.clone(), mint, nobody.clone(), nobody)?;
+        let issued = Services::new(ports).logins.issue_reset(&user.handle).await;
         issued.map_err(|cause| Failure::new("the reset token was not issued", cause).next(store::NEXT))
     });
     let issued = issued.await?;

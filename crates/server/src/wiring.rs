@@ -3,23 +3,17 @@
 use std::sync::Arc;
 
 use crate::bus::NatsBus;
-use domain::account::cache::{CacheInvalidation, CallerCache};
+use domain::account::cache::CacheInvalidation;
 use domain::account::{AccountService, AdministrationService, TokenService};
-use domain::activity::ActivityService;
-use domain::audit::AuditService;
 use domain::bus::SharedEvents;
 use domain::chat::ChatService;
-use domain::contact::{ContactService, RequestLifetime};
-use domain::delivery::DeliveryService;
+use domain::contact::RequestLifetime;
 use domain::id::NodeId;
-use domain::login::{LoginPorts, LoginService};
-use domain::memory::MemoryService;
-use domain::message::MessageService;
 use domain::organization::OrganizationService;
-use domain::peer::PeerService;
 use domain::plan::PlanService;
-use domain::ports::{Clock, EventPublisher, IdGenerator, KeyMint, TokenMint};
+use domain::ports::{Clock, EventPublisher, IdGenerator, Presence, TokenMint};
 use domain::secret::Secret;
+use domain::services::{Ports, Services};
 use http_wire::answers::{AnswerBudget, AnswerLimit};
 use http_wire::cursor::CursorSeal;
 use http_wire::limit::{RateLimitConfig, RateLimits};
@@ -40,28 +34,24 @@ pub(crate) struct Wiring {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) hub: Arc<Hub>,
     pub(crate) bus: Option<Arc<NatsBus>>,
-    pub(crate) callers: Arc<CallerCache>,
-    pub(crate) accounts: Arc<AccountService>,
-    pub(crate) tokens: Arc<TokenService>,
-    pub(crate) logins: Arc<LoginService>,
+    pub(crate) services: Services,
     pub(crate) limits: Arc<RateLimits>,
     pub(crate) answers: Arc<AnswerBudget>,
     pub(crate) cursors: CursorSeal,
-    pub(crate) chats: Arc<ChatService>,
-    pub(crate) messages: Arc<MessageService>,
-    pub(crate) deliveries: Arc<DeliveryService>,
-    pub(crate) activity: Arc<ActivityService>,
-    pub(crate) peers: Arc<PeerService>,
-    pub(crate) organizations: Arc<OrganizationService>,
-    pub(crate) memories: Arc<MemoryService>,
-    pub(crate) contacts: Arc<ContactService>,
-    pub(crate) audit: Arc<AuditService>,
 }
 
 /// The account use cases alone, for commands.
 pub(crate) fn accounts(store: Arc<dyn Store>) -> AccountService {
     let (events, clock) = (Arc::new(NobodyListens), Arc::new(SystemClock));
-    AccountService::new(store.clone(), store, events, clock, Arc::new(RandomIds), Arc::new(RandomKeys))
+    AccountService::new(
+        store.clone(),
+        store,
+        events,
+        clock,
+        Arc::new(RandomIds),
+        Arc::new(RandomKeys),
+        Arc::default(),
+    )
 }
 
 /// What the operator does to accounts.
@@ -97,29 +87,32 @@ fn rates(config: &Config) -> RateLimitConfig {
 
 /// The use cases on tokens alone, for commands.
 pub(crate) fn tokens(store: Arc<dyn Store>, mint: Arc<dyn TokenMint>) -> TokenService {
-    TokenService::new(store, Arc::new(SystemClock), mint)
+    TokenService::new(store, Arc::new(SystemClock), mint, Arc::default())
 }
 
-/// The use cases on passwords and sessions.
-pub(crate) fn logins(
+/// The ports of a server, or of a command that uses what the server has made.
+pub(crate) fn ports(
     config: &Config,
     store: Arc<dyn Store>,
-    tokens: Arc<TokenService>,
+    tokens: Arc<dyn TokenMint>,
     events: Arc<dyn EventPublisher>,
-) -> Result<LoginService, Failure> {
-    Ok(LoginService::new(LoginPorts {
-        logins: store.clone(),
-        audit: store.clone(),
-        accounts: store,
-        tokens,
-        hasher: Arc::new(Argon2Hasher::new(config.passwords)?),
+    presence: Arc<dyn Presence>,
+) -> Result<Ports, Failure> {
+    Ok(Ports {
+        store,
+        callers: Arc::default(),
         events,
+        presence,
         clock: Arc::new(SystemClock),
         ids: Arc::new(RandomIds),
-        mint: Arc::new(RandomKeys),
+        keys: Arc::new(RandomKeys),
+        tokens,
+        hasher: Arc::new(Argon2Hasher::new(config.passwords)?),
         registration: config.registration,
         plan: config.default_plan.clone(),
-    }))
+        key_days: config.key_ttl_days,
+        requests: RequestLifetime::days(config.contact_request_days),
+    })
 }
 
 /// The use cases on plans.
@@ -191,8 +184,8 @@ impl Wiring {
     pub(crate) fn hear_others(&self) -> JoinSet<()> {
         let Some(bus) = &self.bus else { return JoinSet::new() };
         let others = Arc::new(RemoteEventSink::new(self.hub.clone()));
-        let mut tasks = bus.start(Arc::new(CacheInvalidation::new(self.callers.clone(), others)));
-        let (hub, chats) = (self.hub.clone(), self.chats.clone());
+        let mut tasks = bus.start(Arc::new(CacheInvalidation::new(self.services.callers.clone(), others)));
+        let (hub, chats) = (self.hub.clone(), self.services.chats.clone());
         tasks.spawn(async move { hub.revalidate_stale_chats(&chats).await });
         tasks
     }
@@ -200,8 +193,6 @@ impl Wiring {
     /// Builds every service on `store`.
     pub(crate) async fn new(config: &Config, store: Arc<dyn Store>) -> Result<Self, Failure> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let ids: Arc<dyn IdGenerator> = Arc::new(RandomIds);
-        let keys: Arc<dyn KeyMint> = Arc::new(RandomKeys);
         let bounds = HubConfig {
             idle_timeout: config.sockets.idle_timeout,
             queue_bytes: config.sockets.queue_bytes,
@@ -209,70 +200,21 @@ impl Wiring {
             ..HubConfig::default()
         };
         let hub = Hub::new(bounds, clock.clone());
-        let callers = Arc::<CallerCache>::default();
         let bus = bus(config, &*store, &hub).await?;
-        let events = Arc::new(CacheInvalidation::new(callers.clone(), events(config, &hub, bus.as_ref())));
-        let tokens = tokens(store.clone(), token_mint(config)?).with_cache(callers.clone());
-        let tokens = Arc::new(tokens);
+        let events = events(config, &hub, bus.as_ref());
+        let ports = ports(config, store.clone(), token_mint(config)?, events, hub.clone())?;
         Ok(Self {
-            logins: Arc::new(logins(config, store.clone(), tokens.clone(), events.clone())?),
+            services: Services::new(ports),
             answers: AnswerBudget::new(AnswerLimit {
                 per_address: config.http.unread_per_address,
                 total: config.http.unread_bytes,
                 trusted_proxies: config.rates.trusted_proxies.clone(),
             }),
-            limits: Arc::new(RateLimits::new(rates(config), clock.clone())),
+            limits: Arc::new(RateLimits::new(rates(config), clock)),
             cursors: cursor_seal(&*store).await?,
-            tokens,
-            contacts: Arc::new(
-                ContactService::new(store.clone(), hub.clone(), events.clone(), clock.clone(), ids.clone())
-                    .with_lifetime(RequestLifetime::days(config.contact_request_days)),
-            ),
-            audit: Arc::new(AuditService::new(store.clone())),
-            memories: Arc::new(MemoryService::new(store.clone(), clock.clone(), ids.clone())),
-            accounts: Arc::new(
-                AccountService::new(
-                    store.clone(),
-                    store.clone(),
-                    events.clone(),
-                    clock.clone(),
-                    ids.clone(),
-                    keys.clone(),
-                )
-                .with_cache(callers.clone())
-                .with_key_days(config.key_ttl_days),
-            ),
-            organizations: Arc::new(OrganizationService::new(
-                store.clone(),
-                events.clone(),
-                clock.clone(),
-                ids.clone(),
-                keys,
-                config.default_plan.clone(),
-            )),
-            chats: Arc::new(ChatService::new(
-                store.clone(),
-                events.clone(),
-                clock.clone(),
-                ids.clone(),
-                hub.clone(),
-            )),
-            messages: Arc::new(
-                MessageService::new(store.clone(), store.clone(), events.clone(), clock.clone(), ids)
-                    .with_cache(callers.clone()),
-            ),
-            deliveries: Arc::new(DeliveryService::new(
-                store.clone(),
-                store.clone(),
-                events.clone(),
-                clock.clone(),
-            )),
-            activity: Arc::new(ActivityService::new(store.clone(), events, clock)),
-            peers: Arc::new(PeerService::new(store.clone(), hub.clone())),
             store,
             hub,
             bus,
-            callers,
         })
     }
 }

@@ -1,37 +1,34 @@
 //! Every service on a store in memory, and short ways to the things that tests begin with.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use adapters_sqlite::{Location, SqliteStore};
-use domain::account::cache::{CacheInvalidation, CallerCache};
 use domain::account::{
-    AccountRepository, AccountService, AdministrationRepository, AdministrationService, AgentDescription,
-    AgentMarks, AgentName, CreateUser, CreateUserError, IssueToken, KeyRepository, MAX_TOKEN_LIFETIME,
-    Membership, RegisterAgent, TokenService, UserHandle, parse_email, parse_person_name,
+    AccountRepository, AdministrationRepository, AgentDescription, AgentMarks, AgentName, CreateUser,
+    CreateUserError, IssueToken, KeyRepository, MAX_TOKEN_LIFETIME, Membership, RegisterAgent, UserHandle,
+    parse_email, parse_person_name,
 };
-use domain::activity::ActivityService;
 use domain::archive::ArchiveRepository;
-use domain::audit::{AuditRepository, AuditService};
+use domain::audit::AuditRepository;
 use domain::caller::{AgentCaller, Caller, UserCaller};
 use domain::change::ChangeRepository;
-use domain::chat::{AddParticipantCommand, ChatRepository, ChatService, CreateChat, Role};
-use domain::contact::{ContactRepository, ContactRequest, ContactService, Handle, SendRequest};
-use domain::delivery::{DeliveryRepository, DeliveryService};
+use domain::chat::{AddParticipantCommand, ChatRepository, CreateChat, Role};
+use domain::contact::{ContactRepository, ContactRequest, Handle, RequestLifetime, SendRequest};
+use domain::delivery::DeliveryRepository;
 use domain::id::{AgentId, ChatId, ParticipantId, UserId};
 use domain::idempotency::IdempotencyRepository;
-use domain::login::{LoginPorts, LoginRepository, LoginService, Registration};
-use domain::memory::{
-    MemoryContent, MemoryMetadata, MemoryRepository, MemoryService, MemoryThought, StoreMemory,
-};
+use domain::login::{LoginRepository, Registration};
+use domain::memory::{MemoryContent, MemoryMetadata, MemoryRepository, MemoryThought, StoreMemory};
 use domain::message::{
-    MentionKind, MessageContent, MessageRepository, MessageService, RequestedMention, SendMessage,
-    SentMessage,
+    MentionKind, MessageContent, MessageRepository, RequestedMention, SendMessage, SentMessage,
 };
-use domain::organization::{OrganizationRepository, OrganizationRole, OrganizationService};
-use domain::peer::{PeerRepository, PeerService};
-use domain::plan::{OrganizationName, Plan, PlanName, PlanRepository, PlanService};
-use domain::ports::{Clock, EventPublisher, IdGenerator, KeyMint};
+use domain::organization::{OrganizationRepository, OrganizationRole};
+use domain::peer::PeerRepository;
+use domain::plan::{OrganizationName, Plan, PlanName, PlanRepository};
+use domain::ports::EventPublisher;
 use domain::secret::SecretRepository;
+use domain::services::{Ports, Repositories, Services};
 use domain::status::StatusRepository;
 use domain::time::Timestamp;
 use uuid::Uuid;
@@ -43,55 +40,37 @@ use crate::fakes::{
 /// Where the clock of a new world stands: 2026-07-01, 12:00 UTC, in microseconds.
 pub const NOON: i64 = 1_782_907_200_000_000;
 
-/// Every service, wired on a store in memory.
+/// Every service, wired on a store in memory; everybody may register. The cache of callers is empty until a test
+/// confirms that the log of changes is followed.
 pub struct World {
     /// The clock; it moves only when told.
     pub clock: Arc<FixedClock>,
     /// What was published, unless another publisher was given.
     pub publisher: Arc<RecordingPublisher>,
-    /// Who is known without asking the store: nobody, until a test says that the log is followed.
-    pub callers: Arc<CallerCache>,
     /// Who is online.
     pub presence: Arc<FixedPresence>,
     /// The store under it all.
     pub stores: Stores,
-    /// Users, agents, keys.
-    pub accounts: Arc<AccountService>,
-    /// All accounts, for the operator.
-    pub administration: AdministrationService,
-    /// Tokens of users.
-    pub tokens: Arc<TokenService>,
-    /// Passwords and sessions; everybody may register.
-    pub logins: Arc<LoginService>,
-    /// What that stands on.
-    pub login_ports: LoginPorts,
+    /// What the services are built from.
+    pub ports: Ports,
     /// What hashes passwords.
     pub hasher: Arc<FixedHasher>,
-    /// Rooms and participants.
-    pub chats: Arc<ChatService>,
-    /// Messages and events.
-    pub messages: Arc<MessageService>,
-    /// Deliveries and attempts.
-    pub deliveries: Arc<DeliveryService>,
-    /// Indicators.
-    pub activity: Arc<ActivityService>,
-    /// Peers and the directory.
-    pub peers: Arc<PeerService>,
-    /// What agents remember.
-    pub memories: Arc<MemoryService>,
-    /// Who did what.
-    pub audit: Arc<AuditService>,
-    /// Plans and organizations.
-    pub plans: Arc<PlanService>,
-    /// Members, roles and invitations.
-    pub organizations: Arc<OrganizationService>,
-    /// Contacts and contact requests.
-    pub contacts: Arc<ContactService>,
+    services: Services,
+}
+
+impl Deref for World {
+    type Target = Services;
+
+    fn deref(&self) -> &Services {
+        &self.services
+    }
 }
 
 /// The ports of one store.
 #[derive(Clone)]
 pub struct Stores {
+    /// All of them.
+    pub all: Arc<dyn Repositories>,
     /// Users and agents.
     pub accounts: Arc<dyn AccountRepository>,
     /// The same for the operator.
@@ -134,30 +113,10 @@ pub struct Stores {
 
 impl Stores {
     /// All are the same object; `close` closes it.
-    pub fn of<S>(store: &Arc<S>, close: impl Fn(&S) + Send + Sync + 'static) -> Self
-    where
-        S: AccountRepository
-            + AdministrationRepository
-            + KeyRepository
-            + AuditRepository
-            + ChangeRepository
-            + LoginRepository
-            + ChatRepository
-            + MessageRepository
-            + DeliveryRepository
-            + PeerRepository
-            + MemoryRepository
-            + PlanRepository
-            + OrganizationRepository
-            + IdempotencyRepository
-            + SecretRepository
-            + StatusRepository
-            + ContactRepository
-            + ArchiveRepository
-            + 'static,
-    {
+    pub fn of<S: Repositories + 'static>(store: &Arc<S>, close: impl Fn(&S) + Send + Sync + 'static) -> Self {
         let closing = store.clone();
         Self {
+            all: store.clone(),
             accounts: store.clone(),
             administration: store.clone(),
             keys: store.clone(),
@@ -237,86 +196,29 @@ impl World {
 
     fn build(
         stores: Stores,
-        fixed: Arc<FixedClock>,
+        clock: Arc<FixedClock>,
         events: Arc<dyn EventPublisher>,
         publisher: Arc<RecordingPublisher>,
     ) -> Self {
-        let Stores { accounts, keys, chats, messages, deliveries, peers, contacts, .. } = stores.clone();
-        let clock: Arc<dyn Clock> = fixed.clone();
-        let ids: Arc<dyn IdGenerator> = Arc::new(SequentialIds::default());
-        let mint: Arc<dyn KeyMint> = Arc::new(FixedMint::default());
         let presence = Arc::<FixedPresence>::default();
-        let callers = Arc::<CallerCache>::default();
-        let events: Arc<dyn EventPublisher> = Arc::new(CacheInvalidation::new(callers.clone(), events));
-        let tokens = TokenService::new(accounts.clone(), clock.clone(), Arc::new(PlainTokens));
-        let tokens = Arc::new(tokens.with_cache(callers.clone()));
         let hasher = Arc::<FixedHasher>::default();
-        let login_ports = LoginPorts {
-            logins: stores.logins.clone(),
-            accounts: accounts.clone(),
-            tokens: tokens.clone(),
-            hasher: hasher.clone(),
-            events: events.clone(),
+        let ports = Ports {
+            store: stores.all.clone(),
+            callers: Arc::default(),
+            events,
+            presence: presence.clone(),
             clock: clock.clone(),
-            ids: ids.clone(),
-            mint: mint.clone(),
+            ids: Arc::new(SequentialIds::default()),
+            keys: Arc::new(FixedMint::default()),
+            tokens: Arc::new(PlainTokens),
+            hasher: hasher.clone(),
             registration: Registration::Open,
             plan: PlanName::enterprise(),
-            audit: stores.audit.clone(),
+            key_days: 0,
+            requests: RequestLifetime::default(),
         };
-        let (messages_chats, deliveries_chats, activity_chats) =
-            (chats.clone(), chats.clone(), chats.clone());
-        Self {
-            clock: fixed,
-            publisher,
-            memories: Arc::new(MemoryService::new(stores.memories.clone(), clock.clone(), ids.clone())),
-            audit: Arc::new(AuditService::new(stores.audit.clone())),
-            plans: Arc::new(PlanService::new(stores.plans.clone(), clock.clone())),
-            organizations: Arc::new(OrganizationService::new(
-                stores.organizations.clone(),
-                events.clone(),
-                clock.clone(),
-                ids.clone(),
-                mint.clone(),
-                PlanName::enterprise(),
-            )),
-            administration: AdministrationService::new(
-                stores.administration.clone(),
-                events.clone(),
-                clock.clone(),
-            ),
-            peers: Arc::new(PeerService::new(peers, presence.clone())),
-            contacts: Arc::new(ContactService::new(
-                contacts,
-                presence.clone(),
-                events.clone(),
-                clock.clone(),
-                ids.clone(),
-            )),
-            presence: presence.clone(),
-            stores,
-            tokens,
-            logins: Arc::new(LoginService::new(login_ports.clone())),
-            login_ports,
-            hasher,
-            accounts: Arc::new(
-                AccountService::new(accounts, keys, events.clone(), clock.clone(), ids.clone(), mint)
-                    .with_cache(callers.clone()),
-            ),
-            callers: callers.clone(),
-            chats: Arc::new(ChatService::new(chats, events.clone(), clock.clone(), ids.clone(), presence)),
-            messages: Arc::new(
-                MessageService::new(messages, messages_chats, events.clone(), clock.clone(), ids)
-                    .with_cache(callers.clone()),
-            ),
-            deliveries: Arc::new(DeliveryService::new(
-                deliveries,
-                deliveries_chats,
-                events.clone(),
-                clock.clone(),
-            )),
-            activity: Arc::new(ActivityService::new(activity_chats, events, clock)),
-        }
+        let services = Services::new(ports.clone());
+        Self { clock, publisher, presence, stores, ports, hasher, services }
     }
 
     /// A new user with this handle, in an organization of its own.

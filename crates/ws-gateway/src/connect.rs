@@ -10,7 +10,7 @@ use domain::id::AgentId;
 use http_wire::auth::Credential;
 use http_wire::auth::credential::{MAX_KEY_BYTES, MAX_TOKEN_BYTES};
 use http_wire::error::{ApiError, ErrorCode};
-use http_wire::limit::{self, Class, NotTried, RateLimits, Standing};
+use http_wire::limit::{self, Class, NotTried, Proof, RateLimits, Standing};
 
 use crate::SocketContext;
 use crate::frame::Version;
@@ -152,11 +152,8 @@ async fn admit(
     request: &HttpRequest,
     asked: Asked<'_>,
 ) -> Result<(Caller, Presented, Option<Standing>), ApiError> {
-    let limits = request.app_data::<Data<RateLimits>>();
-    let holder = match limits {
-        Some(limits) => try_out(context, request, limits, asked.credential).await?,
-        None => identify(context, asked.credential).await,
-    };
+    let limits = RateLimits::of(request)?;
+    let holder = try_out(context, request, limits, asked.credential).await?;
     let (counted, admitted) = match holder {
         Ok(holder) => {
             let caller = act_as(context, holder, asked.agent).await;
@@ -170,8 +167,7 @@ async fn admit(
         let agent = asked.agent.map(|agent| agent.to_string());
         tracing::info!(participant = %counted.uuid(), agent.id = agent, "socket refused: not this agent's credential");
     }
-    let standing = limits.and_then(|limits| limits.spend(counted, Class::Connect));
-    let standing = standing.transpose().map_err(too_many)?;
+    let standing = limits.spend(counted, Class::Connect).transpose().map_err(too_many)?;
     match (admitted, standing) {
         (Ok((caller, presented)), standing) => Ok((caller, presented, standing)),
         (Err(error), Some(standing)) => Err(limit::told(not_admitted(error, asked), standing)),
@@ -186,21 +182,16 @@ async fn try_out(
     limits: &RateLimits,
     credential: Credential<'_>,
 ) -> Result<Result<Authenticated, AuthenticateError>, ApiError> {
-    let source = limits.source(request.peer_addr(), request.headers());
-    let attempt = limits.may_try(source, credential).await.map_err(|not_tried| match not_tried {
+    let proof = |holder: &Result<_, AuthenticateError>| match holder {
+        Ok(_) | Err(AuthenticateError::Disabled(_) | AuthenticateError::OutOfScope(_)) => Proof::Good,
+        Err(AuthenticateError::Unauthorized | AuthenticateError::NotThisAgent) => Proof::Bad,
+        Err(AuthenticateError::Store(_)) => Proof::Undecided,
+    };
+    let checked = limits.check(request, credential, identify(context, credential), proof).await;
+    checked.map_err(|not_tried| match not_tried {
         NotTried::KnownBad => forbidden(rejected(credential)),
         NotTried::ShutOut(standing) => limit::shut_out(standing, ErrorCode::TooManyRequests),
-    })?;
-    let holder = identify(context, credential).await;
-    match &holder {
-        Ok(_) | Err(AuthenticateError::Disabled(_) | AuthenticateError::OutOfScope(_)) => attempt.good(),
-        Err(AuthenticateError::Unauthorized | AuthenticateError::NotThisAgent) => {
-            attempt.bad();
-            limits.note_failure(source);
-        }
-        Err(AuthenticateError::Store(_)) => attempt.undecided(),
-    }
-    Ok(holder)
+    })
 }
 
 async fn identify(

@@ -31,14 +31,10 @@ impl AccountService {
         clock: Arc<dyn Clock>,
         ids: Arc<dyn IdGenerator>,
         mint: Arc<dyn KeyMint>,
+        cache: Arc<CallerCache>,
     ) -> Self {
-        let (uses, cache) = (KeyUses::default(), Arc::default());
+        let uses = KeyUses::default();
         Self { accounts, keys, events, clock, ids, mint, uses, cache, key_lifetime: None }
-    }
-
-    /// Callers are known by this cache.
-    pub fn with_cache(self, cache: Arc<CallerCache>) -> Self {
-        Self { cache, ..self }
     }
 
     /// New keys for which no expiry is requested expire after `days`; 0 for never.

@@ -105,13 +105,9 @@ impl TokenService {
         accounts: Arc<dyn AccountRepository>,
         clock: Arc<dyn Clock>,
         tokens: Arc<dyn TokenMint>,
+        cache: Arc<CallerCache>,
     ) -> Self {
-        Self { accounts, clock, tokens, cache: Arc::default() }
-    }
-
-    /// Callers are known by this cache.
-    pub fn with_cache(self, cache: Arc<CallerCache>) -> Self {
-        Self { cache, ..self }
+        Self { accounts, clock, tokens, cache }
     }
 
     /// Whom `presented`, the text of a token, stands for.

@@ -43,20 +43,16 @@ pub struct ContactService {
 }
 
 impl ContactService {
-    /// Wires the area to its ports; requests live for thirty days.
+    /// Wires the area to its ports.
     pub fn new(
         contacts: Arc<dyn ContactRepository>,
         presence: Arc<dyn Presence>,
         events: Arc<dyn EventPublisher>,
         clock: Arc<dyn Clock>,
         ids: Arc<dyn IdGenerator>,
+        lifetime: RequestLifetime,
     ) -> Self {
-        Self { contacts, presence, events, clock, ids, lifetime: RequestLifetime::default() }
-    }
-
-    /// The same with another lifetime of requests.
-    pub fn with_lifetime(self, lifetime: RequestLifetime) -> Self {
-        Self { lifetime, ..self }
+        Self { contacts, presence, events, clock, ids, lifetime }
     }
 
     /// The present instant, and until which one requests are expired.

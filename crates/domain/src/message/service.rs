@@ -27,13 +27,9 @@ impl MessageService {
         events: Arc<dyn EventPublisher>,
         clock: Arc<dyn Clock>,
         ids: Arc<dyn IdGenerator>,
+        cache: Arc<CallerCache>,
     ) -> Self {
-        Self { messages, chats, events, clock, ids, cache: Arc::default() }
-    }
-
-    /// What those in a room are called is known by this cache.
-    pub fn with_cache(self, cache: Arc<CallerCache>) -> Self {
-        Self { cache, ..self }
+        Self { messages, chats, events, clock, ids, cache }
     }
 
     /// What `see` makes of what those in a room are called: as far as it is known, if that `admits` the sender, or as

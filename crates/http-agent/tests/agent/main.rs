@@ -7,6 +7,8 @@ mod contacts;
 mod context;
 mod deliveries;
 mod events;
+#[expect(dead_code, reason = "only tests of the human interface read headers and use every method")]
+#[path = "../../../http-wire/tests/edge/harness.rs"]
 mod harness;
 mod identity;
 mod memories;
@@ -14,3 +16,22 @@ mod messages;
 mod once;
 mod participants;
 mod peers;
+
+use domain::chat::Role;
+use domain::id::ChatId;
+use harness::Api;
+use http_agent::configure;
+use testkit::TestAgent as Account;
+
+/// Where the interface begins.
+const BASE: &str = "/api/v1/agent";
+
+impl Api {
+    /// A room of Helper (owner), Ann (admin) and Scout (member).
+    async fn room(&self) -> ChatId {
+        let chat = self.empty_room(self.helper.caller).await;
+        self.add(self.helper.caller, chat, self.ann.id.uuid(), Role::Admin).await;
+        self.add(self.helper.caller, chat, self.scout.id.uuid(), Role::Member).await;
+        chat
+    }
+}

@@ -6,7 +6,7 @@ use domain::organization::{AcceptError, EnterError, InvitationRefused, Organizat
 use domain::text::single_line;
 use http_wire::auth::{Credential, UserAuth};
 use http_wire::error::ApiError;
-use http_wire::limit::{NotTried, RateLimits};
+use http_wire::limit::{NotTried, Proof, RateLimits};
 use http_wire::openapi::schema::{line, object};
 use http_wire::strict_json::{FromBody, ObjectReader, StrictJson, Told};
 use serde_json::Value;
@@ -36,27 +36,16 @@ pub(crate) async fn accept(
     request: HttpRequest,
     StrictJson { body, form }: StrictJson<AcceptBody>,
     organizations: web::Data<OrganizationService>,
+    limits: web::Data<RateLimits>,
 ) -> Result<HttpResponse, ApiError> {
-    let limits = request.app_data::<web::Data<RateLimits>>();
-    let attempt = match limits {
-        Some(limits) => {
-            let source = limits.source(request.peer_addr(), request.headers());
-            let tried = limits.may_try(source, Credential::Invitation(&body.0)).await;
-            Some((tried.map_err(not_tried)?, source, limits))
-        }
-        None => None,
+    let proof = |accepted: &Result<_, AcceptError>| match accepted {
+        Err(AcceptError::Invitation(InvitationRefused::Unknown)) => Proof::Bad,
+        Err(AcceptError::Enter(EnterError::Store(_))) => Proof::Undecided,
+        _ => Proof::Good,
     };
-    let accepted = organizations.accept(caller, &body.0).await;
-    if let Some((attempt, source, limits)) = attempt {
-        match &accepted {
-            Err(AcceptError::Invitation(InvitationRefused::Unknown)) => {
-                attempt.bad();
-                limits.note_failure(source);
-            }
-            Err(AcceptError::Enter(EnterError::Store(_))) => attempt.undecided(),
-            _ => attempt.good(),
-        }
-    }
+    let accepting = organizations.accept(caller, &body.0);
+    let accepted = limits.check(&request, Credential::Invitation(&body.0), accepting, proof).await;
+    let accepted = accepted.map_err(not_tried)?;
     accepted.map_err(|error| form.explain(error))?;
     shown(&organizations, caller).await
 }

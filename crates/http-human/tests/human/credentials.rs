@@ -11,6 +11,7 @@ use domain::caller::Caller;
 use domain::id::UserId;
 use domain::ports::{Clock, TokenMint};
 use http_wire::auth::{CallerAuth, any_caller};
+use http_wire::limit::RateLimitConfig;
 use http_wire::request_scope::RequestScope;
 use testkit::PlainTokens;
 
@@ -28,8 +29,7 @@ async fn whoami(CallerAuth(caller): CallerAuth) -> HttpResponse {
 async fn ask(api: &Api, headers: &[(&'static str, &str)]) -> (u16, String) {
     let app = App::new()
         .wrap(RequestScope)
-        .app_data(web::Data::from(api.world.accounts.clone()))
-        .app_data(web::Data::from(api.world.tokens.clone()))
+        .configure(|config| api.register(config, RateLimitConfig::off()))
         .service(web::scope("/v1").wrap(from_fn(any_caller)).route("/whoami", web::get().to(whoami)));
     let app = init_service(app).await;
     let mut request = TestRequest::get().uri("/v1/whoami");

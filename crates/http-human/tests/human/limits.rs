@@ -1,87 +1,20 @@
 //! How often somebody may ask, and what those who guess keys are told.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
-use actix_web::body::to_bytes;
-use actix_web::dev::{Service, ServiceResponse};
-use actix_web::http::header::HeaderMap;
+use actix_web::App;
 use actix_web::test::{TestRequest, init_service};
-use actix_web::{App, Error, web};
+use actix_web::web::Data;
 use domain::plan::{AssignPlan, Plan, PlanName, WhichOrganization};
 use domain::secret::Secret;
 use futures_util::future::join_all;
 use http_wire::cursor::CursorSeal;
-use http_wire::limit::{Quota, RateLimitConfig, RateLimits};
+use http_wire::limit::{Quota, RateLimitConfig};
 use http_wire::request_scope::RequestScope;
-use serde_json::{Value, json};
-use testkit::document;
+use serde_json::json;
 
-use crate::harness::Api;
-
-/// Status, headers and body.
-struct Answer(u16, HeaderMap, Value);
-
-impl Answer {
-    fn header(&self, name: &str) -> &str {
-        self.1.get(name).map_or("", |value| value.to_str().unwrap())
-    }
-
-    fn code(&self) -> (u16, &str) {
-        (self.0, self.2["error"]["code"].as_str().unwrap_or_default())
-    }
-}
-
-async fn call<S, B>(app: &S, request: TestRequest) -> Answer
-where
-    S: Service<actix_http::Request, Response = ServiceResponse<B>, Error = Error>,
-    B: actix_web::body::MessageBody,
-    B::Error: std::fmt::Debug,
-{
-    let request = request.to_request();
-    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
-    let (status, headers, bytes) = match app.call(request).await {
-        Ok(response) => {
-            let (status, headers) = (response.status(), response.headers().clone());
-            (status, headers, to_bytes(response.into_body()).await.unwrap())
-        }
-        Err(error) => {
-            let response = error.error_response();
-            let (status, headers) = (response.status(), response.headers().clone());
-            (status, headers, to_bytes(response.into_body()).await.unwrap())
-        }
-    };
-    let body = if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes).unwrap() };
-    document::check(method.as_str(), &path, status.as_u16(), &body);
-    Answer(status.as_u16(), headers, body)
-}
-
-async fn app(
-    api: &Api,
-    config: RateLimitConfig,
-) -> impl Service<
-    actix_http::Request,
-    Response = ServiceResponse<impl actix_web::body::MessageBody<Error: std::fmt::Debug>>,
-    Error = Error,
-> {
-    let world = &api.world;
-    let limits = Arc::new(RateLimits::new(config, world.clock.clone()));
-    init_service(
-        App::new()
-            .wrap(RequestScope)
-            .app_data(web::Data::from(limits))
-            .app_data(web::Data::new(CursorSeal::new(Secret([7; 32]))))
-            .app_data(web::Data::from(world.accounts.clone()))
-            .app_data(web::Data::from(world.tokens.clone()))
-            .app_data(web::Data::from(world.logins.clone()))
-            .app_data(web::Data::from(world.chats.clone()))
-            .app_data(web::Data::from(world.messages.clone()))
-            .app_data(web::Data::from(world.activity.clone()))
-            .configure(http_human::configure),
-    )
-    .await
-}
+use crate::harness::{Api, call};
 
 fn ask(key: &str) -> TestRequest {
     ask_from(1, key)
@@ -97,15 +30,15 @@ fn ask_from(host: u8, key: &str) -> TestRequest {
 async fn who_asks_too_often_is_told_when_to_come_back() {
     let api = Api::new().await;
     let config = RateLimitConfig { general: Quota::new(1, 2), ..RateLimitConfig::off() };
-    let app = app(&api, config).await;
+    let app = api.app(config).await;
     for remaining in ["1", "0"] {
         let answer = call(&app, ask(&api.ann.key)).await;
-        assert_eq!((answer.0, answer.header("x-ratelimit-limit")), (200, "2"));
+        assert_eq!((answer.status, answer.header("x-ratelimit-limit")), (200, "2"));
         assert_eq!(answer.header("x-ratelimit-remaining"), remaining);
     }
     let refused = call(&app, ask(&api.ann.key)).await;
     assert_eq!(refused.code(), (429, "rate_limited"));
-    assert!(refused.2["error"]["request_id"].as_str().is_some_and(|id| !id.is_empty()));
+    assert!(refused.body["error"]["request_id"].as_str().is_some_and(|id| !id.is_empty()));
     let now = testkit::NOON / 1_000_000;
     for (name, value) in [
         ("retry-after", "1".to_owned()),
@@ -118,11 +51,11 @@ async fn who_asks_too_often_is_told_when_to_come_back() {
     // A token of the same user is counted with the user's key; others are not touched.
     let token = format!("Bearer {}", api.world.token(&api.ann).await);
     let by_token = TestRequest::get().uri("/api/v1/me/chats").insert_header(("authorization", token));
-    assert_eq!(call(&app, by_token).await.0, 429);
-    assert_eq!(call(&app, ask(&api.bob.key)).await.0, 200);
+    assert_eq!(call(&app, by_token).await.status, 429);
+    assert_eq!(call(&app, ask(&api.bob.key)).await.status, 200);
     api.world.clock.advance(Duration::from_secs(1));
-    assert_eq!(call(&app, ask(&api.ann.key)).await.0, 200);
-    assert_eq!(call(&app, ask(&api.ann.key)).await.0, 429);
+    assert_eq!(call(&app, ask(&api.ann.key)).await.status, 200);
+    assert_eq!(call(&app, ask(&api.ann.key)).await.status, 429);
 }
 
 /// What is refused for another reason counts as well, and says how the caller stands.
@@ -130,18 +63,18 @@ async fn who_asks_too_often_is_told_when_to_come_back() {
 async fn refused_requests_are_counted() {
     let api = Api::new().await;
     let config = RateLimitConfig { general: Quota::new(1, 3), ..RateLimitConfig::off() };
-    let app = app(&api, config).await;
+    let app = api.app(config).await;
     let nowhere = |path: &str| {
         TestRequest::get().uri(&format!("/api/v1/me{path}")).insert_header(("x-api-key", api.ann.key.clone()))
     };
     let answer = call(&app, nowhere("/chats/none")).await;
     assert_eq!((answer.code(), answer.header("x-ratelimit-remaining")), ((404, "not_found"), "2"));
     let answer = call(&app, nowhere("/nowhere")).await;
-    assert_eq!((answer.0, answer.header("x-ratelimit-remaining")), (404, "1"));
+    assert_eq!((answer.status, answer.header("x-ratelimit-remaining")), (404, "1"));
     let agent = call(&app, ask(&api.helper.key)).await;
     assert_eq!((agent.code(), agent.header("x-ratelimit-remaining")), ((403, "forbidden"), "2"));
-    assert_eq!(call(&app, nowhere("/chats")).await.0, 200);
-    assert_eq!(call(&app, nowhere("/chats")).await.0, 429);
+    assert_eq!(call(&app, nowhere("/chats")).await.status, 200);
+    assert_eq!(call(&app, nowhere("/chats")).await.status, 429);
 }
 
 /// Whom the plan keeps out is known as well: counted, told how they stand, and refused in the end.
@@ -154,7 +87,7 @@ async fn refusals_of_the_plan_are_counted() {
     let organization = WhichOrganization::Named("bob".to_owned());
     api.world.plans.assign(AssignPlan { organization, plan: mute }).await.unwrap().unwrap();
     let config = RateLimitConfig { general: Quota::new(1, 3), ..RateLimitConfig::off() };
-    let app = app(&api, config).await;
+    let app = api.app(config).await;
     for (path, status, code, remaining) in [
         ("memories", 403, "forbidden", "2"),
         ("chats", 403, "plan_required", "1"),
@@ -172,7 +105,7 @@ async fn refusals_of_the_plan_are_counted() {
 async fn registration_is_counted_apart() {
     let api = Api::new().await;
     let config = RateLimitConfig { invitations: Quota::new(1, 1), ..RateLimitConfig::off() };
-    let app = app(&api, config).await;
+    let app = api.app(config).await;
     // Another spelling of the same path is the same path.
     for (number, (path, status)) in
         [("register", 201), ("register", 429), ("%72egister", 429)].iter().enumerate()
@@ -180,10 +113,10 @@ async fn registration_is_counted_apart() {
         let body = json!({"name": format!("New {number}"), "description": "a new one"});
         let request = TestRequest::post().uri(&format!("/api/v1/me/agents/{path}"));
         let request = request.insert_header(("x-api-key", api.ann.key.clone())).set_json(body);
-        assert_eq!(call(&app, request).await.0, *status, "{path}");
+        assert_eq!(call(&app, request).await.status, *status, "{path}");
     }
     let answer = call(&app, ask(&api.ann.key)).await;
-    assert_eq!((answer.0, answer.header("x-ratelimit-limit")), (200, ""), "no limit, no header");
+    assert_eq!((answer.status, answer.header("x-ratelimit-limit")), (200, ""), "no limit, no header");
 }
 
 /// Guessing shuts out guesses from its address: they are not even looked at. Whoever was known
@@ -192,24 +125,24 @@ async fn registration_is_counted_apart() {
 async fn guessing_keys_is_slowed_and_valid_clients_are_not() {
     let api = Api::new().await;
     let config = RateLimitConfig { failures: Quota::new(1, 5), ..RateLimitConfig::off() };
-    let app = app(&api, config).await;
-    assert_eq!(call(&app, ask(&api.ann.key)).await.0, 200);
-    assert_eq!(call(&app, ask_from(2, &api.bob.key)).await.0, 200);
+    let app = api.app(config).await;
+    assert_eq!(call(&app, ask(&api.ann.key)).await.status, 200);
+    assert_eq!(call(&app, ask_from(2, &api.bob.key)).await.status, 200);
     for number in 0..5 {
         assert_eq!(call(&app, ask(&format!("thnv_u_{number}_x"))).await.code(), (401, "unauthorized"));
     }
     let shut = call(&app, ask("thnv_u_more")).await;
     assert_eq!(shut.code(), (429, "rate_limited"));
     assert_eq!(shut.header("retry-after"), "1");
-    assert_eq!(call(&app, ask(&api.ann.key)).await.0, 200);
-    assert_eq!(call(&app, ask(&api.bob.key)).await.0, 200);
+    assert_eq!(call(&app, ask(&api.ann.key)).await.status, 200);
+    assert_eq!(call(&app, ask(&api.bob.key)).await.status, 200);
     assert_eq!(call(&app, ask_from(3, "thnv_u_third")).await.code(), (401, "unauthorized"));
     // The store is not asked for those who are shut out: it has no answer any more.
     (api.world.stores.close)();
-    assert_eq!(call(&app, ask("thnv_u_more")).await.0, 429);
-    assert_eq!(call(&app, ask_from(3, "thnv_u_more")).await.0, 503);
+    assert_eq!(call(&app, ask("thnv_u_more")).await.status, 429);
+    assert_eq!(call(&app, ask_from(3, "thnv_u_more")).await.status, 503);
     api.world.clock.advance(Duration::from_secs(1));
-    assert_eq!(call(&app, ask("thnv_u_other")).await.0, 503, "a fault of ours is nobody's guess");
+    assert_eq!(call(&app, ask("thnv_u_other")).await.status, 503, "a fault of ours is nobody's guess");
 }
 
 /// Of guesses that come together exactly as many are looked at as the quota has left; of good keys
@@ -218,15 +151,15 @@ async fn guessing_keys_is_slowed_and_valid_clients_are_not() {
 async fn keys_that_come_together_are_looked_at_within_the_quota() {
     let api = Api::new().await;
     let config = RateLimitConfig { failures: Quota::new(1, 3), ..RateLimitConfig::off() };
-    let app = app(&api, config).await;
+    let app = api.app(config).await;
     let mut keys = Vec::new();
     for number in 0..12 {
         keys.push(api.world.user(&format!("user-{number}")).await.key);
     }
     let answers = join_all(keys.iter().map(|key| call(&app, ask(key)))).await;
-    assert!(answers.iter().all(|answer| answer.0 == 200));
+    assert!(answers.iter().all(|answer| answer.status == 200));
     let answers = join_all((0..12).map(|number| call(&app, ask(&format!("guess-{number}"))))).await;
-    let with = |status: u16| answers.iter().filter(|answer| answer.0 == status).count();
+    let with = |status: u16| answers.iter().filter(|answer| answer.status == status).count();
     assert_eq!((with(401), with(429)), (3, 9));
 }
 
@@ -235,18 +168,18 @@ async fn keys_that_come_together_are_looked_at_within_the_quota() {
 async fn bad_tokens_count_and_missing_credentials_do_not() {
     let api = Api::new().await;
     let config = RateLimitConfig { failures: Quota::new(1, 2), ..RateLimitConfig::off() };
-    let app = app(&api, config).await;
+    let app = api.app(config).await;
     let peer = SocketAddr::from(([192, 0, 2, 1], 4711));
     let with = |authorization: String| {
         let request = TestRequest::get().uri("/api/v1/me/chats").peer_addr(peer);
         request.insert_header(("authorization", authorization))
     };
     for _ in 0..9 {
-        assert_eq!(call(&app, with("Basic dTpw".to_owned())).await.0, 401);
+        assert_eq!(call(&app, with("Basic dTpw".to_owned())).await.status, 401);
     }
     for (token, status) in [("a", 401), ("a", 401), ("a", 401), ("b", 401), ("c", 429), ("a", 401)] {
         let answer = call(&app, with(format!("Bearer {token}.b.c"))).await;
-        assert_eq!(answer.0, status, "a token that is repeated is no guess");
+        assert_eq!(answer.status, status, "a token that is repeated is no guess");
     }
 }
 
@@ -256,17 +189,38 @@ async fn bad_tokens_count_and_missing_credentials_do_not() {
 async fn a_key_that_was_no_token_is_still_a_key() {
     let api = Api::new().await;
     let config = RateLimitConfig { failures: Quota::new(1, 5), ..RateLimitConfig::off() };
-    let app = app(&api, config).await;
+    let app = api.app(config).await;
     let peer = SocketAddr::from(([192, 0, 2, 1], 4711));
     let bearer = |token: &str| {
         let request = TestRequest::get().uri("/api/v1/me/chats").peer_addr(peer);
         request.insert_header(("authorization", format!("Bearer {token}")))
     };
-    assert_eq!(call(&app, bearer(&api.ann.key)).await.0, 401);
-    assert_eq!(call(&app, ask(&api.ann.key)).await.0, 200);
-    assert_eq!(call(&app, bearer(&api.ann.key)).await.0, 401);
-    assert_eq!(call(&app, ask(&api.ann.key)).await.0, 200);
+    assert_eq!(call(&app, bearer(&api.ann.key)).await.status, 401);
+    assert_eq!(call(&app, ask(&api.ann.key)).await.status, 200);
+    assert_eq!(call(&app, bearer(&api.ann.key)).await.status, 401);
+    assert_eq!(call(&app, ask(&api.ann.key)).await.status, 200);
     let token = api.world.token(&api.bob).await;
-    assert_eq!(call(&app, ask(&token)).await.0, 401);
-    assert_eq!(call(&app, bearer(&token)).await.0, 200);
+    assert_eq!(call(&app, ask(&token)).await.status, 401);
+    assert_eq!(call(&app, bearer(&token)).await.status, 200);
+}
+
+/// An application that was built without the limits is a defect: it answers nobody, rather than leave guesses
+/// uncounted.
+#[actix_web::test]
+async fn without_limits_nothing_is_answered() {
+    let api = Api::new().await;
+    let app = App::new()
+        .wrap(RequestScope)
+        .app_data(Data::new(CursorSeal::new(Secret([7; 32]))))
+        .app_data(Data::from(api.world.accounts.clone()))
+        .app_data(Data::from(api.world.tokens.clone()))
+        .app_data(Data::from(api.world.logins.clone()))
+        .app_data(Data::from(api.world.chats.clone()))
+        .configure(http_human::configure);
+    let app = init_service(app).await;
+    let log_in = TestRequest::post().uri("/api/v1/auth/login");
+    let log_in = log_in.set_json(json!({"login": "ann", "password": "a wrong password"}));
+    for request in [ask(&api.ann.key), ask("thnv_u_more"), log_in] {
+        assert_eq!(call(&app, request).await.code(), (500, "internal_error"));
+    }
 }

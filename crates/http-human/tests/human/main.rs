@@ -9,6 +9,7 @@ mod chats;
 mod contacts;
 mod credentials;
 mod generic;
+#[path = "../../../http-wire/tests/edge/harness.rs"]
 mod harness;
 mod history;
 mod keys;
@@ -21,3 +22,22 @@ mod participants;
 mod peers;
 mod profile;
 mod rooms;
+
+use domain::chat::Role;
+use domain::id::ChatId;
+use harness::Api;
+use http_human::configure;
+use testkit::TestUser as Account;
+
+/// Where the interface begins.
+const BASE: &str = "/api/v1/me";
+
+impl Api {
+    /// A room of Ann (owner), Helper and Scout (members).
+    async fn room(&self) -> ChatId {
+        let chat = self.empty_room(self.ann.caller).await;
+        self.add(self.ann.caller, chat, self.helper.id.uuid(), Role::Member).await;
+        self.add(self.ann.caller, chat, self.scout.id.uuid(), Role::Member).await;
+        chat
+    }
+}

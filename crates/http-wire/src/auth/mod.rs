@@ -69,6 +69,7 @@ type ReadCredential = for<'a> fn(&'a HeaderMap) -> Result<Credential<'a>, Unusab
 struct Admitted {
     who: ParticipantId,
     standing: Option<Standing>,
+    limits: web::Data<RateLimits>,
 }
 
 /// Finds out who asks, counts the request, and keeps for the handler what `accept` makes of the
@@ -81,31 +82,24 @@ async fn admit<T: 'static>(
     let accounts = request
         .app_data::<web::Data<AccountService>>()
         .ok_or_else(|| ApiError::defect("the account service is not registered"))?;
-    let limits = request.app_data::<web::Data<RateLimits>>();
+    let limits = RateLimits::of(request.request())?.clone();
     let unauthorized = |told: &'static str| ApiError::new(ErrorCode::Unauthorized, told);
     let credential = read(request.headers()).map_err(|unusable| {
-        let too_many = limits.and_then(|limits| limits.may_ask(request.request()).err());
-        too_many.unwrap_or_else(|| unauthorized(unusable.told()))
+        limits.may_ask(request.request()).err().unwrap_or_else(|| unauthorized(unusable.told()))
     })?;
-    let looked_at = match limits {
-        Some(limits) => {
-            let source = limits.source(request.peer_addr(), request.headers());
-            limits.try_out(source, credential, look(request.request(), accounts, credential)).await
-        }
-        None => look(request.request(), accounts, credential).await,
-    };
-    let looked_at = looked_at.map_err(|error| match error.code() {
-        ErrorCode::Unauthorized => unauthorized(credential.rejected()),
-        _ => error,
-    })?;
+    let looking = look(request.request(), accounts, credential);
+    let looked_at =
+        limits.try_out(request.request(), credential, looking).await.map_err(|error| match error.code() {
+            ErrorCode::Unauthorized => unauthorized(credential.rejected()),
+            _ => error,
+        })?;
     let who = match &looked_at {
         Ok(admitted) => admitted.caller.participant(),
         Err(kept_out) => *kept_out,
     };
     // The path as the routes see it, so that no other spelling of it counts differently.
     let class = Class::of(request.method(), request.match_info().as_str());
-    let standing = limits.and_then(|limits| limits.spend(who, class));
-    let standing = standing.transpose().map_err(limit::refused)?;
+    let standing = limits.spend(who, class).transpose().map_err(limit::refused)?;
     let accepted = looked_at
         .map_err(|who| AuthenticateError::Disabled(who).into())
         .and_then(|admitted| within_plan(request, admitted).map(|()| admitted))
@@ -118,26 +112,24 @@ async fn admit<T: 'static>(
     request.extensions_mut().insert(auth);
     request.extensions_mut().insert(presented);
     request.extensions_mut().insert(read);
-    Ok(Admitted { who, standing })
+    Ok(Admitted { who, standing, limits })
 }
 
 /// Lets the request go on, a read when it is its turn. Its answer tells how the caller stands, and its bytes count.
 async fn answer<B: MessageBody + 'static>(
     request: ServiceRequest,
     next: Next<B>,
-    Admitted { who, standing }: Admitted,
+    Admitted { who, standing, limits }: Admitted,
 ) -> Result<ServiceResponse<B>, Error> {
-    let limits = request.app_data::<web::Data<RateLimits>>().cloned();
-    let turn = match &limits {
-        Some(limits) if request.method().is_safe() => {
-            Some(turn(limits, who).await.map_err(|error| standing.into_iter().fold(error, limit::told))?)
-        }
-        _ => None,
+    let turn = if request.method().is_safe() {
+        Some(turn(&limits, who).await.map_err(|error| standing.into_iter().fold(error, limit::told))?)
+    } else {
+        None
     };
     let response = next.call(request).await;
     drop(turn);
     let mut response = response?;
-    if let (Some(limits), BodySize::Sized(bytes)) = (limits, response.response().body().size()) {
+    if let BodySize::Sized(bytes) = response.response().body().size() {
         limits.count_answer(who, bytes);
     }
     for (name, value) in standing.into_iter().flat_map(limit::headers) {

@@ -4,12 +4,14 @@
 use std::error::Error;
 
 use actix_web::HttpResponse;
+use actix_web::body::MessageBody;
 use actix_web::http::StatusCode;
 use actix_web::http::header::HeaderName;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{ApiError, ErrorCode};
+use crate::request_scope::RequestId;
 
 /// The header under which every answer carries its request's id.
 pub const REQUEST_ID_HEADER: HeaderName = HeaderName::from_static("x-request-id");
@@ -52,6 +54,23 @@ impl ApiError {
         };
         Self { status, ..Self::new(code, message) }
     }
+}
+
+/// The whole answer as bytes, for a connection that is closed before a request is read from it.
+pub fn raw(error: &ApiError) -> Vec<u8> {
+    let id = RequestId::fresh();
+    tracing::debug!(request.id = id.as_str(), error.code = error.code.as_str(), "connection refused");
+    let response = response(error, id.as_str());
+    let mut answer =
+        format!("HTTP/1.1 {}\r\nconnection: close\r\n{REQUEST_ID_HEADER}: ", error.status).into_bytes();
+    answer.extend_from_slice(id.as_str().as_bytes());
+    for (name, value) in response.headers() {
+        answer.extend_from_slice(&[b"\r\n", name.as_str().as_bytes(), b": ", value.as_bytes()].concat());
+    }
+    let body = response.into_body().try_into_bytes().unwrap_or_default();
+    answer.extend_from_slice(format!("\r\ncontent-length: {}\r\n\r\n", body.len()).as_bytes());
+    answer.extend_from_slice(&body);
+    answer
 }
 
 /// All that a client learns of a defect.

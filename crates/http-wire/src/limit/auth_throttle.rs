@@ -100,7 +100,7 @@ impl AuthThrottle {
 /// A credential that is being looked at; whoever looks tells the verdict. Without one, as when the
 /// client has gone, what was paid stays paid.
 #[must_use]
-pub struct Attempt<'a>(Option<Looking<'a>>);
+pub(super) struct Attempt<'a>(Option<Looking<'a>>);
 
 struct Looking<'a> {
     throttle: &'a AuthThrottle,
@@ -116,7 +116,7 @@ impl Attempt<'_> {
     }
 
     /// The credential is good.
-    pub fn good(self) {
+    pub(super) fn good(self) {
         let Some(looking) = self.0 else { return };
         looking.pay_back();
         let now = looking.throttle.clock.steady();
@@ -124,7 +124,7 @@ impl Attempt<'_> {
     }
 
     /// The credential is bad.
-    pub fn bad(self) {
+    pub(super) fn bad(self) {
         let Some(looking) = self.0 else { return };
         let (throttle, now) = (looking.throttle, looking.throttle.clock.steady());
         throttle.known.forget(looking.name);
@@ -136,7 +136,7 @@ impl Attempt<'_> {
     }
 
     /// Nobody could tell: that is no guess.
-    pub fn undecided(self) {
+    pub(super) fn undecided(self) {
         if let Some(looking) = self.0 {
             looking.pay_back();
         }

@@ -149,7 +149,7 @@ struct Keys {
 
 /// A password that is being looked at; whoever looks tells the verdict. Without one what was paid stays paid.
 #[must_use]
-pub struct LoginAttempt<'a> {
+pub(super) struct LoginAttempt<'a> {
     logins: &'a Logins,
     source: Source,
     /// Of the name, and of the account once it is known, from this address.
@@ -176,7 +176,7 @@ impl<'a> LoginAttempt<'a> {
 
     /// Whether the password of `user`, whose name was typed, may be compared. Counts the attempts by all names of an
     /// account together.
-    pub fn may_try_account(&mut self, user: UserId) -> bool {
+    pub(super) fn may_try_account(&mut self, user: UserId) -> bool {
         let (keys, paid_before) = (self.logins.keys(LoginName::Known(user), self.source), self.paid.len());
         if self.pay_for(keys).is_ok() {
             self.pairs.push(keys.pair);
@@ -188,7 +188,7 @@ impl<'a> LoginAttempt<'a> {
     }
 
     /// It was right.
-    pub fn good(mut self) {
+    pub(super) fn good(mut self) {
         let now = self.logins.clock.steady();
         for pair in &self.pairs {
             self.logins.known.keep(*pair, now.plus(KNOWN), now);
@@ -198,7 +198,7 @@ impl<'a> LoginAttempt<'a> {
     }
 
     /// Nobody could tell: that is no guess.
-    pub fn undecided(self) {
+    pub(super) fn undecided(self) {
         let now = self.logins.clock.steady();
         for (meter, key) in &self.paid {
             meter.pay_back(*key, now);

@@ -21,19 +21,18 @@ use std::time::Duration;
 
 use actix_web::body::MessageBody;
 use actix_web::dev::{ServiceRequest, ServiceResponse};
-use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
+use actix_web::http::header::{HeaderName, HeaderValue};
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpRequest, web};
-use domain::id::ParticipantId;
+use domain::id::{ParticipantId, UserId};
 use domain::ports::Clock;
 
 pub use address::Network;
 pub use address::Source;
-pub use auth_throttle::Attempt;
-use auth_throttle::AuthThrottle;
+use auth_throttle::{Attempt, AuthThrottle};
 pub use class::Class;
 pub use connections::{Connected, ConnectionLimit, Connections};
-pub use logins::{LoginAttempt, LoginName};
+pub use logins::LoginName;
 use logins::{LoginRefused, Logins};
 use rate_limiter::RateLimiter;
 pub use rate_limiter::{Quota, Standing};
@@ -148,13 +147,21 @@ impl RateLimits {
         }
     }
 
+    /// The limits of the application that got `request`.
+    ///
+    /// # Errors
+    /// 500 if none are registered, as guesses would not be counted.
+    pub fn of(request: &HttpRequest) -> Result<&web::Data<Self>, ApiError> {
+        request.app_data().ok_or_else(|| ApiError::defect("the rate limits are not registered"))
+    }
+
     /// Where a request comes from.
-    pub fn source(&self, peer: Option<std::net::SocketAddr>, headers: &HeaderMap) -> Option<Source> {
-        address::source(peer.map(|peer| peer.ip()), headers, &self.trusted_proxies)
+    pub fn source(&self, request: &HttpRequest) -> Option<Source> {
+        address::source(request.peer_addr().map(|peer| peer.ip()), request.headers(), &self.trusted_proxies)
     }
 
     /// Somebody failed to prove who they are: it is counted for the log.
-    pub fn note_failure(&self, source: Option<Source>) {
+    fn note_failure(&self, source: Option<Source>) {
         if let Some(source) = source {
             self.failures.note(source);
         }
@@ -172,7 +179,7 @@ impl RateLimits {
 
     /// Whether `credential` from `source` may be looked at; a refusal is counted for the log. The attempt is told what
     /// came of it.
-    pub async fn may_try(
+    async fn may_try(
         &self,
         source: Option<Source>,
         credential: Credential<'_>,
@@ -189,56 +196,92 @@ impl RateLimits {
         }
     }
 
-    /// Looks at `credential`, which comes with a request from `source`, unless too much was guessed there; what
-    /// `look` makes of it tells what came of it.
-    pub async fn try_out<T>(
+    /// Looks at a credential that comes with `request`, unless too many from its address were guessed. `proof` tells
+    /// what the outcome proves.
+    ///
+    /// # Errors
+    /// The reason why the credential was not looked at.
+    pub async fn check<T>(
         &self,
-        source: Option<Source>,
+        request: &HttpRequest,
         credential: Credential<'_>,
-        look: impl Future<Output = Result<T, ApiError>>,
-    ) -> Result<T, ApiError> {
+        look: impl Future<Output = T>,
+        proof: impl FnOnce(&T) -> Proof,
+    ) -> Result<T, NotTried> {
+        let source = self.source(request);
         let attempt = self.may_try(source, credential).await?;
         let outcome = look.await;
-        match &outcome {
-            Ok(_) => attempt.good(),
-            Err(error) if error.code() == ErrorCode::Unauthorized => {
+        match proof(&outcome) {
+            Proof::Good => attempt.good(),
+            Proof::Bad => {
                 attempt.bad();
                 self.note_failure(source);
             }
-            Err(_) => attempt.undecided(),
+            Proof::Undecided => attempt.undecided(),
         }
-        outcome
+        Ok(outcome)
     }
 
-    /// Whether a password that comes with this request may be looked at. The attempt is told what came of it;
-    /// `None` where nobody counts.
-    pub fn may_log_in(
+    /// The same for a look that answers a bad credential with 401.
+    ///
+    /// # Errors
+    /// Those of `look`, 401 for a credential that was bad a moment ago, and 429 after too many guesses.
+    pub async fn try_out<T>(
+        &self,
+        request: &HttpRequest,
+        credential: Credential<'_>,
+        look: impl Future<Output = Result<T, ApiError>>,
+    ) -> Result<T, ApiError> {
+        let proof = |outcome: &Result<T, ApiError>| match outcome {
+            Ok(_) => Proof::Good,
+            Err(error) if error.code() == ErrorCode::Unauthorized => Proof::Bad,
+            Err(_) => Proof::Undecided,
+        };
+        self.check(request, credential, look, proof).await?
+    }
+
+    /// Looks at a password that comes with `request`, unless too many for `name` were wrong. `look` gets a function that
+    /// tells whether the password of an account may be compared, once the account is known.
+    ///
+    /// # Errors
+    /// 429 after too many wrong passwords.
+    pub async fn check_password<T>(
         &self,
         request: &HttpRequest,
         name: LoginName<'_>,
-    ) -> Result<Option<LoginAttempt<'_>>, ApiError> {
-        let source = self.source(request.peer_addr(), request.headers());
-        let (Some(logins), Some(source)) = (&self.logins, source) else { return Ok(None) };
-        logins.may_try(source, name).map(Some).map_err(|refusal| match refusal {
+        look: impl AsyncFnOnce(&mut dyn FnMut(UserId) -> bool) -> T,
+        proof: impl FnOnce(&T) -> Proof,
+    ) -> Result<T, ApiError> {
+        let source = self.source(request);
+        let attempt = self.logins.as_ref().zip(source).map(|(logins, source)| logins.may_try(source, name));
+        let mut attempt = attempt.transpose().map_err(|refusal| match refusal {
             // It waits its turn, and may well be right.
             LoginRefused::Busy(standing) => refused(self.dated(standing)),
             LoginRefused::UsedUp(standing) => {
-                self.note_failure(Some(source));
+                self.note_failure(source);
                 refused(self.dated(standing))
             }
-        })
+        })?;
+        let outcome = look(&mut |user| attempt.as_mut().is_none_or(|one| one.may_try_account(user))).await;
+        match (attempt, proof(&outcome)) {
+            (_, Proof::Bad) => self.note_failure(source),
+            (Some(attempt), Proof::Good) => attempt.good(),
+            (Some(attempt), Proof::Undecided) => attempt.undecided(),
+            (None, Proof::Good | Proof::Undecided) => {}
+        }
+        Ok(outcome)
     }
 
     /// Counts one who exchanges a refresh token, whatever comes of it: good ones cost a write too.
     pub fn may_refresh(&self, request: &HttpRequest) -> Result<(), ApiError> {
-        let source = self.source(request.peer_addr(), request.headers());
+        let source = self.source(request);
         let (Some(logins), Some(source)) = (&self.logins, source) else { return Ok(()) };
         logins.may_refresh(source).map_err(|standing| refused(self.dated(standing)))
     }
 
     /// Counts a request that brings no credential.
     pub(crate) fn may_ask(&self, request: &HttpRequest) -> Result<(), ApiError> {
-        let source = self.source(request.peer_addr(), request.headers());
+        let source = self.source(request);
         let (Some(anonymous), Some(source)) = (&self.anonymous, source) else { return Ok(()) };
         let spent = anonymous.spend(source.key(), self.clock.steady());
         spent.map(|_| ()).map_err(|standing| refused(self.dated(standing)))
@@ -246,7 +289,7 @@ impl RateLimits {
 
     /// Counts one who wants to register, whatever comes of it, before anything is looked at.
     pub fn may_register(&self, request: &HttpRequest) -> Result<(), ApiError> {
-        let source = self.source(request.peer_addr(), request.headers());
+        let source = self.source(request);
         let (Some(registrations), Some(source)) = (&self.registrations, source) else { return Ok(()) };
         let spent = registrations.spend(source.key(), self.clock.steady());
         spent.map(|_| ()).map_err(|standing| refused(self.dated(standing)))
@@ -308,10 +351,19 @@ pub async fn anonymous<B: MessageBody + 'static>(
     request: ServiceRequest,
     next: Next<B>,
 ) -> Result<ServiceResponse<B>, Error> {
-    if let Some(limits) = request.app_data::<web::Data<RateLimits>>() {
-        limits.may_ask(request.request())?;
-    }
+    RateLimits::of(request.request())?.may_ask(request.request())?;
     next.call(request).await
+}
+
+/// What a look at a credential has proved.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Proof {
+    /// It is good.
+    Good,
+    /// It is bad, so it counts as a guess.
+    Bad,
+    /// Neither, as the look failed for another reason.
+    Undecided,
 }
 
 /// Why a credential is not looked at.

@@ -45,9 +45,14 @@ fn limits(config: RateLimitConfig) -> (RateLimits, Arc<Hand>) {
     (RateLimits::new(config, clock.clone()), clock)
 }
 
+fn request_from(last: u8) -> HttpRequest {
+    TestRequest::default()
+        .peer_addr(SocketAddr::from((Ipv4Addr::new(192, 0, 2, last), 4711)))
+        .to_http_request()
+}
+
 fn from(last: u8, limits: &RateLimits) -> Option<Source> {
-    let peer = SocketAddr::from((Ipv4Addr::new(192, 0, 2, last), 4711));
-    limits.source(Some(peer), &HeaderMap::new())
+    limits.source(&request_from(last))
 }
 
 /// Somebody presents `key`, and it turns out good or bad.
@@ -98,22 +103,32 @@ async fn who_guesses_is_shut_out_and_who_is_known_is_not() {
 #[actix_web::test]
 async fn what_is_refused_unseen_counts_as_failed() {
     let (limits, _) = guarded(Quota::new(1, 3));
-    let here = from(1, &limits);
+    let (request, here) = (request_from(1), from(1, &limits));
     for guess in 0..20 {
         let guess = format!("guess-{guess}");
         let unknown = async { Err::<(), _>(unauthorized()) };
-        assert!(limits.try_out(here, Credential::Key(&guess), unknown).await.is_err());
+        assert!(limits.try_out(&request, Credential::Key(&guess), unknown).await.is_err());
         assert!(guess == "guess-0" || looked_at(&limits, here, "guess-0").await == Err(NotTried::KnownBad));
     }
-    let request = TestRequest::default().peer_addr(SocketAddr::from((Ipv4Addr::new(192, 0, 2, 1), 4711)));
-    let request = request.to_http_request();
     let [ann, ben] = ["ann", "ben"].map(TypedName::new);
-    let log_in = |name| limits.may_log_in(&request, LoginName::Typed(name));
-    assert_eq!((0..9).filter(|_| log_in(&ann).is_err()).count(), 4);
-    let held = [log_in(&ben), log_in(&ben)];
-    assert!(held.iter().all(Result::is_ok) && log_in(&ben).is_err(), "who waits for a turn did not fail");
+    let wrong = async |name| {
+        limits.check_password(&request, LoginName::Typed(name), async |_| (), |()| Proof::Bad).await
+    };
+    let mut refused = 0;
+    for _ in 0..9 {
+        refused += usize::from(wrong(&ann).await.is_err());
+    }
+    assert_eq!(refused, 4);
+    // Two are looked at while a third comes.
+    let undecided = |_: &_| Proof::Undecided;
+    let second = async |_: &mut dyn FnMut(UserId) -> bool| {
+        let third = async |_: &mut dyn FnMut(UserId) -> bool| wrong(&ben).await.is_err();
+        limits.check_password(&request, LoginName::Typed(&ben), third, |_| Proof::Undecided).await
+    };
+    let held = limits.check_password(&request, LoginName::Typed(&ben), second, undecided).await;
+    assert!(matches!(held, Ok(Ok(true))), "who waits for a turn did not fail");
     let each = limits.failures.tally.rest().each;
-    assert_eq!(each, [(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 20 + 19 + 4)]);
+    assert_eq!(each, [(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 20 + 19 + 9)]);
 }
 
 /// A client that goes on with a revoked key is told so without being looked at, and without harm

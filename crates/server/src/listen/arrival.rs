@@ -8,6 +8,8 @@ use std::time::Duration;
 use actix_http::Protocol;
 use actix_http::error::DispatchError;
 use http_wire::answers::AnswerBudget;
+use http_wire::error::render::raw;
+use http_wire::error::{ApiError, ErrorCode};
 use http_wire::limit::{ConnectionLimit, Connections};
 use socket2::SockRef;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -29,9 +31,8 @@ const STUCK_PEER: Duration = Duration::from_secs(30);
 /// fill megabytes of the system's own.
 const UNSENT_BYTES: u32 = 128 * 1024;
 
-/// All that is said to somebody who has too many.
-const TOO_MANY: &[u8] =
-    b"HTTP/1.1 429 Too Many Requests\r\nconnection: close\r\ncontent-length: 0\r\nretry-after: 5\r\n\r\n";
+/// After how many seconds an address with too many connections may try again.
+const RETRY_SECONDS: u32 = 5;
 
 /// The first byte of whoever begins to encrypt.
 const HANDSHAKE: u8 = 22;
@@ -75,7 +76,7 @@ impl Acceptor {
             measure::connection_refused();
             tracing::debug!(address = %peer.ip(), "too many connections from one address");
             // In the clear there is no answer to somebody who waits for an encrypted one.
-            dismiss(&stream, if self.tls.is_none() { TOO_MANY } else { b"" });
+            dismiss(&stream, &if self.tls.is_none() { too_many() } else { Vec::new() });
             return Err(io::Error::from(io::ErrorKind::ConnectionRefused).into());
         };
         let stream = match &self.tls {
@@ -98,18 +99,19 @@ async fn shake_hands(tls: &TlsAcceptor, mut stream: TcpStream) -> io::Result<Str
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
     if first != [HANDSHAKE] {
-        let length = PLAIN_REFUSED.len() + 1;
-        let answer = format!(
-            "HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-type: text/plain\r\n\
-             content-length: {length}\r\n\r\n{PLAIN_REFUSED}\n"
-        );
-        stream.write_all(answer.as_bytes()).await?;
+        stream.write_all(&raw(&ApiError::new(ErrorCode::BadRequest, PLAIN_REFUSED))).await?;
         stream.shutdown().await?;
         // What is not read would make the system reset the connection, and the answer be lost.
         tokio::io::copy(&mut stream.take(UNANSWERED_BYTES), &mut tokio::io::sink()).await?;
         return Err(io::ErrorKind::InvalidData.into());
     }
     Ok(Stream::Tls(Box::new(tls.accept(stream).await?)))
+}
+
+/// The answer to an address that has too many connections.
+fn too_many() -> Vec<u8> {
+    let message = "Too many connections from your address; close some, or try again later";
+    raw(&ApiError::new(ErrorCode::RateLimited, message).with_retry_after(RETRY_SECONDS))
 }
 
 /// Lets the system end a connection whose peer takes nothing of what waits for it; without it a

@@ -1,7 +1,5 @@
 //! Users, agents and keys.
 
-use std::sync::Arc;
-
 use domain::account::{
     AgentChanges, AgentDescription, AgentListing, AgentMarks, AgentName, AgentSort, CreatePlatformAgent,
     CreateUser, CreateUserError, Membership, RegisterAgent, RegisterError, UserHandle, parse_email,
@@ -40,7 +38,7 @@ pub async fn handles_and_addresses_are_taken_once(world: World) {
 
 /// Ten at once make one; after any user there is no first one.
 pub async fn only_an_empty_store_gets_a_first_user(world: World) {
-    let accounts = Arc::new(world.accounts);
+    let accounts = world.accounts.clone();
     let attempts = (0..10).map(|number| {
         let accounts = accounts.clone();
         let command = user(&format!("user-{number}"), &format!("{number}@example.org"));

@@ -37,7 +37,7 @@ async fn take(world: &World, agent: &TestAgent, chat: ChatId, message: MessageId
 pub async fn attempts_are_numbered_without_gaps_under_many_workers(world: World) {
     let (ann, bot, chat) = ann_and_bot(&world).await;
     let message = world.send(ann.caller, chat, "work", &[ParticipantId::Agent(bot.id)]).await.id;
-    let deliveries = Arc::new(world.deliveries);
+    let deliveries = world.deliveries.clone();
     let begun = (0..20).map(|_| {
         let deliveries = deliveries.clone();
         let begin = async move { deliveries.advance(bot.caller, chat, message, DeliveryStep::Begin).await };

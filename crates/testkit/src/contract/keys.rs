@@ -3,15 +3,16 @@
 use std::time::Duration;
 
 use domain::account::{
-    AccountService, AgentDescription, AgentName, AuthenticateError, CreateKey, CreateKeyError,
-    CreatePlatformAgent, CreateUser, KeyName, KeyScope, KeyUse, MAX_KEYS, Membership, PersonName,
-    RegisterAgent, RevokeKeyError, RotateKeyError, USE_RESOLUTION, UserHandle, WhichKeys,
+    AgentDescription, AgentName, AuthenticateError, CreateKey, CreateKeyError, CreatePlatformAgent,
+    CreateUser, KeyName, KeyScope, KeyUse, MAX_KEYS, Membership, PersonName, RegisterAgent, RevokeKeyError,
+    RotateKeyError, USE_RESOLUTION, UserHandle, WhichKeys,
 };
 use domain::audit::AuditObject;
 use domain::id::{ApiKeyId, ParticipantId, UserId};
 use domain::page::{PageRequest, Slice};
 use domain::plan::PlanName;
 use domain::ports::Clock;
+use domain::services::{Ports, Services};
 use domain::time::Timestamp;
 use uuid::Uuid;
 
@@ -147,11 +148,7 @@ pub async fn a_key_expires(world: World) {
 /// With a default lifetime, every new key expires after it, unless the request names an expiry. The key of the first
 /// start never expires.
 pub async fn new_keys_expire_by_default(world: World) {
-    let ports = &world.login_ports;
-    let (accounts, keys) = (world.stores.accounts.clone(), world.stores.keys.clone());
-    let (clock, ids, mint) = (ports.clock.clone(), ports.ids.clone(), ports.mint.clone());
-    let service =
-        AccountService::new(accounts, keys, ports.events.clone(), clock, ids, mint).with_key_days(30);
+    let service = Services::new(Ports { key_days: 30, ..world.ports.clone() }).accounts;
     let until = Some(world.clock.now().plus(Duration::from_secs(30 * 24 * 60 * 60)));
     let user = |name: &str| CreateUser {
         handle: UserHandle::new(name).unwrap(),

@@ -3,10 +3,11 @@
 use domain::account::{UserHandle, parse_email, parse_person_name};
 use domain::audit::{AuditAction, AuditFilter, AuditObject, AuditScope};
 use domain::id::ParticipantId;
-use domain::login::{LogIn, LoggedIn, LoginPorts, LoginService, Password, Register, RegisterUserError};
+use domain::login::{LogIn, LoggedIn, Password, Register, RegisterUserError};
 use domain::login::{Registration, TypedName, WhichLogin};
 use domain::organization::{Authority, InvitationRefused, Invite, OrganizationRole};
 use domain::page::{PageRequest, Slice};
+use domain::services::{Ports, Services};
 
 use crate::World;
 
@@ -98,8 +99,7 @@ pub async fn who_may_register_is_said_by_the_operator(world: World) {
     let ann = world.user("ann").await;
     let invited = world.organizations.invite(Authority::Admin(ann.caller), Invite::default()).await.unwrap();
     let token = Some(invited.token.reveal());
-    let where_it_is =
-        |registration| LoginService::new(LoginPorts { registration, ..world.login_ports.clone() });
+    let where_it_is = |registration| Services::new(Ports { registration, ..world.ports.clone() }).logins;
     let closed = where_it_is(Registration::Closed);
     for (handle, token) in [("ann", None), ("ben", None), ("ben", token)] {
         assert!(matches!(closed.register(wish(handle, token)).await, Err(RegisterUserError::Closed)));

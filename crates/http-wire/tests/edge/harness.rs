@@ -1,12 +1,19 @@
-//! The interface mounted on a fresh world, with two tenants.
+//! An interface mounted on a fresh world, with two tenants: Ann owns Helper and Scout; Bob owns Rival.
 //!
-//! Ann owns Helper and Scout; Bob owns Rival. [`Api::room`] is Ann's; Helper and Scout are
-//! members.
+//! Both interfaces test with this file. The crate root of a test names its interface: `configure`, `BASE`, and the
+//! `Account` that calls it.
 
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use actix_http::Request;
+use actix_web::body::{MessageBody, to_bytes};
+use actix_web::dev::{Service, ServiceResponse};
 use actix_web::http::Method;
 use actix_web::http::header::HeaderMap;
-use actix_web::test::{TestRequest, init_service, read_body};
-use actix_web::{App, web};
+use actix_web::test::{TestRequest, init_service};
+use actix_web::web::ServiceConfig;
+use actix_web::{App, Error};
 use domain::caller::Caller;
 use domain::chat::{AddParticipantCommand, CreateChat, Role};
 use domain::id::ChatId;
@@ -14,10 +21,14 @@ use domain::message::{MentionKind, MessageContent, RequestedMention, SendMessage
 use domain::ports::Clock;
 use domain::secret::Secret;
 use http_wire::cursor::CursorSeal;
+use http_wire::limit::{RateLimitConfig, RateLimits};
 use http_wire::request_scope::RequestScope;
+use http_wire::services::register;
 use serde_json::{Value, json};
 use testkit::{TestAgent, TestUser, World, document};
 use uuid::Uuid;
+
+use crate::{Account, BASE, configure};
 
 pub(crate) struct Api {
     pub(crate) world: World,
@@ -54,6 +65,10 @@ impl Answer {
         (self.status, self.body["error"]["code"].as_str().unwrap_or_default())
     }
 
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+
     /// One member of every row.
     pub(crate) fn column(&self, name: &str) -> Vec<&str> {
         let rows = self.data().as_array().unwrap();
@@ -72,84 +87,58 @@ impl Api {
         Self { world, ann, helper, scout, bob, rival }
     }
 
-    /// What the mounted interface answers, which must be as the API's document says.
-    pub(crate) async fn send(&self, request: TestRequest) -> Answer {
-        let world = &self.world;
-        let request = request.to_request();
-        let (method, path) = (request.method().clone(), request.uri().path().to_owned());
-        let app = App::new()
-            .wrap(RequestScope)
-            .app_data(web::Data::new(CursorSeal::new(Secret([7; 32]))))
-            .app_data(web::Data::from(world.accounts.clone()))
-            .app_data(web::Data::from(world.tokens.clone()))
-            .app_data(web::Data::from(world.logins.clone()))
-            .app_data(web::Data::from(world.chats.clone()))
-            .app_data(web::Data::from(world.messages.clone()))
-            .app_data(web::Data::from(world.deliveries.clone()))
-            .app_data(web::Data::from(world.activity.clone()))
-            .app_data(web::Data::from(world.peers.clone()))
-            .app_data(web::Data::from(world.audit.clone()))
-            .app_data(web::Data::from(world.memories.clone()))
-            .app_data(web::Data::from(world.contacts.clone()))
-            .app_data(web::Data::from(world.organizations.clone()))
-            .configure(http_human::configure);
-        let app = init_service(app).await;
-        let (status, headers, bytes) = match actix_web::dev::Service::call(&app, request).await {
-            Ok(response) => {
-                let headers = response.headers().clone();
-                (response.status().as_u16(), headers, read_body(response).await)
-            }
-            Err(error) => {
-                let response = error.error_response();
-                let (status, headers) = (response.status().as_u16(), response.headers().clone());
-                (status, headers, actix_web::body::to_bytes(response.into_body()).await.unwrap())
-            }
-        };
-        let body = if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes).unwrap() };
-        document::check(method.as_str(), &path, status, &body);
-        Answer { status, body, headers }
+    /// Registers the world's services for an application.
+    pub(crate) fn register(&self, config: &mut ServiceConfig, limits: RateLimitConfig) {
+        let limits = Arc::new(RateLimits::new(limits, self.world.clock.clone()));
+        register(config, &self.world, &limits, &CursorSeal::new(Secret([7; 32])));
     }
 
-    /// Calls a path below `/api/v1/me`; a null body is none.
+    /// The mounted interface with these limits.
+    pub(crate) async fn app(
+        &self,
+        limits: RateLimitConfig,
+    ) -> impl Service<Request, Response = ServiceResponse<impl MessageBody<Error: Debug>>, Error = Error>
+    {
+        let register = |config: &mut ServiceConfig| self.register(config, limits);
+        init_service(App::new().wrap(RequestScope).configure(register).configure(configure)).await
+    }
+
+    /// The answer of the mounted interface without limits.
+    pub(crate) async fn send(&self, request: TestRequest) -> Answer {
+        call(&self.app(RateLimitConfig::off()).await, request).await
+    }
+
+    /// Calls a path below [`BASE`]; a null body is none.
     pub(crate) async fn call(&self, key: &str, method: Method, path: &str, body: &Value) -> Answer {
-        let request = TestRequest::with_uri(&format!("/api/v1/me{path}"))
-            .method(method)
-            .insert_header(("x-api-key", key));
+        let request =
+            TestRequest::with_uri(&format!("{BASE}{path}")).method(method).insert_header(("x-api-key", key));
         let request = if body.is_null() { request } else { request.set_json(body) };
         self.send(request).await
     }
 
-    pub(crate) async fn get(&self, user: &TestUser, path: &str) -> Answer {
-        self.call(&user.key, Method::GET, path, &Value::Null).await
+    pub(crate) async fn get(&self, account: &Account, path: &str) -> Answer {
+        self.call(&account.key, Method::GET, path, &Value::Null).await
     }
 
-    pub(crate) async fn post(&self, user: &TestUser, path: &str, body: Value) -> Answer {
-        self.call(&user.key, Method::POST, path, &body).await
+    pub(crate) async fn post(&self, account: &Account, path: &str, body: Value) -> Answer {
+        self.call(&account.key, Method::POST, path, &body).await
     }
 
-    pub(crate) async fn patch(&self, user: &TestUser, path: &str, body: Value) -> Answer {
-        self.call(&user.key, Method::PATCH, path, &body).await
+    pub(crate) async fn patch(&self, account: &Account, path: &str, body: Value) -> Answer {
+        self.call(&account.key, Method::PATCH, path, &body).await
     }
 
-    pub(crate) async fn put(&self, user: &TestUser, path: &str, body: Value) -> Answer {
-        self.call(&user.key, Method::PUT, path, &body).await
+    pub(crate) async fn put(&self, account: &Account, path: &str, body: Value) -> Answer {
+        self.call(&account.key, Method::PUT, path, &body).await
     }
 
-    pub(crate) async fn delete(&self, user: &TestUser, path: &str) -> Answer {
-        self.call(&user.key, Method::DELETE, path, &Value::Null).await
+    pub(crate) async fn delete(&self, account: &Account, path: &str) -> Answer {
+        self.call(&account.key, Method::DELETE, path, &Value::Null).await
     }
 
     /// Makes an agent everybody's peer.
     pub(crate) async fn make_global(&self, agent: &TestAgent) {
         self.world.make_global(agent).await;
-    }
-
-    /// A room of Ann (owner), Helper and Scout (members).
-    pub(crate) async fn room(&self) -> ChatId {
-        let chat = self.empty_room(self.ann.caller).await;
-        self.add(self.ann.caller, chat, self.helper.id.uuid(), Role::Member).await;
-        self.add(self.ann.caller, chat, self.scout.id.uuid(), Role::Member).await;
-        chat
     }
 
     pub(crate) async fn empty_room(&self, owner: impl Into<Caller>) -> ChatId {
@@ -183,6 +172,30 @@ impl Api {
     pub(crate) fn now(&self) -> String {
         self.world.clock.now().to_string()
     }
+}
+
+/// The answer to a request, which must be as the API's document says.
+pub(crate) async fn call<S, B>(app: &S, request: TestRequest) -> Answer
+where
+    S: Service<Request, Response = ServiceResponse<B>, Error = Error>,
+    B: MessageBody<Error: Debug>,
+{
+    let request = request.to_request();
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let (status, headers, bytes) = match app.call(request).await {
+        Ok(response) => {
+            let (status, headers) = (response.status(), response.headers().clone());
+            (status, headers, to_bytes(response.into_body()).await.unwrap())
+        }
+        Err(error) => {
+            let response = error.error_response();
+            let (status, headers) = (response.status(), response.headers().clone());
+            (status, headers, to_bytes(response.into_body()).await.unwrap())
+        }
+    };
+    let body = if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes).unwrap() };
+    document::check(method.as_str(), &path, status.as_u16(), &body);
+    Answer { status: status.as_u16(), body, headers }
 }
 
 /// A text that mentions `agent`, as a wrapped body.

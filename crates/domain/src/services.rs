@@ -1,0 +1,199 @@
+//! Builds every use case from its ports, in one place for the server and for tests.
+
+use std::sync::Arc;
+
+use crate::account::cache::{CacheInvalidation, CallerCache};
+use crate::account::{
+    AccountRepository, AccountService, AdministrationRepository, AdministrationService, KeyRepository,
+    TokenService,
+};
+use crate::activity::ActivityService;
+use crate::archive::ArchiveRepository;
+use crate::audit::{AuditRepository, AuditService};
+use crate::change::ChangeRepository;
+use crate::chat::{ChatRepository, ChatService};
+use crate::contact::{ContactRepository, ContactService, RequestLifetime};
+use crate::delivery::{DeliveryRepository, DeliveryService};
+use crate::idempotency::IdempotencyRepository;
+use crate::login::{LoginPorts, LoginRepository, LoginService, PasswordHasher, Registration};
+use crate::memory::{MemoryRepository, MemoryService};
+use crate::message::{MessageRepository, MessageService};
+use crate::organization::{OrganizationRepository, OrganizationService};
+use crate::peer::{PeerRepository, PeerService};
+use crate::plan::{PlanName, PlanRepository, PlanService};
+use crate::ports::{Clock, EventPublisher, IdGenerator, KeyMint, Presence, TokenMint};
+use crate::secret::SecretRepository;
+use crate::status::StatusRepository;
+
+/// Declares a trait that every store with all of these ports has.
+macro_rules! repositories {
+    ($($port:ident),* $(,)?) => {
+        /// Every port of a store.
+        pub trait Repositories: $($port +)* {}
+
+        impl<S: $($port +)* ?Sized> Repositories for S {}
+    };
+}
+
+repositories!(
+    AccountRepository,
+    AdministrationRepository,
+    ArchiveRepository,
+    AuditRepository,
+    ChangeRepository,
+    ChatRepository,
+    ContactRepository,
+    DeliveryRepository,
+    IdempotencyRepository,
+    KeyRepository,
+    LoginRepository,
+    MemoryRepository,
+    MessageRepository,
+    OrganizationRepository,
+    PeerRepository,
+    PlanRepository,
+    SecretRepository,
+    StatusRepository,
+);
+
+/// What [`Services`] are built from.
+#[derive(Clone)]
+pub struct Ports {
+    /// The store.
+    pub store: Arc<dyn Repositories>,
+    /// The cache of authenticated callers. Every event invalidates it before it is published.
+    pub callers: Arc<CallerCache>,
+    /// Receives every event.
+    pub events: Arc<dyn EventPublisher>,
+    /// Knows who is online.
+    pub presence: Arc<dyn Presence>,
+    /// The clock.
+    pub clock: Arc<dyn Clock>,
+    /// Generates ids.
+    pub ids: Arc<dyn IdGenerator>,
+    /// Generates keys and tokens that are stored as digests.
+    pub keys: Arc<dyn KeyMint>,
+    /// Signs access tokens.
+    pub tokens: Arc<dyn TokenMint>,
+    /// Hashes passwords.
+    pub hasher: Arc<dyn PasswordHasher>,
+    /// Who may register.
+    pub registration: Registration,
+    /// The plan of new organizations.
+    pub plan: PlanName,
+    /// The days after which a new key expires if no expiry is requested; 0 for never.
+    pub key_days: u32,
+    /// The lifetime of contact requests.
+    pub requests: RequestLifetime,
+}
+
+/// Every use case, built once.
+#[derive(Clone)]
+pub struct Services {
+    /// The cache of authenticated callers.
+    pub callers: Arc<CallerCache>,
+    /// Users, agents, and keys.
+    pub accounts: Arc<AccountService>,
+    /// All accounts, for the operator.
+    pub administration: Arc<AdministrationService>,
+    /// Access tokens of users.
+    pub tokens: Arc<TokenService>,
+    /// Passwords and sessions.
+    pub logins: Arc<LoginService>,
+    /// Chats and participants.
+    pub chats: Arc<ChatService>,
+    /// Messages and events.
+    pub messages: Arc<MessageService>,
+    /// Deliveries and attempts.
+    pub deliveries: Arc<DeliveryService>,
+    /// Activity indicators.
+    pub activity: Arc<ActivityService>,
+    /// Peers and the directory.
+    pub peers: Arc<PeerService>,
+    /// Memories of agents.
+    pub memories: Arc<MemoryService>,
+    /// The audit log.
+    pub audit: Arc<AuditService>,
+    /// Plans.
+    pub plans: Arc<PlanService>,
+    /// Organizations, members, and invitations.
+    pub organizations: Arc<OrganizationService>,
+    /// Contacts and contact requests.
+    pub contacts: Arc<ContactService>,
+}
+
+impl Services {
+    /// Wires every service to its ports.
+    pub fn new(ports: Ports) -> Self {
+        let Ports { store, callers, presence, clock, ids, keys, plan, .. } = ports;
+        let events: Arc<dyn EventPublisher> = Arc::new(CacheInvalidation::new(callers.clone(), ports.events));
+        let tokens = TokenService::new(store.clone(), clock.clone(), ports.tokens, callers.clone());
+        let tokens = Arc::new(tokens);
+        let accounts = AccountService::new(
+            store.clone(),
+            store.clone(),
+            events.clone(),
+            clock.clone(),
+            ids.clone(),
+            keys.clone(),
+            callers.clone(),
+        );
+        let contacts = ContactService::new(
+            store.clone(),
+            presence.clone(),
+            events.clone(),
+            clock.clone(),
+            ids.clone(),
+            ports.requests,
+        );
+        let organizations = OrganizationService::new(
+            store.clone(),
+            events.clone(),
+            clock.clone(),
+            ids.clone(),
+            keys.clone(),
+            plan.clone(),
+        );
+        let messages = MessageService::new(
+            store.clone(),
+            store.clone(),
+            events.clone(),
+            clock.clone(),
+            ids.clone(),
+            callers.clone(),
+        );
+        let chats =
+            ChatService::new(store.clone(), events.clone(), clock.clone(), ids.clone(), presence.clone());
+        let administration = AdministrationService::new(store.clone(), events.clone(), clock.clone());
+        let deliveries = DeliveryService::new(store.clone(), store.clone(), events.clone(), clock.clone());
+        Self {
+            callers,
+            accounts: Arc::new(accounts.with_key_days(ports.key_days)),
+            administration: Arc::new(administration),
+            tokens: tokens.clone(),
+            chats: Arc::new(chats),
+            messages: Arc::new(messages),
+            deliveries: Arc::new(deliveries),
+            activity: Arc::new(ActivityService::new(store.clone(), events.clone(), clock.clone())),
+            peers: Arc::new(PeerService::new(store.clone(), presence)),
+            memories: Arc::new(MemoryService::new(store.clone(), clock.clone(), ids.clone())),
+            audit: Arc::new(AuditService::new(store.clone())),
+            plans: Arc::new(PlanService::new(store.clone(), clock.clone())),
+            organizations: Arc::new(organizations),
+            contacts: Arc::new(contacts),
+            logins: Arc::new(LoginService::new(LoginPorts {
+                logins: store.clone(),
+                accounts: store.clone(),
+                audit: store,
+                tokens,
+                hasher: ports.hasher,
+                events,
+                clock,
+                ids,
+                mint: keys,
+                registration: ports.registration,
+                plan,
+            })),
+        }
+    }
+}
