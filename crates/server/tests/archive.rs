@@ -138,8 +138,9 @@ async fn an_archive_with_former_names_of_tables_is_imported() {
     let old = old.replacen(",\"20261124000500\"", "", 1);
     let mut lines = old.split_inclusive('\n').collect::<Vec<_>>();
     let mut end = serde_json::from_str::<Json>(lines.pop().unwrap()).unwrap();
-    let digest =
-        |bytes: &str| Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let digest = |bytes: &str| {
+        Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat()
+    };
     end["end"]["header_sha256"] = digest(lines[0]).into();
     end["end"]["sha256"] = digest(&lines[1..].concat()).into();
     std::fs::write(place.file("old"), format!("{}{end}\n", lines.concat())).unwrap();
