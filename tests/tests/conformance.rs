@@ -97,7 +97,7 @@ fn every_source_that_is_named_exists() {
         let text = std::fs::read_to_string(&document).unwrap();
         for word in quoted(&text) {
             let first = word.split_once('/').map(|(first, _)| first);
-            let is_source = word.strip_suffix(".rs").is_some()
+            let is_source = word.rsplit_once('.').is_some_and(|(_, ending)| ending == "rs")
                 || matches!(first, Some("crates" | "tests" | "migrations" | "scripts" | "docs" | "examples"));
             seen += usize::from(is_source);
             // The module of a domain's area goes by the name of the crate and the area.

@@ -10,6 +10,7 @@ use adapters_sqlite::Location;
 use domain::archive::{Table, Value};
 use domain::ports::Clock;
 use serde_json::Value as Json;
+use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 use testkit::{Fixture, Stores, World};
 use uuid::Uuid;
@@ -119,6 +120,37 @@ async fn a_store_moves_to_postgresql_and_back_as_it_was() {
     let names = std::fs::read_dir(place.0.path()).unwrap().map(|entry| entry.unwrap().file_name());
     let left = names.filter(|name| name.to_string_lossy().contains(".p")).collect::<Vec<_>>();
     assert_eq!(left, Vec::<std::ffi::OsString>::new(), "no draft and no position is left");
+}
+
+/// An archive as versions before `idempotency_records` and `deletion_jobs` had these names wrote it.
+#[tokio::test]
+async fn an_archive_with_former_names_of_tables_is_imported() {
+    let place = Place::new();
+    let (world, fixture) = place.fixture("first.db", "first").await;
+    let mut old = std::fs::read_to_string(place.file("first")).unwrap();
+    let names = [("idempotency_records", "first_answers"), ("deletion_jobs", "erasures")];
+    for (present, former) in
+        names.map(|(present, former)| (format!("\"{present}\""), format!("\"{former}\"")))
+    {
+        assert!(old.contains(&format!("{{\"t\":{present}")), "{present}");
+        old = old.replace(&present, &former);
+    }
+    let old = old.replacen(",\"20261124000500\"", "", 1);
+    let mut lines = old.split_inclusive('\n').collect::<Vec<_>>();
+    let mut end = serde_json::from_str::<Json>(lines.pop().unwrap()).unwrap();
+    let digest = |bytes: &str| {
+        Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat()
+    };
+    end["end"]["header_sha256"] = digest(lines[0]).into();
+    end["end"]["sha256"] = digest(&lines[1..].concat()).into();
+    std::fs::write(place.file("old"), format!("{}{end}\n", lines.concat())).unwrap();
+
+    place.import(&place.url("moved.db"), "old");
+    place.export(&place.url("moved.db"), "second");
+    assert_eq!(place.rows("second"), place.rows("first"));
+    let moved = World::on(place.stores("moved.db"));
+    moved.clock.set(world.clock.now());
+    assert_eq!(fixture.seen_in(&moved).await, fixture.seen_in(&world).await);
 }
 
 #[tokio::test]
