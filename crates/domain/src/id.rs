@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use crate::words::words;
 use uuid::Uuid;
 
 macro_rules! id_type {
@@ -125,33 +126,18 @@ impl fmt::Display for ParticipantId {
     }
 }
 
-/// Whether a participant is a human or an agent.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum ParticipantKind {
-    /// A human; `User` on the wire.
-    User,
-    /// An agent; `Agent` on the wire.
-    Agent,
+words! {
+    /// Whether a participant is a human or an agent.
+    #[derive(PartialOrd, Ord)]
+    ParticipantKind {
+        /// A human; `User` on the wire.
+        User = "User",
+        /// An agent; `Agent` on the wire.
+        Agent = "Agent",
+    }
 }
 
 impl ParticipantKind {
-    /// The word that the wire and the stores use.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::User => "User",
-            Self::Agent => "Agent",
-        }
-    }
-
-    /// Reads [`Self::as_str`] back.
-    pub fn parse(text: &str) -> Option<Self> {
-        match text {
-            "User" => Some(Self::User),
-            "Agent" => Some(Self::Agent),
-            _ => None,
-        }
-    }
-
     /// The id of this kind that wraps `uuid`.
     pub const fn with_uuid(self, uuid: Uuid) -> ParticipantId {
         match self {

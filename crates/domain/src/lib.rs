@@ -53,3 +53,4 @@ pub mod store;
 pub mod tally;
 pub mod text;
 pub mod time;
+mod words;

@@ -5,40 +5,21 @@ use super::{SHOWN_ATTEMPTS, SHOWN_ERROR_BYTES, shown_error};
 use crate::id::AgentId;
 use crate::text::{TextFault, bounded};
 use crate::time::Timestamp;
+use crate::words::words;
 
-/// Where a delivery stands.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum DeliveryStatus {
-    /// Stored, and nothing more.
-    New,
-    /// A socket of the agent took it.
-    Delivered,
-    /// An attempt is open.
-    Processing,
-    /// Done; it is offered no more.
-    Processed,
-    /// The last attempt failed; it is offered again.
-    Failed,
-}
-
-impl DeliveryStatus {
-    /// Every status.
-    pub const ALL: [Self; 5] = [Self::New, Self::Delivered, Self::Processing, Self::Processed, Self::Failed];
-
-    /// The word that the stores use; on the wire `new` is the absence of a status.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::New => "new",
-            Self::Delivered => "delivered",
-            Self::Processing => "processing",
-            Self::Processed => "processed",
-            Self::Failed => "failed",
-        }
-    }
-
-    /// Reads [`Self::as_str`] back.
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.as_str() == text)
+words! {
+    /// Where a delivery stands.
+    DeliveryStatus {
+        /// Stored, and nothing more.
+        New = "new",
+        /// A socket of the agent took it.
+        Delivered = "delivered",
+        /// An attempt is open.
+        Processing = "processing",
+        /// Done; it is offered no more.
+        Processed = "processed",
+        /// The last attempt failed; it is offered again.
+        Failed = "failed",
     }
 }
 
@@ -46,30 +27,15 @@ impl DeliveryStatus {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct AttemptNumber(pub u32);
 
-/// How an attempt went.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum AttemptStatus {
-    /// Open.
-    Processing,
-    /// Closed as done.
-    Success,
-    /// Closed as failed.
-    Failed,
-}
-
-impl AttemptStatus {
-    /// The word that the wire and the stores use.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Processing => "processing",
-            Self::Success => "success",
-            Self::Failed => "failed",
-        }
-    }
-
-    /// Reads [`Self::as_str`] back.
-    pub fn parse(text: &str) -> Option<Self> {
-        [Self::Processing, Self::Success, Self::Failed].into_iter().find(|status| status.as_str() == text)
+words! {
+    /// How an attempt went.
+    AttemptStatus {
+        /// Open.
+        Processing = "processing",
+        /// Closed as done.
+        Success = "success",
+        /// Closed as failed.
+        Failed = "failed",
     }
 }
 
