@@ -5,7 +5,9 @@
 
 use std::fmt;
 
-use crate::words::words;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::words::{from_text, words};
 use uuid::Uuid;
 
 macro_rules! id_type {
@@ -42,6 +44,19 @@ macro_rules! id_type {
                 write!(f, "{}({})", stringify!($name), self.0)
             }
         }
+
+        /// For the bus: 32 hexadecimal digits.
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.0.simple().encode_lower(&mut Uuid::encode_buffer()))
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                from_text(deserializer, |text| Uuid::try_parse(text).ok().map(Self))
+            }
+        }
     )+};
 }
 
@@ -70,6 +85,8 @@ id_type! {
     ContactId,
     /// A request to be a contact.
     ContactRequestId,
+    /// A task outside Parlance that a chat is about; not checked.
+    TaskId,
 }
 
 /// The hyphenated form of 36 characters only: braces, URNs and bare hex are not ids here.
@@ -78,7 +95,8 @@ pub fn parse_uuid(text: &str) -> Option<Uuid> {
 }
 
 /// A user or an agent: whoever can take part in a chat.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ParticipantId {
     /// A human.
     User(UserId),

@@ -82,30 +82,21 @@ where
 
 #[cfg(test)]
 mod tests {
-    words! {
-        /// For the test.
-        #[derive(Default)]
-        Size {
-            /// Little.
-            #[default]
-            Small = "small",
-            /// Much.
-            VeryLarge = "very_large",
-        }
-    }
+    use crate::memory::MemorySystem;
+    use crate::page::Order;
 
     #[test]
     fn a_word_is_read_back_and_no_other() {
-        assert_eq!(Size::default(), Size::Small);
-        for (size, word) in Size::ALL.into_iter().zip(["small", "very_large"]) {
-            assert_eq!((size.as_str(), Size::parse(word)), (word, Some(size)));
-            let json = serde_json::to_string(&size).unwrap();
+        assert_eq!(Order::default(), Order::Ascending);
+        for (system, word) in MemorySystem::ALL.into_iter().zip(["sensory", "working", "long_term"]) {
+            assert_eq!((system.as_str(), MemorySystem::parse(word)), (word, Some(system)));
+            let json = serde_json::to_string(&system).unwrap();
             assert_eq!(json, format!("\"{word}\""));
-            assert_eq!(serde_json::from_str::<Size>(&json).unwrap(), size);
+            assert_eq!(serde_json::from_str::<MemorySystem>(&json).unwrap(), system);
         }
-        assert_eq!(Size::parse("VeryLarge"), None);
-        for other in ["\"huge\"", "{\"small\":null}", "1", "null"] {
-            assert!(serde_json::from_str::<Size>(other).is_err(), "{other}");
+        assert_eq!(MemorySystem::parse("LongTerm"), None);
+        for other in ["\"short_term\"", "{\"working\":null}", "1", "null"] {
+            assert!(serde_json::from_str::<MemorySystem>(other).is_err(), "{other}");
         }
     }
 }

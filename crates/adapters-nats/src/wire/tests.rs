@@ -11,7 +11,7 @@ use domain::delivery::{Attempt, AttemptNumber, AttemptStatus, Delivery, Delivery
 use domain::event::DomainEvent;
 use domain::id::{
     AgentId, ApiKeyId, ChatId, ContactId, ContactRequestId, MessageId, NodeId, ParticipantId, SessionId,
-    UserId,
+    TaskId, UserId,
 };
 use domain::message::{Mention, MentionKind, Message, MessageKind};
 use domain::time::Timestamp;
@@ -71,7 +71,7 @@ fn chat() -> Chat {
     Chat {
         id: ROOM,
         title: Some(name("Plans")),
-        task_id: Some(Uuid::from_u128(9)),
+        task_id: Some(TaskId::new(Uuid::from_u128(9))),
         kind: ChatKind::Task,
         status: ChatStatus::Closed,
         created_at: at(1),
@@ -202,9 +202,10 @@ const GOLDEN: &str = include_str!("golden.txt");
 fn the_bytes_on_the_bus_do_not_change() {
     let events = events().iter().map(encode).collect::<Vec<_>>();
     let notes = notes().iter().map(encode_note).collect::<Vec<_>>();
-    let lines = events.into_iter().chain(notes).map(|(kind, body)| {
-        format!("{kind} {}", String::from_utf8(body).unwrap()).trim_end().to_owned()
-    });
+    let lines = events
+        .into_iter()
+        .chain(notes)
+        .map(|(kind, body)| format!("{kind} {}", String::from_utf8(body).unwrap()).trim_end().to_owned());
     assert_eq!(lines.collect::<Vec<_>>(), GOLDEN.lines().collect::<Vec<_>>());
 }
 

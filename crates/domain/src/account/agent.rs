@@ -1,5 +1,7 @@
 //! Agents.
 
+use serde::{Deserialize, Serialize};
+
 use super::handle::{AgentHandle, Slug};
 use super::key::NewKey;
 use crate::audit::Actor;
@@ -115,7 +117,7 @@ impl AgentKind {
 }
 
 /// An agent as stored.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Agent {
     /// Identifier.
     pub id: AgentId,

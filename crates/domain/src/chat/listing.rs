@@ -1,5 +1,7 @@
 //! Rooms in lists, and what can be told of a room beside its record.
 
+use serde::{Deserialize, Serialize};
+
 use super::participant::Participant;
 use super::room::{Chat, ChatKind, ChatStatus};
 use super::standing::Standing;
@@ -77,7 +79,7 @@ impl Default for ChatListing {
 }
 
 /// An agent as a room shows it.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct RoomAgent {
     /// The agent.
     pub id: AgentId,
@@ -115,7 +117,7 @@ impl WorkStatus {
 }
 
 /// What a human sees of a room beside its record.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct ChatDetails {
     /// The first of its agents by id, at most [`SHOWN_PARTICIPANTS`].
     pub agents: Vec<RoomAgent>,

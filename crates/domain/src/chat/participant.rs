@@ -1,5 +1,7 @@
 //! Who is in a room, and as what.
 
+use serde::{Deserialize, Serialize};
+
 use super::standing::Membership;
 use crate::account::{Agent, User};
 use crate::id::{ChatId, ParticipantId, UserId};
@@ -42,7 +44,7 @@ impl ParticipantStatus {
 }
 
 /// One participant of one room, with what others see of them.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Participant {
     /// The user or agent.
     pub id: ParticipantId,

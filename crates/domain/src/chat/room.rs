@@ -1,8 +1,8 @@
 //! The room itself.
 
-use uuid::Uuid;
+use serde::{Deserialize, Serialize};
 
-use crate::id::ChatId;
+use crate::id::{ChatId, TaskId};
 use crate::time::Timestamp;
 use crate::words::words;
 
@@ -35,14 +35,15 @@ words! {
 }
 
 /// A room.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Chat {
     /// Identifier.
     pub id: ChatId,
     /// Given at creation or made from the first message; `None` until then.
     pub title: Option<String>,
     /// A task elsewhere that the room is about; not checked.
-    pub task_id: Option<Uuid>,
+    #[serde(rename = "task")]
+    pub task_id: Option<TaskId>,
     /// What the room is meant for.
     pub kind: ChatKind,
     /// Where it stands in its life.

@@ -1,6 +1,8 @@
 //! Contact requests: the state machine and who may do what (`semantics` 3.1, 3.2). Pure; the
 //! stores call these inside the write, on the rows they have locked.
 
+use serde::{Deserialize, Serialize};
+
 use crate::caller::Caller;
 use crate::id::{ContactRequestId, ParticipantId, UserId};
 use crate::text::{TextFault, bounded};
@@ -85,7 +87,7 @@ impl RequestMessage {
 }
 
 /// One side of a request.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Party {
     /// Who it is.
     pub id: ParticipantId,
@@ -96,7 +98,7 @@ pub struct Party {
 }
 
 /// A question whether to be contacts.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ContactRequest {
     /// Identifier.
     pub id: ContactRequestId,

@@ -1,5 +1,7 @@
 //! The state machine of a delivery (`semantics` 6.3). Pure.
 
+use serde::{Deserialize, Serialize};
+
 use super::port::DeliveryStep;
 use super::{SHOWN_ATTEMPTS, SHOWN_ERROR_BYTES, shown_error};
 use crate::id::AgentId;
@@ -24,7 +26,7 @@ words! {
 }
 
 /// The number of an attempt, from 1.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct AttemptNumber(pub u32);
 
 words! {
@@ -40,7 +42,7 @@ words! {
 }
 
 /// One try at a message.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Attempt {
     /// From 1, no gaps.
     pub number: AttemptNumber,
@@ -82,7 +84,7 @@ pub struct NoActiveAttempt;
 pub const SUPERSEDED: &str = "superseded by a new attempt";
 
 /// One message on its way to one agent.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Delivery {
     /// To whom.
     pub agent: AgentId,

@@ -1,5 +1,7 @@
 //! Whom a message names: from what was asked to who is meant (`semantics` 5.4).
 
+use serde::{Deserialize, Serialize};
+
 use crate::account::normalize_handle;
 use crate::chat::Names;
 use crate::id::{ParticipantId, parse_uuid};
@@ -27,7 +29,7 @@ pub struct RequestedMention {
 }
 
 /// A mention that was found in the room.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Mention {
     /// Who.
     pub id: ParticipantId,

@@ -1,5 +1,6 @@
 //! A message as stored.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::mention::{Mention, MentionKind};
@@ -36,11 +37,12 @@ impl MessageKind {
 }
 
 /// A message or an event.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Message {
     /// Identifier.
     pub id: MessageId,
     /// The room.
+    #[serde(rename = "chat")]
     pub chat_id: ChatId,
     /// Its place in the room: 1 for the first, then one by one. That of a deleted message stays empty.
     pub sequence: i64,
@@ -53,6 +55,7 @@ pub struct Message {
     /// The sender's name at that time.
     pub sender_name: String,
     /// The sender's handle, without `@`; `None` if it is unknown, as on a message from a server of an older version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sender_handle: Option<String>,
     /// Whom it names, in the order of the request; empty for events.
     pub mentions: Vec<Mention>,
