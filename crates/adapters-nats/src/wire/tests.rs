@@ -7,7 +7,7 @@ use domain::chat::{
     Chat, ChatDetails, ChatKind, ChatStatus, Participant, ParticipantStatus, Role, RoomAgent, WorkStatus,
 };
 use domain::contact::{Contact, ContactOf, ContactRequest, Party, Profile, RequestStatus};
-use domain::delivery::{Attempt, AttemptNumber, AttemptStatus, Delivery, DeliveryStatus};
+use domain::delivery::{Attempt, AttemptNumber, AttemptStatus, Delivery};
 use domain::event::DomainEvent;
 use domain::id::{
     AgentId, ApiKeyId, ChatId, ContactId, ContactRequestId, MessageId, NodeId, ParticipantId, SessionId,
@@ -40,14 +40,7 @@ fn message() -> Message {
         completed_at: Some(at(4)),
         error: Some(name("broken")),
     };
-    let delivery = Delivery {
-        agent: AGENT,
-        addressed: true,
-        status: DeliveryStatus::Failed,
-        delivered_at: Some(at(2)),
-        processed_at: None,
-        attempts: vec![failed],
-    };
+    let delivery = Delivery::restore(AGENT, true, Some(at(2)), vec![failed]).unwrap();
     let (id, kind) = (ParticipantId::Agent(AGENT), MentionKind::Mention);
     let metadata = json!({"a": [1, 2.5, null, {"b": "c"}], "n": 18_446_744_073_709_551_615_u64});
     Message {
