@@ -158,7 +158,8 @@ async fn a_key_counts_once_and_attempts_are_numbered_without_gaps() {
     assert_eq!(done.await.into_iter().filter(|done| *done).count(), 1);
     let listed =
         worlds[1].deliveries.list(caller, chat, DeliveryFilter::Processed, Order::Ascending, ALL).await;
-    let attempts = &listed.unwrap().rows[0].deliveries[0].attempts;
+    let listed = listed.unwrap();
+    let attempts = listed.rows[0].deliveries[0].attempts();
     assert_eq!(
         attempts.iter().map(|attempt| attempt.number.0).collect::<Vec<_>>(),
         (1..=40).collect::<Vec<_>>()
@@ -281,7 +282,7 @@ async fn a_step_keeps_the_mark_of_the_same_moment() {
     assert!(!step.is_finished());
     client.batch_execute("COMMIT").await.unwrap();
     let stepped = step.await.unwrap().unwrap().unwrap();
-    assert_eq!(stepped.delivery.status, DeliveryStatus::Processing);
+    assert_eq!(stepped.delivery.status(), DeliveryStatus::Processing);
     assert_eq!(stepped.delivery.delivered_at, Some(Timestamp::from_micros(NOON + 1_000_000)));
 }
 

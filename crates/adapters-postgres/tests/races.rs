@@ -301,6 +301,8 @@ async fn any_number_of_attempts_is_erased_in_slices() {
     let mut walk = Retention::days(Ageing::Texts, 2);
     let mut erased = Vec::new();
     while let Some(some) = world.messages.erase_old(&mut walk).await.unwrap() {
+        let newest = count(&database, "SELECT count(*) FROM attempts WHERE number = 12000").await;
+        assert_eq!(newest + i64::try_from(some).unwrap(), 1, "the newest goes with its message");
         erased.push(some);
     }
     assert_eq!(erased, [0, 0, 1]);

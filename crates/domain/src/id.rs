@@ -5,6 +5,9 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::words::{from_text, words};
 use uuid::Uuid;
 
 macro_rules! id_type {
@@ -41,6 +44,19 @@ macro_rules! id_type {
                 write!(f, "{}({})", stringify!($name), self.0)
             }
         }
+
+        /// For the bus: 32 hexadecimal digits.
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.0.simple().encode_lower(&mut Uuid::encode_buffer()))
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                from_text(deserializer, |text| Uuid::try_parse(text).ok().map(Self))
+            }
+        }
     )+};
 }
 
@@ -69,6 +85,8 @@ id_type! {
     ContactId,
     /// A request to be a contact.
     ContactRequestId,
+    /// A task outside Parlance that a chat is about; not checked.
+    TaskId,
 }
 
 /// The hyphenated form of 36 characters only: braces, URNs and bare hex are not ids here.
@@ -77,7 +95,8 @@ pub fn parse_uuid(text: &str) -> Option<Uuid> {
 }
 
 /// A user or an agent: whoever can take part in a chat.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ParticipantId {
     /// A human.
     User(UserId),
@@ -125,33 +144,18 @@ impl fmt::Display for ParticipantId {
     }
 }
 
-/// Whether a participant is a human or an agent.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum ParticipantKind {
-    /// A human; `User` on the wire.
-    User,
-    /// An agent; `Agent` on the wire.
-    Agent,
+words! {
+    /// Whether a participant is a human or an agent.
+    #[derive(PartialOrd, Ord)]
+    ParticipantKind {
+        /// A human; `User` on the wire.
+        User = "User",
+        /// An agent; `Agent` on the wire.
+        Agent = "Agent",
+    }
 }
 
 impl ParticipantKind {
-    /// The word that the wire and the stores use.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::User => "User",
-            Self::Agent => "Agent",
-        }
-    }
-
-    /// Reads [`Self::as_str`] back.
-    pub fn parse(text: &str) -> Option<Self> {
-        match text {
-            "User" => Some(Self::User),
-            "Agent" => Some(Self::Agent),
-            _ => None,
-        }
-    }
-
     /// The id of this kind that wraps `uuid`.
     pub const fn with_uuid(self, uuid: Uuid) -> ParticipantId {
         match self {

@@ -16,6 +16,7 @@ use crate::id::{ChatId, ParticipantId};
 use crate::store::StoreError;
 use crate::text::TextFault;
 use crate::time::Timestamp;
+use crate::words::words;
 
 /// How long an answer is stored.
 pub const LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
@@ -75,25 +76,15 @@ pub struct IdempotentRequest {
     pub fingerprint: Fingerprint,
 }
 
-/// An operation that accepts idempotency keys.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Operation {
-    /// Sending a text.
-    SendMessage,
-    /// Posting an event.
-    PostEvent,
-    /// Creating a chat.
-    CreateChat,
-}
-
-impl Operation {
-    /// The word that stores keep.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::SendMessage => "send_message",
-            Self::PostEvent => "post_event",
-            Self::CreateChat => "create_chat",
-        }
+words! {
+    /// An operation that accepts idempotency keys.
+    Operation {
+        /// Sending a text.
+        SendMessage = "send_message",
+        /// Posting an event.
+        PostEvent = "post_event",
+        /// Creating a chat.
+        CreateChat = "create_chat",
     }
 }
 

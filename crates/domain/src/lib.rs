@@ -55,3 +55,4 @@ pub mod store;
 pub mod tally;
 pub mod text;
 pub mod time;
+mod words;

@@ -3,6 +3,8 @@
 //! A cursor names the last row the reader has seen, as a [`Position`] whose meaning belongs to
 //! the list: a room's sequence number for messages, creation time and id for chats and agents.
 
+use crate::words::words;
+
 pub mod weight;
 
 use uuid::Uuid;
@@ -29,28 +31,15 @@ impl Position {
     }
 }
 
-/// In which direction a list runs.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Order {
-    /// Oldest first.
-    #[default]
-    Ascending,
-    /// Newest first.
-    Descending,
-}
-
-impl Order {
-    /// The word that the wire uses.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Ascending => "asc",
-            Self::Descending => "desc",
-        }
-    }
-
-    /// Reads [`Self::as_str`] back.
-    pub fn parse(text: &str) -> Option<Self> {
-        [Self::Ascending, Self::Descending].into_iter().find(|order| order.as_str() == text)
+words! {
+    /// In which direction a list runs.
+    #[derive(Default)]
+    Order {
+        /// Oldest first.
+        #[default]
+        Ascending = "asc",
+        /// Newest first.
+        Descending = "desc",
     }
 }
 

@@ -32,7 +32,7 @@ fn name(event: &DomainEvent) -> String {
     match event {
         DomainEvent::MessageCreated { recipients, .. } => format!("message created for {}", recipients.len()),
         DomainEvent::MessageUpdated { message } => {
-            format!("message updated: {:?}", message.deliveries[0].status)
+            format!("message updated: {:?}", message.deliveries[0].status())
         }
         DomainEvent::MessageDeleted { .. } => "message deleted".to_owned(),
         DomainEvent::EventCreated { .. } => "event created".to_owned(),
@@ -202,7 +202,7 @@ async fn starting_twice_opens_attempt_two() {
     let second = step(DeliveryStep::Begin).await.unwrap();
     assert_eq!((second.status, second.attempt_number), (DeliveryStatus::Processing, 2));
     let waiting = world.deliveries.next(bot.caller, chat).await.unwrap().unwrap();
-    assert_eq!(waiting.deliveries[0].attempts[1].started_at, noon_plus(300));
+    assert_eq!(waiting.deliveries[0].attempts()[1].started_at, noon_plus(300));
     step(DeliveryStep::Fail(FailureText::new("no".to_owned()).unwrap())).await.unwrap();
     assert_eq!(world.deliveries.next(bot.caller, chat).await.unwrap().unwrap().id, message);
     step(DeliveryStep::Begin).await.unwrap();

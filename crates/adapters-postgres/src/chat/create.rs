@@ -4,7 +4,7 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use domain::audit::AuditEntry;
 use domain::chat::{Chat, CreateRefused, NewChat, ParticipantStatus, Role};
-use domain::id::{OrganizationId, ParticipantId};
+use domain::id::{OrganizationId, ParticipantId, TaskId};
 use domain::idempotency::Verdict;
 use futures_util::future::{try_join, try_join3};
 use uuid::Uuid;
@@ -95,7 +95,7 @@ async fn insert_on(mut db: &Db, chat: &Chat, organization: OrganizationId) -> Re
         .values((
             chats::id.eq(chat.id.uuid()),
             chats::title.eq(&chat.title),
-            chats::task_id.eq(chat.task_id),
+            chats::task_id.eq(chat.task_id.map(TaskId::uuid)),
             chats::kind.eq(chat.kind.as_str()),
             chats::status.eq(chat.status.as_str()),
             chats::organization_id.eq(organization.uuid()),

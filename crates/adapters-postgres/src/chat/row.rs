@@ -4,7 +4,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::chat::{Chat, ChatKind, ChatStatus, Membership, Participant, ParticipantStatus, Role, Standing};
-use domain::id::{ChatId, ParticipantId, ParticipantKind, UserId};
+use domain::id::{ChatId, ParticipantId, ParticipantKind, TaskId, UserId};
 use uuid::Uuid;
 
 use crate::error::Fault;
@@ -36,7 +36,7 @@ impl ChatRow {
         Ok(Chat {
             id: ChatId::new(self.id),
             title: self.title,
-            task_id: self.task_id,
+            task_id: self.task_id.map(TaskId::new),
             kind: row::word(&self.kind, ChatKind::parse)?,
             status: row::word(&self.status, ChatStatus::parse)?,
             created_at: self.created_at.0,

@@ -33,11 +33,11 @@ pub(super) async fn advance_on(
         }
     }
     let before = before.unwrap_or_else(|| Delivery::new(command.agent, false));
-    let known = before.attempts.clone();
+    let known = before.attempts().to_vec();
     let Ok(after) = before.step(&command.step, command.now) else {
         return Ok(Err(AdvanceRefused::NoActiveAttempt));
     };
-    let changed = after.attempts.iter().filter(|attempt| !known.contains(attempt)).collect::<Vec<_>>();
+    let changed = after.attempts().iter().filter(|attempt| !known.contains(attempt)).collect::<Vec<_>>();
     try_join3(
         activate_on(db, agent, command.chat),
         save_on(db, command, place, &after),
@@ -88,10 +88,10 @@ async fn record_on(mut db: &Db, command: &AdvanceDelivery) -> Result<Option<Deli
 
 async fn save_on(mut db: &Db, command: &AdvanceDelivery, place: i64, after: &Delivery) -> Result<(), Fault> {
     let state = (
-        deliveries::status.eq(after.status.as_str()),
+        deliveries::status.eq(after.status().as_str()),
         deliveries::current_attempt.eq(number(after.current_attempt())?),
         deliveries::delivered_at.eq(after.delivered_at.map(At)),
-        deliveries::processed_at.eq(after.processed_at.map(At)),
+        deliveries::processed_at.eq(after.processed_at().map(At)),
     );
     diesel::insert_into(deliveries::table)
         .values((

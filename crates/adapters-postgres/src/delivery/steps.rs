@@ -105,7 +105,7 @@ impl Decided {
         let Ok(after) = record.clone().step(&command.step, command.now) else {
             return Ok(Some(Err(AdvanceRefused::NoActiveAttempt)));
         };
-        for attempt in after.attempts.iter().filter(|attempt| !record.attempts.contains(attempt)) {
+        for attempt in after.attempts().iter().filter(|attempt| !record.attempts().contains(attempt)) {
             self.attempts.insert((key.0, key.1, number(attempt.number.0)?), attempt.clone());
         }
         *record = after.clone().shown();
@@ -135,13 +135,13 @@ async fn save_records_on(mut db: &Db, records: &BTreeMap<(Uuid, Uuid), Delivery>
     statement::<()>(SAVE_RECORDS)
         .bind::<Array<SqlUuid>, _>(records.keys().map(|key| key.0).collect::<Vec<_>>())
         .bind::<Array<SqlUuid>, _>(records.keys().map(|key| key.1).collect::<Vec<_>>())
-        .bind::<Array<Text>, _>(all.clone().map(|record| record.status.as_str()).collect::<Vec<_>>())
+        .bind::<Array<Text>, _>(all.clone().map(|record| record.status().as_str()).collect::<Vec<_>>())
         .bind::<Array<Integer>, _>(attempts)
         .bind::<Array<Nullable<Timestamptz>>, _>(
             all.clone().map(|record| record.delivered_at.map(At)).collect::<Vec<_>>(),
         )
         .bind::<Array<Nullable<Timestamptz>>, _>(
-            all.map(|record| record.processed_at.map(At)).collect::<Vec<_>>(),
+            all.map(|record| record.processed_at().map(At)).collect::<Vec<_>>(),
         )
         .execute(&mut db)
         .await?;

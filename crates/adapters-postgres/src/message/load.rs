@@ -12,8 +12,7 @@ use diesel::result::QueryResult;
 use diesel::sql_types::{Array, BigInt, Binary, Integer, Nullable, Text, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::delivery::{
-    Attempt, AttemptNumber, AttemptStatus, Delivery, DeliveryStatus, SHOWN_ATTEMPTS, SHOWN_ERROR_BYTES,
-    shown_error,
+    Attempt, AttemptNumber, AttemptStatus, Delivery, SHOWN_ATTEMPTS, SHOWN_ERROR_BYTES, shown_error,
 };
 use domain::id::{AgentId, ChatId, MessageId, ParticipantKind, parse_uuid};
 use domain::message::{Mention, MentionKind, Message, MessageKind};
@@ -127,8 +126,8 @@ pub(crate) async fn rows_on(mut db: &Db, ids: Vec<Uuid>, rest: &str) -> Result<V
 }
 
 /// The columns of a [`DeliveryRow`].
-const RECORD: &str = "deliveries.message_id, deliveries.agent_id, deliveries.addressed, deliveries.status, \
-     deliveries.current_attempt, deliveries.delivered_at, deliveries.processed_at";
+const RECORD: &str = "deliveries.message_id, deliveries.agent_id, deliveries.addressed, \
+     deliveries.current_attempt, deliveries.delivered_at";
 
 /// Where a message stands in every list.
 pub(crate) fn position(message: &Message) -> Position {
@@ -254,10 +253,8 @@ pub(crate) struct DeliveryRow {
     message_id: Uuid,
     agent_id: Uuid,
     addressed: bool,
-    status: String,
     current_attempt: i32,
     delivered_at: Option<At>,
-    processed_at: Option<At>,
 }
 
 /// An attempt with its whole error.
@@ -276,13 +273,9 @@ impl DeliveryRow {
     }
 
     pub(crate) fn into_delivery(self, attempts: Vec<Attempt>) -> Result<Delivery, Fault> {
-        Ok(Delivery {
-            agent: AgentId::new(self.agent_id),
-            addressed: self.addressed,
-            status: row::word(&self.status, DeliveryStatus::parse)?,
-            delivered_at: self.delivered_at.map(|at| at.0),
-            processed_at: self.processed_at.map(|at| at.0),
-            attempts,
+        let (agent, delivered_at) = (AgentId::new(self.agent_id), self.delivered_at.map(|at| at.0));
+        Delivery::restore(agent, self.addressed, delivered_at, attempts).map_err(|inconsistent| {
+            Fault::Row(format!("{inconsistent}: agent {agent}, message {}", self.message_id))
         })
     }
 }

@@ -55,10 +55,12 @@ pub(super) async fn erase_old_on(mut db: &Db, step: &EraseOld) -> Result<Result<
     Ok(Ok(ErasedOld { last, erased }))
 }
 
-/// Attempts of the messages, as many as a step may. The rows are named by where they lie; one that moves meanwhile
-/// is erased with its message.
+/// Attempts of the messages, as many as a step may, but the newest of each delivery, which says where it stands. The
+/// rows are named by where they lie; one that moves meanwhile is erased with its message.
 const ATTEMPTS: &str = "DELETE FROM attempts WHERE ctid = ANY(ARRAY(\
-     SELECT ctid FROM attempts WHERE message_id = ANY(?) LIMIT ?))";
+     SELECT ctid FROM attempts AS old WHERE message_id = ANY(?) AND EXISTS (\
+         SELECT 1 FROM attempts AS newer WHERE newer.message_id = old.message_id \
+         AND newer.agent_id = old.agent_id AND newer.number > old.number) LIMIT ?))";
 
 async fn erase_attempts_on(mut db: &Db, messages: &[MessageId]) -> Result<usize, Fault> {
     let messages = messages.iter().map(|message| message.uuid()).collect::<Vec<_>>();

@@ -43,7 +43,7 @@ pub(super) fn create_on(
         .values((
             chats::id.eq(row::bytes(chat.id.uuid())),
             chats::title.eq(&chat.title),
-            chats::task_id.eq(chat.task_id.map(row::bytes)),
+            chats::task_id.eq(chat.task_id.map(|task| row::bytes(task.uuid()))),
             chats::kind.eq(chat.kind.as_str()),
             chats::status.eq(chat.status.as_str()),
             chats::organization_id.eq(&column),

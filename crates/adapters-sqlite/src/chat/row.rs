@@ -3,7 +3,7 @@
 use diesel::prelude::*;
 use diesel::sql_types::{Binary, Text};
 use domain::chat::{Chat, ChatKind, ChatStatus, Membership, Participant, ParticipantStatus, Role, Standing};
-use domain::id::{ChatId, ParticipantId, ParticipantKind};
+use domain::id::{ChatId, ParticipantId, ParticipantKind, TaskId};
 
 use crate::error::Fault;
 use crate::row;
@@ -28,7 +28,7 @@ impl ChatRow {
         Ok(Chat {
             id: row::chat_id(&self.id)?,
             title: self.title,
-            task_id: self.task_id.as_deref().map(row::uuid).transpose()?,
+            task_id: self.task_id.as_deref().map(row::uuid).transpose()?.map(TaskId::new),
             kind: row::word(&self.kind, ChatKind::parse)?,
             status: row::word(&self.status, ChatStatus::parse)?,
             created_at: row::time(self.created_at),

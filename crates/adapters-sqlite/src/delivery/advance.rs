@@ -28,7 +28,7 @@ pub(super) fn advance_on(
         return Ok(Err(AdvanceRefused::NotFound));
     };
     let before = record_on(connection, command)?.unwrap_or_else(|| Delivery::new(command.agent, false));
-    let known = before.attempts.clone();
+    let known = before.attempts().to_vec();
     let Ok(after) = before.step(&command.step, command.now) else {
         return Ok(Err(AdvanceRefused::NoActiveAttempt));
     };
@@ -36,7 +36,7 @@ pub(super) fn advance_on(
         activate_on(connection, agent, command.chat)?;
     }
     save_on(connection, command, message.sequence, &after)?;
-    for attempt in after.attempts.iter().filter(|attempt| !known.contains(attempt)) {
+    for attempt in after.attempts().iter().filter(|attempt| !known.contains(attempt)) {
         save_attempt_on(connection, command, attempt)?;
     }
     let message = messages_on(connection, vec![message], Records::All)?.pop();
@@ -88,10 +88,10 @@ fn save_on(
     .bind::<Binary, _>(row::bytes(command.chat.uuid()))
     .bind::<BigInt, _>(sequence)
     .bind::<Bool, _>(after.addressed)
-    .bind::<Text, _>(after.status.as_str())
+    .bind::<Text, _>(after.status().as_str())
     .bind::<Integer, _>(number(after.current_attempt())?)
     .bind::<Nullable<BigInt>, _>(after.delivered_at.map(Timestamp::micros))
-    .bind::<Nullable<BigInt>, _>(after.processed_at.map(Timestamp::micros))
+    .bind::<Nullable<BigInt>, _>(after.processed_at().map(Timestamp::micros))
     .execute(connection)?;
     Ok(())
 }

@@ -168,7 +168,7 @@ fn deliver_on(connection: &mut SqliteConnection, message: &Message) -> Result<()
                 deliveries::chat_id.eq(row::bytes(message.chat_id.uuid())),
                 deliveries::sequence.eq(message.sequence),
                 deliveries::addressed.eq(record.addressed),
-                deliveries::status.eq(record.status.as_str()),
+                deliveries::status.eq(record.status().as_str()),
                 deliveries::current_attempt.eq(0),
             ))
             .execute(connection)?;

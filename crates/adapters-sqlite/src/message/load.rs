@@ -7,8 +7,7 @@ use diesel::result::QueryResult;
 use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, Text};
 use diesel::sqlite::{Sqlite, SqliteConnection};
 use domain::delivery::{
-    Attempt, AttemptNumber, AttemptStatus, Delivery, DeliveryStatus, SHOWN_ATTEMPTS, SHOWN_ERROR_BYTES,
-    shown_error,
+    Attempt, AttemptNumber, AttemptStatus, Delivery, SHOWN_ATTEMPTS, SHOWN_ERROR_BYTES, shown_error,
 };
 use domain::id::{AgentId, ChatId, MessageId, ParticipantKind, parse_uuid};
 use domain::message::{Mention, MentionKind, Message, MessageKind};
@@ -189,10 +188,8 @@ impl MessageRow {
 pub(crate) struct DeliveryRow {
     agent_id: Vec<u8>,
     addressed: bool,
-    status: String,
     current_attempt: i32,
     delivered_at: Option<i64>,
-    processed_at: Option<i64>,
 }
 
 /// An attempt with its whole error.
@@ -209,14 +206,9 @@ impl DeliveryRow {
     }
 
     pub(crate) fn into_delivery(self, attempts: Vec<Attempt>) -> Result<Delivery, Fault> {
-        Ok(Delivery {
-            agent: row::agent_id(&self.agent_id)?,
-            addressed: self.addressed,
-            status: row::word(&self.status, DeliveryStatus::parse)?,
-            delivered_at: self.delivered_at.map(row::time),
-            processed_at: self.processed_at.map(row::time),
-            attempts,
-        })
+        let (agent, delivered_at) = (row::agent_id(&self.agent_id)?, self.delivered_at.map(row::time));
+        Delivery::restore(agent, self.addressed, delivered_at, attempts)
+            .map_err(|inconsistent| Fault::Row(format!("{inconsistent}: agent {agent}")))
     }
 }
 
@@ -242,7 +234,7 @@ impl AttemptRow {
 }
 
 /// The SQL types of a [`DeliveryRow`] behind the place of its message in a list.
-type RecordColumns = (BigInt, (Binary, Bool, Text, Integer, Nullable<BigInt>, Nullable<BigInt>));
+type RecordColumns = (BigInt, (Binary, Bool, Integer, Nullable<BigInt>));
 
 /// The delivery records of each of the messages.
 fn records_of(
@@ -254,14 +246,14 @@ fn records_of(
     let ids = row::to_json(&ids.collect::<Result<Vec<_>, Fault>>()?)?;
     let found = match wanted {
         Records::All => statement!(
-            "SELECT message.key, agent_id, addressed, status, current_attempt, delivered_at, processed_at \
+            "SELECT message.key, agent_id, addressed, current_attempt, delivered_at \
              FROM json_each(?) AS message CROSS JOIN deliveries ON message_id = unhex(message.value) \
              ORDER BY agent_id" => RecordColumns
         )
         .bind::<Text, _>(ids)
         .load::<(i64, DeliveryRow)>(connection)?,
         Records::Of(agent) => statement!(
-            "SELECT message.key, agent_id, addressed, status, current_attempt, delivered_at, processed_at \
+            "SELECT message.key, agent_id, addressed, current_attempt, delivered_at \
              FROM json_each(?) AS message CROSS JOIN deliveries ON message_id = unhex(message.value) \
              AND agent_id = ?" => RecordColumns
         )

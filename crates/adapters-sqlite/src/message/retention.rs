@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use diesel::dsl::sql;
 use diesel::prelude::*;
-use diesel::sql_types::BigInt;
+use diesel::sql_types::{BigInt, Bool};
 use diesel::sqlite::SqliteConnection;
 use domain::message::retention::ATTEMPTS_A_STEP;
 use domain::message::{EraseOld, ErasedOld, MessageKind};
@@ -40,6 +40,7 @@ pub(super) fn erase_old_on(connection: &mut SqliteConnection, step: EraseOld) ->
         if erase_attempts_on(connection, &old)? == i64::from(ATTEMPTS_A_STEP) {
             return Ok(ErasedOld::attempts_only(step));
         }
+        diesel::delete(attempts::table.filter(attempts::message_id.eq_any(&old))).execute(connection)?;
         diesel::delete(deliveries::table.filter(deliveries::message_id.eq_any(&old))).execute(connection)?;
         diesel::delete(messages::table.filter(messages::id.eq_any(&old))).execute(connection)?;
         let titled =
@@ -57,10 +58,15 @@ pub(super) fn erase_old_on(connection: &mut SqliteConnection, step: EraseOld) ->
     Ok(ErasedOld { last, erased })
 }
 
-/// Erases attempts of the messages, as many as a step may; gives how many.
+/// Whether an attempt is not the newest of its delivery, which says where that stands.
+const HAS_NEWER: &str = "EXISTS (SELECT 1 FROM attempts AS newer WHERE newer.message_id = attempts.message_id \
+     AND newer.agent_id = attempts.agent_id AND newer.number > attempts.number)";
+
+/// Erases attempts of the messages, as many as a step may, but the newest of each delivery; gives how many.
 fn erase_attempts_on(connection: &mut SqliteConnection, messages: &[Vec<u8>]) -> Result<i64, Fault> {
     let some = attempts::table
         .filter(attempts::message_id.eq_any(messages))
+        .filter(sql::<Bool>(HAS_NEWER))
         .order((attempts::message_id, attempts::agent_id, attempts::number))
         .limit(i64::from(ATTEMPTS_A_STEP))
         .select((attempts::message_id, attempts::agent_id, attempts::number))
@@ -85,10 +91,12 @@ mod tests {
     use std::time::Duration;
 
     use diesel::connection::SimpleConnection;
+    use diesel::prelude::*;
     use domain::id::ParticipantId;
     use domain::message::{Ageing, Retention};
     use testkit::{Stores, World};
 
+    use crate::schema::attempts;
     use crate::{Location, SqliteStore};
 
     #[tokio::test]
@@ -109,6 +117,15 @@ mod tests {
         let mut walk = Retention::days(Ageing::Texts, 2);
         let mut erased = Vec::new();
         while let Some(some) = world.messages.erase_old(&mut walk).await.unwrap() {
+            let newest = store.change(
+                |connection| {
+                    let newest = attempts::table.filter(attempts::number.eq(12_000)).count();
+                    Ok(Ok::<_, Infallible>(newest.get_result::<i64>(connection)?))
+                },
+                |_| (),
+            );
+            let Ok(newest) = newest.await.unwrap();
+            assert_eq!(newest + i64::try_from(some).unwrap(), 1, "the newest goes with its message");
             erased.push(some);
         }
         assert_eq!(erased, [0, 0, 1]);

@@ -1,11 +1,14 @@
 //! Agents.
 
+use serde::{Deserialize, Serialize};
+
 use super::handle::{AgentHandle, Slug};
 use super::key::NewKey;
 use crate::audit::Actor;
 use crate::id::{AgentId, UserId};
 use crate::text::{TextFault, bounded, sender_name, single_line};
 use crate::time::Timestamp;
+use crate::words::words;
 
 /// An agent's name: 1 to 100 characters on one line.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -95,30 +98,18 @@ impl AgentTag {
     }
 }
 
-/// Who runs an agent.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum AgentKind {
-    /// It runs at its owner's and comes in with a key of its own.
-    External,
-    /// The service is to run it; it has no key. Nothing here runs models, so what is sent to it
-    /// waits.
-    Platform,
+words! {
+    /// Who runs an agent.
+    AgentKind {
+        /// It runs at its owner's and comes in with a key of its own.
+        External = "external",
+        /// The service is to run it; it has no key. Nothing here runs models, so what is sent to it
+        /// waits.
+        Platform = "platform",
+    }
 }
 
 impl AgentKind {
-    /// The word that the stores use.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::External => "external",
-            Self::Platform => "platform",
-        }
-    }
-
-    /// Reads [`Self::as_str`] back.
-    pub fn parse(text: &str) -> Option<Self> {
-        [Self::External, Self::Platform].into_iter().find(|kind| kind.as_str() == text)
-    }
-
     /// Whether it runs at its owner's.
     pub const fn is_external(self) -> bool {
         matches!(self, Self::External)
@@ -126,7 +117,7 @@ impl AgentKind {
 }
 
 /// An agent as stored.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Agent {
     /// Identifier.
     pub id: AgentId,

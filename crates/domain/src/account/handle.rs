@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::text::TextFault;
 
 /// A user's handle: 3 to 39 of `a-z 0-9 . -`, beginning and ending with a letter or digit.
@@ -135,7 +137,7 @@ fn fold_to_ascii(c: char) -> impl Iterator<Item = char> {
 }
 
 /// An agent's handle: `owner/slug`.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct AgentHandle(String);
 
 impl AgentHandle {

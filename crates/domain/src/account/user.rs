@@ -9,6 +9,7 @@ use crate::organization::OrganizationRole;
 use crate::plan::{OrganizationName, PlanName};
 use crate::text::{TextFault, sender_name};
 use crate::time::Timestamp;
+use crate::words::words;
 
 /// A human's name in two parts; the last may be empty.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -50,28 +51,15 @@ impl PersonNamePart {
     }
 }
 
-/// What a human is to the installation.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum UserRole {
-    /// One of those who use it.
-    #[default]
-    User,
-    /// Looks after it; the first user is one.
-    Admin,
-}
-
-impl UserRole {
-    /// The word that the wire and the stores use.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Admin => "admin",
-        }
-    }
-
-    /// Reads [`Self::as_str`] back.
-    pub fn parse(text: &str) -> Option<Self> {
-        [Self::User, Self::Admin].into_iter().find(|role| role.as_str() == text)
+words! {
+    /// What a human is to the installation.
+    #[derive(Default)]
+    UserRole {
+        /// One of those who use it.
+        #[default]
+        User = "user",
+        /// Looks after it; the first user is one.
+        Admin = "admin",
     }
 }
 

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::id::{AgentId, ChatId};
 use crate::time::Timestamp;
 
@@ -10,7 +12,7 @@ use crate::time::Timestamp;
 const LEASE: Duration = Duration::from_secs(10);
 
 /// One agent's indicator.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct AgentActivity {
     /// Whose.
     pub agent: AgentId,

@@ -530,15 +530,12 @@ mod tests {
 
     #[test]
     fn words_are_read_as_they_were_written() {
-        for action in AuditAction::ALL {
-            assert_eq!(AuditAction::parse(action.as_str()), Some(*action));
-        }
         let id = Uuid::from_u128(7);
         for kind in ["User", "Agent", "Chat", "ApiKey", "Organization", "Invitation", "Session", "Message"] {
             assert_eq!(AuditObject::from_parts(kind, id).map(AuditObject::parts), Some((kind, id)));
         }
         let whole = AuditObject::Installation;
         assert_eq!(AuditObject::from_parts(whole.parts().0, whole.parts().1), Some(whole));
-        assert_eq!((AuditAction::parse("key.lost"), AuditObject::from_parts("Key", id)), (None, None));
+        assert_eq!(AuditObject::from_parts("Key", id), None);
     }
 }

@@ -1,5 +1,7 @@
 //! Where events are told, and who wants to hear them there.
 
+use serde::{Deserialize, Serialize};
+
 use crate::event::DomainEvent;
 use crate::id::{AgentId, ChatId, ParticipantId, UserId};
 
@@ -17,7 +19,8 @@ pub enum Address {
 }
 
 /// What sockets of a node listen to.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Interest {
     /// A room, as whoever.
     Room(ChatId),

@@ -1,7 +1,5 @@
 //! Creating a room.
 
-use uuid::Uuid;
-
 use super::participant::Role;
 use super::port::{CreateRefused, NewChat};
 use super::room::{Chat, ChatKind};
@@ -9,7 +7,7 @@ use super::service::ChatService;
 use super::title::ChatTitle;
 use crate::caller::Caller;
 use crate::event::DomainEvent;
-use crate::id::ChatId;
+use crate::id::{ChatId, TaskId};
 use crate::idempotency::{IdempotencyClaim, IdempotentRequest, Operation};
 use crate::plan::LimitReached;
 use crate::store::{OnCommit, StoreError};
@@ -20,7 +18,7 @@ pub struct CreateChat {
     /// A title that stays; `None` for one made from the first message.
     pub title: Option<ChatTitle>,
     /// A task elsewhere that the room is about.
-    pub task_id: Option<Uuid>,
+    pub task_id: Option<TaskId>,
     /// What it is meant for.
     pub kind: ChatKind,
 }

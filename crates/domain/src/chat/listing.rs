@@ -1,11 +1,14 @@
 //! Rooms in lists, and what can be told of a room beside its record.
 
+use serde::{Deserialize, Serialize};
+
 use super::participant::Participant;
 use super::room::{Chat, ChatKind, ChatStatus};
 use super::standing::Standing;
 use crate::id::AgentId;
 use crate::message::{Message, MessageKind};
 use crate::page::{Order, Position};
+use crate::words::words;
 
 /// How many participants of a room are shown in a list.
 pub const SHOWN_PARTICIPANTS: usize = 100;
@@ -76,7 +79,7 @@ impl Default for ChatListing {
 }
 
 /// An agent as a room shows it.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct RoomAgent {
     /// The agent.
     pub id: AgentId,
@@ -86,28 +89,21 @@ pub struct RoomAgent {
     pub handle: String,
 }
 
-/// Whether a room's agents are at work.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum WorkStatus {
-    /// No attempt is open, none failed last.
-    #[default]
-    Idle,
-    /// An agent of the room has an attempt open, or says that it is at work.
-    Working,
-    /// The last attempt on some message of an agent of the room failed.
-    Failed,
+words! {
+    /// Whether a room's agents are at work.
+    #[derive(Default)]
+    WorkStatus {
+        /// No attempt is open, none failed last.
+        #[default]
+        Idle = "idle",
+        /// An agent of the room has an attempt open, or says that it is at work.
+        Working = "working",
+        /// The last attempt on some message of an agent of the room failed.
+        Failed = "failed",
+    }
 }
 
 impl WorkStatus {
-    /// The word that the wire uses.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Idle => "idle",
-            Self::Working => "working",
-            Self::Failed => "failed",
-        }
-    }
-
     /// From whether an attempt is open and whether one failed last.
     pub const fn of(working: bool, failed: bool) -> Self {
         if working {
@@ -121,7 +117,7 @@ impl WorkStatus {
 }
 
 /// What a human sees of a room beside its record.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct ChatDetails {
     /// The first of its agents by id, at most [`SHOWN_PARTICIPANTS`].
     pub agents: Vec<RoomAgent>,

@@ -1,61 +1,38 @@
 //! Who is in a room, and as what.
 
+use serde::{Deserialize, Serialize};
+
 use super::standing::Membership;
 use crate::account::{Agent, User};
 use crate::id::{ChatId, ParticipantId, UserId};
 use crate::time::Timestamp;
+use crate::words::words;
 
-/// What a participant may do; ordered from least to most.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub enum Role {
-    /// Takes part, may bring in peers as members.
-    #[default]
-    Member,
-    /// May also give the role admin and remove members.
-    Admin,
-    /// May do anything; every room has at least one.
-    Owner,
-}
-
-impl Role {
-    /// The word that the wire and the stores use.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Member => "member",
-            Self::Admin => "admin",
-            Self::Owner => "owner",
-        }
-    }
-
-    /// Reads [`Self::as_str`] back.
-    pub fn parse(text: &str) -> Option<Self> {
-        [Self::Member, Self::Admin, Self::Owner].into_iter().find(|role| role.as_str() == text)
+words! {
+    /// What a participant may do; ordered from least to most.
+    #[derive(PartialOrd, Ord, Default)]
+    Role {
+        /// Takes part, may bring in peers as members.
+        #[default]
+        Member = "member",
+        /// May also give the role admin and remove members.
+        Admin = "admin",
+        /// May do anything; every room has at least one.
+        Owner = "owner",
     }
 }
 
-/// The state of a membership; not whether somebody is online.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum ParticipantStatus {
-    /// Takes part.
-    Active,
-    /// An agent that was added and has not yet shown itself in the room.
-    Inactive,
+words! {
+    /// The state of a membership; not whether somebody is online.
+    ParticipantStatus {
+        /// Takes part.
+        Active = "active",
+        /// An agent that was added and has not yet shown itself in the room.
+        Inactive = "inactive",
+    }
 }
 
 impl ParticipantStatus {
-    /// The word that the wire and the stores use.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::Inactive => "inactive",
-        }
-    }
-
-    /// Reads [`Self::as_str`] back.
-    pub fn parse(text: &str) -> Option<Self> {
-        [Self::Active, Self::Inactive].into_iter().find(|status| status.as_str() == text)
-    }
-
     /// What somebody starts with on being added: humans take part at once, agents when they
     /// first show themselves.
     pub const fn on_adding(who: ParticipantId) -> Self {
@@ -67,7 +44,7 @@ impl ParticipantStatus {
 }
 
 /// One participant of one room, with what others see of them.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Participant {
     /// The user or agent.
     pub id: ParticipantId,

@@ -11,7 +11,7 @@ use super::room::{Chat, ChatKind, ChatStatus};
 use super::standing::Entrance;
 use super::title::ChatTitle;
 use crate::caller::Caller;
-use crate::id::{AgentId, ChatId, ParticipantId, UserId};
+use crate::id::{AgentId, ChatId, ParticipantId, TaskId, UserId};
 use crate::idempotency::{IdempotencyClaim, StoredAnswer};
 use crate::page::{Page, PageRequest};
 use crate::plan::LimitReached;
@@ -26,7 +26,7 @@ pub struct NewChat {
     /// The given title; `None` for one made from the first text, where everybody may read that.
     pub title: Option<ChatTitle>,
     /// A task elsewhere.
-    pub task_id: Option<Uuid>,
+    pub task_id: Option<TaskId>,
     /// What it is meant for.
     pub kind: ChatKind,
     /// Who creates it.

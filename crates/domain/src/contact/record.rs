@@ -1,10 +1,12 @@
 //! Established contacts.
 
+use serde::{Deserialize, Serialize};
+
 use crate::id::{ContactId, ContactRequestId, ParticipantId};
 use crate::time::Timestamp;
 
 /// What is shown of somebody to those who know them.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Profile {
     /// Who it is.
     pub id: ParticipantId,
@@ -25,7 +27,7 @@ pub struct Profile {
 }
 
 /// A contact as one of its two sides has it.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Contact {
     /// Identifier of this side's record.
     pub id: ContactId,
@@ -38,7 +40,7 @@ pub struct Contact {
 }
 
 /// A contact, and whose record of it this is.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ContactOf {
     /// The side that has the record.
     pub owner: ParticipantId,

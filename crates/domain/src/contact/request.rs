@@ -1,44 +1,31 @@
 //! Contact requests: the state machine and who may do what. Pure; the
 //! stores call these inside the write, on the rows they have locked.
 
+use serde::{Deserialize, Serialize};
+
 use crate::caller::Caller;
 use crate::id::{ContactRequestId, ParticipantId, UserId};
 use crate::text::{TextFault, bounded};
 use crate::time::Timestamp;
+use crate::words::words;
 
-/// Where a request stands.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum RequestStatus {
-    /// Nobody has answered.
-    Pending,
-    /// The two are contacts, or were.
-    Approved,
-    /// The recipient did not want to.
-    Rejected,
-    /// The requester took it back.
-    Cancelled,
-    /// Nobody answered in time.
-    Expired,
+words! {
+    /// Where a request stands.
+    RequestStatus {
+        /// Nobody has answered.
+        Pending = "pending",
+        /// The two are contacts, or were.
+        Approved = "approved",
+        /// The recipient did not want to.
+        Rejected = "rejected",
+        /// The requester took it back.
+        Cancelled = "cancelled",
+        /// Nobody answered in time.
+        Expired = "expired",
+    }
 }
 
 impl RequestStatus {
-    /// The word that the wire and the stores use.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Approved => "approved",
-            Self::Rejected => "rejected",
-            Self::Cancelled => "cancelled",
-            Self::Expired => "expired",
-        }
-    }
-
-    /// Reads [`Self::as_str`] back.
-    pub fn parse(text: &str) -> Option<Self> {
-        let all = [Self::Pending, Self::Approved, Self::Rejected, Self::Cancelled, Self::Expired];
-        all.into_iter().find(|status| status.as_str() == text)
-    }
-
     /// What a stored status means for a request of `created_at`, when those sent at or before
     /// `expired_until` are over age.
     pub fn at(self, created_at: Timestamp, expired_until: Timestamp) -> Self {
@@ -49,28 +36,19 @@ impl RequestStatus {
     }
 }
 
-/// What can be done with a pending request.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum RequestAction {
-    /// Become contacts.
-    Approve,
-    /// Do not.
-    Reject,
-    /// Take it back.
-    Cancel,
+words! {
+    /// What can be done with a pending request.
+    RequestAction {
+        /// Become contacts.
+        Approve = "approve",
+        /// Do not.
+        Reject = "reject",
+        /// Take it back.
+        Cancel = "cancel",
+    }
 }
 
 impl RequestAction {
-    /// Reads the word that the wire uses.
-    pub fn parse(text: &str) -> Option<Self> {
-        match text {
-            "approve" => Some(Self::Approve),
-            "reject" => Some(Self::Reject),
-            "cancel" => Some(Self::Cancel),
-            _ => None,
-        }
-    }
-
     /// Where it leads.
     pub const fn outcome(self) -> RequestStatus {
         match self {
@@ -109,7 +87,7 @@ impl RequestMessage {
 }
 
 /// One side of a request.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Party {
     /// Who it is.
     pub id: ParticipantId,
@@ -120,7 +98,7 @@ pub struct Party {
 }
 
 /// A question whether to be contacts.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ContactRequest {
     /// Identifier.
     pub id: ContactRequestId,

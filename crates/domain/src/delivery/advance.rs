@@ -53,7 +53,7 @@ impl DeliveryService {
             Ok(Advanced { delivery, .. }) => Ok(StepResult {
                 message,
                 chat_id: chat,
-                status: delivery.status,
+                status: delivery.status(),
                 attempt_number: delivery.current_attempt(),
             }),
             Err(AdvanceRefused::NotFound) => Err(AdvanceError::NotFound),

@@ -5,8 +5,9 @@
 //! open, is offered again. The rules stand in [`state`]. Before that it is *delivered* once a socket
 //! of the agent took it.
 //!
-//! Invariant: only the newest attempt can be open. An agent that crashed never comes back to
-//! close its own, so opening another must always be allowed.
+//! Invariants: only the newest attempt can be open, and the status of a delivery follows from that attempt, or without
+//! one from `delivered_at`. The column `status` of the stores is for queries and never read back. An agent that crashed
+//! never comes back to close its own attempt, so opening another must always be allowed.
 
 mod advance;
 mod due;
@@ -28,7 +29,8 @@ pub use read::ReadDeliveriesError;
 pub use redelivery::{Listening, RedeliveryPolicy, RedeliverySchedule, Unacknowledged};
 pub use service::DeliveryService;
 pub use state::{
-    Attempt, AttemptNumber, AttemptStatus, Delivery, DeliveryStatus, FailureText, NoActiveAttempt,
+    Attempt, AttemptNumber, AttemptStatus, Delivery, DeliveryStatus, FailureText, Inconsistent,
+    NoActiveAttempt,
 };
 
 /// How many attempts of a delivery are shown, the newest ones; all are counted.

@@ -1,80 +1,48 @@
 //! The state machine of a delivery. Pure.
 
+use serde::{Deserialize, Serialize, Serializer};
+
 use super::port::DeliveryStep;
 use super::{SHOWN_ATTEMPTS, SHOWN_ERROR_BYTES, shown_error};
 use crate::id::AgentId;
 use crate::text::{TextFault, bounded};
 use crate::time::Timestamp;
+use crate::words::words;
 
-/// Where a delivery stands.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum DeliveryStatus {
-    /// Stored, and nothing more.
-    New,
-    /// A socket of the agent took it.
-    Delivered,
-    /// An attempt is open.
-    Processing,
-    /// Done; it is offered no more.
-    Processed,
-    /// The last attempt failed; it is offered again.
-    Failed,
-}
-
-impl DeliveryStatus {
-    /// Every status.
-    pub const ALL: [Self; 5] = [Self::New, Self::Delivered, Self::Processing, Self::Processed, Self::Failed];
-
-    /// The word that the stores use; on the wire `new` is the absence of a status.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::New => "new",
-            Self::Delivered => "delivered",
-            Self::Processing => "processing",
-            Self::Processed => "processed",
-            Self::Failed => "failed",
-        }
-    }
-
-    /// Reads [`Self::as_str`] back.
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.as_str() == text)
+words! {
+    /// Where a delivery stands.
+    DeliveryStatus {
+        /// Stored, and nothing more.
+        New = "new",
+        /// A socket of the agent took it.
+        Delivered = "delivered",
+        /// An attempt is open.
+        Processing = "processing",
+        /// Done; it is offered no more.
+        Processed = "processed",
+        /// The last attempt failed; it is offered again.
+        Failed = "failed",
     }
 }
 
 /// The number of an attempt, from 1.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct AttemptNumber(pub u32);
 
-/// How an attempt went.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum AttemptStatus {
-    /// Open.
-    Processing,
-    /// Closed as done.
-    Success,
-    /// Closed as failed.
-    Failed,
-}
-
-impl AttemptStatus {
-    /// The word that the wire and the stores use.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Processing => "processing",
-            Self::Success => "success",
-            Self::Failed => "failed",
-        }
-    }
-
-    /// Reads [`Self::as_str`] back.
-    pub fn parse(text: &str) -> Option<Self> {
-        [Self::Processing, Self::Success, Self::Failed].into_iter().find(|status| status.as_str() == text)
+words! {
+    /// How an attempt went.
+    AttemptStatus {
+        /// Open.
+        Processing = "processing",
+        /// Closed as done.
+        Success = "success",
+        /// Closed as failed.
+        Failed = "failed",
     }
 }
 
 /// One try at a message.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Attempt {
     /// From 1, no gaps.
     pub number: AttemptNumber,
@@ -115,29 +83,112 @@ pub struct NoActiveAttempt;
 /// What is written in an attempt that another one replaced.
 pub const SUPERSEDED: &str = "superseded by a new attempt";
 
-/// One message on its way to one agent.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// One message on its way to one agent. Its attempts say where it stands, so that the two cannot contradict each other.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(try_from = "Stored")]
 pub struct Delivery {
     /// To whom.
     pub agent: AgentId,
     /// Whether the message mentions the agent. One that does not is never offered, but the agent
     /// may keep a record of working on it.
     pub addressed: bool,
-    /// Where it stands.
-    pub status: DeliveryStatus,
     /// When a socket took it.
     pub delivered_at: Option<Timestamp>,
-    /// When it was done.
-    pub processed_at: Option<Timestamp>,
-    /// Its attempts, oldest first; perhaps only the newest ones. Transitions look at the last.
-    pub attempts: Vec<Attempt>,
+    attempts: Vec<Attempt>,
+}
+
+/// Attempts that no sequence of steps leads to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("the attempts of a delivery contradict each other")]
+pub struct Inconsistent;
+
+/// A delivery as read from the bus; the rest of its members follows from these.
+#[derive(Deserialize)]
+struct Stored {
+    agent: AgentId,
+    addressed: bool,
+    delivered_at: Option<Timestamp>,
+    attempts: Vec<Attempt>,
+}
+
+impl TryFrom<Stored> for Delivery {
+    type Error = Inconsistent;
+
+    fn try_from(stored: Stored) -> Result<Self, Inconsistent> {
+        Self::restore(stored.agent, stored.addressed, stored.delivered_at, stored.attempts)
+    }
+}
+
+impl Serialize for Delivery {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Shown<'a> {
+            agent: AgentId,
+            addressed: bool,
+            status: DeliveryStatus,
+            delivered_at: Option<Timestamp>,
+            processed_at: Option<Timestamp>,
+            attempts: &'a [Attempt],
+        }
+
+        let Self { agent, addressed, delivered_at, attempts } = self;
+        Shown {
+            agent: *agent,
+            addressed: *addressed,
+            status: self.status(),
+            delivered_at: *delivered_at,
+            processed_at: self.processed_at(),
+            attempts,
+        }
+        .serialize(serializer)
+    }
 }
 
 impl Delivery {
     /// A delivery nothing has happened to.
-    pub fn new(agent: AgentId, addressed: bool) -> Self {
-        let status = DeliveryStatus::New;
-        Self { agent, addressed, status, delivered_at: None, processed_at: None, attempts: Vec::new() }
+    pub const fn new(agent: AgentId, addressed: bool) -> Self {
+        Self { agent, addressed, delivered_at: None, attempts: Vec::new() }
+    }
+
+    /// A stored delivery, with its attempts or the newest of them, oldest first.
+    ///
+    /// # Errors
+    /// [`Inconsistent`] if the numbers of the attempts do not ascend, if one before the last is open, or if an open one
+    /// has an end or a closed one has none.
+    pub fn restore(
+        agent: AgentId,
+        addressed: bool,
+        delivered_at: Option<Timestamp>,
+        attempts: Vec<Attempt>,
+    ) -> Result<Self, Inconsistent> {
+        let ascend = attempts.is_sorted_by(|one, next| one.number < next.number && !one.is_open());
+        let closed = attempts.iter().all(|attempt| attempt.is_open() == attempt.completed_at.is_none());
+        if ascend && closed {
+            Ok(Self { agent, addressed, delivered_at, attempts })
+        } else {
+            Err(Inconsistent)
+        }
+    }
+
+    /// Where it stands.
+    pub fn status(&self) -> DeliveryStatus {
+        match self.attempts.last().map(|newest| newest.status) {
+            None if self.delivered_at.is_none() => DeliveryStatus::New,
+            None => DeliveryStatus::Delivered,
+            Some(AttemptStatus::Processing) => DeliveryStatus::Processing,
+            Some(AttemptStatus::Success) => DeliveryStatus::Processed,
+            Some(AttemptStatus::Failed) => DeliveryStatus::Failed,
+        }
+    }
+
+    /// When it was done.
+    pub fn processed_at(&self) -> Option<Timestamp> {
+        self.attempts.last().filter(|newest| newest.status == AttemptStatus::Success)?.completed_at
+    }
+
+    /// Its attempts, oldest first; perhaps only the newest ones. Transitions look at the last.
+    pub fn attempts(&self) -> &[Attempt] {
+        &self.attempts
     }
 
     /// Number of the newest attempt, 0 when there is none.
@@ -147,8 +198,7 @@ impl Delivery {
 
     /// A socket of the agent took the message. Only a new delivery changes.
     pub fn delivered(mut self, now: Timestamp) -> Self {
-        if self.status == DeliveryStatus::New {
-            self.status = DeliveryStatus::Delivered;
+        if self.status() == DeliveryStatus::New {
             self.delivered_at = Some(now);
         }
         self
@@ -163,16 +213,12 @@ impl Delivery {
         }
         let status = AttemptStatus::Processing;
         self.attempts.push(Attempt { number, status, started_at: now, completed_at: None, error: None });
-        self.status = DeliveryStatus::Processing;
-        self.processed_at = None;
         self
     }
 
     /// Closes the open attempt as done.
     pub fn succeed(mut self, now: Timestamp) -> Result<Self, NoActiveAttempt> {
         self.open_attempt().ok_or(NoActiveAttempt)?.close(AttemptStatus::Success, None, now);
-        self.status = DeliveryStatus::Processed;
-        self.processed_at = Some(now);
         Ok(self)
     }
 
@@ -180,7 +226,6 @@ impl Delivery {
     pub fn fail(mut self, error: &FailureText, now: Timestamp) -> Result<Self, NoActiveAttempt> {
         let error = Some(error.as_str().to_owned());
         self.open_attempt().ok_or(NoActiveAttempt)?.close(AttemptStatus::Failed, error, now);
-        self.status = DeliveryStatus::Failed;
         Ok(self)
     }
 
@@ -210,11 +255,15 @@ impl Delivery {
     }
 
     fn open_attempt(&mut self) -> Option<&mut Attempt> {
-        self.attempts.last_mut().filter(|attempt| attempt.status == AttemptStatus::Processing)
+        self.attempts.last_mut().filter(|attempt| attempt.is_open())
     }
 }
 
 impl Attempt {
+    fn is_open(&self) -> bool {
+        self.status == AttemptStatus::Processing
+    }
+
     fn close(&mut self, status: AttemptStatus, error: Option<String>, now: Timestamp) {
         self.status = status;
         self.completed_at = Some(now);

@@ -6,35 +6,19 @@ use super::service::LoginService;
 use crate::account::{CreateUser, CreateUserRefused, Membership, NewUser, PersonName, UserHandle, UserRole};
 use crate::organization::InvitationRefused;
 use crate::store::StoreError;
+use crate::words::words;
 
-/// Who may register; the operator decides.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Registration {
-    /// Nobody.
-    #[default]
-    Closed,
-    /// Whoever was invited into an organization.
-    Invitation,
-    /// Everybody; who was not invited gets an organization of their own.
-    Open,
-}
-
-impl Registration {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Closed, Self::Invitation, Self::Open];
-
-    /// The word for it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Closed => "closed",
-            Self::Invitation => "invitation",
-            Self::Open => "open",
-        }
-    }
-
-    /// Reads [`Self::as_str`] back.
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|one| one.as_str() == text)
+words! {
+    /// Who may register; the operator decides.
+    #[derive(Default)]
+    Registration {
+        /// Nobody.
+        #[default]
+        Closed = "closed",
+        /// Whoever was invited into an organization.
+        Invitation = "invitation",
+        /// Everybody; who was not invited gets an organization of their own.
+        Open = "open",
     }
 }
 

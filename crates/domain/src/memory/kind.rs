@@ -1,34 +1,6 @@
 //! The words by which memories are sorted.
 
-macro_rules! words {
-    ($($(#[$doc:meta])* $name:ident { $($(#[$word_doc:meta])* $variant:ident = $word:literal),+ $(,)? })+) => {$(
-        $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-        pub enum $name {
-            $($(#[$word_doc])* $variant,)+
-        }
-
-        impl $name {
-            /// All of them, as the wire and the stores write them.
-            pub const WORDS: &'static [&'static str] = &[$($word),+];
-
-            /// The word that the wire and the stores use.
-            pub const fn as_str(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $word,)+
-                }
-            }
-
-            /// Reads [`Self::as_str`] back.
-            pub fn parse(text: &str) -> Option<Self> {
-                match text {
-                    $($word => Some(Self::$variant),)+
-                    _ => None,
-                }
-            }
-        }
-    )+};
-}
+use crate::words::words;
 
 words! {
     /// For how long something is kept in mind.

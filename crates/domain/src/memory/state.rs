@@ -1,35 +1,22 @@
 //! The life of a memory: active, then superseded for good or archived for a while.
 
-/// Where a memory stands.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum MemoryStatus {
-    /// In use.
-    #[default]
-    Active,
-    /// Something newer has taken its place; for good.
-    Superseded,
-    /// Put aside.
-    Archived,
+use crate::words::words;
+
+words! {
+    /// Where a memory stands.
+    #[derive(Default)]
+    MemoryStatus {
+        /// In use.
+        #[default]
+        Active = "active",
+        /// Something newer has taken its place; for good.
+        Superseded = "superseded",
+        /// Put aside.
+        Archived = "archived",
+    }
 }
 
 impl MemoryStatus {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Active, Self::Superseded, Self::Archived];
-
-    /// The word that the wire and the stores use.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::Superseded => "superseded",
-            Self::Archived => "archived",
-        }
-    }
-
-    /// Reads [`Self::as_str`] back.
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.as_str() == text)
-    }
-
     /// Where `step` leads; to take a step again changes nothing, so that a client may repeat it.
     pub const fn moved(self, step: MemoryStep) -> Result<Self, Unmovable> {
         match (self, step) {
@@ -41,25 +28,15 @@ impl MemoryStatus {
     }
 }
 
-/// What may be done with a memory.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum MemoryStep {
-    /// Something newer takes its place.
-    Supersede,
-    /// It is put aside.
-    Archive,
-    /// It is taken out again; only humans may.
-    Restore,
-}
-
-impl MemoryStep {
-    /// The step in words.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Supersede => "superseded",
-            Self::Archive => "archived",
-            Self::Restore => "restored",
-        }
+words! {
+    /// What may be done with a memory.
+    MemoryStep {
+        /// Something newer takes its place.
+        Supersede = "superseded",
+        /// It is put aside.
+        Archive = "archived",
+        /// It is taken out again; only humans may.
+        Restore = "restored",
     }
 }
 

@@ -1,30 +1,19 @@
 //! Whom a message names: from what was asked to who is meant.
 
+use serde::{Deserialize, Serialize};
+
 use crate::account::normalize_handle;
 use crate::chat::Names;
 use crate::id::{ParticipantId, parse_uuid};
+use crate::words::words;
 
-/// How somebody is named.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum MentionKind {
-    /// The message is for them.
-    Mention,
-    /// They are only spoken of: no delivery.
-    Reference,
-}
-
-impl MentionKind {
-    /// The word that the wire and the stores use.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Mention => "mention",
-            Self::Reference => "reference",
-        }
-    }
-
-    /// Reads [`Self::as_str`] back.
-    pub fn parse(text: &str) -> Option<Self> {
-        [Self::Mention, Self::Reference].into_iter().find(|kind| kind.as_str() == text)
+words! {
+    /// How somebody is named.
+    MentionKind {
+        /// The message is for them.
+        Mention = "mention",
+        /// They are only spoken of: no delivery.
+        Reference = "reference",
     }
 }
 
@@ -40,7 +29,7 @@ pub struct RequestedMention {
 }
 
 /// A mention that was found in the room.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Mention {
     /// Who.
     pub id: ParticipantId,

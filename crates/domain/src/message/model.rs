@@ -1,61 +1,35 @@
 //! A message as stored.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::mention::{Mention, MentionKind};
 use crate::delivery::Delivery;
 use crate::id::{AgentId, ChatId, MessageId, ParticipantId};
 use crate::time::Timestamp;
+use crate::words::words;
 
-/// What kind of message it is. All but `Text` are events.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum MessageKind {
-    /// Said to somebody.
-    Text,
-    /// A tool was called.
-    ToolCall,
-    /// What the tool gave.
-    ToolResult,
-    /// What the agent thinks.
-    Thought,
-    /// Something went wrong.
-    Error,
-    /// About a task.
-    Task,
-    /// A human should look.
-    Attention,
+words! {
+    /// What kind of message it is. All but `Text` are events.
+    MessageKind {
+        /// Said to somebody.
+        Text = "text",
+        /// A tool was called.
+        ToolCall = "tool_call",
+        /// What the tool gave.
+        ToolResult = "tool_result",
+        /// What the agent thinks.
+        Thought = "thought",
+        /// Something went wrong.
+        Error = "error",
+        /// About a task.
+        Task = "task",
+        /// A human should look.
+        Attention = "attention",
+    }
 }
 
 impl MessageKind {
-    /// Every kind.
-    pub const ALL: [Self; 7] = [
-        Self::Text,
-        Self::ToolCall,
-        Self::ToolResult,
-        Self::Thought,
-        Self::Error,
-        Self::Task,
-        Self::Attention,
-    ];
-
-    /// The word that the wire and the stores use.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::ToolCall => "tool_call",
-            Self::ToolResult => "tool_result",
-            Self::Thought => "thought",
-            Self::Error => "error",
-            Self::Task => "task",
-            Self::Attention => "attention",
-        }
-    }
-
-    /// Reads [`Self::as_str`] back.
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
-    }
-
     /// Whether it is a record and not something said to somebody.
     pub const fn is_event(self) -> bool {
         !matches!(self, Self::Text)
@@ -63,11 +37,12 @@ impl MessageKind {
 }
 
 /// A message or an event.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Message {
     /// Identifier.
     pub id: MessageId,
     /// The room.
+    #[serde(rename = "chat")]
     pub chat_id: ChatId,
     /// Its place in the room: 1 for the first, then one by one. That of a deleted message stays empty.
     pub sequence: i64,
@@ -80,6 +55,7 @@ pub struct Message {
     /// The sender's name at that time.
     pub sender_name: String,
     /// The sender's handle, without `@`; `None` if it is unknown, as on a message from a server of an older version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sender_handle: Option<String>,
     /// Whom it names, in the order of the request; empty for events.
     pub mentions: Vec<Mention>,

@@ -3,6 +3,7 @@
 use super::role::OrganizationRole;
 use crate::id::{InvitationId, OrganizationId, UserId};
 use crate::time::Timestamp;
+use crate::words::words;
 
 /// An invitation to an organization. Its token was shown once; a store keeps the digest only.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -27,28 +28,17 @@ pub struct Invitation {
     pub revoked_at: Option<Timestamp>,
 }
 
-/// What has become of an invitation.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum InvitationStatus {
-    /// It may be accepted.
-    Open,
-    /// It was accepted.
-    Accepted,
-    /// It was revoked.
-    Revoked,
-    /// Nobody accepted it in time.
-    Expired,
-}
-
-impl InvitationStatus {
-    /// The word that the wire uses.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Accepted => "accepted",
-            Self::Revoked => "revoked",
-            Self::Expired => "expired",
-        }
+words! {
+    /// What has become of an invitation.
+    InvitationStatus {
+        /// It may be accepted.
+        Open = "open",
+        /// It was accepted.
+        Accepted = "accepted",
+        /// It was revoked.
+        Revoked = "revoked",
+        /// Nobody accepted it in time.
+        Expired = "expired",
     }
 }
 

@@ -1,30 +1,21 @@
 //! What somebody is in an organization, and what an organization never lacks. Pure; the stores call it inside
 //! the write.
 
-/// What a member is in their organization.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum OrganizationRole {
-    /// Looks after it: its name, its members and their roles, its invitations.
-    Admin,
-    /// Is in it.
-    #[default]
-    Member,
+use crate::words::words;
+
+words! {
+    /// What a member is in their organization.
+    #[derive(Default)]
+    OrganizationRole {
+        /// Looks after it: its name, its members and their roles, its invitations.
+        Admin = "admin",
+        /// Is in it.
+        #[default]
+        Member = "member",
+    }
 }
 
 impl OrganizationRole {
-    /// The word that the wire and the stores use.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Admin => "admin",
-            Self::Member => "member",
-        }
-    }
-
-    /// Reads [`Self::as_str`] back.
-    pub fn parse(text: &str) -> Option<Self> {
-        [Self::Admin, Self::Member].into_iter().find(|role| role.as_str() == text)
-    }
-
     /// What somebody becomes who comes in with this role: the first of all is an admin.
     #[must_use]
     pub const fn on_coming(self, members: u64) -> Self {
@@ -102,13 +93,5 @@ mod tests {
         ] {
             assert_eq!(others.let_change(from, to).is_ok(), changes, "{from:?} {to:?} {others:?}");
         }
-    }
-
-    #[test]
-    fn words_are_read_back() {
-        for role in [Admin, Member] {
-            assert_eq!(OrganizationRole::parse(role.as_str()), Some(role));
-        }
-        assert_eq!(OrganizationRole::parse("owner"), None);
     }
 }

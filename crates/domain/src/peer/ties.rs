@@ -3,6 +3,7 @@
 
 use crate::caller::Caller;
 use crate::id::{OrganizationId, ParticipantId, UserId};
+use crate::words::words;
 
 /// What lies between a caller and a user or agent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,22 +24,14 @@ pub struct Ties {
     pub sees_siblings: bool,
 }
 
-/// Where a peer comes from.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum PeerSource {
-    /// Ownership, organization, or being global.
-    Registry,
-    /// A contact and nothing else.
-    Contact,
-}
-
-impl PeerSource {
-    /// The word that the wire uses.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Registry => "registry",
-            Self::Contact => "contact",
-        }
+words! {
+    /// Where a peer comes from.
+    #[derive(PartialOrd, Ord)]
+    PeerSource {
+        /// Ownership, organization, or being global.
+        Registry = "registry",
+        /// A contact and nothing else.
+        Contact = "contact",
     }
 }
 

@@ -1,32 +1,21 @@
 //! Whether there may be one more. Pure; the stores call it inside the write.
 
 use crate::id::ChatId;
+use crate::words::words;
 
-/// What is limited.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Resource {
-    /// Agents of an organization.
-    Agents,
-    /// Active rooms of an organization.
-    Chats,
-    /// Participants of a room.
-    Participants,
-    /// Texts and events of a room.
-    Messages,
-    /// Bytes of the messages and memories of an organization.
-    Bytes,
-}
-
-impl Resource {
-    /// The word that the wire uses.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Agents => "agents",
-            Self::Chats => "chats",
-            Self::Participants => "participants",
-            Self::Messages => "messages",
-            Self::Bytes => "bytes",
-        }
+words! {
+    /// What is limited.
+    Resource {
+        /// Agents of an organization.
+        Agents = "agents",
+        /// Active rooms of an organization.
+        Chats = "chats",
+        /// Participants of a room.
+        Participants = "participants",
+        /// Texts and events of a room.
+        Messages = "messages",
+        /// Bytes of the messages and memories of an organization.
+        Bytes = "bytes",
     }
 }
 

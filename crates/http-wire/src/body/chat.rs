@@ -1,9 +1,8 @@
 //! `POST …/chats`: everything may be left out, the body too. `PATCH …/chats/{id}`.
 
 use domain::chat::{ChatKind, ChatTitle, CreateChat};
-use domain::id::parse_uuid;
+use domain::id::TaskId;
 use serde_json::{Value, json};
-use uuid::Uuid;
 
 use crate::openapi::schema::{about, line, nullable, object, uuid, word};
 use crate::strict_json::{FromBody, ObjectReader, Told};
@@ -58,9 +57,9 @@ fn title(body: &mut ObjectReader<'_>) -> Result<Option<ChatTitle>, Told> {
     ChatTitle::given(text.as_deref()).map_err(|fault| body.fault("title", fault))
 }
 
-fn task_id(body: &mut ObjectReader<'_>) -> Result<Option<Uuid>, Told> {
+fn task_id(body: &mut ObjectReader<'_>) -> Result<Option<TaskId>, Told> {
     let text = body.optional_text("task_id")?;
-    let id = text.map(|text| parse_uuid(&text).ok_or_else(|| body.fault("task_id", "must be a UUID")));
+    let id = text.map(|text| TaskId::parse(&text).ok_or_else(|| body.fault("task_id", "must be a UUID")));
     id.transpose()
 }
 

@@ -1,10 +1,9 @@
 //! Rooms as clients see them.
 
 use domain::chat::Chat;
-use domain::id::ChatId;
+use domain::id::{ChatId, TaskId};
 use domain::time::Timestamp;
 use serde::Serialize;
-use uuid::Uuid;
 
 use super::Shown;
 
@@ -16,7 +15,7 @@ pub struct ChatView<'a> {
     /// The title, or a placeholder if the room has none. Never null.
     title: &'a str,
     #[schema(value_type = Option<super::Id>)]
-    task_id: Option<Shown<Uuid>>,
+    task_id: Option<Shown<TaskId>>,
     #[serde(rename = "type")]
     kind: &'static str,
     /// Same value as `type`.

@@ -101,10 +101,10 @@ impl<'a> TextMetadataView<'a> {
         let visible = || message.deliveries.iter().filter(move |d| reader.is_none_or(|own| own == d.agent));
         let attempts = visible().flat_map(|delivery| {
             let agent = reader.is_none().then_some(delivery.agent);
-            delivery.attempts.iter().map(move |attempt| AttemptView::new(attempt, agent))
+            delivery.attempts().iter().map(move |attempt| AttemptView::new(attempt, agent))
         });
         // A delivery that nothing has happened to shows as no entry.
-        let begun = visible().filter(|delivery| delivery.status != DeliveryStatus::New);
+        let begun = visible().filter(|delivery| delivery.status() != DeliveryStatus::New);
         let by_human = message.sender.kind() == ParticipantKind::User;
         Self {
             mentions: message.mentions.iter().map(MentionView::new).collect(),
@@ -163,11 +163,11 @@ struct DeliveryView<'a> {
 impl<'a> DeliveryView<'a> {
     fn new(delivery: &'a Delivery) -> Self {
         Self {
-            status: delivery.status.as_str(),
+            status: delivery.status().as_str(),
             current_attempt: delivery.current_attempt(),
-            attempts: delivery.attempts.iter().map(|attempt| AttemptView::new(attempt, None)).collect(),
+            attempts: delivery.attempts().iter().map(|attempt| AttemptView::new(attempt, None)).collect(),
             delivered_at: delivery.delivered_at.map(Shown),
-            processed_at: delivery.processed_at.map(Shown),
+            processed_at: delivery.processed_at().map(Shown),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use domain::chat::{Chat, ChatKind, ChatStatus, Participant, ParticipantStatus, Role};
 use domain::delivery::{Delivery, DeliveryStatus, FailureText, StepResult};
-use domain::id::{AgentId, ChatId, MessageId, ParticipantId, UserId};
+use domain::id::{AgentId, ChatId, MessageId, ParticipantId, TaskId, UserId};
 use domain::message::{Mention, MentionKind, Message, MessageKind, Recipient, SentMessage};
 use domain::time::Timestamp;
 use http_wire::view::{
@@ -137,7 +137,7 @@ fn rooms_always_have_a_title() {
     let chat = Chat {
         id: CHAT,
         title: None,
-        task_id: Some(Uuid::from_u128(9)),
+        task_id: Some(TaskId::new(Uuid::from_u128(9))),
         kind: ChatKind::Group,
         status: ChatStatus::Active,
         created_at: at(NOON),

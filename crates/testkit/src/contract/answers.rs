@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::chat::{ChatTitle, CreateChat, CreateChatError};
-use domain::id::{ChatId, ParticipantId};
+use domain::id::{ChatId, ParticipantId, TaskId};
 use domain::idempotency::{Fingerprint, IdempotencyKey, IdempotentRequest, LIFETIME, forget_old_answers};
 use domain::message::{
     EventContent, EventMetadata, HistoryFilter, MentionKind, MessageContent, MessageKind, PostEvent,
@@ -155,7 +155,8 @@ pub async fn one_key_makes_one_room(world: World) {
     let (world, caller) = (Arc::new(world), ann.caller);
     let creations = (0..16).map(|_| {
         let world = world.clone();
-        let command = CreateChat { task_id: Some(uuid::Uuid::from_u128(7)), ..CreateChat::default() };
+        let command =
+            CreateChat { task_id: Some(TaskId::new(uuid::Uuid::from_u128(7))), ..CreateChat::default() };
         tokio::spawn(async move { world.chats.create_once(caller, command, once("k", 1)).await.unwrap() })
     });
     let mut rooms = Vec::new();

@@ -74,7 +74,7 @@ pub async fn an_edit_changes_the_text_and_nothing_else(world: World) {
         ..before.0[1].clone()
     };
     assert_eq!(edited, expected);
-    assert_eq!(edited.deliveries[0].status, DeliveryStatus::Failed);
+    assert_eq!(edited.deliveries[0].status(), DeliveryStatus::Failed);
     let told = world.publisher.take();
     assert!(matches!(&told[..], [DomainEvent::MessageUpdated { message }] if *message == edited), "{told:?}");
 

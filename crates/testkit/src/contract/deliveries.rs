@@ -50,8 +50,9 @@ pub async fn attempts_are_numbered_without_gaps_under_many_workers(world: World)
     numbers.sort_unstable();
     assert_eq!(numbers, (1..=20).collect::<Vec<_>>());
     let waiting = deliveries.next(bot.caller, chat).await.unwrap().unwrap();
-    let open = waiting.deliveries[0].attempts.iter().filter(|attempt| attempt.completed_at.is_none()).count();
-    assert_eq!((open, waiting.deliveries[0].attempts.len()), (1, 20));
+    let open =
+        waiting.deliveries[0].attempts().iter().filter(|attempt| attempt.completed_at.is_none()).count();
+    assert_eq!((open, waiting.deliveries[0].attempts().len()), (1, 20));
 }
 
 /// The table of filters, in both orders, by cursor and by page.
@@ -106,7 +107,7 @@ pub async fn work_on_what_is_not_addressed_is_never_offered(world: World) {
     }
     let history =
         world.messages.history(ann.caller, chat, HistoryFilter::default(), first(10)).await.unwrap();
-    assert!(history.rows.iter().all(|message| message.deliveries[0].status == DeliveryStatus::Processed));
+    assert!(history.rows.iter().all(|message| message.deliveries[0].status() == DeliveryStatus::Processed));
 }
 
 /// However often it was tried, a reader gets the newest; the count goes on.
@@ -118,7 +119,7 @@ pub async fn only_the_newest_attempts_are_shown(world: World) {
         take(&world, &bot, chat, message, &[DeliveryStep::Begin]).await;
     }
     let shown = world.deliveries.next(bot.caller, chat).await.unwrap().unwrap();
-    let attempts = &shown.deliveries[0].attempts;
+    let attempts = shown.deliveries[0].attempts();
     assert_eq!((attempts.len(), attempts[0].number.0), (SHOWN_ATTEMPTS as usize, tries - SHOWN_ATTEMPTS + 1));
     assert_eq!(shown.deliveries[0].current_attempt(), tries);
 }
@@ -134,13 +135,13 @@ pub async fn readers_see_the_records_that_are_theirs(world: World) {
     take(&world, &other, chat, message, &[DeliveryStep::Begin, DeliveryStep::Succeed]).await;
     let own = world.deliveries.next(bot.caller, chat).await.unwrap().unwrap();
     assert_eq!(own.deliveries.iter().map(|record| record.agent).collect::<Vec<_>>(), [bot.id]);
-    assert_eq!(own.deliveries[0].attempts[0].error.as_deref(), Some("it did not work"));
+    assert_eq!(own.deliveries[0].attempts()[0].error.as_deref(), Some("it did not work"));
     assert_eq!(world.deliveries.next(other.caller, chat).await.unwrap(), None);
     let context = world.messages.context(other.caller, chat, first(1)).await.unwrap();
     assert_eq!(context.rows[0].deliveries.iter().map(|record| record.agent).collect::<Vec<_>>(), [other.id]);
     let history = world.messages.history(ann.caller, chat, HistoryFilter::default(), first(1)).await.unwrap();
     let states =
-        history.rows[0].deliveries.iter().map(|record| (record.agent, record.status)).collect::<Vec<_>>();
+        history.rows[0].deliveries.iter().map(|record| (record.agent, record.status())).collect::<Vec<_>>();
     assert_eq!(states, [(bot.id, DeliveryStatus::Failed), (other.id, DeliveryStatus::Processed)]);
 }
 
@@ -162,7 +163,7 @@ pub async fn steps_are_refused_where_there_is_nothing_to_close(world: World) {
     take(&world, &bot, chat, message, &[DeliveryStep::Begin]).await;
     let reopened = world.deliveries.next(bot.caller, chat).await.unwrap().unwrap();
     assert_eq!(reopened.deliveries[0].current_attempt(), 2, "a processed message may be opened again");
-    assert_eq!(reopened.deliveries[0].processed_at, None);
+    assert_eq!(reopened.deliveries[0].processed_at(), None);
 }
 
 /// What is told when these are marked: the messages, in their order.
@@ -195,10 +196,10 @@ pub async fn what_a_socket_took_is_delivered_if_it_is_new(world: World) {
         rows.map(|message| message.deliveries[0].clone()).collect::<Vec<_>>()
     };
     let before = records().await;
-    assert_eq!(before[0].status, DeliveryStatus::New);
+    assert_eq!(before[0].status(), DeliveryStatus::New);
     world.clock.advance(Duration::from_secs(3));
     let expected = before.into_iter().map(|record| record.delivered(world.clock.now())).collect::<Vec<_>>();
-    assert_eq!(expected[0].status, DeliveryStatus::Delivered);
+    assert_eq!(expected[0].status(), DeliveryStatus::Delivered);
 
     let told = marked(&world, &taken).await;
     assert_eq!(
@@ -214,7 +215,7 @@ pub async fn what_a_socket_took_is_delivered_if_it_is_new(world: World) {
     assert_eq!(next.id, taken[0].message);
     take(&world, &bot, chat, next.id, &[DeliveryStep::Begin, DeliveryStep::Succeed]).await;
     let done = &records().await[0];
-    assert_eq!((done.status, done.delivered_at), (DeliveryStatus::Processed, expected[0].delivered_at));
+    assert_eq!((done.status(), done.delivered_at), (DeliveryStatus::Processed, expected[0].delivered_at));
 }
 
 /// A message with several deliveries is told once; what there is not is passed over, also of
@@ -243,7 +244,7 @@ pub async fn marks_are_told_once_a_message_and_may_name_nothing(world: World) {
     ];
     let told = marked(&world, &taken).await;
     assert_eq!(told.iter().map(|message| message.id).collect::<Vec<_>>(), [first, second]);
-    let states = told[0].deliveries.iter().map(|record| (record.agent, record.status)).collect::<Vec<_>>();
+    let states = told[0].deliveries.iter().map(|record| (record.agent, record.status())).collect::<Vec<_>>();
     assert_eq!(states, [(bot.id, DeliveryStatus::Delivered), (other.id, DeliveryStatus::Delivered)]);
     assert_eq!(told[1].deliveries.len(), 1, "no record is made for who was not addressed");
     let never = OnCommit::new(|_: &Vec<Message>| panic!("nothing was announced"));
@@ -279,7 +280,7 @@ pub async fn marks_are_told_of_rooms_that_are_heard(world: World) {
     assert_eq!(told, [taken[1].message]);
     for chat in [quiet, loud] {
         let waits = world.deliveries.next(bot.caller, chat).await.unwrap().unwrap();
-        assert_eq!(waits.deliveries[0].status, DeliveryStatus::Delivered);
+        assert_eq!(waits.deliveries[0].status(), DeliveryStatus::Delivered);
     }
     let message = world.send(ann.caller, quiet, "hello", &to).await.id;
     let (taken, never) = (vec![DeliveryKey { message, agent: bot.id }], |_: &Vec<Message>| panic!("told"));
@@ -302,7 +303,7 @@ pub async fn what_was_delivered_can_be_told_later(world: World) {
     let on_commit = OnCommit::new(move |all: &Vec<Message>| listening.lock().unwrap().extend(all.clone()));
     let deliveries = &world.stores.deliveries;
     deliveries.tell_delivered(sent.clone(), Box::new(move |chat| chat == loud), on_commit).await.unwrap();
-    let told = told.lock().unwrap().iter().map(|m| (m.id, m.deliveries[0].status)).collect::<Vec<_>>();
+    let told = told.lock().unwrap().iter().map(|m| (m.id, m.deliveries[0].status())).collect::<Vec<_>>();
     assert_eq!(told, [(sent[2], DeliveryStatus::New), (sent[0], DeliveryStatus::Delivered)]);
     let never = OnCommit::new(|_: &Vec<Message>| panic!("nothing was told"));
     deliveries.tell_delivered(sent, Box::new(|_| false), never).await.unwrap();

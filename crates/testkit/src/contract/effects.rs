@@ -240,7 +240,7 @@ pub async fn what_is_read_is_what_was_written(world: World) {
         let advanced = world.stores.deliveries.advance(command, OnCommit::nothing()).await.unwrap().unwrap();
         let read = newest(&world, &ann, chat).await;
         assert_eq!(read, advanced.message);
-        assert_eq!(read.deliveries[0].attempts.last(), advanced.delivery.attempts.last());
+        assert_eq!(read.deliveries[0].attempts().last(), advanced.delivery.attempts().last());
     }
 
     let mut event = text(&world, chat, ParticipantId::Agent(bot.id), "called");

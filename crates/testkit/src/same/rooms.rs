@@ -3,6 +3,7 @@
 use domain::chat::{
     AddParticipantCommand, ChatKind, ChatListing, ChatParts, ChatSort, ChatStatus, ChatTitle, CreateChat,
 };
+use domain::id::TaskId;
 use domain::page::Order;
 use uuid::Uuid;
 
@@ -26,7 +27,7 @@ impl Cast {
         let title = self.rng.of(&["", "", "A plan", "Über \u{1F600}"]);
         let command = CreateChat {
             title: ChatTitle::given(Some(title)).unwrap(),
-            task_id: self.rng.maybe(&[Uuid::from_u128(5)]),
+            task_id: self.rng.maybe(&[TaskId::new(Uuid::from_u128(5))]),
             kind: self.rng.of(&[ChatKind::Direct, ChatKind::Group, ChatKind::Task]),
         };
         act!("create_chat", |world, caller, command, once| {

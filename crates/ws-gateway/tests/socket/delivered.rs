@@ -16,7 +16,7 @@ impl Bench {
         let (filter, order) = (DeliveryFilter::All, Order::Ascending);
         let rows =
             self.world.deliveries.list(agent.caller, self.room, filter, order, page).await.unwrap().rows;
-        rows.into_iter().map(|message| message.deliveries[0].status).collect()
+        rows.into_iter().map(|message| message.deliveries[0].status()).collect()
     }
 
     /// What was taken is written down now.

@@ -22,25 +22,14 @@ fn in_state(status: DeliveryStatus) -> Delivery {
         DeliveryStatus::Processed => new.begin_attempt(at(1)).succeed(at(2)).unwrap(),
         DeliveryStatus::Failed => new.begin_attempt(at(1)).fail(&failure(), at(2)).unwrap(),
     };
-    assert_eq!(delivery.status, status);
+    assert_eq!(delivery.status(), status);
     delivery
-}
-
-#[test]
-fn words_read_back() {
-    for status in DeliveryStatus::ALL {
-        assert_eq!(DeliveryStatus::parse(status.as_str()), Some(status));
-    }
-    for status in [AttemptStatus::Processing, AttemptStatus::Success, AttemptStatus::Failed] {
-        assert_eq!(AttemptStatus::parse(status.as_str()), Some(status));
-    }
-    assert_eq!(DeliveryStatus::parse("done"), None);
 }
 
 #[test]
 fn a_socket_taking_it_changes_only_a_new_delivery() {
     let taken = in_state(DeliveryStatus::New).delivered(at(9));
-    assert_eq!((taken.status, taken.delivered_at), (DeliveryStatus::Delivered, Some(at(9))));
+    assert_eq!((taken.status(), taken.delivered_at), (DeliveryStatus::Delivered, Some(at(9))));
     for status in DeliveryStatus::ALL.into_iter().filter(|s| *s != DeliveryStatus::New) {
         let before = in_state(status);
         assert_eq!(before.clone().delivered(at(9)), before, "{status:?}");
@@ -52,12 +41,12 @@ fn an_attempt_can_be_opened_in_every_state() {
     for status in DeliveryStatus::ALL {
         let before = in_state(status);
         let after = before.clone().begin_attempt(at(9));
-        assert_eq!(after.status, DeliveryStatus::Processing, "{status:?}");
+        assert_eq!(after.status(), DeliveryStatus::Processing, "{status:?}");
         assert_eq!(after.current_attempt(), before.current_attempt() + 1, "{status:?}");
         let open = after.attempts.last().unwrap();
         assert_eq!((open.status, open.started_at), (AttemptStatus::Processing, at(9)), "{status:?}");
         assert_eq!((open.completed_at, open.error.as_deref()), (None, None), "{status:?}");
-        assert_eq!(after.processed_at, None, "{status:?}");
+        assert_eq!(after.processed_at(), None, "{status:?}");
         let open = after.attempts.iter().filter(|a| a.status == AttemptStatus::Processing).count();
         assert_eq!(open, 1, "{status:?}");
     }
@@ -90,13 +79,13 @@ fn only_an_open_attempt_can_be_closed() {
 fn success_and_failure_write_their_times() {
     let done = in_state(DeliveryStatus::Processing).succeed(at(9)).unwrap();
     let attempt = &done.attempts[0];
-    assert_eq!((done.status, done.processed_at), (DeliveryStatus::Processed, Some(at(9))));
+    assert_eq!((done.status(), done.processed_at()), (DeliveryStatus::Processed, Some(at(9))));
     assert_eq!((attempt.status, attempt.completed_at), (AttemptStatus::Success, Some(at(9))));
     assert_eq!(attempt.error, None);
 
     let failed = in_state(DeliveryStatus::Processing).fail(&failure(), at(9)).unwrap();
     let attempt = &failed.attempts[0];
-    assert_eq!((failed.status, failed.processed_at), (DeliveryStatus::Failed, None));
+    assert_eq!((failed.status(), failed.processed_at()), (DeliveryStatus::Failed, None));
     assert_eq!((attempt.status, attempt.completed_at), (AttemptStatus::Failed, Some(at(9))));
     assert_eq!(attempt.error.as_deref(), Some("no model"));
 }
@@ -106,6 +95,27 @@ fn numbers_go_on_from_the_newest_attempt_even_if_older_ones_are_not_loaded() {
     let mut delivery = in_state(DeliveryStatus::Processing).begin_attempt(at(3)).begin_attempt(at(4));
     delivery.attempts.drain(..2);
     assert_eq!(delivery.begin_attempt(at(5)).current_attempt(), 4);
+}
+
+#[test]
+fn only_attempts_that_steps_lead_to_are_restored() {
+    let restore = |attempts: Vec<Attempt>| Delivery::restore(AGENT, true, Some(at(1)), attempts);
+    assert_eq!(restore(Vec::new()), Ok(in_state(DeliveryStatus::Delivered)));
+    for status in DeliveryStatus::ALL {
+        let Delivery { agent, addressed, delivered_at, attempts } = in_state(status).begin_attempt(at(3));
+        let [first, open] = &attempts[..] else {
+            assert_eq!(attempts.len(), 1);
+            continue;
+        };
+        let whole = Delivery::restore(agent, addressed, delivered_at, attempts.clone()).unwrap();
+        assert_eq!((whole.status(), whole.attempts()), (DeliveryStatus::Processing, &attempts[..]));
+        assert_eq!(restore(vec![open.clone(), first.clone()]), Err(Inconsistent));
+        assert_eq!(restore(vec![first.clone(), first.clone()]), Err(Inconsistent));
+        let reopened = Attempt { status: AttemptStatus::Processing, completed_at: None, ..first.clone() };
+        assert_eq!(restore(vec![reopened, open.clone()]), Err(Inconsistent));
+        assert_eq!(restore(vec![Attempt { completed_at: None, ..first.clone() }]), Err(Inconsistent));
+        assert_eq!(restore(vec![Attempt { completed_at: Some(at(4)), ..open.clone() }]), Err(Inconsistent));
+    }
 }
 
 #[test]
