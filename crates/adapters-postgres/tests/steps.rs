@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 
 use domain::chat::Role;
 use domain::delivery::{
-    AdvanceDelivery, AdvanceRefused, Advanced, DeliveryKey, DeliveryRepository, DeliveryStatus, DeliveryStep,
-    FailureText,
+    AdvanceDelivery, AdvanceRefused, Advanced, Delivery, DeliveryKey, DeliveryRepository, DeliveryStatus,
+    DeliveryStep, FailureText,
 };
 use domain::id::{ChatId, MessageId, ParticipantId};
 use domain::message::{HistoryFilter, Message};
@@ -116,7 +116,7 @@ async fn connect(database: &Database) -> Client {
 
 /// How many steps a message shows: attempts, and those that are closed.
 fn steps_of(message: &Message) -> usize {
-    let attempts = message.deliveries.iter().flat_map(|delivery| delivery.attempts());
+    let attempts = message.deliveries.iter().flat_map(Delivery::attempts);
     attempts.map(|attempt| 1 + usize::from(attempt.completed_at.is_some())).sum()
 }
 
