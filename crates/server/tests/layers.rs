@@ -35,8 +35,8 @@ const ALLOWED: [(&str, &[&str]); 14] = [
     ("guard", &["domain", "http-agent", "http-human", "http-wire", "testkit", "ws-gateway"]),
 ];
 
-/// The other crates that the domain may use. `serde` is for the bus between nodes (`docs/adr/0014-bus-format-by-derive.md`);
-/// the shapes of the public API are views in `http-wire`.
+/// The other crates that the domain may use. `serde` is for the bus between nodes
+/// (`docs/adr/0014-bus-format-by-derive.md`); the shapes of the public API are views in `http-wire`.
 const DOMAIN_MAY_USE: [&str; 7] =
     ["async-trait", "chrono", "serde", "serde_json", "sha2", "thiserror", "uuid"];
 

@@ -23,8 +23,8 @@ impl From<serde_json::Error> for Malformed {
     }
 }
 
-/// Generates `encode` and `decode` of an enum: per variant its kind and the members of its body, in order; a last variant
-/// may have an empty body.
+/// Generates `encode` and `decode` of an enum from a table: per variant its kind and the members of its body, in order.
+/// A last variant may have an empty body.
 macro_rules! bodies {
     ($of:ident $($kind:literal $variant:ident { $($(#[$meta:meta])* $field:ident: $type:ty),+ })+
         $(; $empty_kind:literal $empty:ident)?) => {
