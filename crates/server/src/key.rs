@@ -152,11 +152,12 @@ async fn revoke(
             ApiKeyId::parse(key).map_or_else(|| accounts.keys_like(key), WhichKeys::Id)
         }
     };
-    // Never more of the key than its prefix is compared or repeated.
-    let wanted = match &which {
-        WhichKeys::Prefix(prefix) => prefix.clone(),
-        WhichKeys::Id(id) => id.to_string(),
-        WhichKeys::AllOf(_) | WhichKeys::Own(..) => String::new(),
+    // Never more of a key than its prefix is compared or repeated; what does not begin like one is a mistyped ID.
+    let wanted = match (&which, arguments.key.as_deref()) {
+        (WhichKeys::Prefix(_), Some(typed)) if !typed.trim().starts_with("thnv_") => typed.trim().to_owned(),
+        (WhichKeys::Prefix(prefix), _) => prefix.clone(),
+        (WhichKeys::Id(id), _) => id.to_string(),
+        (WhichKeys::AllOf(_) | WhichKeys::Own(..), _) => String::new(),
     };
     let revoked = accounts.revoke_keys(which).await;
     let revoked = revoked.map_err(|cause| Failure::new("no key was revoked", cause).next(store::NEXT))?;
