@@ -51,7 +51,12 @@ impl Api {
     /// `interface` is `me` or `agent`.
     pub fn new(server: &Server, interface: &str, key: &str, id: &str) -> Self {
         secrets::keep(key);
-        let client = reqwest::Client::builder().timeout(Duration::from_secs(20)).build().unwrap();
+        // A connection that has been idle for long may be closed by the server when the next request is on its way.
+        let client = reqwest::Client::builder()
+            .timeout(Duration::from_secs(20))
+            .pool_idle_timeout(Duration::from_secs(2))
+            .build()
+            .unwrap();
         let (address, base) = (server.for_caller().address(), format!("/api/v1/{interface}"));
         Self { client, address, base, key: key.to_owned(), id: id.to_owned() }
     }

@@ -7,7 +7,7 @@ use domain::time::Timestamp;
 use crate::error::Fault;
 use crate::row::At;
 use crate::run::{Db, Never};
-use crate::schema::{imports, organizations, plans};
+use crate::schema::{imports, memories, organizations, plans};
 
 pub(super) async fn find_on(mut db: &Db) -> Result<Option<Timestamp>, Fault> {
     let begun = imports::table.select(imports::begun_at).first::<At>(&mut db).await.optional()?;
@@ -27,7 +27,9 @@ pub(super) async fn set_on(mut db: &Db, now: Timestamp) -> Result<Result<(), Nev
     Ok(Ok(()))
 }
 
+/// Deleted memories, which archives of former versions hold with their texts, go with the mark.
 pub(super) async fn remove_on(mut db: &Db) -> Result<Result<(), Never>, Fault> {
+    diesel::delete(memories::table.filter(memories::status.eq("deleted"))).execute(&mut db).await?;
     diesel::delete(imports::table).execute(&mut db).await?;
     Ok(Ok(()))
 }

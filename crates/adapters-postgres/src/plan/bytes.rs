@@ -21,7 +21,7 @@ const ROOMS: &str = "WITH part AS MATERIALIZED (\
      FROM part GROUP BY organization_id";
 const MEMORIES: &str = "WITH part AS MATERIALIZED (\
          SELECT id, organization_id, octet_length(content) + octet_length(thought) + octet_length(metadata) AS bytes \
-         FROM memories WHERE id > ? ORDER BY id LIMIT 10000\
+         FROM memories WHERE id > ? AND status <> 'deleted' ORDER BY id LIMIT 10000\
      ) SELECT organization_id, sum(bytes)::bigint, (SELECT id FROM part ORDER BY id DESC LIMIT 1) \
      FROM part GROUP BY organization_id";
 

@@ -6,7 +6,7 @@ use domain::time::Timestamp;
 
 use crate::error::Fault;
 use crate::row::time;
-use crate::schema::{imports, organizations, plans};
+use crate::schema::{imports, memories, organizations, plans};
 
 pub(super) fn find_on(connection: &mut SqliteConnection) -> Result<Option<Timestamp>, Fault> {
     let begun = imports::table.select(imports::begun_at).first::<i64>(connection).optional()?;
@@ -24,7 +24,9 @@ pub(super) fn set_on(connection: &mut SqliteConnection, now: Timestamp) -> Resul
     Ok(())
 }
 
+/// Deleted memories, which archives of former versions hold with their texts, go with the mark.
 pub(super) fn remove_on(connection: &mut SqliteConnection) -> Result<(), Fault> {
+    diesel::delete(memories::table.filter(memories::status.eq("deleted"))).execute(connection)?;
     diesel::delete(imports::table).execute(connection)?;
     Ok(())
 }

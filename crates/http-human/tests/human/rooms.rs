@@ -87,10 +87,7 @@ async fn unknown_parameters_and_words_are_refused() {
     let told = api.get(&api.ann, "/chats?include=x").await;
     assert_eq!(told.body["error"]["details"]["/include/0"], json!(["Invalid value for enum"]));
     let one = api.get(&api.ann, "/chats?include=x").await;
-    assert_eq!(
-        one.body["error"]["message"],
-        "Request validation failed. Correct the values that details names"
-    );
+    assert_eq!(one.body["error"]["message"], "Request validation failed");
     let chat = api.room().await;
     let answer = api.get(&api.ann, &format!("/chats/{chat}?include=members")).await;
     assert_eq!(answer.refusal(), (422, "validation_error", vec!["/include/0"]));

@@ -46,12 +46,10 @@ impl ApiError {
         }
     }
 
-    /// A 422 `validation_error` without details yet.
+    /// A 422 `validation_error` without details yet. The details say what to correct; the message is that of the public
+    /// API, which clients may compare.
     pub fn validation() -> Self {
-        Self::new(
-            ErrorCode::ValidationError,
-            "Request validation failed. Correct the values that details names",
-        )
+        Self::new(ErrorCode::ValidationError, "Request validation failed")
     }
 
     /// A 500 for something that cannot be unless this side is wired wrongly.
