@@ -157,8 +157,8 @@ async fn an_archive_with_former_names_of_tables_is_imported() {
 /// The archive with one more memory, which was marked as deleted and kept its text, as versions before the migration
 /// `deleted_memories` left it.
 fn with_a_deleted_memory(archive: &str) -> String {
-    let memories = archive.lines().filter(|line| line.starts_with("{\"t\":\"memories\""));
-    let (count, last) = (memories.clone().count(), memories.last().unwrap());
+    let mut memories = archive.lines().filter(|line| line.starts_with("{\"t\":\"memories\""));
+    let (count, last) = (memories.clone().count(), memories.next_back().unwrap());
     let mut row = serde_json::from_str::<Json>(last).unwrap();
     row["r"]["id"] = "ffffffff-ffff-7fff-bfff-ffffffffffff".into();
     row["r"]["status"] = "deleted".into();
