@@ -112,7 +112,11 @@ impl Api {
             secrets::keep_all(&body);
             request = request.json(&body);
         }
-        let answer = request.send().await?;
+        let mut answer = request.try_clone().expect("its body is in memory").send().await?;
+        // The connection was stopped for longer than a head may take, and the request never reached the application.
+        while answer.status() == 408 && answer.content_length() == Some(0) {
+            answer = request.try_clone().expect("its body is in memory").send().await?;
+        }
         let (status, place) = (answer.status().as_u16(), answer.url().path().to_owned());
         let named = answer.headers().get("x-request-id").map(|id| id.to_str().unwrap().to_owned());
         let bytes = answer.bytes().await?;

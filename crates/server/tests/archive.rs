@@ -159,11 +159,15 @@ async fn an_archive_with_former_names_of_tables_is_imported() {
 fn with_a_deleted_memory(archive: &str) -> String {
     let mut memories = archive.lines().filter(|line| line.starts_with("{\"t\":\"memories\""));
     let (count, last) = (memories.clone().count(), memories.next_back().unwrap());
-    let mut row = serde_json::from_str::<Json>(last).unwrap();
-    row["r"]["id"] = "ffffffff-ffff-7fff-bfff-ffffffffffff".into();
-    row["r"]["status"] = "deleted".into();
+    let row = serde_json::from_str::<Json>(last).unwrap();
+    let [id, status] = ["id", "status"].map(|name| format!("\"{name}\":{}", row["r"][name]));
+    let deleted = last.replacen(&id, "\"id\":\"ffffffff-ffff-7fff-bfff-ffffffffffff\"", 1).replacen(
+        &status,
+        "\"status\":\"deleted\"",
+        1,
+    );
     let rows = |count: usize| format!("\"memories\":{count},\"messages\"");
-    archive.replace(last, &format!("{last}\n{row}")).replace(&rows(count), &rows(count + 1))
+    archive.replace(last, &format!("{last}\n{deleted}")).replace(&rows(count), &rows(count + 1))
 }
 
 #[tokio::test]
