@@ -121,7 +121,7 @@ macro_rules! contract_tests {
         }
         $crate::contract_tests! { @area $make, peers:
             peers_are_whom_one_may_add, pages_of_peers_have_totals, rooms_are_left_out, the_directory_is_for_all,
-            colleagues_and_what_they_share_are_peers,
+            colleagues_and_what_they_share_are_peers, contacts_are_peers,
         }
         $crate::contract_tests! { @area $make, chats:
             rooms_are_listed_newest_first_without_those_left_or_deleted, rosters_are_for_participants,

@@ -1,4 +1,5 @@
-//! The behaviour cases over the built program.
+//! The behaviour cases over the built program: a walk through each area, which shows that it is wired, also over
+//! several servers. The rules themselves are asserted by the tests of the domain, of the stores, and of the edges.
 #![expect(clippy::unwrap_used, reason = "in a test a panic is the failure")]
 
 mod contacts;
@@ -10,14 +11,8 @@ mod plans;
 mod processing;
 mod rooms;
 
-use e2e::{Answer, Api, Server};
+use e2e::{Answer, Api};
 use serde_json::{Value, json};
-
-/// Sets what the operator may say of an agent.
-fn mark(server: &Server, handle: &str, flag: &str) {
-    let output = server.command().args(["agent", "set", handle, flag, "--json"]).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-}
 
 /// One member of every row of a list.
 fn column(answer: Answer, name: &str) -> Vec<String> {
@@ -37,15 +32,6 @@ async fn room(owner: &Api, members: &[&Api]) -> String {
         assert_eq!(owner.add(&chat, &member.id).await.status, 201);
     }
     chat
-}
-
-async fn add_as(by: &Api, chat: &str, who: &Api, role: &str) -> Answer {
-    let body = json!({"participant": {"participant_id": who.id, "role": role}});
-    by.post(&format!("/chats/{chat}/participants"), body).await
-}
-
-async fn remove(by: &Api, chat: &str, who: &Api) -> Answer {
-    by.delete(&format!("/chats/{chat}/participants/{}", who.id)).await
 }
 
 /// Sends `body` as a message.

@@ -7,7 +7,7 @@ mod proxy;
 use std::time::Duration;
 
 use e2e::cast::Cast;
-use e2e::{Api, Closed, Fleet, Server, Socket};
+use e2e::{Api, Closed, Fleet, Server, Socket, until};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 use testkit::postgres::{Cluster, Options};
@@ -47,6 +47,15 @@ async fn until_online(at: &[&Server], cast: &Cast, who: &Api, online: bool, with
         }
     }
     since.elapsed()
+}
+
+/// Waits until so many rows of the store that the servers share are as this says: `nodes WHERE …`.
+async fn until_stored(url: &str, rows: &str, expected: i64) {
+    let (store, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let query = format!("SELECT count(*) FROM {rows}");
+    let is_so = async || store.query_one(&query, &[]).await.unwrap().get::<_, i64>(0) == expected;
+    until(&format!("{rows} are not {expected}"), is_so).await;
 }
 
 fn people_of(cast: &Cast) -> String {
@@ -138,7 +147,7 @@ async fn all_servers_say_the_same_of_who_is_there() {
     until_online(&all, &cast, &cast.a1, false, SOON).await;
 }
 
-/// Ten seconds to come back, on whichever server.
+/// Ten seconds to come back, on whichever server. An indicator that is not renewed ends meanwhile by itself.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_comes_back_on_another_server_was_never_away() {
     let fleet = several(2).await;
@@ -149,16 +158,21 @@ async fn who_comes_back_on_another_server_was_never_away() {
         (Socket::of(&servers[0], &cast.a1).await, Socket::of(&servers[1], &cast.a2).await);
     until_online(&[&servers[0]], &cast, &cast.a2, true, SOON).await;
     human.join("1", &people_of(&cast)).await;
+    let (mut watching, activity) =
+        (Socket::of(&servers[0], &cast.u1).await, format!("room_activity:{}", cast.r1));
+    watching.join_with("1", &activity, json!({"working_agents": []})).await;
+    let working = json!({"working": true});
+    assert_eq!(cast.a1.post(&format!("/chats/{}/activity", cast.r1), working).await.status, 200);
     drop(moves);
-    sleep(Duration::from_secs(3)).await;
+    until_stored(&fleet.database().url(), "agent_sockets WHERE lost_at IS NOT NULL", 1).await;
     let _back = Socket::of(&servers[1], &cast.a1).await;
-    let since = Instant::now();
     drop(stays_away);
-    sleep(Duration::from_secs(7)).await;
-    human.alive().await;
-    told(&mut human, &cast, &cast.a2, false).await;
-    let took = since.elapsed();
+    let took = until_online(&[&servers[0]], &cast, &cast.a2, false, DEAD).await;
     assert!(took > Duration::from_secs(9) && took < Duration::from_secs(13), "{took:?}");
+    // The first that is told is of who stays away.
+    told(&mut human, &cast, &cast.a2, false).await;
+    watching.event("1", &activity, "agent_activity_started").await;
+    watching.event("1", &activity, "agent_activity_stopped").await;
     human.alive().await;
     let all = servers.iter().collect::<Vec<_>>();
     until_online(&all, &cast, &cast.a1, true, SOON).await;
@@ -210,7 +224,8 @@ async fn a_server_that_was_stopped_for_long_comes_back() {
     }
 }
 
-/// Stopped for ten seconds, nothing is to be noticed but the wait.
+/// Stopped for ten seconds, which is shorter than a lease, nothing is to be noticed but the wait: that time is what is
+/// tested, and there is no fact to wait for instead.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_was_stopped_for_ten_seconds_goes_on() {
     let fleet = several(2).await;
@@ -239,11 +254,15 @@ async fn an_outage_of_the_database_takes_nobody_away() {
     until_online(&[here], &cast, &cast.a2, true, SOON).await;
     human.join("1", &people_of(&cast)).await;
     tokio::task::block_in_place(|| cluster.stop_immediately());
+    // Longer than a lease. Nobody can ask the store meanwhile whether they are over.
     sleep(Duration::from_secs(13)).await;
     let key = [("x-api-key", cast.a1.key.as_str())];
     assert_eq!(Socket::connect(here, "vsn=2.0.0", &key).await.err(), Some(503), "who is unknown waits");
     tokio::task::block_in_place(|| cluster.start());
-    sleep(Duration::from_secs(8)).await;
+    let url = fleet.database().url();
+    let renewed = "nodes WHERE lease_until > clock_timestamp()";
+    let from_before = "entered_at < clock_timestamp() - interval '13 seconds'";
+    until_stored(&url, &format!("{renewed} AND {from_before}"), 2).await;
     for socket in [&mut human, &mut near, &mut far] {
         socket.alive().await;
     }
@@ -259,6 +278,7 @@ async fn an_outage_of_the_database_takes_nobody_away() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_rolling_restart_is_no_news() {
     let mut fleet = several(2).await;
+    let url = fleet.database().url();
     let servers = &mut fleet.servers[..];
     let cast = Cast::on(&servers[0]).await;
     let mut human = Socket::of(&servers[0], &cast.u1).await;
@@ -278,8 +298,8 @@ async fn a_rolling_restart_is_no_news() {
     servers[1].run().await;
     let giving_way = Socket::connect(&servers[1], "vsn=2.0.0&on_conflict=reject", &key).await;
     assert_eq!(giving_way.err(), Some(409));
-    // Longer than the lease of the one that ended.
-    sleep(Duration::from_secs(13)).await;
+    // The lease of the one that ended is over.
+    until_stored(&url, "nodes WHERE ended_at IS NULL", 2).await;
     human.alive().await;
     let all = servers.iter().collect::<Vec<_>>();
     for who in [&cast.a1, &cast.a2] {

@@ -64,35 +64,6 @@ async fn case_70_a_deleted_agent_is_sent_away() {
     assert_eq!(Socket::connect(&server, &query, &[]).await.err(), Some(403));
 }
 
-#[tokio::test]
-async fn case_71_indicators_go_on_and_off_by_themselves() {
-    let server = Server::start().await;
-    let cast = Cast::on(&server).await;
-    let topic = format!("room_activity:{}", cast.r1);
-    let mut sockets = [Socket::of(&server, &cast.u1).await, Socket::of(&server, &cast.u1).await];
-    for socket in &mut sockets {
-        socket.join_with("1", &topic, json!({ "working_agents": [] })).await;
-    }
-    let path = format!("/chats/{}/activity", cast.r1);
-    assert_eq!(cast.a1.post(&path, json!({ "working": true })).await.data(), json!({ "working": true }));
-    for socket in &mut sockets {
-        let working = socket.event("1", &topic, "agent_activity_started").await;
-        assert_eq!((&working["agent_id"], &working["working"]), (&json!(cast.a1.id), &json!(true)));
-    }
-    // The lease is ten seconds, and a frame is waited for just as long: renewed half-way, it
-    // must still be on when it would have ended.
-    tokio::time::sleep(Duration::from_secs(5)).await;
-    cast.a1.post(&path, json!({ "working": true })).await.data();
-    tokio::time::sleep(Duration::from_secs(6)).await;
-    for socket in &mut sockets {
-        socket.alive().await;
-    }
-    for socket in &mut sockets {
-        let stopped = socket.event("1", &topic, "agent_activity_stopped").await;
-        assert_eq!((&stopped["agent_id"], &stopped["working"]), (&json!(cast.a1.id), &json!(false)));
-    }
-}
-
 /// Of one server: who joins is told whom its own server knows to be at work.
 #[tokio::test]
 async fn case_71_who_joins_later_is_told_who_is_working() {

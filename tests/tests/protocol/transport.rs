@@ -1,4 +1,4 @@
-//! Pings, closes, silence and garbage.
+//! Silence, and a server that stops.
 
 use std::time::Duration;
 
@@ -6,17 +6,6 @@ use e2e::cast::Cast;
 use e2e::{Closed, Server, Socket};
 use tokio::time::{Instant, interval};
 use tokio_tungstenite::tungstenite::Message;
-use tokio_tungstenite::tungstenite::protocol::CloseFrame;
-use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
-
-#[tokio::test]
-async fn case_13_a_ping_is_answered() {
-    let server = Server::start().await;
-    let cast = Cast::on(&server).await;
-    let mut socket = Socket::of(&server, &cast.a1).await;
-    socket.send_message(Message::Ping("ab".into())).await.unwrap();
-    assert_eq!(socket.receive().await, Ok(Message::Pong("ab".into())));
-}
 
 #[tokio::test]
 async fn case_14_silence_ends_a_socket_and_any_frame_keeps_it() {
@@ -28,7 +17,7 @@ async fn case_14_silence_ends_a_socket_and_any_frame_keeps_it() {
     let silent = tokio::spawn(async move { (silent.closed().await, opened.elapsed()) });
     let (mut beating, mut pinging) =
         (Socket::of(&server, &cast.u1).await, Socket::of(&server, &cast.u1).await);
-    let until = Instant::now() + limit * 4;
+    let until = Instant::now() + limit * 2;
     let mut beats = interval(limit / 3);
     while Instant::now() < until {
         beats.tick().await;
@@ -44,18 +33,6 @@ async fn case_14_silence_ends_a_socket_and_any_frame_keeps_it() {
 }
 
 #[tokio::test]
-async fn case_15_a_close_is_answered_and_frees_the_place() {
-    let server = Server::start().await;
-    let cast = Cast::on(&server).await;
-    let mut socket = Socket::of(&server, &cast.a1).await;
-    let close = CloseFrame { code: CloseCode::Normal, reason: "".into() };
-    socket.send_message(Message::Close(Some(close))).await.unwrap();
-    assert_eq!(socket.closed().await, Closed::Code(1000));
-    let key = [("x-api-key", cast.a1.key.as_str())];
-    assert!(Socket::connect(&server, "vsn=2.0.0&on_conflict=reject", &key).await.is_ok());
-}
-
-#[tokio::test]
 async fn case_16_a_stopping_server_closes_every_socket_with_1012() {
     // One of several would take the time that it is given, and five seconds if nobody says otherwise.
     let mut server = Server::start_alone(&[("PARLANCE_DRAIN_MS", "0")]).await;
@@ -66,24 +43,4 @@ async fn case_16_a_stopping_server_closes_every_socket_with_1012() {
         assert_eq!(socket.closed().await, Closed::Code(1012));
     }
     assert!(took < Duration::from_secs(5), "{took:?}");
-}
-
-#[tokio::test]
-async fn case_17_18_19_garbage_ends_one_socket_only() {
-    let server = Server::start().await;
-    let cast = Cast::on(&server).await;
-    let mut witness = Socket::of(&server, &cast.a1).await;
-    let large = format!(r#"[null,"1","phoenix","heartbeat",{{"x":"{}"}}]"#, "x".repeat(100 * 1024));
-    for (garbage, code) in [
-        (Message::text("hello"), 1003),
-        (Message::text("{}"), 1003),
-        (Message::text("[1,2]"), 1003),
-        (Message::binary(vec![0_u8, 1, 2]), 1003),
-        (Message::text(large), 1009),
-    ] {
-        let mut socket = Socket::of(&server, &cast.u1).await;
-        let _ = socket.send_message(garbage).await;
-        assert_eq!(socket.closed().await, Closed::Code(code));
-        witness.alive().await;
-    }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use domain::account::{AgentChanges, AgentMarks};
 use domain::caller::Caller;
 use domain::chat::{AddParticipantCommand, AddParticipantError, AddRefused, CreateChat, Role};
+use domain::contact::WhichContact;
 use domain::id::{AgentId, ParticipantId, ParticipantKind};
 use domain::page::{PageRequest, Slice};
 use domain::peer::{ListPeers, ListPeersError, ListedPeer, PeerSource};
@@ -119,6 +120,35 @@ pub async fn rooms_are_left_out(world: World) {
     assert_eq!(names(&left.rows), ["Scout", "Hermit", "Globe"]);
     let stranger = houses.world.peers.list(houses.rival.caller, wanted, page(1, 9)).await;
     assert!(matches!(stranger, Err(ListPeersError::ChatNotFound)), "{stranger:?}");
+}
+
+/// Beyond the registry, for as long as they are contacts; whoever is in a room by then stays there.
+pub async fn contacts_are_peers(world: World) {
+    let houses = Houses::of(world).await;
+    let (world, helper, rival) = (&houses.world, &houses.helper, &houses.rival);
+    world.connect((helper.caller, &helper.handle), (rival.caller, &rival.handle)).await;
+    let mut listed = houses.peers(helper.caller).await;
+    let friend = listed.pop().unwrap().peer;
+    assert_eq!((friend.id, friend.source), (ParticipantId::Agent(rival.id), PeerSource::Contact));
+    assert!(friend.is_contact && listed.iter().all(|listed| listed.peer.source == PeerSource::Registry));
+    assert_eq!(names(&houses.peers(rival.caller).await), ["ben Example", "Globe", "Helper"]);
+    assert!(
+        !names(&houses.peers(houses.scout.caller).await).contains(&"Rival"),
+        "a sibling's is not one's own"
+    );
+    let chat = world.chat(helper.caller, &[rival.id.uuid()]).await;
+    let wanted = ListPeers { not_in_chat: Some(chat), kind: None };
+    let left = world.peers.list(helper.caller, wanted, page(1, 9)).await.unwrap();
+    assert!(!names(&left.rows).contains(&"Rival"));
+
+    let contact = WhichContact::Id(rival.id.uuid());
+    world.contacts.remove(helper.caller, contact).await.unwrap();
+    assert_eq!(houses.peers(helper.caller).await, listed);
+    assert_eq!(world.chats.roster(helper.caller, chat).await.unwrap().participants.len(), 2);
+    let command = AddParticipantCommand { candidate: rival.id.uuid(), role: Role::Member };
+    let fresh = world.chat(helper.caller, &[]).await;
+    let refused = world.chats.add_participant(helper.caller, fresh, command).await;
+    assert!(matches!(refused, Err(AddParticipantError::Refused(AddRefused::PeerNotFound))), "{refused:?}");
 }
 
 /// Who is listed is found by anybody, and is nobody's peer for it.

@@ -59,6 +59,8 @@ async fn a_token_stands_for_its_user() {
     for (query, headers) in [
         (format!("vsn=2.0.0&token={token}&agent_id={}", bench.three.id), vec![]),
         ("vsn=2.0.0&token=a.b.c".to_owned(), vec![]),
+        // Nor does a good key help a bad one.
+        ("vsn=2.0.0".to_owned(), vec![("x-auth-token", "a.b.c"), ("x-api-key", bench.one.key.as_str())]),
         // A token is no key.
         ("vsn=2.0.0".to_owned(), vec![("x-api-key", token.as_str())]),
         (format!("vsn=2.0.0&api_key={token}"), vec![]),
