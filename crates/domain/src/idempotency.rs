@@ -1,11 +1,12 @@
 //! Idempotency keys.
 //!
-//! A client whose answer was lost repeats its request. With an idempotency key, the repetition creates nothing and gets
-//! the first answer. A key is valid for one sender, one operation and one chat, and is stored for a day after the first
-//! answer. A refused request stores nothing, so its key can be used again.
+//! A client whose answer was lost repeats its request. With an idempotency key, the repetition
+//! creates nothing and gets the first answer. A key is valid for one sender, one operation and one
+//! chat, and is stored for a day after the first answer. A refused request stores nothing, so its
+//! key can be used again.
 //!
-//! The store keeps the id of the created record, not the text of the answer. Together with the repeated request, which has
-//! the same content, it gives the same answer.
+//! The store keeps the id of the created record, not the text of the answer. Together with the
+//! repeated request, which has the same content, it gives the same answer.
 
 use std::time::Duration;
 
@@ -135,8 +136,8 @@ impl IdempotentRequest {
     }
 }
 
-/// The store of answers. They are written together with the records, by the methods that create those; here they only
-/// expire.
+/// The store of answers. They are written together with the records, by the methods that create
+/// those; here they only expire.
 #[async_trait]
 pub trait IdempotencyRepository: Send + Sync {
     /// Removes at most `limit` answers that were given at `before` or earlier, oldest first;

@@ -51,21 +51,22 @@ words! {
         InvitationCreated = "invitation.created",
         /// An invitation was taken back.
         InvitationRevoked = "invitation.revoked",
-        /// A room was made.
+        /// A chat was made.
         ChatCreated = "chat.created",
-        /// A room was given another title.
+        /// A chat was given another title.
         ChatRenamed = "chat.renamed",
-        /// A room was deleted.
+        /// A chat was deleted.
         ChatDeleted = "chat.deleted",
-        /// Somebody was added to a room.
+        /// Somebody was added to a chat.
         ParticipantAdded = "participant.added",
-        /// Somebody was removed from a room.
+        /// Somebody was removed from a chat.
         ParticipantRemoved = "participant.removed",
-        /// Somebody left a room.
+        /// Somebody left a chat.
         ParticipantLeft = "participant.left",
         /// A user logged in, which opened a session.
         LoginSucceeded = "login.succeeded",
-        /// Somebody gave a wrong password, for an account or for a name that nobody has; the detail counts how often.
+        /// Somebody gave a wrong password, for an account or for a name that nobody has; the detail
+        /// counts how often.
         LoginFailed = "login.failed",
         /// A refresh token that had been exchanged before was presented; its session ended.
         TokenReused = "session.token_reused",
