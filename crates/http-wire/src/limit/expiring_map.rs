@@ -1,7 +1,7 @@
 //! A bounded map from keys to instants of expiry.
 //!
-//! An expired key counts as absent. When a shard is full, expired keys are removed first, then the quarter that expires
-//! soonest, which bounds the cost of a flood of keys.
+//! An expired key counts as absent. When a shard is full, expired keys are removed first, then the
+//! quarter that expires soonest, which bounds the cost of a flood of keys.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
