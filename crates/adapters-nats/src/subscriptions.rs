@@ -41,7 +41,7 @@ pub(crate) struct SubscriptionManager {
     granted: u64,
     /// The number of requests that NATS was last asked to confirm.
     asked: u64,
-    /// Whether others need the full list of interests, and which nodes are to be asked for theirs.
+    /// Set if others need the full list of interests, and which nodes are to be asked for theirs.
     is_asked: bool,
     asks: HashSet<NodeId>,
     is_up: bool,

@@ -102,18 +102,18 @@ pub struct IdempotencyClaim {
     pub once: IdempotentRequest,
 }
 
-/// What is stored of an accepted request.
+/// The stored record of an accepted request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StoredAnswer {
     /// The digest of the request.
     pub fingerprint: Fingerprint,
     /// The id of the record that it created.
     pub record: Uuid,
-    /// When it was answered.
+    /// The time of the answer.
     pub at: Timestamp,
 }
 
-/// Whether a request is the first under its key.
+/// The comparison of a request with the record under its key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// It is, or the stored answer has expired.

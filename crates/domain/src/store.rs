@@ -1,4 +1,4 @@
-//! What every store port has in common: its error, and what happens after a commit.
+//! The common types of the store ports: their error, and the hook after a commit.
 
 use std::error::Error;
 use std::fmt;

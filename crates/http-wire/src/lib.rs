@@ -1,4 +1,4 @@
-//! What both REST interfaces and the socket upgrade share, so that the two edges cannot drift.
+//! The code that both REST interfaces and the socket upgrade share, so that the two cannot drift.
 //!
 //! In the order in which a request meets them:
 //!

@@ -30,7 +30,7 @@ pub struct PageQuery {
 }
 
 impl PageQuery {
-    /// What it takes, for the API's document.
+    /// Its parameters, for the API's document.
     pub fn parameters() -> Vec<Parameter> {
         let mut all = vec![
             parameter("cursor", text(), "`next_cursor` of the previous response."),
@@ -100,7 +100,7 @@ pub struct NumberedQuery {
 }
 
 impl NumberedQuery {
-    /// What it takes, for the API's document.
+    /// Its parameters, for the API's document.
     pub fn parameters() -> Vec<Parameter> {
         let number = || json!({"type": "integer", "minimum": 1});
         vec![

@@ -165,7 +165,7 @@ impl ChangeFeed {
             self.hub.end_sockets();
         }
         self.failures = 0;
-        // New connections of cleared nodes are known by now, so that nobody appears to go offline in between.
+        // New connections of cleared nodes are known by now, so that no one appears to go offline in between.
         known().filter(is_clearing).for_each(|change| self.hub.follow(change));
         for entry in part {
             if entry.change.is_none() {

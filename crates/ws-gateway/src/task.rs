@@ -30,7 +30,7 @@ pub(crate) struct Socket {
     pub(crate) version: Version,
 }
 
-/// Whether and how the loop continues.
+/// The next step of the loop.
 #[derive(PartialEq, Eq)]
 enum Flow {
     Goes,

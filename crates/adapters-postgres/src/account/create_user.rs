@@ -21,7 +21,7 @@ use crate::run::Db;
 use crate::schema::users;
 use crate::statement::statement;
 
-/// Whether a handle and an e-mail address are taken, which are the values.
+/// Tests whether a handle and an e-mail address are taken, which are the values.
 const TAKEN: &str = "SELECT EXISTS (SELECT 1 FROM users WHERE handle = ?), \
      EXISTS (SELECT 1 FROM users WHERE lower(email) = lower(? COLLATE \"C\"))";
 

@@ -61,7 +61,7 @@ pub(super) async fn store_on(mut db: &Db, new: &NewMemory) -> Result<Result<Memo
     stored.map(Ok).ok_or_else(|| Fault::Row("a stored memory that is not there".to_owned()))
 }
 
-/// Whether two users or agents are in a chat together.
+/// The condition that two users or agents are in a chat together.
 const TOGETHER: &str = "SELECT EXISTS (SELECT 1 FROM participants AS mine \
      JOIN participants AS theirs ON theirs.chat_id = mine.chat_id \
      WHERE mine.participant_id = ? AND mine.left_at IS NULL \

@@ -179,7 +179,7 @@ pub(crate) async fn messages_on(
     assembled(rows, found, tries)
 }
 
-/// One message of a room by id, with everybody's records.
+/// One message of a chat by id, with all delivery records.
 pub(crate) async fn message_on(db: &Db, chat: ChatId, message: MessageId) -> Result<Option<Message>, Fault> {
     let id = || vec![message.uuid()];
     let (records, tries) = (records_on(db, id(), Records::All), tries_on(db, id(), Records::All));

@@ -67,7 +67,7 @@ pub struct Belongings {
     pub chats: u64,
 }
 
-/// What was deleted.
+/// The result of deleting a user.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UserDeletion {
     /// The user in the last state.

@@ -56,7 +56,7 @@ impl ApiKey {
         &self.text
     }
 
-    /// What is stored.
+    /// The stored digest.
     pub fn digest(&self) -> KeyDigest {
         self.digest
     }

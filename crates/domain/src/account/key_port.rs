@@ -53,7 +53,7 @@ pub enum WhichKeys {
 pub struct RevokeKeys {
     /// The selection.
     pub which: WhichKeys,
-    /// Who revokes them.
+    /// The actor, for the audit log.
     pub by: Actor,
     /// The current time.
     pub now: Timestamp,
@@ -97,7 +97,7 @@ pub enum RotateKeyRefused {
 pub struct KeyUse {
     /// The key.
     pub key: ApiKeyId,
-    /// When.
+    /// The time of the use.
     pub at: Timestamp,
 }
 

@@ -18,7 +18,7 @@ use crate::time::Timestamp;
 pub struct RegisterAgent {
     /// Its name.
     pub name: AgentName,
-    /// What it is for.
+    /// The description.
     pub description: AgentDescription,
 }
 
@@ -55,7 +55,7 @@ pub enum RegisterError {
 pub struct CreatePlatformAgent {
     /// Its name.
     pub name: AgentName,
-    /// What it is for.
+    /// The description.
     pub description: Option<AgentDescription>,
     /// Its model.
     pub model_type: Option<ModelType>,

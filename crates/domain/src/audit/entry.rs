@@ -402,14 +402,14 @@ impl AuditEntry {
         }
     }
 
-    /// Somebody who was added to a chat.
+    /// A participant that was added to a chat.
     pub fn participant_added(command: &AddParticipant, added: ParticipantId) -> Self {
         let action = AuditAction::ParticipantAdded;
         let entry = Self::in_chat(action, command.by, added.into(), command.chat, command.now);
         Self { detail: Some(Role::as_str(command.role).to_owned()), ..entry }
     }
 
-    /// Somebody who was removed from a chat, or left it.
+    /// A participant that was removed from a chat, or left it.
     pub fn participant_removed(command: &RemoveParticipant, removed: ParticipantId) -> Self {
         let left = command.by.participant() == removed;
         let action = if left { AuditAction::ParticipantLeft } else { AuditAction::ParticipantRemoved };
@@ -446,7 +446,7 @@ impl AuditEntry {
         Self::of_session(AuditAction::LoginSucceeded, user.into(), user, id, address, now)
     }
 
-    /// A refresh token that was presented a second time, by whoever has a copy of it.
+    /// A refresh token that was presented a second time, by a client with a copy of it.
     pub fn token_reused(user: UserId, session: SessionId, now: Timestamp) -> Self {
         Self::of_session(AuditAction::TokenReused, Actor::Anonymous, user, session, None, now)
     }
@@ -475,7 +475,7 @@ impl AuditEntry {
         }
     }
 
-    /// Wrong passwords for an account, or for names that nobody has: which, is not kept.
+    /// Wrong passwords for an account, or for unknown names, which are not stored.
     pub fn login_failed(failed: &FailedLogin, count: u64, now: Timestamp) -> Self {
         let FailedLogin { user, address } = *failed;
         let address = address.map(|address| format!("address={address} ")).unwrap_or_default();

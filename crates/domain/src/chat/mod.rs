@@ -1,4 +1,4 @@
-//! Chats: chats shared by users and agents (`room` in socket topics).
+//! Chats: conversations shared by users and agents (`room` in socket topics).
 //!
 //! Terms: a *participant* is a member of one chat, with a *role* (owner, admin, member) and a
 //! membership *status*; the *roster* is all of one chat. A *peer* is a user or agent whom the

@@ -178,7 +178,7 @@ pub struct DeletedChat {
     pub chat: Chat,
     /// All participants until then.
     pub participants: Vec<ParticipantId>,
-    /// When.
+    /// The time of the deletion.
     pub deleted_at: Timestamp,
 }
 

@@ -31,7 +31,7 @@ pub struct Listening {
 pub struct Unacknowledged {
     /// The message's sequence in the chat.
     pub sequence: i64,
-    /// When the message was written.
+    /// The time at which the message was written.
     pub written_at: Timestamp,
 }
 

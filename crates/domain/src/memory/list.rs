@@ -51,7 +51,7 @@ pub enum MemoryOwners {
 /// A list of an agent.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct AgentListing {
-    /// What sort of memories.
+    /// The filters.
     pub filter: MemoryFilter,
     /// About this user or agent.
     pub subject: Option<Uuid>,
@@ -78,7 +78,7 @@ pub enum HumanScope {
 /// A list of a human.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct HumanListing {
-    /// What sort of memories.
+    /// The filters.
     pub filter: MemoryFilter,
     /// The part.
     pub scope: HumanScope,

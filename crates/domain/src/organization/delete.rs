@@ -14,7 +14,7 @@ use crate::store::StoreError;
 /// The number of chats that are read at a time.
 const AT_ONCE: u32 = 100;
 
-/// What was deleted.
+/// The result of deleting an organization.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OrganizationDeletion {
     /// The organization in its last state.

@@ -50,7 +50,7 @@ impl ExpiringMap {
         self.change(key, now, |_| (Some(until), ()));
     }
 
-    /// Whether a key is stored and has not expired.
+    /// Returns whether a key is stored and has not expired.
     pub(super) fn holds(&self, key: u128, now: Timestamp) -> bool {
         self.shard(key).get(&key).is_some_and(|until| *until > now)
     }

@@ -131,8 +131,9 @@ fn in_the_long_run() {
     let mut schedule = RedeliverySchedule::new(policy());
     let (mut last, mut counts) = (HashMap::new(), HashMap::<i64, u32>::new());
     for now in 0..2_000_i64 {
-        // One message a second for a while; every seventh arrives by itself, what was pushed
-        // schedule arrives two seconds later, but for every fifth, which arrives after 100 seconds.
+        // One message a second for a while; every seventh arrives without a redelivery, a
+        // redelivered one arrives two seconds later, but for every fifth, which arrives after 100
+        // seconds.
         let waits = |place: &i64| {
             let arrived = last.get(place).is_some_and(|at| now - at >= 2) && place % 5 != 0;
             place % 7 != 0 && !arrived && now - place < 100
