@@ -1,4 +1,4 @@
-//! The bus as the rest of the server knows it.
+//! The bus as the other crates use it.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -28,21 +28,22 @@ use crate::subject::Subjects;
 use crate::subscriptions::SubscriptionManager;
 use crate::wire;
 
-/// How long a join waits at most until it is heard elsewhere that somebody listens.
+/// How long a join waits at most until other nodes have the interest.
 const LONGEST_WAIT: Duration = Duration::from_millis(500);
 
-/// How long the link may take to take something; then it hangs.
+/// The time limit for handing data to the link, which counts as hanging after that.
 pub(crate) const TAKEN: Duration = Duration::from_millis(500);
 
-/// How long an end in order waits until what was sent is on its way, and as long again until others have been told.
+/// How long a graceful shutdown waits until queued messages are sent, and as long again until the
+/// other nodes are notified.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// What the own sockets want, one wish after the other.
+/// A change of what the local sockets need, in order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum SubscriptionRequest {
     Begin(Interest),
     End(Interest),
-    /// The server ends.
+    /// The server stops.
     Leave,
 }
 
@@ -56,18 +57,18 @@ pub struct NatsBus {
     peers: RwLock<Peers>,
     seen: Mutex<Seen>,
     losses: Arc<Losses>,
-    /// How many events were sent.
+    /// The number of events sent.
     numbers: AtomicU64,
     outgoing: Outgoing,
     wishes: Mutex<Wishes>,
-    /// Whether NATS was away since it was begun anew to find out what others want.
+    /// Set if NATS was disconnected since the last full exchange of interests began.
     is_stale: AtomicBool,
-    /// How many wishes are heard.
+    /// The number of requests that are in effect.
     heard: watch::Sender<u64>,
-    /// Others were told that this node ends.
+    /// Notified when the other nodes know that this node stops.
     left: Notify,
     into: OnceLock<Arc<dyn EventPublisher>>,
-    /// For [`Self::start`], which takes it.
+    /// The state that [`Self::start`] takes.
     rest: Mutex<Option<Rest>>,
 }
 
@@ -83,11 +84,11 @@ struct Rest {
 }
 
 impl NatsBus {
-    /// Connects as this node, whose name nobody else may have; what is sent is signed with `secret`. Where NATS cannot
-    /// be reached, it is tried again for as long as the bus lives.
+    /// Connects as this node, whose id must be unique; messages are signed with `secret`. If NATS
+    /// is unreachable, the connection is retried for as long as the bus lives.
     ///
     /// # Errors
-    /// [`ConnectFault`] when it can never work.
+    /// [`ConnectFault`] if no retry can succeed.
     pub async fn connect(
         settings: &Settings,
         secret: Secret,
@@ -119,28 +120,29 @@ impl NatsBus {
         }))
     }
 
-    /// Begins to carry: what other nodes tell is published to `into`. Goes on for as long as what it gives.
+    /// Starts the bus: events of other nodes are published to `into`. The returned tasks run until
+    /// they are dropped.
     pub fn start(self: &Arc<Self>, into: Arc<dyn EventPublisher>) -> JoinSet<()> {
         let mut tasks = JoinSet::new();
         let rest = self.rest.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(Rest { wishes, events, sender }) = rest else { return tasks };
-        // Nothing has come yet, as nothing was subscribed.
+        // No event has arrived yet, as nothing was subscribed.
         let _ = self.into.set(into);
         tasks.spawn(sender.run(self.client.clone()));
         tasks.spawn(SubscriptionManager::new(self.clone()).run(wishes, events));
         tasks
     }
 
-    /// Whether NATS is connected.
+    /// Returns whether NATS is connected.
     pub fn is_connected(&self) -> bool {
         self.client.connection_state() == State::Connected
     }
 
-    /// Sends what was to be sent, and tells the others that this node ends, so that they send it nothing any more. It
-    /// hears and tells nothing from then on.
+    /// Sends the queued messages, and notifies the other nodes that this node stops, so that they
+    /// send it nothing more. The bus is silent from then on.
     pub async fn say_farewell(&self) {
         if !self.is_connected() {
-            // They miss its beat.
+            // They will miss its heartbeat.
             return;
         }
         let _ = timeout(FAREWELL, self.outgoing.emptied()).await;
@@ -148,18 +150,19 @@ impl NatsBus {
         let _ = timeout(FAREWELL, self.left.notified()).await;
     }
 
-    /// Others were told that this node ends.
+    /// Records that the other nodes know that this node stops.
     pub(crate) fn leave(&self) {
         self.left.notify_one();
     }
 
-    /// Since when something of what this node has told may not have reached the others; nothing until the next such
-    /// loss.
+    /// The time since which events of this node may not have reached the others; `None` until the
+    /// next such loss.
     pub fn take_unsent(&self) -> Option<Timestamp> {
         self.losses.take_unsent()
     }
 
-    /// Since when something of what others have told may not have reached this node; nothing until the next such loss.
+    /// The time since which events of other nodes may not have reached this one; `None` until the
+    /// next such loss.
     pub fn take_unheard(&self) -> Option<Timestamp> {
         self.losses.take_unheard()
     }
@@ -200,13 +203,14 @@ impl NatsBus {
         self.peers.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The link has gone, or is back and all is asked anew.
+    /// Sets whether the known interests are stale: the link has gone, or is back and all were
+    /// exchanged again.
     pub(crate) fn set_stale(&self, is_stale: bool) {
         self.is_stale.store(is_stale, Ordering::Release);
     }
 
-    /// What is known of others; everything may be so while it is known to be old. Where nobody can be reached, what was
-    /// so before counts.
+    /// Evaluates a condition on the other nodes. While the interests are stale it counts as true;
+    /// while no node can be reached, the last known interests count.
     fn is_believed(&self, is_so: impl Fn(&Peers) -> bool) -> bool {
         if self.is_connected() {
             self.is_stale.load(Ordering::Acquire) || is_so(&self.peers())
@@ -222,8 +226,8 @@ impl NatsBus {
         }
     }
 
-    /// Tells the other nodes something of this one; what cannot be told now is asked for later. Gives whether the link
-    /// took it: one that hangs is not waited for.
+    /// Sends a note to the other nodes; a note that cannot be sent is requested by them later.
+    /// Returns whether the link took it: a hanging link is not waited for.
     pub(crate) async fn tell(&self, note: &Note) -> bool {
         let (kind, body) = wire::encode_note(note);
         let subject = self.subjects.nodes();
@@ -236,17 +240,17 @@ impl NatsBus {
         true
     }
 
-    /// How many interests a note may hold that NATS is to take.
+    /// The maximum number of interests in a note that NATS accepts.
     pub(crate) fn most_interests(&self) -> usize {
         self.client.max_payload().saturating_sub(OVERHEAD + wire::BESIDE_INTERESTS) / wire::INTEREST
     }
 
-    /// How many wishes are heard.
+    /// The number of requests that are in effect.
     pub(crate) fn heard(&self) -> u64 {
         *self.heard.borrow()
     }
 
-    /// So many wishes are heard.
+    /// Records that so many requests are in effect.
     pub(crate) fn hear(&self, wishes: u64) {
         self.heard.send_if_modified(|heard| {
             let is_news = *heard < wishes;
@@ -258,12 +262,13 @@ impl NatsBus {
     fn wish(&self, wish: SubscriptionRequest) {
         let mut wishes = self.wishes.lock().unwrap_or_else(PoisonError::into_inner);
         wishes.made += 1;
-        // Nobody grants any when the server ends.
+        // The receiver is gone when the server stops.
         let _ = wishes.queue.send(wish);
     }
 }
 
-/// While NATS is away, whoever was heard before it went is taken to be there, so that what they miss is counted.
+/// While NATS is disconnected, nodes that were present before count as present, so that events lost
+/// to them are recorded.
 #[async_trait]
 impl EventBus for NatsBus {
     fn is_wanted(&self, interest: Interest) -> bool {
@@ -281,7 +286,7 @@ impl EventBus for NatsBus {
         }
         let (kind, body) = wire::encode(event);
         if body.len() + OVERHEAD > self.client.max_payload() {
-            // Nothing of this size is looked up.
+            // Events of this size are not recovered from the store.
             measure::bus_dropped(BusDrop::TooLarge);
             return;
         }
@@ -291,7 +296,7 @@ impl EventBus for NatsBus {
             let subject = self.subjects.of(*address);
             let message = self.seal.seal(&subject, head, &body);
             let is_taken = self.outgoing.put(Subject::from(subject), message);
-            // Nothing else is looked up.
+            // No other event is recovered from the store.
             if !is_taken && matches!(event, DomainEvent::RoomAdded { .. }) {
                 self.losses.unsent();
             }
@@ -312,7 +317,7 @@ impl EventBus for NatsBus {
         if *heard.borrow_and_update() >= made || !self.is_connected() {
             return;
         }
-        // Without an answer nobody waits for ever; what is missed until then is in the store.
+        // Without a confirmation the join does not wait longer; missed events are in the store.
         let _ = timeout(LONGEST_WAIT, heard.wait_for(|heard| *heard >= made)).await;
     }
 }

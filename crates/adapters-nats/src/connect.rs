@@ -1,4 +1,4 @@
-//! The link to NATS: made at the start, and made again for ever.
+//! The link to NATS: connected at the start, and reconnected without limit.
 
 use std::error::Error;
 use std::io;
@@ -11,58 +11,60 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use crate::settings::{Login, Settings};
 
-/// How long one attempt may take.
+/// The time limit for one attempt.
 const ATTEMPT: Duration = Duration::from_secs(5);
 
-/// How often a silent server is asked whether it is there; the third time without an answer it counts as away.
+/// The interval of pings to a silent server; after the third one without an answer it counts as
+/// disconnected.
 const PING: Duration = Duration::from_secs(2);
 
-/// How long a server may take to answer whether it has done what it was told.
+/// How long a server may take to confirm a request.
 const ANSWER: Duration = Duration::from_secs(1);
 
-/// How many orders may wait for the link; who has more to say waits, but not for one that hangs. They are few, as each
-/// may be as large as a message; events among them are bounded in bytes as well.
+/// The maximum number of commands that are queued for the link; further ones wait, but not for a
+/// link that hangs. They are few, since each may be as large as a message; events among them are
+/// also bounded in bytes.
 const ORDERS: usize = 256;
 
-/// How many messages of one subject may wait to be taken; what comes on top is dropped.
+/// The maximum number of queued messages per subject; further ones are dropped.
 const WAITING: usize = 4 * 1024;
 
-/// What can never work, however often it is tried.
+/// A failure that no retry can resolve.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectFault {
-    /// NATS does not let this server in.
+    /// NATS refuses the credentials.
     #[error("NATS at {servers} refuses the credentials")]
     Refused {
-        /// Who was asked.
+        /// The servers.
         servers: String,
     },
     /// The file of credentials cannot be used.
     #[error("cannot use the credentials for NATS in {file}: {cause}", file = file.display())]
     Credentials {
-        /// Which.
+        /// The file.
         file: PathBuf,
-        /// Why not.
+        /// The cause.
         cause: io::Error,
     },
-    /// The addresses are none.
+    /// The addresses are invalid.
     #[error("cannot use NATS at {servers}: {cause}")]
     Unusable {
-        /// What was given.
+        /// The given addresses.
         servers: String,
-        /// Why not.
+        /// The cause.
         cause: String,
     },
-    /// The link cannot be encrypted as it should be.
+    /// The link cannot be encrypted as configured.
     #[error("cannot encrypt the link to NATS at {servers}: {cause}")]
     Encryption {
-        /// Who was asked.
+        /// The servers.
         servers: String,
-        /// Why not.
+        /// The cause.
         cause: String,
     },
 }
 
-/// Connects. A server that cannot be reached is tried again in the background.
+/// Connects. An unreachable server is retried in the background.
 pub(crate) async fn connect(
     settings: &Settings,
     events: &UnboundedSender<Event>,
@@ -104,7 +106,7 @@ async fn options(
         .event_callback(move |event| {
             let events = events.clone();
             async move {
-                // Nobody is interested any more when the server ends.
+                // The receiver is gone when the server stops.
                 let _ = events.send(event);
             }
         });
@@ -125,14 +127,14 @@ async fn options(
     Ok(options)
 }
 
-/// How long to wait before trying so many times: twice as long each time, up to two seconds.
+/// The pause before an attempt: it doubles with each attempt, up to two seconds.
 fn back_off(attempts: usize) -> Duration {
     let doublings = u32::try_from(attempts.saturating_sub(1)).unwrap_or(u32::MAX).min(6);
     if attempts <= 1 { Duration::ZERO } else { Duration::from_millis(50) * 2_u32.pow(doublings) }
         .min(Duration::from_secs(2))
 }
 
-/// A file that cannot be read is a mistake of whoever named it.
+/// A file that cannot be read is a configuration error.
 fn check_authority(settings: &Settings, servers: &str) -> Result<(), ConnectFault> {
     let Some(ca) = &settings.ca else { return Ok(()) };
     let problem = match std::fs::read_to_string(ca) {
@@ -144,7 +146,7 @@ fn check_authority(settings: &Settings, servers: &str) -> Result<(), ConnectFaul
     Err(ConnectFault::Encryption { servers: servers.to_owned(), cause })
 }
 
-/// What is wrong for ever with a link that was not made, if anything.
+/// The permanent failure of a connection attempt, if it is one.
 fn for_ever(error: &ConnectError, servers: &str) -> Option<ConnectFault> {
     let servers = servers.to_owned();
     match error.kind() {
@@ -163,12 +165,12 @@ fn for_ever(error: &ConnectError, servers: &str) -> Option<ConnectFault> {
     }
 }
 
-/// Whether NATS does not let this server in any more.
+/// Returns whether NATS refuses the credentials.
 pub(crate) fn is_refusal(event: &Event) -> bool {
     let refusals = [ConnectErrorKind::Authentication, ConnectErrorKind::AuthorizationViolation];
     match event {
         Event::ServerError(ServerError::AuthorizationViolation) => true,
-        // An attempt has failed, which is told as the text of its kind.
+        // A failed attempt is reported as the text of its kind.
         Event::ClientError(ClientError::Other(kind)) => {
             refusals.iter().any(|refusal| *kind == refusal.to_string())
         }
@@ -176,7 +178,7 @@ pub(crate) fn is_refusal(event: &Event) -> bool {
     }
 }
 
-/// Why the peer was not trusted, if that is the cause.
+/// The reason why the peer was not trusted, if that is the cause.
 fn encryption(error: &ConnectError) -> Option<String> {
     let mut next: Option<&(dyn Error + 'static)> = error.source();
     while let Some(cause) = next {

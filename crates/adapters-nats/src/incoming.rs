@@ -1,4 +1,4 @@
-//! What comes over the bus, and what of it is taken.
+//! Messages from the bus, and which of them are accepted.
 
 use std::time::Duration;
 
@@ -11,14 +11,14 @@ use crate::bus::NatsBus;
 use crate::seal::{Head, Refused};
 use crate::wire;
 
-/// The most bytes of a message that are looked at; NATS has a bound of its own, mostly a smaller one.
+/// The maximum size of an accepted message; NATS has a limit of its own, mostly a smaller one.
 const MOST_BYTES: usize = 8 * 1024 * 1024;
 
-/// How long messages that come too late are taken to have been held up.
+/// The assumed maximum delay of messages that arrive too late.
 const HELD_UP: Duration = Duration::from_secs(5 * 60);
 
 impl NatsBus {
-    /// Tells an event of another node to the own sockets, if it is one.
+    /// Publishes an event of another node to the local sockets, if it is one.
     pub(crate) fn take_event(&self, message: &Message) {
         let Some((head, body)) = self.open(message) else { return };
         if !wire::is_event(head.kind) {
@@ -39,7 +39,7 @@ impl NatsBus {
         }
     }
 
-    /// The note that another node has sent, if it is one.
+    /// The note of another node, if it is one.
     pub(crate) fn take_note(&self, message: &Message) -> Option<(NodeId, Note)> {
         let (head, body) = self.open(message)?;
         if !wire::is_note(head.kind) {
@@ -54,7 +54,7 @@ impl NatsBus {
         None
     }
 
-    /// The head and the body, if another node of ours has sent it.
+    /// The head and the body, if another node of this installation has sent it.
     fn open<'a>(&self, message: &'a Message) -> Option<(Head, &'a [u8])> {
         if message.payload.len() > MOST_BYTES {
             measure::bus_dropped(BusDrop::TooLarge);
@@ -69,7 +69,7 @@ impl NatsBus {
                     Refused::Unknown => BusDrop::Unknown,
                     Refused::Forged => BusDrop::Forged,
                     Refused::TooOld => {
-                        // The time in it says nothing: it may be a recording of last year.
+                        // Its time proves nothing: it may be a recording of any age.
                         self.losses().unheard(self.now().minus(HELD_UP));
                         BusDrop::TooOld
                     }

@@ -1,15 +1,18 @@
-//! The bus between nodes, on NATS: [`EventBus`](domain::bus::EventBus) for a server that is one of several.
+//! The bus between nodes, on NATS: [`EventBus`](domain::bus::EventBus) for a server that is one of
+//! several.
 //!
-//! - [`settings`](Settings), `connect`: which servers, and what can never work;
+//! - [`settings`](Settings), `connect`: the servers, and permanent failures;
 //! - `subject`: one subject for each address, and two for all nodes;
 //! - `wire`: events and notes as bytes, `seal`: the envelope and its signature;
-//! - `bus`: the port, `outgoing`: what waits to be sent, bounded; `incoming`: what is taken of what comes;
-//! - `keeper`: the task that subscribes to what the own sockets want, tells others, and hears what they want;
-//! - `losses`: since when something may have been lost.
+//! - `bus`: the port, `outgoing`: the bounded send queue, `incoming`: checks of received messages;
+//! - `subscriptions`: the task that keeps the subscriptions and exchanges interests with other
+//!   nodes;
+//! - `losses`: the times since which events may have been lost.
 //!
-//! NATS carries and keeps nothing: no streams, no acknowledgements. A node is subscribed to the addresses in which its
-//! own sockets are interested, so that it is sent nothing else. While NATS is away, slow or new, nothing waits for it:
-//! what cannot be sent is dropped and counted, and found in the store by those it was for.
+//! NATS stores nothing: no streams, no acknowledgements. A node subscribes to the addresses that
+//! its own sockets need, so that it receives nothing else. While NATS is disconnected, slow, or
+//! new, nothing waits for it: events that cannot be sent are dropped and counted, and the nodes
+//! that need them read the store.
 
 mod bus;
 mod connect;

@@ -1,4 +1,4 @@
-//! What this node knows to have been lost on the way.
+//! Known losses of events on the bus.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -6,12 +6,12 @@ use domain::bus::Loss;
 use domain::ports::Clock;
 use domain::time::Timestamp;
 
-/// Since when something was lost of which nobody has heard yet.
+/// The time of the earliest loss that was not taken yet.
 pub(crate) struct Losses {
     clock: Arc<dyn Clock>,
-    /// What others may not have heard of this node.
+    /// Events of this node that others may not have received.
     unsent: Mutex<Loss>,
-    /// What this node may not have heard of others.
+    /// Events of others that this node may not have received.
     unheard: Mutex<Loss>,
 }
 
@@ -20,17 +20,17 @@ impl Losses {
         Self { clock, unsent: Mutex::default(), unheard: Mutex::default() }
     }
 
-    /// Something was not sent.
+    /// Records that an event was not sent.
     pub(crate) fn unsent(&self) {
         self.unsent_since(self.clock.now());
     }
 
-    /// Since then something was perhaps not sent, or not to all who want it.
+    /// Records that events since then may not have been sent to all nodes that need them.
     pub(crate) fn unsent_since(&self, since: Timestamp) {
         of(&self.unsent).note(since);
     }
 
-    /// Since then nothing was heard for certain.
+    /// Records that events since then may not have been received.
     pub(crate) fn unheard(&self, since: Timestamp) {
         of(&self.unheard).note(since);
     }

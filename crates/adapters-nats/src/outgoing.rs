@@ -1,4 +1,4 @@
-//! What waits to be sent, bounded in bytes.
+//! The send queue, bounded in bytes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,36 +13,38 @@ use tokio::time::sleep;
 
 use crate::losses::Losses;
 
-/// The most bytes that wait, with those that the link was handed and has not written.
+/// The maximum size of the queue, including messages that the link has taken and not written.
 const MOST_BYTES: usize = 16 * 1024 * 1024;
 
-/// How many messages are handed to the link at a time, and after how many bytes no more is added to them.
+/// The number of messages that are handed to the link at a time, and the size after which no more
+/// are added.
 const AT_ONCE: usize = 64;
 const BYTES_AT_ONCE: usize = 1024 * 1024;
 
-/// After how many bytes the link is waited for: for each message it would cost as much as the message.
+/// The number of bytes after which the link is flushed: a flush per message would cost as much as
+/// the message.
 const BYTES_UNASKED: usize = 256 * 1024;
 
-/// How often whoever waits for the end looks whether all is written.
+/// The interval at which a shutdown checks whether all messages are written.
 const SOON: Duration = Duration::from_millis(5);
 
-/// How often it is looked whether the link is still there while it writes nothing.
+/// The interval of checks whether the link is still up while it writes nothing.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// What a message in the queue costs beside its bytes.
+/// The overhead of a message in the queue.
 const SLACK: usize = 128;
 
-/// The end at which messages are put in.
+/// The input of the queue.
 pub(crate) struct Outgoing {
     queue: UnboundedSender<(Subject, Bytes)>,
     bytes: Arc<AtomicUsize>,
 }
 
-/// The end from which they are sent.
+/// The output of the queue.
 pub(crate) struct Sender {
     queue: UnboundedReceiver<(Subject, Bytes)>,
     bytes: Arc<AtomicUsize>,
-    /// How many bytes the link was handed since it was last waited for.
+    /// The bytes handed to the link since the last flush.
     handed: usize,
     losses: Arc<Losses>,
 }
@@ -55,7 +57,7 @@ pub(crate) fn queue(losses: Arc<Losses>) -> (Outgoing, Sender) {
 }
 
 impl Outgoing {
-    /// Lets a message wait, or drops it if too much does; whether it waits.
+    /// Queues a message, or drops it if the queue is full; returns whether it was queued.
     pub(crate) fn put(&self, subject: Subject, message: Bytes) -> bool {
         let cost = cost(&subject, &message);
         if self.bytes.fetch_add(cost, Ordering::Relaxed) + cost > MOST_BYTES {
@@ -71,7 +73,7 @@ impl Outgoing {
         true
     }
 
-    /// Waits until nothing waits any more.
+    /// Waits until the queue is empty.
     pub(crate) async fn emptied(&self) {
         while self.bytes.load(Ordering::Relaxed) > 0 {
             sleep(SOON).await;
@@ -80,8 +82,8 @@ impl Outgoing {
 }
 
 impl Sender {
-    /// Sends what is put in, for ever. What waits while the link is down is dropped: by the time that it is back, it is
-    /// old.
+    /// Sends the queued messages, without end. Messages that are queued while the link is down are
+    /// dropped: they would be outdated when it is back.
     pub(crate) async fn run(mut self, client: Client) {
         while let Some(first) = self.queue.recv().await {
             let (messages, bytes) = self.next(first);
@@ -98,7 +100,7 @@ impl Sender {
         }
     }
 
-    /// This message and some that wait behind it, with what all of them cost.
+    /// This message and some that are queued behind it, with the cost of all of them.
     fn next(&mut self, first: (Subject, Bytes)) -> (Vec<(Subject, Bytes)>, usize) {
         let mut bytes = cost(&first.0, &first.1);
         let mut messages = vec![first];
@@ -112,8 +114,8 @@ impl Sender {
         (messages, bytes)
     }
 
-    /// Hands messages to the link, and when these are many waits until it has written them or is gone: it would take any
-    /// number that it cannot write. Gives how many were handed to it.
+    /// Hands messages to the link, and after many bytes waits until it has written them or is down:
+    /// it would accept any number that it cannot write. Returns how many it was handed.
     async fn hand_over(&mut self, client: &Client, messages: Vec<(Subject, Bytes)>) -> usize {
         let mut handed = 0;
         let is_much = self.handed > BYTES_UNASKED;

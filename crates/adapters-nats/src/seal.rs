@@ -1,9 +1,11 @@
-//! The envelope of what goes over the bus: which node has sent it, when, and the proof that it was one of ours.
+//! The envelope of messages on the bus: the sending node, the time, and the proof that it belongs
+//! to this installation.
 //!
-//! NATS may serve others as well, and whoever reaches it could tell sockets anything. So every message is signed with a
-//! secret of the store (HMAC-SHA-256), which covers the subject, the head and the body: nothing can be made up, altered,
-//! or put on another subject. What was recorded can be played again for a minute; an event that comes twice is told once,
-//! and an old note changes nothing.
+//! NATS may serve others as well, and any client of it could send events to sockets. Every message
+//! is therefore signed with a secret of the store (HMAC-SHA-256), which covers the subject, the
+//! head and the body: nothing can be forged, altered, or moved to another subject. A recorded
+//! message can be replayed for a minute; a repeated event is published once, and an old note
+//! changes nothing.
 //!
 //! ```text
 //! 'P' | version | kind | node, 16 | sent at, 8: µs | number, 8 | signature, 32 | body
@@ -17,42 +19,43 @@ use domain::secret::Secret;
 use domain::time::Timestamp;
 use uuid::Uuid;
 
-/// What begins every message, and the version of this head. Another version is for other programs.
+/// The first byte of every message, and the version of this head. Other versions are for other
+/// programs.
 const MARK: u8 = b'P';
 const VERSION: u8 = 1;
 
 const HEAD: usize = 2 + 1 + 16 + 8 + 8;
 const SIGNATURE: usize = 32;
 
-/// How many bytes there are before a body.
+/// The number of bytes before a body.
 pub(crate) const OVERHEAD: usize = HEAD + SIGNATURE;
 
-/// What says that a message is one of ours.
+/// The key that proves that a message belongs to this installation.
 pub(crate) struct Seal(hmac::Key);
 
-/// What a head says.
+/// The fields of a head.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Head {
-    /// What the body holds.
+    /// The kind of the body.
     pub(crate) kind: u8,
-    /// Who has sent it.
+    /// The sending node.
     pub(crate) node: NodeId,
-    /// When, by that node's clock.
+    /// The time of sending, by that node's clock.
     pub(crate) sent_at: Timestamp,
-    /// Of an event: its number among those of its node; a copy on another subject has the same.
+    /// The number of an event among those of its node; a copy on another subject has the same.
     pub(crate) number: u64,
 }
 
-/// Why a message is not taken.
+/// The reason for rejecting a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Refused {
-    /// It is nothing that a node sends.
+    /// No node sends such a message.
     Malformed,
-    /// Only newer nodes understand it.
+    /// Only newer nodes support it.
     Unknown,
     /// Its signature is wrong.
     Forged,
-    /// It was sent too long ago, or is from the future.
+    /// It was sent too long ago, or its time is in the future.
     TooOld,
 }
 
@@ -61,7 +64,7 @@ impl Seal {
         Self(hmac::Key::new(hmac::HMAC_SHA256, &secret.0))
     }
 
-    /// A message for this subject.
+    /// Seals a message for this subject.
     pub(crate) fn seal(&self, subject: &str, head: Head, body: &[u8]) -> Bytes {
         let mut message = BytesMut::with_capacity(OVERHEAD + body.len());
         message.put_u8(MARK);
@@ -76,7 +79,7 @@ impl Seal {
         message.freeze()
     }
 
-    /// The head and the body of a message that came on this subject.
+    /// The head and the body of a message that arrived on this subject.
     pub(crate) fn open<'a>(
         &self,
         subject: &str,
@@ -102,7 +105,7 @@ impl Seal {
     fn sign(&self, subject: &str, head: &[u8], body: &[u8]) -> hmac::Tag {
         let mut signing = hmac::Context::with_key(&self.0);
         signing.update(subject.as_bytes());
-        // No subject holds one.
+        // No subject contains a NUL.
         signing.update(&[0]);
         signing.update(head);
         signing.update(body);

@@ -1,48 +1,49 @@
-//! Where NATS is.
+//! Settings of the NATS connection.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use async_nats::ServerAddr;
 
-/// How a NATS is reached.
+/// The parameters of a NATS connection.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Its servers; which of them is used does not matter.
+    /// The servers, any of which can be used.
     pub servers: Vec<NatsServer>,
-    /// A file with a user's token and key, as NATS writes it (`.creds`).
+    /// A file with a user's token and key, in NATS's format (`.creds`).
     pub credentials: Option<PathBuf>,
-    /// A file with the certificates of whom to trust, in place of the system's; then the link is encrypted.
+    /// A file with the trusted certificates, in place of the system's; the link is then encrypted.
     pub ca: Option<PathBuf>,
-    /// What every subject begins with.
+    /// The prefix of every subject.
     pub prefix: String,
 }
 
 /// One server of NATS.
 #[derive(Clone, PartialEq, Eq)]
 pub struct NatsServer {
-    /// Without who asks.
+    /// The address without credentials.
     pub(crate) address: String,
     pub(crate) login: Option<Login>,
 }
 
-/// Who asks, if that stands in the address.
+/// The credentials in the address, if there are any.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum Login {
     Password { user: String, password: String },
     Token(String),
 }
 
-/// It is no address of a NATS server.
+/// The text is not the address of a NATS server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("not the address of a NATS server, such as nats://host:4222 or tls://user:password@host")]
 pub struct NotAServer;
 
 impl NatsServer {
-    /// Reads `nats://` or `tls://`, perhaps with a user and a password or with a token, a host, and perhaps a port.
+    /// Parses `nats://` or `tls://`, with an optional user and password or token, a host, and an
+    /// optional port.
     ///
     /// # Errors
-    /// [`NotAServer`], which does not repeat the text: there may be a password in it.
+    /// [`NotAServer`], which does not repeat the text: it may contain a password.
     pub fn parse(text: &str) -> Result<Self, NotAServer> {
         let parsed = text.parse::<ServerAddr>().map_err(|_| NotAServer)?;
         let is_plain = !text.contains(['?', '#']) && text.matches('/').count() == 2;
@@ -62,14 +63,14 @@ impl NatsServer {
         Ok(Self { address: format!("{}://{host}:{}", parsed.scheme(), parsed.port()), login })
     }
 
-    /// Whether somebody with the same right asks there as here.
+    /// Returns whether both have the same credentials.
     pub fn has_login_of(&self, other: &Self) -> bool {
         self.login == other.login
     }
 }
 
 impl fmt::Display for NatsServer {
-    /// Without who asks.
+    /// The address without credentials.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.address)
     }
@@ -81,13 +82,14 @@ impl fmt::Debug for NatsServer {
     }
 }
 
-/// Whether subjects may begin with it: words of letters, digits, `-` and `_`, with dots between them.
+/// Returns whether the text can be a prefix of subjects: words of letters, digits, `-`, and `_`,
+/// separated by dots.
 pub fn is_prefix(text: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     text.len() <= 100 && text.split('.').all(|word| !word.is_empty() && word.chars().all(is_plain))
 }
 
-/// Takes back what an address writes as `%40`.
+/// Decodes escapes such as `%40` in an address.
 fn decoded(text: &str) -> Result<String, NotAServer> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

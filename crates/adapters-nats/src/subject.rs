@@ -1,5 +1,5 @@
-//! Subjects: `PREFIX.t.room.ID`, `PREFIX.t.user.ID` and `PREFIX.t.agent.ID` for what is told there, `PREFIX.all` for
-//! what every node has to know, `PREFIX.nodes` for what nodes tell each other of themselves.
+//! Subjects: `PREFIX.t.room.ID`, `PREFIX.t.user.ID`, and `PREFIX.t.agent.ID` for the events of an
+//! address, `PREFIX.all` for those that every node needs, `PREFIX.nodes` for the notes of nodes.
 
 use domain::bus::Address;
 use uuid::Uuid;
@@ -15,7 +15,7 @@ impl Subjects {
         Self { prefix: prefix.to_owned() }
     }
 
-    /// Where an event for this address is sent.
+    /// The subject of events for this address.
     pub(crate) fn of(&self, address: Address) -> String {
         match address {
             Address::Room(chat) => self.named("room", chat.uuid()),
@@ -25,12 +25,12 @@ impl Subjects {
         }
     }
 
-    /// Where nodes tell of themselves.
+    /// The subject of notes.
     pub(crate) fn nodes(&self) -> String {
         format!("{}.nodes", self.prefix)
     }
 
-    /// Where nobody listens: who asks there is answered by the server itself.
+    /// A subject without subscribers: the server itself answers requests there.
     pub(crate) fn nobody(&self) -> String {
         format!("{}.nobody", self.prefix)
     }

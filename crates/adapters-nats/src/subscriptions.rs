@@ -1,4 +1,4 @@
-//! The task that keeps up what this node is subscribed to, and what nodes know of each other.
+//! The task that keeps this node's subscriptions, and exchanges interests with the other nodes.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -17,39 +17,40 @@ use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 use crate::bus::{NatsBus, SubscriptionRequest, TAKEN};
 use crate::connect::is_refusal;
 
-/// How often it is looked who is over, who is gone, and who has asked.
+/// The interval of checks for interests that have ended, nodes that are gone, and nodes that have
+/// asked.
 const TICK: Duration = Duration::from_millis(250);
 
-/// After so long without a tick the process stood still.
+/// A time without ticks after which the process counts as suspended.
 const STANDSTILL: Duration = Duration::from_secs(3);
 
-/// For how long a fault is not logged again.
+/// The time during which a fault is not logged again.
 const SAID_ONCE: Duration = Duration::from_secs(60);
 
-/// How many wishes are granted at a time.
+/// The maximum number of requests that are handled at a time.
 const AT_ONCE: usize = 1024;
 
-/// What one node does to be one of several.
+/// The task of one node among several.
 pub(crate) struct SubscriptionManager {
     bus: Arc<NatsBus>,
     own: OwnInterests,
-    /// What each address is heard by.
+    /// The subscription of each address.
     ears: HashMap<Address, AbortHandle>,
-    /// What is to be heard, once the link takes it.
+    /// Addresses to subscribe to when the link accepts it.
     unheard: HashSet<Address>,
     granted: u64,
-    /// How many wishes NATS was last asked to confirm.
+    /// The number of requests that NATS was last asked to confirm.
     asked: u64,
-    /// Whether others are to be told the whole, and who is to be asked for it.
+    /// Set if others need the full list of interests, and which nodes are to be asked for theirs.
     is_asked: bool,
     asks: HashSet<NodeId>,
     is_up: bool,
     outage: Outage,
     beat_at: Instant,
     ticked_at: Instant,
-    /// Whether it was said that NATS refuses the credentials.
+    /// Set if it was logged that NATS refuses the credentials.
     is_refused: bool,
-    /// What NATS has complained of, and when that was logged.
+    /// The last error that NATS reported, and the time at which it was logged.
     complained: Option<(String, Instant)>,
 }
 
@@ -57,7 +58,7 @@ impl SubscriptionManager {
     pub(crate) fn new(bus: Arc<NatsBus>) -> Self {
         let mut outage = Outage::default();
         if !bus.is_connected() {
-            // It is logged already.
+            // It is already logged.
             outage.begins();
         }
         Self {
@@ -78,7 +79,7 @@ impl SubscriptionManager {
         }
     }
 
-    /// Goes on until nobody wishes anything any more, or the server ends.
+    /// Runs until no more requests can come, or the server stops.
     pub(crate) async fn run(
         mut self,
         mut wishes: UnboundedReceiver<SubscriptionRequest>,
@@ -118,7 +119,7 @@ impl SubscriptionManager {
         }
     }
 
-    /// Hears where somebody listens from now on, and tells the others.
+    /// Subscribes for the requests, and notifies the other nodes.
     async fn grant(&mut self, wishes: &mut Vec<SubscriptionRequest>) {
         let (mut begun, now) = (Vec::new(), self.bus.now());
         self.follow_link().await;
@@ -133,7 +134,7 @@ impl SubscriptionManager {
         let addresses = begun.iter().map(|interest| interest.address());
         self.unheard.extend(addresses.filter(|address| !self.ears.contains_key(address)));
         self.subscribe_all().await;
-        // Who wishes nothing new does not release those whose confirmation is on its way.
+        // Without a new interest, requests whose confirmation is pending are not released early.
         let is_settled = begun.is_empty() && self.asked <= self.bus.heard();
         self.tell_changed(&begun, &[]).await;
         if is_settled || !self.is_up {
@@ -143,7 +144,8 @@ impl SubscriptionManager {
         self.asked = self.granted;
         let (bus, granted) = (self.bus.clone(), self.granted);
         tokio::spawn(async move {
-            // Nobody is there, which the server answers when it has done what it was told before.
+            // The subject has no subscribers, which the server answers after it has processed the
+            // earlier commands.
             let answer = bus.client().request(bus.subjects().nobody(), bytes::Bytes::new()).await;
             if answer.is_err_and(|error| error.kind() != RequestErrorKind::NoResponders) {
                 bus.losses().unheard(now);
@@ -152,7 +154,7 @@ impl SubscriptionManager {
         });
     }
 
-    /// Says that this node ends: whatever it told afterwards would bring it back.
+    /// Announces that this node stops; any later note would bring it back.
     async fn leave(&self) {
         self.bus.tell(&Note::Gone).await;
         let _ = self.bus.client().flush().await;
@@ -171,7 +173,7 @@ impl SubscriptionManager {
         self.note_silence();
     }
 
-    /// Between this node and one that was silent things may be lost both ways.
+    /// Events in both directions may be lost while a node is silent.
     fn note_silence(&self) {
         if let Some(since) = self.bus.peers_mut().take_lost() {
             self.bus.losses().unheard(since);
@@ -183,7 +185,7 @@ impl SubscriptionManager {
         match event {
             event if is_refusal(event) => self.refuse(),
             Event::SlowConsumer(_) => {
-                // It may be what others want.
+                // It may be the interests of others.
                 self.bus.losses().unheard(self.bus.now());
                 self.bus.losses().unsent();
                 measure::bus_dropped(BusDrop::TooSlow);
@@ -195,7 +197,7 @@ impl SubscriptionManager {
     }
 
     async fn tick(&mut self) {
-        // A process that stood still has heard nobody, and others have given it up.
+        // A suspended process has received nothing, and others count it as gone.
         let since = self.ticked_at.elapsed();
         if since > STANDSTILL {
             self.is_up = false;
@@ -230,7 +232,7 @@ impl SubscriptionManager {
         measure::bus_state(self.is_up, nodes, self.own.len());
     }
 
-    /// Notices that the link went, or is there (again): then all has to be told and asked anew.
+    /// Detects that the link is down or up; after a reconnect all interests are exchanged again.
     async fn follow_link(&mut self) {
         let is_connected = self.bus.is_connected();
         if !is_connected {
@@ -264,7 +266,7 @@ impl SubscriptionManager {
         }
     }
 
-    /// Logs that NATS does not let this server in any more: once, though it tries again and again.
+    /// Logs that NATS refuses the credentials: once, though the connection is retried.
     fn refuse(&mut self) {
         if !std::mem::replace(&mut self.is_refused, true) {
             tracing::warn!(
@@ -273,7 +275,7 @@ impl SubscriptionManager {
         }
     }
 
-    /// What others tell is not heard, nor what this node tells, also to those of whom it does not know that they want it.
+    /// Records a loss in both directions, including events for nodes whose interests are unknown.
     fn lose(&mut self) {
         self.bus.losses().unheard(self.bus.now());
         self.bus.losses().unsent();
@@ -284,7 +286,7 @@ impl SubscriptionManager {
         }
     }
 
-    /// Tells and asks what has come up since the last time, and that this node is there.
+    /// Sends the notes that have accumulated since the last call, and the heartbeat.
     async fn answer(&mut self) {
         if std::mem::take(&mut self.is_asked) {
             for note in self.own.whole(self.bus.most_interests()) {
@@ -304,7 +306,7 @@ impl SubscriptionManager {
     }
 
     async fn tell_changed(&mut self, begun: &[Interest], over: &[Interest]) {
-        // While it cannot be told the number goes up all the same, so that others notice what they have missed.
+        // If it cannot be sent, the number advances nonetheless, so that others detect the gap.
         for note in self.own.changed(begun, over, self.bus.most_interests()) {
             if !self.is_up || !self.bus.tell(&note).await {
                 return;
@@ -312,7 +314,8 @@ impl SubscriptionManager {
         }
     }
 
-    /// Subscribes to what is not heard yet. A link that is away or hangs is not waited for: it is tried again.
+    /// Makes the missing subscriptions. A link that is down or hangs is not waited for; the next
+    /// call retries.
     async fn subscribe_all(&mut self) {
         while self.is_up
             && let Some(address) = self.unheard.iter().next().copied()

@@ -1,5 +1,5 @@
-//! The audit log. Entries become visible when their transactions commit, so one may appear behind a reader who has
-//! passed its time; nobody's work depends on that.
+//! The audit log. Entries become visible when their transactions commit, so one may appear behind a
+//! reader who has passed its time; nothing depends on that.
 
 use std::collections::HashMap;
 
@@ -30,7 +30,8 @@ use crate::run::{Db, Never};
 use crate::schema::{audit, audit_chain, chats};
 use crate::statement::statement;
 
-/// The name that something has now. A room's is not kept, as its title may be made of a text that somebody deletes.
+/// The current name of a subject. That of a chat is not stored, since its title may derive from a
+/// text that is deleted later.
 macro_rules! name_of {
     ($kind:literal, $id:literal) => {
         concat!(
@@ -49,7 +50,8 @@ macro_rules! name_of {
     };
 }
 
-/// A room, a user or an agent, and an organization say whose entry it is, whichever is found first.
+/// The organization of an entry is that of its chat, its user or agent, or its organization,
+/// whichever is found first.
 const APPEND: &str = concat!(
     "WITH entry (at, chat, holder, organization, actor_kind, actor, action, subject_kind, subject, place_kind, place, \
          detail) AS (VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)) \
@@ -69,7 +71,7 @@ const APPEND: &str = concat!(
     " FROM entry"
 );
 
-/// Writes seals: ids, numbers and digests.
+/// Writes seals: ids, numbers, and digests.
 const SEAL: &str = "UPDATE audit SET number = seal.number, digest = seal.digest \
      FROM unnest(?, ?, ?) AS seal (id, number, digest) WHERE audit.id = seal.id";
 
@@ -90,7 +92,7 @@ impl AuditRepository for PostgresStore {
     }
 
     async fn seal_audit(&self, limit: u32) -> Result<u32, StoreError> {
-        // Mostly there is nothing to do, and then nothing is locked.
+        // There is mostly nothing to seal, and nothing is locked then.
         if self.ask((), |db, ()| is_sealed_on(db).boxed()).await? {
             return Ok(0);
         }
@@ -107,7 +109,7 @@ impl AuditRepository for PostgresStore {
     }
 }
 
-/// Writes entries; part of the change that they tell of.
+/// Writes entries as part of the change that they record.
 pub(crate) async fn append_on(
     mut db: &Db,
     entries: impl IntoIterator<Item = AuditEntry>,
@@ -137,7 +139,7 @@ pub(crate) async fn append_on(
     Ok(())
 }
 
-/// The kind of rooms.
+/// The subject kind of chats.
 const CHAT: &str = "Chat";
 
 #[derive(Queryable, Selectable)]
@@ -160,14 +162,14 @@ struct AuditRow {
 }
 
 impl AuditRow {
-    /// The rooms that it names.
+    /// The chats that it names.
     fn rooms(&self) -> impl Iterator<Item = Uuid> {
         let subject = (Some(self.subject_kind.as_str()), Some(self.subject_id));
         let named = [subject, (self.place_kind.as_deref(), self.place_id)].into_iter();
         named.filter(|(kind, _)| *kind == Some(CHAT)).filter_map(|(_, id)| id)
     }
 
-    /// With the titles that its rooms have now.
+    /// With the current titles of its chats.
     fn titled(self, titles: &HashMap<Uuid, String>) -> Self {
         let subject_name = self.subject_name.or_else(|| titles.get(&self.subject_id).cloned());
         let place_name = self.place_name.or_else(|| titles.get(&self.place_id?).cloned());
@@ -241,7 +243,7 @@ async fn list_on(
     let mut rows = wanted(filter);
     if let Some(Position { key, id, .. }) = page.slice.after() {
         let key = At(Timestamp::from_micros(key));
-        // The first condition says nothing new; it lets the index begin at the right place.
+        // The first condition is redundant; it lets the index scan start at the right place.
         let as_old = audit::at.eq(key).and(audit::id.lt(id));
         rows = rows.filter(audit::at.le(key)).filter(audit::at.lt(key).or(as_old));
     }
@@ -277,8 +279,8 @@ async fn is_sealed_on(mut db: &Db) -> Result<bool, Fault> {
     Ok(!diesel::select(exists(unsealed)).get_result::<bool>(&mut db).await?)
 }
 
-/// Entries become visible in any order; those that can be seen now get the next numbers. One transaction at a time
-/// does it.
+/// Entries become visible in any order; the visible ones get the next numbers. One transaction at a
+/// time does it.
 async fn seal_on(mut db: &Db, limit: u32) -> Result<Result<u32, Never>, Fault> {
     if !lock::audit_chain_on(db).await? {
         return Ok(Ok(0));
@@ -326,7 +328,7 @@ async fn head_on(mut db: &Db) -> Result<Option<Seal>, Fault> {
     Ok(head.map(|(number, digest)| Seal { number, digest: digest_of(digest) }))
 }
 
-/// A digest that cannot be one is a wrong one, so that the check says where.
+/// A digest of the wrong length counts as a wrong digest, so that the check reports its place.
 fn digest_of(bytes: Vec<u8>) -> ChainDigest {
     ChainDigest(bytes.try_into().unwrap_or([0; 32]))
 }

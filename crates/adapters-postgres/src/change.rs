@@ -1,11 +1,12 @@
-//! The log of changes.
+//! The change log.
 //!
-//! Numbers are given when an entry is written, and become visible when its transaction commits: left alone, a
-//! later number could be seen first, and a reader who went on from there would miss the earlier one. So
-//! whoever writes entries holds a lock from then to the end of the transaction; the next number is given
-//! when the one before is visible. What is logged is rare, and writing it is the last that a change does, so
-//! nobody waits for more than a commit. (The other way, to read only up to the oldest transaction that is still
-//! open, would let any long one, of another database of the server even, hold back what has been revoked.)
+//! Numbers are assigned when an entry is written, and become visible when its transaction commits.
+//! Without further measures a later number could be visible first, and a reader who continues from
+//! there would miss the earlier one. A writer therefore holds a lock from the first entry to the
+//! end of the transaction, so the next number is assigned when the previous one is visible. Log
+//! entries are rare, and writing them is the last step of a change, so a writer waits for one
+//! commit at most. (The alternative, reading only up to the oldest open transaction, would let any
+//! long transaction, even one of another database of the server, delay revocations.)
 
 use async_trait::async_trait;
 use diesel::dsl::max;
@@ -46,7 +47,7 @@ impl ChangeRepository for PostgresStore {
     }
 }
 
-/// Writes entries; part of the change that they tell of, and the last thing it does.
+/// Writes entries as part of the change that they record, as its last step.
 pub(crate) async fn append_on(
     mut db: &Db,
     made: impl IntoIterator<Item = Change>,

@@ -1,7 +1,8 @@
 //! Publishes what changes announce in the order of their commits.
 //!
-//! A change takes its slot when all its rows are locked and written, just before it commits. Of two changes that waited
-//! for each other's locks, the first to commit therefore has the earlier slot. Announcements run slot by slot.
+//! A change takes its slot when all its rows are locked and written, just before it commits. Of two
+//! changes that waited for each other's locks, the first to commit therefore has the earlier slot.
+//! Announcements run slot by slot.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -27,7 +28,7 @@ struct Slots {
     first: u64,
     /// The announcements of later slots that have finished.
     finished: BTreeMap<u64, Option<Publish>>,
-    /// Whether a thread is running announcements.
+    /// Set while a thread runs announcements.
     publishing: bool,
 }
 
@@ -81,8 +82,8 @@ impl CommitOrder {
 }
 
 impl CommitSlot {
-    /// Finishes the slot of a committed change: calls `publish` with the outcome once all earlier slots have finished, and
-    /// then returns the outcome.
+    /// Finishes the slot of a committed change: calls `publish` with the outcome once all earlier
+    /// slots have finished, and then returns the outcome.
     pub(crate) async fn publish<T: Send + 'static>(
         mut self,
         outcome: T,

@@ -1,4 +1,4 @@
-//! Making a connection.
+//! Connections to the database.
 
 use std::time::Duration;
 
@@ -13,34 +13,36 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use crate::run::durable;
 use crate::tls::TlsOptions;
 
-/// How long the database may take to answer a new connection, when the URL says nothing.
+/// The time limit for a new connection, unless the URL sets one.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long a link may be silent before it is probed, and what is sent may stay without an answer.
+/// The idle time before a connection is probed, and the time for which sent data may stay
+/// unacknowledged.
 const SILENCE: Duration = Duration::from_secs(15);
 
-/// Every statement is written for an index, from row to row, and is planned once for all values. Left to
-/// guess, which it must while a table has not been analysed, the planner reads whole tables and joins them; it
-/// plans anew for values whose plan does not differ, and compiles statements that are over sooner.
+/// Every statement is written for index scans with nested loops, and is planned once for all
+/// values. Otherwise the planner, which must guess while a table is not analysed, scans and joins
+/// whole tables; it also plans again for values whose plan does not differ, and compiles statements
+/// that finish sooner without.
 const PLANNING: &str = "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; \
      SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off";
 
-/// What is committed outlives a crash of the database, whatever the database or the role is set to.
+/// Commits survive a crash of the database, whatever the setting of the database or the role.
 const DURABLE: &str = durable!("false");
 
-/// How often a silent link is probed.
+/// The interval between probes of an idle connection.
 const PROBE: Duration = Duration::from_secs(3);
 
-/// How connections are made.
+/// The parameters of connections.
 pub(crate) struct Connect {
     config: Config,
-    /// `None` where nothing is to be encrypted.
+    /// `None` without encryption.
     tls: Option<MakeRustlsConnect>,
     statement_timeout: Duration,
 }
 
 impl Connect {
-    /// As the URL says; a fault never repeats it, as it may hold a password.
+    /// Parses the URL; an error never contains it, as it may hold a password.
     pub(crate) fn to(url: &str, statement_timeout: Duration) -> Result<Self, String> {
         let (tls, url) = TlsOptions::take_from(url)?;
         let mut config = url.parse::<Config>().map_err(|_| "it cannot be read".to_owned())?;
@@ -75,7 +77,7 @@ impl Connect {
         Ok(connection)
     }
 
-    /// A connection whose statements may take as long as they want.
+    /// A connection without a statement time-out.
     pub(crate) async fn bare(&self) -> ConnectionResult<AsyncPgConnection> {
         if let Some(tls) = &self.tls {
             let connected = self.config.connect(tls.clone()).await;
@@ -86,7 +88,7 @@ impl Connect {
         AsyncPgConnection::try_from_client_and_connection(client, connection).await
     }
 
-    /// A connection on which nothing of the store's is done, and a task that ends with it.
+    /// A connection that the store does not work on, and a task that ends with it.
     pub(crate) async fn watched(&self) -> ConnectionResult<(Client, JoinHandle<()>)> {
         if let Some(tls) = &self.tls {
             let connected = self.config.connect(tls.clone()).await;
@@ -97,14 +99,14 @@ impl Connect {
         Ok((client, tokio::spawn(connection.map(drop))))
     }
 
-    /// Where the database is, without secrets.
+    /// The address of the database, without secrets.
     pub(crate) fn place(&self) -> String {
         let name = self.config.get_dbname().unwrap_or("its default database");
         format!("the PostgreSQL database '{name}'")
     }
 }
 
-/// The driver's text leaves out what the server said.
+/// The driver's text omits the message of the server.
 pub(crate) fn told(error: &tokio_postgres::Error) -> ConnectionError {
     let text = match error.as_db_error() {
         Some(said) => said.message().to_owned(),

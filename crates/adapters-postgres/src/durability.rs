@@ -1,7 +1,7 @@
-//! Whether what is committed outlives a crash of the database.
+//! Durability of commits in a crash of the database.
 //!
-//! `synchronous_commit` is set for every transaction ([`begin`](crate::run)); what only the database's administrator
-//! can set is looked at.
+//! `synchronous_commit` is set for every transaction ([`begin`](crate::run)); settings that only
+//! the database's administrator can change are checked.
 
 use diesel_async::RunQueryDsl;
 
@@ -9,7 +9,7 @@ use crate::error::Fault;
 use crate::run::Db;
 use crate::statement::statement;
 
-/// Those that have to be on, or a crash of the machine may lose or tear what the disk was told to keep.
+/// Settings that must be on, since a crash of the machine may otherwise lose or tear flushed data.
 const OFF: &str = "SELECT name FROM pg_settings \
      WHERE name IN ('fsync', 'full_page_writes') AND setting = 'off' ORDER BY name";
 
@@ -29,7 +29,7 @@ mod tests {
     use crate::run::execute;
     use crate::{PostgresConfig, PostgresStore};
 
-    /// More than is written at once, and fewer than fill the log's buffers, which are then written anyway.
+    /// More than one batch, and fewer than fill the log's buffers, which are written when full.
     const MESSAGES: usize = 40;
 
     async fn commits(store: &PostgresStore) -> String {
@@ -48,12 +48,13 @@ mod tests {
         client.batch_execute(&sql).await.unwrap();
     }
 
-    /// The log is flushed by a commit that asks for it, or after ten seconds.
+    /// The log is flushed by a commit that requests it, or after ten seconds.
     fn lazy() -> Cluster {
         Cluster::own(Options::default().setting("wal_writer_delay", "10s"))
     }
 
-    /// As behind a pooler that gives every transaction another connection: what was set on the session is undone.
+    /// Undoes the settings of the session, as a pooler does that gives every transaction another
+    /// connection.
     async fn undo_the_session(store: &PostgresStore) {
         let lease = store.pool.lease().await.unwrap();
         execute(lease.db(), "SET synchronous_commit = off").await.unwrap();
@@ -75,13 +76,14 @@ mod tests {
         for number in 0..MESSAGES {
             world.send(ann.caller, chat, &format!("text {number}"), &[]).await;
             tokio::task::block_in_place(|| {
-                // The first few go the long way, the others as one statement; each is on disk once it is answered.
+                // The first few take the regular path, the others the optimistic one; each is
+                // durable once it is answered.
                 if number % 8 == 0 {
                     cluster.restart_immediately();
                 }
             });
             if number % 8 == 0 {
-                // Every connection is a new one now.
+                // Every connection is a new one from here on.
                 while store.ping().await.is_err() {}
                 undo_the_session(&store).await;
             }

@@ -1,20 +1,20 @@
-//! What PostgreSQL says, in the words of the domain. Nothing else reads driver errors.
+//! Translates errors of PostgreSQL into those of the domain. No other module reads driver errors.
 
 use diesel::result::{DatabaseErrorKind, Error as DieselError};
 use domain::store::StoreError;
 
-/// What stops a job.
+/// The failure of a job.
 #[derive(Debug)]
 pub(crate) enum Fault {
     /// The driver failed.
     Driver(DieselError),
-    /// A row holds what cannot be.
+    /// A row holds an impossible value.
     Row(String),
-    /// No connection could be had.
+    /// No connection was available.
     NoConnection(Box<dyn std::error::Error + Send + Sync>),
-    /// The database has not answered in time; the connection is given up.
+    /// The database did not answer in time; the connection is discarded.
     Slow,
-    /// The connection was lost in a commit, which may have been kept or not.
+    /// The connection was lost during a commit, whose outcome is unknown.
     Uncertain,
 }
 
@@ -24,19 +24,19 @@ impl From<DieselError> for Fault {
     }
 }
 
-/// What the system says of a full disk.
+/// The operating system's message for a full disk.
 const NO_SPACE: &str = "No space left on device";
 
 const UNCERTAIN: &str = "the connection was lost during a commit, whose outcome is unknown";
 
-/// What is to be done about a fault.
+/// The remedy for a fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Remedy {
-    /// The same again, now: another change was in the way, or the connection had died.
+    /// Retry now: another change interfered, or the connection had died.
     Again,
-    /// The same later.
+    /// Retry later.
     Later,
-    /// Nothing: it would end in the same way.
+    /// None: a retry would fail in the same way.
     None,
 }
 
@@ -49,20 +49,20 @@ impl Fault {
         }
     }
 
-    /// Whether a lock may not have been had in time. The database says so in its own language, like most of
-    /// what passes.
+    /// Returns whether a lock time-out may be the cause. The message of the database is localized,
+    /// like most of its messages.
     pub(crate) fn may_be_lock_timeout(&self) -> bool {
         matches!(self, Self::Driver(DieselError::DatabaseError(DatabaseErrorKind::Unknown, _)))
             && self.remedy() == Remedy::Later
     }
 
-    /// Whether the database's disk is full (53100). The driver hides the code; the text is the system's, which a
-    /// server that speaks another language may translate.
+    /// Returns whether the database's disk is full (53100). The driver hides the code; the text is
+    /// the operating system's, which a server in another language may translate.
     fn is_full_disk(&self) -> bool {
         matches!(self, Self::Driver(DieselError::DatabaseError(_, said)) if said.message().contains(NO_SPACE))
     }
 
-    /// The same fault for one of several whose change it stopped.
+    /// The error for one of several jobs that failed together.
     pub(crate) fn told(&self) -> StoreError {
         if self.is_full_disk() {
             measure::store_full();
@@ -81,7 +81,8 @@ impl Fault {
         }
     }
 
-    /// Whether the connection died or was given up, so that nobody knows what became of the statement.
+    /// Returns whether the connection died or was discarded, so that the outcome of the statement
+    /// is unknown.
     pub(crate) fn is_lost_connection(&self) -> bool {
         matches!(
             self,
@@ -100,9 +101,9 @@ impl From<Fault> for StoreError {
     }
 }
 
-/// diesel hides PostgreSQL's codes but for a few. What the statement itself is to blame for has a place
-/// in its text, breaks a constraint, or is about a value; the rest (a full disk, a time-out, a shutdown, too
-/// many connections) passes.
+/// diesel hides all but a few of PostgreSQL's codes. An error that the statement itself causes has
+/// a position in its text, violates a constraint, or is about a value; all others (a full disk, a
+/// time-out, a shutdown, too many connections) are temporary.
 fn remedy(error: &DieselError) -> Remedy {
     match error {
         DieselError::DatabaseError(
@@ -115,7 +116,7 @@ fn remedy(error: &DieselError) -> Remedy {
         | DieselError::BrokenTransactionManager => Remedy::Later,
         DieselError::DatabaseError(DatabaseErrorKind::Unknown, said) => {
             let text = said.message();
-            // Whatever language the server speaks, locks have their names.
+            // The names of locks are not localized.
             let names_lock = |text: &str| text.contains("ShareLock") || text.contains("ExclusiveLock");
             if text.contains("deadlock") || said.details().is_some_and(names_lock) {
                 Remedy::Again
@@ -129,12 +130,12 @@ fn remedy(error: &DieselError) -> Remedy {
     }
 }
 
-/// More changes wait than may.
+/// The error if too many changes are queued.
 pub(crate) fn crowded() -> StoreError {
     StoreError::Unavailable("too many messages are queued for writing".into())
 }
 
-/// A store that has been closed.
+/// The error of a store that was closed.
 pub(crate) fn closed() -> StoreError {
     StoreError::Unavailable("the store is closed".into())
 }
@@ -145,7 +146,7 @@ mod tests {
 
     use super::*;
 
-    /// What a server said, in any language.
+    /// A message of a server, in any language.
     struct Said(&'static str, Option<&'static str>, Option<i32>);
 
     impl DatabaseErrorInformation for Said {

@@ -1,7 +1,8 @@
-//! The idempotency records: which request of a sender made what.
+//! The idempotency records: the request of a sender that made a message or chat.
 //!
-//! Of requests that come at once under one key one is the first: it writes the key, and the others wait at
-//! that row until it is kept or rolled back. Where the key belongs to a room the room's lock comes before it.
+//! Of concurrent requests with one key one is the first: it writes the key, and the others wait for
+//! that row until it is committed or rolled back. If the key belongs to a chat, the chat is locked
+//! before.
 
 use async_trait::async_trait;
 use diesel::dsl;
@@ -36,7 +37,7 @@ impl IdempotencyRepository for PostgresStore {
     }
 }
 
-/// What stands in `place_id`: nil where there is no room yet.
+/// The value of `place_id`: nil if there is no chat yet.
 fn place(claim: &IdempotencyClaim) -> Uuid {
     claim.place.map_or(Uuid::nil(), ChatId::uuid)
 }
@@ -60,8 +61,8 @@ fn stored_answer((fingerprint, record, At(at)): (Vec<u8>, Uuid, At)) -> Result<S
     Ok(StoredAnswer { fingerprint: Fingerprint::new(fingerprint), record, at })
 }
 
-/// What is remembered of requests under the claim's key. Another request may become the first at the same
-/// time; who changes something asks [`remember_on`].
+/// The recorded requests with the claim's key. Another request may become the first at the same
+/// time; a change calls [`remember_on`] to decide.
 pub(crate) async fn judge_on(
     mut db: &Db,
     claim: &IdempotencyClaim,
@@ -71,8 +72,8 @@ pub(crate) async fn judge_on(
     Ok(claim.once.judge(found.map(stored_answer).transpose()?, now))
 }
 
-/// Remembers that the claim's request made `record` if it is the first under its key; if not, nothing is
-/// changed. The record is to be made in the same change, after this.
+/// Records that the claim's request made `record`, if it is the first with its key; else nothing is
+/// changed. The record must be created in the same change, after this call.
 pub(crate) async fn remember_on(
     mut db: &Db,
     claim: &IdempotencyClaim,
@@ -85,7 +86,7 @@ pub(crate) async fn remember_on(
         idempotency_records::answered_at.eq(At(now)),
     );
     loop {
-        // It waits for a request under the same key that is under way.
+        // Waits for a concurrent request with the same key.
         let written = diesel::insert_into(idempotency_records::table)
             .values((
                 idempotency_records::sender_id.eq(claim.sender.uuid()),
@@ -101,7 +102,7 @@ pub(crate) async fn remember_on(
             return Ok(Verdict::First);
         }
         let found = row_of(claim).select(ANSWER).for_update().first(&mut db).await.optional()?;
-        // It was forgotten between the two statements.
+        // It was deleted between the two statements.
         let Some(found) = found else { continue };
         let verdict = claim.once.judge(Some(stored_answer(found)?), now);
         if verdict == Verdict::First {
@@ -112,7 +113,7 @@ pub(crate) async fn remember_on(
     }
 }
 
-/// What is remembered of requests for a message under the claim's key; exact under the lock of its room.
+/// The recorded requests for a message with the claim's key; exact while its chat is locked.
 pub(crate) async fn earlier_on(
     mut db: &Db,
     claim: &IdempotencyClaim,
@@ -134,7 +135,7 @@ pub(crate) async fn earlier_on(
     Ok(PriorResult::Deleted(DeletedText { id, mentions }))
 }
 
-/// Keeps what the answer to a request was taken from that made this message, which is deleted now.
+/// Keeps the data of the answer to the request that made this message, which is being deleted.
 pub(crate) async fn keep_on(mut db: &Db, message: &Message) -> Result<(), Fault> {
     let made = idempotency_records::table.filter(idempotency_records::record_id.eq(message.id.uuid()));
     let mentions = load::mentions_column(&message.mentions)?;
@@ -142,9 +143,9 @@ pub(crate) async fn keep_on(mut db: &Db, message: &Message) -> Result<(), Fault>
     Ok(())
 }
 
-/// The index gives the oldest first. What somebody else is at work on is left for the next time: it may be
-/// written anew. The rows are named by where they lie, which none leaves while it is locked; so no other
-/// plan can be thought of than to go there.
+/// The index yields the oldest first. Rows that another transaction has locked are left for the
+/// next run, since they may be rewritten. The rows are addressed by `ctid`, which cannot change
+/// while they are locked, so the plan cannot be anything but a direct access.
 const FORGET: &str = "DELETE FROM idempotency_records WHERE ctid = ANY(ARRAY(\
      SELECT ctid FROM idempotency_records WHERE answered_at <= ? \
      ORDER BY answered_at LIMIT ? FOR UPDATE SKIP LOCKED))";

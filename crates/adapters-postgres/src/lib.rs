@@ -1,7 +1,7 @@
 //! The production store: the domain's ports on PostgreSQL.
 //!
-//! Any number of server processes may work on one database. What a change stands on it locks, so that it
-//! is decided as if changes came one after the other ([`run`](self)).
+//! Any number of server processes can share one database. A change locks the rows that its decision
+//! depends on, so changes are decided as if they came one after the other ([`run`](self)).
 
 mod account;
 mod archive;
@@ -64,24 +64,24 @@ pub struct PostgresStore {
     appender: Appender,
     advancer: Advancer,
     store_use: Option<StoreUse>,
-    /// Where connections live and the work is done.
+    /// The runtime of the connections and the work on them.
     runtime: Handle,
 }
 
 impl PostgresStore {
-    /// Opens the store and brings its schema up to date. The runtime that this is called in has to live
-    /// as long as the store.
+    /// Opens the store and brings its schema up to date. The runtime in which this is called must
+    /// live as long as the store.
     ///
     /// # Errors
-    /// [`OpenError`] says what is wrong with the URL or the database.
+    /// [`OpenError`] describes the problem with the URL or the database.
     pub async fn open(config: &PostgresConfig) -> Result<Self, OpenError> {
         Self::open_or(config, true).await
     }
 
-    /// The same, unless there is no store yet.
+    /// Opens the store, unless it does not exist yet.
     ///
     /// # Errors
-    /// [`OpenError::Missing`], and what [`Self::open`] says.
+    /// [`OpenError::Missing`], and those of [`Self::open`].
     pub async fn open_existing(config: &PostgresConfig) -> Result<Self, OpenError> {
         Self::open_or(config, false).await
     }
@@ -95,7 +95,8 @@ impl PostgresStore {
     /// Opens the store to read it: its schema is not touched, so the database may be a standby.
     ///
     /// # Errors
-    /// [`OpenError::Older`] if steps are missing, [`OpenError::Missing`] if all are, and what [`Self::open`] says.
+    /// [`OpenError::Older`] if steps are missing, [`OpenError::Missing`] if all are, and those of
+    /// [`Self::open`].
     pub async fn open_as_it_is(config: &PostgresConfig) -> Result<Self, OpenError> {
         let connect = Arc::new(open::connector(config)?);
         let steps = open::steps_as_they_are(&connect).await?;
@@ -119,46 +120,46 @@ impl PostgresStore {
         }
     }
 
-    /// Goes on with what was begun before the store was opened, until it is closed.
+    /// Keeps the shared lock, taken before the store was opened, until it is closed.
     #[must_use]
     pub fn with(self, store_use: StoreUse) -> Self {
         Self { store_use: Some(store_use), ..self }
     }
 
-    /// The steps of the schema, and which of them were taken when this was opened.
+    /// The steps of the schema, and which of them were applied when this was opened.
     pub fn steps(&self) -> &SchemaSteps {
         &self.steps
     }
 
-    /// Whether the store answers: something is really read.
+    /// Reads from the database, to check that it answers.
     pub async fn ping(&self) -> Result<(), StoreError> {
         self.ask((), |db, ()| ping_on(db).boxed()).await
     }
 
-    /// What time the database says it is.
+    /// The time of the database.
     ///
     /// # Errors
-    /// [`StoreError`] when it does not answer.
+    /// [`StoreError`] if it does not answer.
     pub async fn clock(&self) -> Result<Timestamp, StoreError> {
         self.ask((), |db, ()| clock_on(db).boxed()).await
     }
 
-    /// The settings of the database by which a crash loses what was acknowledged, of those that this server cannot
-    /// set itself.
+    /// The settings of the database that can lose acknowledged data in a crash and that this server
+    /// cannot set itself.
     ///
     /// # Errors
-    /// [`StoreError`] when it does not answer.
+    /// [`StoreError`] if it does not answer.
     pub async fn unsafe_settings(&self) -> Result<Vec<String>, StoreError> {
         self.ask((), |db, ()| durability::unsafe_settings_on(db).boxed()).await
     }
 
-    /// The number of commits whose outcome is unknown because the connection was lost; changes with each. Such a change
-    /// is not announced, so subscribers must read the store again.
+    /// The number of commits whose outcome is unknown because the connection was lost; changes with
+    /// each. Such a change is not announced, so subscribers must read the store again.
     pub fn commits_in_doubt(&self) -> watch::Receiver<u64> {
         self.commit_order.commits_in_doubt()
     }
 
-    /// Gives out no more connections: later calls are answered as unavailable.
+    /// Closes the pool: later calls fail as unavailable.
     pub fn close(&self) {
         self.pool.close();
         if let Some(store_use) = &self.store_use {

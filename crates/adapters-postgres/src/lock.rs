@@ -1,5 +1,4 @@
-//! Locks on rows, held to the end of the transaction. In which order they are taken stands in
-//! [`run`](crate::run).
+//! Row locks, held to the end of the transaction. Their order is described in [`run`](crate::run).
 
 use diesel::sql_types::{Array, BigInt, Bool, Text, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
@@ -10,23 +9,24 @@ use crate::error::Fault;
 use crate::run::Db;
 use crate::statement::statement;
 
-/// Held while names are given out that are unique in the whole store; any number that nobody else uses.
+/// Locked while names are assigned that are unique in the whole store; an arbitrary number.
 const NAMES: i64 = 0x7061_726c_6e61_6d65;
 
-/// Handles and e-mail addresses of users, names of organizations and plans; and who belongs where: nobody comes
-/// into an organization or goes without holding this.
+/// Locks the handles and e-mail addresses of users, the names of organizations and plans, and the
+/// assignment of users to organizations: no user enters or leaves an organization without this
+/// lock.
 pub(crate) async fn names_on(mut db: &Db) -> Result<(), Fault> {
     statement::<BigInt>("SELECT pg_advisory_xact_lock(?)").bind::<BigInt, _>(NAMES).execute(&mut db).await?;
     Ok(())
 }
 
-/// An organization with all that counts for its plan: who gives it another one holds this, and waits for whoever
-/// is just adding something to it.
+/// Locks an organization with everything that counts towards its plan: a change of its plan takes
+/// this lock, and waits for concurrent additions.
 pub(crate) async fn organization_on(db: &Db, organization: Uuid) -> Result<(), Fault> {
     rows_on(db, "SELECT id FROM organizations WHERE id = ANY(?) FOR UPDATE", vec![organization]).await
 }
 
-/// Several such organizations.
+/// Locks several organizations like [`organization_on`].
 pub(crate) async fn organizations_on(
     db: &Db,
     organizations: impl IntoIterator<Item = OrganizationId>,
@@ -35,40 +35,41 @@ pub(crate) async fn organizations_on(
     rows_on(db, "SELECT id FROM organizations WHERE id = ANY(?) ORDER BY id FOR UPDATE", ids).await
 }
 
-/// Keeps an organization, its plan and who belongs to it; others may do the same meanwhile.
+/// Keeps an organization, its plan, and its members; other transactions can do the same at the same
+/// time.
 pub(crate) async fn organization_stays_on(db: &Db, organization: OrganizationId) -> Result<(), Fault> {
     let text = "SELECT id FROM organizations WHERE id = ANY(?) FOR KEY SHARE";
     rows_on(db, text, vec![organization.uuid()]).await
 }
 
-/// The people of an organization: their roles, its invitations, and its name. Others may add agents and rooms to
-/// it meanwhile.
+/// Locks the people of an organization: their roles, its invitations, and its name. Agents and
+/// chats can be added meanwhile.
 pub(crate) async fn people_on(db: &Db, organization: OrganizationId) -> Result<(), Fault> {
     let text = "SELECT id FROM organizations WHERE id = ANY(?) FOR NO KEY UPDATE";
     rows_on(db, text, vec![organization.uuid()]).await
 }
 
-/// Every organization that has one of these plans, as [`organization_on`].
+/// Locks every organization with one of these plans like [`organization_on`].
 pub(crate) async fn organizations_with_on(mut db: &Db, plans: &[String]) -> Result<(), Fault> {
     let text = "SELECT id FROM organizations WHERE plan = ANY(?) ORDER BY id FOR UPDATE";
     statement::<()>(text).bind::<Array<Text>, _>(plans.to_vec()).execute(&mut db).await?;
     Ok(())
 }
 
-/// Held by the one change that writes into the log of changes; any number that nobody else uses.
+/// Held by the one change that writes to the change log; an arbitrary number.
 const CHANGES: i64 = 0x7061_726c_6c6f_6721;
 
-/// The log of changes; the last lock of all, so that whoever has it waits for nobody.
+/// Locks the change log. It is the last lock of a transaction, so its holder waits for no other.
 pub(crate) async fn change_log_on(mut db: &Db) -> Result<(), Fault> {
     let lock = statement::<BigInt>("SELECT pg_advisory_xact_lock(?)");
     lock.bind::<BigInt, _>(CHANGES).execute(&mut db).await?;
     Ok(())
 }
 
-/// Held by the one that seals the audit log; any number that nobody else uses.
+/// Held by the one process that seals the audit log; an arbitrary number.
 const AUDIT_CHAIN: i64 = 0x7061_726c_6368_6169;
 
-/// The chain of the audit log, if nobody else holds it: whoever writes entries does not wait for it.
+/// Locks the chain of the audit log, unless it is locked: writers of entries do not wait for it.
 pub(crate) async fn audit_chain_on(mut db: &Db) -> Result<bool, Fault> {
     let lock = statement::<Bool>("SELECT pg_try_advisory_xact_lock(?)");
     Ok(lock.bind::<BigInt, _>(AUDIT_CHAIN).get_result::<bool>(&mut db).await?)
@@ -88,7 +89,7 @@ pub(crate) async fn api_keys_on(db: &Db, keys: Vec<Uuid>) -> Result<(), Fault> {
     rows_on(db, "SELECT id FROM api_keys WHERE id = ANY(?) ORDER BY id FOR NO KEY UPDATE", keys).await
 }
 
-/// Users and agents.
+/// Locks users and agents.
 pub(crate) async fn parties_on(db: &Db, parties: &[ParticipantId]) -> Result<(), Fault> {
     let (mut users, mut agents) = (Vec::new(), Vec::new());
     for party in parties {
@@ -101,22 +102,24 @@ pub(crate) async fn parties_on(db: &Db, parties: &[ParticipantId]) -> Result<(),
     agents_on(db, &agents).await
 }
 
-/// Keeps an agent from being changed or deleted; others may do the same meanwhile.
+/// Keeps an agent from being changed or deleted; other transactions can do the same at the same
+/// time.
 pub(crate) async fn agent_stays_on(db: &Db, agent: AgentId) -> Result<(), Fault> {
     rows_on(db, "SELECT id FROM agents WHERE id = ANY(?) FOR SHARE", vec![agent.uuid()]).await
 }
 
-/// A user who is deleted: nobody else changes the user, nor adds them to a chat.
+/// Locks a user for deletion: the user cannot be changed, nor added to a chat.
 pub(crate) async fn user_goes_on(db: &Db, user: UserId) -> Result<(), Fault> {
     rows_on(db, "SELECT id FROM users WHERE id = ANY(?) FOR UPDATE", vec![user.uuid()]).await
 }
 
-/// Keeps a user from being deleted; others may do the same meanwhile, or change the user.
+/// Keeps a user from being deleted; other transactions can do the same at the same time, or change
+/// the user.
 pub(crate) async fn user_stays_on(db: &Db, user: UserId) -> Result<(), Fault> {
     rows_on(db, "SELECT id FROM users WHERE id = ANY(?) FOR KEY SHARE", vec![user.uuid()]).await
 }
 
-/// All rooms of a participant; the participant must be held before, so that there cannot be more of them.
+/// Locks all chats of a participant, which must be locked before, so that it cannot enter others.
 pub(crate) async fn rooms_of_on(mut db: &Db, who: ParticipantId) -> Result<(), Fault> {
     let text = "SELECT id FROM chats WHERE id IN (\
          SELECT chat_id FROM participants WHERE participant_id = ? AND left_at IS NULL) \
@@ -125,23 +128,24 @@ pub(crate) async fn rooms_of_on(mut db: &Db, who: ParticipantId) -> Result<(), F
     Ok(())
 }
 
-/// A room with all that is in it: who changes participants, texts or the room itself holds this.
+/// Locks a chat with its contents: every change of participants, texts, or the chat itself takes
+/// this lock.
 pub(crate) async fn chat_on(db: &Db, chat: ChatId) -> Result<(), Fault> {
     chats_on(db, [chat]).await
 }
 
-/// Several such rooms.
+/// Locks several chats.
 pub(crate) async fn chats_on(db: &Db, chats: impl IntoIterator<Item = ChatId>) -> Result<(), Fault> {
     let ids = chats.into_iter().map(ChatId::uuid).collect();
     rows_on(db, "SELECT id FROM chats WHERE id = ANY(?) ORDER BY id FOR NO KEY UPDATE", ids).await
 }
 
-/// A message with the records of its deliveries: who changes or deletes it holds this.
+/// Locks a message with its delivery records: every change or deletion of it takes this lock.
 pub(crate) async fn message_on(db: &Db, message: MessageId) -> Result<(), Fault> {
     messages_on(db, [message]).await
 }
 
-/// Several such messages.
+/// Locks several messages.
 pub(crate) async fn messages_on(db: &Db, messages: impl IntoIterator<Item = MessageId>) -> Result<(), Fault> {
     let ids = messages.into_iter().map(MessageId::uuid).collect();
     rows_on(db, "SELECT id FROM messages WHERE id = ANY(?) ORDER BY id FOR UPDATE", ids).await

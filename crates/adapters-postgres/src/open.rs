@@ -1,4 +1,4 @@
-//! Opening a store: its place, and its schema.
+//! Opening a store: connection and schema.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,27 +13,27 @@ use domain::store::SchemaSteps;
 
 use crate::connect::Connect;
 
-/// The schema, step by step; part of the program.
+/// The migrations, embedded in the program.
 pub(crate) const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../../migrations/postgres");
 
-/// Held by the one process that changes the schema; any number that nobody else uses.
+/// Held by the one process that changes the schema; an arbitrary number.
 const LOCK: i64 = 0x7061_726c_616e_6365;
 
-/// How a store on PostgreSQL is used.
+/// Configuration of a store on PostgreSQL.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PostgresConfig {
     /// `postgres://user:password@host:port/database?sslmode=…`; never printed.
     pub url: String,
-    /// The most connections at once.
+    /// The maximum number of connections.
     pub connections: usize,
-    /// How long a request waits for one of them.
+    /// How long a request waits for a connection.
     pub acquire_timeout: Duration,
-    /// How long a statement may take.
+    /// The statement time-out.
     pub statement_timeout: Duration,
 }
 
 impl PostgresConfig {
-    /// The usual bounds for a store at this URL.
+    /// The defaults for a store at this URL.
     pub fn at(url: &str) -> Self {
         Self {
             url: url.to_owned(),
@@ -43,7 +43,8 @@ impl PostgresConfig {
         }
     }
 
-    /// Whether the URL can be read and the files that it names can be used. The database is not asked.
+    /// Checks that the URL can be parsed and the files that it names can be used. The database is
+    /// not contacted.
     ///
     /// # Errors
     /// [`OpenError::Url`]
@@ -58,7 +59,7 @@ impl fmt::Debug for PostgresConfig {
     }
 }
 
-/// Why a store could not be opened. No text holds a password.
+/// The reason why a store could not be opened. No text holds a password.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The URL is not one of a PostgreSQL database.
@@ -67,73 +68,73 @@ pub enum OpenError {
     /// There is no connection to the database.
     #[error("cannot connect to {place}")]
     Connect {
-        /// Which store.
+        /// The store.
         place: String,
-        /// Why.
+        /// The cause.
         #[source]
         cause: ConnectionError,
     },
-    /// The schema could not be brought up to date; it is as it was.
+    /// The schema could not be brought up to date; it is unchanged.
     #[error("cannot bring {place} up to date")]
     Migrate {
-        /// Which store.
+        /// The store.
         place: String,
-        /// Why.
+        /// The cause.
         #[source]
         cause: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// Which steps its schema has cannot be read.
+    /// The applied steps of the schema could not be read.
     #[error("cannot read the schema of {place}")]
     Read {
-        /// Which store.
+        /// The store.
         place: String,
-        /// Why.
+        /// The cause.
         #[source]
         cause: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// A newer version of the program has written it.
+    /// A newer version of the program has written the store.
     #[error("{place} was written by a newer version of this program (schema step {step}); use that version")]
     Newer {
-        /// Which store.
+        /// The store.
         place: String,
-        /// The step that this version does not know.
+        /// The step that this version does not contain.
         step: String,
     },
-    /// Somebody fills it.
+    /// An import is running.
     #[error("an import into {place} is running; wait until it ends, or stop it")]
     BeingImported {
-        /// Which store.
+        /// The store.
         place: String,
     },
-    /// Somebody is at work on it, so that it cannot be filled.
+    /// The store is in use, so nothing can be imported.
     #[error("servers or other commands are using {place}; stop them first")]
     InUse {
-        /// Which store.
+        /// The store.
         place: String,
     },
-    /// Nothing of this program's is in it.
+    /// The database holds no Parlance store.
     #[error("there is no store in {place}")]
     Missing {
-        /// Which store.
+        /// The store.
         place: String,
     },
-    /// It has not all steps of this version.
+    /// The schema lacks steps of this version.
     #[error("{place} was written by an older version of this program (schema step {step} is missing)")]
     Older {
-        /// Which store.
+        /// The store.
         place: String,
         /// The first step that is missing.
         step: String,
     },
 }
 
-/// How connections to the store are made. The database is not asked yet.
+/// The parameters of connections to the store. The database is not contacted yet.
 pub(crate) fn connector(config: &PostgresConfig) -> Result<Connect, OpenError> {
     Connect::to(&config.url, config.statement_timeout).map_err(OpenError::Url)
 }
 
-/// Takes the steps that are missing, all or none; of several processes that start at once one takes them
-/// and the others wait. Without `may_create` a database that has none of them is left alone.
+/// Applies the missing steps, all or none; of several processes that start at once, one applies
+/// them and the others wait. Without `may_create`, a database without any step is left unchanged.
 pub(crate) async fn migrate(connect: &Arc<Connect>, may_create: bool) -> Result<SchemaSteps, OpenError> {
     let place = connect.place();
     let connection =
@@ -147,7 +148,8 @@ pub(crate) async fn migrate(connect: &Arc<Connect>, may_create: bool) -> Result<
     })
 }
 
-/// The steps that were taken, if they are those of this version. Nothing is written, so a standby will do.
+/// The applied steps, if they are those of this version. Nothing is written, so a standby is
+/// sufficient.
 pub(crate) async fn steps_as_they_are(connect: &Arc<Connect>) -> Result<SchemaSteps, OpenError> {
     let place = connect.place();
     let connection =
@@ -179,7 +181,7 @@ fn read_steps(connection: AsyncPgConnection) -> Result<Vec<String>, Fault> {
     Ok(steps_on(&mut connection)?)
 }
 
-/// Those that were taken, in order; none where there is not even the list of them.
+/// The applied steps, in order; none if their list does not exist.
 fn steps_on(
     connection: &mut AsyncConnectionWrapper<AsyncPgConnection>,
 ) -> Result<Vec<String>, diesel::result::Error> {
@@ -193,7 +195,7 @@ fn steps_on(
     Ok(steps.into_iter().map(|step| step.version).collect())
 }
 
-/// The steps that this version knows.
+/// The steps of this version.
 fn known_steps() -> Result<Vec<String>, Fault> {
     let known = MigrationSource::<diesel::pg::Pg>::migrations(&MIGRATIONS)?;
     Ok(known.iter().map(|step| step.name().version().to_string()).collect())
@@ -201,11 +203,11 @@ fn known_steps() -> Result<Vec<String>, Fault> {
 
 type Fault = Box<dyn std::error::Error + Send + Sync>;
 
-/// Why no step was taken.
+/// The reason why no step was applied.
 enum LeftAlone {
-    /// This one is not known to this version.
+    /// This step is not part of this version.
     Newer(String),
-    /// There is no store, and none was to be made.
+    /// There is no store, and none was to be created.
     Missing,
 }
 

@@ -1,8 +1,8 @@
-//! How PostgreSQL answers what is asked most: along indexes, and reading no more than is answered.
+//! Query plans of frequent statements: along indexes, and reading no more than is returned.
 //!
-//! The statements are those that the store really sends, found on its own connection, so that a changed one
-//! cannot escape. Two things are looked at: how many rows were read, by what the server counts; and the plan.
-//! Both before the tables were ever analysed, and after.
+//! The statements are those that the store really sends, captured on its own connection, so that a
+//! changed one cannot escape. Two things are checked, before the tables were ever analysed and
+//! after: the number of rows read, from the server's counters, and the plan.
 
 mod fill;
 mod lists;
@@ -41,24 +41,25 @@ const LARGE: [&str; 12] = [
     "idempotency_records",
 ];
 
-/// A world on a large database, and one connection on which its store does everything.
+/// A fixture on a large database, and one connection that its store does everything on.
 struct Watched {
     world: World,
     store: Arc<PostgresStore>,
-    /// Beside the store.
+    /// A connection beside the store's.
     client: Client,
-    /// How often each of its statements was run up to now.
+    /// The number of runs of each statement so far.
     run: HashMap<String, i64>,
     is_analysed: bool,
-    /// Of each index of a large table, but for those that hold only the few agents whom everybody may know.
+    /// The first column of each index of a large table, except for those that only hold the few
+    /// global agents.
     first_columns: HashMap<String, String>,
-    /// What was found, so that one run tells all of it.
+    /// All findings, so that one run reports them together.
     faults: Vec<String>,
     size: Size,
     ann: TestUser,
-    /// An agent of hers with a backlog.
+    /// An agent of the user with a backlog.
     bot: TestAgent,
-    /// The room with half of all messages; both are in it.
+    /// The chat with half of all messages; both are in it.
     chat: ChatId,
     _database: Database,
 }
@@ -76,7 +77,7 @@ impl Watched {
         let chat = world.chat(ann.caller, &[bot.id.uuid()]).await;
         let size = Size::wanted();
         size.fill(&client, &ann, &bot, chat).await;
-        // A server that starts now; ids carry the time, so that none is given twice.
+        // A fresh server; ids carry the time, so none is assigned twice.
         store.close();
         let store = Arc::new(PostgresStore::open(&config).await.unwrap());
         let world = World::on(Stores::of(&store, PostgresStore::close));
@@ -104,7 +105,7 @@ impl Watched {
         self.is_analysed = true;
     }
 
-    /// Does it and looks at what it cost: no more than `rows` rows of tables and entries of indexes.
+    /// Runs the work and checks its cost: at most `rows` rows of tables and entries of indexes.
     async fn costs<T>(&mut self, what: &str, rows: i64, work: impl Future<Output = T>) -> T {
         let before = self.read().await;
         let answer = work.await;
@@ -119,7 +120,7 @@ impl Watched {
         answer
     }
 
-    /// How many rows of tables and entries of indexes have been read so far.
+    /// The number of rows of tables and entries of indexes that have been read so far.
     async fn read(&self) -> i64 {
         let lease = self.store.pool.lease().await.unwrap();
         let mut db = lease.db();
@@ -131,8 +132,8 @@ impl Watched {
         self.client.query_one(read, &[]).await.unwrap().get(0)
     }
 
-    /// Whether a large table is read from end to end; or an index of one, once the planner can tell: that is
-    /// when nothing is asked of its first column.
+    /// Returns whether a large table is scanned from end to end; or an index of one, once the
+    /// planner has statistics, which is the case if there is no condition on its first column.
     fn reads_all_of_something(&self, plan: &str) -> bool {
         let mut lines = plan.lines().peekable();
         while let Some(line) = lines.next() {
@@ -151,7 +152,7 @@ impl Watched {
         false
     }
 
-    /// The statements that were run since the last look, each with its plan, which is the same for all values.
+    /// The statements since the last call, each with its plan, which is the same for all values.
     async fn plans(&mut self) -> Vec<String> {
         let lease = self.store.pool.lease().await.unwrap();
         let mut db = lease.db();

@@ -1,4 +1,4 @@
-//! The connections of a store.
+//! The connection pool of a store.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -17,25 +17,25 @@ use crate::error::Fault;
 
 type Manager = AsyncDieselConnectionManager<AsyncPgConnection>;
 
-/// Connections, made when they are first needed.
+/// The connections, made on demand.
 #[derive(Clone)]
 pub(crate) struct Pool {
     connections: deadpool::managed::Pool<Manager>,
-    /// One for each change that may be at work at the same time.
+    /// One permit for each change that may run at the same time.
     changes: Arc<Semaphore>,
-    /// How many connections were made.
+    /// The number of connections made so far.
     made: Arc<AtomicU64>,
     patience: Duration,
-    /// How long work on a connection may take.
+    /// The time limit for work on a connection.
     limit: Duration,
 }
 
 impl Pool {
-    /// At most `size` connections; who waits for one longer than `wait` is told that there is none.
+    /// At most `size` connections; a caller that waits for one longer than `wait` gets an error.
     pub(crate) fn new(connect: Arc<Connect>, size: usize, wait: Duration) -> Self {
         let limit = connect.statement_timeout() + wait;
         let mut config = ManagerConfig::default();
-        // A connection that has died is not given out; one that dies later is met by trying again.
+        // A connection that has died is not handed out; one that dies later is handled by a retry.
         config.recycling_method = RecyclingMethod::Fast;
         let made = Arc::<AtomicU64>::default();
         let count = made.clone();
@@ -56,57 +56,59 @@ impl Pool {
             .build();
         measure::connections_at_most(size);
         let connections = pool.expect("the only fault of a pool is a time-out without a runtime");
-        // Changes may have to wait for each other, with their connections; what only reads goes on beside them.
+        // Changes may wait for each other while they hold connections; reads continue beside them.
         let changes = Arc::new(Semaphore::new((size / 2).max(1)));
         Self { connections, changes, made, patience: wait, limit }
     }
 
-    /// Waits until one more change may be at work.
+    /// Waits until one more change may run.
     pub(crate) async fn change(&self) -> Result<SemaphorePermit<'_>, Fault> {
         let permit = tokio::time::timeout(self.patience, self.changes.acquire()).await;
         let permit = permit.map_err(|_| Fault::NoConnection("too many changes are in progress".into()))?;
         Ok(permit.expect("it is never closed"))
     }
 
-    /// How many connections were made so far: while that stays the same all are to the database that they were to.
+    /// The number of connections made so far: while it is constant, all are to the same database as
+    /// before.
     pub(crate) fn connections_made(&self) -> u64 {
         self.made.load(Ordering::Acquire)
     }
 
-    /// The most connections at once.
+    /// The maximum number of connections.
     pub(crate) fn max_size(&self) -> usize {
         self.connections.status().max_size
     }
 
-    /// How long a request waits for the database before it is told that there is none.
+    /// How long a request waits for a connection before it fails.
     pub(crate) const fn patience(&self) -> Duration {
         self.patience
     }
 
-    /// The work, unless it takes longer than a database that is well. The time-outs of its statements the
-    /// database keeps itself, unless it hangs as a whole, or the host has gone.
+    /// Runs the work with a time limit that only a failing database exceeds. The database enforces
+    /// the statement time-out itself, unless it hangs as a whole, or its host is gone.
     pub(crate) async fn timed<T>(&self, work: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
         tokio::time::timeout(self.limit, work).await.unwrap_or(Err(Fault::Slow))
     }
 
-    /// How long a piece of work may take.
+    /// The time limit for a piece of work.
     pub(crate) const fn limit(&self) -> Duration {
         self.limit
     }
 
-    /// A connection of one's own.
+    /// A connection for exclusive use.
     pub(crate) async fn lease(&self) -> Result<Lease, Fault> {
         let object = self.connections.get().await.map_err(|error| Fault::NoConnection(Box::new(error)))?;
         Ok(Lease { object: Some(object), _in_use: measure::connection_in_use() })
     }
 
-    /// Gives out no more connections.
+    /// Closes the pool.
     pub(crate) fn close(&self) {
         self.connections.close();
     }
 }
 
-/// A connection for a while. Unless it is given back it is closed: it may be in the middle of something.
+/// A connection for exclusive use. Unless it is given back it is closed, since it may be in the
+/// middle of a statement.
 pub(crate) struct Lease {
     object: Option<Object<Manager>>,
     _in_use: InUse,

@@ -1,4 +1,4 @@
-//! Between columns and values: times, ids, words.
+//! Conversion between columns and values: times, ids, words.
 
 use std::io::Write;
 
@@ -14,14 +14,14 @@ use uuid::Uuid;
 
 use crate::error::Fault;
 
-/// Where PostgreSQL's time begins (2000-01-01), in microseconds since 1970.
+/// The beginning of PostgreSQL's time (2000-01-01), in microseconds since 1970.
 const EPOCH: i64 = 946_684_800_000_000;
 
-/// The earliest time that PostgreSQL knows, in microseconds since its own beginning; before it is only its
-/// infinity.
+/// The earliest time in PostgreSQL, in microseconds since its own beginning; only minus infinity
+/// precedes it.
 const EARLIEST: i64 = -211_813_488_000_000_000;
 
-/// An instant as it stands in a column.
+/// A timestamp as a column value.
 #[derive(AsExpression, FromSqlRow, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[diesel(sql_type = Timestamptz)]
 pub(crate) struct At(pub(crate) Timestamp);
@@ -46,12 +46,12 @@ pub(crate) fn participant_id(kind: &str, id: Uuid) -> Result<ParticipantId, Faul
     Ok(word(kind, ParticipantKind::parse)?.with_uuid(id))
 }
 
-/// A word of the domain.
+/// Parses a word of the domain.
 pub(crate) fn word<T>(column: &str, parse: impl FnOnce(&str) -> Option<T>) -> Result<T, Fault> {
     parse(column).ok_or_else(|| Fault::Row(format!("the word '{column}'")))
 }
 
-/// JSON in a column.
+/// Parses the JSON in a column.
 pub(crate) fn json<T: serde::de::DeserializeOwned>(column: &str) -> Result<T, Fault> {
     serde_json::from_str(column).map_err(|error| Fault::Row(format!("a column's JSON: {error}")))
 }
@@ -61,7 +61,7 @@ pub(crate) fn to_json<T: serde::Serialize>(value: &T) -> Result<String, Fault> {
     serde_json::to_string(value).map_err(|error| Fault::Row(format!("a value that is no JSON: {error}")))
 }
 
-/// Whether a text can be in a column at all; one that cannot is found nowhere.
+/// Returns whether a text can be stored in a column; a search for any other text finds nothing.
 pub(crate) fn can_be_stored(text: &str) -> bool {
     without_nul(text).is_ok()
 }

@@ -1,14 +1,14 @@
-//! How work is done on the database: asked in one statement, read on one snapshot, or changed in one
-//! transaction.
+//! The three ways to work on the database: a query with one statement, a read on one snapshot, and
+//! a change in one transaction.
 //!
-//! The work runs in tasks of the store's own runtime, so that whoever stops waiting for an answer leaves
-//! no connection in the middle of something, and a committed change is always told of. Another change that
-//! is in the way, or a connection that has died, is met by doing the work again, a few times; what may
-//! have been committed is not done again.
+//! The work runs in tasks of the store's own runtime, so that a caller that stops waiting leaves no
+//! connection in the middle of a statement, and a committed change is always announced. If another
+//! change interferes, or a connection has died, the work is retried a few times; a change that may
+//! have been committed is not retried.
 //!
-//! Transactions read what is committed when each of their statements begins. So a change first locks the
-//! rows that its decision stands on, in the order organization, user, agent, room, contact, and by id among
-//! rows of a kind; from then on it is alone with them.
+//! The isolation level is read committed. A change therefore first locks the rows that its decision
+//! depends on, in the order organization, user, agent, chat, contact, and by id among rows of a
+//! kind; from then on no other change can touch them.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -25,17 +25,18 @@ use crate::commit_order::{CommitOrder, CommitSlot};
 use crate::error::{Fault, Remedy, closed};
 use crate::pool::Pool;
 
-/// A connection; shared, so that statements may follow each other without waiting for answers.
+/// A connection; shared, so that statements can be pipelined.
 pub(crate) type Db = AsyncPgConnection;
 
 /// Work on a connection.
 pub(crate) type Work<'c, T> = BoxFuture<'c, Result<T, Fault>>;
 
-/// The beginning of a transaction that writes, with more statements for it.
+/// The beginning of a transaction that writes, followed by further statements.
 ///
-/// Every such transaction asks for a durable commit itself, in the same round trip: the setting of the session does
-/// not reach it where a pooler gives every transaction another connection of the database's. Only `off` loses what
-/// was acknowledged when the database crashes; any other value, stronger or weaker than `on`, is the operator's.
+/// Every such transaction requests a durable commit itself, in the same round trip: a setting of
+/// the session does not reach it if a pooler gives every transaction another database connection.
+/// Only `off` can lose acknowledged data in a crash of the database; any other value, stronger or
+/// weaker than `on`, is up to the operator.
 macro_rules! begin {
     ($more:literal) => {
         concat!("BEGIN; ", $crate::run::durable!("true"), $more)
@@ -54,26 +55,26 @@ macro_rules! durable {
 }
 pub(crate) use {begin, durable};
 
-/// Why a change that is never refused was refused.
+/// The refusal of a change that is never refused.
 pub(crate) type Never = Infallible;
 
-/// How often work is tried.
+/// The maximum number of attempts.
 const TRIES: u32 = 6;
 
-/// How long the second try waits; each one after it waits twice as long as the one before.
+/// The pause before the second attempt; it doubles with each further one.
 const PAUSE: Duration = Duration::from_millis(3);
 
-/// What a read sees.
+/// The visibility of a read.
 #[derive(Clone, Copy)]
 enum Sight {
-    /// What is committed when its one statement begins.
+    /// All commits before its one statement begins.
     Now,
-    /// What was committed when its first statement began.
+    /// All commits before its first statement begins.
     Snapshot,
 }
 
 impl PostgresStore {
-    /// Asks one statement.
+    /// Runs a query with one statement.
     pub(crate) async fn ask<G, T, W>(&self, given: G, work: W) -> Result<T, StoreError>
     where
         G: Send + Sync + 'static,
@@ -113,8 +114,8 @@ impl PostgresStore {
         self.in_task(looking).await?.map_err(StoreError::from)
     }
 
-    /// Changes something, whole or not at all, and tells of it after the commit. What `work` gives with
-    /// `Ok` is kept; with `Err` it is rolled back and only answered.
+    /// Runs a change in one transaction, and announces it after the commit. If `work` returns `Ok`,
+    /// it is committed; with `Err` it is rolled back, and only answered.
     pub(crate) async fn change<G, T, R, W>(
         &self,
         given: G,
@@ -135,8 +136,9 @@ impl PostgresStore {
         self.in_task(changing).await?.map_err(|fault: Fault| fault.into())
     }
 
-    /// Changes something of which nobody is told here, as others find it in the log; so it has no slot, and nobody
-    /// need be told when it is not known whether it was kept. Who wrote it says it again.
+    /// Runs a change that is not announced, since other processes read it from the log. It
+    /// therefore has no commit slot, and an unknown outcome needs no resynchronisation: the writer
+    /// repeats it.
     pub(crate) async fn change_quietly<G, T, R, W>(
         &self,
         given: G,
@@ -158,7 +160,7 @@ impl PostgresStore {
         self.in_task(changing).await?.map_err(|fault: Fault| fault.into())
     }
 
-    /// Runs it to its end in the store's runtime, whether or not somebody still waits.
+    /// Runs the work to its end in the store's runtime, even if the caller stops waiting.
     pub(crate) async fn in_task<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
@@ -171,7 +173,7 @@ impl PostgresStore {
     }
 }
 
-/// One or several statements in SQL without values.
+/// Runs one or several SQL statements without values.
 pub(crate) async fn execute(mut db: &Db, text: &'static str) -> Result<(), Fault> {
     Ok(db.batch_execute(text).await?)
 }
@@ -200,7 +202,7 @@ async fn on_snapshot<T>(db: &Db, work: Work<'_, T>) -> Result<T, Fault> {
     Ok(answer)
 }
 
-/// Changes something, as [`PostgresStore::change`] does, in the task that it is called in.
+/// Runs a change as [`PostgresStore::change`] does, in the current task.
 pub(crate) async fn change_with<G, T, R, W>(
     pool: &Pool,
     commit_order: &Arc<CommitOrder>,
@@ -224,7 +226,7 @@ where
     }
 }
 
-/// Runs a change, again if that may help. The result has the slot for its announcement.
+/// Runs a change, with retries if they can help. The result has the slot for its announcement.
 async fn try_change<G, T, R, W>(
     pool: &Pool,
     commit_order: &Arc<CommitOrder>,
@@ -263,8 +265,8 @@ where
             let slot = commit_order.slot();
             match pool.timed(execute(lease.db(), "COMMIT")).await {
                 Ok(()) => lease.give_back(),
-                // Whether it was kept nobody can say: the server may have crashed, and then numbers of
-                // transactions are given out again, so that it cannot be asked either.
+                // The outcome is unknown, and cannot be queried: the server may have crashed, after
+                // which transaction numbers are assigned again.
                 Err(fault) if fault.is_lost_connection() => return Err(Fault::Uncertain),
                 Err(fault) => return Err(fault),
             }
@@ -273,19 +275,19 @@ where
         Ok(Err(refused)) => Ok(Err(refused)),
         Err(fault) => Err(fault),
     };
-    // What cannot be rolled back ends with its connection.
+    // A transaction that cannot be rolled back ends with its connection.
     if !matches!(rest, Err(Fault::Slow)) && pool.timed(execute(lease.db(), "ROLLBACK")).await.is_ok() {
         lease.give_back();
     }
     rest
 }
 
-/// How often something was tried.
+/// Counts attempts.
 #[derive(Default)]
 pub(crate) struct Tries(u32);
 
 impl Tries {
-    /// Whether to try again after this fault; waits a little if so.
+    /// Returns whether to retry after this fault, after a short pause.
     pub(crate) async fn again_after(&mut self, fault: &Fault) -> bool {
         self.0 += 1;
         if self.0 >= TRIES || fault.remedy() != Remedy::Again {

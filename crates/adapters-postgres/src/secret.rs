@@ -26,7 +26,7 @@ async fn secret_on(mut db: &Db, name: &str, fresh: &Secret) -> Result<Result<Sec
         .on_conflict_do_nothing()
         .execute(&mut db)
         .await?;
-    // The next statement sees what another process has committed meanwhile.
+    // The next statement sees the commits of other processes meanwhile.
     let kept: Vec<u8> = secrets::table.find(name).select(secrets::secret).first(&mut db).await?;
     let kept = kept.try_into().map(Secret);
     kept.map(Ok).map_err(|_| Fault::Row(format!("the secret {name} has another length")))

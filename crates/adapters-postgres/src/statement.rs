@@ -9,22 +9,22 @@ use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::result::{Error, QueryResult};
 use diesel::sql_types::SingleValue;
 
-/// A statement in SQL with `?` where its values stand, and rows of the type `Row`.
+/// An SQL statement with `?` for its values, and rows of the type `Row`.
 ///
-/// Unlike diesel's own it is prepared once on each connection, so its text must be one of few.
+/// Unlike diesel's own it is prepared once per connection, so there must be few different texts.
 pub(crate) struct Statement<'v, Row> {
     text: Cow<'static, str>,
     values: Vec<Box<dyn QueryFragment<Pg> + Send + 'v>>,
     row: PhantomData<fn() -> Row>,
 }
 
-/// The statement of this text; no `?` may stand in it that is not a value's.
+/// Makes a statement from this text; every `?` in it stands for a value.
 pub(crate) fn statement<'v, Row>(text: impl Into<Cow<'static, str>>) -> Statement<'v, Row> {
     Statement { text: text.into(), values: Vec::new(), row: PhantomData }
 }
 
 impl<'v, Row> Statement<'v, Row> {
-    /// The value of the next `?`, of the SQL type `Type`.
+    /// Binds the value of the next `?`, of the SQL type `Type`.
     pub(crate) fn bind<Type, Value>(mut self, value: Value) -> Self
     where
         Type: SingleValue,

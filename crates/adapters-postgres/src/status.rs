@@ -1,4 +1,4 @@
-//! What the store holds as a whole.
+//! Totals of the store.
 
 use async_trait::async_trait;
 use diesel::sql_types::{BigInt, Nullable, Text, Timestamptz};
@@ -21,13 +21,13 @@ impl StatusRepository for PostgresStore {
     }
 }
 
-/// Messages are counted by the rooms' sequences, so that no table is read from end to end but the small ones.
+/// Messages are counted by the chats' sequences, so that only small tables are scanned.
 const COUNTS: &str = "SELECT (SELECT pg_database_size(current_database())), \
      (SELECT count(*) FROM organizations WHERE deleted_at IS NULL), (SELECT count(*) FROM users WHERE deleted_at IS NULL), \
      (SELECT count(*) FROM agents WHERE deleted_at IS NULL), (SELECT count(*) FROM chats WHERE deleted_at IS NULL), \
      (SELECT coalesce(sum(last_sequence - deleted_messages), 0)::bigint FROM chats WHERE deleted_at IS NULL)";
 
-/// Both halves go by an index that holds open work only.
+/// Both halves use an index that only holds open work.
 const WORK: &str = "SELECT work.status, count(*), min(messages.created_at) FROM (\
          SELECT message_id, agent_id, chat_id, status FROM deliveries WHERE status <> 'processed' AND addressed \
          UNION ALL \
@@ -38,7 +38,7 @@ const WORK: &str = "SELECT work.status, count(*), min(messages.created_at) FROM 
      JOIN chats ON chats.id = work.chat_id AND chats.deleted_at IS NULL \
      JOIN messages ON messages.id = work.message_id GROUP BY work.status";
 
-/// Servers that are alive by the clock of the database.
+/// The live servers by the clock of the database.
 const CLUSTER: &str = "SELECT \
      (SELECT count(*) FROM nodes WHERE ended_at IS NULL AND lease_until > clock_timestamp()), \
      (SELECT count(*) FROM agent_sockets WHERE lost_at IS NULL), \

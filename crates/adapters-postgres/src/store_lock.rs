@@ -1,7 +1,8 @@
-//! The lock of a store: shared by any number of servers and commands, or held exclusively by an import.
+//! The lock of a store: shared by any number of servers and commands, or held exclusively by an
+//! import.
 //!
-//! It is a session-level advisory lock on a connection of its own, so it ends with the process, however that ends. Every
-//! schema of a database has its own lock.
+//! It is a session-level advisory lock on a connection of its own, so it ends with the process,
+//! however that ends. Every schema of a database has its own lock.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,19 +15,19 @@ use tokio_postgres::Client;
 use crate::connect::{Connect, told};
 use crate::open::{OpenError, PostgresConfig, connector};
 
-/// How long to wait for a process that is just ending.
+/// How long to wait for a process that is ending.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How long to wait between two tries.
+/// The pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// How long to wait after the connection was lost, and between attempts to reconnect.
+/// The pause after the connection was lost, and between attempts to reconnect.
 const AWAY: Duration = Duration::from_secs(1);
 
 /// The time limit for a database that has been unavailable.
 const SLOW: Duration = Duration::from_secs(10);
 
-/// The database notices soon when this host is gone, and keeps an idle session.
+/// The database soon detects the loss of this host, and keeps an idle session.
 const SETTINGS: &str = "SET tcp_keepalives_idle = 15; SET tcp_keepalives_interval = 3; \
      SET tcp_keepalives_count = 3; \
      SELECT set_config(name, '0', false) FROM pg_settings WHERE name = 'idle_session_timeout'";
@@ -44,7 +45,7 @@ macro_rules! try_lock {
 const BESIDE: &str = try_lock!("pg_try_advisory_lock_shared");
 const ALONE: &str = try_lock!("pg_try_advisory_lock");
 
-/// The shared lock: keeps imports away. It reconnects by itself when the connection is lost.
+/// The shared lock: keeps imports away. It is taken again if the connection is lost.
 pub struct StoreUse {
     keeper: JoinHandle<()>,
 }
@@ -53,7 +54,7 @@ impl StoreUse {
     /// Takes the shared lock.
     ///
     /// # Errors
-    /// [`OpenError::BeingImported`], and what is wrong with the URL or the connection.
+    /// [`OpenError::BeingImported`], and problems with the URL or the connection.
     pub async fn begin(config: &PostgresConfig) -> Result<Self, OpenError> {
         let connect = Arc::new(connector(config)?);
         let place = connect.place();
@@ -85,7 +86,7 @@ impl ImportLock {
     /// Takes the exclusive lock.
     ///
     /// # Errors
-    /// [`OpenError::InUse`], and what is wrong with the URL or the connection.
+    /// [`OpenError::InUse`], and problems with the URL or the connection.
     pub async fn begin(config: &PostgresConfig) -> Result<Self, OpenError> {
         let connect = connector(config)?;
         let place = connect.place();
@@ -146,7 +147,7 @@ async fn hold(connect: &Connect, lock: &str, patience: Duration) -> ConnectionRe
     }
 }
 
-/// Takes the lock again whenever the connection is lost. That it is away hinders nobody.
+/// Takes the lock again whenever the connection is lost. Its absence blocks nothing.
 async fn keep(connect: Arc<Connect>, mut held: Held) {
     loop {
         held.lost().await;

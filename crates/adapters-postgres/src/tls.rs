@@ -1,7 +1,7 @@
-//! Encryption of the connections, as `sslmode` and its companions in the URL want it.
+//! Encryption of the connections, according to `sslmode` and related parameters of the URL.
 //!
-//! The driver knows only whether to encrypt. What is verified is decided here, with the meaning that
-//! PostgreSQL's own clients give to the words.
+//! The driver only knows whether to encrypt. Verification is decided here, with the semantics of
+//! PostgreSQL's own clients.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,25 +17,25 @@ use rustls::{
 use tokio_postgres::config::SslMode;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-/// What the URL says of encryption.
+/// The encryption parameters of the URL.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct TlsOptions {
     mode: Mode,
-    /// Certificates of the authorities to trust; those of the system without it.
+    /// The certificates of trusted authorities; those of the system if it is absent.
     root: Option<PathBuf>,
     /// The client's own certificate.
     certificate: Option<PathBuf>,
     key: Option<PathBuf>,
 }
 
-/// How much is wanted of the link.
+/// The required encryption and verification.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 enum Mode {
     Disable,
-    /// Encrypted if the server can.
+    /// Encrypted if the server supports it.
     #[default]
     Prefer,
-    /// Encrypted, whoever the server is.
+    /// Encrypted, without verification of the server.
     Require,
     /// Encrypted, to a server with a certificate of a trusted authority.
     VerifyCa,
@@ -44,8 +44,8 @@ enum Mode {
 }
 
 impl TlsOptions {
-    /// Takes out of a URL what is said of encryption; gives the rest of it too. A fault never
-    /// repeats the URL.
+    /// Removes the encryption parameters from a URL; returns its rest too. An error never contains
+    /// the URL.
     pub(crate) fn take_from(url: &str) -> Result<(Self, String), String> {
         let Some((address, query)) = url.split_once('?') else {
             return Ok((Self::default(), url.to_owned()));
@@ -57,7 +57,7 @@ impl TlsOptions {
             let path = || decoded(value).map(PathBuf::from);
             match name {
                 "sslmode" => options.mode = Mode::parse(value)?,
-                // The word asks for the certificates of the system.
+                // The word selects the certificates of the system.
                 "sslrootcert" if value == "system" => options.root = None,
                 "sslrootcert" => options.root = Some(path()?),
                 "sslcert" => options.certificate = Some(path()?),
@@ -72,7 +72,7 @@ impl TlsOptions {
         Ok((options, rest))
     }
 
-    /// What the driver is told.
+    /// The mode for the driver.
     pub(crate) const fn ssl_mode(&self) -> SslMode {
         match self.mode {
             Mode::Disable => SslMode::Disable,
@@ -81,7 +81,7 @@ impl TlsOptions {
         }
     }
 
-    /// What encrypts, made of the files that are named; a fault says which cannot be used.
+    /// The connector, made from the named files; an error names the file that cannot be used.
     pub(crate) fn connector(&self) -> Result<MakeRustlsConnect, String> {
         let provider = Arc::new(aws_lc_rs::default_provider());
         let builder = ClientConfig::builder_with_provider(provider.clone())
@@ -102,7 +102,7 @@ impl TlsOptions {
     }
 
     fn verifier(&self, provider: Arc<CryptoProvider>) -> Result<Verifier, String> {
-        // With an authority at hand PostgreSQL's clients verify although only encryption is asked for.
+        // With an authority, PostgreSQL's clients verify even if only encryption is requested.
         let mode = if self.mode == Mode::Require && self.root.is_some() { Mode::VerifyCa } else { self.mode };
         let authority = if mode < Mode::VerifyCa {
             None
@@ -155,7 +155,7 @@ fn unusable(parameter: &str, path: &Path, error: &dyn std::fmt::Display) -> Stri
     format!("{parameter}: cannot use {}: {error}", path.display())
 }
 
-/// A value of a URL, with `%41` for `A`.
+/// Decodes a value of a URL, with `%41` for `A`.
 fn decoded(value: &str) -> Result<String, String> {
     let mut bytes = Vec::with_capacity(value.len());
     let mut rest = value.bytes();
@@ -173,10 +173,10 @@ fn decoded(value: &str) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|_| "a path in it is not UTF-8".to_owned())
 }
 
-/// Verifies as much of a server's certificate as is wanted.
+/// Verifies a server's certificate as far as required.
 #[derive(Debug)]
 struct Verifier {
-    /// Knows the trusted authorities; nothing is verified without it.
+    /// The trusted authorities; `None` disables verification.
     authority: Option<Arc<WebPkiServerVerifier>>,
     checks_name: bool,
     provider: Arc<CryptoProvider>,
@@ -193,7 +193,7 @@ impl ServerCertVerifier for Verifier {
     ) -> Result<ServerCertVerified, TlsError> {
         let Some(authority) = &self.authority else { return Ok(ServerCertVerified::assertion()) };
         match authority.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now) {
-            // The name is looked at last, when all else is in order.
+            // The name is checked last, after everything else.
             Err(TlsError::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
             )) if !self.checks_name => Ok(ServerCertVerified::assertion()),

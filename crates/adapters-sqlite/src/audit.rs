@@ -23,7 +23,8 @@ use crate::organization::member;
 use crate::row;
 use crate::schema::{audit, audit_chain, chats};
 
-/// The name that something has now. A room's is not kept, as its title may be made of a text that somebody deletes.
+/// The current name of a subject. That of a chat is not stored, since its title may derive from a
+/// text that is deleted later.
 macro_rules! name_of {
     ($kind:literal, $id:literal) => {
         concat!(
@@ -42,7 +43,8 @@ macro_rules! name_of {
     };
 }
 
-/// `?2` to `?4`, a room, a user or an agent, and an organization, say whose entry it is, whichever is found first.
+/// The organization of an entry is that of `?2` to `?4`: its chat, its user or agent, or its
+/// organization, whichever is found first.
 const APPEND: &str = concat!(
     "INSERT INTO audit (at, organization_id, actor_kind, actor_id, action, subject_kind, subject_id, place_kind, \
          place_id, detail, actor_name, subject_name, place_name) \
@@ -76,7 +78,7 @@ impl AuditRepository for SqliteStore {
     }
 
     async fn seal_audit(&self, limit: u32) -> Result<u32, StoreError> {
-        // Mostly there is nothing to do, and then nothing is written.
+        // There is mostly nothing to seal, and nothing is written then.
         if self.read(is_sealed_on).await? {
             return Ok(0);
         }
@@ -94,7 +96,7 @@ impl AuditRepository for SqliteStore {
     }
 }
 
-/// Writes entries; part of the change that they tell of.
+/// Writes entries as part of the change that they record.
 pub(crate) fn append_on(
     connection: &mut SqliteConnection,
     entries: impl IntoIterator<Item = AuditEntry>,
@@ -122,7 +124,7 @@ pub(crate) fn append_on(
     Ok(())
 }
 
-/// The kind of rooms.
+/// The subject kind of chats.
 const CHAT: &str = "Chat";
 
 #[derive(Queryable, Selectable)]
@@ -145,14 +147,14 @@ struct AuditRow {
 }
 
 impl AuditRow {
-    /// The rooms that it names.
+    /// The chats that it names.
     fn rooms(&self) -> impl Iterator<Item = Vec<u8>> {
         let subject = (Some(self.subject_kind.as_str()), Some(&self.subject_id));
         let named = [subject, (self.place_kind.as_deref(), self.place_id.as_ref())].into_iter();
         named.filter(|(kind, _)| *kind == Some(CHAT)).filter_map(|(_, id)| id.cloned())
     }
 
-    /// With the titles that its rooms have now.
+    /// With the current titles of its chats.
     fn titled(self, titles: &HashMap<Vec<u8>, String>) -> Self {
         let subject_name = self.subject_name.or_else(|| titles.get(&self.subject_id).cloned());
         let place_name = self.place_name.or_else(|| titles.get(self.place_id.as_ref()?).cloned());
@@ -228,7 +230,7 @@ fn list_on(
     };
     let mut rows = wanted(filter);
     if let Some(Position { key, id, .. }) = page.slice.after() {
-        // The first condition says nothing new; it lets the index begin at the right place.
+        // The first condition is redundant; it lets the index scan start at the right place.
         let as_old = audit::at.eq(key).and(audit::id.lt(row::bytes(id)));
         rows = rows.filter(audit::at.le(key)).filter(audit::at.lt(key).or(as_old));
     }
@@ -262,7 +264,7 @@ fn is_sealed_on(connection: &mut SqliteConnection) -> Result<bool, Fault> {
     Ok(!diesel::select(exists(unsealed)).get_result::<bool>(connection)?)
 }
 
-/// Gives the entries that have no number yet the next ones. One process writes at a time.
+/// Assigns the next numbers to entries without one. One process writes at a time.
 fn seal_on(connection: &mut SqliteConnection, limit: u32) -> Result<u32, Fault> {
     let mut seal = head_on(connection)?.unwrap_or(Seal::START);
     let rows = audit::table
@@ -297,7 +299,7 @@ fn head_on(connection: &mut SqliteConnection) -> Result<Option<Seal>, Fault> {
     Ok(head.map(|(number, digest)| Seal { number, digest: digest_of(digest) }))
 }
 
-/// A digest that cannot be one is a wrong one, so that the check says where.
+/// A digest of the wrong length counts as a wrong digest, so that the check reports its place.
 fn digest_of(bytes: Vec<u8>) -> ChainDigest {
     ChainDigest(bytes.try_into().unwrap_or([0; 32]))
 }
@@ -346,7 +348,8 @@ mod tests {
         store.change(work, |()| ()).await.map(|_| ())
     }
 
-    /// The store refuses to change what is sealed; who takes that off is found by the chain.
+    /// The store refuses changes of sealed entries; the chain detects them if that protection is
+    /// removed.
     #[tokio::test]
     async fn tampering_is_refused_and_found() {
         let store = Arc::new(SqliteStore::open(&Location::Memory).unwrap());

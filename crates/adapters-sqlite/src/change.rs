@@ -1,4 +1,5 @@
-//! The log of changes. One process writes at a time, so entries become visible in the order of their numbers.
+//! The change log. One process writes at a time, so entries become visible in the order of their
+//! numbers.
 
 use std::convert::Infallible;
 
@@ -41,7 +42,7 @@ impl ChangeRepository for SqliteStore {
     }
 }
 
-/// Writes entries; part of the change that they tell of.
+/// Writes entries as part of the change that they record.
 pub(crate) fn append_on(
     connection: &mut SqliteConnection,
     made: impl IntoIterator<Item = Change>,

@@ -1,14 +1,14 @@
-//! What SQLite says, in the words of the domain. Nothing else reads driver errors.
+//! Translates errors of SQLite into those of the domain. No other module reads driver errors.
 
 use diesel::result::{DatabaseErrorKind, Error as DieselError};
 use domain::store::StoreError;
 
-/// What stops a job.
+/// The failure of a job.
 #[derive(Debug)]
 pub(crate) enum Fault {
     /// The driver failed.
     Driver(DieselError),
-    /// A row holds what cannot be.
+    /// A row holds an impossible value.
     Row(String),
 }
 
@@ -18,7 +18,7 @@ impl From<DieselError> for Fault {
     }
 }
 
-/// Parts of what SQLite says when it cannot work now but may later; diesel hides the code.
+/// Parts of SQLite's messages for temporary failures; diesel hides the code.
 const PASSING: [&str; 9] = [
     "database or disk is full",
     "disk I/O error",
@@ -31,7 +31,7 @@ const PASSING: [&str; 9] = [
     "interrupted",
 ];
 
-/// Parts of what SQLite says of a file that it cannot understand.
+/// Parts of SQLite's messages for a file that it cannot read.
 const DAMAGE: [&str; 2] = ["database disk image is malformed", "file is not a database"];
 
 impl From<Fault> for StoreError {
@@ -47,14 +47,14 @@ impl From<Fault> for StoreError {
     }
 }
 
-/// Tells if it is the disk that is full.
+/// Reports a full disk, if that is the cause.
 fn note_full(text: &str) {
     if text.contains(PASSING[0]) {
         measure::store_full();
     }
 }
 
-/// Whether the same may go well later.
+/// Returns whether a retry may succeed.
 fn is_passing(error: &DieselError) -> bool {
     match error {
         DieselError::DatabaseError(
@@ -70,19 +70,19 @@ fn is_passing(error: &DieselError) -> bool {
     }
 }
 
-/// Whether another process is in the way just now.
+/// Returns whether another process holds a lock.
 pub(crate) fn is_locked(error: &DieselError) -> bool {
     let text = error.to_string();
     text.contains("is locked") || text.contains("locking protocol")
 }
 
-/// A store that has been closed, or whose thread is gone.
+/// The error of a store that was closed, or whose thread has ended.
 pub(crate) fn closed() -> StoreError {
     StoreError::Unavailable("the store is closed".into())
 }
 
-/// A batch that failed because of `cause`, for each of its jobs. Which of them is to blame nobody
-/// knows, so each may try again; not so when the file itself is damaged.
+/// The error for each job of a batch that failed because of `cause`. Which job caused it is
+/// unknown, so each may be retried, unless the file itself is damaged.
 pub(crate) fn not_committed(cause: &DieselError) -> StoreError {
     let text = cause.to_string();
     note_full(&text);

@@ -1,4 +1,4 @@
-//! The idempotency records: which request of a sender made what.
+//! The idempotency records: the request of a sender that made a message or chat.
 
 use async_trait::async_trait;
 use diesel::prelude::*;
@@ -29,12 +29,12 @@ impl IdempotencyRepository for SqliteStore {
 
 type Never = std::convert::Infallible;
 
-/// What stands in `place_id` where there is no room yet.
+/// The value of `place_id` if there is no chat yet.
 fn place(claim: &IdempotencyClaim) -> Vec<u8> {
     claim.place.map(|chat| row::bytes(chat.uuid())).unwrap_or_default()
 }
 
-/// What is remembered of requests under the claim's key.
+/// The recorded requests with the claim's key.
 pub(crate) fn judge_on(
     connection: &mut SqliteConnection,
     claim: &IdempotencyClaim,
@@ -60,7 +60,7 @@ pub(crate) fn judge_on(
     Ok(claim.once.judge(remembered.transpose()?, now))
 }
 
-/// Remembers that the claim's request made `record`; what was remembered before is forgotten.
+/// Records that the claim's request made `record`, in place of an earlier record.
 pub(crate) fn remember_on(
     connection: &mut SqliteConnection,
     claim: &IdempotencyClaim,
@@ -81,7 +81,7 @@ pub(crate) fn remember_on(
     Ok(())
 }
 
-/// What is remembered of requests for a message under the claim's key.
+/// The recorded requests for a message with the claim's key.
 pub(crate) fn earlier_on(
     connection: &mut SqliteConnection,
     claim: &IdempotencyClaim,
@@ -110,7 +110,7 @@ pub(crate) fn earlier_on(
     Ok(PriorResult::Deleted(DeletedText { id, mentions }))
 }
 
-/// Keeps what the answer to a request was taken from that made this message, which is deleted now.
+/// Keeps the data of the answer to the request that made this message, which is being deleted.
 pub(crate) fn keep_on(connection: &mut SqliteConnection, message: &Message) -> Result<(), Fault> {
     let made =
         idempotency_records::table.filter(idempotency_records::record_id.eq(row::bytes(message.id.uuid())));
@@ -119,7 +119,7 @@ pub(crate) fn keep_on(connection: &mut SqliteConnection, message: &Message) -> R
     Ok(())
 }
 
-/// One statement; the index gives the oldest first.
+/// One statement; the index yields the oldest first.
 const FORGET: &str = "DELETE FROM idempotency_records WHERE (sender_id, operation, place_id, key) IN \
      (SELECT sender_id, operation, place_id, key FROM idempotency_records WHERE answered_at <= ?1 \
       ORDER BY answered_at LIMIT ?2)";

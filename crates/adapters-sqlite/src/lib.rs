@@ -1,8 +1,8 @@
 //! The embedded store: the domain's ports on SQLite, in one file or in memory.
 //!
-//! One thread writes and commits what has queued in one transaction ([`writer`](self)); others
-//! read and never wait for it. In memory there is no write-ahead log, so there the writer reads
-//! as well.
+//! One thread writes the queued changes and commits them in one transaction ([`writer`](self));
+//! others read and never wait for it. In memory there is no write-ahead log, so the writer reads as
+//! well.
 
 mod account;
 mod archive;
@@ -48,7 +48,7 @@ use crate::writer::Writer;
 pub struct SqliteStore {
     writer: Writer,
     readers: Option<Readers>,
-    /// Makes one more connection that reads, unless the store is in memory.
+    /// Makes another reading connection, unless the store is in memory.
     connect: Option<Connect>,
     steps: SchemaSteps,
 }
@@ -57,15 +57,16 @@ impl SqliteStore {
     /// Opens the store and brings its schema up to date.
     ///
     /// # Errors
-    /// [`OpenError`] says which file or directory cannot be used, and why.
+    /// [`OpenError`] names the file or directory that cannot be used, and the cause.
     pub fn open(location: &Location) -> Result<Self, OpenError> {
         Self::on(open::connect(location)?)
     }
 
-    /// Opens the store in this file to read it; its schema is not touched, and nothing can be changed.
+    /// Opens the store in this file for reading; its schema is not touched, and nothing can be
+    /// changed.
     ///
     /// # Errors
-    /// [`OpenError::Older`] if steps are missing, and what [`Self::open`] says.
+    /// [`OpenError::Older`] if steps are missing, and those of [`Self::open`].
     pub fn open_as_it_is(path: &Path) -> Result<Self, OpenError> {
         Self::on(open::connect_as_it_is(path)?)
     }
@@ -83,12 +84,12 @@ impl SqliteStore {
         Ok(Self { writer, readers, connect, steps: connections.steps })
     }
 
-    /// The steps of the schema, and which of them were taken when this was opened.
+    /// The steps of the schema, and which of them were applied when this was opened.
     pub fn steps(&self) -> &SchemaSteps {
         &self.steps
     }
 
-    /// Whether the store answers: something is really read.
+    /// Reads from the database, to check that it answers.
     pub async fn ping(&self) -> Result<(), StoreError> {
         self.read(|connection| {
             let any = schema::users::table.select(schema::users::id);
@@ -98,7 +99,7 @@ impl SqliteStore {
         .await
     }
 
-    /// Finishes what has queued and ends the threads. Later calls are answered as unavailable.
+    /// Finishes the queued work and ends the threads. Later calls fail as unavailable.
     pub fn close(&self) {
         self.writer.close();
         if let Some(readers) = &self.readers {
@@ -119,7 +120,7 @@ impl SqliteStore {
         done.map_err(|never| match never {})
     }
 
-    /// Changes something, whole or not at all, and tells of it after the commit.
+    /// Runs a change in one transaction, and announces it after the commit.
     async fn change<T: Send + 'static, R: Send + 'static>(
         &self,
         work: impl FnOnce(&mut SqliteConnection) -> Result<Result<T, R>, Fault> + Send + 'static,

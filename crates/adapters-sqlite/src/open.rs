@@ -1,9 +1,9 @@
-//! Opening a store: its place, its connections, its schema.
+//! Opening a store: location, connections, schema.
 //!
-//! Nothing here may hold a descriptor of the store's file beside SQLite's own: closing one gives
-//! up every lock that this process has on the file (that is how POSIX locks work). Another program
-//! that opens and closes the store, a `sqlite3` that makes a backup, may then take itself for the
-//! last one and delete the write-ahead log under us; what is accepted from then on is lost.
+//! No code here may hold a descriptor of the store's file beside SQLite's own: closing one releases
+//! every lock that this process has on the file (as POSIX locks do). Another program that opens and
+//! closes the store, such as a `sqlite3` that makes a backup, may then take itself for the last
+//! user and delete the write-ahead log; everything accepted after that is lost.
 
 use std::fs::{DirBuilder, OpenOptions};
 use std::io::ErrorKind;
@@ -22,87 +22,88 @@ use domain::store::SchemaSteps;
 use crate::error::is_locked;
 use crate::reader::Connect;
 
-/// The schema, step by step; part of the program.
+/// The migrations, embedded in the program.
 pub(crate) const MIGRATIONS: EmbeddedMigrations = embed_migrations!("../../migrations/sqlite");
 
-/// How many connections read.
+/// The number of reading connections.
 const READERS: usize = 2;
 
-/// How often the switch to a write-ahead log is tried again.
+/// The maximum number of attempts to switch to a write-ahead log.
 const WAL_TRIES: u32 = 100;
 
-/// Where a store is.
+/// The location of a store.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Location {
-    /// In this file, which is made if it is not there, like the directory it stands in.
+    /// In this file, which is created if it does not exist, as is its directory.
     File(PathBuf),
-    /// In memory: seen by one [`crate::SqliteStore`] and gone with it.
+    /// In memory: visible to one [`crate::SqliteStore`], and dropped with it.
     Memory,
 }
 
-/// Why a store could not be opened.
+/// The reason why a store could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The directory or the file cannot be made or opened.
+    /// The directory or the file cannot be created or opened.
     #[error("cannot use {}", path.display())]
     File {
-        /// Which file or directory.
+        /// The file or directory.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         cause: std::io::Error,
     },
-    /// The path cannot be handed to SQLite.
+    /// The path cannot be passed to SQLite.
     #[error("the path {} is not UTF-8", path.display())]
     Path {
-        /// Which path.
+        /// The path.
         path: PathBuf,
     },
-    /// SQLite cannot open it.
+    /// SQLite cannot open the store.
     #[error("cannot open {place}")]
     Connect {
-        /// Which store.
+        /// The store.
         place: String,
-        /// Why.
+        /// The cause.
         #[source]
         cause: ConnectionError,
     },
-    /// SQLite opened it, but it cannot be used: not a database, damaged, a full disk.
+    /// SQLite opened it, but it cannot be used: it is not a database, it is damaged, or the disk is
+    /// full.
     #[error("cannot use {place}")]
     Use {
-        /// Which store.
+        /// The store.
         place: String,
-        /// Why.
+        /// The cause.
         #[source]
         cause: diesel::result::Error,
     },
-    /// It has tables, but none of ours.
+    /// It has tables, but none of Parlance.
     #[error("{place} is a database of another program")]
     Foreign {
-        /// Which file.
+        /// The file.
         place: String,
     },
     /// The schema could not be brought up to date.
     #[error("cannot bring {place} up to date")]
     Migrate {
-        /// Which store.
+        /// The store.
         place: String,
-        /// Why.
+        /// The cause.
         #[source]
         cause: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// A newer version of the program has written it.
+    /// A newer version of the program has written the store.
     #[error("{place} was written by a newer version of this program (schema step {step}); use that version")]
     Newer {
-        /// Which store.
+        /// The store.
         place: String,
-        /// The step that this version does not know.
+        /// The step that this version does not contain.
         step: String,
     },
-    /// It has not all steps of this version.
+    /// The schema lacks steps of this version.
     #[error("{place} was written by an older version of this program (schema step {step} is missing)")]
     Older {
-        /// Which store.
+        /// The store.
         place: String,
         /// The first step that is missing.
         step: String,
@@ -115,22 +116,24 @@ pub enum OpenError {
 /// The connections of an open store.
 pub(crate) struct Connections {
     pub(crate) writer: SqliteConnection,
-    /// Empty in memory, where one connection serves both.
+    /// Empty for a store in memory, whose one connection serves both purposes.
     pub(crate) readers: Vec<SqliteConnection>,
-    /// Makes one more of them.
+    /// Makes another reading connection.
     pub(crate) reader: Connect,
-    /// The schema's steps.
+    /// The steps of the schema.
     pub(crate) steps: SchemaSteps,
 }
 
-/// How the connection writes that writes a file.
+/// Settings of the connection that writes a file.
 ///
-/// A message touches a page of each of its indexes, and messages of many rooms different ones. So the same pages come
-/// back soon: the writer keeps 16 MiB of them, and copies the log into the file when that has 4,096 (16 MiB) and not, as
-/// usual, 1,000: each page once, however often it was written. A start after a crash reads that much more.
+/// A message touches a page of each index, and messages of many chats touch different pages, so the
+/// same pages are needed again soon. The writer caches 16 MiB of them, and checkpoints the log when
+/// it has 4,096 pages (16 MiB) instead of the default 1,000: each page is copied once, however
+/// often it was written. A start after a crash reads that much more.
 ///
-/// A commit is on the disk before it is answered: `FULL` syncs the log at every commit, and where `fsync` stops at the
-/// drive's cache (macOS) `fullfsync` goes on through it. The writer alone commits; readers refuse to write.
+/// A commit is on the disk before it is answered: `FULL` syncs the log at every commit, and where
+/// `fsync` stops at the drive's cache (macOS), `fullfsync` flushes that too. Only the writer
+/// commits; readers refuse to write.
 const WRITER: &str = "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON; \
      PRAGMA journal_size_limit = 67108864; PRAGMA wal_autocheckpoint = 4096; \
      PRAGMA cache_size = -16384;";
@@ -165,9 +168,9 @@ pub(crate) fn connect(location: &Location) -> Result<Connections, OpenError> {
     }
 }
 
-/// Opens connections that only read, if the file is there and no step is missing.
+/// Opens reading connections if the file exists and no step is missing.
 pub(crate) fn connect_as_it_is(path: &Path) -> Result<Connections, OpenError> {
-    // SQLite would make it.
+    // SQLite would create it.
     std::fs::metadata(path).map_err(|cause| OpenError::File { path: path.to_owned(), cause })?;
     let place = path.display().to_string();
     let url = url_of(path)?;
@@ -181,7 +184,7 @@ pub(crate) fn connect_as_it_is(path: &Path) -> Result<Connections, OpenError> {
     Ok(Connections { writer, readers, reader: Arc::new(again), steps })
 }
 
-/// The path as SQLite is told it: absolute, so that no name is taken for a URL or `:memory:`.
+/// The absolute path for SQLite, so that no name is taken for a URL or `:memory:`.
 fn url_of(path: &Path) -> Result<String, OpenError> {
     let whole =
         std::path::absolute(path).map_err(|cause| OpenError::File { path: path.to_owned(), cause })?;
@@ -208,7 +211,7 @@ fn prepare(connection: &mut SqliteConnection, place: &str, own: &str) -> Result<
 
 /// Switches the file to a write-ahead log.
 ///
-/// SQLite does not wait when another process is doing the same, so this asks again.
+/// SQLite does not wait if another process is doing the same, so this retries.
 fn write_ahead(connection: &mut SqliteConnection, place: &str) -> Result<(), OpenError> {
     let mut tries = 0;
     loop {
@@ -221,17 +224,17 @@ fn write_ahead(connection: &mut SqliteConnection, place: &str) -> Result<(), Ope
     }
 }
 
-/// Makes the directory and an empty file, for their owner only; SQLite gives the files
-/// that it puts beside it the same mode.
+/// Creates the directory and an empty file, for their owner only; SQLite gives its additional files
+/// the same mode.
 fn make_file(path: &Path) -> Result<(), OpenError> {
-    /// So that no other thread has opened the new file before it is closed here.
+    /// Prevents that another thread has opened the new file before it is closed here.
     static MAKING: Mutex<()> = Mutex::new(());
 
     let fault = |path: &Path, cause| OpenError::File { path: path.to_owned(), cause };
     if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
         let made = DirBuilder::new().recursive(true).mode(0o700).create(directory);
         made.map_err(|cause| match cause.kind() {
-            // "File exists" would say nothing to whoever reads it.
+            // "File exists" would not help the reader.
             ErrorKind::AlreadyExists => fault(directory, ErrorKind::NotADirectory.into()),
             _ => fault(directory, cause),
         })?;
@@ -247,7 +250,7 @@ fn make_file(path: &Path) -> Result<(), OpenError> {
     }
 }
 
-/// The steps that this version knows.
+/// The steps of this version.
 fn known_steps() -> Result<Vec<String>, Box<dyn std::error::Error + Send + Sync>> {
     let known = MigrationSource::<Sqlite>::migrations(&MIGRATIONS)?;
     Ok(known.iter().map(|step| step.name().version().to_string()).collect())
@@ -259,7 +262,7 @@ struct Step {
     version: String,
 }
 
-/// Leaves the database of another program as it is.
+/// Refuses the database of another program.
 fn refuse_foreign(connection: &mut SqliteConnection, place: &str) -> Result<(), OpenError> {
     let tables =
         "SELECT name AS version FROM sqlite_master ORDER BY name <> '__diesel_schema_migrations' LIMIT 1";
@@ -271,8 +274,8 @@ fn refuse_foreign(connection: &mut SqliteConnection, place: &str) -> Result<(), 
     Ok(())
 }
 
-/// The steps that were taken, if they are those of this version. Nothing is written, not even the empty
-/// list of them.
+/// The applied steps, if they are those of this version. Nothing is written, not even an empty list
+/// of steps.
 fn steps_as_they_are(connection: &mut SqliteConnection, place: &str) -> Result<SchemaSteps, OpenError> {
     let place = || place.to_owned();
     let known = known_steps().map_err(|cause| OpenError::Migrate { place: place(), cause })?;
@@ -296,7 +299,7 @@ fn steps_as_they_are(connection: &mut SqliteConnection, place: &str) -> Result<S
     Ok(SchemaSteps { all, applied: Vec::new() })
 }
 
-/// Takes the steps that are missing, all or none, while no other process can write.
+/// Applies the missing steps, all or none, while no other process can write.
 fn migrate(connection: &mut SqliteConnection, place: &str) -> Result<SchemaSteps, OpenError> {
     let fault = |cause| OpenError::Migrate { place: place.to_owned(), cause };
     let known = known_steps().map_err(fault)?;

@@ -1,7 +1,7 @@
-//! How SQLite answers what is asked most: every statement of the hot reads runs along an index.
+//! Query plans of frequent statements: every statement of the hot reads uses an index.
 //!
-//! The statements are those that the store really sends, overheard on its own connection, so
-//! that a changed query cannot escape.
+//! The statements are those that the store really sends, captured on its own connection, so that a
+//! changed query cannot escape.
 
 mod contacts;
 mod hot;
@@ -38,7 +38,7 @@ use crate::{Location, SqliteStore};
 type Statements = Arc<Mutex<Vec<String>>>;
 
 thread_local! {
-    /// Set while a test opens a store whose connections it wants to overhear.
+    /// Set while a test opens a store whose connections are captured.
     static OVERHEARD: RefCell<Option<(Statements, Statements)>> = const { RefCell::new(None) };
 }
 
@@ -51,12 +51,12 @@ fn listener() -> Option<Box<dyn Instrumentation>> {
     }))
 }
 
-/// A file-backed world, with everything that its store says to SQLite.
+/// A fixture in a file, with all statements that its store sends to SQLite.
 struct Overheard {
     world: World,
     store: Arc<SqliteStore>,
     statements: Statements,
-    /// Those that a connection has kept, prepared.
+    /// The prepared statements that a connection has kept.
     kept: Statements,
     explainer: SqliteConnection,
     _place: tempfile::TempDir,
@@ -82,7 +82,7 @@ impl Overheard {
         Self { world, store, statements, kept, explainer, _place: place }
     }
 
-    /// The steps of every query since the last look, each with the query it belongs to.
+    /// The steps of every query since the last call, each with its query.
     fn steps(&mut self) -> Vec<(String, String)> {
         let statements = std::mem::take(&mut *self.statements.lock().unwrap());
         let is_query =
@@ -98,8 +98,8 @@ impl Overheard {
         steps
     }
 
-    /// Asserts that no table was read from end to end; what was made up on the way may be, and an
-    /// index or a table that holds just what is wanted.
+    /// Asserts that no table was scanned; temporary tables may be, and an index or a table that
+    /// holds exactly the requested rows.
     fn expect_no_table_scans(&mut self, what: &str) {
         let steps = self.steps();
         assert!(!steps.is_empty(), "{what}: nothing was overheard");
@@ -119,14 +119,14 @@ impl Overheard {
         }
     }
 
-    /// Asserts that no table was read from end to end, that no list was sorted before its page was
-    /// cut out (what belongs to one page may be), and that each of `indexes` was used.
+    /// Asserts that no table was scanned, that no list was sorted before its page was cut out (the
+    /// rows of one page may be), and that each of `indexes` was used.
     fn expect(&mut self, what: &str, indexes: &[&str]) {
         let steps = self.steps();
         assert!(!steps.is_empty(), "{what}: nothing was overheard");
         for (step, query) in &steps {
-            // Numbering the participants of a page's rooms makes tables of its own.
-            // So do those who listen, and lists of what is wanted.
+            // Numbering the participants of a page's chats makes temporary tables. So do lists of
+            // listeners and of requested ids.
             let made_up = [
                 "SCAN CONSTANT ROW",
                 "SCAN head",
@@ -147,7 +147,8 @@ impl Overheard {
     }
 }
 
-/// Whether the step reads a list that came with the statement: the store has no other virtual tables.
+/// Returns whether the step reads a list that is a value of the statement: the store has no other
+/// virtual tables.
 fn is_list(step: &str) -> bool {
     step.starts_with("SCAN") && step.contains(" VIRTUAL TABLE ")
 }
@@ -159,7 +160,7 @@ fn after(key: i64) -> PageRequest {
 
 const NUMBERED: PageRequest = PageRequest { slice: Slice::Numbered { number: 1, size: 10 }, count: true };
 
-/// Two messages for an agent, one of them in work.
+/// Two messages for an agent, one of them in processing.
 async fn at_work(heard: &Overheard) -> (TestUser, TestAgent, ChatId, MessageId) {
     let world = &heard.world;
     let ann = world.user("ann").await;
@@ -299,7 +300,7 @@ async fn a_text_is_changed_along_indexes() {
     heard.expect("delete", &["idempotency_records_of_record"]);
 }
 
-/// A page costs the same number of statements, however many rows and records it holds.
+/// A page takes the same number of statements, however many rows and records it holds.
 #[tokio::test]
 async fn a_page_takes_a_fixed_number_of_statements() {
     let heard = Overheard::open();
@@ -320,8 +321,8 @@ async fn a_page_takes_a_fixed_number_of_statements() {
     assert_eq!(counts[0], counts[1]);
 }
 
-/// Of a union over a caller's network, what is counted is the network: each of its parts is found
-/// by an index, and only what was found is walked through.
+/// A union over a caller's network costs in proportion to the network: each part is found by an
+/// index, and only the result is scanned.
 #[tokio::test]
 async fn a_network_is_found_by_indexes() {
     let mut heard = Overheard::open();
@@ -341,7 +342,7 @@ async fn a_network_is_found_by_indexes() {
     heard.expect_no_table_scans("erase");
 }
 
-/// However many rooms it is in, of those it owns and of others'.
+/// However many chats the agent is in, whether it owns them or not.
 #[tokio::test]
 async fn an_agent_is_deleted_in_a_fixed_number_of_statements() {
     let mut heard = Overheard::open();
@@ -362,7 +363,7 @@ async fn an_agent_is_deleted_in_a_fixed_number_of_statements() {
     assert_eq!(counts[0], counts[1]);
 }
 
-/// However many agents its owner has or had, also under a name that many of them have had.
+/// However many agents the owner has or had, including many that had the name.
 #[tokio::test]
 async fn an_agent_is_registered_along_indexes() {
     let mut heard = Overheard::open();

@@ -1,7 +1,7 @@
-//! The threads that read. They see the last commit and never wait for the writer.
+//! The reading threads. They see the last commit and never wait for the writer.
 //!
-//! What waits for them is bounded: when more is asked than they can answer, the newest request is
-//! refused at once, so that it may be tried again, instead of all of them getting slow.
+//! Their queue is bounded: under overload the newest request is refused at once, so that it can be
+//! retried, instead of all of them getting slow.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -16,21 +16,21 @@ use tokio::sync::oneshot;
 use crate::error::{Fault, closed};
 use crate::statement::statement;
 
-/// How many reads may wait. A cheap one takes a fraction of a millisecond, so the last of so many
-/// waits about as long as a client would be told to.
+/// The capacity of the queue. A cheap read takes a fraction of a millisecond, so the last one waits
+/// about as long as a client would be told to.
 const MAX_WAITING: usize = 2048;
 
-/// Makes a connection that reads, like those that the readers began with.
+/// Makes a reading connection, like the initial ones.
 pub(crate) type Connect = Arc<dyn Fn() -> Result<SqliteConnection, String> + Send + Sync>;
 
-/// A read. Tells whether it left the connection as it was.
+/// A read. Returns the state in which it left the connection.
 type Job = Box<dyn FnOnce(&mut SqliteConnection) -> Left + Send>;
 
-/// How a read leaves its connection.
+/// The state in which a read leaves its connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Left {
     Idle,
-    /// In the middle of something: the next read would fail on it.
+    /// In the middle of a transaction: the next read would fail on it.
     Stuck,
 }
 
@@ -41,8 +41,8 @@ pub(crate) struct Readers {
 }
 
 impl Readers {
-    /// Starts a thread for every connection; `connect` makes another one for a thread whose own
-    /// cannot be used any more.
+    /// Starts a thread for every connection; `connect` replaces a connection that cannot be used
+    /// any more.
     pub(crate) fn start(connections: Vec<SqliteConnection>, connect: &Connect) -> std::io::Result<Self> {
         Self::bounded(connections, connect, MAX_WAITING)
     }
@@ -63,7 +63,7 @@ impl Readers {
         Ok(Self { jobs: Mutex::new(Some(sender)), threads: Mutex::new(threads) })
     }
 
-    /// How many threads there are.
+    /// The number of threads.
     pub(crate) fn count(&self) -> usize {
         self.threads.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
@@ -93,7 +93,7 @@ impl Readers {
         }
     }
 
-    /// Lets the queue run empty and ends the threads.
+    /// Finishes the queued reads and ends the threads.
     pub(crate) fn close(&self) {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner).take();
         for thread in self.threads.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
@@ -107,7 +107,8 @@ impl Readers {
 fn run(mut connection: SqliteConnection, connect: &Connect, jobs: &Mutex<Receiver<Job>>) {
     let mut left = Left::Idle;
     loop {
-        // The lock is held while waiting, so one thread waits for a job and the others for it.
+        // The lock is held while waiting, so one thread waits for a job and the others for the
+        // lock.
         let next = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(job) = next else { return };
         let _in_use = measure::connection_in_use();
@@ -121,7 +122,7 @@ fn run(mut connection: SqliteConnection, connect: &Connect, jobs: &Mutex<Receive
     }
 }
 
-/// Runs `work` between BEGIN and ROLLBACK; a panic is a fault of this one read.
+/// Runs `work` between BEGIN and ROLLBACK; a panic fails only this read.
 fn on_snapshot<T>(
     connection: &mut SqliteConnection,
     work: impl FnOnce(&mut SqliteConnection) -> Result<T, Fault>,
@@ -134,7 +135,7 @@ fn on_snapshot<T>(
         Ok(done) => done.map_err(StoreError::from),
         Err(_) => Err(StoreError::Broken("a read panicked".into())),
     };
-    // A snapshot has nothing to keep.
+    // A snapshot has nothing to commit.
     let left = match statement!("ROLLBACK").execute(connection) {
         Ok(_) => Left::Idle,
         Err(error) => {
@@ -182,7 +183,7 @@ mod tests {
             })
         };
         tokio::task::spawn_blocking(move || has_begun.recv().unwrap()).await.unwrap();
-        // The reader is busy. One read may wait; polled once, it is in the queue.
+        // The reader is busy. One read may wait; after one poll it is in the queue.
         let mut waiting = Box::pin(readers.read(one));
         let polled = std::future::poll_fn(|context| {
             std::task::Poll::Ready(std::future::Future::poll(waiting.as_mut(), context))

@@ -1,4 +1,4 @@
-//! Between columns and values: ids, times, words.
+//! Conversion between columns and values: ids, times, words.
 
 use domain::account::KeyDigest;
 use domain::id::{AgentId, ChatId, MessageId, ParticipantId, ParticipantKind, UserId};
@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use crate::error::Fault;
 
-/// An id as it stands in a column.
+/// An id as a column value.
 pub(crate) fn bytes(id: Uuid) -> Vec<u8> {
     id.as_bytes().to_vec()
 }
@@ -17,7 +17,7 @@ pub(crate) fn uuid(column: &[u8]) -> Result<Uuid, Fault> {
     Uuid::from_slice(column).map_err(|_| Fault::Row(format!("an id of {} bytes", column.len())))
 }
 
-/// The id in a column as it stands in a list that is JSON, for SQLite's `unhex`.
+/// The id in a column as an element of a JSON list, for SQLite's `unhex`.
 pub(crate) fn hex(column: &[u8]) -> Result<String, Fault> {
     Ok(uuid(column)?.simple().to_string())
 }
@@ -52,12 +52,12 @@ pub(crate) fn time(column: i64) -> Timestamp {
     Timestamp::from_micros(column)
 }
 
-/// A word of the domain.
+/// Parses a word of the domain.
 pub(crate) fn word<T>(column: &str, parse: impl FnOnce(&str) -> Option<T>) -> Result<T, Fault> {
     parse(column).ok_or_else(|| Fault::Row(format!("the word '{column}'")))
 }
 
-/// JSON in a column.
+/// Parses the JSON in a column.
 pub(crate) fn json<T: serde::de::DeserializeOwned>(column: &str) -> Result<T, Fault> {
     serde_json::from_str(column).map_err(|error| Fault::Row(format!("a column's JSON: {error}")))
 }

@@ -1,4 +1,4 @@
-//! The tables as the migrations leave them; a test compares the two.
+//! The tables after all migrations; a test compares the two.
 
 diesel::table! {
     organizations (id) {

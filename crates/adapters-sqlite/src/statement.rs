@@ -1,15 +1,15 @@
-//! Statements that are prepared once on each connection: how the hot paths are written.
+//! Statements that are prepared once per connection, for the hot paths.
 //!
-//! To parse and plan a statement takes SQLite many times longer than to run it along an index, and
-//! not everything is kept that diesel was asked for once. It prepares at every use an UPDATE, a
-//! `sql_query` and whatever has `eq_any`; it writes the text anew, to look it up by that, of what is
-//! boxed and of a column that may be left out (an `Option` of an `Insertable`, unless
-//! `treat_none_as_default_value` is off). And a `first` binds a LIMIT, on whose value SQLite's plan
-//! depends, so that it plans a kept statement anew each time: a row with a key of its own is asked
-//! for with `get_result`.
+//! Parsing and planning a statement takes SQLite many times longer than running it along an index,
+//! and diesel does not cache every statement. It prepares an UPDATE, a `sql_query`, and anything
+//! with `eq_any` at every use; it writes the text again, as the key of the cache, for boxed queries
+//! and for a column that may be left out (an `Option` of an `Insertable`, unless
+//! `treat_none_as_default_value` is off). And `first` binds a LIMIT, on whose value SQLite's plan
+//! depends, so that a cached statement is planned again each time; a row with a unique key is
+//! therefore read with `get_result`.
 //!
-//! So statements of hot paths are of diesel's other kinds, or [`statement!`], which is found by its
-//! type; and a list is one value, JSON that `json_each` takes apart.
+//! Statements of hot paths are therefore of diesel's other kinds, or [`statement!`], which is
+//! cached by its type; and a list is one value, JSON that `json_each` reads.
 
 use std::marker::PhantomData;
 
@@ -21,8 +21,8 @@ use diesel::serialize::ToSql;
 use diesel::sql_types::{BigInt, Bool, HasSqlType, Text as SqlText};
 use diesel::sqlite::{Sqlite, SqliteConnection};
 
-/// The statement of this text, with `?` where its values stand, and rows of the type behind `=>`.
-/// A `?` that is not a value's may not stand in it.
+/// The statement with this text, with `?` for its values, and rows of the type after `=>`. Every
+/// `?` must stand for a value.
 macro_rules! statement {
     ($text:expr) => {
         $crate::statement::statement!($text => ())
@@ -37,13 +37,13 @@ macro_rules! statement {
 }
 pub(crate) use statement;
 
-/// What a statement says; every statement has a type of its own for it, by which it is found again.
+/// The text of a statement; every statement has its own type for it, which is the key of the cache.
 pub(crate) trait Text: 'static {
-    /// The text, with `?` where values stand.
+    /// The text, with `?` for values.
     const TEXT: &'static str;
 }
 
-/// A statement of the text `T` with its values; its rows have the SQL type `Row`.
+/// A statement with the text `T` and its values; its rows have the SQL type `Row`.
 pub(crate) struct Statement<T, Values, Row> {
     values: Values,
     of: PhantomData<fn() -> (T, Row)>,
@@ -56,7 +56,7 @@ impl<T: Text, Row> Statement<T, (), Row> {
 }
 
 impl<T: Text, Before, Row> Statement<T, Before, Row> {
-    /// The value of the next `?`, of the SQL type `Type`.
+    /// Binds the value of the next `?`, of the SQL type `Type`.
     pub(crate) fn bind<Type, Value>(self, value: Value) -> Statement<T, Bound<Before, Type, Value>, Row>
     where
         Value: ToSql<Type, Sqlite>,
@@ -72,12 +72,12 @@ pub(crate) struct Bound<Before, Type, Value> {
     of: PhantomData<fn() -> Type>,
 }
 
-/// The values of a statement, in the order of their places.
+/// The values of a statement, in order.
 pub(crate) trait Values {
-    /// How many there are.
+    /// The number of values.
     const NUMBER: usize;
 
-    /// Pushes each after its part of the text.
+    /// Pushes each value after its part of the text.
     fn walk<'b>(
         &'b self,
         parts: &mut impl Iterator<Item = &'static str>,
@@ -115,7 +115,7 @@ where
     }
 }
 
-/// How many values stand in a text.
+/// The number of placeholders in a text.
 const fn places(text: &str) -> usize {
     let (bytes, mut at, mut number) = (text.as_bytes(), 0, 0);
     while at < bytes.len() {
@@ -145,7 +145,7 @@ impl<T, V, Row> Query for Statement<T, V, Row> {
 
 impl<T, V, Row> RunQueryDsl<SqliteConnection> for Statement<T, V, Row> {}
 
-/// Whether a column's number is in a list, which is JSON.
+/// The condition that a column's number is in a list, which is JSON.
 #[derive(QueryId)]
 pub(crate) struct Listed<Column> {
     column: Column,

@@ -1,4 +1,4 @@
-//! What the store holds as a whole.
+//! Totals of the store.
 
 use async_trait::async_trait;
 use diesel::prelude::*;
@@ -20,13 +20,13 @@ impl StatusRepository for SqliteStore {
     }
 }
 
-/// Messages are counted by the rooms' sequences, so that no table is read from end to end but the small ones.
+/// Messages are counted by the chats' sequences, so that only small tables are scanned.
 const COUNTS: &str = "SELECT (SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()), \
      (SELECT count(*) FROM organizations WHERE deleted_at IS NULL), (SELECT count(*) FROM users WHERE deleted_at IS NULL), \
      (SELECT count(*) FROM agents WHERE deleted_at IS NULL), (SELECT count(*) FROM chats WHERE deleted_at IS NULL), \
      (SELECT coalesce(sum(last_sequence - deleted_messages), 0) FROM chats WHERE deleted_at IS NULL)";
 
-/// Both halves go by an index that holds open work only.
+/// Both halves use an index that only holds open work.
 const WORK: &str = "SELECT work.status, count(*), min(messages.created_at) FROM (\
          SELECT message_id, agent_id, chat_id, status FROM deliveries WHERE status <> 'processed' AND addressed = 1 \
          UNION ALL \

@@ -1,8 +1,9 @@
-//! The one thread that writes.
+//! The writing thread, which does group commit.
 //!
-//! It takes what has queued, without waiting for more, runs every job in a savepoint of one
-//! transaction (a job alone needs none), commits once, and only then tells and answers, in the order of the jobs. A job
-//! that is refused or fails is rolled back alone; when the commit fails, all of them have.
+//! It takes the queued jobs without waiting for more, runs each in a savepoint of one transaction
+//! (a single job needs none), commits once, and only then announces and answers, in the order of
+//! the jobs. A job that is refused or fails is rolled back alone; if the commit fails, all jobs
+//! have failed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -18,16 +19,16 @@ use tokio::sync::oneshot;
 use crate::error::{Fault, closed, not_committed};
 use crate::statement::statement;
 
-/// The most changes in one transaction.
+/// The maximum number of changes per transaction.
 const MAX_BATCH: usize = 256;
 
 /// A change on its way through the writer.
 trait Job: Send {
-    /// Does the work. Whether it is to be kept.
+    /// Does the work. Returns whether to keep it.
     fn work(&mut self, connection: &mut SqliteConnection) -> bool;
-    /// After the commit: tells the world and answers.
+    /// After the commit: announces the change and answers.
     fn settle(self: Box<Self>);
-    /// Nothing was committed.
+    /// Answers with an error, since nothing was committed.
     fn fail(self: Box<Self>, error: StoreError);
 }
 
@@ -46,8 +47,8 @@ impl Writer {
         Ok(Self { jobs: Mutex::new(Some(sender)), thread: Mutex::new(Some(thread)) })
     }
 
-    /// Runs `work` in a transaction. What it gives with `Ok` is kept and told to `after`; with
-    /// `Err` it is rolled back and only answered.
+    /// Runs `work` in a transaction. If it returns `Ok`, the result is committed and passed to
+    /// `after`; with `Err` it is rolled back, and only answered.
     pub(crate) async fn change<T, R>(
         &self,
         work: impl FnOnce(&mut SqliteConnection) -> Result<Result<T, R>, Fault> + Send + 'static,
@@ -69,7 +70,7 @@ impl Writer {
         wait.await.unwrap_or_else(|_| Err(closed()))
     }
 
-    /// Lets the queue run empty and ends the thread.
+    /// Finishes the queued changes and ends the thread.
     pub(crate) fn close(&self) {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner).take();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -79,7 +80,7 @@ impl Writer {
     }
 }
 
-/// One change: its work, what is told after it, and where the answer goes.
+/// One change: its work, its announcement, and the receiver of the answer.
 struct Change<W, A, T, R> {
     work: Option<W>,
     after: A,
@@ -113,13 +114,13 @@ where
                 tracing::error!("publishing a change panicked");
             }
         }
-        // Nobody waits when the caller has gone; the change is kept all the same.
+        // The receiver may have been dropped; the change is kept nonetheless.
         let _ = self.answer.send(done);
     }
 
     fn fail(self: Box<Self>, error: StoreError) {
-        // A change that met the full disk itself knows more than the batch does. Whatever else was
-        // decided stood on rows that are rolled back now, a refusal as well.
+        // A change that failed on the full disk itself has the more specific error. All other
+        // results, refusals included, were based on rows that are rolled back now.
         let answer = match self.done {
             Some(Err(own @ StoreError::Unavailable(_))) => Err(own),
             _ => Err(error),
@@ -138,7 +139,7 @@ fn run(mut connection: SqliteConnection, jobs: &Receiver<Box<dyn Job>>) {
         match commit(&mut connection, &mut batch) {
             Ok(()) => batch.drain(..).for_each(Job::settle),
             Err(error) => {
-                // After some faults SQLite has rolled back by itself, and this fails: fine.
+                // After some errors SQLite has already rolled back, and this fails; that is fine.
                 let _ = connection.batch_execute("ROLLBACK");
                 tracing::warn!(error = %error, changes = batch.len(), "batch of changes could not be committed");
                 batch.drain(..).for_each(|job| job.fail(not_committed(&error)));

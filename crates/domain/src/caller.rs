@@ -1,8 +1,8 @@
-//! Who is asking. Made by authentication and passed first to every use case.
+//! The authenticated caller: the first argument of every use case.
 
 use crate::id::{AgentId, OrganizationId, ParticipantId, UserId};
 
-/// A human who proved who they are.
+/// An authenticated user.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct UserCaller {
     /// The user.
@@ -11,7 +11,7 @@ pub struct UserCaller {
     pub organization: OrganizationId,
 }
 
-/// An agent that proved which one it is; it implies its owner.
+/// An authenticated agent, which implies its owner.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct AgentCaller {
     /// The agent.
@@ -32,7 +32,7 @@ pub enum Caller {
 }
 
 impl Caller {
-    /// The caller as somebody who can take part in a chat.
+    /// The caller as a participant of a chat.
     pub const fn participant(self) -> ParticipantId {
         match self {
             Self::User(caller) => ParticipantId::User(caller.user),
@@ -40,7 +40,7 @@ impl Caller {
         }
     }
 
-    /// The human who answers for this caller: itself, or the agent's owner.
+    /// The user who is accountable for this caller: itself, or the agent's owner.
     pub const fn accountable_user(self) -> UserId {
         match self {
             Self::User(caller) => caller.user,

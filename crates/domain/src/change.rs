@@ -1,14 +1,14 @@
-//! What every server on a store must hear of, whichever process has done it: an operator's command, or
-//! another server.
+//! The change log: changes that every server on a store must learn of, whichever process has made
+//! them: an operator's command, or another server.
 //!
-//! The store keeps a log of it. An entry is written in the transaction of the change itself, so it is there
-//! exactly if the change is. A server begins behind the newest entry when it starts, and reads on from there
-//! about twice a second. Old entries are forgotten.
+//! An entry is written in the transaction of the change itself, so neither exists without the
+//! other. A server starts after the newest entry, and polls about twice a second. Old entries are
+//! deleted.
 //!
-//! A newer program may write of what this one does not know; such entries are passed over.
+//! A newer program may write entries that this one does not know; they are skipped.
 //!
-//! Invariant: whoever has seen an entry has seen, or sees in the same read, every earlier one. So a reader who
-//! remembers one position misses nothing.
+//! Invariant: a reader that has seen an entry has seen, or sees in the same read, every earlier
+//! one. A reader that remembers one position therefore misses nothing.
 
 use async_trait::async_trait;
 use uuid::Uuid;
@@ -17,54 +17,54 @@ use crate::id::{AgentId, ApiKeyId, ChatId, NodeId, OrganizationId, ParticipantId
 use crate::store::StoreError;
 use crate::time::Timestamp;
 
-/// Something that ends what was open, takes that back, makes untrue what was read of callers, or tells the nodes
-/// on one store of each other.
+/// A change that ends what a credential opened, reverts that, invalidates cached callers, or
+/// concerns the nodes of a cluster.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Change {
-    /// A key is good for nothing any more.
+    /// A key was revoked.
     KeyRevoked(ApiKeyId),
-    /// An agent is no more.
+    /// An agent was deleted.
     AgentDeleted(AgentId),
-    /// A user has another password: the tokens that were made under an older one are good for nothing any more.
+    /// A user has another password: tokens issued under an older one are invalid.
     TokensEnded {
-        /// Whose.
+        /// The user.
         user: UserId,
-        /// When the new password was set; the entry's own time as well.
+        /// The time of the new password, which is also that of the entry.
         password_set_at: Timestamp,
     },
     /// A session ended, and its access tokens with it.
     SessionEnded(SessionId),
-    /// The operator keeps somebody out; of a user, the agents too.
+    /// The operator disabled a user with the user's agents, or an agent.
     Disabled(ParticipantId),
-    /// They may come in again.
+    /// The operator enabled a user or an agent.
     Enabled(ParticipantId),
-    /// A user is called something else.
+    /// A user's name changed.
     UserUpdated(UserId),
-    /// A user belongs to another organization: the tokens that name the one before are good for nothing any more.
+    /// A user moved to another organization: tokens with the previous one are invalid.
     UserMoved(UserId),
-    /// An agent's record is another one.
+    /// An agent changed.
     AgentUpdated(AgentId),
     /// An organization has another plan.
     PlanAssigned(OrganizationId),
-    /// What plans allow may be something else, whichever; it is about nobody in particular.
+    /// The limits of plans may have changed, of any plan.
     PlansConfigured,
-    /// Somebody is connected elsewhere than before, or with another socket ([`crate::node`]).
+    /// The connections of a user or agent changed ([`crate::node`]).
     SessionMoved(ParticipantId),
-    /// A node was cleared: nobody is connected to it any more.
+    /// A node was cleared: its connections have ended.
     NodeCleared(NodeId),
-    /// Somebody is no longer in a room, or the room is gone: whoever still listens to it may have no right to.
+    /// Participants left a chat, or it was deleted: its subscriptions may have lost their access.
     ParticipantsRemoved(ChatId),
-    /// What a node told the others may not have reached them.
+    /// Events of a node may not have reached the others.
     EventsLost {
-        /// Which node.
+        /// The node.
         by: NodeId,
-        /// Since when; the entry's own time as well.
+        /// The beginning of the loss, which is also the time of the entry.
         since: Timestamp,
     },
 }
 
 impl Change {
-    /// The word that stores keep, and what it is about.
+    /// The word that stores keep, and the id of the subject.
     pub const fn parts(self) -> (&'static str, Uuid) {
         match self {
             Self::KeyRevoked(key) => ("key_revoked", key.uuid()),
@@ -88,7 +88,8 @@ impl Change {
         }
     }
 
-    /// Reads [`Self::parts`] back, of an entry that was made at `at`; `None` if this program does not know the word.
+    /// Reads [`Self::parts`] back, for an entry made at `at`; `None` if this program does not know
+    /// the word.
     pub fn from_parts(kind: &str, subject: Uuid, at: Timestamp) -> Option<Self> {
         let agent = AgentId::new(subject);
         let (user, bot) = (ParticipantId::User(UserId::new(subject)), ParticipantId::Agent(agent));
@@ -116,34 +117,34 @@ impl Change {
     }
 }
 
-/// A place in the log.
+/// A position in the log.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct ChangePosition(pub i64);
 
 /// An entry of the log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LoggedChange {
-    /// Its place.
+    /// Its position.
     pub position: ChangePosition,
-    /// What it tells; `None` if a newer program has written of something that this one does not know.
+    /// The change; `None` if a newer program has written one that this one does not know.
     pub change: Option<Change>,
 }
 
-/// The log of changes.
+/// The change log.
 #[async_trait]
 pub trait ChangeRepository: Send + Sync {
-    /// The place of the newest entry, or one before all if there is none.
+    /// The position of the newest entry, or one before all entries if there is none.
     async fn newest_change(&self) -> Result<ChangePosition, StoreError>;
 
-    /// The first `limit` entries behind a place, in order.
+    /// The first `limit` entries after a position, in order.
     async fn changes_after(
         &self,
         position: ChangePosition,
         limit: u32,
     ) -> Result<Vec<LoggedChange>, StoreError>;
 
-    /// Forgets up to `limit` of the entries that were made before this; how many it were. A place is never
-    /// given again.
+    /// Deletes up to `limit` of the entries made before this time; returns their number. A position
+    /// is never used again.
     async fn forget_changes(&self, before: Timestamp, limit: u32) -> Result<u32, StoreError>;
 }
 

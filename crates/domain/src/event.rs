@@ -1,7 +1,7 @@
-//! What happened, for those who listen in real time.
+//! Events for clients in real time.
 //!
-//! Which topic and which socket an event reaches is decided by the gateway; who may see it is
-//! part of the event.
+//! The gateway decides which topics and sockets an event reaches; its audience is part of the
+//! event.
 
 use crate::account::Agent;
 use crate::activity::AgentActivity;
@@ -11,15 +11,14 @@ use crate::id::{AgentId, ApiKeyId, ChatId, ContactId, MessageId, ParticipantId, 
 use crate::message::Message;
 use crate::time::Timestamp;
 
-/// A committed change that clients hear about.
+/// A committed change that clients are notified of.
 #[derive(Clone, Debug)]
 pub enum DomainEvent {
-    /// A text message was stored: for every user in the room, and for `recipients` only among
-    /// the agents.
+    /// A text was stored: for every user in the chat, and of the agents only for `recipients`.
     MessageCreated {
         /// The message as stored.
         message: Message,
-        /// The agents it was addressed to; never its sender.
+        /// The addressed agents; never its sender.
         recipients: Vec<AgentId>,
     },
     /// A text was edited, or a delivery record of it changed; for users only.
@@ -29,129 +28,132 @@ pub enum DomainEvent {
     },
     /// A text was deleted; for users only.
     MessageDeleted {
-        /// The room.
+        /// The chat.
         chat_id: ChatId,
-        /// Which.
+        /// The message.
         id: MessageId,
     },
-    /// An informational record was stored; for users only.
+    /// An event message was stored; for users only.
     EventCreated {
-        /// The record.
+        /// The event message.
         message: Message,
     },
-    /// Somebody became a participant of a room, its creator included.
+    /// A user or agent joined a chat, including its creator.
     RoomAdded {
-        /// Who.
+        /// The user or agent.
         to: ParticipantId,
-        /// The room.
+        /// The chat.
         chat: Chat,
         /// The role there.
         role: Role,
     },
-    /// Somebody is no longer a participant, or the room is gone.
+    /// A participant left a chat, or it was deleted.
     RoomRemoved {
-        /// Who.
+        /// The user or agent.
         from: ParticipantId,
-        /// The room as it was.
+        /// The chat in its last state.
         chat: Chat,
-        /// When.
+        /// The time of the removal.
         removed_at: Timestamp,
     },
-    /// For those in the room: somebody came.
+    /// For the participants of a chat: a participant joined.
     ParticipantAdded {
-        /// The room.
+        /// The chat.
         chat_id: ChatId,
-        /// Who came.
+        /// The new participant.
         participant: Participant,
     },
-    /// For those in the room: somebody left or was removed. Their channels of the room end.
+    /// For the participants of a chat: a participant left or was removed. Its channels of the chat
+    /// end.
     ParticipantRemoved {
-        /// The room.
+        /// The chat.
         chat_id: ChatId,
-        /// Who.
+        /// The user or agent.
         participant: Participant,
     },
-    /// The room was deleted. The last event of the room; its channels end.
+    /// A chat was deleted. This is its last event; its channels end.
     RoomDeleted {
-        /// The room.
+        /// The chat.
         chat_id: ChatId,
     },
-    /// The room got another title, or its first.
+    /// A chat got a new title, or its first.
     RoomTitleChanged {
-        /// The room.
+        /// The chat.
         chat_id: ChatId,
         /// The new title.
         title: String,
     },
-    /// An agent was made; for its owner.
+    /// An agent was created; for its owner.
     AgentCreated {
         /// The agent.
         agent: Agent,
     },
-    /// What is known of an agent changed; for its owner.
+    /// An agent changed; for its owner.
     AgentUpdated {
         /// The agent after the change.
         agent: Agent,
     },
     /// An agent was deleted; for its owner. Its sockets end.
     AgentDeleted {
-        /// The agent as it was.
+        /// The agent in its last state.
         agent: Agent,
     },
-    /// A key was revoked; nobody is told. The sockets that were opened with it end.
+    /// A key was revoked; not sent to clients. The sockets that were opened with it end.
     KeyRevoked {
-        /// Which.
+        /// The key.
         key: ApiKeyId,
     },
-    /// A user has another password; nobody is told. The sockets that older tokens of theirs have opened end.
+    /// A user has another password; not sent to clients. The sockets that older tokens have opened
+    /// end.
     TokensEnded {
-        /// Who.
+        /// The user.
         user: UserId,
-        /// When the new password was set.
+        /// The time of the new password.
         password_set_at: Timestamp,
     },
-    /// A session ended; nobody is told. The sockets that its access tokens have opened end.
+    /// A session ended; not sent to clients. The sockets that its access tokens have opened end.
     SessionEnded {
-        /// Which.
+        /// The session.
         session: SessionId,
     },
-    /// A user belongs to another organization; nobody is told. The sockets that tokens of theirs have opened end.
+    /// A user belongs to another organization; not sent to clients. The sockets that the user's
+    /// tokens have opened end.
     UserMoved {
-        /// Who.
+        /// The user.
         user: UserId,
     },
-    /// A room's record changed in a way that lists of rooms show.
+    /// A chat changed in a way that lists of chats show.
     RoomUpdated {
-        /// The humans in it.
+        /// The humans in the chat.
         to: Vec<UserId>,
-        /// The room as it is now.
+        /// The chat in its new state.
         chat: Chat,
-        /// What humans see of it beside.
+        /// The parts that humans see.
         details: ChatDetails,
     },
     /// An agent's "is working" indicator went on or off; for users only.
     ActivityChanged {
-        /// The room.
+        /// The chat.
         chat_id: ChatId,
-        /// Whose indicator, and its new state.
+        /// The agent, with its new state.
         activity: AgentActivity,
     },
-    /// For its recipient: somebody asks to be a contact.
+    /// For its recipient: a contact request was sent.
     ContactRequestReceived {
         /// The request, pending.
         request: ContactRequest,
     },
-    /// For both sides: a contact request was answered, taken back, or expired.
+    /// For both sides: a contact request was answered, cancelled, or expired.
     ContactRequestUpdated {
         /// The request with its new status.
         request: ContactRequest,
     },
-    /// For one side of a contact: it has come to be.
+    /// For one side of a contact: it began.
     ContactAdded {
         /// That side's record.
         contact: ContactOf,
     },
-    /// For one side of a contact: it is no more.
+    /// For one side of a contact: it ended.
     ContactRemoved {
         /// The side.
         owner: ParticipantId,

@@ -65,13 +65,13 @@ id_type! {
     UserId,
     /// An agent.
     AgentId,
-    /// A chat room.
+    /// A chat.
     ChatId,
     /// A message or an event in a chat.
     MessageId,
     /// An API key (the record, not the secret).
     ApiKeyId,
-    /// What a log-in has opened.
+    /// A session that a log-in has opened.
     SessionId,
     /// One run of a server that is one of several.
     NodeId,
@@ -94,7 +94,7 @@ pub fn parse_uuid(text: &str) -> Option<Uuid> {
     if text.len() == 36 { Uuid::try_parse(text).ok() } else { None }
 }
 
-/// A user or an agent: whoever can take part in a chat.
+/// A user or an agent, as a participant of chats.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ParticipantId {
@@ -145,7 +145,7 @@ impl fmt::Display for ParticipantId {
 }
 
 words! {
-    /// Whether a participant is a human or an agent.
+    /// The kind of a participant.
     #[derive(PartialOrd, Ord)]
     ParticipantKind {
         /// A human; `User` on the wire.

@@ -1,11 +1,12 @@
 //! Idempotency keys.
 //!
-//! A client whose answer was lost repeats its request. With an idempotency key, the repetition creates nothing and gets
-//! the first answer. A key is valid for one sender, one operation and one chat, and is stored for a day after the first
-//! answer. A refused request stores nothing, so its key can be used again.
+//! A client whose answer was lost repeats its request. With an idempotency key, the repetition
+//! creates nothing and gets the first answer. A key is valid for one sender, one operation and one
+//! chat, and is stored for a day after the first answer. A refused request stores nothing, so its
+//! key can be used again.
 //!
-//! The store keeps the id of the created record, not the text of the answer. Together with the repeated request, which has
-//! the same content, it gives the same answer.
+//! The store keeps the id of the created record, not the text of the answer. Together with the
+//! repeated request, which has the same content, it gives the same answer.
 
 use std::time::Duration;
 
@@ -101,18 +102,18 @@ pub struct IdempotencyClaim {
     pub once: IdempotentRequest,
 }
 
-/// What is stored of an accepted request.
+/// The stored record of an accepted request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StoredAnswer {
     /// The digest of the request.
     pub fingerprint: Fingerprint,
     /// The id of the record that it created.
     pub record: Uuid,
-    /// When it was answered.
+    /// The time of the answer.
     pub at: Timestamp,
 }
 
-/// Whether a request is the first under its key.
+/// The comparison of a request with the record under its key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// It is, or the stored answer has expired.
@@ -135,8 +136,8 @@ impl IdempotentRequest {
     }
 }
 
-/// The store of answers. They are written together with the records, by the methods that create those; here they only
-/// expire.
+/// The store of answers. They are written together with the records, by the methods that create
+/// those; here they only expire.
 #[async_trait]
 pub trait IdempotencyRepository: Send + Sync {
     /// Removes at most `limit` answers that were given at `before` or earlier, oldest first;

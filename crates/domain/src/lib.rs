@@ -1,24 +1,24 @@
-//! What Parlance is about, without any I/O: people and agents, the chats they share, the
-//! messages they send, and the record of who works on what.
+//! The domain of Parlance, without any I/O: humans and agents, the chats they share, their
+//! messages, and the record of work on them.
 //!
 //! Areas:
 //!
 //! - [`account`]: users, agents, their handles and API keys;
-//! - [`organization`]: who belongs together, roles and invitations;
-//! - [`plan`]: what an organization may use;
-//! - [`peer`]: whom a caller can find and may bring into rooms;
-//! - [`chat`]: rooms, participants, roles, who may add and remove whom;
-//! - [`contact`]: who is linked with whom, and the requests that lead there;
+//! - [`organization`]: members, roles, and invitations;
+//! - [`plan`]: the limits of an organization;
+//! - [`peer`]: users and agents whom a caller may add to chats;
+//! - [`chat`]: chats, participants, roles, and their permissions;
+//! - [`contact`]: contacts and contact requests;
 //! - [`message`]: content, mentions, sending, events, history and context;
-//! - [`memory`]: what agents remember, of whom and for whom;
+//! - [`memory`]: memories of agents, with subjects and scopes;
 //! - [`delivery`]: one message on its way to one agent, with numbered attempts;
-//! - [`idempotency`]: requests that are sent twice and count once;
+//! - [`idempotency`]: repeated requests with one effect;
 //! - [`activity`]: the short-lived "is working" indicator.
 //!
-//! Beside them stand [`bus`], how several servers are one service, [`node`], who of these lives and who is connected
-//! where, [`secret`], what the servers on one store share, and [`archive`], a store as a whole;
-//! [`tally`] counts what is told now and then, and [`status`] is what the operator sees of a store at a glance.
-//! [`services`] builds every use case from its ports.
+//! Beside them are [`bus`], the events between the nodes of a cluster, [`node`], their leases and
+//! connections, [`secret`], secrets that they share, and [`archive`], export and import of a store;
+//! [`tally`] aggregates frequent events for the log, and [`status`] has the totals of a store for
+//! the operator. [`services`] builds every use case from its ports.
 //!
 //! Each area has its rules as pure functions, its use cases (`<verb>.rs`) and one port trait
 //! (`port.rs`) behind which a store stands. Time, ids, secrets and the event bus are ports too.

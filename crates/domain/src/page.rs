@@ -1,7 +1,7 @@
-//! Parts of long lists: by cursor (exact while others write) or by page number.
+//! Pages of long lists: by cursor (exact while others write) or by page number.
 //!
-//! A cursor names the last row the reader has seen, as a [`Position`] whose meaning belongs to
-//! the list: a room's sequence number for messages, creation time and id for chats and agents.
+//! A cursor identifies the last row that the reader has seen, as a [`Position`] whose meaning
+//! belongs to the list: a chat's sequence for messages, creation time and id for chats and agents.
 
 use crate::words::words;
 
@@ -9,11 +9,11 @@ pub mod weight;
 
 use uuid::Uuid;
 
-/// Where a reader stands in a list: the sort key of the last row it has seen.
+/// The position of a reader in a list: the sort key of the last row that was read.
 ///
-/// The key itself and not only the row, so that the reader goes on from the same place whatever
-/// becomes of the row. `key` is the room's sequence number or a time in microseconds; `id` breaks
-/// ties between equal keys and is nil where keys are unique.
+/// It contains the key itself and not only the row, so that the reader continues from the same
+/// place whatever happens to the row. `key` is the chat's sequence or a time in microseconds; `id`
+/// breaks ties between equal keys and is nil if keys are unique.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Position {
     /// The sort key.
@@ -25,14 +25,14 @@ pub struct Position {
 }
 
 impl Position {
-    /// In a list whose sort key is a number.
+    /// A position in a list with a numeric sort key.
     pub const fn at(key: i64, id: Uuid) -> Self {
         Self { key, text: String::new(), id }
     }
 }
 
 words! {
-    /// In which direction a list runs.
+    /// The direction of a list.
     #[derive(Default)]
     Order {
         /// Oldest first.
@@ -43,17 +43,20 @@ words! {
     }
 }
 
-/// How many bytes of content a page by cursor may hold. A page that would hold more ends earlier.
+/// The maximum size of contents on a page by cursor, in bytes. A page that would exceed it ends
+/// earlier.
 pub const PAGE_BYTES: usize = 1024 * 1024;
 
-/// How many bytes of content a page may hold whose reader may go on by page number.
+/// The maximum size of contents on a page whose reader may continue by page number.
 ///
-/// Such a page cannot end earlier without losing rows, because the next one begins at a fixed offset. It gets more
-/// room than [`PAGE_BYTES`], so that readers with large messages keep their 100 rows on a page.
+/// Such a page cannot end earlier without losing rows, because the next one begins at a fixed
+/// offset. It gets more room than [`PAGE_BYTES`], so that readers with large messages keep their
+/// 100 rows on a page.
 pub const NUMBERED_PAGE_BYTES: usize = 8 * PAGE_BYTES;
 
-/// How many of the rows with these weights, in bytes, fit into `budget`, which is
-/// [`PageRequest::max_bytes`] for a whole page; at least one, so that a reader always makes progress.
+/// The number of rows with these weights, in bytes, that fit into `budget`, which is
+/// [`PageRequest::max_bytes`] for a whole page; at least one, so that a reader always makes
+/// progress.
 pub fn fitting(budget: usize, weights: impl IntoIterator<Item = usize>) -> usize {
     let mut sum = 0_usize;
     let fits = |weight: &usize| {
@@ -64,19 +67,19 @@ pub fn fitting(budget: usize, weights: impl IntoIterator<Item = usize>) -> usize
     weights.into_iter().take_while(fits).count()
 }
 
-/// Which part of a list is wanted.
+/// The requested part of a list.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Slice {
     /// The first `limit` rows after `after` (from the start when `None`).
     After {
-        /// Where the reader stands.
+        /// The position of the reader.
         after: Option<Position>,
-        /// How many rows at the most, 1 to 100.
+        /// The maximum number of rows, 1 to 100.
         limit: u32,
     },
     /// Page `number` (from 1) of pages of `size` rows.
     Numbered {
-        /// From 1.
+        /// The number, from 1.
         number: u32,
         /// Rows on a page, 1 to 100.
         size: u32,
@@ -84,7 +87,7 @@ pub enum Slice {
 }
 
 impl Slice {
-    /// The most rows that this slice can hold.
+    /// The maximum number of rows of this slice.
     pub const fn limit(&self) -> u32 {
         match self {
             Self::After { limit, .. } => *limit,
@@ -92,7 +95,7 @@ impl Slice {
         }
     }
 
-    /// Rows to pass over before the first wanted one.
+    /// The number of rows to skip.
     pub fn offset(&self) -> i64 {
         match self {
             Self::After { .. } => 0,
@@ -100,7 +103,7 @@ impl Slice {
         }
     }
 
-    /// The position to start behind, if the slice is by cursor.
+    /// The position to start after, if the slice is by cursor.
     pub fn after(&self) -> Option<Position> {
         match self {
             Self::After { after, .. } => after.clone(),
@@ -111,19 +114,20 @@ impl Slice {
 
 /// A slice, and whether the whole list must be counted for it.
 ///
-/// Counting costs time in proportion to the list, so only readers that use page numbers ask.
+/// Counting costs time in proportion to the list, so only readers that use page numbers request it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PageRequest {
-    /// Which rows.
+    /// The requested rows.
     pub slice: Slice,
-    /// Whether [`Page::total`] is wanted.
+    /// Set if [`Page::total`] is requested.
     pub count: bool,
 }
 
 impl PageRequest {
-    /// How many bytes of content the page may hold.
+    /// The maximum size of contents on the page, in bytes.
     pub const fn max_bytes(&self) -> usize {
-        // Readers who say nothing get the totals too, and may go on with the second page by number.
+        // Without parameters, readers get the totals too, and may continue with the second page by
+        // number.
         let may_go_on_by_number = self.count || matches!(self.slice, Slice::Numbered { .. });
         if may_go_on_by_number { NUMBERED_PAGE_BYTES } else { PAGE_BYTES }
     }
@@ -134,14 +138,14 @@ impl PageRequest {
 pub struct Page<T> {
     /// The rows, in the list's order.
     pub rows: Vec<T>,
-    /// Where the last row of `rows` stands, when more rows follow it.
+    /// The position of the last row of `rows`, if more rows follow it.
     pub next: Option<Position>,
-    /// How many rows the whole list has; `None` unless it was asked for.
+    /// The number of rows of the whole list; `None` unless requested.
     pub total: Option<u64>,
 }
 
 impl<T> Page<T> {
-    /// Builds a page from `limit + 1` fetched rows: the extra one only tells that there are more.
+    /// Makes a page from `limit + 1` fetched rows: the extra one only shows that there are more.
     pub fn from_overfetch(
         mut rows: Vec<T>,
         request: &PageRequest,
@@ -155,14 +159,14 @@ impl<T> Page<T> {
         Self { rows, next, total }
     }
 
-    /// Builds a page from the rows that it holds; `more` tells whether any follow.
+    /// Makes a page from its rows; `more` is set if others follow.
     pub fn part(rows: Vec<T>, more: bool, total: Option<u64>, position: impl Fn(&T) -> Position) -> Self {
         let next = if more { rows.last().map(position) } else { None };
         Self { rows, next, total }
     }
 
-    /// Whether the page ended before it had the rows that were asked for, because they weigh too
-    /// much. Who goes on by cursor misses nothing; who counts pages would.
+    /// Returns whether the page ended before it had all requested rows, because they are too large.
+    /// A reader by cursor misses nothing; one by page number would.
     pub fn is_cut(&self, request: &PageRequest) -> bool {
         self.next.is_some() && self.rows.len() < request.slice.limit() as usize
     }

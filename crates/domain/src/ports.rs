@@ -6,66 +6,66 @@ use crate::id::{ChatId, ParticipantId};
 use crate::time::Timestamp;
 use uuid::Uuid;
 
-/// The clock. A use case reads it once and hands the instant down.
+/// The clock. A use case reads it once and passes the time on.
 pub trait Clock: Send + Sync {
-    /// The present instant, as calendars have it: for what is stored, shown, or expires at a date. It jumps when the
-    /// machine's clock is set.
+    /// The current calendar time, for values that are stored, shown, or expire at a date. It jumps
+    /// when the machine's clock is set.
     fn now(&self) -> Timestamp;
 
-    /// An instant that never jumps, on a scale of its own: for what is measured, such as rates, the ages of what is
-    /// remembered and periods of grace. Compare it with other steady instants of this process only.
+    /// A time that never jumps, on a scale of its own, for measurements such as rates, ages, and
+    /// grace periods. It can only be compared with other steady times of this process.
     fn steady(&self) -> Timestamp;
 }
 
 /// Makes ids: UUID version 7, ordered by time.
 pub trait IdGenerator: Send + Sync {
-    /// A fresh id that carries `now`; two calls never give the same.
+    /// A new id that contains `now`; no two calls return the same.
     fn generate(&self, now: Timestamp) -> Uuid;
 }
 
 /// Makes and digests API keys.
 pub trait KeyMint: Send + Sync {
-    /// A fresh key with 256 random bits.
+    /// A new key with 256 random bits.
     fn mint(&self, kind: KeyKind, now: Timestamp) -> ApiKey;
 
     /// The SHA-256 digest under which a presented key is stored.
     fn digest(&self, presented: &str) -> KeyDigest;
 
-    /// The beginning of a key's text, by which people tell one key from another. It is stored and shown; so
-    /// much is left of the text behind it that nobody can guess the rest.
+    /// The beginning of a key's text, which identifies it for humans. It is stored and shown; the
+    /// rest is long enough that it cannot be guessed.
     fn prefix(&self, text: &str) -> String;
 }
 
-/// Signs tokens and looks at their signatures.
+/// Signs tokens and verifies their signatures.
 pub trait TokenMint: Send + Sync {
-    /// The text of a token that says `claims`.
+    /// The text of a token with these claims.
     fn sign(&self, claims: &TokenClaims) -> String;
 
-    /// What `presented` says, if one of this installation's keys signed it for this
-    /// installation; whether it is still good is not looked at.
+    /// The claims of `presented`, if one of this installation's keys signed it for this
+    /// installation; its expiry is not checked.
     fn verify(&self, presented: &str) -> Option<TokenClaims>;
 }
 
-/// Tells connected clients what happened. Called after the commit, in commit order.
+/// Publishes events to connected clients. Called after the commit, in commit order.
 pub trait EventPublisher: Send + Sync {
-    /// Hands the event to whoever listens. Never blocks and never fails: what a socket does not
-    /// get, its client finds in the store.
+    /// Passes the event to its subscribers. Never blocks and never fails: a client finds an event
+    /// that its socket does not get in the store.
     fn publish(&self, event: DomainEvent);
 
-    /// Whether what is told to the humans of a room only would be heard right now. Whoever cannot
-    /// know says yes; a no saves making an event that has no other use.
+    /// Returns whether an event for the humans of a chat has subscribers; true if that is unknown.
+    /// It saves making events that have no other use.
     fn is_heard(&self, _chat: ChatId) -> bool {
         true
     }
 }
 
-/// Who is connected right now. Comes from live, authenticated sockets only, never from requests.
+/// Presence. It follows from live, authenticated sockets only, never from requests.
 pub trait Presence: Send + Sync {
-    /// Whether any socket of this user or agent is open.
+    /// Returns whether any socket of this user or agent is open.
     fn is_online(&self, who: ParticipantId) -> bool;
 
-    /// Whether somebody can be reached right now. An agent that the service itself runs, which is
-    /// not external, needs no socket.
+    /// Returns whether the user or agent is present. A platform agent, which is not external, needs
+    /// no socket.
     fn is_there(&self, who: ParticipantId, is_external: Option<bool>) -> bool {
         is_external == Some(false) || self.is_online(who)
     }

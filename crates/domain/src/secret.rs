@@ -19,7 +19,7 @@ impl fmt::Debug for Secret {
 /// The store of secrets.
 #[async_trait]
 pub trait SecretRepository: Send + Sync {
-    /// The secret of this name. If there is none yet, `fresh` becomes it; of many who ask at once all
-    /// get the same.
+    /// The secret with this name. If there is none yet, `fresh` is stored; concurrent calls all get
+    /// the same.
     async fn secret(&self, name: &'static str, fresh: Secret) -> Result<Secret, StoreError>;
 }

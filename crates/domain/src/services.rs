@@ -56,7 +56,7 @@ repositories!(
     StatusRepository,
 );
 
-/// What [`Services`] are built from.
+/// The dependencies of [`Services`].
 #[derive(Clone)]
 pub struct Ports {
     /// The store.

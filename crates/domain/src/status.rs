@@ -1,4 +1,4 @@
-//! What a store holds as a whole, for its operator: one look, without anybody's texts or names.
+//! Totals of a store for its operator, without texts or names.
 
 use async_trait::async_trait;
 
@@ -6,14 +6,14 @@ use crate::delivery::DeliveryStatus;
 use crate::store::StoreError;
 use crate::time::Timestamp;
 
-/// What a store holds.
+/// The totals of a store.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct StoreStatus {
     /// Bytes on disk, with indexes, and without the log of a database that is shared with others.
     pub size_bytes: u64,
     /// Organizations.
     pub organizations: u64,
-    /// Users, disabled ones too.
+    /// Users, including disabled ones.
     pub users: u64,
     /// Agents that are not deleted.
     pub agents: u64,
@@ -21,29 +21,30 @@ pub struct StoreStatus {
     pub chats: u64,
     /// Texts and events in these chats.
     pub messages: u64,
-    /// What agents have to do.
+    /// The open work of agents.
     pub work: OpenWork,
-    /// The servers of a cluster; `None` where the store is never shared by servers.
+    /// The servers of a cluster; `None` for a store that servers never share.
     pub cluster: Option<ClusterStatus>,
 }
 
-/// Messages that agents have not processed, in chats in which they take part. A message for two agents counts twice.
+/// Messages that agents have not processed, in chats of which they are participants. A message for
+/// two agents counts twice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct OpenWork {
-    /// Which no agent has been given yet.
+    /// Not yet taken by a socket of the agent.
     pub new: u64,
-    /// Which their agent has, and has not begun.
+    /// Taken by the agent, and not begun.
     pub delivered: u64,
-    /// On which their agent works.
+    /// In processing.
     pub processing: u64,
-    /// Whose last attempt failed; they are offered again.
+    /// The last attempt failed; they are offered again.
     pub failed: u64,
-    /// When the oldest of all these was sent.
+    /// The time of the oldest of all these messages.
     pub oldest: Option<Timestamp>,
 }
 
 impl OpenWork {
-    /// Adds messages of one status, the oldest of which was sent then.
+    /// Adds messages of one status, with the time of the oldest.
     pub fn add(&mut self, status: DeliveryStatus, count: u64, oldest: Option<Timestamp>) {
         let place = match status {
             DeliveryStatus::New => &mut self.new,
@@ -56,13 +57,13 @@ impl OpenWork {
         self.oldest = self.oldest.into_iter().chain(oldest).min();
     }
 
-    /// All of them.
+    /// The total number.
     pub fn total(self) -> u64 {
         self.new + self.delivered + self.processing + self.failed
     }
 }
 
-/// The servers of a cluster, and who is connected to them.
+/// The servers of a cluster, and their connections.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ClusterStatus {
     /// Servers that are alive.
@@ -73,9 +74,9 @@ pub struct ClusterStatus {
     pub connected_users: u64,
 }
 
-/// A look at a store as a whole.
+/// Reads the totals of a store.
 #[async_trait]
 pub trait StatusRepository: Send + Sync {
-    /// What it holds. Each figure is of one moment, not all of the same.
+    /// The totals. Each figure is consistent on its own; they are not all of the same moment.
     async fn status(&self) -> Result<StoreStatus, StoreError>;
 }

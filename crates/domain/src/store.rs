@@ -1,20 +1,20 @@
-//! What every store port has in common: its error, and what happens after a commit.
+//! The common types of the store ports: their error, and the hook after a commit.
 
 use std::error::Error;
 use std::fmt;
 
-/// Why a store gave no answer.
+/// The reason why a store gave no answer.
 ///
-/// What the store *decides* (a name is taken, somebody left) is never an error but a variant of
-/// the method's own outcome.
+/// A *decision* of the store (a name is taken, a participant has left) is never an error but a
+/// variant of the method's own outcome.
 #[derive(thiserror::Error)]
 pub enum StoreError {
-    /// The store cannot work right now: full disk, lost connection, time-out. Nothing of the
-    /// call was kept, unless a connection was lost in its commit, of which nobody can say; trying
-    /// again later is right.
+    /// The store is temporarily unavailable: full disk, lost connection, time-out. Nothing of the
+    /// call was stored, unless a connection was lost in its commit, whose outcome is then unknown;
+    /// retrying later is right.
     #[error("the store is unavailable")]
     Unavailable(#[source] Box<dyn Error + Send + Sync>),
-    /// The store holds or answered something that cannot be: a defect or damage.
+    /// The store holds or returned an impossible value: a defect or damage.
     #[error("the store is broken")]
     Broken(#[source] Box<dyn Error + Send + Sync>),
 }
@@ -39,9 +39,10 @@ pub struct SchemaSteps {
 
 /// A hook that publishes the events of a committed change.
 ///
-/// The store runs it exactly once for a committed change: after the commit, before the port method returns, and in commit
-/// order, even if the caller no longer waits for the result. An event is therefore neither lost with a dropped connection
-/// nor overtaken by a later one. The hook does not run when nothing was committed. It must not block.
+/// The store runs it exactly once for a committed change: after the commit, before the port method
+/// returns, and in commit order, even if the caller no longer waits for the result. An event is
+/// therefore neither lost with a dropped connection nor overtaken by a later one. The hook does not
+/// run when nothing was committed. It must not block.
 pub struct OnCommit<T>(Box<dyn FnOnce(&T) + Send>);
 
 impl<T> OnCommit<T> {

@@ -1,8 +1,8 @@
-//! Counting what happens often, so that it is told now and then: at once when it happens first, and from then on once
-//! a minute, with how often it was.
+//! Aggregates frequent events for reports: the first one is due at once, and later ones once a
+//! minute, with their number.
 //!
-//! There is room for a bounded number of keys, and each stays for a minute after it was told; so no more than that
-//! many are told in a minute, whoever makes them up. The rest is counted together.
+//! The number of keys is bounded, and each stays for a minute after its report; so at most that
+//! many reports are due per minute, even if keys are forged. Other events are counted together.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use crate::time::Timestamp;
 
-/// How long a key that was told is not told again.
+/// The interval between two reports of a key.
 pub const TELL_EVERY: Duration = Duration::from_secs(60);
 
-/// Counts by key; see the module. All instants are steady.
+/// Counts by key; see the module. All times are steady.
 pub struct Tally<K, V> {
     most: usize,
     counters: Mutex<Counters<K, V>>,
@@ -27,36 +27,36 @@ struct Counters<K, V> {
 }
 
 struct Counter<V> {
-    /// What was counted last.
+    /// The last counted event.
     latest: V,
     count: u64,
     told_at: Option<Timestamp>,
 }
 
-/// What is to be told.
+/// The reports that are due.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Due<V> {
-    /// The latest of each key, and how often it was.
+    /// The last event of each key, with the number of events.
     pub each: Vec<(V, u64)>,
-    /// How often it was with keys for which there was no room.
+    /// The number of events with keys beyond the capacity.
     pub others: u64,
 }
 
 impl<V> Due<V> {
-    /// Whether there is nothing to tell.
+    /// Returns whether nothing is due.
     pub fn is_empty(&self) -> bool {
         self.each.is_empty() && self.others == 0
     }
 }
 
 impl<K: Eq + Hash + Clone, V: Clone> Tally<K, V> {
-    /// With room for so many keys.
+    /// A tally for so many keys.
     pub fn new(most: usize) -> Self {
         let counters = Counters { by_key: HashMap::new(), others: 0, others_told_at: None };
         Self { most, counters: Mutex::new(counters) }
     }
 
-    /// It happened `count` times.
+    /// Counts `count` events.
     pub fn note(&self, key: K, latest: V, count: u64) {
         let mut counters = self.lock();
         let is_full = counters.by_key.len() >= self.most;
@@ -70,12 +70,12 @@ impl<K: Eq + Hash + Clone, V: Clone> Tally<K, V> {
         }
     }
 
-    /// It happened `count` times with keys for which there was no room.
+    /// Counts `count` events with keys beyond the capacity.
     pub fn note_others(&self, count: u64) {
         self.lock().others += count;
     }
 
-    /// What is to be told now; to be called about once a second.
+    /// The reports that are due now; must be called about once a second.
     pub fn due(&self, now: Timestamp) -> Due<V> {
         let is_over = |told_at: Option<Timestamp>| told_at.is_none_or(|at| now >= at.plus(TELL_EVERY));
         let mut counters = self.lock();
@@ -99,7 +99,7 @@ impl<K: Eq + Hash + Clone, V: Clone> Tally<K, V> {
         Due { each, others }
     }
 
-    /// All that was not told yet: for the end.
+    /// All counts that were not reported yet, at the end.
     pub fn rest(&self) -> Due<V> {
         let mut counters = self.lock();
         let others = std::mem::take(&mut counters.others);

@@ -1,6 +1,6 @@
-//! What can be wrong with a text that somebody sent.
+//! Faults of client texts.
 
-/// Why a text is refused. The edge names the property, this names the fault.
+/// The reason why a text is refused. The edge names the property, this names the fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum TextFault {
     /// Nothing but white space.
@@ -18,21 +18,21 @@ pub enum TextFault {
         /// The limit, in bytes.
         max: usize,
     },
-    /// A line break or another control character where one line is meant.
+    /// A line break or another control character where one line is required.
     #[error("must not contain control characters")]
     ControlCharacter,
     /// The character U+0000, which not every store can keep.
     #[error("must not contain the NUL character")]
     Nul,
-    /// Not of the form that is meant, which the text tells.
+    /// Not of the required form, which the text describes.
     #[error("{expected}")]
     Malformed {
-        /// What was expected, in words.
+        /// The expected form, in words.
         expected: &'static str,
     },
 }
 
-/// Trims `text` and checks that 1 to `max_chars` characters without controls are left.
+/// Trims `text` and checks that 1 to `max_chars` characters without controls remain.
 pub fn single_line(text: &str, max_chars: usize) -> Result<String, TextFault> {
     let trimmed = text.trim();
     if trimmed.is_empty() {
@@ -47,8 +47,8 @@ pub fn single_line(text: &str, max_chars: usize) -> Result<String, TextFault> {
     Ok(trimmed.to_owned())
 }
 
-/// Trims `text` and checks that it can stand as a name beside other names: one line of 1 to `max_chars` characters,
-/// none of them hidden, and no mention marker.
+/// Trims `text` and checks that it can stand as a name beside other names: one line of 1 to
+/// `max_chars` characters, none of them hidden, and no mention marker.
 pub fn display_name(text: &str, max_chars: usize) -> Result<String, TextFault> {
     let name = single_line(text, max_chars)?;
     if has_hidden(&name) {
@@ -61,14 +61,14 @@ pub fn display_name(text: &str, max_chars: usize) -> Result<String, TextFault> {
     Ok(name)
 }
 
-/// Like [`display_name`], for a user or an agent: nobody can appear as the system itself.
+/// Like [`display_name`], for a user or an agent: a name cannot imitate the system itself.
 pub fn sender_name(text: &str, max_chars: usize) -> Result<String, TextFault> {
     let name = display_name(text, max_chars)?;
     if folded(&name) == "system" { Err(TextFault::Malformed { expected: "is reserved" }) } else { Ok(name) }
 }
 
-/// Lower case, without white space and invisible characters, and with full-width forms as the ASCII characters that
-/// they look like.
+/// Lower case, without white space and invisible characters, and with full-width forms as the ASCII
+/// characters that they look like.
 fn folded(name: &str) -> String {
     let narrow = |c| match c {
         '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c),
@@ -87,8 +87,8 @@ pub(crate) fn without_hidden(text: &str) -> String {
     marked(text).filter(|(c, is_hidden)| c.is_whitespace() || !is_hidden).map(|(c, _)| c).collect()
 }
 
-/// The characters of `text`, and whether each is hidden: one that nobody sees, or that moves the others about. Joiners
-/// and variation selectors are hidden where they change nothing.
+/// The characters of `text`, each with a flag if it is hidden: invisible, or one that reorders
+/// others. Joiners and variation selectors are hidden if they change nothing.
 fn marked(text: &str) -> impl Iterator<Item = (char, bool)> {
     let mut before = None;
     let mut chars = text.chars().peekable();
@@ -104,7 +104,7 @@ fn marked(text: &str) -> impl Iterator<Item = (char, bool)> {
     })
 }
 
-/// Whether `c` is invisible wherever it stands, white space aside.
+/// Returns whether `c` is invisible in any position, except for white space.
 pub(crate) fn is_invisible(c: char) -> bool {
     !c.is_whitespace() && (is_never_seen(c) || is_joiner(c) || is_selector(c))
 }
@@ -122,8 +122,8 @@ fn is_selector(c: char) -> bool {
     matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
 }
 
-/// Whether the variation selector changes how `base` looks: emoji and text presentation, ideographs, and the letters,
-/// punctuation, and symbols with standardized variants.
+/// Returns whether the variation selector changes the look of `base`: emoji and text presentation,
+/// ideographs, and the letters, punctuation, and symbols with standardized variants.
 fn has_variant(base: char, selector: char, next: Option<char>) -> bool {
     let is_ideograph =
         matches!(base, '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}');
@@ -146,8 +146,8 @@ fn has_variant(base: char, selector: char, next: Option<char>) -> bool {
     }
 }
 
-/// Whether `c` is never seen: controls, line separators, marks of the text's direction, zero-width characters, blanks
-/// that are no white space, and other characters that leave no trace.
+/// Returns whether `c` is never visible: controls, line separators, marks of the text's direction,
+/// zero-width characters, blanks that are no white space, and other characters that leave no trace.
 fn is_never_seen(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
@@ -157,7 +157,8 @@ fn is_never_seen(c: char) -> bool {
             | '\u{1d159}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e00ff}' | '\u{e01f0}'..='\u{e0fff}')
 }
 
-/// Checks that `text` is not blank, can be stored and has at most `max_chars` characters; it is kept as it is.
+/// Checks that `text` is not blank, can be stored, and has at most `max_chars` characters; it is
+/// kept unchanged.
 pub fn bounded(text: String, max_chars: usize) -> Result<String, TextFault> {
     storable(&text)?;
     if text.chars().count() > max_chars {
@@ -256,7 +257,7 @@ mod tests {
                 assert!(display_name(&name, 100).is_err() || is_trimmed, "{:x}", u32::from(c));
             }
         }
-        // Where a selector changes nothing, it makes a second spelling of the same name.
+        // A selector that changes nothing makes a second spelling of the same name.
         for name in ["1\u{fe0f}", "日\u{fe0f}", "❤\u{fe0f}\u{fe0f}", "❤\u{e0100}", "日\u{200d}\u{fe0f}日"]
         {
             assert!(display_name(name, 100).is_err(), "{name:?}");
@@ -279,7 +280,7 @@ mod tests {
         for name in ["@[[0190c5a4-0000-7000-8000-000000000001]]", "Ann @[[x", "＠［［x］］"] {
             assert!(display_name(name, 100).is_err(), "{name}");
         }
-        // A joiner between full-width letters is none that a name may not have, and hides nothing.
+        // A joiner between full-width letters hides nothing, and is not allowed in a name.
         for name in ["Sys\u{fe0f}tem", "System\u{fe0e}", "Ｓ\u{200d}ｙｓｔｅｍ"] {
             assert!(sender_name(name, 100).is_err(), "{name:?}");
         }

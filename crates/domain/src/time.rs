@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize)]
 pub struct Timestamp(i64);
 
-/// The instants that RFC 3339 can write: years 1 to 9999.
+/// The range of RFC 3339: years 1 to 9999.
 const RANGE: std::ops::RangeInclusive<i64> = -62_135_596_800_000_000..=253_402_300_799_999_999;
 
 impl Timestamp {
@@ -42,7 +42,7 @@ impl Timestamp {
         Self::from_micros(self.0.saturating_sub(micros))
     }
 
-    /// How long after `earlier` this instant is; zero if it is not.
+    /// The time from `earlier` to this one; zero if it is not later.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_micros(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }

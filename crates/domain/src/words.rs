@@ -6,7 +6,8 @@ use std::marker::PhantomData;
 use serde::Deserializer;
 use serde::de::{self, Visitor};
 
-/// Declares enums whose variants each have one word, with `ALL`, `WORDS`, `as_str`, `parse`, and serde as that word.
+/// Declares enums whose variants each have one word, with `ALL`, `WORDS`, `as_str`, `parse`, and
+/// serde as that word.
 ///
 /// Further derives are attributes of the enum, `#[default]` one of a variant.
 macro_rules! words {

@@ -1,10 +1,11 @@
 //! Unread answers: how many bytes they may hold, for each address and in all.
 //!
-//! An answer takes memory until its client has read it, and a client decides how long that is. An answer above
-//! [`FREE_BYTES`] is charged when it is complete, and refused if there is no room: one that waited for room would hold
-//! its memory meanwhile. How many are built at once is bounded by the turns of reads. A smaller answer costs nothing as
-//! long as the client reads: what a connection cannot write is charged to the same budget, and a connection for which
-//! there is no room is closed.
+//! An answer takes memory until its client has read it, and a client decides how long that is. An
+//! answer above [`FREE_BYTES`] is charged when it is complete, and refused if there is no room: one
+//! that waited for room would hold its memory meanwhile. How many are built at once is bounded by
+//! the turns of reads. A smaller answer costs nothing as long as the client reads: what a
+//! connection cannot write is charged to the same budget, and a connection for which there is no
+//! room is closed.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -17,20 +18,21 @@ use crate::error::{ApiError, ErrorCode};
 use crate::limit::Network;
 use crate::limit::address::{self, Source};
 
-/// An answer of up to so many bytes needs no room of its own.
+/// The size up to which an answer is not charged.
 pub const FREE_BYTES: u64 = 64 * 1024;
 
-/// Bytes are counted in units of so many.
+/// The unit in which bytes are counted.
 const UNIT: u64 = 1024;
 
-/// How much unread answers may hold.
+/// The limits of unread answers.
 #[derive(Clone, Debug)]
 pub struct AnswerLimit {
     /// Bytes for one address, or of IPv6 one network of 64 bits.
     pub per_address: u64,
     /// Bytes in all.
     pub total: u64,
-    /// Proxies whose word on the client's address is taken; what they do not read themselves counts in all only.
+    /// Proxies whose statement of the client's address is trusted; answers to them only count
+    /// towards the total.
     pub trusted_proxies: Vec<Network>,
 }
 
@@ -67,7 +69,7 @@ struct Seat {
 }
 
 impl AnswerBudget {
-    /// Nothing is held yet.
+    /// Makes an empty budget.
     pub fn new(limit: AnswerLimit) -> Arc<Self> {
         let total = Arc::new(Semaphore::new(units(limit.total) as usize));
         Arc::new(Self { limit, total, addresses: Mutex::default() })
@@ -82,19 +84,20 @@ impl AnswerBudget {
         Some(AnswerPermit { _of_all: of_all, _of_address: of_address, _seat: seat })
     }
 
-    /// Where a connection comes from; `None` for a trusted proxy, which stands for many.
+    /// The source of a connection; `None` for a trusted proxy, which stands for many.
     pub fn peer(&self, address: IpAddr) -> Option<Source> {
         let is_proxy = self.limit.trusted_proxies.iter().any(|network| network.holds(address));
         (!is_proxy).then(|| Source::new(address))
     }
 
-    /// Where a request comes from.
+    /// The source of a request.
     fn source(&self, request: &HttpRequest) -> Option<Source> {
         let peer = request.peer_addr().map(|peer| peer.ip());
         address::source(peer, request.headers(), &self.limit.trusted_proxies)
     }
 
-    /// Whether more than half of the room is taken, here or in all: who does not read has to go soon.
+    /// Returns whether more than half of the budget is used, for the source or in all: slow readers
+    /// are then disconnected soon.
     pub fn is_scarce(&self, source: Option<Source>) -> bool {
         let is_scarce =
             |free: &Semaphore, of: u64| (free.available_permits() as u64) < u64::from(units(of)) / 2;
@@ -106,7 +109,8 @@ impl AnswerBudget {
         is_scarce(&self.total, self.limit.total) || of_address()
     }
 
-    /// What is charged: an answer larger than all the room takes all of it, so that it can be sent alone.
+    /// The charged units: an answer larger than the whole budget takes all of it, so that it can be
+    /// sent alone.
     fn units(&self, bytes: u64) -> u32 {
         units(bytes).min(units(self.limit.per_address)).min(units(self.limit.total))
     }
@@ -153,10 +157,11 @@ pub(crate) fn no_room() -> ApiError {
     ApiError::new(ErrorCode::ServiceUnavailable, message).with_retry_after(1)
 }
 
-/// The room for an answer of `bytes` to `request` that is complete; where no budget is registered there is no limit.
+/// The room for an answer of `bytes` to `request` that is complete; where no budget is registered
+/// there is no limit.
 ///
 /// # Errors
-/// 503 with `retry-after` when there is none.
+/// 503 with `retry-after` if there is none.
 pub(crate) fn charge(request: &HttpRequest, bytes: u64) -> Result<Option<AnswerPermit>, ApiError> {
     let Some(budget) = request.app_data::<web::Data<AnswerBudget>>() else { return Ok(None) };
     budget.clone().into_inner().try_take(budget.source(request), bytes).map(Some).ok_or_else(no_room)

@@ -1,7 +1,7 @@
-//! What is said to browsers: that an answer is data and nothing else, and whose pages may read it.
+//! Headers for browsers: that a response is data and nothing else, and which origins may read it.
 //!
-//! Pages of other origins read nothing unless an operator has named them. No cookie is ever a credential
-//! here, so a page that may read an answer has to bring a key or token of its own.
+//! Pages of other origins can read nothing unless an operator has listed them. A cookie is never a
+//! credential here, so a page that may read a response must bring a key or token of its own.
 
 use actix_web::HttpResponse;
 use actix_web::dev::ServiceRequest;
@@ -14,28 +14,28 @@ use actix_web::http::header::{
 };
 use actix_web::web::Data;
 
-/// Whose pages may read answers; registered as `web::Data`, none without it.
+/// The origins whose pages may read responses; registered as `web::Data`, none without it.
 #[derive(Clone, Debug, Default)]
 pub struct AllowedOrigins {
-    /// Those of everybody.
+    /// Allows all origins.
     pub all: bool,
-    /// Those of these origins, as browsers write them.
+    /// The allowed origins, as browsers write them.
     pub origins: Vec<String>,
 }
 
-/// What a page may send beside a simple request.
+/// The headers that a page may send beyond a simple request.
 const SENT: HeaderValue =
     HeaderValue::from_static("authorization, content-type, idempotency-key, x-api-key, x-request-id");
 
-/// What a page may read beside the body.
+/// The headers that a page may read.
 const READ: HeaderValue = HeaderValue::from_static(
     "retry-after, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, x-request-id",
 );
 
-/// For what a page may ask.
+/// The methods that a page may use.
 const METHODS: HeaderValue = HeaderValue::from_static("GET, POST, PUT, PATCH, DELETE");
 
-/// What every answer says, unless it says something else about the same.
+/// The headers of every response, unless it sets them itself.
 const SAFE: [(HeaderName, HeaderValue); 5] = [
     (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
     (X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
@@ -44,12 +44,12 @@ const SAFE: [(HeaderName, HeaderValue); 5] = [
     (CACHE_CONTROL, HeaderValue::from_static("no-store")),
 ];
 
-/// A page that asks, whose origin may.
+/// The requesting page, if its origin is allowed.
 #[derive(Clone, Debug)]
 pub(crate) struct Page(HeaderValue);
 
 impl Page {
-    /// The page that the request comes from, if it may read the answer.
+    /// The page that the request comes from, if it may read the response.
     pub(crate) fn of(request: &ServiceRequest) -> Option<Self> {
         let allowed = request.app_data::<Data<AllowedOrigins>>()?;
         let origin = request.headers().get(ORIGIN)?;
@@ -57,7 +57,7 @@ impl Page {
         (allowed.all || named()).then(|| Self(origin.clone()))
     }
 
-    /// The answer to a browser that asks before it sends, if that is what the request is.
+    /// The response to a preflight request, if it is one.
     pub(crate) fn preflight(request: &ServiceRequest) -> Option<HttpResponse> {
         let asks = request.method() == Method::OPTIONS
             && request.headers().contains_key(ACCESS_CONTROL_REQUEST_METHOD);
@@ -71,7 +71,7 @@ impl Page {
     }
 }
 
-/// Says to the browser how the answer is to be taken, and that `page` may read it.
+/// Adds the headers for browsers, and allows `page` to read the response.
 pub(crate) fn tell(headers: &mut HeaderMap, page: Option<&Page>) {
     for (name, value) in SAFE {
         if !headers.contains_key(&name) {

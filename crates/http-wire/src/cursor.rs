@@ -1,8 +1,8 @@
-//! Cursors: opaque texts that name the last row a reader has seen.
+//! Cursors: opaque texts that identify the last row a reader has seen.
 //!
-//! A cursor is sealed with a secret of the installation, for one list of one reader: nobody else
-//! can read the position in it, change it or make one up. A position may tell more than its list
-//! does, as how much is said in a room beside what an agent is shown.
+//! A cursor is sealed with a secret of the installation, for one list of one reader: no other
+//! reader can decode, change, or forge it. A position may reveal more than its list does, such as
+//! the number of messages in a chat that an agent cannot read.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,10 +19,10 @@ use crate::error::{ApiError, ErrorCode};
 /// Raised when the layout or the meaning of a cursor changes; older ones are then refused.
 const VERSION: u8 = 2;
 
-/// What stands in a cursor before the text: filters, key, id.
+/// The size of a cursor before the text: filters, key, id.
 const FIXED_BYTES: usize = 8 + 8 + 16;
 
-/// What cursors are sealed with. Every server on the same store has the same.
+/// The key that seals cursors. All servers on one store have the same.
 #[derive(Clone)]
 pub struct CursorSeal(Arc<RandomizedNonceKey>);
 
@@ -39,7 +39,7 @@ impl CursorSeal {
         Self(Arc::new(key.expect("a key of AES-256 has 32 bytes")))
     }
 
-    /// Nonce, then what is sealed.
+    /// Seals the bytes; the nonce comes first.
     fn close(&self, list: &[u8], mut bytes: Vec<u8>) -> Vec<u8> {
         let nonce = self.0.seal_in_place_append_tag(Aad::from(list), &mut bytes);
         let nonce = nonce.expect("a cursor is shorter than what can be sealed");
@@ -48,7 +48,7 @@ impl CursorSeal {
         sealed
     }
 
-    /// What was sealed for this list; nothing if anything else was done to it.
+    /// Opens a cursor of this list; `None` if it was altered in any way.
     fn open(&self, list: &[u8], sealed: &[u8]) -> Option<Vec<u8>> {
         let (nonce, sealed) = sealed.split_first_chunk::<NONCE_LEN>()?;
         let mut bytes = sealed.to_vec();
@@ -57,7 +57,7 @@ impl CursorSeal {
     }
 }
 
-/// The list that a cursor belongs to, and the filters in force.
+/// The list of a cursor, and the filters in force.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CursorScope {
     list: Fingerprint,
@@ -65,12 +65,12 @@ pub struct CursorScope {
 }
 
 impl CursorScope {
-    /// The list of this name, as `me/chats`.
+    /// The list with this name, such as `me/chats`.
     pub fn list(name: &str) -> Self {
         Self { list: Fingerprint::EMPTY.with(name.as_bytes()), filters: Fingerprint::EMPTY }
     }
 
-    /// The list as it belongs to somebody, or to a room.
+    /// The list of a caller or a chat.
     pub fn of(self, id: Uuid) -> Self {
         Self { list: self.list.with(id.as_bytes()), ..self }
     }
@@ -106,7 +106,7 @@ impl CursorScope {
         Ok(position)
     }
 
-    /// What a cursor of this list is sealed for.
+    /// The data that a cursor of this list is bound to.
     fn mark(self) -> [u8; 9] {
         let mut mark = [VERSION; 9];
         mark[1..].copy_from_slice(&self.list.0.to_be_bytes());
@@ -131,7 +131,7 @@ struct Fingerprint(u64);
 impl Fingerprint {
     const EMPTY: Self = Self(0xcbf2_9ce4_8422_2325);
 
-    /// Takes in `bytes` and an end mark, so that `ab`, `c` is not `a`, `bc`.
+    /// Adds `bytes` and an end mark, so that `ab`, `c` differs from `a`, `bc`.
     fn with(self, bytes: &[u8]) -> Self {
         let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
         let hash = bytes.iter().fold(self.0, |hash, byte| step(hash, *byte));

@@ -1,10 +1,10 @@
-//! Successful answers: `{"data": …}`, lists with `metadata` beside it.
+//! Successful responses: `{"data": …}`, lists with `metadata` beside it.
 
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use serde::Serialize;
 
-/// One thing.
+/// One record.
 #[derive(Debug, Serialize)]
 pub struct Data<T> {
     data: T,
@@ -22,8 +22,8 @@ impl<T: Serialize> Data<T> {
     }
 }
 
-/// A record at the top level and once more under `data`, so that readers of either form find it;
-/// the generic paths answer like this.
+/// A record at the top level and once more under `data`, so that readers of either form find it,
+/// for the generic paths.
 #[derive(Debug, Serialize)]
 pub struct BareAndData<T> {
     #[serde(flatten)]
@@ -38,7 +38,7 @@ impl<T: Serialize + Clone> BareAndData<T> {
     }
 }
 
-/// One thing, and what is said about it.
+/// One record with metadata.
 #[derive(Debug, Serialize)]
 pub struct Described<T, M> {
     data: T,
@@ -56,7 +56,7 @@ impl<T: Serialize, M: Serialize> Described<T, M> {
 #[derive(Debug, Serialize)]
 pub struct List<T, M> {
     data: Vec<T>,
-    /// The same as `metadata`, for the lists where old clients look for it here.
+    /// The same as `metadata`, for the lists where old clients expect it here.
     #[serde(skip_serializing_if = "Option::is_none")]
     meta: Option<M>,
     metadata: M,

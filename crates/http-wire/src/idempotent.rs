@@ -1,4 +1,4 @@
-//! Bodies of requests that may be sent twice and count once, by the header `Idempotency-Key`.
+//! Bodies of requests with the header `Idempotency-Key`.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -14,17 +14,17 @@ use sha2::{Digest, Sha256};
 use crate::error::ApiError;
 use crate::strict_json::{Form, FromBody, StrictJson, parse, read_body};
 
-/// The header's name, as `details` name it.
+/// The name of the header in `details`.
 pub(crate) const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
 
-/// A body as [`StrictJson`] reads it, and whether its request is to count once.
+/// A body as [`StrictJson`] reads it, with the idempotency key of its request.
 #[derive(Clone, Debug)]
 pub struct IdempotentJson<T> {
-    /// What it says.
+    /// The body.
     pub body: T,
-    /// How it was written.
+    /// Its form.
     pub form: Form,
-    /// Set when the client gave the request a key.
+    /// Set if the client sent an idempotency key.
     pub once: Option<IdempotentRequest>,
 }
 
@@ -44,7 +44,7 @@ impl<T: FromBody> FromRequest for IdempotentJson<T> {
     }
 }
 
-/// The one key of a request.
+/// The key of a request, which must be the only one.
 fn key(headers: &HeaderMap) -> Result<Option<IdempotencyKey>, ApiError> {
     let mut given = headers.get_all(IDEMPOTENCY_KEY);
     let Some(value) = given.next() else { return Ok(None) };
@@ -56,7 +56,7 @@ fn key(headers: &HeaderMap) -> Result<Option<IdempotencyKey>, ApiError> {
     IdempotencyKey::new(text).map(Some).map_err(refused)
 }
 
-/// A digest of what a body says: white space and the order of members do not count.
+/// A digest of the content of a body: white space and the order of members do not count.
 fn fingerprint(bytes: &[u8]) -> Fingerprint {
     let mut digest = Sha256::new();
     match serde_json::from_slice::<Value>(bytes) {

@@ -1,20 +1,21 @@
-//! What both REST interfaces and the socket upgrade share, so that the two edges cannot drift.
+//! The code that both REST interfaces and the socket upgrade share, so that the two cannot drift.
 //!
 //! In the order in which a request meets them:
 //!
-//! - [`turn`]: whose turn it is on a connection; [`unread`]: the body of its answer;
-//! - [`answers`]: how many bytes answers may hold that nobody has read;
+//! - [`turn`]: the side that may send on a connection; [`unread`]: the body of its answer;
+//! - [`answers`]: the budget of unread responses;
 //! - [`request_scope`]: request id, log span, and the error envelope around every failure;
-//! - [`browser`]: what is said to browsers, and whose pages may read answers;
-//! - [`auth`]: from a credential to a caller;
-//! - [`limit`]: how often somebody may ask;
+//! - [`browser`]: headers for browsers, and allowed origins;
+//! - [`auth`]: authentication;
+//! - [`limit`]: rate limits;
 //! - [`path`], [`query`], [`strict_json`]: raw text to typed values, with every fault named;
 //!   [`body`] holds the bodies that both interfaces know;
-//! - [`idempotent`]: bodies of requests that may be sent twice and count once;
-//! - [`page`], [`cursor`]: which part of a list, and how to go on from there;
+//! - [`idempotent`]: bodies of requests with an idempotency key;
+//! - [`page`], [`cursor`]: pages of lists, and their continuation;
 //! - [`services`]: registers the use cases in an application;
-//! - [`view`], [`envelope`]: what goes out;
-//! - [`peers`]: two lists that both interfaces serve alike; [`memories`]: what theirs have in common;
+//! - [`view`], [`envelope`]: JSON of responses;
+//! - [`peers`]: two lists that both interfaces serve alike; [`memories`]: the common part of their
+//!   lists of memories;
 //! - [`error`]: the only place where a domain error becomes a status and a code.
 
 pub mod answers;

@@ -1,4 +1,4 @@
-//! What the lists of memories of both interfaces are narrowed by, and their paging.
+//! The filters of the memory lists of both interfaces, and their paging.
 
 use domain::memory::{
     MemoryFilter, MemoryKind, MemoryQuery, MemorySegment, MemoryStatus, MemorySystem, StatusFilter,
@@ -11,17 +11,17 @@ use crate::page::PageQuery;
 use crate::query::QueryReader;
 use crate::strict_json::Told;
 
-/// Rows when nothing is said.
+/// The default number of rows.
 pub const DEFAULT_ROWS: u32 = 20;
 
 const UNKNOWN: &str = "Invalid value for enum";
 
-/// What both lists know.
+/// The common parameters.
 #[derive(Clone, Debug)]
 pub struct MemoryListQuery {
-    /// Which part of the list.
+    /// The requested page.
     pub page: PageQuery,
-    /// What sort of memories.
+    /// The filters.
     pub filter: MemoryFilter,
 }
 
@@ -62,7 +62,7 @@ impl MemoryListQuery {
         all
     }
 
-    /// A cursor goes on in the list that it was made in.
+    /// The cursor scope of the list.
     pub fn scope(&self, scope: CursorScope) -> CursorScope {
         let MemoryFilter { system, kind, segment, query, status } = &self.filter;
         scope

@@ -1,8 +1,8 @@
-//! Which part of a list is asked for, and what is said about it.
+//! Requested pages of lists, and their metadata.
 //!
-//! Most lists know two styles: a cursor, exact while others write, and page numbers. Page
-//! members stand in the metadata only for readers of the second style, because the list must be
-//! counted for them, and are left out, never null, for the first.
+//! Most lists have two styles: a cursor, exact while others write, and page numbers. Page members
+//! are in the metadata only for readers of the second style, because the list must be counted for
+//! them, and are left out, never null, for the first.
 
 use actix_web::HttpResponse;
 use actix_web::http::header::{HeaderName, HeaderValue};
@@ -16,7 +16,7 @@ use crate::openapi::schema::{Parameter, parameter, text};
 use crate::query::QueryReader;
 use crate::strict_json::Told;
 
-/// The most rows of one answer; a larger wish is cut to it.
+/// The maximum number of rows per response; larger values are cut to it.
 const MAX_ROWS: u32 = 100;
 
 /// The paging parameters of a list of both styles.
@@ -30,7 +30,7 @@ pub struct PageQuery {
 }
 
 impl PageQuery {
-    /// What it takes, for the API's document.
+    /// Its parameters, for the API's document.
     pub fn parameters() -> Vec<Parameter> {
         let mut all = vec![
             parameter("cursor", text(), "`next_cursor` of the previous response."),
@@ -57,7 +57,7 @@ impl PageQuery {
         Ok(wanted)
     }
 
-    /// The part that is wanted of the list `scope`, `default_rows` long if nothing else is said.
+    /// The requested part of the list `scope`, with `default_rows` rows by default.
     pub fn window(self, scope: CursorScope, default_rows: u32) -> Result<Window, ApiError> {
         let rows = |wanted: Option<u32>| wanted.unwrap_or(default_rows).min(MAX_ROWS);
         if self.numbered() {
@@ -66,7 +66,8 @@ impl PageQuery {
             let request = PageRequest { slice, count: true };
             return Ok(Window { request, scope, seal: self.seal, numbers: true });
         }
-        // Who says nothing may be of either style: a cursor to go on with, and the page members.
+        // Without parameters the reader may be of either style, and gets both a cursor and the page
+        // members.
         let count = self.cursor.is_none() && self.limit.is_none();
         let after = self.cursor.map(|cursor| scope.decode(&self.seal, &cursor)).transpose()?;
         let slice = Slice::After { after, limit: rows(self.limit) };
@@ -74,14 +75,14 @@ impl PageQuery {
         Ok(Window { request, scope, seal: self.seal, numbers: count })
     }
 
-    /// The number of rows that a reader wants who names a place in the list by other means;
-    /// `None` if a cursor or a page is named as well.
+    /// The number of rows for a reader that specifies the place in the list by other means; `None`
+    /// if a cursor or a page is given as well.
     pub fn limit_only(&self, default_rows: u32) -> Option<u32> {
         let alone = self.cursor.is_none() && !self.numbered();
         alone.then(|| self.limit.unwrap_or(default_rows).min(MAX_ROWS))
     }
 
-    /// Whether the reader goes on from a cursor.
+    /// Returns whether the reader continues from a cursor.
     pub const fn continues(&self) -> bool {
         self.cursor.is_some()
     }
@@ -91,7 +92,7 @@ impl PageQuery {
     }
 }
 
-/// The paging parameters of a list that knows page numbers only.
+/// The paging parameters of a list with page numbers only.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct NumberedQuery {
     page: Option<u32>,
@@ -99,7 +100,7 @@ pub struct NumberedQuery {
 }
 
 impl NumberedQuery {
-    /// What it takes, for the API's document.
+    /// Its parameters, for the API's document.
     pub fn parameters() -> Vec<Parameter> {
         let number = || json!({"type": "integer", "minimum": 1});
         vec![
@@ -114,12 +115,12 @@ impl NumberedQuery {
         Ok(Self { page: page?, page_size: page_size? })
     }
 
-    /// The page's number, from 1.
+    /// The page number, from 1.
     pub fn number(self) -> u32 {
         self.page.unwrap_or(1)
     }
 
-    /// The part that is wanted.
+    /// The requested part.
     pub fn request(self, default_rows: u32) -> PageRequest {
         let size = self.page_size.unwrap_or(default_rows).min(MAX_ROWS);
         PageRequest { slice: Slice::Numbered { number: self.page.unwrap_or(1), size }, count: true }
@@ -129,11 +130,11 @@ impl NumberedQuery {
 /// A part of a list that is about to be read.
 #[derive(Clone, Debug)]
 pub struct Window {
-    /// What the store is asked for.
+    /// The request to the store.
     pub request: PageRequest,
     scope: CursorScope,
     seal: CursorSeal,
-    /// Whether the reader is told about page numbers.
+    /// Set if the reader uses page numbers.
     numbers: bool,
 }
 
@@ -144,7 +145,7 @@ impl Window {
         self
     }
 
-    /// What is said about the page that came of it.
+    /// The metadata of the page.
     ///
     /// A page that ended early has no number: the next one by number would begin too late.
     pub fn metadata<T>(&self, page: &Page<T>) -> PageMetadata {
@@ -159,14 +160,14 @@ impl Window {
         }
     }
 
-    /// Refuses a page by number that does not hold all its rows, because they are too large for
-    /// one answer: a reader who goes on by number would never see the missing ones.
+    /// Refuses a page by number that does not hold all its rows, because they are too large for one
+    /// response: a reader by number would never see the missing ones.
     pub fn whole<T>(&self, page: &Page<T>) -> Result<(), ApiError> {
         let numbered = matches!(self.request.slice, Slice::Numbered { .. });
         if numbered && page.is_cut(&self.request) { Err(too_heavy()) } else { Ok(()) }
     }
 
-    /// Marks an answer to a reader of page numbers, which are on their way out.
+    /// Marks a response to a reader of page numbers, which are deprecated.
     pub fn mark(&self, mut response: HttpResponse) -> HttpResponse {
         if matches!(self.request.slice, Slice::Numbered { .. }) {
             let headers = response.headers_mut();
@@ -177,10 +178,10 @@ impl Window {
     }
 }
 
-/// From when on page numbers may be gone from lists that have cursors.
+/// The date from which page numbers may be removed from lists with cursors.
 const SUNSET: &str = "Fri, 01 Oct 2027 00:00:00 GMT";
 
-/// What a reader of page numbers is told whose page does not fit into one answer.
+/// The refusal of a page by number that does not fit into one response.
 pub fn too_heavy() -> ApiError {
     let fault = "the page is larger than 8 MiB; ask for fewer rows, or use a cursor";
     ApiError::validation().with_detail("/page_size", fault)
@@ -317,7 +318,7 @@ mod tests {
         assert_eq!(metadata, expected);
     }
 
-    /// Two rows of a page, of which there would be more.
+    /// Two rows of a page, with more to follow.
     fn cut_page() -> Page<()> {
         let next = Some(domain::page::Position::at(4, uuid::Uuid::nil()));
         Page { rows: vec![(), ()], next, total: Some(9) }

@@ -1,4 +1,4 @@
-//! Ids in paths. One that is malformed names nothing, so it is 404 like one that is unknown.
+//! Ids in paths. A malformed id identifies nothing, so it is 404 like an unknown one.
 
 use std::future::{Ready, ready};
 

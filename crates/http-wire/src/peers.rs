@@ -13,10 +13,10 @@ use crate::query::{FromQuery, QueryReader};
 use crate::strict_json::Told;
 use crate::view::{ListedAgentView, PeerView};
 
-/// Rows on a page when nothing is said.
+/// The default number of rows.
 const DEFAULT_ROWS: u32 = 20;
 
-/// Which peers.
+/// The filters.
 #[derive(Clone, Copy, Debug)]
 pub struct ListPeersQuery {
     wanted: ListPeers,

@@ -1,4 +1,4 @@
-//! Where clients and browsers reach the server, if the operator has said so: what links begin with.
+//! The public URL of the server, if the operator has set it: the base of links.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,7 +13,8 @@ pub const INVITATION: &str = "/invitation";
 pub struct PublicUrl(String);
 
 impl PublicUrl {
-    /// The link that a guest opens. Browsers keep what follows `#` to themselves, so no server or proxy sees the token.
+    /// The link for a guest. Browsers do not send the part after `#`, so no server or proxy sees
+    /// the token.
     pub fn invitation(&self, token: &str) -> String {
         format!("{self}{INVITATION}#{token}")
     }
@@ -28,7 +29,7 @@ impl fmt::Display for PublicUrl {
 impl FromStr for PublicUrl {
     type Err = String;
 
-    /// Takes only characters that mean nothing in HTML and in a shell.
+    /// Accepts only characters without a meaning in HTML and in a shell.
     fn from_str(text: &str) -> Result<Self, String> {
         let is_plain =
             |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '~' | ':' | '/' | '[' | ']');

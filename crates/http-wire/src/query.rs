@@ -13,13 +13,13 @@ use crate::error::ApiError;
 use crate::openapi::schema::Parameter;
 use crate::strict_json::{Faults, Told};
 
-/// The most items of one parameter that are looked at; no parameter has so many to choose from.
+/// The maximum number of items of one parameter; no parameter has that many choices.
 const MAX_ITEMS: usize = 100;
 
-/// What can be read from a query string.
+/// A type that can be read from a query string.
 pub trait FromQuery: Sized + 'static {
-    /// Takes every known parameter from `query`, telling it what is wrong; nothing is returned
-    /// early, so that all faults are told. What is left over afterwards is unknown.
+    /// Takes every known parameter from `query`, and records all faults instead of returning at the
+    /// first. Remaining parameters are unknown.
     fn from_query(query: &mut QueryReader) -> Result<Self, Told>;
 
     /// The parameters that it takes, for the API's document.
@@ -68,7 +68,7 @@ pub fn parse<T: FromQuery>(text: &str, seal: &CursorSeal) -> Result<T, ApiError>
     value.map_err(|_: Told| ApiError::validation())
 }
 
-/// Parameters that are taken out one by one; what is left is unknown.
+/// Parameters that are taken one by one; remaining ones are unknown.
 #[derive(Debug)]
 pub struct QueryReader {
     parameters: Vec<(String, String)>,
@@ -77,7 +77,7 @@ pub struct QueryReader {
 }
 
 impl QueryReader {
-    /// What the cursors of this installation are sealed with.
+    /// The seal of this installation's cursors.
     pub const fn seal(&self) -> &CursorSeal {
         &self.seal
     }
@@ -92,7 +92,7 @@ impl QueryReader {
         }
     }
 
-    /// The parameter read by `parse`; `fault` is told when that gives nothing.
+    /// The parameter parsed by `parse`; `fault` is recorded if that returns nothing.
     pub fn parsed<T>(
         &mut self,
         name: &str,
@@ -140,7 +140,7 @@ impl QueryReader {
         })
     }
 
-    /// Says what is wrong with the parameter.
+    /// Records a fault of the parameter.
     pub fn fault(&mut self, name: &str, fault: impl Display) -> Told {
         self.faults.wrong(format!("/{name}"), fault)
     }

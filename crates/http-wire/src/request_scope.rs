@@ -1,8 +1,8 @@
-//! What stands around every request: its id, its log span, and the envelope of its failure.
+//! The scope of every request: its id, its log span, and the envelope of its failure.
 //!
-//! Every answer carries the id in `x-request-id`. Every answer of status 400 or more leaves as an
-//! error envelope, also what the framework itself refuses: unknown paths, wrong methods,
-//! unreadable headers. The query string never reaches the log, since old clients put keys there.
+//! Every response has the id in `x-request-id`. Every response with status 400 or more has an error
+//! envelope, including refusals of the framework itself: unknown paths, wrong methods, unreadable
+//! headers. The query string is never logged, since old clients put keys there.
 
 use std::cell::OnceCell;
 use std::collections::hash_map::RandomState;
@@ -40,15 +40,15 @@ pub struct RequestScope;
 #[derive(Clone, Copy, Debug)]
 pub struct StaticBody;
 
-/// The id of the request at hand; stands in its extensions.
+/// The id of the current request, stored in its extensions.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RequestId(Rc<str>);
 
 impl RequestId {
-    /// The most bytes of an id that a client brings along.
+    /// The maximum size of a client's id.
     const MAX_BYTES: usize = 128;
 
-    /// The client's own id if it is a sane one, else a new one.
+    /// The client's own id if it is acceptable, else a new one.
     fn of(headers: &HeaderMap) -> Self {
         let sane = |id: &&str| {
             let known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
@@ -58,8 +58,8 @@ impl RequestId {
         inbound.map_or_else(Self::fresh, |id| Self(id.into()))
     }
 
-    /// 128 bits that tell nothing and do not repeat in practice: a counter, hashed under a
-    /// random key of this process.
+    /// 128 bits that reveal nothing and do not repeat in practice: a counter, hashed under a random
+    /// key of this process.
     pub(crate) fn fresh() -> Self {
         static KEYS: LazyLock<[RandomState; 2]> = LazyLock::new(|| [RandomState::new(), RandomState::new()]);
         static COUNTER: AtomicU64 = AtomicU64::new(0);
@@ -90,7 +90,7 @@ where
     }
 }
 
-/// What is said of a request once it has been answered.
+/// The data for the log line of a request.
 struct Asked {
     method: Method,
     started: Instant,
@@ -100,11 +100,11 @@ struct Asked {
 }
 
 impl Asked {
-    /// A request has come; with it the trace that it belongs to, if that is known.
+    /// A request that has just arrived, with its trace if known.
     fn now(request: &ServiceRequest, id: &RequestId) -> (Self, Option<Trace>) {
         let parent = trace_parent(request.headers());
-        // A span has its name from the start, as it may end without an answer. Without one, no path is
-        // compared with the patterns before it is routed.
+        // A span has its name from the start, as it may end without a response. Without one, no
+        // path is compared with the patterns before routing.
         let route = || named(request.match_pattern());
         let span = RequestSpan::begin(request.method().as_str(), route, id.as_str(), parent.as_ref());
         let trace = span.as_ref().map(RequestSpan::trace).or_else(|| parent.as_ref().map(TraceParent::trace));
@@ -134,12 +134,12 @@ impl Asked {
     }
 }
 
-/// What a route is called: by its pattern, if there is one for the path.
+/// The name of a route: its pattern, if there is one for the path.
 fn named(pattern: Option<String>) -> String {
     pattern.unwrap_or_else(|| "none".to_owned())
 }
 
-/// The trace that the client says this is part of; who says it twice says nothing.
+/// The trace of the client; a repeated header is ignored.
 fn trace_parent(headers: &HeaderMap) -> Option<TraceParent> {
     let mut said = headers.get_all("traceparent");
     let parent = said.next().filter(|_| said.next().is_none())?;
@@ -151,7 +151,8 @@ fn trace_parent(headers: &HeaderMap) -> Option<TraceParent> {
 #[derive(Debug)]
 pub struct ScopedService<S> {
     service: S,
-    /// The application's patterns, once a request has brought them: an error has no request to ask.
+    /// The application's patterns, once a request has brought them: an error has no request to read
+    /// them from.
     routes: Rc<OnceCell<ResourceMap>>,
 }
 
@@ -208,7 +209,7 @@ where
     }
 }
 
-/// Puts the id on an answer, the envelope around a failure, and a line into the log.
+/// Adds the id to a response and the envelope to a failure, and writes a log line.
 fn settle<B: MessageBody + 'static>(
     response: ServiceResponse<B>,
     id: &RequestId,
@@ -226,7 +227,7 @@ fn settle<B: MessageBody + 'static>(
     told(response, id, asked)
 }
 
-/// The room for an answer, if it is so large that it needs some; what lies in memory anyway needs none.
+/// The permit for a response, if its size needs one; a static body does not.
 fn room(response: &ServiceResponse<BoxBody>) -> Result<Option<AnswerPermit>, ApiError> {
     match response.response().body().size() {
         BodySize::Sized(bytes) if bytes > FREE_BYTES && !is_static(response) => {
@@ -236,19 +237,19 @@ fn room(response: &ServiceResponse<BoxBody>) -> Result<Option<AnswerPermit>, Api
     }
 }
 
-/// Whether the body is part of the program, and shared by all who ask for it.
+/// Returns whether the body is part of the program, and shared by all requests.
 fn is_static(response: &ServiceResponse<BoxBody>) -> bool {
     response.response().extensions().contains::<StaticBody>()
 }
 
-/// Puts on an answer what every answer has. One for which there is no room is replaced by a refusal, unless it tells
-/// what became of a change: it is charged nothing then, and goes when the client does not read.
+/// Adds the common headers to a response. One without room is replaced by a refusal, unless it
+/// reports the result of a change: that is not charged, and is dropped if the client does not read.
 fn told(response: ServiceResponse<BoxBody>, id: &RequestId, asked: &Asked) -> ServiceResponse<Unread> {
     let (mut response, permit) = match room(&response) {
         Ok(permit) => (response, permit),
         Err(_) if !asked.method.is_safe() => (response, None),
         Err(error) => {
-            // Not a line for each: whoever does not read gets many.
+            // No line for each: a client that does not read causes many.
             measure::refused(error.code().as_str());
             (response.into_response(render::response(&error, id.as_str())), None)
         }
@@ -268,13 +269,13 @@ fn tell(headers: &mut HeaderMap, id: &RequestId, page: Option<&Page>) {
     browser::tell(headers, page);
 }
 
-/// Puts the failure into the log and counts it.
+/// Logs the failure and counts it.
 fn note(error: &ApiError) {
     render::log(error);
     measure::refused(error.code().as_str());
 }
 
-/// What a failed answer tells: an error of ours as it is, anything else by its status.
+/// Passes a failure to `tell`: an own error as it is, any other by its status.
 fn telling<R>(status: StatusCode, error: Option<&Error>, tell: impl FnOnce(&ApiError) -> R) -> R {
     match (error.and_then(Error::as_error::<ApiError>), error) {
         (Some(known), _) => tell(known),
@@ -283,7 +284,7 @@ fn telling<R>(status: StatusCode, error: Option<&Error>, tell: impl FnOnce(&ApiE
     }
 }
 
-/// The failure as an envelope; headers that say more about it, as `allow`, stay.
+/// The failure as an envelope; headers with more information, such as `allow`, stay.
 fn envelope(status: StatusCode, error: Option<&Error>, headers: &HeaderMap, id: &RequestId) -> HttpResponse {
     let mut enveloped = telling(status, error, |error| render::response(error, id.as_str()));
     for (name, value) in headers {
@@ -295,7 +296,7 @@ fn envelope(status: StatusCode, error: Option<&Error>, headers: &HeaderMap, id: 
     enveloped
 }
 
-/// A failure on the way to a handler, out of another middleware.
+/// A failure before the handler, from another middleware.
 fn refuse(error: Error, id: RequestId, asked: &Asked, route: &str) -> Error {
     let status = error.as_response_error().status_code();
     telling(status, Some(&error), note);

@@ -1,4 +1,4 @@
-//! Registers what handlers, guards, and readers of requests take from an application.
+//! Registers the dependencies of handlers, guards, and request readers.
 
 use std::sync::Arc;
 

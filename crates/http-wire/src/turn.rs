@@ -1,8 +1,10 @@
-//! Whose turn it is on a connection: the client's, to send a request, or ours, to answer one.
+//! The side that may act on a connection: the client, to send a request, or the server, to answer
+//! one.
 //!
-//! Only the application knows where the head of a request ends and when its answer is complete; only the
-//! connection knows when that answer has left, and only it can stop reading. Both live on the same thread, and
-//! this is what they share. A connection takes its next request when the previous answer has been written.
+//! Only the application knows where the head of a request ends and when its response is complete;
+//! only the connection knows when that response was written, and only it can stop reading. Both are
+//! on the same thread and share this state. A connection takes its next request when the previous
+//! response was written.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -11,14 +13,14 @@ use actix_web::dev::ServiceRequest;
 use actix_web::http::header::{CONTENT_LENGTH, TRANSFER_ENCODING, UPGRADE};
 use actix_web::http::{Method, StatusCode};
 
-/// Whose turn it is on one connection; kept in the data of the connection.
+/// The turn on one connection; stored in the data of the connection.
 #[derive(Clone, Debug, Default)]
 pub struct Turn(Rc<State>);
 
 #[derive(Debug, Default)]
 struct State {
     phase: Cell<Phase>,
-    /// The body of the newest request, until the connection has asked for it.
+    /// The body of the newest request, until the connection has taken it.
     body: Cell<Option<RequestBody>>,
 }
 
@@ -31,15 +33,15 @@ enum Phase {
     Handling,
     /// The connection is a socket.
     Socket,
-    /// The connection was a socket, and has been given its last frame.
+    /// The connection was a socket, and has received its last frame.
     SocketOver,
-    /// The answer is being handed to the connection.
+    /// The response is being passed to the connection.
     Sending,
-    /// The whole answer is in the connection's buffer.
+    /// The whole response is in the connection's buffer.
     Sent,
 }
 
-/// How the bytes after the head of a request are framed.
+/// The framing of the bytes after the head of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RequestBody {
     /// As many bytes.
@@ -51,7 +53,7 @@ pub enum RequestBody {
 }
 
 impl RequestBody {
-    /// As the framework reads it; it has refused contradictory heads already.
+    /// The framework's view; it has refused contradictory heads already.
     fn of(request: &ServiceRequest) -> Self {
         let headers = request.headers();
         if headers.contains_key(TRANSFER_ENCODING) {
@@ -68,24 +70,25 @@ impl RequestBody {
 }
 
 impl Turn {
-    /// Of the connection that this request came on, if somebody looks at it.
+    /// The turn of the connection of this request, if it has one.
     pub(crate) fn of(request: &ServiceRequest) -> Option<Self> {
         request.conn_data::<Self>().cloned()
     }
 
-    /// The head of this request is there.
+    /// Records the head of this request.
     pub(crate) fn begin(&self, request: &ServiceRequest) {
         self.0.phase.set(Phase::Handling);
         self.0.body.set(Some(RequestBody::of(request)));
     }
 
-    /// The request is answered; a connection that became a socket never goes back to requests.
+    /// Records the response; a connection that became a socket never returns to requests.
     pub(crate) fn end(&self, status: StatusCode) {
         let is_socket = status == StatusCode::SWITCHING_PROTOCOLS;
         self.0.phase.set(if is_socket { Phase::Socket } else { Phase::Sending });
     }
 
-    /// The connection has been given the last byte of the answer, or the last frame of the socket.
+    /// Records that the connection has received the last byte of the response, or the last frame of
+    /// the socket.
     pub(crate) fn sent(&self) {
         match self.0.phase.get() {
             Phase::Sending => self.0.phase.set(Phase::Sent),
@@ -94,29 +97,29 @@ impl Turn {
         }
     }
 
-    /// The connection has written all that it was given.
+    /// Records that the connection has written everything.
     pub fn written(&self) {
         if self.0.phase.get() == Phase::Sent {
             self.0.phase.set(Phase::Client);
         }
     }
 
-    /// Whether a request is being handled, or the connection is a socket.
+    /// Returns whether a request is being handled, or the connection is a socket.
     pub fn is_ours(&self) -> bool {
         matches!(self.0.phase.get(), Phase::Handling | Phase::Socket | Phase::SocketOver)
     }
 
-    /// Whether the connection was a socket, which has ended.
+    /// Returns whether the connection was a socket, which has ended.
     pub fn is_socket_over(&self) -> bool {
         self.0.phase.get() == Phase::SocketOver
     }
 
-    /// Whether the client may send a request.
+    /// Returns whether the client may send a request.
     pub fn is_clients(&self) -> bool {
         self.0.phase.get() == Phase::Client
     }
 
-    /// How the body of a request is framed that began since this was last asked.
+    /// The framing of the body of a request that began since the last call.
     pub fn take_body(&self) -> Option<RequestBody> {
         self.0.body.take()
     }

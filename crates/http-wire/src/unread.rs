@@ -1,7 +1,9 @@
-//! The body of every answer: in pieces, and known to its connection until the last of them was taken.
+//! The body of every response: split into pieces, and tracked by its connection until the last one
+//! was taken.
 //!
-//! The framework copies each piece into the connection's buffer, and asks for the next when that has become small.
-//! A body of one large piece would be there twice, for as long as the client likes.
+//! The framework copies each piece into the connection's buffer, and asks for the next when that
+//! has become small. A body of one large piece would be in memory twice, for as long as the client
+//! likes.
 
 use std::error::Error;
 use std::pin::Pin;
@@ -13,13 +15,13 @@ use actix_web::web::Bytes;
 use crate::answers::AnswerPermit;
 use crate::turn::Turn;
 
-/// The most bytes that go into the buffer of a connection at once.
+/// The maximum size of a piece.
 pub const PIECE: usize = 8 * 1024;
 
 /// The body of an answer.
 pub struct Unread {
     body: BoxBody,
-    /// What is left of a piece that was too large.
+    /// The rest of a piece that was too large.
     rest: Bytes,
     turn: Option<Turn>,
     permit: Option<AnswerPermit>,

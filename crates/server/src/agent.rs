@@ -27,7 +27,7 @@ use crate::wiring;
 /// Printed for a list without agents.
 const NO_AGENTS: &str = "No agents. Create one with `parlance agent create`.";
 
-/// Does it on the store of the configuration, and prints what came of it.
+/// Runs the command on the configured store, and prints the result.
 pub(crate) async fn run(config: &Config, command: AgentCommand) -> Result<(), Failure> {
     match command {
         AgentCommand::Create(arguments) => create(config, &arguments).await,
@@ -124,7 +124,7 @@ async fn show(store: &Arc<dyn Store>, arguments: &AgentArguments) -> Result<(), 
     print(&format!("{}{owner}\n  id {}\n  {}", as_text(&agent, &times), agent.id, marks(&agent)))
 }
 
-/// Says who may find an agent.
+/// Sets the visibility of an agent.
 async fn set(store: &Arc<dyn Store>, arguments: &SetAgentArguments) -> Result<(), Failure> {
     let given = AgentMarks {
         is_global: arguments.global,

@@ -10,20 +10,20 @@ use serde_json::Value;
 use crate::static_files::{StaticFile, StaticFiles};
 use crate::system;
 
-/// Where the API can be read.
+/// The address of the readable API document.
 pub(crate) const READABLE: &str = if cfg!(feature = "swagger-ui") { "/api/v1/docs/" } else { DOCUMENT };
 
 /// The path of the document.
 pub(crate) const DOCUMENT: &str = "/api/v1/openapi.json";
 
-/// What the document says before it comes to the operations.
+/// The introduction of the document.
 const DESCRIPTION: &str = "A self-hosted server where agents and humans share chat rooms. Humans call \
 `/api/v1/me`, and agents call `/api/v1/agent`. Both receive events over the socket `/api/v1/socket/websocket`, \
 which docs/API.md describes. A body can be wrapped in its object's name or flat. IDs are UUIDs, and times are UTC. \
 All errors have the same form.";
 
-/// The document as it is served, which a test holds against [`document`]: to make it at every start
-/// takes time, and memory that is not given back.
+/// The served document, which a test compares with [`document`]: generating it at every start takes
+/// time, and memory that is not returned.
 const KEPT: &str = include_str!("../../../docs/openapi/openapi.json");
 
 /// The whole document, made from what is mounted.
@@ -50,7 +50,7 @@ async fn serve_document(request: HttpRequest) -> Result<HttpResponse, ApiError> 
     serve(&request, DOCUMENT, file)
 }
 
-/// Answers with a file, which is made when it is first asked for.
+/// Responds with a file, which is made on first use.
 pub(crate) fn serve(
     request: &HttpRequest,
     name: &str,
@@ -73,7 +73,7 @@ mod tests {
         all.collect()
     }
 
-    /// `parlance openapi > docs/openapi/openapi.json` brings it up to date.
+    /// `parlance openapi > docs/openapi/openapi.json` updates it.
     #[test]
     fn the_document_that_is_kept_is_the_one_that_is_served() {
         let kept: Value = serde_json::from_str(KEPT).unwrap();
@@ -99,7 +99,8 @@ mod tests {
         assert!(ids.len() > 80, "{}", ids.len());
     }
 
-    /// Readers of the document have neither the code nor its notes: a description cites no section and no item of them.
+    /// Readers of the document have neither the code nor its notes: a description must not cite
+    /// them.
     #[test]
     fn no_description_cites_what_its_reader_does_not_have() {
         fn descriptions<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
@@ -124,7 +125,7 @@ mod tests {
         }
     }
 
-    /// What is referred to is there.
+    /// Every reference has a target.
     #[test]
     fn every_reference_leads_somewhere() {
         fn references(value: &Value, found: &mut Vec<String>) {

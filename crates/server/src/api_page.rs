@@ -1,6 +1,7 @@
-//! The page that shows the API's document (`/api/v1/docs/`), if the program was built with the feature `swagger-ui`.
+//! The page that shows the API's document (`/api/v1/docs/`), if the program was built with the
+//! feature `swagger-ui`.
 //!
-//! Everything that the page needs comes from here, and it may ask nobody else.
+//! The page loads everything from this server, and may not contact any other.
 
 use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
@@ -17,7 +18,7 @@ use utoipa_swagger_ui::Config;
 use crate::api_document::{self, DOCUMENT};
 use crate::static_files::StaticFile;
 
-/// What the page is told about itself.
+/// The configuration of the page.
 static PAGE: LazyLock<Arc<Config<'static>>> = LazyLock::new(|| Arc::new(Config::from(DOCUMENT)));
 
 /// Mounts the page.

@@ -22,7 +22,7 @@ use crate::progress::Spinner;
 use crate::store::{self, Store};
 use crate::wiring;
 
-/// Entries that are read at once.
+/// The number of entries that are read at a time.
 const PAGE: u32 = 100;
 
 /// Prints entries of the audit log, newest first.
@@ -174,7 +174,7 @@ fn wrong_time(text: &str) -> Failure {
     Failure::plain(said).next("see `parlance audit --help`")
 }
 
-/// One object a line, so that the output can be read while it is written.
+/// One object per line, so that the output can be read while it is written.
 fn as_json(record: &AuditRecord) -> Value {
     json!({
         "id": record.id.to_string(),
@@ -206,7 +206,7 @@ fn as_cells(record: &AuditRecord, times: &Times) -> Vec<String> {
     vec![times.text(record.at), actor, record.action.as_str().to_owned(), format!("{subject}{place}{detail}")]
 }
 
-/// The name, or what it is and its id.
+/// The name, or else the kind and the id.
 fn named_as_text(named: &NamedObject) -> String {
     let (kind, id) = named.object.parts();
     match &named.name {

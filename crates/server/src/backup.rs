@@ -1,4 +1,5 @@
-//! `parlance backup`: an archive with the time in its name, which is read back; and checking one that was kept.
+//! `parlance backup`: an archive with the time in its name, which is verified; and verifying an
+//! existing one.
 
 use std::path::{Path, PathBuf};
 
@@ -16,8 +17,8 @@ use crate::output::print;
 use crate::ports::SystemClock;
 use crate::progress::{Progress, say};
 
-/// What a backup is called until it has been checked. Every backup uses the same name, so what a killed one has left
-/// goes with the next.
+/// The name of a backup before it is verified. Every backup uses the same, so the next one replaces
+/// the rest of a killed one.
 const UNCHECKED: &str = "parlance-backup.part";
 
 const RESTORE: &str =
@@ -38,7 +39,7 @@ pub(crate) async fn run(config: &Config, arguments: BackupArguments) -> Result<(
     report(&path, &found, arguments.json)
 }
 
-/// Sorts by time, and has no character that a file system or shell treats specially.
+/// Names sort by time, and contain no character that a file system or shell treats specially.
 fn name() -> String {
     let now = SystemClock.now().to_string();
     let seconds = now.split('.').next().unwrap_or_default();

@@ -6,7 +6,8 @@ pub(crate) use adapters_nats::{NatsBus, NatsServer, Settings, is_prefix};
 #[cfg(not(feature = "nats"))]
 pub(crate) use absent::{NatsBus, NatsServer, Settings, is_prefix};
 
-/// What stands for NATS in a program without it. The settings are refused, so there is never a bus.
+/// The replacement of NATS in a program without it. The settings are refused, so there is never a
+/// bus.
 #[cfg(not(feature = "nats"))]
 mod absent {
     use std::fmt;
@@ -24,7 +25,7 @@ mod absent {
 
     const ABSENT: &str = "refused: this program was built without the feature `nats`";
 
-    /// How NATS would be reached.
+    /// The settings of NATS.
     #[derive(Clone, Debug)]
     #[expect(dead_code, reason = "they are refused before they are used")]
     pub struct Settings {

@@ -21,11 +21,12 @@ use crate::resync::Resync;
 use crate::store::Store;
 use crate::wiring::Wiring;
 
-/// The interval of reads. It keeps the lease of the caller cache ([`domain::account::cache::LOG_LEASE`]), and makes a
-/// revocation by another process effective within a second.
+/// The interval of reads. It keeps the lease of the caller cache
+/// ([`domain::account::cache::LOG_LEASE`]), and makes a revocation by another process effective
+/// within a second.
 const EVERY: Duration = Duration::from_millis(500);
 
-/// The most entries of a read.
+/// The maximum number of entries per read.
 const AT_ONCE: u32 = 500;
 
 /// How long entries are stored.
@@ -34,10 +35,11 @@ const KEPT: Duration = Duration::from_secs(60 * 60);
 /// After this time without a read, entries may have been missed.
 const BLIND: Duration = Duration::from_secs(30 * 60);
 
-/// The most attempts to apply entries, while the log itself can be read.
+/// The maximum number of attempts to apply entries, while the log itself can be read.
 const FAILURES: u32 = 20;
 
-/// How long an event of another server may take, so that a removed participant receives it before the channel closes.
+/// How long an event of another server may take, so that a removed participant receives it before
+/// the channel closes.
 const UNDER_WAY: Duration = Duration::from_millis(200);
 
 /// A reader of the change log.
@@ -140,8 +142,9 @@ impl ChangeFeed {
         }
     }
 
-    /// Applies entries. Those that need a read come last, so that no revocation waits for it. If a read fails, the entries
-    /// are applied again, which is idempotent; not forever, since later entries must be applied as well.
+    /// Applies entries. Those that need a read come last, so that no revocation waits for it. If a
+    /// read fails, the entries are applied again, which is idempotent; not forever, since later
+    /// entries must be applied as well.
     async fn carry_out(&mut self, part: &[LoggedChange]) -> Result<(), StoreError> {
         let known = || part.iter().filter_map(|entry| entry.change);
         let is_clearing = |change: &Change| matches!(change, Change::NodeCleared(_));
@@ -162,7 +165,7 @@ impl ChangeFeed {
             self.hub.end_sockets();
         }
         self.failures = 0;
-        // New connections of cleared nodes are known by now, so that nobody appears to go offline in between.
+        // New connections of cleared nodes are known by now, so that no one appears to go offline in between.
         known().filter(is_clearing).for_each(|change| self.hub.follow(change));
         for entry in part {
             if entry.change.is_none() {
@@ -174,7 +177,8 @@ impl ChangeFeed {
         Ok(())
     }
 
-    /// Starts a resynchronisation when events of another node may be lost: it says so, or it died before it sent them.
+    /// Starts a resynchronisation when events of another node may be lost: it reported the loss, or
+    /// it died before it sent them.
     fn look_up(&self, change: Change) {
         let since = match change {
             Change::EventsLost { since, .. } => since,

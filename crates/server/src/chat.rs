@@ -22,7 +22,7 @@ const CHATS: &str = "list chats with `parlance chat list`";
 /// Printed for a list without chats.
 const NO_CHATS: &str = "No chats. Users and agents create them; see docs/API.md.";
 
-/// Does it on the store of the configuration, and prints what came of it.
+/// Runs the command on the configured store, and prints the result.
 pub(crate) async fn run(config: &Config, command: ChatCommand) -> Result<(), Failure> {
     store::with(config, async |store| match &command {
         ChatCommand::List(arguments) => list(config, store, arguments).await,

@@ -1,7 +1,8 @@
-//! The room that is left for the data, and what is refused when there is little.
+//! The free disk space for the data, and the refusal of writes when it is low.
 //!
-//! A full disk stops every write, also the small ones by which agents close their work and operators help. So below
-//! a floor of free space only small writes are taken. Of a database elsewhere only that it was full is known.
+//! A full disk stops every write, including the small ones by which agents close their work and
+//! operators recover. Below a limit of free space only small writes are therefore accepted. Of a
+//! remote database only a full disk is detected.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,27 +19,28 @@ use tokio::time::{MissedTickBehavior, interval};
 use crate::config::Config;
 use crate::store::StoreAt;
 
-/// How often it is looked at. At 72 MB a second, the fastest that one user was seen to write, that is 36 MB.
+/// The interval of checks. At 72 MB a second, the fastest measured rate of one user, that is 36 MB.
 const EVERY: Duration = Duration::from_millis(500);
 
-/// A body of this many bytes is a small write.
+/// The maximum size of a small write.
 const SMALL: u64 = 16 * 1024;
 
-/// When whoever is refused may try again, in seconds.
+/// The value of `Retry-After` for refused writes, in seconds.
 const RETRY_AFTER: u32 = 30;
 
-/// The room for the data.
+/// The disk space for the data.
 pub(crate) struct Disk {
     /// The data directory, or that of the embedded store.
     directory: Option<PathBuf>,
-    /// With less bytes free only small writes are taken.
+    /// Below this number of free bytes, only small writes are accepted.
     floor: u64,
     is_low: AtomicBool,
 }
 
 impl Disk {
     pub(crate) fn of(config: &Config) -> Arc<Self> {
-        // With a database elsewhere, the data directory holds little, so its room is measured and decides nothing.
+        // With a remote database, the data directory holds little, so its space is measured but
+        // refuses nothing.
         let (directory, floor) = match &config.store {
             StoreAt::File(path) => (Some(directory_of(path)), config.min_free_bytes),
             StoreAt::Postgres(_) => (Some(config.data_dir.clone()), 0),
@@ -49,23 +51,23 @@ impl Disk {
         disk
     }
 
-    /// Looks how much is free; gives that, if it is known.
+    /// Measures the free space; returns it if it is known.
     fn look(&self) -> Option<u64> {
         let free = free(self.directory.as_deref()?)?;
         measure::disk_free(free);
-        // So that it does not change with every file that comes and goes, more is asked to end it.
+        // A higher limit ends the shortage, so that it does not change with every temporary file.
         let floor =
             if self.is_low.load(Ordering::Relaxed) { self.floor + self.floor / 8 } else { self.floor };
         self.is_low.store(free < floor, Ordering::Relaxed);
         Some(free)
     }
 
-    /// Whether not everything can be written.
+    /// Returns whether large writes are refused.
     pub(crate) fn is_short(&self) -> bool {
         self.is_low.load(Ordering::Relaxed) || measure::is_store_full()
     }
 
-    /// Takes a request, or refuses one that may write much while there is little room.
+    /// Admits a request, or refuses a large write while space is low.
     pub(crate) fn admit(&self, request: &ServiceRequest) -> Result<(), ApiError> {
         if !self.is_low.load(Ordering::Relaxed) || writes_little(request) {
             return Ok(());
@@ -76,7 +78,7 @@ impl Disk {
         Err(ApiError::new(ErrorCode::ServiceUnavailable, what).with_retry_after(RETRY_AFTER))
     }
 
-    /// Looks again and again; the log says when the room gets short, and when there is enough again.
+    /// Measures periodically; logs when space gets low, and when there is enough again.
     pub(crate) async fn watch(self: Arc<Self>) {
         let mut ticks = interval(EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -103,7 +105,7 @@ impl Disk {
     }
 }
 
-/// The directory that a store's file is in, or the file that a link leads to.
+/// The directory of a store's file, after following links.
 pub(crate) fn directory_of(path: &Path) -> PathBuf {
     let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     match whole.parent() {
@@ -112,13 +114,13 @@ pub(crate) fn directory_of(path: &Path) -> PathBuf {
     }
 }
 
-/// How many bytes whoever is not root may still write there.
+/// The number of bytes that an unprivileged user may still write there.
 pub(crate) fn free(directory: &Path) -> Option<u64> {
     let system = rustix::fs::statvfs(directory).ok()?;
     Some(system.f_bavail.saturating_mul(system.f_frsize))
 }
 
-/// Whether a request reads, deletes, or has a body that says that it is small.
+/// Returns whether a request reads, deletes, or declares a small body.
 fn writes_little(request: &ServiceRequest) -> bool {
     if [Method::GET, Method::HEAD, Method::OPTIONS, Method::DELETE].contains(request.method()) {
         return true;
@@ -128,7 +130,7 @@ fn writes_little(request: &ServiceRequest) -> bool {
         Some(length) => {
             length.to_str().is_ok_and(|length| length.parse::<u64>().is_ok_and(|length| length <= SMALL))
         }
-        // A body in chunks does not say how large it is.
+        // A chunked body does not declare its size.
         None => !headers.contains_key("transfer-encoding"),
     }
 }

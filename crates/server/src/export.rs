@@ -1,4 +1,4 @@
-//! `parlance export`: everything that the store holds, as it is at one moment.
+//! `parlance export`: the whole content of a store, as a snapshot.
 
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -45,8 +45,8 @@ pub(crate) async fn export(config: &Config, arguments: ExportArguments) -> Resul
     if arguments.json { print(&report.to_string()) } else { Ok(()) }
 }
 
-/// Writes an archive to `part`, and gives it the name `path` if `check` of what was written has no fault; gives what
-/// that has found.
+/// Writes an archive to `part`, and renames it to `path` if `check` succeeds on it; returns the
+/// result of the check.
 pub(crate) async fn checked<T>(
     config: &Config,
     path: &Path,
@@ -57,7 +57,7 @@ pub(crate) async fn checked<T>(
     with_snapshot(config, async |snapshot, steps| to_draft(snapshot, steps, path, begin, check).await).await
 }
 
-/// Has everything that the store holds written.
+/// Runs `write` on a snapshot of the store.
 async fn with_snapshot<T>(
     config: &Config,
     work: impl AsyncFnOnce(&mut dyn Snapshot, &SchemaSteps) -> Result<(End, T), Failure>,
@@ -68,7 +68,7 @@ async fn with_snapshot<T>(
     let snapshot = opened.snapshot().await;
     let mut snapshot =
         snapshot.map_err(|cause| Failure::new("cannot read the store", cause).next(store::NEXT))?;
-    // After the snapshot was taken, so that what two exports of the same content hold is the same.
+    // After the snapshot, so that two exports of the same content are equal.
     note(config).await;
     let done = work(&mut *snapshot, opened.steps()).await;
     drop(snapshot);
@@ -78,8 +78,8 @@ async fn with_snapshot<T>(
     Ok(found)
 }
 
-/// Records the export in the audit log. A store that cannot be written to right now, as on a full disk, can still be
-/// backed up.
+/// Records the export in the audit log. A store that cannot be written to right now, as on a full
+/// disk, can still be backed up.
 async fn note(config: &Config) {
     let noted = store::with(config, async |store| {
         let entries = vec![AuditEntry::store_exported(SystemClock.now())];

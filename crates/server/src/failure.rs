@@ -1,18 +1,18 @@
-//! Why a command ended without success, in one line for the person at the terminal.
+//! The failure of a command, as one line for the person at the terminal.
 
 use std::error::Error;
 use std::fmt;
 
-/// One line that says what failed and why.
+/// One line with the failure and its causes.
 #[derive(Debug)]
 pub struct Failure {
     line: String,
-    /// Whether the command only stopped because nobody reads its output any more.
+    /// Set if the command only stopped because its output was closed.
     reader_left: bool,
 }
 
 impl Failure {
-    /// `what` failed because of `cause` and the causes behind it.
+    /// `what` failed because of `cause` and its causes.
     pub fn new(what: impl fmt::Display, cause: impl Error) -> Self {
         let mut line = format!("{what}: {cause}");
         let mut source = cause.source();
@@ -27,7 +27,7 @@ impl Failure {
         Self::plain(line.replace('\n', " "))
     }
 
-    /// The same, with what to do about it.
+    /// Adds the remedy.
     #[must_use]
     pub fn next(self, what: &str) -> Self {
         let end = |text: &str| if text.ends_with(['.', '?', '!']) { "" } else { "." };
@@ -35,12 +35,12 @@ impl Failure {
         Self { line: format!("{line}{} {next}{}", end(&line), end(&next)), ..self }
     }
 
-    /// A failure without a cause behind it.
+    /// A failure without a cause.
     pub fn plain(what: impl Into<String>) -> Self {
         Self { line: sentence(&what.into()), reader_left: false }
     }
 
-    /// A name that nothing has, with what was probably meant instead, or else with what to do next.
+    /// An unknown name, with a suggestion, or else with the next step.
     pub(crate) fn unknown(what: impl Into<String>, meant: Option<&str>, next: &str) -> Self {
         let failure = Self::plain(what);
         match meant {
@@ -54,7 +54,7 @@ impl Failure {
         Self { line: "The reader of the output closed it".to_owned(), reader_left: true }
     }
 
-    /// Whether this is no failure to the person at the terminal.
+    /// Returns whether this is no failure to the person at the terminal.
     pub fn is_reader_gone(&self) -> bool {
         self.reader_left
     }
@@ -68,7 +68,8 @@ impl fmt::Display for Failure {
 
 impl Error for Failure {}
 
-/// The text with a capital letter in front, unless it begins with a flag, a path, a value, or the name of a setting.
+/// The text with an initial capital letter, unless it begins with a flag, a path, a value, or the
+/// name of a setting.
 fn sentence(text: &str) -> String {
     let first = text.split(' ').next().unwrap_or_default();
     let is_word = first.bytes().all(|byte| byte.is_ascii_lowercase() || matches!(byte, b',' | b'\''));

@@ -1,4 +1,4 @@
-//! Whether the server lives, and whether it can serve.
+//! Liveness and readiness.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,47 +16,47 @@ use utoipa::ToSchema;
 use crate::disk::Disk;
 use crate::store::Store;
 
-/// How long an answer waits for a busy store before it tells what was seen last.
+/// How long an answer waits for a busy store before it reports the last result.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// How long a store counts as one that answers after it did.
+/// How long a successful answer of the store counts.
 const TRUSTED: Duration = Duration::from_secs(5);
 
-/// What `/ready` looks at.
+/// The state behind `/ready`.
 pub(crate) struct Readiness {
     store: Arc<dyn Store>,
     bus: Option<Arc<NatsBus>>,
     disk: Arc<Disk>,
     draining: AtomicBool,
-    /// Where the store is asked, whoever asks for readiness.
+    /// The runtime for queries of the store, whichever thread asks.
     runtime: Handle,
     seen: Mutex<Seen>,
     asked: Notify,
 }
 
-/// What is known of the store.
+/// The last result from the store.
 #[derive(Default)]
 struct Seen {
-    /// Whether it answered, and when that was known.
+    /// The result, and its time.
     last: Option<(bool, Instant)>,
-    /// It is being asked.
+    /// Set while the store is being queried.
     is_asked: bool,
 }
 
 impl Readiness {
-    /// To be made on the runtime on which the store may be asked.
+    /// Must be called on the runtime on which the store may be queried.
     pub(crate) fn new(store: Arc<dyn Store>, bus: Option<Arc<NatsBus>>, disk: Arc<Disk>) -> Self {
         let (runtime, seen, asked) = (Handle::current(), Mutex::default(), Notify::new());
         Self { store, bus, disk, draining: AtomicBool::new(false), runtime, seen, asked }
     }
 
-    /// From now on the server is about to end.
+    /// Marks the server as about to stop.
     pub(crate) fn drain(&self) {
         self.draining.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the store answers. Asked by many at once it is asked once, and a busy one keeps nobody waiting: if it
-    /// answered a short time ago, that counts.
+    /// Returns whether the store answers. Concurrent calls share one query, and a busy store delays
+    /// none: a recent success counts.
     pub(crate) async fn store_answers(self: &Arc<Self>) -> bool {
         let asked = self.asked.notified();
         let patience = {
@@ -66,7 +66,7 @@ impl Readiness {
             }
             if seen.last.is_some() { PATIENCE } else { TRUSTED }
         };
-        // What was seen last is told in time, or after it.
+        // The last result is reported in time, or after it.
         let _ = timeout(patience, asked).await;
         self.seen().last.is_some_and(|(answered, at)| answered && at.elapsed() < TRUSTED)
     }
@@ -74,7 +74,7 @@ impl Readiness {
     async fn ask(self: Arc<Self>) {
         let answer = self.store.ping().await;
         if let Err(error) = &answer {
-            // The log says so once, when the outage begins (tail).
+            // The outage itself is logged once, elsewhere (tail).
             tracing::debug!(error = %error, "store does not respond");
         }
         *self.seen() = Seen { last: Some((answer.is_ok(), Instant::now())), is_asked: false };
@@ -108,8 +108,8 @@ pub(crate) struct ReadyView {
     status: &'static str,
 }
 
-/// 200 when the store answers and the server is not about to end, else 503. A bus that is away is no reason to send
-/// requests elsewhere.
+/// 200 when the store answers and the server is not about to end, else 503. A bus that is away is
+/// no reason to send requests elsewhere.
 pub(crate) async fn ready(readiness: web::Data<Readiness>) -> Result<HttpResponse, ApiError> {
     let draining = readiness.draining.load(Ordering::Relaxed);
     if !draining && readiness.store_answers().await {

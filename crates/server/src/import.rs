@@ -1,9 +1,9 @@
-//! `parlance import`: an archive into a store that is empty, or half full of the same archive.
+//! `parlance import`: an archive into a store that is empty, or holds part of the same archive.
 //!
-//! A file is looked through before the store is touched. Rows are written in the order of the archive, many in
-//! one transaction, and those that are there already are left: wherever an import was interrupted, it may go on
-//! from any earlier place. At the end the store is read again, and has to be what the archive says; until then it is
-//! marked, and nothing serves it.
+//! A file is verified before the store is touched. Rows are written in the order of the archive,
+//! many in one transaction, and existing ones are skipped: an interrupted import can continue from
+//! any earlier place. At the end the store is read again and compared with the archive; until then
+//! it is marked, and no server opens it.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -26,14 +26,14 @@ use crate::ports::SystemClock;
 use crate::progress::{Progress, say};
 use crate::store::{self, Store};
 
-/// How many rows are written at once, at the most. Of every page that a transaction changes SQLite keeps a copy in
-/// memory; with so many rows that is some dozens of megabytes.
+/// The maximum number of rows per write. SQLite keeps a copy in memory of every page that a
+/// transaction changes; with so many rows that is some dozens of megabytes.
 const ROWS_AT_ONCE: usize = 2048;
 
-/// How many bytes of lines are written at once, about.
+/// The approximate size of lines per write.
 const BYTES_AT_ONCE: u64 = 4 * 1024 * 1024;
 
-/// Fills the store from a file or from standard input.
+/// Imports from a file or from standard input.
 pub(crate) async fn import(config: &Config, arguments: ImportArguments) -> Result<(), Failure> {
     config.refuse_memory()?;
     let place = arguments.from.as_deref().map(|path| begin(path, arguments.resume)).transpose();
@@ -42,7 +42,7 @@ pub(crate) async fn import(config: &Config, arguments: ImportArguments) -> Resul
         Some(path) => Box::new(open(path)?),
         None => Box::new(std::io::stdin().lock()),
     };
-    // Before a store is made: what is no archive, or never comes, leaves nothing behind.
+    // Before a store is created: an invalid or missing archive leaves nothing behind.
     let archive = Reader::begin(input)?;
     let mut lock = FillLock::take(&config.store).await?;
     let store = store::open_alone(config).await?;
@@ -57,7 +57,7 @@ pub(crate) async fn import(config: &Config, arguments: ImportArguments) -> Resul
     report(&done?, arguments.json)
 }
 
-/// Looks through a file, and where to begin in it.
+/// Verifies a file, and returns the place to begin.
 fn begin(path: &Path, resume: bool) -> Result<(PlaceFile, Place), Failure> {
     let (reader, header) = Reader::begin(open(path)?)?;
     let sha256 = skim(reader, &header)?.sha256;
@@ -73,12 +73,12 @@ pub(crate) fn open(path: &Path) -> Result<BufReader<File>, Failure> {
     Ok(BufReader::with_capacity(1024 * 1024, file))
 }
 
-/// Goes through an archive to its end, which it gives.
+/// Reads an archive to its end, which it returns.
 fn skim(reader: Reader<impl BufRead>, header: &Header) -> Result<End, Failure> {
     reader.skim(&mut Progress::of("check", header.rows.values().sum()))
 }
 
-/// What was done.
+/// The result of an import.
 struct Imported {
     end: End,
     new: u64,
@@ -103,14 +103,14 @@ async fn take(
     }
     let mut import = Import::begin(store.clone(), &header, place);
     if begun.is_none() && expect_empty(&there).is_err() {
-        // No import of this store is under way, and it may be served: it is compared only.
+        // No import of this store is running, and servers may use it: it is only compared.
         let end = skim(reader, &header)?;
         import.verify(&end).await?;
         return import.ended(end);
     }
     let marked = store.begin_import(SystemClock.now()).await;
     marked.map_err(|cause| Failure::new("cannot write to the store", cause).next(store::NEXT))?;
-    // A place beyond what the store holds is that of another store.
+    // A place beyond the store's content belongs to another store.
     let reached = import.place.as_ref().map(|(_, place)| place.clone());
     if let Some(place) = reached.filter(|place| place.rows <= there.values().sum()) {
         reader.skip_to(place.bytes)?;
@@ -127,7 +127,7 @@ async fn take(
     import.ended(end)
 }
 
-/// How many rows of each table the store holds.
+/// The number of rows of each table in the store.
 async fn held(store: &Arc<dyn Store>) -> Result<Counts, Failure> {
     let snapshot = store.snapshot().await;
     let mut snapshot =
@@ -135,7 +135,7 @@ async fn held(store: &Arc<dyn Store>) -> Result<Counts, Failure> {
     count(&mut *snapshot).await
 }
 
-/// The one plan that every store has may be there.
+/// The plan that every store has may exist.
 fn expect_empty(there: &Counts) -> Result<(), Failure> {
     let full = there.iter().find(|(table, rows)| **rows > u64::from(*table == "plans"));
     match full {
@@ -147,19 +147,19 @@ fn expect_empty(there: &Counts) -> Result<(), Failure> {
     }
 }
 
-/// An import under way.
+/// An import in progress.
 struct Import {
     store: Arc<dyn Store>,
     progress: Progress,
     place: Option<(PlaceFile, Place)>,
-    /// Rows of one table that are still to be written, and how many bytes their lines had.
+    /// Rows of one table that are not written yet, with the size of their lines.
     waiting: Vec<Row>,
     table: Option<&'static Table>,
     bytes: u64,
     has_written: bool,
-    /// Whether the archive calls tables as they were called before.
+    /// Set if the archive uses the former names of tables.
     has_former_names: bool,
-    /// How far it has come.
+    /// The number of bytes read.
     read: u64,
     rows: u64,
     new: u64,
@@ -184,7 +184,7 @@ impl Import {
         }
     }
 
-    /// All of the archive is in the store; nobody needs the place any more.
+    /// The whole archive is in the store; the place is no longer needed.
     fn ended(self, end: End) -> Result<Imported, Failure> {
         if let Some((file, _)) = &self.place {
             file.forget()?;
@@ -219,10 +219,10 @@ impl Import {
         }
     }
 
-    /// Writes what waits, which ends at this byte of the archive.
+    /// Writes the waiting rows, which end at this byte of the archive.
     async fn write(&mut self, read: u64) -> Result<(), Failure> {
         let Some(table) = self.table else { return Ok(()) };
-        // Reading keeps the thread; whether the store is still locked is looked at now.
+        // Reading blocks the thread; yields to check that the store is still locked.
         tokio::task::yield_now().await;
         let rows = std::mem::take(&mut self.waiting);
         let (number, is_first) = (rows.len() as u64, !std::mem::replace(&mut self.has_written, true));
@@ -239,7 +239,7 @@ impl Import {
             && let Some((file, place)) = &mut self.place
         {
             (place.bytes, place.rows, place.replaced) = (self.read, self.rows, self.replaced);
-            // It only saves time, and the archive may be where nothing can be written.
+            // It only saves time, and the archive may be on a read-only file system.
             if let Err(failure) = file.keep(place) {
                 self.progress.say(&format!(
                     "warning: {failure}; if this import is interrupted, --resume reads all of the archive again"
@@ -250,7 +250,7 @@ impl Import {
         Ok(())
     }
 
-    /// Reads the store again: it has to hold what the archive says and nothing else.
+    /// Reads the store again, and compares it with the archive.
     async fn verify(&self, end: &End) -> Result<(), Failure> {
         let snapshot = self.store.snapshot().await;
         let mut snapshot =
@@ -265,7 +265,7 @@ impl Import {
                 "the store has {rows} rows in {table}, but the archive has {told}. Import into a new store."
             )));
         }
-        // Where characters had to be replaced the rows differ.
+        // The rows differ if characters were replaced.
         if found.sha256 == end.sha256 || self.replaced > 0 {
             return Ok(());
         }

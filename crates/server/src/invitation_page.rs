@@ -1,7 +1,8 @@
-//! The page that the link of an invitation opens (`GET /invitation`), if `public_url` is set: how to accept it.
+//! The page behind an invitation's link (`GET /invitation`), if `public_url` is set: how to accept
+//! it.
 //!
-//! The token stands behind `#` in the link, so it comes neither here nor into a log. The page runs no script and asks
-//! nobody for anything, so nothing in the browser reads the token either; the guest copies it.
+//! The token follows `#` in the link, so it reaches neither the server nor a log. The page runs no
+//! script and loads nothing, so nothing in the browser reads the token either; the guest copies it.
 
 use actix_web::HttpResponse;
 use actix_web::http::header::{CONTENT_SECURITY_POLICY, ContentType, HeaderValue};
@@ -20,7 +21,7 @@ use crate::failure::Failure;
 const PAGE: &str = include_str!("invitation_page.html");
 const REGISTER: &str = include_str!("invitation_page_register.html");
 
-/// Printed where nobody may register.
+/// Printed if registration is closed.
 const CLOSED: &str =
     "<p>If you have no account, ask whoever invited you: this server does not let people register.</p>\n";
 
@@ -58,7 +59,7 @@ impl InvitationPage {
         config.service(web::resource(INVITATION).route(page).wrap(from_fn(anonymous)));
     }
 
-    /// As every answer does, it also says: no referrer, not to be stored, no frames.
+    /// With the headers of every response: no referrer, no caching, no frames.
     fn answer(&self) -> HttpResponse {
         HttpResponse::Ok()
             .insert_header((CONTENT_SECURITY_POLICY, self.policy.clone()))

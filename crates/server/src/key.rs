@@ -21,7 +21,7 @@ use crate::ports::SystemClock;
 use crate::store::{self, Store};
 use crate::{agent, wiring};
 
-/// Does it on the store of the configuration, and prints what came of it.
+/// Runs the command on the configured store, and prints the result.
 pub(crate) async fn run(config: &Config, command: KeyCommand) -> Result<(), Failure> {
     let done = store::with(config, async |store| {
         let accounts = wiring::accounts(store.clone()).with_key_days(config.key_ttl_days);
@@ -81,7 +81,7 @@ async fn create(
     })
 }
 
-/// The limits that are asked for.
+/// The requested scope.
 async fn scope(
     accounts: &AccountService,
     store: &Arc<dyn Store>,
@@ -152,7 +152,7 @@ async fn revoke(
             ApiKeyId::parse(key).map_or_else(|| accounts.keys_like(key), WhichKeys::Id)
         }
     };
-    // Never more of a key than its prefix is compared or repeated; what does not begin like one is a mistyped ID.
+    // Only the prefix of a key is compared or repeated; any other text is a mistyped ID.
     let wanted = match (&which, arguments.key.as_deref()) {
         (WhichKeys::Prefix(_), Some(typed)) if !typed.trim().starts_with("thnv_") => typed.trim().to_owned(),
         (WhichKeys::Prefix(prefix), _) => prefix.clone(),

@@ -1,8 +1,7 @@
-//! The composition root: reads the configuration, builds every port's implementation, and runs
-//! what the command line asks for.
+//! The composition root: reads the configuration, builds every port's implementation, and runs the
+//! command.
 //!
-//! Nothing here decides a rule; [`wiring`] is the only place where a port meets what stands
-//! behind it.
+//! Nothing here decides a rule; [`wiring`] is the only place where a port meets its implementation.
 
 mod agent;
 pub mod api_document;
@@ -111,7 +110,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
     }
 }
 
-/// Does `work` with the configuration, which must be right.
+/// Runs `work` with the configuration, which must be valid.
 fn with(flags: Flags, work: impl AsyncFnOnce(Config) -> Result<(), Failure>) -> Result<(), Failure> {
     let config = Config::load(flags)?;
     runtime()?.block_on(work(config))
@@ -122,7 +121,7 @@ fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     runtime.map_err(|cause| Failure::new("cannot start the runtime", cause))
 }
 
-/// Prints what a shell needs to complete this command line.
+/// Prints the completions of this command line for a shell.
 fn completions(shell: clap_complete::Shell) -> Result<(), Failure> {
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut cli::visible(&Cli::command()), "parlance", &mut text);

@@ -1,9 +1,9 @@
-//! One server for one data directory, and nobody beside an import.
+//! The lock that allows one server per data directory, and none beside an import.
 //!
-//! Events reach sockets within one process; two servers on one embedded store would each be
-//! deaf to what the other accepts. The lock goes with the process, however it ends.
+//! Events reach sockets within one process; two servers on one embedded store would not see each
+//! other's events. The lock ends with the process, however that ends.
 //!
-//! On PostgreSQL there may be several servers; the database itself keeps them and an import off each other.
+//! PostgreSQL can have several servers; the database itself keeps them and an import apart.
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -14,19 +14,20 @@ use adapters_postgres::ImportLock;
 use crate::failure::Failure;
 use crate::store::StoreAt;
 
-/// Held as long as the server runs, and dropped after the store is closed: closing a descriptor of the store's file
-/// gives up SQLite's own locks on it.
+/// Held while the server runs, and dropped after the store is closed: closing a descriptor of the
+/// store's file releases SQLite's own locks on it.
 #[derive(Debug)]
 pub(crate) struct StoreLock {
     #[expect(dead_code, reason = "the lock lives as long as the file is open")]
     beside: File,
-    /// The same store may have another name, a hard or a symbolic link, and then another file beside it.
+    /// The lock of the file itself: the store may have another name, a hard or symbolic link, and
+    /// then another file beside it.
     #[expect(dead_code, reason = "the lock lives as long as the file is open")]
     itself: File,
 }
 
 impl StoreLock {
-    /// Takes the lock beside the store's file, or says that another server holds it.
+    /// Takes the lock beside the store's file, or reports that another server holds it.
     pub(crate) fn take(store: &Path) -> Result<Self, Failure> {
         let directory = match store.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -40,7 +41,7 @@ impl StoreLock {
         Ok(Self { beside, itself: Self::locked(store, store)? })
     }
 
-    /// The file at `path`, made if it is not there, and locked for the server of `store`.
+    /// The file at `path`, created if needed, and locked for the server of `store`.
     fn locked(path: &Path, store: &Path) -> Result<File, Failure> {
         let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path);
         let file =
@@ -58,7 +59,7 @@ impl StoreLock {
     }
 }
 
-/// Makes the data directory, for its owner only, if it is not there.
+/// Creates the data directory, for its owner only, if it does not exist.
 pub(crate) fn make_directory(directory: &Path) -> Result<(), Failure> {
     let made = DirBuilder::new().recursive(true).mode(0o700).create(directory);
     made.map_err(|cause| {
@@ -66,18 +67,18 @@ pub(crate) fn make_directory(directory: &Path) -> Result<(), Failure> {
     })
 }
 
-/// Held as long as a store is filled: no server works on it meanwhile.
+/// Held during an import: no server uses the store meanwhile.
 pub(crate) enum FillLock {
-    /// As a server's.
+    /// The lock of a server.
     File(#[expect(dead_code, reason = "the lock lives as long as this")] StoreLock),
-    /// The database's.
+    /// The lock of the database.
     Postgres(ImportLock),
-    /// Nobody else can have the store.
+    /// No other process can have the store.
     Memory,
 }
 
 impl FillLock {
-    /// Takes the lock, or says who has it.
+    /// Takes the lock, or reports its holder.
     pub(crate) async fn take(store: &StoreAt) -> Result<Self, Failure> {
         match store {
             StoreAt::File(path) => Ok(Self::File(StoreLock::take(path)?)),
@@ -89,7 +90,7 @@ impl FillLock {
         }
     }
 
-    /// Ready once others may be at work on the store; gives what to say then.
+    /// Resolves when the lock is lost; returns the failure to report.
     pub(crate) async fn lost(&mut self) -> Failure {
         match self {
             Self::Postgres(import_lock) => import_lock.lost().await,
@@ -99,7 +100,7 @@ impl FillLock {
             .next("make sure that no server uses the store, and continue with --resume")
     }
 
-    /// Lets others work on the store.
+    /// Releases the lock.
     pub(crate) async fn end(self) {
         if let Self::Postgres(import_lock) = self {
             import_lock.end().await;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use mimalloc::MiMalloc;
 
-/// Gives memory back to the system after a peak, see docs/performance.md.
+/// Returns memory to the system after a peak, see docs/performance.md.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
@@ -15,7 +15,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) if failure.is_reader_gone() => ExitCode::SUCCESS,
         Err(failure) => {
-            // Nobody is left to tell when this cannot be written either.
+            // If this cannot be written either, there is no one to notify.
             let _ = writeln!(std::io::stderr(), "parlance: {failure}");
             ExitCode::FAILURE
         }

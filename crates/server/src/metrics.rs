@@ -1,8 +1,8 @@
-//! `GET /metrics`: what the server measures, for Prometheus, on a listener and a thread of its own, where `/health`
-//! and `/ready` are answered as well.
+//! `GET /metrics`: the server's metrics for Prometheus, on a listener and a thread of its own,
+//! which also answers `/health` and `/ready`.
 //!
-//! What edges and adapters record is collected from the start; what the hub and the cache of callers know is asked
-//! when somebody reads. Without a listener nothing is collected.
+//! Metrics of edges and adapters are recorded from the start; those of the hub and the cache of
+//! callers are read on request. Without a listener nothing is recorded.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -21,10 +21,10 @@ use crate::config::Config;
 use crate::failure::Failure;
 use crate::health::{Readiness, health, ready};
 
-/// How often what was recorded is put together, also when nobody reads it.
+/// The interval at which recorded values are aggregated, even without a reader.
 const UPKEEP: Duration = Duration::from_secs(5);
 
-/// What was measured.
+/// The recorded metrics.
 pub(crate) struct Metrics {
     listen: String,
     collected: PrometheusHandle,
@@ -32,7 +32,7 @@ pub(crate) struct Metrics {
 }
 
 impl Metrics {
-    /// Collects from now on, if that is configured.
+    /// Starts recording, if configured.
     pub(crate) fn install(config: &Config) -> Result<Option<Self>, Failure> {
         let Some(listen) = config.metrics_listen.clone() else { return Ok(None) };
         let mut builder = PrometheusBuilder::new();
@@ -53,7 +53,7 @@ impl Metrics {
         Ok(Some(Self { listen, collected, since: Instant::now() }))
     }
 
-    /// Binds the address; gives what serves until it is dropped.
+    /// Binds the address; returns the server, which runs until it is dropped.
     pub(crate) fn bind(
         self,
         hub: &Arc<Hub>,
@@ -72,7 +72,7 @@ impl Metrics {
                 .service(web::resource("/health").wrap(RequestScope).route(web::get().to(health)))
                 .service(web::resource("/ready").wrap(RequestScope).route(web::get().to(ready)))
         });
-        // A thread of its own: whatever the workers of the other listener do, this one answers.
+        // A thread of its own: it answers whatever the workers of the other listener do.
         let server = server.workers(1).disable_signals().bind(&listen).map_err(|cause| {
             Failure::new(format_args!("cannot serve metrics on {listen} (metrics_listen)"), cause)
         })?;
@@ -113,7 +113,7 @@ fn describe() {
     }
 }
 
-/// Takes up what the hub knows.
+/// Records the figures of the hub.
 fn take_up(figures: Figures) {
     gauge!(measure::SOCKETS, "kind" => "users").set(number(figures.user_sockets));
     gauge!(measure::SOCKETS, "kind" => "agents").set(number(figures.agent_sockets));
@@ -127,7 +127,7 @@ fn take_up(figures: Figures) {
     counter!(measure::SLOW_CONSUMERS).absolute(figures.too_slow);
 }
 
-/// Takes up how often callers were known.
+/// Records the hits and misses of the cache of callers.
 fn take_up_callers(counts: CacheCounts) {
     counter!(measure::CALLER_CACHE, "result" => "hit").absolute(counts.hits);
     counter!(measure::CALLER_CACHE, "result" => "miss").absolute(counts.misses);

@@ -1,4 +1,4 @@
-//! `parlance migrate`: the store's schema as this version needs it.
+//! `parlance migrate`: migrates the store's schema to this version.
 
 use serde_json::json;
 
@@ -9,7 +9,7 @@ use crate::output::print;
 use crate::progress::Spinner;
 use crate::store;
 
-/// Brings the schema up to date and says which steps that took.
+/// Migrates the schema and prints the applied steps.
 pub(crate) async fn migrate(config: &Config, arguments: ListArguments) -> Result<(), Failure> {
     config.refuse_memory()?;
     let spinner = Spinner::begin("migrating the store");

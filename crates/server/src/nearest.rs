@@ -10,13 +10,14 @@ use crate::store::Store;
 use crate::user::AT_ONCE;
 use crate::wiring;
 
-/// The most names of a kind that a mistyped one is compared with.
+/// The maximum number of names of a kind that a mistyped one is compared with.
 const COMPARED: usize = 10_000;
 
-/// The most users and agents whose keys a mistyped one is compared with.
+/// The maximum number of users and agents whose keys a mistyped one is compared with.
 const HOLDERS: usize = 500;
 
-/// The known name that `name` was probably meant to be: at most one slip per three characters, and three in all.
+/// The known name that `name` most likely means: at most one slip per three characters, and three
+/// in all.
 pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let name = characters(name);
     let slips = (name.len() / 3).clamp(1, 3);
@@ -29,7 +30,8 @@ fn characters(text: &str) -> Vec<char> {
     text.chars().flat_map(char::to_lowercase).collect()
 }
 
-/// How many characters must be inserted, removed, changed, or swapped with the next to turn one text into the other.
+/// The number of characters to insert, remove, change, or swap with the next to turn one text into
+/// the other.
 fn distance(one: &[char], other: &[char]) -> usize {
     let mut before = Vec::new();
     let mut above = (0..=other.len()).collect::<Vec<_>>();

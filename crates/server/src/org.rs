@@ -26,17 +26,17 @@ use crate::output::{List, Rows, Times, print};
 use crate::store::{self, Store};
 use crate::{plan, user, wiring};
 
-/// What to do next about a name.
+/// The next step for an unknown name.
 const NAMES: &str = "list organizations with `parlance org list`";
 
-/// The same, about plans.
+/// The next step for an unknown plan.
 const PLANS: &str = "list plans with `parlance plan list`";
 
-/// Why somebody stays who would go.
+/// The reason why the last admin cannot leave.
 const LAST_ADMIN: &str = "the organization would have no admin. Make another member an admin first: `parlance org \
  set-role USER admin`.";
 
-/// What a command works with.
+/// The dependencies of a command.
 struct Desk {
     store: Arc<dyn Store>,
     organizations: OrganizationService,
@@ -45,7 +45,7 @@ struct Desk {
     public_url: Option<PublicUrl>,
 }
 
-/// Does it on the store of the configuration, and prints what came of it.
+/// Runs the command on the configured store, and prints the result.
 pub(crate) async fn run(config: &Config, command: OrgCommand) -> Result<(), Failure> {
     store::with(config, async |opened| {
         let desk = Desk {
@@ -273,7 +273,7 @@ fn not_departed(error: LeaveError) -> Failure {
     }
 }
 
-/// The user of this handle, and where they are.
+/// The user with this handle, with the current organization.
 async fn of_user(desk: &Desk, handle: &str) -> Result<(UserId, Organization), Failure> {
     let stored = normalize_handle(handle);
     let found = desk.accounts.find_holder(&stored).await.map_err(unread)?;
@@ -286,7 +286,7 @@ async fn of_user(desk: &Desk, handle: &str) -> Result<(UserId, Organization), Fa
     Err(user::unknown(&desk.store, handle).await)
 }
 
-/// The organization of this name.
+/// The organization with this name.
 pub(crate) async fn named(
     organizations: &OrganizationService,
     store: &Arc<dyn Store>,

@@ -1,4 +1,4 @@
-//! What commands print on standard output.
+//! The standard output of commands.
 
 use std::io::{BufWriter, ErrorKind, Write};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::ports::SystemClock;
 use crate::progress::stop_spinning;
 
-/// How many rows are held to align their columns.
+/// The number of rows that are held to align their columns.
 const ALIGNED: usize = 500;
 
 /// Spaces between two columns.
@@ -22,14 +22,15 @@ const GAP: usize = 2;
 
 const HEADING: Style = Style::new().effects(Effects::BOLD);
 
-/// Prints one text and a line's end.
+/// Prints one text and a newline.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     stop_spinning();
     let mut out = anstream::stdout().lock();
     writeln!(out, "{text}").and_then(|()| out.flush()).map_err(unprinted)
 }
 
-/// The failure of a command that could not print. A reader that closed the pipe, such as `head`, has what it wanted.
+/// The failure of a command that could not print. A reader that closed the pipe, such as `head`,
+/// has what it wanted.
 pub(crate) fn unprinted(cause: std::io::Error) -> Failure {
     match cause.kind() {
         ErrorKind::BrokenPipe => Failure::reader_left(),
@@ -132,19 +133,19 @@ fn aligned(cells: &[String], widths: &[usize]) -> String {
     line
 }
 
-/// A client's text without what would leave its line or hide in it.
+/// A client's text without characters that would break the line or hide in it.
 pub(crate) fn on_one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// How times are printed: relative to now, or exactly.
+/// The format of times: relative to now, or exact.
 pub(crate) struct Times {
     now: Timestamp,
     exact: bool,
 }
 
 impl Times {
-    /// As they were asked for.
+    /// The requested format.
     pub(crate) fn of(how: &TableArguments) -> Self {
         Self { now: SystemClock.now(), exact: how.utc }
     }
@@ -160,7 +161,7 @@ impl Times {
     }
 }
 
-/// How long before or after `now` a time is, in its largest unit.
+/// The time before or after `now`, in its largest unit.
 fn relative(at: Timestamp, now: Timestamp) -> String {
     const UNITS: [(u64, &str); 4] = [(24 * 60 * 60, "day"), (60 * 60, "hour"), (60, "minute"), (1, "second")];
     let micros = now.micros().abs_diff(at.micros());

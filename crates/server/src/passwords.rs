@@ -1,8 +1,9 @@
-//! Passwords by Argon2id.
+//! Password hashing with Argon2id.
 //!
-//! A hash takes tens of milliseconds of a processor and megabytes on purpose, so it is made on threads apart from
-//! those that serve, a few at a time, and only so many may wait. These threads come after all others wherever
-//! processors are short, so that who guesses takes little from who sends. Who comes when that is full is told to come back.
+//! A hash takes tens of milliseconds of CPU time and megabytes on purpose, so it runs on separate
+//! threads, a few at a time, with a bounded queue. These threads have the lowest priority, so that
+//! password guesses take little CPU time from requests. When the queue is full, clients are asked
+//! to retry.
 
 use std::sync::Arc;
 
@@ -22,36 +23,36 @@ use tokio::task::JoinHandle;
 use crate::failure::Failure;
 use crate::ports::{RandomKeys, SystemClock, random};
 
-/// How many may wait for each that is at work.
+/// The maximum number of queued hashes per running one.
 const WAITING: usize = 16;
 
 /// The lowest priority of a thread.
 const LAST: i32 = 19;
 
-/// What a hash costs, and how many are made at once.
+/// The cost of a hash, and the number of concurrent ones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PasswordConfig {
     /// Memory, in KiB.
     pub memory_kib: u32,
-    /// How often it is gone through.
+    /// The number of passes over the memory.
     pub passes: u32,
-    /// How many lanes it is divided into.
+    /// The number of lanes.
     pub lanes: u32,
-    /// How many hashes are made at once.
+    /// The number of concurrent hashes.
     pub at_once: usize,
 }
 
 /// Hashes by Argon2id.
 pub(crate) struct Argon2Hasher {
     work: Arc<Work>,
-    /// Those at work.
+    /// The running ones.
     turns: Arc<Semaphore>,
-    /// Those at work and those who wait.
+    /// The running and the queued ones.
     places: Arc<Semaphore>,
     threads: Threads,
 }
 
-/// The threads on which hashes are made.
+/// The threads for hashes.
 struct Threads(Option<Runtime>);
 
 impl Threads {
@@ -72,7 +73,7 @@ impl Threads {
 }
 
 impl Drop for Threads {
-    /// Nobody waits for the answer any more.
+    /// No caller waits for the results any more.
     fn drop(&mut self) {
         if let Some(runtime) = self.0.take() {
             runtime.shutdown_background();
@@ -80,7 +81,7 @@ impl Drop for Threads {
     }
 }
 
-/// Lets this thread have what others leave.
+/// Gives this thread the lowest priority.
 fn come_last() {
     if let Err(error) = setpriority_process(Some(gettid()), LAST) {
         tracing::debug!(error = %error, "cannot lower the priority of threads that hash passwords");
@@ -90,12 +91,12 @@ fn come_last() {
 struct Work {
     argon2: Argon2<'static>,
     params: Params,
-    /// Compared with where there is nothing else to compare with.
+    /// The hash to compare with if there is no other.
     nobodys: String,
 }
 
 impl Argon2Hasher {
-    /// With these costs.
+    /// Makes a hasher with these costs.
     pub(crate) fn new(config: PasswordConfig) -> Result<Self, Failure> {
         let wrong = |cause| Failure::plain(format!("the settings for password hashing are invalid: {cause}"));
         let params = Params::new(config.memory_kib, config.passes, config.lanes, None).map_err(wrong)?;
@@ -109,7 +110,7 @@ impl Argon2Hasher {
         })
     }
 
-    /// Does it when its turn comes, on a thread where nobody else waits for it.
+    /// Runs the work in turn, on a separate thread.
     async fn work<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Work) -> T + Send + 'static,
@@ -117,7 +118,7 @@ impl Argon2Hasher {
         let place = self.places.clone().try_acquire_owned().map_err(|_| HasherBusy)?;
         let turn = self.turns.clone().acquire_owned().await.map_err(|_| HasherBusy)?;
         let with = self.work.clone();
-        // Whoever asks may stop waiting; the turn is over when the work is.
+        // The caller may stop waiting; the turn ends with the work.
         let done = self.threads.spawn(move || {
             let hashing = measure::hashing();
             let done = work(&with);
@@ -150,7 +151,7 @@ impl PasswordHasher for Argon2Hasher {
     }
 }
 
-/// Whether a hash was made as one would be made now.
+/// Returns whether a hash has the current parameters.
 fn is_current(hash: &Phc, params: &Params) -> bool {
     let made = Params::try_from(hash);
     hash.algorithm.as_str() == Algorithm::Argon2id.as_str()
@@ -204,7 +205,7 @@ mod tests {
         assert_eq!(verdict, Verdict::RightButOutdated);
     }
 
-    /// However many come, so many are at work and so many wait.
+    /// However many arrive, the numbers of running and queued ones are bounded.
     #[tokio::test]
     async fn who_comes_when_all_places_are_taken_is_sent_away() {
         let hasher = Argon2Hasher::new(CHEAP).unwrap();

@@ -1,4 +1,4 @@
-//! `parlance plan …`, and how organizations are printed
+//! `parlance plan …`, and printing organizations
 
 use std::sync::Arc;
 
@@ -68,7 +68,7 @@ pub(crate) async fn organizations(plans: &PlanService, how: &TableArguments) -> 
     rows.end()
 }
 
-/// Gives an organization a plan.
+/// Assigns a plan to an organization.
 pub(crate) async fn set(config: &Config, arguments: SetPlanArguments) -> Result<(), Failure> {
     let plan = PlanName::new(&arguments.plan);
     let plan = plan.map_err(|fault| {

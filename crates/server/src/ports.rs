@@ -1,4 +1,4 @@
-//! The small ports: the machine's clock, ids and API keys from the machine's random source.
+//! The small ports: the machine's clock, and ids and API keys from its random source.
 
 use std::sync::LazyLock;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -24,13 +24,13 @@ impl Clock for SystemClock {
     }
 
     fn steady(&self) -> Timestamp {
-        /// When this process first asked: any instant would do.
+        /// The first use in this process, as an arbitrary reference.
         static START: LazyLock<Instant> = LazyLock::new(Instant::now);
         Timestamp::from_micros(0).plus(START.elapsed())
     }
 }
 
-/// For commands: no socket is connected to them.
+/// For commands, which have no sockets.
 pub(crate) struct NobodyListens;
 
 impl EventPublisher for NobodyListens {
@@ -68,16 +68,16 @@ impl KeyMint for RandomKeys {
         KeyDigest::new(Sha256::digest(presented.as_bytes()).into())
     }
 
-    /// All up to the secret and eight of its characters; 208 random bits are left.
+    /// Everything before the secret and eight of its characters; 208 random bits remain.
     fn prefix(&self, text: &str) -> String {
         text.chars().take(KeyKind::User.prefix().len() + "1234567890_".len() + 8).collect()
     }
 }
 
-/// Bytes that nobody can guess.
+/// Random bytes.
 pub(crate) fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
-    // Without randomness no id and no key is safe to give out; every system we run on has it.
+    // Without randomness no id and no key is safe to issue; every supported system has it.
     getrandom::fill(&mut bytes).expect("the system's random source answers");
     bytes
 }

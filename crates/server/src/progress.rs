@@ -1,5 +1,4 @@
-//! How far something is that takes more than a moment, on standard error: a bar on a terminal, elsewhere a line each
-//! second.
+//! The progress of longer tasks, on standard error: a bar on a terminal, else a line each second.
 
 use std::io::{IsTerminal, Write};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -9,13 +8,13 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// How often a line is written, and how often a caller is told to note its position.
+/// The interval of lines, and of reminders to the caller to store its position.
 const EVERY: Duration = Duration::from_secs(1);
 
 /// The line of a bar, which is as wide as the terminal.
 const BAR: &str = "{prefix} [{wide_bar}] {human_pos} of {human_len} rows, {eta} left";
 
-/// How far a transfer is.
+/// The progress of a transfer.
 pub(crate) struct Progress {
     what: &'static str,
     done: u64,
@@ -25,7 +24,7 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Nothing of `all` rows is done.
+    /// Begins with none of `all` rows done.
     pub(crate) fn of(what: &'static str, all: u64) -> Self {
         stop_spinning();
         let bar = ProgressBar::with_draw_target(Some(all), ProgressDrawTarget::stderr());
@@ -36,14 +35,14 @@ impl Progress {
         Self { what, done: 0, all, told: Instant::now(), bar }
     }
 
-    /// So many rows were done before.
+    /// Starts at this number of rows.
     pub(crate) fn begin_at(&mut self, rows: u64) {
         self.done = rows;
         self.bar.set_position(rows);
         self.bar.reset_eta();
     }
 
-    /// So many more rows are done. Whether a second has passed since it last was so.
+    /// Adds rows. Returns whether a second has passed since it last returned true.
     pub(crate) fn add(&mut self, rows: u64) -> bool {
         self.done += rows;
         self.bar.set_position(self.done);
@@ -57,7 +56,7 @@ impl Progress {
         due
     }
 
-    /// Says something above the bar.
+    /// Prints a line above the bar.
     pub(crate) fn say(&self, text: &str) {
         self.bar.suspend(|| say(text));
     }
@@ -69,17 +68,17 @@ impl Drop for Progress {
     }
 }
 
-/// A sign of life on a terminal while something is done whose length is unknown. What takes a moment only shows none.
+/// A spinner on a terminal during a task of unknown length. Short tasks show none.
 pub(crate) struct Spinner(());
 
-/// After how long it is shown.
+/// The delay before it is shown.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// What ends the spinner that is there, and the thread that shows it.
+/// The end of the current spinner, and its thread.
 static SPINNING: Mutex<Option<(Sender<()>, JoinHandle<()>)>> = Mutex::new(None);
 
 impl Spinner {
-    /// It begins, in place of one that is there.
+    /// Starts a spinner, in place of a current one.
     pub(crate) fn begin(what: &'static str) -> Self {
         stop_spinning();
         if std::io::stderr().is_terminal() {
@@ -90,7 +89,7 @@ impl Spinner {
                 }
                 let bar = ProgressBar::new_spinner().with_message(what);
                 bar.enable_steady_tick(EVERY / 10);
-                // Until the other end is dropped.
+                // Returns when the other end is dropped.
                 let _ = ended.recv();
                 bar.finish_and_clear();
             });
@@ -106,7 +105,7 @@ impl Drop for Spinner {
     }
 }
 
-/// Clears the spinner that is there, if one is, before something else is printed.
+/// Clears the current spinner, if there is one, before other output.
 pub(crate) fn stop_spinning() {
     let spinning = SPINNING.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some((end, thread)) = spinning {
@@ -116,9 +115,9 @@ pub(crate) fn stop_spinning() {
     }
 }
 
-/// Says something to the person at the terminal, beside what is printed.
+/// Prints a message for the person at the terminal, on standard error.
 pub(crate) fn say(text: &str) {
     stop_spinning();
-    // Whoever closed it does not want to know.
+    // If standard error is closed, the message is not wanted.
     let _ = writeln!(std::io::stderr(), "{text}");
 }

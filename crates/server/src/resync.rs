@@ -13,8 +13,8 @@ use ws_gateway::ClusterMember;
 
 use crate::ports::SystemClock;
 
-/// The interval of reads while events may be missing, and the pause as a multiple of the duration of a read; the longer
-/// one applies.
+/// The interval of reads while events may be missing, and the pause as a multiple of the duration
+/// of a read; the longer one applies.
 const EVERY: Duration = Duration::from_secs(2);
 const RESTS: u32 = 20;
 
@@ -88,7 +88,7 @@ impl Resync {
         }
     }
 
-    /// Writes a loss entry to the change log if there is a loss; true if it was written.
+    /// Writes a loss entry to the change log if there is a loss; returns `true` if it was written.
     async fn log_loss(&self) -> bool {
         let unlogged = lock(&self.unlogged).take();
         let Some(since) = unlogged else { return false };

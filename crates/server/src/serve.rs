@@ -1,4 +1,4 @@
-//! `parlance serve`: from the store to a listening server, and back down in order.
+//! `parlance serve`: opens the store, serves, and shuts down in order.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,13 +32,13 @@ use crate::upkeep;
 use crate::welcome;
 use crate::wiring::{self, Wiring};
 
-/// How long writing down what sockets took may go on after the last of them has ended.
+/// The time limit for storing receipts after the last socket has ended.
 const LAST_WRITES: Duration = Duration::from_secs(1);
 
-/// Serves until SIGTERM, SIGINT or SIGHUP.
+/// Serves until SIGTERM, SIGINT, or SIGHUP.
 pub(crate) async fn serve(config: Config) -> Result<(), Failure> {
     telemetry::start(&config);
-    // Before anything is measured.
+    // Before any metric is recorded.
     let metrics = Metrics::install(&config)?;
     let _lock = match &config.store {
         StoreAt::File(path) => Some(StoreLock::take(path)?),
@@ -57,7 +57,7 @@ pub(crate) async fn serve(config: Config) -> Result<(), Failure> {
     outcome
 }
 
-/// Reports settings of the database by which a crash loses what was acknowledged.
+/// Reports settings of the database that can lose acknowledged data in a crash.
 async fn report_unsafe_settings(store: &Arc<dyn Store>) -> Result<(), Failure> {
     let settings = store.unsafe_settings().await;
     for setting in settings.map_err(|cause| Failure::new("cannot read the database's settings", cause))? {
@@ -69,7 +69,7 @@ async fn report_unsafe_settings(store: &Arc<dyn Store>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Makes the configured plans those of the store.
+/// Writes the configured plans to the store.
 async fn take_up_plans(config: &Config, store: &Arc<dyn Store>) -> Result<(), Failure> {
     let left = wiring::plans(store.clone()).configure(config.plans.clone()).await;
     let left = left.map_err(|cause| Failure::new("cannot store the configured plans", cause))?;
@@ -83,7 +83,7 @@ async fn run(config: &Config, wiring: &Wiring, metrics: Option<Metrics>) -> Resu
     let no_signals = |cause| Failure::new("cannot listen for signals", cause);
     let mut terminate = signal(SignalKind::terminate()).map_err(no_signals)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(no_signals)?;
-    // A terminal that is closed ends the server in order as well.
+    // Closing the terminal also shuts the server down in order.
     let mut hangup = signal(SignalKind::hangup()).map_err(no_signals)?;
 
     let disk = Disk::of(config);
@@ -129,13 +129,13 @@ async fn run(config: &Config, wiring: &Wiring, metrics: Option<Metrics>) -> Resu
     readiness.drain();
     tokio::select! {
         () = wiring.hub.drain(config.drain()) => {}
-        // Whoever says it twice is in a hurry.
+        // A second signal skips draining.
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
         _ = hangup.recv() => {}
     }
     wiring.hub.shut_down();
-    // Nothing more is accepted, and what is being answered ends.
+    // Stops accepting connections, and finishes requests in flight.
     handle.stop(true).await;
     // The server's own future ends once its workers have.
     let _ = server.await;
@@ -168,7 +168,7 @@ async fn run(config: &Config, wiring: &Wiring, metrics: Option<Metrics>) -> Resu
     Ok(())
 }
 
-/// Builds the server; nothing is accepted before it is polled.
+/// Builds the server; it accepts connections once it is polled.
 fn bind(
     config: &Config,
     acceptor: Option<TlsAcceptor>,
@@ -201,7 +201,7 @@ fn bind(
             .app_data(sockets.clone())
             .app_data(web::Data::from(wiring.answers.clone()))
             .configure(|config| register(config, &wiring.services, &wiring.limits, &wiring.cursors))
-            // The first is looked at first, and most requests are agents'.
+            // The first scope is matched first, and most requests are agents'.
             .configure(http_agent::configure)
             .configure(http_human::configure)
             .configure(ws_gateway::configure)
@@ -218,7 +218,7 @@ fn bind(
     })
 }
 
-/// Ends as one of several servers.
+/// Unregisters the node of a cluster.
 async fn leave(cluster_member: &ClusterMember) {
     if !matches!(timeout(LAST_WRITES, cluster_member.leave()).await, Ok(Ok(()))) {
         tracing::warn!(
@@ -227,7 +227,7 @@ async fn leave(cluster_member: &ClusterMember) {
     }
 }
 
-/// Writes down what the sockets of agents took.
+/// Stores the receipts of agents' sockets.
 async fn keep_deliveries(wiring: Wiring) {
     wiring.hub.keep_deliveries(&wiring.services.deliveries).await;
 }

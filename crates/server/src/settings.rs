@@ -1,4 +1,4 @@
-//! `parlance config`: what holds, where it comes from, and what is wrong with it.
+//! `parlance config`: the effective settings, their origins, and their faults.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -23,7 +23,7 @@ pub(crate) fn run(flags: Flags, command: ConfigCommand) -> Result<(), Failure> {
     }
 }
 
-/// Names all faults at once; fails if there is one.
+/// Reports all faults at once; fails if there is one.
 fn check(examined: &Examined, as_json: bool) -> Result<(), Failure> {
     let faults = &examined.faults;
     let text = if as_json {
@@ -39,7 +39,7 @@ fn check(examined: &Examined, as_json: bool) -> Result<(), Failure> {
     fail_on(faults)
 }
 
-/// Prints every setting with its origin; fails if something is wrong.
+/// Prints every setting with its origin; fails if there is a fault.
 fn show(examined: &Examined, as_json: bool) -> Result<(), Failure> {
     let settings = examined.settings.iter().filter(|setting| told(setting)).collect::<Vec<_>>();
     let plans = &examined.config.plans;
@@ -69,7 +69,7 @@ fn show(examined: &Examined, as_json: bool) -> Result<(), Failure> {
     fail_on(&examined.faults)
 }
 
-/// What is for tests is shown only when it is on.
+/// A setting for tests is only shown if it is set.
 fn told(setting: &Setting) -> bool {
     !setting.key.for_tests || setting.origin != Origin::Default
 }

@@ -1,5 +1,5 @@
-//! Documents that are part of the program: each is there once, whoever asks for it, and has a tag by which a client
-//! that has it already is told so.
+//! Documents that are part of the program: each is in memory once, with an ETag for clients that
+//! already have it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -27,7 +27,7 @@ impl StaticFile {
         Self { body, tag: EntityTag::new_strong(tag), content_type, is_gzip }
     }
 
-    /// The document, or 304 for whoever has it.
+    /// The document, or 304 for a client that has it.
     pub(crate) fn answer(&self, request: &HttpRequest) -> HttpResponse {
         let is_known = match IfNoneMatch::parse(request) {
             Ok(IfNoneMatch::Any) => true,
@@ -35,7 +35,7 @@ impl StaticFile {
             Err(_) => false,
         };
         let mut answer = if is_known { HttpResponse::NotModified() } else { HttpResponse::Ok() };
-        // It changes with the program only, but then at once.
+        // It only changes with the program, but then at once.
         answer.insert_header((ETAG, self.tag.to_string())).insert_header((CACHE_CONTROL, "no-cache"));
         if is_known {
             return answer.finish();
@@ -49,7 +49,7 @@ impl StaticFile {
     }
 }
 
-/// The documents of one place by name, each made when it is first asked for.
+/// The documents of one location by name, each made on first use.
 pub(crate) struct StaticFiles(LazyLock<Mutex<HashMap<String, Arc<StaticFile>>>>);
 
 impl StaticFiles {
@@ -57,7 +57,7 @@ impl StaticFiles {
         Self(LazyLock::new(Mutex::default))
     }
 
-    /// The document of this name; `make` says what it is, if there is one.
+    /// The document with this name; `make` generates it, if it exists.
     pub(crate) fn get<E>(
         &self,
         name: &str,

@@ -1,4 +1,4 @@
-//! `parlance status`: an installation at a glance.
+//! `parlance status`: an overview of an installation.
 
 use domain::status::{ClusterStatus, OpenWork, StoreStatus};
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ use crate::system::PROGRAM;
 /// The widest label and the gap behind it.
 const LABEL: usize = 15;
 
-/// Prints what there is.
+/// Prints the overview.
 pub(crate) async fn run(config: &Config, arguments: &TableArguments) -> Result<(), Failure> {
     store::with(config, async |store| {
         let status = store.status().await;
@@ -30,7 +30,7 @@ pub(crate) async fn run(config: &Config, arguments: &TableArguments) -> Result<(
     .await
 }
 
-/// Where the store is, without a password.
+/// The location of the store, without a password.
 fn place(config: &Config) -> String {
     match &config.store {
         StoreAt::File(path) => format!("SQLite, {}", path.display()),
@@ -43,7 +43,7 @@ fn place(config: &Config) -> String {
 struct Server {
     listen: String,
     is_running: bool,
-    /// Open sockets of users and of agents, if the server tells its figures.
+    /// Open sockets of users and of agents, if the server has metrics.
     sockets: Option<(u64, u64)>,
 }
 
@@ -57,7 +57,7 @@ impl Server {
     }
 }
 
-/// The open sockets of one kind, out of the figures.
+/// The open sockets of one kind, from the metrics.
 fn figure(figures: &str, kind: &str) -> Option<u64> {
     let start = format!("{}{{kind=\"{kind}\"}} ", measure::SOCKETS);
     figures.lines().find_map(|line| line.strip_prefix(&start))?.trim().parse().ok()
@@ -138,10 +138,10 @@ impl Found {
     }
 }
 
-/// What is printed where the server tells no figures.
+/// Printed if the server has no metrics.
 const UNKNOWN: &str = "unknown; set metrics_listen to see them";
 
-/// The work that agents owe.
+/// The open work of agents.
 fn open(work: OpenWork, times: &Times) -> String {
     let OpenWork { new, delivered, processing, failed, oldest } = work;
     if work.total() == 0 {
@@ -155,7 +155,7 @@ fn open(work: OpenWork, times: &Times) -> String {
     )
 }
 
-/// Bytes in the largest unit in which they are at least one.
+/// Bytes in the largest unit with a value of at least one.
 fn size(bytes: u64) -> String {
     const UNITS: [(u32, &str); 4] = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
     let unit = UNITS.into_iter().find(|(bits, _)| bytes >> bits > 0);

@@ -1,4 +1,4 @@
-//! The store that the configuration names, whichever it is.
+//! The configured store, of either kind.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,27 +16,27 @@ use crate::config::Config;
 use crate::failure::Failure;
 use crate::progress::Spinner;
 
-/// Where the data is.
+/// The location of the data.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum StoreAt {
-    /// In this file of SQLite.
+    /// This SQLite file.
     File(PathBuf),
-    /// In memory, and gone with the process.
+    /// In memory, and lost with the process.
     Memory,
-    /// In a database of PostgreSQL.
+    /// A PostgreSQL database.
     Postgres(PostgresConfig),
 }
 
-/// Every port of a store, and what else is done with one as a whole.
+/// Every port of a store, and operations on the store as a whole.
 #[async_trait]
 pub(crate) trait Store: Repositories {
-    /// Whether it answers: something is really read.
+    /// Reads from the store, to check that it answers.
     async fn ping(&self) -> Result<(), StoreError>;
 
-    /// What time it is where it runs; `None` if that is here.
+    /// The time of its machine; `None` if that is this one.
     async fn clock(&self) -> Result<Option<Timestamp>, StoreError>;
 
-    /// Settings of the database by which a crash loses what was acknowledged.
+    /// Settings of the database that can lose acknowledged data in a crash.
     async fn unsafe_settings(&self) -> Result<Vec<String>, StoreError>;
 
     /// The steps of its schema.
@@ -45,10 +45,10 @@ pub(crate) trait Store: Repositories {
     /// The number of commits with an unknown outcome; changes with each. `None` where there can be none.
     fn commits_in_doubt(&self) -> Option<watch::Receiver<u64>>;
 
-    /// What it keeps of the servers that are several on it; `None` if there is never more than one.
+    /// The store of nodes; `None` if it has a single server.
     fn nodes(self: Arc<Self>) -> Option<Arc<dyn NodeRepository>>;
 
-    /// Ends it; later calls are answered as unavailable.
+    /// Closes it; later calls fail as unavailable.
     fn close(&self);
 }
 
@@ -114,10 +114,10 @@ impl Store for PostgresStore {
     }
 }
 
-/// What to do when a store gives no answer.
+/// The next step if a store does not answer.
 pub(crate) const NEXT: &str = "find the reason with `parlance doctor`";
 
-/// Does `work` on the store, for a command, and closes it. A store in memory is refused.
+/// Runs `work` on the store, for a command, and closes it. A store in memory is refused.
 pub(crate) async fn with<T>(
     config: &Config,
     work: impl AsyncFnOnce(&Arc<dyn Store>) -> Result<T, Failure>,
@@ -131,26 +131,26 @@ pub(crate) async fn with<T>(
     done
 }
 
-/// Opens the store to work on it, for a command; its schema is brought up to date, and audit entries that are not sealed
-/// yet are sealed. A store that is not there is not made, and one that an import has not filled to its end is refused.
+/// Opens the store for a command; migrates its schema, and seals audit entries. A missing store is
+/// not created, and one with an unfinished import is refused.
 pub(crate) async fn open(config: &Config) -> Result<Arc<dyn Store>, Failure> {
     if let StoreAt::File(path) = &config.store
-        // The first start makes an empty file, and may have been interrupted.
+        // The first start creates an empty file, and may have been interrupted.
         && std::fs::metadata(path).map_or(true, |there| there.is_file() && there.len() == 0)
     {
         return Err(missing(path));
     }
     let _spinner = Spinner::begin("opening the store");
     let store = open_whole(config, false).await?;
-    // A server does it all the time. Without one, entries that commands wrote wait for the next command.
+    // A server does it continuously. Without one, entries of commands wait for the next command.
     while store.seal_audit(SEALED_AT_ONCE).await.unwrap_or(0) > 0 {}
     Ok(store)
 }
 
-/// How many audit entries are sealed in one transaction.
+/// The number of audit entries that are sealed per transaction.
 const SEALED_AT_ONCE: u32 = 500;
 
-/// The same, but makes the store if it is not there.
+/// Does the same, but creates the store if it does not exist.
 pub(crate) async fn open_or_create(config: &Config) -> Result<Arc<dyn Store>, Failure> {
     open_whole(config, true).await
 }
@@ -181,7 +181,7 @@ async fn open_whole(config: &Config, may_create: bool) -> Result<Arc<dyn Store>,
     whole.map(|()| opened)
 }
 
-/// What to do when there is no store where it was looked for.
+/// The next step if there is no store at the location.
 const OTHER_STORE: &str = "name the store with --database-url, --data-dir, or --env-file (see `parlance config show`), \
  or create one with `parlance serve`, `migrate`, or `import`";
 
@@ -191,23 +191,23 @@ pub(crate) fn missing(path: &Path) -> Failure {
     Failure::plain(format!("there is no store at {}", whole.display())).next(OTHER_STORE)
 }
 
-/// Refuses a store that holds a part of an archive.
+/// Refuses a store that holds part of an archive.
 pub(crate) async fn refuse_part(store: &Arc<dyn Store>) -> Result<(), Failure> {
     let begun = store.unfinished_import().await;
     let begun = begun.map_err(|cause| Failure::new("cannot read the store", cause).next(NEXT))?;
     begun.map_or(Ok(()), |begun| Err(Failure::plain(part_of_an_archive(begun)).next(FINISH_IMPORT)))
 }
 
-/// What is wrong with a store into which an import began then and has not ended.
+/// The fault of a store with an unfinished import that began then.
 pub(crate) fn part_of_an_archive(begun: Timestamp) -> String {
     format!("the store holds only part of an archive: an import into it began at {begun} and is not finished")
 }
 
-/// What to do about it.
+/// The remedy.
 pub(crate) const FINISH_IMPORT: &str =
     "finish it with `parlance import --from FILE --resume`, or start over with a new store";
 
-/// Opens the store that nobody else may work on now; its schema is brought up to date.
+/// Opens the store for exclusive use; migrates its schema.
 pub(crate) async fn open_alone(config: &Config) -> Result<Arc<dyn Store>, Failure> {
     let embedded = |location: &Location| -> Result<Arc<dyn Store>, Failure> {
         Ok(Arc::new(SqliteStore::open(location).map_err(unopened)?))
@@ -223,7 +223,7 @@ fn unopened(cause: impl std::error::Error) -> Failure {
     Failure::new("cannot open the store", cause).next(NEXT)
 }
 
-/// Opens the store to read it; its schema is not touched.
+/// Opens the store for reading; its schema is not touched.
 pub(crate) async fn open_as_it_is(config: &Config) -> Result<Arc<dyn Store>, Failure> {
     read_as_it_is(config).await.map_err(|unread| match unread {
         Unread::Behind(why) => {
@@ -234,7 +234,7 @@ pub(crate) async fn open_as_it_is(config: &Config) -> Result<Arc<dyn Store>, Fai
     })
 }
 
-/// Why a store cannot be read as it is.
+/// The reason why a store cannot be read without a migration.
 pub(crate) enum Unread {
     /// Its schema lacks steps.
     Behind(String),
@@ -244,7 +244,7 @@ pub(crate) enum Unread {
     Unopened(Failure),
 }
 
-/// The same, with the reason of a refusal.
+/// Does the same, with the reason of a refusal.
 pub(crate) async fn read_as_it_is(config: &Config) -> Result<Arc<dyn Store>, Unread> {
     use adapters_postgres::OpenError as PostgresError;
     use adapters_sqlite::OpenError as SqliteError;
@@ -265,7 +265,7 @@ pub(crate) async fn read_as_it_is(config: &Config) -> Result<Arc<dyn Store>, Unr
             }
             Err(cause) => Err(Unread::Unopened(unopened(cause))),
         },
-        // What is in memory is new, and has the schema of this version.
+        // A store in memory is new, and has the schema of this version.
         StoreAt::Memory => open_alone(config).await.map_err(Unread::Unopened),
     }
 }

@@ -1,5 +1,4 @@
-//! What programs ask to find out whom and what they talk to: version, a health report
-//! with its parts, and whether a key is any good.
+//! Information for client programs: version, a health report, and a check of their credential.
 
 use actix_web::middleware::from_fn;
 use actix_web::{HttpResponse, web};
@@ -18,10 +17,10 @@ use crate::ports::SystemClock;
 /// The version of the program.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The version of the API, as it stands in the paths.
+/// The API version in the paths.
 const API_VERSION: &str = "v1";
 
-/// Mounts what needs no credential, and `/api/v1/test`, which tests one.
+/// Mounts the operations without a credential, and `/api/v1/test`, which tests one.
 pub(crate) fn configure(config: &mut web::ServiceConfig) {
     mount(&mut *config, "", probes(), web::ServiceConfig::service);
     mount(&mut *config, "", public_endpoints(), |config, resource| {
@@ -32,7 +31,7 @@ pub(crate) fn configure(config: &mut web::ServiceConfig) {
     });
 }
 
-/// What is said of it in the API's document.
+/// Their part of the API's document.
 pub(crate) fn interfaces() -> Vec<Interface> {
     let part = |access, endpoints| Interface { base: "", tag: "System", prefix: "", access, endpoints };
     vec![
@@ -42,7 +41,7 @@ pub(crate) fn interfaces() -> Vec<Interface> {
     ]
 }
 
-/// What is asked over and over, and costs next to nothing.
+/// Operations that are polled, and cost next to nothing.
 fn probes() -> Vec<Endpoint> {
     vec![
         get("/health", health::health)

@@ -15,7 +15,7 @@ use crate::store::{self, Store, StoreAt};
 use crate::token_keys;
 use crate::{user, wiring};
 
-/// Makes a token for a user and prints it.
+/// Issues a token for a user and prints it.
 pub(crate) async fn issue(config: &Config, arguments: IssueTokenArguments) -> Result<(), Failure> {
     let handle = UserHandle::new(&arguments.user);
     let command = IssueToken {
@@ -27,7 +27,7 @@ pub(crate) async fn issue(config: &Config, arguments: IssueTokenArguments) -> Re
     let issued = store::with(config, async |store| {
         let tokens = wiring::tokens(store.clone(), wiring::token_mint_of_server(config)?);
         let (error, next) = match tokens.issue(command).await {
-            // A token that leaves no trace is not given out.
+            // A token is only issued with an audit entry.
             Ok(issued) => return note(store, &issued).await.map(|()| issued),
             Err(IssueTokenError::NoSuchUser) => return Err(user::unknown(store, &arguments.user).await),
             Err(error @ IssueTokenError::Lifetime) => (error, "see `parlance token issue --help`"),
@@ -51,7 +51,7 @@ async fn note(store: &Arc<dyn Store>, issued: &IssuedToken) -> Result<(), Failur
     noted.map_err(|cause| Failure::new("the token was not issued", cause).next(store::NEXT))
 }
 
-/// Puts a new key in the place of the one that signs.
+/// Replaces the signing key by a new one.
 pub(crate) fn rotate_keys(config: &Config, arguments: &RotateKeysArguments) -> Result<(), Failure> {
     let place = match &config.store {
         StoreAt::File(path) if !path.exists() => return Err(store::missing(path)),

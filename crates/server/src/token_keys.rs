@@ -1,8 +1,8 @@
-//! The keys that sign tokens: a file beside the store, for nobody else to read.
+//! The keys that sign tokens: a file beside the store, readable by its owner only.
 //!
-//! It stands outside the database, so that a copy of the data is not a way to make tokens. One
-//! line a key, `<id> <secret in base64>`; the first signs, all of them verify. The file is made
-//! by whoever needs it first, a server or a command, and appears whole or not at all.
+//! It is not in the database, so that a copy of the data does not allow issuing tokens. One line
+//! per key, `<id> <secret in base64>`; the first signs, all of them verify. The first server or
+//! command that needs the file creates it, whole or not at all.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{ErrorKind, Read, Write};
@@ -20,7 +20,7 @@ use crate::failure::Failure;
 use crate::ports::random;
 use crate::tokens::SignedTokens;
 
-/// A key, and the id by which a token names it.
+/// A key, and its id in tokens.
 pub(crate) struct TokenKey {
     pub(crate) id: String,
     pub(crate) secret: [u8; 32],
@@ -42,41 +42,41 @@ impl TokenKey {
     }
 }
 
-/// Keys that end with the process, for a store that does.
+/// Keys that end with the process, for a store in memory.
 pub(crate) fn ephemeral() -> SignedTokens {
     SignedTokens::new(&TokenKey::fresh(), &[])
 }
 
-/// The keys in a file, as the file stands: whoever changes it need not restart the server.
+/// The keys in a file, kept current: a change of the file needs no restart.
 pub(crate) struct KeyFile {
     path: PathBuf,
     keys: RwLock<SignedTokens>,
     seen: Mutex<Seen>,
 }
 
-/// When the file was last looked at, and what it looked like.
+/// The time of the last check of the file, and its state.
 struct Seen {
     at: Instant,
     mark: Option<Mark>,
 }
 
-/// What changes when a file is replaced or written to.
+/// Changes when a file is replaced or written to.
 type Mark = (u64, SystemTime);
 
-/// How long what was read of the file is taken for good.
+/// How long the keys are used before the file is checked again.
 const FRESH: Duration = Duration::from_secs(1);
 
 impl KeyFile {
-    /// The keys of the store in this file; a new one when there is none yet.
+    /// The keys of the store in this file; a new one if there is none yet.
     pub(crate) fn beside(store: &Path) -> Result<Self, Failure> {
         let path = path_beside(store);
-        // Before the read, as in `refresh`: what is changed in between is then read again.
+        // Before the read, as in `refresh`: a change in between causes another read.
         let mut seen = mark(&path);
         let mut keys = read(&path)?;
         if keys.is_none() {
             let fresh = TokenKey::fresh().line();
             replace(&path, &fresh, publish).map_err(|cause| cannot("make", &path, cause))?;
-            // Somebody else may have been first; then it is theirs that counts.
+            // Another process may have been first; its key counts.
             seen = mark(&path);
             keys = read(&path)?;
         }
@@ -85,7 +85,7 @@ impl KeyFile {
         Ok(Self { path, keys: RwLock::new(signed(&keys)), seen })
     }
 
-    /// Reads the file again if it has changed. A file that cannot be used changes nothing.
+    /// Reads the file again if it has changed. An invalid file changes nothing.
     fn refresh(&self, at_once: bool) {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if !at_once && seen.at.elapsed() < FRESH {
@@ -126,8 +126,8 @@ impl TokenMint for KeyFile {
     }
 }
 
-/// Puts a new key in front; the one that signed before still verifies, unless it is to be
-/// `forgotten`, and those before it do not.
+/// Adds a new signing key; the previous one still verifies, unless it is to be `forgotten`, and
+/// earlier ones do not.
 pub(crate) fn rotate(store: &Path, forgotten: bool) -> Result<(), Failure> {
     let path = path_beside(store);
     let mut text = TokenKey::fresh().line();
@@ -138,7 +138,7 @@ pub(crate) fn rotate(store: &Path, forgotten: bool) -> Result<(), Failure> {
         .map_err(|cause| cannot("change", &path, cause))
 }
 
-/// What a file holds: the key that signs, and those that verify beside it.
+/// The content of a file: the key that signs, and those that only verify.
 struct Keys {
     first: TokenKey,
     others: Vec<TokenKey>,
@@ -160,7 +160,7 @@ pub(crate) fn path_beside(store: &Path) -> PathBuf {
     PathBuf::from(path)
 }
 
-/// What the file holds; `None` when there is none. Whatever others could do with it ends here.
+/// The keys in the file; `None` if it does not exist. Removes all rights of others on it.
 fn read(path: &Path) -> Result<Option<Keys>, Failure> {
     let mut file = match File::open(path) {
         Ok(file) => file,
@@ -190,8 +190,8 @@ fn read(path: &Path) -> Result<Option<Keys>, Failure> {
     }
 }
 
-/// Writes a file that appears by `publish` only after its whole content is on the disk, so that a
-/// crash leaves no half of a key.
+/// Writes a file that `publish` makes visible only after its whole content is on the disk, so that
+/// a crash leaves no part of a key.
 fn replace(
     path: &Path,
     text: &str,
@@ -218,8 +218,8 @@ fn write(draft: &Path, text: &str) -> std::io::Result<()> {
     file.sync_all()
 }
 
-/// Gives the draft its name, unless somebody else has it. Where the file system has no hard links
-/// the last of two who start at the same moment wins.
+/// Renames the draft, unless the name is taken. If the file system has no hard links, the last of
+/// two concurrent calls wins.
 fn publish(draft: &Path, path: &Path) -> std::io::Result<()> {
     match fs::hard_link(draft, path) {
         Err(cause) if cause.kind() == ErrorKind::AlreadyExists => Ok(()),
@@ -283,7 +283,7 @@ mod tests {
         assert!(tokens.iter().all(|token| keys.verify(token).is_some()));
     }
 
-    /// Whoever starts while the keys are changed uses the new ones, at once or when asked.
+    /// A start during a change of the keys uses the new ones, at once or on the next check.
     #[test]
     fn a_change_while_a_server_starts_is_not_missed() {
         let directory = tempfile::tempdir().unwrap();

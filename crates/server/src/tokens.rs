@@ -1,8 +1,8 @@
 //! Tokens as JSON Web Tokens, signed with HMAC-SHA-256.
 //!
-//! The first of the installation's keys signs; each of them verifies, chosen by the key id in the
-//! token's header. No other algorithm is ever accepted, whatever a header asks for. Times are not
-//! judged here: that is a rule of the domain, under its clock.
+//! The first of the installation's keys signs; each of them verifies, selected by the key id in the
+//! token's header. No other algorithm is ever accepted, whatever a header contains. Times are not
+//! checked here: that is a rule of the domain, with its clock.
 
 use domain::account::TokenClaims;
 use domain::id::{OrganizationId, SessionId, UserId};
@@ -13,19 +13,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::token_keys::TokenKey;
 
-/// Who makes the tokens, and whom they are for: this server in both roles. Which installation it
-/// is, the key says.
+/// Issuer and audience of the tokens: this server in both roles. The key identifies the
+/// installation.
 const PARTY: &str = "parlance";
 
-/// The claims as they stand in a token.
+/// The claims in a token.
 #[derive(Serialize, Deserialize)]
 struct Claims {
     sub: String,
     org: String,
-    /// When the user's password was set, in microseconds; not there without one.
+    /// The time at which the user's password was set, in microseconds; absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pwd: Option<i64>,
-    /// The session that the token belongs to; not there in a token of the operator.
+    /// The session of the token; absent in a token of the operator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     sid: Option<String>,
     iat: i64,
@@ -61,7 +61,7 @@ impl SignedTokens {
 }
 
 impl SignedTokens {
-    /// Whether a token names a key that is none of these.
+    /// Returns whether a token names a key that is none of these.
     pub(crate) fn names_unknown_key(&self, presented: &str) -> bool {
         let named = decode_header(presented).ok().and_then(|header| header.kid);
         named.is_some_and(|id| !self.verifying.iter().any(|(known, _)| *known == id))
@@ -133,7 +133,7 @@ mod tests {
         })
     }
 
-    /// A token that somebody else's program might make.
+    /// A token as another program might make it.
     fn forge(header: &Header, claims: &Value, secret: &[u8]) -> String {
         encode(header, claims, &EncodingKey::from_secret(secret)).unwrap()
     }

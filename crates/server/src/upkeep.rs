@@ -1,4 +1,4 @@
-//! What a server does by itself while it serves: what is over is ended, what is old is forgotten.
+//! The background tasks of a server: expiry and deletion of old data.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,13 +27,13 @@ use crate::resync::Resync;
 use crate::store::Store;
 use crate::wiring::Wiring;
 
-/// How long a walk that erases rests between two steps, so that who sends hardly waits for it.
+/// The pause between two steps of an erasing walk, so that requests hardly wait for it.
 const REST: Duration = Duration::from_millis(20);
 
-/// How far the clock of this machine may be from the database's when something is to be erased by age.
+/// The maximum difference between the clocks of this machine and the database for erasing by age.
 const CLOCKS_APART: Duration = Duration::from_secs(60);
 
-/// Starts it all.
+/// Starts the tasks.
 pub(crate) fn start(
     config: &Config,
     wiring: &Wiring,
@@ -67,15 +67,16 @@ pub(crate) fn start(
     tasks
 }
 
-/// Starts what a server does that is one of several.
+/// Starts the tasks of a node in a cluster.
 pub(crate) fn keep_registered(tasks: &mut JoinSet<()>, cluster_member: &Arc<ClusterMember>) {
     let (writer, keeper) = (cluster_member.clone(), cluster_member.clone());
     tasks.spawn(async move { writer.run().await });
     tasks.spawn(async move { keeper.keep_lease().await });
 }
 
-/// Closes all sockets after a commit with an unknown outcome, once the store answers again. The change was not announced,
-/// so a socket may still be subscribed to a chat that its user was removed from. Clients reconnect by themselves.
+/// Closes all sockets after a commit with an unknown outcome, once the store answers again. The
+/// change was not announced, so a socket may still be subscribed to a chat that its user was
+/// removed from. Clients reconnect on their own.
 async fn end_sockets_in_doubt(wiring: Wiring, resync: Option<Arc<Resync>>) {
     let Some(mut in_doubt) = wiring.store.commits_in_doubt() else { return };
     while in_doubt.changed().await.is_ok() {
@@ -91,7 +92,7 @@ async fn end_sockets_in_doubt(wiring: Wiring, resync: Option<Arc<Resync>>) {
     }
 }
 
-/// Logs once that something fails, and once that it works again.
+/// Logs once that an operation fails, and once that it works again.
 fn log_outage<T>(outage: &mut Outage, outcome: &Result<T, StoreError>, failing: &str, works_again: &str) {
     match outcome {
         Err(error) => {
@@ -107,8 +108,8 @@ fn log_outage<T>(outage: &mut Outage, outcome: &Result<T, StoreError>, failing: 
     }
 }
 
-/// Forgets the answers that need not be remembered any more, once a minute, in batches so small
-/// that no other write waits for long.
+/// Deletes expired idempotency records, once a minute, in batches so small that no other write
+/// waits for long.
 async fn forget_answers(store: Arc<dyn Store>) {
     const BATCH: u32 = 200;
     let mut ticks = interval(Duration::from_secs(60));
@@ -123,8 +124,8 @@ async fn forget_answers(store: Arc<dyn Store>) {
     }
 }
 
-/// Takes off the activity indicators that were not renewed, tells of those who lost their connection and did
-/// not come back, and ends the sockets whose keys have expired, once a second.
+/// Clears expired activity indicators, publishes the absence of clients that did not reconnect, and
+/// ends the sockets whose credentials have expired, once a second.
 async fn sweep(activity: Arc<ActivityService>, hub: Arc<Hub>) {
     let mut ticks = interval(Duration::from_secs(1));
     loop {
@@ -135,7 +136,7 @@ async fn sweep(activity: Arc<ActivityService>, hub: Arc<Hub>) {
     }
 }
 
-/// Forgets the sessions and reset tokens that have expired, once a minute, in small batches.
+/// Deletes expired sessions and reset tokens, once a minute, in small batches.
 async fn forget_logins(logins: Arc<LoginService>, store: Arc<dyn Store>) {
     let mut ticks = interval(Duration::from_secs(60));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -150,8 +151,9 @@ async fn forget_logins(logins: Arc<LoginService>, store: Arc<dyn Store>) {
     }
 }
 
-/// Adds up what organizations keep, five seconds after the last time; where that takes long, it is done so seldom that
-/// it takes a fiftieth of the time, but every five minutes. What failed says nothing of how long it takes.
+/// Adds up the bytes of organizations, five seconds after the last time; if that takes long, less
+/// often, so that it takes a fiftieth of the time, but at least every five minutes. A failure does
+/// not count as a duration.
 async fn count_bytes(plans: Arc<PlanService>) {
     const PAUSE: Duration = Duration::from_secs(5);
     const LONGEST_PAUSE: Duration = Duration::from_secs(5 * 60);
@@ -176,7 +178,7 @@ async fn count_bytes(plans: Arc<PlanService>) {
     }
 }
 
-/// Writes down which keys were used, every ten seconds.
+/// Writes the last uses of keys, every ten seconds.
 async fn write_key_uses(accounts: Arc<AccountService>) {
     let mut ticks = interval(Duration::from_secs(10));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -192,9 +194,9 @@ async fn write_key_uses(accounts: Arc<AccountService>) {
     }
 }
 
-/// Writes down who failed to authenticate, and seals the entries of the audit log, once a second. The newest seal is
-/// logged once an hour: kept with the log, away from the store, it is an anchor to check the audit log against. What was
-/// the newest seal a second ago has to be one still.
+/// Writes failed log-ins, and seals the entries of the audit log, once a second. The newest seal is
+/// logged once an hour: kept with the log, away from the store, it is an anchor to check the audit
+/// log against. It also checks that the chain still contains the newest seal of a second ago.
 async fn keep_audit(audit: Arc<AuditService>, logins: Arc<LoginService>, limits: Arc<RateLimits>) {
     const ANCHOR_EVERY: Duration = Duration::from_secs(60 * 60);
     let mut ticks = interval(Duration::from_secs(1));
@@ -240,8 +242,8 @@ async fn keep_audit(audit: Arc<AuditService>, logins: Arc<LoginService>, limits:
     }
 }
 
-/// Erases, in small steps, what deleted agents have left behind. What a stop interrupts is gone on
-/// with after the next start.
+/// Erases, in small steps, the records of deleted agents. An interrupted erasure continues after
+/// the next start.
 async fn erase_work(accounts: Arc<AccountService>) {
     let mut ticks = interval(Duration::from_secs(1));
     loop {
@@ -252,8 +254,7 @@ async fn erase_work(accounts: Arc<AccountService>) {
     }
 }
 
-/// Writes down once a minute which contact requests nobody answered in time, so that both sides hear
-/// of it.
+/// Marks unanswered contact requests as expired once a minute, so that both sides are notified.
 async fn expire_requests(contacts: Arc<ContactService>) {
     let mut ticks = interval(Duration::from_secs(60));
     loop {
@@ -264,13 +265,13 @@ async fn expire_requests(contacts: Arc<ContactService>) {
     }
 }
 
-/// Whether this machine's clock goes like the store's, if that has one. What a clock that is wrong has erased
-/// never comes back.
+/// Returns whether this machine's clock agrees with the store's, if that has one. Data that a wrong
+/// clock has erased cannot be recovered.
 async fn clock_is_right(store: &dyn Store) -> bool {
     let theirs = match store.clock().await {
         Ok(Some(theirs)) => theirs,
         Ok(None) => return true,
-        // Whether it is right nobody knows.
+        // It is unknown whether the clock is right.
         Err(_) => return false,
     };
     let apart = theirs.micros().abs_diff(SystemClock.now().micros());
@@ -281,7 +282,7 @@ async fn clock_is_right(store: &dyn Store) -> bool {
     right
 }
 
-/// Erases the messages that are older than they are kept.
+/// Erases the messages that exceed their maximum age.
 async fn erase_old(messages: Arc<MessageService>, store: Arc<dyn Store>, mut walk: Retention) {
     let mut ticks = interval(Duration::from_secs(60));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

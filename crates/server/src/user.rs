@@ -27,17 +27,17 @@ use crate::ports::NobodyListens;
 use crate::store::{self, Store};
 use crate::{plan, wiring};
 
-/// How many rows are read at a time; no more are held.
+/// The number of rows that are read at a time; no more are held.
 pub(crate) const AT_ONCE: u32 = 500;
 
 /// Printed for a store without users.
 const NO_USERS: &str =
     "No users. The first start of `parlance serve` creates one; so does `parlance user create`.";
 
-/// For counts: one row, and how many there are.
+/// For counts: one row, and the total.
 const COUNT: PageRequest = PageRequest { slice: Slice::Numbered { number: 1, size: 1 }, count: true };
 
-/// Does it on the store of the configuration, and prints what came of it.
+/// Runs the command on the configured store, and prints the result.
 pub(crate) async fn run(config: &Config, command: UserCommand) -> Result<(), Failure> {
     match command {
         UserCommand::Create(arguments) => create(config, arguments).await,
@@ -100,7 +100,7 @@ async fn create(config: &Config, arguments: CreateUserArguments) -> Result<(), F
     print(&if arguments.json { created_as_json(&created) } else { created_as_text(&created) })
 }
 
-/// Prints a token with which a user may set a password.
+/// Prints a token with which a user can set a password.
 async fn reset_password(config: &Config, arguments: ResetPasswordArguments) -> Result<(), Failure> {
     let issued = store::with(config, async |store| {
         let mint = wiring::token_mint_of_server(config)?;

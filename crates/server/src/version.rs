@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::output;
 use crate::system::PROGRAM;
 
-/// Prints what this program is and was built from, as `GET /version` says it.
+/// Prints version and build of the program, as in `GET /version`.
 pub(crate) fn print(arguments: &ListArguments) -> Result<(), Failure> {
     if arguments.json {
         let text = serde_json::to_string(&PROGRAM);

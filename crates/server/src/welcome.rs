@@ -1,4 +1,4 @@
-//! The first start on an empty store: a first user, its API key, and what to do next.
+//! The first start on an empty store: a first user, its API key, and the next steps.
 
 use std::io::{ErrorKind, Write};
 use std::path::Path;
@@ -12,11 +12,12 @@ use crate::archive::draft::Draft;
 use crate::config::Config;
 use crate::failure::Failure;
 
-/// How often, and with which pause, a file is tried that another node on the same disk is about to write.
+/// The number of attempts, and the pause, for a file that another node on the same disk is about to
+/// write.
 const TRIES: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Creates the first user if the store has none, and shows or writes down its key, once.
+/// Creates the first user if the store has none, and prints or stores its key, once.
 pub(crate) async fn greet(accounts: &AccountService, config: &Config) -> Result<(), Failure> {
     let unusable = |fault| Failure::new("Cannot name the first user", fault);
     let command = CreateUser {
@@ -26,7 +27,7 @@ pub(crate) async fn greet(accounts: &AccountService, config: &Config) -> Result<
         membership: Membership::Own,
         plan: config.default_plan.clone(),
     };
-    // The file is opened before the key exists: a key that could not be written down would be lost.
+    // The file is opened before the key exists: a key that could not be stored would be lost.
     let file = match &config.first_key_file {
         Some(path) => Some((path.as_path(), draft(path).await?)),
         None => None,
@@ -52,7 +53,7 @@ pub(crate) async fn greet(accounts: &AccountService, config: &Config) -> Result<
          API reference:  {scheme}://{listen}{READABLE}\n\
          Documentation:  README.md, docs/\n"
     );
-    // The key exists from now on and is never shown again, so a closed output is not the end of it.
+    // The key exists from now on and is never shown again, so a closed output does not end this.
     let (mut out, mut err) = (std::io::stdout(), std::io::stderr());
     out.write_all(text.as_bytes())
         .and_then(|()| out.flush())
@@ -60,7 +61,7 @@ pub(crate) async fn greet(accounts: &AccountService, config: &Config) -> Result<
         .map_err(|cause| Failure::new("Cannot print the first user's key", cause))
 }
 
-/// This program as it was called, if that was by a path: it may not be on the `PATH` then.
+/// The path by which this program was called, if there is one: it may not be on the `PATH` then.
 fn program() -> String {
     let called = std::env::args_os().next().map(|called| called.to_string_lossy().into_owned());
     called.filter(|called| called.contains('/')).unwrap_or_else(|| "parlance".to_owned())

@@ -1,4 +1,4 @@
-//! Where every port meets what stands behind it.
+//! Connects every port with its implementation.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ use crate::ports::{NobodyListens, RandomIds, RandomKeys, SystemClock, random};
 use crate::store::{Store, StoreAt};
 use crate::token_keys::{self, KeyFile};
 
-/// Everything that a running server needs, built once.
+/// The dependencies of a running server, built once.
 #[derive(Clone)]
 pub(crate) struct Wiring {
     pub(crate) store: Arc<dyn Store>,
@@ -54,12 +54,12 @@ pub(crate) fn accounts(store: Arc<dyn Store>) -> AccountService {
     )
 }
 
-/// What the operator does to accounts.
+/// The use cases of operators on accounts.
 pub(crate) fn administration(store: Arc<dyn Store>) -> AdministrationService {
     AdministrationService::new(store, Arc::new(NobodyListens), Arc::new(SystemClock))
 }
 
-/// What signs tokens: the keys beside the store, or for a store in memory keys as short-lived.
+/// The signer of tokens: the keys beside the store, or ephemeral keys for a store in memory.
 pub(crate) fn token_mint(config: &Config) -> Result<Arc<dyn TokenMint>, Failure> {
     Ok(match &config.store {
         StoreAt::Memory => Arc::new(token_keys::ephemeral()),
@@ -68,7 +68,7 @@ pub(crate) fn token_mint(config: &Config) -> Result<Arc<dyn TokenMint>, Failure>
     })
 }
 
-/// The same for a command, which uses what the server has made.
+/// The signer for a command, with the keys that the server has created.
 pub(crate) fn token_mint_of_server(config: &Config) -> Result<Arc<dyn TokenMint>, Failure> {
     if matches!(config.store, StoreAt::Postgres(_)) {
         config.refuse_missing_data_dir()?;
@@ -90,7 +90,7 @@ pub(crate) fn tokens(store: Arc<dyn Store>, mint: Arc<dyn TokenMint>) -> TokenSe
     TokenService::new(store, Arc::new(SystemClock), mint, Arc::default())
 }
 
-/// The ports of a server, or of a command that uses what the server has made.
+/// The ports of a server, or of a command that uses the server's keys.
 pub(crate) fn ports(
     config: &Config,
     store: Arc<dyn Store>,
@@ -127,13 +127,13 @@ pub(crate) fn organizations(config: &Config, store: Arc<dyn Store>) -> Organizat
     OrganizationService::new(store, events, clock, Arc::new(RandomIds), Arc::new(RandomKeys), plan)
 }
 
-/// What the operator does to chats.
+/// The use cases of operators on chats.
 pub(crate) fn chats(store: Arc<dyn Store>) -> ChatService {
     let (nobody, clock) = (Arc::new(NobodyListens), Arc::new(SystemClock));
     ChatService::new(store, nobody.clone(), clock, Arc::new(RandomIds), nobody)
 }
 
-/// What cursors are sealed with: a secret of the store, made when it is first needed.
+/// The seal of cursors: a secret of the store, created on first use.
 async fn cursor_seal(store: &dyn Store) -> Result<CursorSeal, Failure> {
     let secret = store.secret("cursors", Secret(random())).await;
     let secret = secret.map_err(|cause| Failure::new("cannot read the secret of cursors", cause))?;
@@ -154,7 +154,8 @@ async fn bus(config: &Config, store: &dyn Store, hub: &Hub) -> Result<Option<Arc
     Ok(Some(bus))
 }
 
-/// Where events go: to the own sockets and over the bus, unless some are to be lost on purpose.
+/// The publisher of events: to the local sockets and over the bus, unless some are dropped on
+/// purpose.
 fn events(config: &Config, hub: &Arc<Hub>, bus: Option<&Arc<NatsBus>>) -> Arc<dyn EventPublisher> {
     let events: Arc<dyn EventPublisher> = match bus {
         Some(bus) => Arc::new(SharedEvents::new(hub.clone(), bus.clone())),
@@ -166,7 +167,7 @@ fn events(config: &Config, hub: &Arc<Hub>, bus: Option<&Arc<NatsBus>>) -> Arc<dy
 }
 
 impl Wiring {
-    /// Begins as one of several servers, if it is one.
+    /// Registers the node, if the server is part of a cluster.
     pub(crate) async fn cluster_member(
         &self,
         config: &Config,
@@ -179,8 +180,8 @@ impl Wiring {
         Ok(Some(Arc::new(cluster_member)))
     }
 
-    /// Begins to hear what other servers tell, if there are any: their events go to the own sockets, and make untrue
-    /// what is known of callers.
+    /// Starts to receive events of other servers, if there are any: they go to the local sockets,
+    /// and invalidate cached callers.
     pub(crate) fn hear_others(&self) -> JoinSet<()> {
         let Some(bus) = &self.bus else { return JoinSet::new() };
         let others = Arc::new(RemoteEventSink::new(self.hub.clone()));

@@ -1,7 +1,7 @@
 //! Claims of live sockets and changes of presence that are not stored yet.
 //!
-//! For presence, only the ids are queued: the state is read when it is written. However often a user or agent connects and
-//! disconnects, and whatever fails, the last write is the current state.
+//! For presence, only the ids are queued: the state is read when it is written. However often a
+//! user or agent connects and disconnects, and whatever fails, the last write is the current state.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,10 +15,10 @@ use tokio::sync::{Notify, oneshot};
 use crate::hub::{ClaimRefused, ConnectionSlot, SocketClaim};
 use crate::inbox::Reader;
 
-/// The most claims of one transaction.
+/// The maximum number of claims per transaction.
 const CLAIMS: usize = 256;
 
-/// The most changes of presence of one transaction.
+/// The maximum number of presence changes per transaction.
 const NOTES: usize = 2_000;
 
 /// The result of a claim.
@@ -39,7 +39,7 @@ impl Asked {
     }
 }
 
-/// What one transaction writes.
+/// The contents of one write transaction.
 pub(crate) struct Batch {
     pub(crate) claims: Vec<Asked>,
     pub(crate) noted: Vec<ParticipantId>,
@@ -111,13 +111,13 @@ impl ClaimQueue {
         }
     }
 
-    /// Queues a change of presence.
+    /// Queues a change of the presence of `who`.
     pub(crate) fn note(&self, who: ParticipantId) {
         self.waiting().noted.insert(who);
         self.some.notify_one();
     }
 
-    /// The same for several.
+    /// Queues changes of the presence of several users and agents.
     pub(crate) fn note_all(&self, who: impl IntoIterator<Item = ParticipantId>) {
         self.waiting().noted.extend(who);
         self.some.notify_one();

@@ -1,8 +1,9 @@
-//! Membership of this server in a cluster: keeps its lease, claims the live sockets of agents in the store, stores the
-//! presence on this node, and reads the presence on the others.
+//! Membership of this server in a cluster: keeps its lease, claims the live sockets of agents in
+//! the store, stores the presence on this node, and reads the presence on the others.
 //!
-//! One task writes batch after batch, so that the changes of one user or agent are stored in order: of two sockets of an
-//! agent on this node, the one whose claim was granted later is the live one here as well.
+//! One task writes batch after batch, so that the changes of one user or agent are stored in order:
+//! of two sockets of an agent on this node, the one whose claim was granted later is the live one
+//! here as well.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -27,18 +28,18 @@ mod catch_up;
 /// The pause after a failed write.
 const RETRY: Duration = Duration::from_millis(500);
 
-/// How many connections are read at a time.
+/// The number of connections per read.
 const PAGE: u32 = 1_000;
 
-/// How many sockets a node that registers again claims at a time.
+/// The number of sockets that a node claims per batch when it registers again.
 const KEPT_AT_ONCE: usize = 256;
 
-/// How many rows of cleared nodes are erased at a time, so that no claim waits for it, and how many rounds lie between
-/// two searches for rows that another node has not erased.
+/// The number of rows of cleared nodes that are erased at a time, so that no claim waits for it,
+/// and the number of rounds between two searches for rows that another node has not erased.
 const ERASED_AT_ONCE: u32 = 500;
 const ERASED_EVERY: u32 = 60;
 
-/// The most attempts to write a batch when this node is cleared during each.
+/// The maximum number of attempts to write a batch if this node is cleared during each.
 const TRIES: usize = 3;
 
 /// A server as one of several nodes.
@@ -170,7 +171,8 @@ impl ClusterMember {
         Ok(())
     }
 
-    /// Renews the lease, and clears nodes whose lease has expired, until it is dropped. Neither task waits for the other.
+    /// Renews the lease, and clears nodes whose lease has expired, until it is dropped. Neither
+    /// task waits for the other.
     pub async fn keep_lease(&self) {
         let contact = Mutex::default();
         join(self.renew_again_and_again(&contact), self.clear_again_and_again(&contact)).await;
@@ -234,7 +236,8 @@ impl ClusterMember {
         Ok(())
     }
 
-    /// Clears expired nodes, and erases some rows of cleared nodes if `erases`. True if more rows may be left.
+    /// Clears expired nodes, and erases some rows of cleared nodes if `erases`. Returns whether
+    /// more rows may remain.
     async fn clear(&self, erases: bool) -> Result<bool, StoreError> {
         let cleared = self.nodes.clear(self.claim_queue.node(), CLEARS_HOLDING).await?;
         if cleared > 0 {
@@ -243,7 +246,8 @@ impl ClusterMember {
         Ok(cleared > 0 || (erases && self.nodes.erase_cleared(ERASED_AT_ONCE).await? > 0))
     }
 
-    /// Unregisters the node after its last socket was closed. Its users and agents count as present for some seconds more.
+    /// Unregisters the node after its last socket was closed. Its users and agents count as present
+    /// for some seconds more.
     ///
     /// # Errors
     /// Those of the store; the node is then cleared when its lease expires.

@@ -1,4 +1,4 @@
-//! Opening a socket: everything is decided before the upgrade, and refused as plain HTTP.
+//! Opening a socket. Every check precedes the upgrade, so a refusal is a plain HTTP response.
 
 use actix_web::body::BodyStream;
 use actix_web::http::header::{HeaderValue, SEC_WEBSOCKET_PROTOCOL};
@@ -21,10 +21,10 @@ use crate::outbox::Outbox;
 use crate::subprotocol::{Offered, PHOENIX};
 use crate::task::Socket;
 
-/// The most bytes of an inbound message; clients send far smaller ones.
+/// The maximum size of an inbound message; clients send far smaller ones.
 const MAX_INBOUND_BYTES: usize = 64 * 1024;
 
-/// After how many seconds a refused client may try again.
+/// The value of `Retry-After` in seconds.
 const RETRY_SECONDS: u32 = 5;
 
 pub(crate) async fn connect(
@@ -64,7 +64,7 @@ pub(crate) async fn connect(
     Ok(response.map_into_boxed_body())
 }
 
-/// What the query says. It may hold a key, so it is never logged.
+/// The query parameters. They may hold a key, so they are never logged.
 struct Parameters {
     version: Version,
     token: Option<String>,
@@ -90,7 +90,7 @@ impl Parameters {
                 "The protocol version is not supported; set vsn to 2.0.0 or 1.0.0",
             )
         })?;
-        // Some clients write what they do not have as a word.
+        // Some clients send a word for a missing value.
         let absent = |text: &String| matches!(text.as_str(), "" | "undefined" | "null");
         Ok(Self {
             version,
@@ -113,7 +113,7 @@ impl Parameters {
     }
 }
 
-/// What a client asks with: its credential, and the agent that it wants to be.
+/// The credential of a client, and the agent that it asks to act as.
 #[derive(Clone, Copy)]
 struct Asked<'a> {
     credential: Credential<'a>,
@@ -121,7 +121,8 @@ struct Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
-    /// A header wins over a sub-protocol, that over the query; a token wins over a key.
+    /// A header takes precedence over a sub-protocol, which takes precedence over the query; a
+    /// token takes precedence over a key.
     fn read(
         request: &'a HttpRequest,
         offered: &'a Offered,
@@ -145,8 +146,8 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// Finds out who connects and counts it: as the caller, or as the credential's holder if that may
-/// not be the agent it wants to be.
+/// Authenticates the client and takes a connection slot: in the name of the caller, or in that of
+/// the credential's holder if it may not act as the agent it asked for.
 async fn admit(
     context: &SocketContext,
     request: &HttpRequest,
@@ -175,7 +176,7 @@ async fn admit(
     }
 }
 
-/// Looks at a credential, unless too much was guessed where it comes from.
+/// Authenticates a credential, unless its address has failed too often.
 async fn try_out(
     context: &SocketContext,
     request: &HttpRequest,
@@ -209,7 +210,8 @@ async fn identify(
     }
 }
 
-/// The holder of a credential as the agent that it wants to be.
+/// Resolves the caller: the holder of the credential, acting as the agent that the client asked
+/// for.
 async fn act_as(
     context: &SocketContext,
     holder: Authenticated,
@@ -217,7 +219,7 @@ async fn act_as(
 ) -> Result<Caller, AuthenticateError> {
     let Authenticated { caller, permits, presented } = holder;
     match agent {
-        // A human listens as one calls: if the plan allows it.
+        // The plan decides whether a user may connect, as it does for requests.
         None if matches!(caller, Caller::User(_)) && !permits.human_interface => {
             Err(AuthenticateError::NotThisAgent)
         }
@@ -226,14 +228,14 @@ async fn act_as(
     }
 }
 
-/// Some clients put their key where a token belongs. A token has dots, a key never does.
+/// Some clients send their key in the place of a token. A token contains dots, a key never does.
 fn token_or_key(text: &str) -> Credential<'_> {
     if text.contains('.') { Credential::Token(text) } else { Credential::Key(text) }
 }
 
 fn not_admitted(error: AuthenticateError, asked: Asked<'_>) -> ApiError {
     match error {
-        // Not 401: clients take that for a passing fault and try for ever.
+        // Not 401: clients take that for a temporary failure and retry without end.
         AuthenticateError::Unauthorized => forbidden(rejected(asked.credential)),
         AuthenticateError::NotThisAgent if asked.agent.is_none() => {
             forbidden("Your plan does not include the API for humans; ask the operator of the server")
@@ -258,7 +260,8 @@ fn too_many(standing: Standing) -> ApiError {
     limit::told(error.with_retry_after(standing.retry_after_seconds()), standing)
 }
 
-/// The message for a credential that is not accepted. Sockets read other places than REST does.
+/// The message for a rejected credential. Sockets accept credentials in other places than REST
+/// does.
 fn rejected(credential: Credential<'_>) -> &'static str {
     match credential {
         Credential::Key(text) if matches!(token_or_key(text), Credential::Token(_)) => {

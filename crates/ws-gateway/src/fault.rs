@@ -7,7 +7,8 @@ use domain::event::DomainEvent;
 use domain::id::ChatId;
 use domain::ports::EventPublisher;
 
-/// Loses one of so many `message_created`, beginning with the first; everything else gets through.
+/// Drops one of every `one_of` events of the kind `message_created`, starting with the first; all
+/// other events pass.
 pub struct LosesMessages {
     to: Arc<dyn EventPublisher>,
     one_of: u64,
@@ -15,7 +16,7 @@ pub struct LosesMessages {
 }
 
 impl LosesMessages {
-    /// Loses one of `one_of` on the way to `to`: all of them for 1.
+    /// Drops one of `one_of` events on the way to `to`; 1 drops all of them.
     pub fn new(to: Arc<dyn EventPublisher>, one_of: u64) -> Self {
         Self { to, one_of: one_of.max(1), count: AtomicU64::new(0) }
     }

@@ -3,18 +3,18 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Which form frames have.
+/// The form of frames.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Version {
-    /// Objects.
+    /// JSON objects.
     V1,
-    /// Arrays of five.
+    /// JSON arrays of five elements.
     V2,
 }
 
 impl Version {
-    /// The version that the connect parameter `vsn` asks for: the older one when it is absent,
-    /// nothing when it is no version that is spoken here.
+    /// The version that the connect parameter `vsn` selects: the older one if it is absent, `None`
+    /// if it is not supported.
     pub fn of_parameter(vsn: Option<&str>) -> Option<Self> {
         let Some(vsn) = vsn else { return Some(Self::V1) };
         let parts = vsn.split('.').map(|part| part.parse::<u32>().ok()).collect::<Option<Vec<_>>>()?;
@@ -26,20 +26,20 @@ impl Version {
     }
 }
 
-/// A message from a client. What it carries is not read: every channel only speaks to clients.
+/// A message from a client. Its payload is not read: all channels only push to clients.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Frame {
-    /// Which join of the topic it belongs to, as the client wrote it.
+    /// The join reference, as the client wrote it.
     pub join_ref: Option<String>,
-    /// What the answer is to carry, as the client wrote it.
+    /// The reference for the reply, as the client wrote it.
     pub reference: Option<String>,
     /// The topic, as the client wrote it.
     pub topic: String,
-    /// What the client wants.
+    /// The name of the event.
     pub event: String,
 }
 
-/// A text that is no frame.
+/// A text that is not a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("the text is not a frame of the channel protocol")]
 pub struct Malformed;
@@ -74,10 +74,10 @@ pub fn parse(version: Version, text: &str) -> Result<Frame, Malformed> {
     }
 }
 
-/// The most bytes of a reference. It is kept for as long as its topic is joined.
+/// The maximum size of a reference. It is kept for as long as its topic is joined.
 const MAX_REFERENCE_BYTES: usize = 64;
 
-/// References are text; some clients write numbers.
+/// References are strings; some clients send numbers.
 fn reference_of(value: Value) -> Result<Option<String>, Malformed> {
     match value {
         Value::Null => Ok(None),
@@ -87,12 +87,12 @@ fn reference_of(value: Value) -> Result<Option<String>, Malformed> {
     }
 }
 
-/// What the frames of one stay on a topic begin with: written once, when it is joined, since each of its
-/// events goes out behind it.
+/// The common beginning of all frames of one subscription. It is written once, when the topic is
+/// joined, since it precedes each event.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Head {
-    /// Up to the quotation mark in front of an event's name. Objects do not hold the join reference; behind
-    /// theirs it stands all the same, so that one text keeps everything.
+    /// The text up to the quotation mark in front of the event's name. The object form has no join
+    /// reference; it follows the text nonetheless, so that one string holds both.
     text: Box<str>,
     join_ref_bytes: usize,
 }
@@ -104,7 +104,7 @@ impl Head {
     const OBJECT: &str = "{\"topic\":";
     const OBJECT_END: &str = ",\"event\":\"";
 
-    /// The head of a stay that was joined with this reference and topic.
+    /// Makes the head of a subscription with this join reference and topic.
     pub fn new(version: Version, join_ref: Option<&str>, topic: &str) -> Self {
         let (join_ref, topic) = (json(join_ref), json(Some(topic)));
         let text = match version {
@@ -114,7 +114,7 @@ impl Head {
         Self { text: text.into_boxed_str(), join_ref_bytes: join_ref.len() }
     }
 
-    /// What stands before the name of an event.
+    /// The text in front of the name of an event.
     pub fn text(&self, version: Version) -> &str {
         match version {
             Version::V2 => &self.text,
@@ -122,18 +122,19 @@ impl Head {
         }
     }
 
-    /// Whether the topic was joined with this reference.
+    /// Returns whether the topic was joined with this reference.
     pub fn is_of(&self, version: Version, join_ref: &str) -> bool {
         self.join_ref(version) == json(Some(join_ref))
     }
 
-    /// Writes an answer to a frame of the stay, which names its topic as it likes; `payload` is JSON.
+    /// Writes a reply to a frame of the subscription, whose spelling of the topic may differ;
+    /// `payload` is JSON.
     pub fn reply(&self, version: Version, reference: Option<&str>, topic: &str, payload: &str) -> String {
         let (reference, topic) = (json(reference), json(Some(topic)));
         join(version, self.join_ref(version), &reference, &topic, "phx_reply", payload)
     }
 
-    /// Writes the frame that ends the stay; it answers the join.
+    /// Writes the frame that ends the subscription; it refers to the join.
     pub fn close(&self, version: Version) -> String {
         let join_ref = self.join_ref(version);
         join(version, join_ref, join_ref, self.topic(version), "phx_close", "{}")
@@ -160,8 +161,8 @@ impl Head {
     }
 }
 
-/// The pieces of a frame that answers nothing: behind a [`Head::text`], an event, whose name needs no
-/// escapes, and its JSON, which all who hear of it share.
+/// The pieces of a push: a [`Head::text`], the name of an event, which needs no escapes, and its
+/// JSON, which all subscribers share.
 pub fn pieces<'a>(version: Version, head: &'a str, event: &'a str, payload: &'a str) -> [&'a str; 5] {
     match version {
         Version::V2 => [head, event, "\",", payload, "]"],
@@ -181,7 +182,7 @@ pub fn write(
     join(version, &json(join_ref), &json(reference), &json(Some(topic)), event, payload)
 }
 
-/// The same of JSON, but for the event.
+/// Writes a frame whose parts are JSON, except for the event's name.
 fn join(
     version: Version,
     join_ref: &str,
@@ -200,10 +201,11 @@ fn join(
     }
 }
 
-/// A text as JSON, or null. Nearly all are plain; the rest is left to the JSON library.
+/// A text as JSON, or null. Nearly all texts need no escapes; the others are left to the JSON
+/// library.
 fn json(text: Option<&str>) -> String {
     let Some(text) = text else { return "null".to_owned() };
-    // Looks at every byte, wherever the first odd one stands: many at once, that is faster.
+    // Checks every byte without stopping at the first match: this is vectorized, and faster.
     let odd = text.bytes().filter(|byte| matches!(byte, ..0x20 | b'"' | b'\\')).count();
     if odd == 0 { ["\"", text, "\""].concat() } else { Value::String(text.to_owned()).to_string() }
 }
@@ -264,7 +266,8 @@ mod tests {
         assert_eq!(text, r#"{"topic":"t","event":"e","payload":{},"ref":"a\"\n"}"#);
     }
 
-    /// Whatever a client called its join, each frame of the stay is as if it had been written from its parts.
+    /// Each frame of a subscription equals the frame written from its parts, whatever the join
+    /// reference is.
     #[test]
     fn frames_of_a_stay_are_put_together_from_its_head() {
         for version in [Version::V1, Version::V2] {

@@ -1,7 +1,8 @@
-//! Generated input for what reads a client's bytes: nothing panics, and every answer is well-formed.
+//! Generated input for the code that reads a client's bytes: it must not panic, and every reply
+//! must be well-formed.
 //!
-//! `cargo test` tries some hundred cases of each; `just fuzz` as many as it is told to. What fails is
-//! kept in `proptest-regressions` and tried first from then on.
+//! `cargo test` tries a few hundred cases of each; `just fuzz` takes the number as an argument.
+//! Failures are kept in `proptest-regressions` and tried first in later runs.
 
 use std::collections::HashMap;
 
@@ -36,7 +37,7 @@ const PATTERNS: [&str; 12] = [
     "phoenix",
 ];
 
-/// The caller's own id, another's, and a room's; the caller's stands more often.
+/// The caller's own id, which is the most frequent, that of another user, or that of a chat.
 fn id() -> impl Strategy<Value = Uuid> {
     select(vec![1_u128, 1, 2, 3]).prop_map(Uuid::from_u128)
 }
@@ -51,7 +52,7 @@ fn topic() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Any JSON, some of it deep.
+/// Arbitrary JSON, partly deeply nested.
 fn payload() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -86,7 +87,7 @@ fn event() -> impl Strategy<Value = String> {
     ]
 }
 
-/// What a client sends: mostly frames, some of them damaged, and anything else.
+/// Input of a client: mostly frames, some of them damaged, and arbitrary text.
 fn text(version: Version) -> impl Strategy<Value = String> {
     let parts = (reference(), reference(), topic(), event(), payload());
     let frame = parts.prop_map(move |(join_ref, reference, topic, event, payload)| match version {
@@ -127,14 +128,14 @@ fn caller(agent: bool) -> Caller {
     }
 }
 
-/// What happens to a connection.
+/// A step in the life of a connection.
 #[derive(Clone, Debug)]
 enum Step {
-    /// A text comes; a join that it asks for is granted or not.
+    /// A text arrives; the flag decides whether a join in it is granted.
     Text(String, bool),
-    /// Something is published on a topic: for its live stay, or for one that is over.
+    /// An event is published on a topic, for its live subscription or for one that has ended.
     Event { topic: String, stale: bool },
-    /// A topic is ended: its live stay, or one that is over.
+    /// A topic is ended: its live subscription, or one that has already ended.
     End { topic: String, stale: bool },
 }
 
@@ -151,16 +152,16 @@ fn scene() -> impl Strategy<Value = (Version, bool, Vec<Step>)> {
         .prop_flat_map(|(version, agent)| (Just(version), Just(agent), vec(step(version), 1..40)))
 }
 
-/// A connection, and what must be true of it whatever a client does.
+/// A connection with the expected state, which must hold whatever a client does.
 struct Observed {
     version: Version,
     connection: Connection,
-    /// The stay and the join reference of each topic that was granted and not taken away.
+    /// The subscription and the join reference of each joined topic.
     joined: HashMap<Topic, (Ticket, Option<String>)>,
     tickets: u64,
 }
 
-/// A frame to the client, taken apart.
+/// A frame to the client, parsed.
 struct Sent {
     join_ref: Value,
     reference: Value,
@@ -168,7 +169,7 @@ struct Sent {
 }
 
 impl Observed {
-    /// Takes a frame apart as a client does; fails when it is none.
+    /// Parses a frame as a client does; fails if it is malformed.
     fn read(&self, text: &str) -> Sent {
         let value = serde_json::from_str::<Value>(text).expect("JSON");
         let (join_ref, reference, topic, event, payload) = match (self.version, &value) {
@@ -218,7 +219,8 @@ impl Observed {
         }
     }
 
-    /// A frame has one answer at most, with its own reference; a join and a heartbeat have one always.
+    /// A frame has at most one reply, with its own reference; a join and a heartbeat always have
+    /// one.
     fn answered(frame: &Frame, sent: &[Sent]) {
         let (answers, rest) = sent.iter().partition::<Vec<_>, _>(|sent| sent.event == "phx_reply");
         let certain = frame.event == "phx_join"
@@ -239,7 +241,7 @@ impl Observed {
         }
     }
 
-    /// The stay that a step speaks of.
+    /// The ticket of the subscription that a step refers to.
     fn ticket(&self, topic: Topic, stale: bool) -> Ticket {
         match self.joined.get(&topic) {
             Some((ticket, _)) if !stale => *ticket,
@@ -312,7 +314,7 @@ proptest! {
         let text = frame::write(
             version, join_ref.as_deref(), reference.as_deref(), &topic, &event, &payload.to_string(),
         );
-        // The older form does not name the join.
+        // The older form omits the join reference.
         let join_ref = join_ref.filter(|_| version == Version::V2);
         prop_assert_eq!(frame::parse(version, &text), Ok(Frame { join_ref, reference, topic, event }));
     }
@@ -332,7 +334,7 @@ proptest! {
         prop_assert_eq!(topics(one) == topics(other), one == other);
     }
 
-    /// Where the bytes of a client are cut decides nothing, and no head that was let through announces
+    /// The result does not depend on how a client's bytes are split, and no accepted head announces
     /// more than is allowed.
     #[test]
     fn bytes_are_judged_alike_however_they_are_cut(

@@ -1,7 +1,7 @@
-//! Who is connected, who listens to what, and how events find them.
+//! The hub: connected sockets, their subscriptions, and the fan-out of events.
 //!
-//! [`Hub::publish`] is called after the commit and in commit order, by one thread; it puts the
-//! event into the inbox of every socket that listens and may see it, and never waits for any.
+//! [`Hub::publish`] is called after the commit and in commit order, by one thread. It puts the
+//! event into the inbox of every subscribed socket that may see it, and never waits for a socket.
 
 mod basis;
 mod claim;
@@ -60,23 +60,23 @@ pub(crate) use quotas::ConnectionSlot;
 pub use remote_events::RemoteEventSink;
 pub(crate) use watch::Person;
 
-/// Over how many locks the topics are spread, and those who come and go.
+/// The number of locks over which topics, users, and agents are sharded.
 const SHARDS: usize = 32;
 
-/// Bounds of a socket.
+/// Limits of a socket.
 #[derive(Clone, Copy, Debug)]
 pub struct HubConfig {
-    /// A socket from which nothing arrives for so long is closed.
+    /// The time without input after which a socket is closed.
     pub idle_timeout: Duration,
-    /// How many bytes may wait for one client. It should be enough for three of the largest message: one
-    /// that the client is reading, one that waits, and one that comes.
+    /// The maximum number of bytes that are queued for one client. It should hold three of the
+    /// largest message: one that the client is reading, one that is queued, and one that arrives.
     pub queue_bytes: usize,
-    /// How many topics one socket may join.
+    /// The maximum number of topics per socket.
     pub max_topics: usize,
-    /// How many topics all sockets of one caller may join, about.
+    /// The approximate maximum number of topics of all sockets of one caller.
     pub max_topics_per_caller: usize,
-    /// How many connections one caller may have, also ended ones that are not gone yet. Of an agent one
-    /// is live.
+    /// The maximum number of connections of one caller, including closed ones that have not been
+    /// read to the end. An agent has one live socket.
     pub max_sockets_per_caller: usize,
 }
 
@@ -92,7 +92,7 @@ impl Default for HubConfig {
     }
 }
 
-/// Names a socket for as long as the process runs.
+/// Identifies a socket during the life of the process.
 type SocketId = u64;
 
 /// The sockets of this process.
@@ -107,16 +107,16 @@ pub struct Hub {
     clock: Arc<dyn Clock>,
     numbers: AtomicU64,
     receipts: Arc<ReceiptBuffer>,
-    /// What is told to the store, if this server is one of several.
+    /// Queues the changes for the store, if this server is one of several.
     claim_queue: OnceLock<Arc<ClaimQueue>>,
     counts: figures::Counts,
     stopping: AtomicBool,
     /// Set if the server is one of several.
     interests: OnceLock<Arc<Interests>>,
-    /// Of rooms to which other nodes say that somebody came, or from which somebody went.
+    /// Chats whose participants have changed according to other nodes.
     stale_chats: StaleChats,
     recent_joins: Mutex<RecentJoins>,
-    /// Held by whoever looks again at who may listen to a room.
+    /// Held during a revalidation.
     revalidating: tokio::sync::Mutex<()>,
     revalidation: Mutex<Revalidation>,
 }
@@ -131,7 +131,7 @@ struct Listener {
 }
 
 impl Hub {
-    /// A hub without sockets; `clock` tells for how long somebody has been away.
+    /// Makes a hub without sockets; `clock` measures how long a caller has been disconnected.
     pub fn new(config: HubConfig, clock: Arc<dyn Clock>) -> Arc<Self> {
         Arc::new(Self {
             config,
@@ -155,24 +155,24 @@ impl Hub {
         })
     }
 
-    /// The bounds of its sockets.
+    /// The limits of sockets.
     pub fn config(&self) -> &HubConfig {
         &self.config
     }
 
-    /// How many sockets are open.
+    /// The number of open sockets.
     pub fn socket_count(&self) -> usize {
         self.sockets().inboxes.len()
     }
 
-    /// Tells every open socket to end, so that its client comes back and joins anew what it still may:
-    /// for when it is not known what became of a change. New sockets are taken as before.
+    /// Closes every open socket, so that its client reconnects and joins again what it still may:
+    /// for a commit whose outcome is unknown. New sockets are accepted.
     pub fn end_sockets(&self) {
         self.sockets().inboxes.values().for_each(|inbox| inbox.order(SocketCommand::Stop));
     }
 
-    /// Makes the caller's newcomer, who has shown `presented`, a live socket. Of an agent there is one at a time: the
-    /// older one is told, in the same step, that it is no longer it.
+    /// Opens a socket for the caller, who presented `presented`. An agent has one live socket: the
+    /// older one is superseded in the same step.
     pub(crate) fn claim(
         self: &Arc<Self>,
         caller: Caller,
@@ -183,8 +183,8 @@ impl Hub {
         self.admit(caller, presented, on_conflict, slot, None)
     }
 
-    /// The same for one that has a slot; of an agent on one of several nodes the store has granted the place, under
-    /// this number.
+    /// Opens a socket that has a connection slot. For an agent on one of several nodes, the store
+    /// has granted the claim under this number.
     fn admit(
         self: &Arc<Self>,
         caller: Caller,
@@ -211,7 +211,7 @@ impl Hub {
                 if on_conflict == OnConflict::Reject && sockets.agents.contains_key(&agent.agent) {
                     return Err(ClaimRefused::Conflict);
                 }
-                // What came after the claim was granted may have been heard before it is settled here.
+                // Changes that followed the grant may have arrived before this point.
                 if granted.is_some_and(|number| sockets.remote.has_newer(agent.agent, number)) {
                     return Err(ClaimRefused::Conflict);
                 }
@@ -246,7 +246,8 @@ impl Hub {
         if self.stopping.load(Ordering::SeqCst) {
             return Err(ClaimRefused::Stopping);
         }
-        // Either may have ended since the caller was authenticated; then nobody would end this socket.
+        // Either may have ended since the caller was authenticated; this socket would stay open
+        // otherwise.
         if sockets.is_out(caller) || sockets.has_ended(presented) {
             return Err(ClaimRefused::Ended);
         }
@@ -273,7 +274,7 @@ impl Hub {
         self.shard_at(self.place_of(topic))
     }
 
-    /// Which of the locks something is under.
+    /// The index of the lock for `thing`.
     fn place_of(&self, thing: impl Hash) -> usize {
         usize::try_from(self.hasher.hash_one(thing) % SHARDS as u64).unwrap_or(0)
     }
@@ -282,8 +283,8 @@ impl Hub {
         self.shards[index].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells those on a topic whom `chosen` picks; the payload is made only if there is somebody, and
-    /// may turn out to be for nobody.
+    /// Pushes to the subscribers of a topic that `chosen` selects. The payload is made only if
+    /// there is one, and may turn out to have no receiver.
     fn tell_chosen(
         &self,
         topic: Topic,
@@ -305,7 +306,7 @@ impl Hub {
         self.counts.pushed(told);
     }
 
-    /// Tells everybody on a topic.
+    /// Pushes to all subscribers of a topic.
     fn tell(&self, topic: Topic, make: impl FnOnce() -> Payload) {
         self.tell_chosen(topic, |_| true, || Some(make()));
     }
@@ -317,7 +318,7 @@ impl Hub {
     fn message_created(&self, message: &Message, recipients: &[AgentId]) {
         let topic = Topic::ChatRoom(message.chat_id);
         self.tell_users(topic, || payload::message_for_user("message_created", message));
-        // Nothing has happened to any delivery yet, so every recipient sees the same.
+        // The state of a new delivery is the same for every recipient.
         let Some(reader) = recipients.first() else { return };
         let addressed =
             |listener: &Listener| listener.who.agent().is_some_and(|agent| recipients.contains(&agent));
@@ -327,7 +328,7 @@ impl Hub {
         });
     }
 
-    /// Ends the stays on a room's topics of those whom `chosen` picks.
+    /// Ends the subscriptions to a chat's topics that `chosen` selects.
     fn end(&self, chat: ChatId, mut chosen: impl FnMut(&mut Listener) -> bool) {
         self.end_on(chat, |listener, _| chosen(listener));
     }
@@ -347,7 +348,7 @@ impl Hub {
         }
     }
 
-    /// Forgets a topic to which nobody listens any more.
+    /// Removes a topic without subscribers.
     fn vacate(&self, shard: &mut HashMap<Topic, Listeners>, topic: Topic) {
         if shard.get(&topic).is_some_and(Listeners::is_empty) {
             shard.remove(&topic);
@@ -359,8 +360,8 @@ impl Hub {
 }
 
 impl Hub {
-    /// Somebody came: an owner who observes the room does so through this agent as well, and a
-    /// user who observed it takes part from now on.
+    /// Applies a join to the access bases: an owner who observes the chat also does so through this
+    /// agent, and a user who observed it becomes a participant.
     fn joined(&self, chat: ChatId, participant: &Participant) {
         let came = participant.id.agent();
         for topic in Topic::of_room(chat) {
@@ -377,7 +378,7 @@ impl Hub {
         }
     }
 
-    /// Somebody left: nobody listens as them any longer, nor through them alone.
+    /// Applies a removal: ends the subscriptions that have lost their only access basis.
     fn left(&self, chat: ChatId, who: ParticipantId) {
         self.end(chat, |listener| {
             if let Some(agent) = who.agent() {

@@ -1,10 +1,10 @@
-//! The bytes that a client sends, looked at before the frame parser sees them.
+//! Checks the bytes of a client before the frame parser sees them.
 //!
-//! The parser refuses a frame that is too large only once all of it has arrived, and keeps what
-//! came until then: a head that announces a terabyte would be believed for as long as bytes
-//! follow. Here the head alone decides, so that no more than one permitted frame is ever kept.
-//! And the parser makes messages of all that it can read before anyone handles the first, and joins
-//! as many fragments as come: here it reads a little at a time, and few fragments.
+//! The parser refuses a frame that is too large only after all of it has arrived, and buffers it
+//! until then, so a head that announces a terabyte would be accepted as long as bytes follow. Here
+//! the head alone decides, and at most one permitted frame is ever buffered. The parser also parses
+//! all available input before the first message is handled, and joins any number of fragments; here
+//! it reads a little at a time, and few fragments.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -14,32 +14,33 @@ use actix_web::error::PayloadError;
 use bytes::Bytes;
 use futures_core::Stream;
 
-/// The most bytes of a frame's head before the mask: two, and eight of length.
+/// The maximum size of a frame's head before the mask: two bytes, and eight of length.
 const MAX_HEAD_BYTES: usize = 10;
 
-/// The bytes of the mask that every frame of a client has.
+/// The size of the mask that every frame of a client has.
 const MASK_BYTES: u64 = 4;
 
-/// About as much as is handed out each time the reader is woken: messages of a burst are handled before
-/// more of it is read, and other sockets have their turn in between.
+/// The approximate number of bytes that are handed out per wake-up: messages of a burst are handled
+/// before more of it is read, and other sockets get their turn in between.
 const WAKE_BYTES: usize = 4 * 1024;
 
-/// The most fragments of one message. Each costs some dozens of bytes, whatever is in it.
+/// The maximum number of fragments of one message. Each costs some dozens of bytes, whatever its
+/// content.
 const MAX_FRAGMENTS: u32 = 64;
 
-/// The bit of the first byte that says that a message ends here.
+/// The bit of the first byte that marks the last frame of a message.
 const FINAL_BIT: u8 = 0x80;
 
-/// The bit of the first byte that control frames have, which may stand between fragments.
+/// The bit of the first byte that marks control frames, which may occur between fragments.
 const CONTROL_BIT: u8 = 0x08;
 
-/// The bits of the first byte that no extension was agreed on for.
+/// The bits of the first byte that are reserved for extensions, none of which is negotiated.
 const RESERVED_BITS: u8 = 0x70;
 
-/// The bits of the second byte that hold a length or say how long it is.
+/// The bits of the second byte that hold a length, or its size.
 const LENGTH_BITS: u8 = 0x7f;
 
-/// Why a client is not listened to any longer.
+/// The reason why the input of a client ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Fault {
     TooLarge,
@@ -47,16 +48,16 @@ pub(crate) enum Fault {
     TooManyFragments,
 }
 
-/// A stream of frames, and how far it has come.
+/// The position in a stream of frames.
 #[derive(Debug)]
 pub(crate) struct Heads {
     limit: u64,
     head: [u8; MAX_HEAD_BYTES],
-    /// How much of the head has come.
+    /// The number of bytes of the head that have arrived.
     known: usize,
-    /// How many bytes there are until the next head.
+    /// The number of bytes until the next head.
     left: u64,
-    /// How many fragments there have been of a message that has not ended.
+    /// The number of fragments of the unfinished message.
     fragments: u32,
 }
 
@@ -65,7 +66,7 @@ impl Heads {
         Self { limit: limit as u64, head: [0; MAX_HEAD_BYTES], known: 0, left: 0, fragments: 0 }
     }
 
-    /// Goes on by `bytes`; fails at the first head that is not allowed.
+    /// Advances by `bytes`; fails at the first head that is not allowed.
     pub(crate) fn check(&mut self, mut bytes: &[u8]) -> Result<(), Fault> {
         loop {
             let skipped = usize::try_from(self.left).map_or(bytes.len(), |left| left.min(bytes.len()));
@@ -104,7 +105,7 @@ impl Heads {
         Ok(())
     }
 
-    /// The announced length, once the head says it.
+    /// The announced length, once the head has arrived.
     fn length(&self) -> Option<u64> {
         let [_, second, length @ ..] = &self.head;
         let bytes = match second & LENGTH_BITS {
@@ -118,19 +119,19 @@ impl Heads {
     }
 }
 
-/// A client's bytes up to the first frame that is not allowed, a little at a time.
+/// The bytes of a client up to the first frame that is not allowed, a little at a time.
 struct Guarded {
     payload: Payload,
     heads: Heads,
-    /// What was read and not handed out.
+    /// Bytes that were read and not handed out.
     rest: Bytes,
-    /// How much was handed out since the reader was last kept waiting.
+    /// The number of bytes handed out since the reader last had to wait.
     given: usize,
 }
 
-/// Lets through what comes in frames of up to `limit` bytes. What does not ends the stream:
-/// [`PayloadError::Overflow`] when it is too large, [`PayloadError::EncodingCorrupted`] when it
-/// uses an extension, [`PayloadError::UnknownLength`] when a message has too many fragments.
+/// Passes frames of up to `limit` bytes. Any other input ends the stream: with
+/// [`PayloadError::Overflow`] if it is too large, [`PayloadError::EncodingCorrupted`] if it uses an
+/// extension, and [`PayloadError::UnknownLength`] if a message has too many fragments.
 pub(crate) fn guard(payload: Payload, limit: usize) -> Payload {
     let guarded = Guarded { payload, heads: Heads::new(limit), rest: Bytes::new(), given: 0 };
     Payload::Stream { payload: Box::pin(guarded) }
@@ -185,7 +186,7 @@ mod tests {
                 bytes.extend((length as u64).to_be_bytes());
             }
         }
-        // A mask and a content that would be a head of its own if they were taken for one.
+        // A mask and content that would be a valid head if they were read as one.
         bytes.extend(std::iter::repeat_n(0xff, 4 + length));
         bytes
     }
@@ -223,7 +224,8 @@ mod tests {
 
     #[test]
     fn a_message_has_a_bounded_number_of_fragments() {
-        // Of a fragmented text: its beginning, what goes on with one byte, its end; and a Ping.
+        // A fragmented text (its first frame, a continuation of one byte, its last frame) and a
+        // Ping.
         let [begin, go_on, end, ping] = [[0x01, 0x80], [0x00, 0x81], [0x80, 0x80], [0x89, 0x80]];
         let frame =
             |head: [u8; 2]| [head.as_slice(), &[0; 4], &vec![0; usize::from(head[1] & 0x7f)]].concat();
@@ -238,7 +240,7 @@ mod tests {
         assert_eq!(heads.check(&more), Err(Fault::TooManyFragments));
     }
 
-    /// Counts how often it is woken.
+    /// Counts its wake-ups.
     #[derive(Default)]
     struct Woken(std::sync::atomic::AtomicUsize);
 

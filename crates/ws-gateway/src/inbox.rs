@@ -1,12 +1,11 @@
-//! What waits for one socket, and how much of it may.
+//! The bounded queue of one socket.
 //!
-//! Publishers put events in without waiting. Everything that is on its way to the client, here
-//! or in the outbox, is counted against one limit; over it, nothing more is taken and the socket
-//! is told to end.
+//! Publishers add events without waiting. All bytes on their way to the client, here or in the
+//! outbox, count against one limit; above it, nothing more is accepted and the socket is closed.
 //!
-//! Two wait for it, on one thread: the connection, which takes events and writes them out, and the
-//! socket's task, which alone carries out *orders*, what is not an event. Neither passes over what
-//! came before.
+//! The queue has two readers on one thread: the connection, which takes events and writes them, and
+//! the socket's task, which alone carries out *orders*, the items that are not events. Neither
+//! passes an earlier item.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -24,28 +23,28 @@ const OVERHEAD_BYTES: usize = 256;
 /// The number of queued events that are searched for an older state of a message.
 pub(crate) const SEARCHED: usize = 256;
 
-/// An event as it is pushed, shared by all sockets that get it.
+/// An event as it is pushed, shared by all sockets that receive it.
 #[derive(Debug)]
 pub(crate) struct Payload {
     /// Its name.
     pub(crate) event: &'static str,
     /// Its content as JSON.
     pub(crate) json: String,
-    /// The message that it brings to agents.
+    /// The message that it delivers to agents.
     pub(crate) brings: Option<MessageId>,
-    /// The message whose complete state it is: a newer one makes it superfluous.
+    /// The message whose complete state it is: a newer state replaces it.
     pub(crate) updates: Option<MessageId>,
 }
 
 impl Payload {
-    /// An event without more to it.
+    /// Makes an event that neither delivers nor updates a message.
     pub(crate) fn new(event: &'static str, json: String) -> Self {
         Self { event, json, brings: None, updates: None }
     }
 }
 
-/// Identifies one subscription of a socket to a topic, so that events for an earlier subscription do not reach a later
-/// one.
+/// Identifies one subscription of a socket to a topic, so that events for an earlier subscription
+/// do not reach a later one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Ticket(pub u64);
 
@@ -68,7 +67,7 @@ pub(crate) enum SocketCommand {
     Superseded { payload: Arc<Payload> },
     /// The credential is no longer good.
     Revoked,
-    /// The server stops, or wants everybody to connect anew.
+    /// The server stops, or closes all sockets so that their clients reconnect.
     Stop,
     /// The queue exceeded its limit.
     Overflow,
@@ -87,8 +86,8 @@ impl Budget {
         Self { queued: AtomicUsize::new(0), limit, exceeded: AtomicBool::new(false) }
     }
 
-    /// Counts `bytes` more; `false` when that is over the limit, from then on for ever. Where
-    /// nothing waits, anything may: a client that reads gets the largest message.
+    /// Adds `bytes`; returns `false` if that exceeds the limit, and for all later calls. An empty
+    /// queue accepts any size, so a client that reads gets the largest message.
     pub(crate) fn take(&self, bytes: usize) -> bool {
         let queued = self.queued.fetch_add(bytes, Ordering::Relaxed) + bytes;
         if queued > self.limit && queued > bytes {
@@ -97,7 +96,7 @@ impl Budget {
         !self.exceeded.load(Ordering::Relaxed)
     }
 
-    /// Counts `bytes` as gone.
+    /// Removes `bytes`.
     pub(crate) fn give_back(&self, bytes: usize) {
         if bytes > 0 {
             self.queued.fetch_sub(bytes, Ordering::Release);
@@ -114,16 +113,16 @@ struct Mailbox {
 #[derive(Debug, Default)]
 struct Waiting {
     told: VecDeque<SocketCommand>,
-    /// An order came that the task has not heard of.
+    /// Set if an order has come since the task last looked.
     orders: bool,
-    /// Nobody reads any more.
+    /// Set if there is no reader any more.
     closed: bool,
     connection: Option<Waker>,
     task: Option<Waker>,
 }
 
 impl Waiting {
-    /// Takes out what waits of a message's state.
+    /// Removes the queued state of a message.
     fn take_older(&mut self, stay: Ticket, message: MessageId) -> Option<Event> {
         let is_older = |told: &SocketCommand| {
             let SocketCommand::Event(Event { ticket, payload, .. }) = told else { return false };
@@ -143,19 +142,19 @@ impl Mailbox {
     }
 }
 
-/// The publishers' end.
+/// The publishers' end of the queue.
 #[derive(Clone, Debug)]
 pub(crate) struct Inbox(Arc<Mailbox>);
 
 impl Inbox {
-    /// An inbox, and the socket's end of it.
+    /// Makes an inbox and the socket's end of it.
     pub(crate) fn new(limit: usize) -> (Self, Reader) {
         let mailbox = Arc::new(Mailbox { budget: Budget::new(limit), waiting: Mutex::default() });
         (Self(mailbox.clone()), Reader { mailbox, heard: VecDeque::new() })
     }
 
-    /// Puts an event in, if there is room; the first one without room ends the socket. The state of a
-    /// message takes the place of an older one that still waits, behind all that came before it.
+    /// Adds an event if there is room; the first one without room closes the socket. The state of a
+    /// message replaces an older one in the queue, and moves behind all earlier items.
     pub(crate) fn event(&self, topic: Topic, ticket: Ticket, payload: &Arc<Payload>) {
         let budget = &self.0.budget;
         if let Some(older) = payload.updates.and_then(|message| self.0.waiting().take_older(ticket, message))
@@ -181,18 +180,19 @@ impl Inbox {
         }
     }
 
-    /// Bytes that are on their way to the client, about.
+    /// The approximate number of bytes on their way to the client.
     pub(crate) fn queued_bytes(&self) -> usize {
         self.0.budget.queued.load(Ordering::Relaxed)
     }
 
-    /// Whether nothing is on its way to the client; then the receipts of all that was can be seen.
+    /// Returns whether nothing is on its way to the client; the receipts of all earlier messages
+    /// are then visible.
     pub(crate) fn is_idle(&self) -> bool {
         self.0.budget.queued.load(Ordering::Acquire) == 0
     }
 
-    /// Puts an event in that may as well come later, unless that would take more than half of what
-    /// may wait. Whether it is in.
+    /// Adds an event that can also be sent later, unless the queue would be more than half full.
+    /// Returns whether it was added.
     pub(crate) fn offer(&self, topic: Topic, ticket: Ticket, payload: Payload) -> bool {
         let budget = &self.0.budget;
         let queued = budget.queued.load(Ordering::Relaxed);
@@ -203,7 +203,7 @@ impl Inbox {
         fits
     }
 
-    /// Puts in an order, which must arrive and is small.
+    /// Adds an order, which is small and must arrive.
     pub(crate) fn order(&self, told: SocketCommand) {
         let wakers = {
             let mut waiting = self.0.waiting();
@@ -218,24 +218,24 @@ impl Inbox {
     }
 }
 
-/// The socket's end.
+/// The socket's end of the queue.
 #[derive(Debug)]
 pub(crate) struct Reader {
     mailbox: Arc<Mailbox>,
-    /// Taken out together, to be gone through one by one.
+    /// Items that were taken together, and are handled one by one.
     heard: VecDeque<SocketCommand>,
 }
 
-/// How many the list of what was heard holds on to.
+/// The capacity that the list of taken items keeps.
 const KEPT_CAPACITY: usize = 16;
 
 impl Reader {
-    /// What is on its way to the client.
+    /// The budget of the bytes on their way to the client.
     pub(crate) fn budget(&self) -> &Budget {
         &self.mailbox.budget
     }
 
-    /// What comes next, if anything is there.
+    /// The next item, if there is one.
     pub(crate) fn next(&mut self) -> Option<SocketCommand> {
         if self.heard.is_empty() {
             self.fetch();
@@ -243,8 +243,8 @@ impl Reader {
         self.heard.pop_front()
     }
 
-    /// What comes next, if that is an event; of what has come since something was taken out together, only
-    /// if that `looks` for it. It counts as waiting until it is given back.
+    /// The next item if it is an event; items that arrived since the last batch are considered only
+    /// if `looks`. The event counts against the limit until it is given back.
     pub(crate) fn next_event(&mut self, looks: bool) -> Option<Event> {
         if looks && self.heard.is_empty() {
             self.fetch();
@@ -258,8 +258,8 @@ impl Reader {
         }
     }
 
-    /// What comes next, if it came before the first that the stay `ticket` on a topic was told: an
-    /// event, or its end.
+    /// The next item if it precedes the first one of the subscription `ticket` to a topic: an
+    /// event, or the end of a subscription.
     pub(crate) fn next_before(&mut self, stay: Ticket) -> Option<SocketCommand> {
         let told = self.next()?;
         match &told {
@@ -273,7 +273,7 @@ impl Reader {
         }
     }
 
-    /// Forgets what came, and what comes from now on.
+    /// Discards all items, and those that follow.
     pub(crate) fn shut(&mut self) {
         self.heard = VecDeque::new();
         let mut waiting = self.mailbox.waiting();
@@ -289,14 +289,14 @@ impl Reader {
         std::mem::swap(&mut self.heard, &mut self.mailbox.waiting().told);
     }
 
-    /// Has the connection woken when something comes; `true` when something has come meanwhile.
+    /// Has the connection woken by the next item; returns `true` if one has arrived meanwhile.
     pub(crate) fn wake_connection_later(&self, context: &Context<'_>) -> bool {
         let mut waiting = self.mailbox.waiting();
         keep(&mut waiting.connection, context);
         self.heard.is_empty() && !waiting.told.is_empty()
     }
 
-    /// Wakes the connection: there is something for it elsewhere.
+    /// Wakes the connection for items outside the inbox.
     pub(crate) fn wake_connection(&self) {
         let waker = self.mailbox.waiting().connection.take();
         if let Some(waker) = waker {
@@ -304,7 +304,7 @@ impl Reader {
         }
     }
 
-    /// The publishers' end, for as long as an order is waited for.
+    /// The publishers' end, for a task that waits for orders.
     pub(crate) fn orders(&self) -> Orders {
         Orders(self.mailbox.clone())
     }
@@ -316,11 +316,11 @@ impl Drop for Reader {
     }
 }
 
-/// Tells the task when there are orders.
+/// Notifies the task of orders.
 pub(crate) struct Orders(Arc<Mailbox>);
 
 impl Orders {
-    /// Waits for an order that came since the last time.
+    /// Waits for an order that is newer than the last call.
     pub(crate) async fn came(&self) {
         poll_fn(|context| {
             let mut waiting = self.0.waiting();
@@ -334,14 +334,14 @@ impl Orders {
     }
 }
 
-/// Keeps the waker, if it is another one.
+/// Stores the waker if it differs.
 fn keep(waker: &mut Option<Waker>, context: &Context<'_>) {
     if !waker.as_ref().is_some_and(|waker| waker.will_wake(context.waker())) {
         *waker = Some(context.waker().clone());
     }
 }
 
-/// What an event counts while it waits in the inbox.
+/// The number of bytes that an event counts in the inbox.
 pub(crate) fn cost(payload: &Payload) -> usize {
     payload.json.len() + OVERHEAD_BYTES
 }

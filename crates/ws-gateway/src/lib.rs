@@ -2,20 +2,21 @@
 //!
 //! - [`frame`], [`topic`]: text to values and back; pure;
 //! - [`machine`]: the protocol of one connection; pure;
-//! - [`connect`](self): who may open a socket, decided before the upgrade;
-//! - [`inbound`](self): the bytes of a client, bounded before they are parsed;
-//! - [`task`](self): the loop that hears a client and carries out orders;
-//! - [`inbox`](self): what waits for one socket, bounded;
-//! - [`outbox`](self): what goes to its client, as the connection takes it;
-//! - [`taken`](self): what agents took out of it, until it is written down;
-//! - [`hub`](self): who joined what, and the publisher of events;
-//! - [`claim_queue`](self), [`cluster_member`](self): what a server that is one of several tells the others of its sockets;
-//! - [`again`](self): pushing once more what no socket took;
+//! - [`connect`](self): authentication and admission, before the upgrade;
+//! - [`inbound`](self): the bytes of a client, checked before they are parsed;
+//! - [`task`](self): the loop that reads frames and carries out orders;
+//! - [`inbox`](self): the bounded queue of one socket;
+//! - [`outbox`](self): the frames to the client, in the order in which the connection takes them;
+//! - [`receipts`](self): receipts of agents' sockets, buffered until they are stored;
+//! - [`hub`](self): subscriptions, presence, and the publisher of events;
+//! - [`claim_queue`](self), [`cluster_member`](self): the sockets of a node as the other nodes see
+//!   them;
+//! - [`redelivery`](self): redelivery of unacknowledged messages;
 //! - [`payload`](self): events as JSON.
 //!
 //! Invariants: an event is pushed with the join reference of the socket it goes to, never before
-//! the answer to its join; one agent has one live socket, on all servers together; a client that does not
-//! read is cut off and costs no more than its queue.
+//! the reply to its join; one agent has one live socket, on all servers together; a client that
+//! does not read is disconnected and costs no more than its queue.
 
 mod claim_queue;
 mod cluster_member;
@@ -47,18 +48,18 @@ pub use cluster_member::ClusterMember;
 pub use hub::{Figures, Hub, HubConfig, RemoteEventSink};
 pub use redelivery::Redeliverer;
 
-/// What a socket needs; registered as `web::Data`.
+/// The dependencies of a socket; registered as `web::Data`.
 #[derive(Clone)]
 pub struct SocketContext {
-    /// Who joined what.
+    /// Subscriptions and presence.
     pub hub: Arc<Hub>,
-    /// For keys.
+    /// Authenticates keys.
     pub accounts: Arc<AccountService>,
-    /// For tokens.
+    /// Authenticates tokens.
     pub tokens: Arc<TokenService>,
-    /// For access to rooms.
+    /// Decides the access to chats.
     pub chats: Arc<ChatService>,
-    /// For the snapshot of a room's indicators.
+    /// Reads the activity of a chat for the snapshot.
     pub activity: Arc<ActivityService>,
 }
 

@@ -1,8 +1,8 @@
-//! The protocol of one connection, without sockets, tasks or stores.
+//! The protocol of one connection, without sockets, tasks, or stores.
 //!
-//! Frames and events go in, [`Action`]s come out; whoever drives the machine carries them out in
-//! their order. A join of a room takes two steps: [`Action::Authorize`] asks, and the answer
-//! comes back through [`Connection::authorized`] before the next frame is handed in.
+//! Frames and events go in, [`Action`]s come out; the driver of the machine carries them out in
+//! order. A join of a chat takes two steps: [`Action::Authorize`] asks, and the answer comes back
+//! through [`Connection::authorized`] before the next frame is handed in.
 
 use std::collections::HashMap;
 
@@ -16,24 +16,24 @@ pub use crate::inbox::Ticket;
 use crate::payload::MAX_AGENT_BYTES;
 use crate::topic::{Access, Named, Topic};
 
-/// Why a join is refused that would be one topic too many.
+/// The reason for refusing a join that would exceed the limit of topics.
 pub(crate) const TOO_MANY_TOPICS: &str = "too many channels joined";
 
-/// An empty answer.
+/// An empty response.
 const NOTHING: &str = "{}";
 
-/// What is to be done.
+/// An effect for the driver to carry out.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Action {
     /// Send this text.
     Send(String),
-    /// Find out whether the caller takes part in the room, and come back with
-    /// [`Connection::authorized`]. The socket must be listening to the topic already when the
-    /// answer is looked up, so that nothing falls between the two.
+    /// Find out whether the caller takes part in the chat, and return with
+    /// [`Connection::authorized`]. The socket must already be subscribed to the topic when the
+    /// store is read, so that no event is lost in between.
     Authorize(PendingJoin),
-    /// Stop listening to the topic.
+    /// End the subscription to the topic.
     Unsubscribe(Topic, Ticket),
-    /// The frame could not be read: end the connection.
+    /// The frame could not be parsed: end the connection.
     Unreadable,
 }
 
@@ -42,24 +42,24 @@ pub enum Action {
 pub struct PendingJoin {
     /// The topic.
     pub topic: Topic,
-    /// The room to take part in; `None` when the caller's own topics are concerned.
+    /// The chat to take part in; `None` for the caller's own topics.
     pub room: Option<ChatId>,
     text: String,
     join_ref: Option<String>,
     reference: Option<String>,
 }
 
-/// How a join is answered.
+/// The decision about a join.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    /// Granted; the JSON is what the answer holds.
+    /// Granted.
     Granted {
-        /// The answer's content.
+        /// The response, as JSON.
         response: String,
-        /// Names the stay on the topic.
+        /// Identifies the subscription.
         ticket: Ticket,
     },
-    /// Refused, with a reason.
+    /// Refused, with the reason.
     Refused(&'static str),
 }
 
@@ -77,27 +77,28 @@ pub struct Connection {
     caller: Caller,
     scope: KeyScope,
     max_topics: usize,
-    /// Revalidation up for each event. Its keys are ids of the server's, so that nobody chooses which collide.
+    /// Looked up for each event. The keys are ids that the server made, so clients cannot cause
+    /// collisions.
     joined: HashMap<Topic, Joined, RandomState>,
 }
 
 impl Connection {
-    /// A connection that has joined nothing.
+    /// Makes a connection without topics.
     pub fn new(version: Version, caller: Caller, max_topics: usize) -> Self {
         Self { version, caller, scope: KeyScope::default(), max_topics, joined: HashMap::default() }
     }
 
-    /// What it was opened with has these limits.
+    /// Restricts the connection to the scope of its credential.
     pub fn limited_to(self, scope: KeyScope) -> Self {
         Self { scope, ..self }
     }
 
-    /// Who is connected.
+    /// The caller of the connection.
     pub fn caller(&self) -> Caller {
         self.caller
     }
 
-    /// A text arrived.
+    /// Handles a text frame.
     pub fn on_text(&mut self, text: &str) -> Vec<Action> {
         let Ok(frame) = frame::parse(self.version, text) else { return vec![Action::Unreadable] };
         match (frame.topic.as_str(), frame.event.as_str()) {
@@ -130,14 +131,14 @@ impl Connection {
         vec![Action::Authorize(PendingJoin { topic, room, text, join_ref, reference })]
     }
 
-    /// Whether what the connection was opened with reaches a topic. A key that may act as an agent reaches what the
-    /// agent does.
+    /// Returns whether the scope of the credential includes a topic. A key that may act as an agent
+    /// reaches what the agent does.
     fn is_within_scope(&self, topic: Topic) -> bool {
         let reach = topic.room().map_or(Reach::Rest, Reach::Chat);
         matches!(self.caller, Caller::Agent(_)) || self.scope.permits(reach, false).is_ok()
     }
 
-    /// The answer to a join. The new stay on the topic is answered before the old one is closed.
+    /// Answers a join. The reply of the new subscription precedes the close of the old one.
     pub fn authorized(&mut self, join: PendingJoin, verdict: Verdict) -> Vec<Action> {
         let PendingJoin { topic, text, join_ref, reference, .. } = join;
         let answer = |status, response: &str| {
@@ -151,7 +152,7 @@ impl Connection {
             Verdict::Granted { response, ticket } => (response, ticket),
             Verdict::Refused(reason) => {
                 let mut actions = vec![answer("error", &reason_payload(reason))];
-                // Who may no longer join may no longer listen either.
+                // A caller who may no longer join loses an earlier subscription as well.
                 actions.extend(self.joined.remove(&topic).map(|before| self.close_frame(&before)));
                 return actions;
             }
@@ -180,7 +181,7 @@ impl Connection {
         vec![Action::Unsubscribe(topic, ticket), reply, close]
     }
 
-    /// Channels only speak to clients: whatever else a client says is refused, and changes nothing.
+    /// Channels only push to clients: any other event of a client is refused, and changes nothing.
     fn on_other(&self, frame: &Frame) -> Vec<Action> {
         let joined = match Topic::parse(&frame.topic) {
             Named::Topic(topic) => self.joined.get(&topic),
@@ -195,15 +196,15 @@ impl Connection {
         }
     }
 
-    /// An event of a topic: pushed with this connection's own join reference, or dropped when
-    /// the stay it was meant for is over.
+    /// Pushes an event of a topic with this connection's own join reference, or drops it if its
+    /// subscription has ended.
     pub fn on_event(&self, topic: Topic, ticket: Ticket, event: &str, payload: &str) -> Option<String> {
         let head = self.head(topic, ticket, event, payload.len())?;
         Some(self.pieces(head, event, payload).concat())
     }
 
-    /// What stands before the event's name in that frame; `None` when there is nothing to push: the stay is
-    /// over, or the whole frame is more than an agent's client would take.
+    /// The text in front of the event's name in that frame; `None` if there is nothing to push: the
+    /// subscription has ended, or the frame is larger than an agent's client accepts.
     pub fn head(&self, topic: Topic, ticket: Ticket, event: &str, payload_bytes: usize) -> Option<&str> {
         let joined = self.joined.get(&topic).filter(|joined| joined.ticket == ticket)?;
         let head = joined.head.text(self.version);
@@ -217,25 +218,25 @@ impl Connection {
         frame::pieces(self.version, head, event, payload)
     }
 
-    /// An event for whoever has joined the topic, whenever that was.
+    /// Pushes an event to any subscription to the topic, whichever it is.
     pub fn on_notice(&self, topic: Topic, event: &str, payload: &str) -> Option<String> {
         let ticket = self.joined.get(&topic)?.ticket;
         self.on_event(topic, ticket, event, payload)
     }
 
-    /// The server ends a stay on a topic.
+    /// Ends a subscription on behalf of the server.
     pub fn on_end(&mut self, topic: Topic, ticket: Ticket) -> Option<Action> {
         self.joined.get(&topic).filter(|joined| joined.ticket == ticket)?;
         let joined = self.joined.remove(&topic)?;
         Some(self.close_frame(&joined))
     }
 
-    /// Whether the topic is joined.
+    /// Returns whether the topic is joined.
     pub(crate) fn has_joined(&self, topic: Topic) -> bool {
         self.joined.contains_key(&topic)
     }
 
-    /// Every topic that is joined, with its stay.
+    /// The joined topics with their subscriptions.
     pub fn topics(&self) -> impl Iterator<Item = (Topic, Ticket)> + '_ {
         self.joined.iter().map(|(topic, joined)| (*topic, joined.ticket))
     }
@@ -244,12 +245,13 @@ impl Connection {
         Action::Send(joined.head.close(self.version))
     }
 
-    /// Whether a frame belongs to an earlier join; one without a reference belongs to the live one.
+    /// Returns whether a frame belongs to an earlier join; one without a reference belongs to the
+    /// live one.
     fn is_stale(&self, frame: &Frame, joined: &Joined) -> bool {
         frame.join_ref.as_deref().is_some_and(|join_ref| !joined.head.is_of(self.version, join_ref))
     }
 
-    /// An answer to what was said on a topic that is joined.
+    /// A reply to a frame on a joined topic.
     fn reply_on(&self, joined: &Joined, frame: &Frame, status: &str, response: &str) -> Action {
         let payload = reply_payload(status, response);
         let reference = frame.reference.as_deref();

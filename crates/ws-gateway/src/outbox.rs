@@ -1,10 +1,10 @@
-//! What goes to one client: the body of the upgraded response.
+//! The frames to one client: the body of the upgraded response.
 //!
-//! The connection takes from it as fast as the client reads: answers, which the socket's task has
-//! queued here, and events, straight from the inbox, so that an event costs one waking and one
-//! writing. What was queued came before what is still in the inbox. What stays in either is what the
-//! client has not read, and a message that left is one that the connection took. Bytes are counted
-//! against the socket's [`Budget`](crate::inbox::Budget) until the connection has taken them.
+//! The connection reads from it as fast as the client does: replies, which the socket's task has
+//! queued here, and events, straight from the inbox, so that an event costs one wake-up and one
+//! write. Queued items precede those in the inbox. What remains in either has not been read by the
+//! client, and a message that left it was taken by the connection. Bytes count against the socket's
+//! [`Budget`](crate::inbox::Budget) until the connection has taken them.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -27,27 +27,27 @@ use crate::inbox::{Event, Orders, Payload, Reader, SEARCHED, SocketCommand, Tick
 use crate::machine::Connection;
 use crate::receipts::ReceiptSink;
 
-/// As much as is handed to the connection at once, about.
+/// The approximate number of bytes that are handed to the connection at a time.
 const CHUNK_BYTES: usize = 64 * 1024;
 
-/// The most bytes of a control frame.
+/// The maximum size of a control frame.
 const CONTROL_BYTES: usize = 125;
 
-/// What a frame costs beside its content, about: an empty one is not for nothing.
+/// The approximate overhead of a frame: an empty one has a cost too.
 const OVERHEAD_BYTES: usize = 64;
 
-/// Of what may wait, so much may be answers to the client itself. Events are shared by all who get
-/// them, answers are not: each of a caller's sockets has its own.
+/// The part of the limit that replies to the client may use. Events are shared by all receivers,
+/// replies are not: each of a caller's sockets has its own.
 const OWN_BYTES: usize = 128 * 1024;
 
-/// For how long an ended socket keeps what was on its way, about.
+/// The approximate time for which a closed socket keeps its remaining frames.
 pub(crate) const LINGER: Duration = Duration::from_secs(10);
 
 enum Item {
     Text(String),
     Pong(Bytes),
-    /// An event that came before what is queued behind it. What stands before its content is this
-    /// socket's; the content is not copied before the connection takes it.
+    /// An event that precedes the items queued behind it. Its head belongs to this socket; its
+    /// content is not copied before the connection takes it.
     Event {
         head: Box<str>,
         payload: Arc<Payload>,
@@ -57,32 +57,32 @@ enum Item {
 struct Queue {
     machine: Connection,
     inbox: Reader,
-    /// The inbox is left alone: the task is about to say how what comes is to be taken.
+    /// Set while the inbox is paused: the task is about to decide how its next items are handled.
     held: bool,
     items: VecDeque<Item>,
     /// Bytes of the items that are not shared with other sockets.
     own: usize,
-    /// Bytes that the connection has taken and may not have written yet: it comes back for more when
-    /// they are nearly gone.
+    /// Bytes that the connection has taken and may not have written yet: it polls again when they
+    /// are nearly gone.
     handed: usize,
-    /// Set once: the last frame, after which the body ends.
+    /// Set once: the last frame, which ends the body.
     close: Option<CloseReason>,
     ended: bool,
-    /// Who hears which messages the connection took.
+    /// Records the messages that the connection took.
     receipts: Option<ReceiptSink>,
 }
 
-/// The task's end of the queue. However the task ends, the body does too.
+/// The task's end of the queue. Dropping it ends the body, however the task ends.
 pub(crate) struct Outbox(Rc<RefCell<Queue>>);
 
 /// The connection's end of the queue.
 pub(crate) struct OutboxBody {
     queue: Rc<RefCell<Queue>>,
-    /// The body that the handshake made. It is never read, but its end tells the inbound stream
+    /// The body that the handshake made. It is never read, but dropping it tells the inbound stream
     /// that the connection is gone.
     _handshake: BoxBody,
-    /// Counts for as long as this body lives, which is until the connection has taken its end. What that
-    /// buffers then, it may keep for longer.
+    /// Counts the connection until it has taken the end of this body. The connection itself may
+    /// buffer it for longer.
     _seat: Option<ConnectionSlot>,
 }
 
@@ -95,54 +95,55 @@ impl Outbox {
         Self(Rc::new(RefCell::new(queue)))
     }
 
-    /// Asks the machine.
+    /// Calls the machine.
     pub(crate) fn machine<R>(&self, ask: impl FnOnce(&mut Connection) -> R) -> R {
         ask(&mut self.0.borrow_mut().machine)
     }
 
-    /// The next thing that the socket is told.
+    /// The next command for the socket.
     pub(crate) fn told(&self) -> Option<SocketCommand> {
         self.0.borrow_mut().inbox.next()
     }
 
-    /// The same, if it came before the stay `ticket` on a topic had its first event.
+    /// The next command, if it precedes the first event of the subscription `ticket` to a topic.
     pub(crate) fn told_before(&self, ticket: Ticket) -> Option<SocketCommand> {
         self.0.borrow_mut().inbox.next_before(ticket)
     }
 
-    /// Tells when there are orders.
+    /// Notifies of orders.
     pub(crate) fn orders(&self) -> Orders {
         self.0.borrow().inbox.orders()
     }
 
-    /// Leaves in the inbox what comes, until [`Self::resume`].
+    /// Leaves new items in the inbox, until [`Self::resume`].
     pub(crate) fn hold(&self) {
         self.0.borrow_mut().held = true;
     }
 
-    /// Goes on with what came.
+    /// Resumes taking items from the inbox.
     pub(crate) fn resume(&self) {
         let mut queue = self.0.borrow_mut();
         queue.held = false;
         queue.inbox.wake_connection();
     }
 
-    /// The body of the response; `handshake` is the one that it replaces.
+    /// Makes the body of the response in place of `handshake`.
     pub(crate) fn body(&self, handshake: BoxBody, slot: Option<ConnectionSlot>) -> OutboxBody {
         OutboxBody { queue: self.0.clone(), _handshake: handshake, _seat: slot }
     }
 
-    /// Queues a text; `false` when that is more than may wait.
+    /// Queues a text; returns `false` if that exceeds the limit.
     pub(crate) fn text(&self, text: String) -> bool {
         self.push(Item::Text(text))
     }
 
-    /// Queues a Pong; `false` when that is more than may wait.
+    /// Queues a Pong; returns `false` if that exceeds the limit.
     pub(crate) fn pong(&self, bytes: Bytes) -> bool {
         self.push(Item::Pong(bytes))
     }
 
-    /// Queues an event that was told before something else; it goes on counting as it did in the inbox.
+    /// Queues an event that precedes a later item; it counts against the limit as it did in the
+    /// inbox.
     pub(crate) fn event(&self, Event { topic, ticket, payload }: Event) {
         let mut queue = self.0.borrow_mut();
         let head = match queue.close {
@@ -157,7 +158,7 @@ impl Outbox {
         queue.inbox.wake_connection();
     }
 
-    /// The last frame: what has queued before it still goes out, what is in the inbox does not.
+    /// Queues the last frame: queued items still precede it, those in the inbox are dropped.
     pub(crate) fn close(&self, code: CloseCode, description: &str) {
         let mut queue = self.0.borrow_mut();
         if queue.close.is_none() {
@@ -167,14 +168,14 @@ impl Outbox {
         queue.inbox.wake_connection();
     }
 
-    /// The last frame, instead of everything that has queued.
+    /// Sends the last frame instead of all queued items.
     pub(crate) fn cut(&self, code: CloseCode, description: &str) {
         self.0.borrow_mut().clear();
         self.close(code, description);
     }
 
-    /// Drops what has queued if that is more than is taken at once: whoever has not read it so far is
-    /// not to have it any more.
+    /// Drops the queued items if they exceed one chunk: a client that is that far behind does not
+    /// get them.
     pub(crate) fn drop_backlog(&self) {
         let mut queue = self.0.borrow_mut();
         if queue.items.iter().map(Item::cost).sum::<usize>() > CHUNK_BYTES {
@@ -182,8 +183,8 @@ impl Outbox {
         }
     }
 
-    /// Of a socket that has come to its end: forgets after `time` what its client has not taken by then.
-    /// A client that takes it in drops would keep it for as long as it likes.
+    /// Drops the frames that the client of a closed socket has not read after `time`. A client that
+    /// reads very slowly would otherwise keep them for as long as it likes.
     pub(crate) fn forget_after(&self, time: Duration) {
         if self.0.borrow().items.is_empty() {
             return;
@@ -212,14 +213,14 @@ impl Outbox {
 }
 
 impl Drop for Outbox {
-    /// Without it a task that broke down would leave a connection that never ends.
+    /// Without it, a task that panicked would leave a connection that never ends.
     fn drop(&mut self) {
         self.close(CloseCode::Error, "");
     }
 }
 
 impl Item {
-    /// What it counts while it waits.
+    /// The number of bytes that it counts in the queue.
     fn cost(&self) -> usize {
         match self {
             Self::Text(text) => text.len() + OVERHEAD_BYTES,
@@ -230,14 +231,14 @@ impl Item {
 }
 
 impl Queue {
-    /// Forgets what has queued.
+    /// Drops the queued items.
     fn clear(&mut self) {
         let freed = self.items.drain(..).map(|item| item.cost()).sum();
         self.inbox.budget().give_back(freed);
         self.own = 0;
     }
 
-    /// Drops an older state of the message with the same head: on the same stay.
+    /// Drops an older state of the message with the same head, hence of the same subscription.
     fn drop_older(&mut self, of: &str, message: MessageId) {
         let is_older = |item: &Item| match item {
             Item::Event { head, payload } => payload.updates == Some(message) && **head == *of,
@@ -249,10 +250,10 @@ impl Queue {
         }
     }
 
-    /// The next bytes for the connection; `None` when there are none now.
+    /// The next bytes for the connection; `None` if there are none now.
     fn take(&mut self) -> Option<Bytes> {
-        // Counts as gone now, and not when it was handed over: whoever finds that nothing waits finds
-        // the receipts of all that did.
+        // They count as sent now, and not when they were handed over: an empty queue implies that
+        // the receipts of all earlier messages are visible.
         self.inbox.budget().give_back(std::mem::take(&mut self.handed));
         let (mut out, mut looks) = (BytesMut::new(), true);
         while out.len() < CHUNK_BYTES {
@@ -275,7 +276,7 @@ impl Queue {
             self.ended = true;
         }
         if out.is_empty() {
-            // What turned out not to be for this client was not handed over either.
+            // Items that prove not to be for this client were not handed over either.
             self.inbox.budget().give_back(std::mem::take(&mut self.handed));
             return None;
         }
@@ -297,8 +298,8 @@ impl Queue {
         }
     }
 
-    /// The next event, unless the task has to do something first. One look at the inbox is enough for what is
-    /// handed over at once: the connection comes back for the rest.
+    /// The next event, unless the task has to act first. The inbox is checked once per chunk: the
+    /// connection polls again for the rest.
     fn next_event(&mut self, looks: bool) -> Option<Event> {
         if self.held || self.close.is_some() { None } else { self.inbox.next_event(looks) }
     }
@@ -323,13 +324,13 @@ impl Queue {
     }
 }
 
-/// Writes a text frame (RFC 6455, 5.2) out of pieces, none of which is copied anywhere else, and tells how
-/// many bytes they have.
+/// Writes a text frame (RFC 6455, 5.2) from pieces, with one copy of each, and returns its size in
+/// bytes.
 fn write_text(out: &mut BytesMut, pieces: [&str; 5]) -> usize {
-    /// The last fragment of a text.
+    /// The first byte of a text in a single frame.
     const WHOLE_TEXT: u8 = 0x81;
     let bytes = pieces.iter().map(|piece| piece.len()).sum::<usize>();
-    // No more than is needed: a buffer that is full is handed over as it is.
+    // Reserves no more than needed: a full buffer is handed over as it is.
     match (u8::try_from(bytes), u16::try_from(bytes)) {
         (Ok(length @ ..126), _) => {
             out.reserve(2 + bytes);

@@ -1,4 +1,4 @@
-//! Events as JSON. Nouns are the views that REST answers with.
+//! Events as JSON. Resources have the shape that REST answers with.
 
 use std::borrow::Cow;
 
@@ -22,14 +22,14 @@ use crate::inbox::Payload;
 /// The message stays in the store for `/next`.
 pub(crate) const MAX_AGENT_BYTES: usize = 1024 * 1024;
 
-/// The most bytes of a frame beside its payload: the event's name, the topic, and a reference.
+/// The maximum size of a frame without its payload: the event's name, the topic, and a reference.
 pub(crate) const MAX_FRAME_BYTES: usize = 1024;
 
-/// The most agents in the snapshot of a room's indicators.
+/// The maximum number of agents in the snapshot of a chat's activity.
 const MAX_WORKING: usize = 32;
 
 fn payload(event: &'static str, content: &impl Serialize) -> Payload {
-    // Views hold text and numbers only, which always become JSON.
+    // Views hold text and numbers only, which always serialize.
     let json = serde_json::to_string(content).unwrap_or_else(|_| "{}".to_owned());
     Payload::new(event, json)
 }
@@ -57,7 +57,7 @@ pub(crate) fn message_deleted(chat: ChatId, message: MessageId) -> Payload {
     payload("message_deleted", &MessageIdContent { id: Shown(message), chat_room_id: Shown(chat) })
 }
 
-/// The record as its owner reads it.
+/// The agent as its owner reads it.
 pub(crate) fn agent(event: &'static str, agent: &Agent) -> Payload {
     payload(event, &AgentView::new(agent))
 }
@@ -85,7 +85,7 @@ pub(crate) fn room_removed(chat: &Chat, removed_at: Timestamp) -> Payload {
     )
 }
 
-/// The room's row in a human's list, to take the place of the old one.
+/// The chat as an entry of a human's list, replacing the previous one.
 pub(crate) fn room_updated(chat: &Chat, details: &ChatDetails) -> Payload {
     payload("room_updated", &RoomView::new(chat, details, details.work))
 }
@@ -103,7 +103,7 @@ pub(crate) fn participant_added(participant: &Participant, online: bool) -> Payl
     payload("participant_added", &AddedContent { participant, is_remote })
 }
 
-/// Whether somebody is there, under the names that the list of participants has.
+/// The presence of a participant, under the names of the participant list.
 #[derive(Serialize)]
 struct PresenceContent {
     id: Shown<ParticipantId>,
@@ -120,7 +120,7 @@ impl PresenceContent {
     }
 }
 
-/// Of users and external agents only: who runs here is always there.
+/// For users and external agents only: an internal agent is always present.
 pub(crate) fn presence_changed(who: ParticipantId, online: bool) -> Payload {
     let is_external = who.agent().map(|_| true);
     payload("participant_presence_changed", &PresenceContent::new(who, is_external, online))
@@ -134,7 +134,7 @@ struct AgentConnectionContent {
     connection_status: &'static str,
 }
 
-/// The same of an external agent, as older clients know it.
+/// The presence of an external agent, for older clients.
 pub(crate) fn agent_connection(chat: ChatId, agent: AgentId, connected: bool) -> Payload {
     let (event, connection_status) =
         if connected { ("agent_connected", "connected") } else { ("agent_disconnected", "disconnected") };
@@ -147,7 +147,7 @@ struct PresentContent {
     participant_presence: Vec<PresenceContent>,
 }
 
-/// The answer to a join of a room's people.
+/// The response to a join of a chat's participants.
 pub(crate) fn participant_presence(people: &[(Person, bool)]) -> String {
     let people =
         people.iter().map(|(person, online)| PresenceContent::new(person.id, person.is_external, *online));
@@ -183,15 +183,15 @@ struct TitleContent<'a> {
     title: &'a str,
 }
 
-/// The most bytes of a title in its event: clients drop one with more. A title has up to
-/// 120 characters; the whole of it stands in the room's record.
+/// The maximum size of a title in its event: clients drop a larger one. A title has up to 120
+/// characters; the chat itself holds all of it.
 const MAX_TITLE_BYTES: usize = 256;
 
 pub(crate) fn title_changed(chat: ChatId, title: &str) -> Payload {
     payload("room_title_changed", &TitleContent { id: Shown(chat), title: &short_title(title) })
 }
 
-/// The title, or as much of it as fits with a mark of what is left out.
+/// The title, or as much of it as fits, with an ellipsis.
 fn short_title(title: &str) -> Cow<'_, str> {
     if title.len() <= MAX_TITLE_BYTES {
         return Cow::Borrowed(title);
@@ -202,7 +202,8 @@ fn short_title(title: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{}…", &title[..end]))
 }
 
-/// An agent has one execution in a room for as long as it is there, so the room names it.
+/// An agent has one execution in a chat for as long as it is a participant, so the chat identifies
+/// it.
 #[derive(Serialize)]
 struct ActivityContent {
     agent_id: Shown<AgentId>,
@@ -221,7 +222,7 @@ struct WorkingContent {
     working_agents: Vec<ActivityContent>,
 }
 
-/// The answer to a join of a room's indicators.
+/// The response to a join of a chat's activity.
 pub(crate) fn working_agents(chat: ChatId, agents: Vec<AgentId>) -> String {
     let agents = agents.into_iter().take(MAX_WORKING).map(|agent| ActivityContent {
         agent_id: Shown(agent),
@@ -231,7 +232,7 @@ pub(crate) fn working_agents(chat: ChatId, agents: Vec<AgentId>) -> String {
     payload("", &WorkingContent { working_agents: agents.collect() }).json
 }
 
-/// A request as an agent is told of it.
+/// A contact request as an agent receives it.
 #[derive(Serialize)]
 struct FlatRequestContent<'a> {
     id: Shown<domain::id::ContactRequestId>,
@@ -266,10 +267,10 @@ pub(crate) fn contact_request_updated(request: &ContactRequest) -> Payload {
     payload("contact_request_updated", &RequestStepView::new(request))
 }
 
-/// What is known only of agents is left out for users: clients take no null for it.
+/// Fields that only agents have are left out for users: clients do not accept null for them.
 #[derive(Serialize)]
 struct ContactContent<'a> {
-    /// The id that the contact has for whom this is.
+    /// The id of the contact as its receiver sees it.
     id: Shown<ContactId>,
     handle: &'a str,
     name: &'a str,
@@ -324,7 +325,7 @@ struct SupersedeContent {
     correlation_id: String,
 }
 
-/// `number` tells one takeover from another.
+/// `number` distinguishes takeovers.
 pub(crate) fn supersede(agent: AgentId, number: u64) -> Payload {
     let content = SupersedeContent {
         reason: "session.already_connected",
@@ -355,7 +356,7 @@ mod tests {
         assert_eq!(short_title(&"\u{1f600}".repeat(120)), format!("{}…", "\u{1f600}".repeat(63)));
     }
 
-    /// One that a client is reading, one that waits, and one that comes.
+    /// One message that a client is reading, one that is queued, and one that arrives.
     #[test]
     fn the_usual_queue_holds_three_of_the_largest_message() {
         let mut message = message(1, &"\u{1}".repeat(MessageContent::MAX_BYTES));

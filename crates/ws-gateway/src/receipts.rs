@@ -1,8 +1,8 @@
 //! Buffers delivery receipts and stores them in batches.
 //!
-//! A connection records a receipt when a frame has left its queue. One task stores the receipts, so no request or socket
-//! waits for it. The buffer is bounded: if the store cannot keep up, further receipts are dropped, and their messages
-//! are redelivered.
+//! A connection records a receipt when a frame has left its queue. One task stores the receipts, so
+//! no request or socket waits for it. The buffer is bounded: if the store cannot keep up, further
+//! receipts are dropped, and their messages are redelivered.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,11 +18,11 @@ use tokio::time::{sleep, timeout};
 /// How long a batch waits for more receipts.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// The most receipts of a batch, which is one transaction.
+/// The maximum number of receipts per batch, which is one transaction.
 const BATCH: usize = 256;
 
-/// The most bytes of a batch's frames, except that one frame may be larger: its messages are read for the events that
-/// humans receive.
+/// The maximum size of a batch's frames, except that one frame may be larger: its messages are read
+/// for the events that humans receive.
 const BATCH_BYTES: usize = 4 * 1024 * 1024;
 
 /// The capacity of the buffer in receipts, about two megabytes.
@@ -75,7 +75,8 @@ impl ReceiptBuffer {
         self.waiting().written.clear();
     }
 
-    /// Whether there is a receipt that the last query for unacknowledged deliveries may not have seen.
+    /// Returns whether there is a receipt that the last query for unacknowledged deliveries may not
+    /// have seen.
     pub(crate) fn holds(&self, key: DeliveryKey) -> bool {
         let waiting = self.waiting();
         waiting.keys.contains_key(&key) || waiting.written.contains(&key)
@@ -116,8 +117,8 @@ impl ReceiptBuffer {
         }
     }
 
-    /// Stores a batch, and further ones while they are full or the buffer is closed. Receipts that arrive meanwhile wait
-    /// to share a transaction with others.
+    /// Stores a batch, and further ones while they are full or the buffer is closed. Receipts that
+    /// arrive meanwhile wait to share a transaction with others.
     async fn write_complete(&self, deliveries: &DeliveryService) -> Result<(), StoreError> {
         while self.write_batch(deliveries).await? {
             let waiting = self.waiting();
@@ -131,14 +132,14 @@ impl ReceiptBuffer {
         Ok(())
     }
 
-    /// Stores all receipts. They stay in the buffer if the store is unavailable; a receipt that can never be stored is
-    /// dropped, so that it does not block the others.
+    /// Stores all receipts. They stay in the buffer if the store is unavailable; a receipt that can
+    /// never be stored is dropped, so that it does not block the others.
     pub(crate) async fn write(&self, deliveries: &DeliveryService) -> Result<(), StoreError> {
         while self.write_batch(deliveries).await? {}
         Ok(())
     }
 
-    /// Stores one batch; false if there was nothing to store.
+    /// Stores one batch; returns `false` if there was nothing to store.
     async fn write_batch(&self, deliveries: &DeliveryService) -> Result<bool, StoreError> {
         let batch = self.batch();
         if batch.is_empty() {
@@ -275,7 +276,7 @@ mod tests {
             receipts.record(world.send(ann.caller, chat, &format!("message {number}"), &to).await.id, 100);
         }
         world.publisher.take();
-        // The end does not wait for the pause, and what is there is written before it.
+        // Closing skips the pause, and returns after the rest is stored.
         buffer.close();
         let first = buffer.batch()[0];
         timeout(PAUSE * 200, buffer.run(&world.deliveries)).await.unwrap();
@@ -309,7 +310,7 @@ mod tests {
         (world.stores.close)();
         assert!(buffer.write(&world.deliveries).await.is_err());
         assert!(buffer.holds(key(1)));
-        // At the end there is no other try.
+        // After the close there is no retry.
         buffer.close();
         timeout(PAUSE * 200, buffer.run(&world.deliveries)).await.unwrap();
     }

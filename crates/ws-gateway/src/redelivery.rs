@@ -1,8 +1,8 @@
 //! Redelivery of unacknowledged messages, in rounds over all subscriptions of agents.
 //!
-//! A round reads the unacknowledged deliveries from the store, for some hundreds of subscriptions at a time, and
-//! [`RedeliverySchedule`] decides which are due. A subscription whose client has not read its queue is left out, since
-//! the message may be in that queue.
+//! A round reads the unacknowledged deliveries from the store, for some hundreds of subscriptions
+//! at a time, and [`RedeliverySchedule`] decides which are due. A subscription whose client has not
+//! read its queue is left out, since the message may be in that queue.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -23,7 +23,7 @@ pub struct Redeliverer {
     deliveries: Arc<DeliveryService>,
     schedule: RedeliverySchedule,
     outage: Outage,
-    /// Of this round: whether the store has answered, and whether it has failed.
+    /// Of this round: set if the store has answered, and if it has failed.
     answered: bool,
     failed: bool,
 }
@@ -45,8 +45,8 @@ impl Redeliverer {
         }
     }
 
-    /// Runs one round, and returns the number of messages that were pushed. Subscriptions for which the store failed are
-    /// part of the next round, and do not stop this one.
+    /// Runs one round, and returns the number of messages that were pushed. Subscriptions for which
+    /// the store failed are part of the next round, and do not stop this one.
     pub async fn round(&mut self) -> usize {
         let (mut idle, mut count) = (Vec::with_capacity(LISTENERS), 0);
         for part in 0..self.hub.parts() {

@@ -5,16 +5,16 @@ use actix_web::http::header::{HeaderMap, SEC_WEBSOCKET_PROTOCOL};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 
-/// The sub-protocol that is spoken.
+/// The supported sub-protocol.
 pub(crate) const PHOENIX: &str = "phoenix";
 
-/// What stands before the token, which follows in base 64 without padding.
+/// The prefix of the token, which follows in base64 without padding.
 const TOKEN_PREFIX: &str = "base64url.bearer.phx.";
 
-/// What a client offers.
+/// The offer of a client.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) struct Offered {
-    /// Whether the answer has to choose [`PHOENIX`]: a client that offered it ends without.
+    /// Set if the response has to select [`PHOENIX`]: a client that offered it fails otherwise.
     pub(crate) phoenix: bool,
     /// The token.
     pub(crate) token: Option<String>,
@@ -38,7 +38,7 @@ impl Offered {
     }
 }
 
-/// Clients write either alphabet, whatever the prefix says.
+/// Clients use either alphabet, whatever the prefix says.
 fn decoded(encoded: &str) -> Option<String> {
     let bytes = STANDARD_NO_PAD.decode(encoded).or_else(|_| URL_SAFE_NO_PAD.decode(encoded)).ok()?;
     String::from_utf8(bytes).ok().filter(|token| !token.is_empty())

@@ -1,5 +1,5 @@
-//! The only loop that owns a socket: carries texts and orders to the machine, and what the
-//! machine wants to the client. Events go to the client by themselves ([`crate::outbox`]).
+//! The loop of a socket: passes frames and orders to the machine, and carries out its actions.
+//! Events reach the client without it ([`crate::outbox`]).
 
 use std::io::ErrorKind;
 use std::pin::pin;
@@ -30,19 +30,19 @@ pub(crate) struct Socket {
     pub(crate) version: Version,
 }
 
-/// Whether the socket goes on.
+/// The next step of the loop.
 #[derive(PartialEq, Eq)]
 enum Flow {
     Goes,
-    /// When this join has been decided.
+    /// Continue after this join has been decided.
     Joins(Box<PendingJoin>),
-    /// When other nodes know that the client goes; with this code.
+    /// End with this code after other nodes know that the client has left.
     Leaves(CloseCode),
     Ends,
 }
 
 impl Socket {
-    /// Runs until the client goes, is silent for too long, or has to go.
+    /// Runs until the client leaves, is silent for too long, or has to be closed.
     // Not an `async fn`, whose future would hold its arguments twice.
     #[expect(clippy::manual_async_fn, reason = "there are ten thousand of these")]
     pub(crate) fn run(mut self, mut inbound: AggregatedMessageStream) -> impl Future<Output = ()> {
@@ -52,7 +52,7 @@ impl Socket {
             let mut silent_until = deadline(idle);
             loop {
                 let flow = tokio::select! {
-                    // Who has just been heard is not silent, however long the last frame took.
+                    // Input counts before the timeout, however long the last frame took.
                     biased;
                     () = orders.came() => self.hear(),
                     message = inbound.next() => {
@@ -66,7 +66,7 @@ impl Socket {
                     () = sleep_until(silent_until) => self.end(CloseCode::Protocol, "no data for too long"),
                 };
                 let flow = match flow {
-                    // Kept apart, so that a socket needs no room for a join while it makes none.
+                    // Boxed, so that a socket uses no memory for a join while none is pending.
                     Flow::Joins(join) => Box::pin(self.join(&orders, *join)).await,
                     Flow::Leaves(code) => {
                         Box::pin(self.claim.is_free_everywhere()).await;
@@ -82,7 +82,7 @@ impl Socket {
         }
     }
 
-    /// Carries out all that the socket was told until now.
+    /// Carries out all pending orders.
     fn hear(&mut self) -> Flow {
         while let Some(told) = self.outbox.told() {
             if self.on_told(told) == Flow::Ends {
@@ -93,7 +93,7 @@ impl Socket {
     }
 
     fn on_message(&mut self, message: AggregatedMessage) -> Flow {
-        // What was published before a frame is handled was told before it is answered.
+        // Orders that precede a frame are carried out before its reply.
         if self.hear() == Flow::Ends {
             return Flow::Ends;
         }
@@ -103,7 +103,7 @@ impl Socket {
             AggregatedMessage::Pong(_) => Flow::Goes,
             AggregatedMessage::Binary(_) => self.end(CloseCode::Unsupported, "frames must be text"),
             AggregatedMessage::Close(reason) => {
-                // Freed first: whoever sees the answer may connect again at once.
+                // Released first: the client may reconnect as soon as it sees the reply.
                 self.claim.release(Departure::Closed);
                 let code = reason.map_or(CloseCode::Normal, |reason| answer_to(reason.code));
                 if self.claim.is_of_several() { Flow::Leaves(code) } else { self.end(code, "") }
@@ -121,7 +121,8 @@ impl Socket {
         Flow::Goes
     }
 
-    /// Listens first and asks then: what happens in between waits in the inbox, behind the answer.
+    /// Subscribes first and reads the store then: events in between wait in the inbox, behind the
+    /// reply.
     async fn join(&mut self, orders: &Orders, join: PendingJoin) -> Flow {
         let mut turn = pin!(self.claim.join_turn());
         let _turn = loop {
@@ -148,13 +149,14 @@ impl Socket {
         self.decide(join, ticket).await
     }
 
-    /// Decides about a join, for which the socket listens since `ticket`.
+    /// Decides a join, for which the socket is subscribed under `ticket`.
     async fn decide(&mut self, join: PendingJoin, ticket: Ticket) -> Flow {
         let topic = join.topic;
-        // What still came for an earlier stay on the topic is behind the last look at the inbox.
+        // Items of an earlier subscription to the topic may have arrived after the last look at the
+        // inbox.
         while let Some(told) = self.outbox.told_before(ticket) {
             if self.on_told(told) == Flow::Ends {
-                // The machine never hears of this stay, so that nobody else would end it.
+                // The machine does not know this subscription, so it must be ended here.
                 self.claim.unsubscribe(topic, ticket);
                 return Flow::Ends;
             }
@@ -178,7 +180,7 @@ impl Socket {
         Flow::Goes
     }
 
-    /// What a granted join is answered with, or why it is refused.
+    /// The response to a granted join, or the reason for refusing it.
     async fn admit(&self, join: &PendingJoin, ticket: Ticket) -> Result<String, &'static str> {
         self.context.hub.settled().await;
         let entrance = self.enter(join).await?;
@@ -186,13 +188,13 @@ impl Socket {
         self.snapshot(join.topic).await
     }
 
-    /// How the caller stands to the room of a topic that is one's.
+    /// The caller's access to the chat of a topic.
     async fn enter(&self, join: &PendingJoin) -> Result<Entrance, &'static str> {
         let Some(room) = join.room else { return Ok(Entrance::default()) };
         self.context.chats.enter(self.claim.caller, room).await.map_err(why_refused)
     }
 
-    /// What the answer to a join holds.
+    /// The snapshot in the reply to a join.
     async fn snapshot(&self, topic: Topic) -> Result<String, &'static str> {
         match topic {
             Topic::RoomActivity(chat) => {
@@ -218,7 +220,7 @@ impl Socket {
                 self.end(CloseCode::Error, "not a frame of version 1; was vsn=2.0.0 meant?")
             }
             Action::Unreadable => self.end(CloseCode::Unsupported, "not a frame"),
-            // It is the last that a text leads to.
+            // It is the last action of a text.
             Action::Authorize(join) => Flow::Joins(Box::new(join)),
         }
     }
@@ -262,7 +264,7 @@ impl Socket {
                 Some(PayloadError::Overflow) => (CloseCode::Size, "the frame is too large"),
                 Some(PayloadError::UnknownLength) => (CloseCode::Size, "the message has too many fragments"),
                 Some(PayloadError::EncodingCorrupted) => (CloseCode::Protocol, "no extension was negotiated"),
-                // The connection broke; hardly anybody reads this.
+                // The connection broke; the client hardly ever receives this.
                 Some(_) => (CloseCode::Away, ""),
                 None => (CloseCode::Size, "the message is too large"),
             },
@@ -271,7 +273,7 @@ impl Socket {
         self.end(code, why)
     }
 
-    /// Ends a socket whose client lets more wait than may.
+    /// Ends a socket whose queue exceeds its limit.
     fn unless_full(&self, fits: bool) -> Flow {
         if fits {
             return Flow::Goes;
@@ -289,7 +291,7 @@ impl Socket {
 }
 
 impl Drop for Socket {
-    /// However the loop ends, nothing of the socket stays in the hub.
+    /// However the loop ends, no trace of the socket stays in the hub.
     fn drop(&mut self) {
         for (topic, ticket) in self.outbox.machine(|machine| machine.topics().collect::<Vec<_>>()) {
             self.claim.unsubscribe(topic, ticket);
@@ -311,7 +313,7 @@ fn deadline(idle: Duration) -> Instant {
     Instant::now() + idle
 }
 
-/// The code that answers a client's Close: its own, if that may be sent at all (RFC 6455, 7.4).
+/// The code of the reply to a client's Close: its own, if that may be sent at all (RFC 6455, 7.4).
 fn answer_to(code: CloseCode) -> CloseCode {
     match u16::from(code) {
         1000..=1003 | 1007..=1014 | 3000..=4999 => code,

@@ -1,25 +1,25 @@
-//! Topics: what a client can listen to, and who may.
+//! Topics: what a client can join, and who may join it.
 
 use domain::bus::Interest;
 use domain::caller::Caller;
 use domain::id::{AgentId, ChatId, UserId, parse_uuid};
 
-/// Something to listen to.
+/// The topic of a subscription.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Topic {
-    /// Messages of a room.
+    /// The messages of a chat.
     ChatRoom(ChatId),
-    /// Who comes to and leaves a room.
+    /// The participants of a chat.
     RoomParticipants(ChatId),
-    /// Which agents are at work in a room.
+    /// The agents at work in a chat.
     RoomActivity(ChatId),
-    /// An agent's rooms.
+    /// An agent's chats.
     AgentRooms(AgentId),
     /// An agent's contacts.
     AgentContacts(AgentId),
-    /// What an agent is told to do.
+    /// Commands to an agent.
     AgentControl(AgentId),
-    /// A user's rooms.
+    /// A user's chats.
     UserRooms(UserId),
     /// A user's contacts.
     UserContacts(UserId),
@@ -29,30 +29,30 @@ pub enum Topic {
     Tasks(UserId),
 }
 
-/// What a topic's text means.
+/// The meaning of a topic's text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Named {
     /// A topic.
     Topic(Topic),
-    /// The pattern is known, but nobody can listen to it: a malformed id, or nothing is told there.
+    /// A known pattern that cannot be joined: the id is malformed, or no events exist.
     Closed,
     /// No such pattern.
     Unmatched,
 }
 
-/// Who may listen.
+/// The access rule of a topic.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
-    /// This caller.
+    /// Granted to this caller.
     Granted,
-    /// Not this caller.
+    /// Denied to this caller.
     Denied,
-    /// This caller, if it takes part in the room or owns an agent that does.
+    /// Granted if the caller takes part in the chat or owns an agent that does.
     Participant(ChatId),
 }
 
 impl Topic {
-    /// Reads the text of a topic; ids in upper or lower case.
+    /// Parses the text of a topic; ids can be in upper or lower case.
     pub fn parse(text: &str) -> Named {
         let Some((pattern, id)) = text.split_once(':') else { return Named::Unmatched };
         let id = parse_uuid(id);
@@ -67,14 +67,14 @@ impl Topic {
             "user_contacts" => id.map(|id| Self::UserContacts(UserId::new(id))),
             "user_agents" => id.map(|id| Self::UserAgents(UserId::new(id))),
             "tasks" => id.map(|id| Self::Tasks(UserId::new(id))),
-            // There is no task board: nothing would ever be told.
+            // There is no task board, so this topic would have no events.
             "room_tasks" => None,
             _ => return Named::Unmatched,
         };
         topic.map_or(Named::Closed, Named::Topic)
     }
 
-    /// Whether `caller` may listen.
+    /// The access of `caller` to the topic.
     pub fn access(self, caller: Caller) -> Access {
         let own_agent = |id| matches!(caller, Caller::Agent(agent) if agent.agent == id);
         let own_user = |id| matches!(caller, Caller::User(user) if user.user == id);
@@ -92,7 +92,7 @@ impl Topic {
         }
     }
 
-    /// The room that it is about, if it is about one.
+    /// The chat of the topic, if it has one.
     pub fn room(self) -> Option<ChatId> {
         match self {
             Self::ChatRoom(chat) | Self::RoomParticipants(chat) | Self::RoomActivity(chat) => Some(chat),
@@ -100,7 +100,7 @@ impl Topic {
         }
     }
 
-    /// What other nodes have to tell this one while somebody listens here, a human or an agent.
+    /// The events that this node needs from others while a human or an agent is subscribed.
     pub fn interests(self, is_human: bool) -> impl Iterator<Item = Interest> {
         let both = match self {
             Self::ChatRoom(chat) | Self::RoomParticipants(chat) | Self::RoomActivity(chat) => {
@@ -110,13 +110,13 @@ impl Topic {
             Self::UserRooms(user) | Self::UserContacts(user) | Self::UserAgents(user) => {
                 [Some(Interest::User(user)), None]
             }
-            // Nothing is told there by events.
+            // Events do not reach these topics.
             Self::AgentControl(_) | Self::Tasks(_) => [None, None],
         };
         both.into_iter().flatten()
     }
 
-    /// The three topics of a room.
+    /// The three topics of a chat.
     pub fn of_room(chat: ChatId) -> [Self; 3] {
         [Self::ChatRoom(chat), Self::RoomParticipants(chat), Self::RoomActivity(chat)]
     }

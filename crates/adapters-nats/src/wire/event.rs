@@ -1,4 +1,4 @@
-//! Every event of the domain, with its kind.
+//! The kinds of all events of the domain.
 
 use domain::account::Agent;
 use domain::activity::AgentActivity;
@@ -9,7 +9,7 @@ use domain::id::{AgentId, ApiKeyId, ChatId, ContactId, MessageId, ParticipantId,
 use domain::message::Message;
 use domain::time::Timestamp;
 
-/// Whether a kind is one of an event, also of one that only newer nodes know.
+/// Returns whether a kind is that of an event, including those that only newer nodes know.
 pub(crate) const fn is_event(kind: u8) -> bool {
     kind > 0 && !super::is_note(kind)
 }

@@ -1,9 +1,10 @@
 //! Events and notes as bytes.
 //!
-//! The kind of a body is a number in the head of the message; a number is never reused. A body is JSON, and its members
-//! are the fields of the domain's types by their serde attributes (`docs/adr/0014-bus-format-by-derive.md`). A newer
-//! program may add members, which older ones ignore; a change of meaning needs a new kind, which older ones skip. An
-//! event without a kind does not compile, and `golden.txt` holds the bytes.
+//! The kind of a body is a number in the head of the message; a number is never reused. A body is
+//! JSON, and its members are the fields of the domain's types by their serde attributes
+//! (`docs/adr/0014-bus-format-by-derive.md`). A newer program may add members, which older ones
+//! ignore; a change of meaning needs a new kind, which older ones skip. An event without a kind
+//! does not compile, and `golden.txt` holds the bytes.
 
 mod event;
 mod note;
@@ -23,8 +24,8 @@ impl From<serde_json::Error> for Malformed {
     }
 }
 
-/// Generates `encode` and `decode` of an enum from a table: per variant its kind and the members of its body, in order.
-/// A last variant may have an empty body.
+/// Generates `encode` and `decode` of an enum from a table: per variant its kind and the members of
+/// its body, in order. A last variant may have an empty body.
 macro_rules! bodies {
     ($of:ident $($kind:literal $variant:ident { $($(#[$meta:meta])* $field:ident: $type:ty),+ })+
         $(; $empty_kind:literal $empty:ident)?) => {
@@ -43,7 +44,7 @@ macro_rules! bodies {
             }
         }
 
-        /// Reads [`encode`] back; `None` for a kind that only newer nodes know.
+        /// Reads [`encode`] back; `None` for a kind that only newer nodes support.
         pub(crate) fn decode(kind: u8, body: &[u8]) -> Result<Option<$of>, $crate::wire::Malformed> {
             Ok(Some(match kind {
                 $($kind => {

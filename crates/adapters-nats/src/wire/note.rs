@@ -1,13 +1,13 @@
-//! What nodes tell each other of themselves.
+//! Notes: messages of nodes about themselves.
 
 use domain::bus::{Interest, Note};
 use domain::id::NodeId;
 
-/// How many bytes of a note one interest takes at most, and how many there are beside all of them.
+/// The maximum size of one interest in a note, and the size of everything else.
 pub(crate) const INTEREST: usize = 64;
 pub(crate) const BESIDE_INTERESTS: usize = 128;
 
-/// Whether a kind is one of a note, also of one that only newer nodes know.
+/// Returns whether a kind is that of a note, including those that only newer nodes know.
 pub(crate) const fn is_note(kind: u8) -> bool {
     kind >= 200
 }

@@ -139,7 +139,7 @@ fn contact() -> ContactOf {
     }
 }
 
-/// One of each.
+/// One event of each kind.
 fn events() -> Vec<DomainEvent> {
     let who = ParticipantId::User(USER);
     let agents = vec![RoomAgent { id: AGENT, name: name("Bot"), handle: "ann/bot".to_owned() }];
@@ -173,7 +173,7 @@ fn events() -> Vec<DomainEvent> {
     ]
 }
 
-/// One of each.
+/// One note of each kind.
 fn notes() -> Vec<Note> {
     let interests =
         vec![Interest::Room(ROOM), Interest::RoomAsHuman(ROOM), Interest::User(USER), Interest::Agent(AGENT)];
@@ -187,8 +187,8 @@ fn notes() -> Vec<Note> {
     ]
 }
 
-/// The bus format: kind and body of every event and note, one per line. Nodes of other versions read and send exactly
-/// this, so a line changes only with a plan for a rolling upgrade.
+/// The bus format: kind and body of every event and note, one per line. Nodes of other versions
+/// read and send exactly this, so a line changes only with a plan for a rolling upgrade.
 const GOLDEN: &str = include_str!("golden.txt");
 
 #[test]

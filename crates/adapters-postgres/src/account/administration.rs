@@ -1,4 +1,4 @@
-//! Accounts as the operator sees them.
+//! Accounts for operators.
 
 use async_trait::async_trait;
 use diesel::prelude::*;

@@ -21,7 +21,7 @@ use crate::run::Db;
 use crate::schema::users;
 use crate::statement::statement;
 
-/// Whether a handle and an address are taken; the values are they.
+/// Tests whether a handle and an e-mail address are taken, which are the values.
 const TAKEN: &str = "SELECT EXISTS (SELECT 1 FROM users WHERE handle = ?), \
      EXISTS (SELECT 1 FROM users WHERE lower(email) = lower(? COLLATE \"C\"))";
 
@@ -29,7 +29,8 @@ pub(super) async fn create_user_on(
     mut db: &Db,
     new: &NewUser,
 ) -> Result<Result<User, CreateUserRefused>, Fault> {
-    // First, so that whoever was not invited does not learn who is there. Nobody is held for it yet.
+    // First, so that a client without an invitation does not learn which names exist. Nothing is
+    // locked for it yet.
     if let Membership::Invited(token) = &new.membership {
         let found = invitation::find_on(db, *token).await?.ok_or(InvitationRefused::Unknown);
         let checked = found.and_then(|found| found.check(&new.user.email, new.user.created_at));
@@ -72,18 +73,18 @@ pub(super) async fn create_first_user_on(
     }
     match place_on(db, new).await? {
         Ok(place) => insert_on(db, new, place).await.map(Ok),
-        // Nobody can have been invited to an empty store.
+        // An empty store has no invitations.
         Err(_) => Ok(Err(NotEmpty)),
     }
 }
 
-/// Where a new user comes to.
+/// The organization of a new user.
 struct Place {
     organization: OrganizationId,
     role: OrganizationRole,
-    /// Whether it is made with the user, and so the user's own.
+    /// Set if it is created with the user, and is the user's own.
     is_own: bool,
-    /// What the user comes by.
+    /// The invitation that the user accepts.
     invitation: Option<InvitationId>,
 }
 
@@ -108,7 +109,7 @@ async fn insert_on(mut db: &Db, new: &NewUser, place: Place) -> Result<User, Fau
     Ok(user)
 }
 
-/// The organization that the user is to belong to; made if it is not there. Names are held.
+/// The organization of the user; created if it does not exist. Names are locked.
 async fn place_on(db: &Db, new: &NewUser) -> Result<Result<Place, CreateUserRefused>, Fault> {
     let user = &new.user;
     let (organization, role, invitation) = match &new.membership {
@@ -131,7 +132,7 @@ async fn place_on(db: &Db, new: &NewUser) -> Result<Result<Place, CreateUserRefu
     Ok(Ok(Place { organization, role, is_own: false, invitation }))
 }
 
-/// Makes an organization of this name for the user.
+/// Creates an organization of this name for the user.
 async fn make_on(db: &Db, new: &NewUser, name: &str) -> Result<Place, Fault> {
     let user = &new.user;
     show::insert_on(db, user.organization, name, &new.plan, user.created_at).await?;

@@ -1,4 +1,4 @@
-//! Deleting an agent, and erasing what it has left behind.
+//! Deleting an agent, and erasing its data.
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Uuid as SqlUuid};
@@ -23,8 +23,8 @@ use crate::run::{Db, Never};
 use crate::schema::{agents, attempts, deletion_jobs, deliveries};
 use crate::statement::statement;
 
-/// The rooms in which an agent has sent something, or been sent something; along the index of senders, as a
-/// room may be long. The values are it, four times.
+/// The number of chats in which an agent has sent or received a message. Seeks along the index of
+/// senders, since a chat may be long. The value is the agent, four times.
 const EXECUTIONS: &str = "SELECT count(*) FROM participants AS stay WHERE stay.participant_id = ? AND (\
      (SELECT sequence FROM messages WHERE chat_id = stay.chat_id AND (sender_id, sequence) > (?, 0) \
       AND (sender_id, sequence) <= (?, 9223372036854775807) ORDER BY sender_id, sequence LIMIT 1) IS NOT NULL \
@@ -34,7 +34,7 @@ pub(super) async fn delete_agent_on(
     mut db: &Db,
     command: &DeleteAgent,
 ) -> Result<Result<DeletedAgent, DeleteAgentRefused>, Fault> {
-    // From here on nobody takes it into a room, and nothing is written in its rooms but this.
+    // From here on the agent cannot be added to a chat, and no other change writes to its chats.
     let found = owned_on(db, command.agent, command.owner).await?;
     let Some(agent) = found else { return Ok(Err(DeleteAgentRefused::NotFound)) };
     let agent = agent.into_agent()?;
@@ -73,7 +73,7 @@ async fn executions_on(mut db: &Db, agent: AgentId) -> Result<u64, Fault> {
     Ok(counting.get_result::<i64>(&mut db).await?.cast_unsigned())
 }
 
-/// The deletion that waits longest and that no other process is at.
+/// The oldest deletion that no other process is working on.
 const NEXT_ERASURE: &str =
     "SELECT agent_id FROM deletion_jobs ORDER BY requested_at, agent_id LIMIT 1 FOR UPDATE SKIP LOCKED";
 
@@ -91,7 +91,7 @@ pub(super) async fn erase_work_on(mut db: &Db, limit: u32) -> Result<Result<bool
         diesel::delete(deletion_jobs::table.find(agent)).execute(&mut db).await?;
         return Ok(Ok(true));
     }
-    // Who is at work on a delivery still is waited for; the tries they have made go after it.
+    // Waits for changes of its deliveries; their attempts are erased with them.
     let work = deliveries::table
         .filter(deliveries::message_id.eq_any(&messages))
         .filter(deliveries::agent_id.eq(agent));

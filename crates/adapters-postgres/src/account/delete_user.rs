@@ -26,10 +26,11 @@ pub(super) async fn delete_user_on(
     db: &Db,
     command: &DeleteUser,
 ) -> Result<Result<DeletedUser, DeleteUserRefused>, Fault> {
-    // From here on nobody moves to another organization.
+    // From here on no user changes organizations.
     lock::names_on(db).await?;
     let Some(user) = user_on(db, command.user).await? else { return Ok(Err(DeleteUserRefused::NotFound)) };
-    // Nobody gets another role in this one, nothing is made for the user, and nobody adds the user to a chat.
+    // Roles in the organization cannot change, nothing is created for the user, and the user cannot
+    // be added to a chat.
     lock::people_on(db, user.organization).await?;
     lock::user_goes_on(db, user.id).await?;
     let Some(user) = user_on(db, command.user).await? else { return Ok(Err(DeleteUserRefused::NotFound)) };
@@ -48,7 +49,7 @@ pub(super) async fn delete_user_on(
     let parted = contact::forget_on(db, who, now).await?;
     invitation::revoke_those_of_on(db, user.organization, Some(user.id), now).await?;
     erase_on(db, &user, command).await?;
-    // The log of changes comes last, as its lock does.
+    // The change log comes last, as its lock does.
     session::end_all_on(db, user.id, now).await?;
     let changes = keys.into_iter().map(|key| Change::KeyRevoked(key.id));
     change::append_on(db, changes.chain([Change::Disabled(who), Change::UserUpdated(user.id)]), now).await?;
@@ -66,7 +67,7 @@ async fn belongings_on(mut db: &Db, user: &User) -> Result<Belongings, Fault> {
     Ok(Belongings { agents: agents.cast_unsigned(), chats: chats.cast_unsigned() })
 }
 
-/// Erases what identifies the user, and what let the user in.
+/// Erases identifying data and credentials of the user.
 async fn erase_on(mut db: &Db, user: &User, command: &DeleteUser) -> Result<(), Fault> {
     let (id, mut also, mut too) = (user.id.uuid(), db, db);
     let password = diesel::delete(passwords::table.find(id)).execute(&mut also);

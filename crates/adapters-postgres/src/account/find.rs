@@ -1,4 +1,4 @@
-//! Looking up keys, users and agents.
+//! Looking up keys, users, and agents.
 
 use diesel::dsl::{exists, select};
 use diesel::prelude::*;
@@ -18,8 +18,8 @@ use crate::run::Db;
 use crate::schema::{agents, organizations, passwords, plans, sessions, users};
 use crate::statement::statement;
 
-/// A key, and whom it stands for, a user or an agent with its owner: digest, agent, user, organization,
-/// then what the plan allows; id, expiry, last use, whether somebody is disabled; the limits of the key.
+/// A key and its holder, a user or an agent with its owner: digest, agent, user, organization,
+/// permissions of the plan; id, expiry, last use, whether the holder is disabled; scope of the key.
 type KeyTypes = (
     (Bytea, Nullable<SqlUuid>, SqlUuid, SqlUuid, Bool, Bool),
     (SqlUuid, Nullable<Timestamptz>, Nullable<Timestamptz>, Bool),
@@ -28,7 +28,7 @@ type KeyTypes = (
 type KeyColumns =
     ((Vec<u8>, Option<Uuid>, Uuid, Uuid, bool, bool), (Uuid, Option<At>, Option<At>, bool), ScopeRow);
 
-/// The key of a deleted agent has no user to it, and is not found.
+/// The key of a deleted agent has no user, so it is not found.
 const FIND_KEY: &str = "SELECT api_key.digest, agent.id, account.id, account.organization_id, \
      coalesce(plan.human_interface, TRUE), coalesce(plan.memories, TRUE), \
      api_key.id, api_key.expires_at, api_key.last_used_at, \
@@ -124,8 +124,9 @@ pub(super) async fn user_of_handle_on(mut db: &Db, handle: &UserHandle) -> Resul
     found.map(UserRow::into_user).transpose()
 }
 
-/// Whether `who` was deleted. Its key may have been good when the request came in, so a write that no membership guards
-/// asks once more, and holds the agent meanwhile ([`agent_stays_on`](crate::lock::agent_stays_on)).
+/// Returns whether `who` was deleted. The key may have been valid when the request arrived, so a
+/// write that no membership guards checks again, and locks the agent meanwhile
+/// ([`agent_stays_on`](crate::lock::agent_stays_on)).
 pub(crate) async fn is_gone_on(mut db: &Db, who: ParticipantId) -> Result<bool, Fault> {
     let present = match who {
         ParticipantId::User(user) => {

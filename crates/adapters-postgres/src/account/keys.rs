@@ -1,4 +1,4 @@
-//! API keys: listing, making and revoking them, and when they were used.
+//! API keys: listing, making, and revoking them, and their last use.
 
 use diesel::dsl::{count_star, exists, select};
 use diesel::pg::Pg;
@@ -43,7 +43,7 @@ struct KeyRow {
     scope: ScopeRow,
 }
 
-/// The limits of a key.
+/// The scope of a key.
 #[derive(Queryable, Selectable, Insertable)]
 #[diesel(table_name = api_keys)]
 pub(super) struct ScopeRow {
@@ -127,7 +127,7 @@ pub(super) async fn insert_on(
     Ok(())
 }
 
-/// Two statements where the keys are counted too, else one.
+/// Two statements if the keys are counted too, else one.
 pub(super) async fn list_on(
     db: &Db,
     holder: ParticipantId,
@@ -148,7 +148,7 @@ async fn page_on(mut db: &Db, holder: ParticipantId, page: &PageRequest) -> Resu
     let mut rows = of(holder);
     if let Some(Position { key, id, .. }) = page.slice.after() {
         let key = At(Timestamp::from_micros(key));
-        // The first condition says nothing new; it lets the index begin at the right place.
+        // The first condition is redundant; it lets the index scan start at the right place.
         let older = api_keys::created_at.lt(key);
         let as_old = api_keys::created_at.eq(key).and(api_keys::id.lt(id));
         rows = rows.filter(api_keys::created_at.le(key)).filter(older.or(as_old));
@@ -165,7 +165,7 @@ pub(super) async fn create_on(
     mut db: &Db,
     new: &NewUserKey,
 ) -> Result<Result<KeyRecord, CreateKeyRefused>, Fault> {
-    // Keys are made one after the other, so that there are never too many.
+    // Keys are created one after the other, so that the limit holds.
     lock::users_on(db, &[new.user]).await?;
     let user = users::table.find(new.user.uuid()).filter(users::deleted_at.is_null());
     if !select(exists(user)).get_result::<bool>(&mut db).await? {
@@ -201,7 +201,7 @@ async fn revoke_unlogged_on(mut db: &Db, command: &RevokeKeys) -> Result<Vec<Key
     if ids.is_empty() {
         return Ok(Vec::new());
     }
-    // Of two who revoke at once the later finds what the other has left.
+    // Of two concurrent revocations the later one finds the result of the first.
     lock::api_keys_on(db, ids.clone()).await?;
     let held = api_keys::table.filter(api_keys::id.eq_any(ids)).select(KeyRow::as_select());
     let mut rows = held.load::<KeyRow>(&mut db).await?;
@@ -217,7 +217,8 @@ async fn revoke_unlogged_on(mut db: &Db, command: &RevokeKeys) -> Result<Vec<Key
     Ok(revoked)
 }
 
-/// Revokes all keys of an account, which is held. Who asks for it logs it when all else is done.
+/// Revokes all keys of an account, which is locked. The caller writes the audit entry at the end of
+/// its change.
 pub(super) async fn revoke_all_of_on(
     db: &Db,
     holder: ParticipantId,
@@ -250,7 +251,7 @@ pub(super) async fn rotate_on(
     Ok(Ok(RotatedKey { agent, revoked }))
 }
 
-/// The rows are locked in one order, so that two servers are never in each other's way.
+/// The rows are locked in one order, so that servers do not deadlock.
 const NOTE: &str = "WITH used AS (SELECT api_keys.id, used.at FROM unnest(?, ?) AS used (id, at) \
      JOIN api_keys ON api_keys.id = used.id AND (api_keys.last_used_at IS NULL OR api_keys.last_used_at < used.at) \
      ORDER BY api_keys.id FOR NO KEY UPDATE OF api_keys) \

@@ -1,4 +1,4 @@
-//! Taking an agent or a user who is deleted out of every chat.
+//! Removing a deleted user or agent from every chat.
 
 use diesel::prelude::*;
 use diesel::sql_types::{Timestamptz, Uuid as SqlUuid};
@@ -15,9 +15,10 @@ use crate::run::Db;
 use crate::schema::{chats, participants};
 use crate::statement::statement;
 
-/// Makes an heir the owner of every chat that the participant alone owns: the first among the remaining participants in
-/// the order of [`domain::chat::succession::heir`], repeated here so that one statement handles all chats. A case of
-/// the stores' contract compares the two. The values are the participant, three times.
+/// Makes an heir the owner of every chat that the participant alone owns: the first among the
+/// remaining participants in the order of [`domain::chat::succession::heir`], repeated here so that
+/// one statement handles all chats. A case of the stores' contract compares the two. The values are
+/// the participant, three times.
 const HEIRS: &str = "UPDATE participants SET role = 'owner' WHERE (chat_id, participant_id) IN (\
      SELECT own.chat_id, (\
          SELECT next.participant_id FROM participants AS next \
@@ -45,9 +46,10 @@ const ROOMS: &str = "UPDATE chats SET updated_at = ? WHERE id IN (\
 /// Ends all memberships of the participant. The values are the time and the participant.
 const STAYS: &str = "UPDATE participants SET left_at = ? WHERE participant_id = ? AND left_at IS NULL";
 
-/// Ends every membership of a user or an agent, and returns the chats with the participant as it was there, the newest
-/// first. `seen` makes the participant of a membership, which began at a time. The caller holds all of these chats; the number of statements
-/// does not depend on their number.
+/// Ends every membership of a user or an agent, and returns the chats with the participant as it
+/// was there, the newest first. `seen` makes the participant of a membership, which began at a
+/// time. The caller holds all of these chats; the number of statements does not depend on their
+/// number.
 pub(super) async fn all_on(
     mut db: &Db,
     who: ParticipantId,

@@ -1,7 +1,7 @@
-//! The agents of an owner, sorted and narrowed.
+//! The agents of an owner, sorted and filtered.
 //!
-//! Every order has its index. A part of a name in any case is something no index knows; the
-//! owner's agents are then looked at one by one.
+//! Every order has its index. No index supports a case-insensitive search for a part of a name; the
+//! owner's agents are then read one by one.
 
 use diesel::dsl::{count_star, sql};
 use diesel::pg::Pg;
@@ -21,7 +21,7 @@ use crate::row::At;
 use crate::run::Db;
 use crate::schema::agents;
 
-/// Two statements where the agents are counted too, else one.
+/// Two statements if the agents are counted too, else one.
 pub(super) async fn agents_on(
     db: &Db,
     owner: UserId,
@@ -66,7 +66,7 @@ async fn count_named_on(
     Ok(total)
 }
 
-/// A page, and one more if there is one.
+/// The rows of a page and one more.
 async fn page_on(
     mut db: &Db,
     owner: UserId,
@@ -80,7 +80,7 @@ async fn page_on(
     Ok(rows.load(&mut db).await?)
 }
 
-/// The same of those whose name holds `part`; no more are in memory than that.
+/// The rows of a page among agents whose name contains `part`; no more than these are in memory.
 async fn named_on(
     mut db: &Db,
     owner: UserId,
@@ -120,7 +120,7 @@ fn position(sort: AgentSort, agent: &Agent) -> Position {
 
 type Boxed = agents::BoxedQuery<'static, Pg>;
 
-/// The owner's agents with what the columns can tell.
+/// The owner's agents that match the conditions on columns.
 fn of(owner: UserId, listing: &AgentListing) -> Boxed {
     let mut rows = agents::table
         .filter(agents::owner_id.eq(owner.uuid()))
@@ -136,7 +136,7 @@ fn of(owner: UserId, listing: &AgentListing) -> Boxed {
     }
 }
 
-/// The owner's agents in the wanted order, from where the reader stands.
+/// The owner's agents in the requested order, starting at the position of the page.
 fn sorted(owner: UserId, listing: &AgentListing, page: &PageRequest) -> Boxed {
     let column = match listing.sort {
         AgentSort::Name => "lower(name)",
@@ -152,7 +152,8 @@ fn sorted(owner: UserId, listing: &AgentListing, page: &PageRequest) -> Boxed {
         let place = sql::<Bool>(&format!("({column}, id) {beyond} ("));
         rows = match listing.sort {
             AgentSort::Name => rows.filter(
-                // Without its collation the value would be folded as the locale of the database has it.
+                // Without the collation, the value would be lower-cased in the locale of the
+                // database.
                 place
                     .sql("lower(")
                     .bind::<Text, _>(text)

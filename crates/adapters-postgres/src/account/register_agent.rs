@@ -1,4 +1,4 @@
-//! Storing an agent and its key, if it has one.
+//! Storing an agent, and its key if it has one.
 
 use std::collections::HashMap;
 
@@ -27,7 +27,7 @@ pub(super) async fn register_agent_on(
     let Some((owner_handle, organization)) = held_place_on(db, new.owner).await? else {
         return Ok(Err(RegisterRefused::OwnerGone));
     };
-    // Names and handles are given out to one agent of the owner after the other.
+    // Names and handles are assigned to one agent of the owner after the other.
     lock::users_on(db, &[new.owner]).await?;
     if place_on(db, new.owner).await?.is_none() {
         return Ok(Err(RegisterRefused::OwnerGone));
@@ -48,7 +48,7 @@ pub(super) async fn register_agent_on(
     Ok(Ok(agent))
 }
 
-/// The owner's handle, which never changes, and the organization, where the owner stays from now on.
+/// The owner's handle, which never changes, and the owner's organization, which is locked.
 async fn held_place_on(db: &Db, owner: UserId) -> Result<Option<(String, OrganizationId)>, Fault> {
     let Some(mut place) = place_on(db, owner).await? else { return Ok(None) };
     loop {
@@ -57,7 +57,7 @@ async fn held_place_on(db: &Db, owner: UserId) -> Result<Option<(String, Organiz
         if now.1 == place.1 {
             return Ok(Some(now));
         }
-        // Moved before that was held.
+        // The owner moved before the lock was taken.
         place = now;
     }
 }
@@ -95,9 +95,10 @@ async fn insert_on(mut db: &Db, new: &NewAgent, handle: &AgentHandle) -> Result<
     agent.into_agent()
 }
 
-/// The handle made from the slug that none of the owner's agents has or had.
+/// The first handle made from the slug that none of the owner's agents has or had.
 async fn free_handle_on(mut db: &Db, new: &NewAgent, owner: &UserHandle) -> Result<AgentHandle, Fault> {
-    // The search cannot wait for an answer, so it begins anew with each that it has lacked; they are few.
+    // The search is synchronous, so it restarts with each handle that it had to look up; they are
+    // few.
     let mut taken = HashMap::new();
     loop {
         let lacking = match new.slug.find_free(|slug| taken.get(slug).copied().ok_or_else(|| slug.clone())) {

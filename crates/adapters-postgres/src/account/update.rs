@@ -21,7 +21,7 @@ use crate::row::{self, At};
 use crate::run::Db;
 use crate::schema::{agents, users};
 
-/// Nobody is there to be changed.
+/// The agent or user does not exist.
 pub(super) struct Unknown;
 
 pub(super) async fn update_agent_on(
@@ -29,7 +29,7 @@ pub(super) async fn update_agent_on(
     command: &UpdateAgent,
 ) -> Result<Result<Agent, UpdateAgentRefused>, Fault> {
     if command.changes.name.is_some() {
-        // Names are given out to one agent of the owner after the other.
+        // Names are assigned to one agent of the owner after the other.
         lock::users_on(db, &[command.owner]).await?;
     }
     let Some(mut agent) = owned_on(db, command.agent, command.owner).await? else {
@@ -52,7 +52,7 @@ pub(super) async fn update_agent_on(
     Ok(Ok(agent))
 }
 
-/// The agent, if it is one of the owner's; held.
+/// The agent, if `owner` owns it; locked.
 pub(super) async fn owned_on(mut db: &Db, agent: AgentId, owner: UserId) -> Result<Option<AgentRow>, Fault> {
     let found = agents::table
         .find(agent.uuid())

@@ -1,4 +1,4 @@
-//! Between neutral values and what PostgreSQL keeps.
+//! Conversion between neutral values and PostgreSQL's.
 
 use std::num::NonZeroU32;
 
@@ -13,7 +13,7 @@ use crate::error::Fault;
 use crate::row::At;
 use crate::statement::Statement;
 
-/// The numbers of types, which are the same in every database.
+/// The OIDs of types, which are the same in every database.
 mod oid {
     pub(super) const BOOL: u32 = 16;
     pub(super) const BYTEA: u32 = 17;
@@ -24,7 +24,7 @@ mod oid {
     pub(super) const UUID: u32 = 2950;
 }
 
-/// A row whatever its table.
+/// A row of any table.
 pub(super) struct Cells(pub(super) Row);
 
 impl QueryableByName<Pg> for Cells {
@@ -51,7 +51,7 @@ fn value_of(value: PgValue<'_>) -> deserialize::Result<Value> {
     })
 }
 
-/// Adds the value of the next place.
+/// Binds the value of the next parameter.
 pub(super) fn bind<'v, Row>(
     statement: Statement<'v, Row>,
     kind: Kind,
@@ -68,7 +68,7 @@ pub(super) fn bind<'v, Row>(
     })
 }
 
-/// Adds the values of one column as the array of the next place.
+/// Binds the values of one column as the array of the next parameter.
 pub(super) fn bind_all<'v, Row>(
     statement: Statement<'v, Row>,
     kind: Kind,
@@ -108,7 +108,7 @@ pub(super) fn bind_all<'v, Row>(
     })
 }
 
-/// The values of a column, none of another kind.
+/// The values of a column, all of one type.
 fn column<'v, T>(
     values: impl Iterator<Item = &'v Value>,
     kind: Kind,

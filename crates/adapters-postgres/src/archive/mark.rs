@@ -1,4 +1,4 @@
-//! The mark of a store that holds a part of an archive.
+//! The mark of a store that holds part of an archive.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;

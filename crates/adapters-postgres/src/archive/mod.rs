@@ -1,6 +1,7 @@
-//! The store as a whole, for moving it elsewhere.
+//! The complete store, for export and import.
 //!
-//! The statements are made from the domain's list of tables: names from there, types in [`cell`].
+//! The statements are generated from the domain's list of tables: names from there, types in
+//! [`cell`].
 
 mod cell;
 mod mark;
@@ -57,8 +58,8 @@ impl ArchiveRepository for PostgresStore {
     }
 }
 
-/// Analyses the store's own tables, one after the other, for as long as that takes. Of others that may be in the
-/// database the role need not be the owner.
+/// Analyses the store's own tables, one after the other, without a time limit. The database may
+/// contain tables that the role does not own.
 async fn analyse(connect: &Connect) -> Result<(), Fault> {
     let connection = connect.bare().await.map_err(|cause| Fault::NoConnection(Box::new(cause)))?;
     let mut db = &connection;
@@ -68,13 +69,13 @@ async fn analyse(connect: &Connect) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The names of columns, for a statement; some of them are words of SQL.
+/// The names of columns for a statement; some of them are SQL keywords.
 fn names(columns: &[Column]) -> String {
     let names = columns.iter().map(|column| format!("\"{}\"", column.name));
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// Places for so many values.
+/// So many placeholders.
 fn places(number: usize) -> String {
     vec!["?"; number].join(", ")
 }

@@ -15,7 +15,7 @@ pub(super) async fn count_on(mut db: &Db, table: &Table) -> Result<u64, Fault> {
     Ok(count.get_result::<i64>(&mut db).await?.unsigned_abs())
 }
 
-/// The first `limit` rows behind a key.
+/// The first `limit` rows after a key.
 pub(super) async fn rows_on(
     mut db: &Db,
     table: &Table,
@@ -34,7 +34,7 @@ pub(super) async fn rows_on(
     Ok(query.load::<Cells>(&mut db).await?.into_iter().map(|cells| cells.0).collect())
 }
 
-/// The rows that are there with the keys of `rows`, in no order.
+/// The stored rows with the keys of `rows`, in no order.
 pub(super) async fn rows_like_on(mut db: &Db, table: &Table, rows: &[Row]) -> Result<Vec<Row>, Fault> {
     let key = names(table.key_columns());
     let text = format!(

@@ -1,4 +1,4 @@
-//! The store as it was at one moment: a transaction on a connection of its own, which goes with it.
+//! A snapshot of the store: a transaction on a connection of its own, which ends with it.
 
 use async_trait::async_trait;
 use diesel_async::AsyncPgConnection;
@@ -10,13 +10,13 @@ use crate::connect::Connect;
 use crate::error::Fault;
 use crate::run::execute;
 
-/// No bound on the time of a statement or between two holds for this connection.
+/// Statement and idle time-outs are disabled for this connection.
 pub(super) struct Moment(AsyncPgConnection);
 
 pub(super) async fn begin(connect: &Connect) -> Result<Moment, StoreError> {
     let connection = connect.bare().await.map_err(|cause| Fault::NoConnection(Box::new(cause)))?;
     execute(&connection, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
-    // The moment is that of the first read.
+    // The first read takes the snapshot.
     count_on(&connection, &TABLES[0]).await?;
     Ok(Moment(connection))
 }

@@ -1,4 +1,4 @@
-//! Writing rows, those that are not there yet.
+//! Writing rows that do not exist yet.
 
 use std::collections::HashMap;
 
@@ -13,13 +13,13 @@ use crate::error::Fault;
 use crate::run::Db;
 use crate::statement::statement;
 
-/// Rows as they can be kept.
+/// Rows in storable form.
 pub(super) struct Kept {
     rows: Vec<Row>,
     replaced: usize,
 }
 
-/// PostgreSQL has no U+0000 in a text; the character that stands for what cannot be shown takes its place.
+/// PostgreSQL has no U+0000 in a text; the replacement character takes its place.
 pub(super) fn without_nul(mut rows: Vec<Row>) -> Kept {
     let mut replaced = 0;
     for value in rows.iter_mut().flatten() {
@@ -56,7 +56,7 @@ pub(super) async fn write_on(
     Ok(Ok(Written { new, replaced: kept.replaced }))
 }
 
-/// Gives how many were not there.
+/// Returns the number of inserted rows.
 async fn insert_on(mut db: &Db, table: &Table, rows: &[Row]) -> Result<usize, Fault> {
     let text = format!(
         "INSERT INTO \"{}\" ({}) SELECT * FROM unnest({}) ON CONFLICT ({}) DO NOTHING",
@@ -72,7 +72,7 @@ async fn insert_on(mut db: &Db, table: &Table, rows: &[Row]) -> Result<usize, Fa
     Ok(insert.execute(&mut db).await?)
 }
 
-/// The rule of the schema that a row broke.
+/// The constraint that a row violates.
 fn breaks(table: &Table, error: Error) -> Result<WriteRefused, Fault> {
     match error {
         Error::DatabaseError(

@@ -1,4 +1,4 @@
-//! Storing somebody who is added.
+//! Storing an added participant.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -64,7 +64,7 @@ pub(super) async fn add_participant_on(
     Ok(Ok(AddedParticipant { chat, participant, retitled }))
 }
 
-/// Roles of those who are in the room.
+/// The roles of the users and agents that are participants.
 async fn roles_on(mut db: &Db, chat: ChatId, who: [Uuid; 2]) -> Result<Vec<(Uuid, Role)>, Fault> {
     let roles = participants::table
         .filter(participants::chat_id.eq(chat.uuid()))
@@ -76,7 +76,7 @@ async fn roles_on(mut db: &Db, chat: ChatId, who: [Uuid; 2]) -> Result<Vec<(Uuid
     roles.into_iter().map(|(id, role)| Ok((id, row::word(&role, Role::parse)?))).collect()
 }
 
-/// Makes somebody a participant, for the first time or again.
+/// Makes a user or agent a participant, for the first time or again.
 async fn enter_on(
     mut db: &Db,
     chat: &Chat,

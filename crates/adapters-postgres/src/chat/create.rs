@@ -1,4 +1,4 @@
-//! Storing a room with its creator.
+//! Storing a chat with its creator.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -28,7 +28,7 @@ pub(super) async fn create_on(db: &Db, new: &NewChat) -> Result<Result<Chat, Cre
         if now == organization {
             break (stays, quota);
         }
-        // Moved before that was held.
+        // The owner moved before the lock was taken.
         organization = now;
     };
     if !stays {
@@ -52,7 +52,7 @@ pub(super) async fn create_on(db: &Db, new: &NewChat) -> Result<Result<Chat, Cre
     Ok(Ok(chat))
 }
 
-/// Remembers that the request made the room, should it be the first under its key.
+/// Records that the request made the chat, if it is the first under its key.
 async fn judge_on(db: &Db, new: &NewChat) -> Result<Verdict, Fault> {
     match &new.claim {
         Some(claim) => idempotency_record::remember_on(db, claim, new.id.uuid(), new.now).await,
@@ -60,7 +60,7 @@ async fn judge_on(db: &Db, new: &NewChat) -> Result<Verdict, Fault> {
     }
 }
 
-/// The user who answers for somebody, and whose room it will be: that user's organization.
+/// The accountable user, and that user's organization, which the chat will belong to.
 async fn account_on(mut db: &Db, who: ParticipantId) -> Result<(Uuid, OrganizationId), Fault> {
     let (account, organization) = match who {
         ParticipantId::User(user) => {
@@ -75,7 +75,7 @@ async fn account_on(mut db: &Db, who: ParticipantId) -> Result<(Uuid, Organizati
     Ok((account, OrganizationId::new(organization)))
 }
 
-/// Whether `who` was not deleted; nor is it from now on.
+/// Returns whether `who` exists, and prevents its deletion.
 async fn stays_on(mut db: &Db, who: ParticipantId) -> Result<bool, Fault> {
     let present = match who {
         ParticipantId::User(user) => {

@@ -1,4 +1,4 @@
-//! Storing that a room is deleted.
+//! Storing the deletion of a chat.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -37,7 +37,8 @@ pub(super) async fn delete_on(
     Ok(Ok(DeletedChat { chat, participants, deleted_at: command.now }))
 }
 
-/// Nobody is in a deleted room, so that no list has to pass over it. Gives those who were, oldest first.
+/// Removes all participants, so that no list has to skip a deleted chat. Returns them, oldest
+/// first.
 async fn empty_on(mut db: &Db, chat: ChatId, now: Timestamp) -> Result<Vec<ParticipantId>, Fault> {
     let mut present = diesel::update(participants::table)
         .filter(participants::chat_id.eq(chat.uuid()))

@@ -1,5 +1,5 @@
-//! What lists of rooms show beside the records: each part for all rooms of a page in a fixed
-//! number of statements.
+//! Additional parts of chat lists: each part for all chats of a page in a fixed number of
+//! statements.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ use crate::run::Db;
 use crate::schema::participants;
 use crate::statement::statement;
 
-/// The agents of rooms, and whether they are at work.
+/// The agents of chats, and whether they are at work.
 pub(crate) async fn details_on(db: &Db, rooms: &[ChatId]) -> Result<HashMap<ChatId, ChatDetails>, Fault> {
     let (works, heads) = try_join(works_on(db, rooms), heads_on(db, rooms, true)).await?;
     let mut details = HashMap::with_capacity(rooms.len());
@@ -39,9 +39,9 @@ pub(super) fn uuids(rooms: &[ChatId]) -> Vec<Uuid> {
     rooms.iter().map(|chat| chat.uuid()).collect()
 }
 
-/// From each agent of a room to its deliveries there, one step along the index for either
-/// question, however many deliveries there are. The limits keep PostgreSQL from looking at all that
-/// agents work on anywhere.
+/// Seeks from each agent of a chat to its deliveries there: one index step per question, however
+/// many deliveries there are. The limits keep PostgreSQL from reading all open work of the agents
+/// elsewhere.
 async fn works_on(mut db: &Db, rooms: &[ChatId]) -> Result<Vec<(ChatId, WorkStatus)>, Fault> {
     let any = |status: &str| {
         format!(
@@ -100,7 +100,7 @@ impl HeadRow {
     }
 }
 
-/// The first participants of rooms by id, with their number; only agents, if wanted.
+/// The first participants of chats by id, and their number; only agents, if requested.
 pub(super) async fn heads_on(
     mut db: &Db,
     rooms: &[ChatId],
@@ -132,7 +132,7 @@ pub(super) async fn heads_on(
     Ok(heads)
 }
 
-/// How a human stands to rooms.
+/// The standing of a human in chats.
 pub(super) async fn standings_on(
     mut db: &Db,
     viewer: UserId,

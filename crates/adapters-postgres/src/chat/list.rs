@@ -1,8 +1,8 @@
-//! The rooms of somebody, with what is wanted of them.
+//! The chats of a user or agent, with the requested parts.
 //!
-//! By creation a list runs along an index of memberships, which carry the rooms' creation time,
-//! and stops at its limit. By change it looks at all of the viewer's rooms: keeping every
-//! membership up to date with its room would make each message dearer for each participant.
+//! By creation, a list runs along an index of memberships, which carry the chats' creation time,
+//! and stops at its limit. By change, it reads all of the viewer's chats: updating every membership
+//! with its chat would make each message more expensive for each participant.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -24,7 +24,7 @@ use crate::row::At;
 use crate::run::Db;
 use crate::statement::{Statement, statement};
 
-/// Bytes of a room, of a participant and of an agent in an answer, content aside.
+/// The approximate size of a chat, of a participant, and of an agent in an answer, without content.
 const ROOM_BYTES: usize = 600;
 const PARTICIPANT_BYTES: usize = 400;
 const AGENT_BYTES: usize = 200;
@@ -44,12 +44,12 @@ pub(super) async fn list_on(
     Ok(Page::part(rows, more, total, |listed| listing.sort.position(&listed.chat)))
 }
 
-/// The memberships to look at, and the conditions on their rooms.
+/// The memberships to read, and the conditions on their chats.
 struct Chosen {
     viewer: Uuid,
     listing: ChatListing,
-    /// Whether the rooms of a human's agents are among them, where there may be several memberships for
-    /// one room.
+    /// Set if the chats of a human's agents are included, in which case there may be several
+    /// memberships per chat.
     through_agents: bool,
 }
 
@@ -59,7 +59,7 @@ impl Chosen {
         Self { viewer: viewer.uuid(), listing, through_agents }
     }
 
-    /// FROM and WHERE; [`Self::bound`] gives the values.
+    /// FROM and WHERE; [`Self::bound`] binds the values.
     fn body(&self) -> String {
         let column = if self.through_agents { "account_id" } else { "participant_id" };
         let status = if self.listing.status.is_some() { "AND chats.status = ? " } else { "" };
@@ -92,7 +92,7 @@ impl Chosen {
         Ok(Some(total.cast_unsigned()))
     }
 
-    /// The rooms of a page and one more.
+    /// The chats of a page and one more.
     async fn page_on(&self, mut db: &Db, page: &PageRequest) -> Result<Vec<ListedChat>, Fault> {
         let (key, id) = match self.listing.sort {
             ChatSort::Created => ("participants.chat_created_at", "participants.chat_id"),
@@ -125,7 +125,7 @@ impl Chosen {
     }
 }
 
-/// A part, or nothing where it is not wanted.
+/// A part, or nothing if it was not requested.
 async fn if_wanted<T: Default>(
     wanted: bool,
     part: impl Future<Output = Result<T, Fault>>,
@@ -133,8 +133,8 @@ async fn if_wanted<T: Default>(
     if wanted { part.await } else { Ok(T::default()) }
 }
 
-/// Adds the parts that are wanted. Rows at the end that would make the page too heavy are left
-/// out; tells whether there were any.
+/// Adds the requested parts. Rows at the end that would make the page too large are left out;
+/// returns whether there were any.
 async fn fill_on(
     db: &Db,
     viewer: ParticipantId,
@@ -174,7 +174,7 @@ async fn fill_on(
     Ok(cut)
 }
 
-/// About how many bytes of an answer a room takes.
+/// The approximate size of a chat in an answer.
 fn weight(listed: &ListedChat, newest: &HashMap<ChatId, Newest>) -> usize {
     let agents = listed.details.as_ref().map_or(0, |details| details.agents.len() * AGENT_BYTES);
     let participants = listed.roster.as_ref().map_or(0, |head| {

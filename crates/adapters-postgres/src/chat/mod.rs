@@ -1,4 +1,4 @@
-//! The store of rooms and participants.
+//! The store of chats and participants.
 
 mod add_participant;
 mod create;
@@ -150,7 +150,7 @@ impl ChatRepository for PostgresStore {
     }
 
     async fn activate(&self, agent: AgentId, chat: ChatId) -> Result<(), StoreError> {
-        // One statement that may be done twice, and of which nobody is told.
+        // One idempotent statement that is not announced.
         let who = ParticipantId::Agent(agent);
         self.ask((who, chat), |db, (who, chat)| activate_on(db, *who, *chat).boxed()).await
     }
@@ -167,7 +167,7 @@ pub(crate) async fn activate_on(mut db: &Db, who: ParticipantId, chat: ChatId) -
     Ok(())
 }
 
-/// Notes that a room was changed.
+/// Records the time of a change of a chat.
 async fn touch_on(mut db: &Db, chat: ChatId, now: Timestamp) -> Result<(), Fault> {
     diesel::update(chats::table.find(chat.uuid()))
         .set(chats::updated_at.eq(At(now)))

@@ -1,4 +1,4 @@
-//! The newest messages of rooms, for lists of them.
+//! The newest messages of chats, for lists.
 
 use std::collections::HashMap;
 
@@ -18,16 +18,16 @@ use crate::run::Db;
 use crate::schema::messages;
 use crate::statement::statement;
 
-/// A message that has not been read.
+/// A message that is not loaded yet.
 #[derive(Clone, Copy)]
 pub(super) struct Newest {
     id: Uuid,
-    /// About how many bytes it holds, with what became of it.
+    /// The approximate size, with its deliveries.
     pub(super) weight: usize,
 }
 
-/// The newest message of each room: one step along the index. Lengths stand at the head of a row, so no
-/// content is read for it.
+/// The newest message of each chat: one index step. Lengths are in the head of a row, so no content
+/// is read.
 pub(super) async fn newest_weights_on(
     mut db: &Db,
     rooms: &[ChatId],
@@ -47,7 +47,7 @@ pub(super) async fn newest_weights_on(
     Ok(rows.into_iter().map(newest).collect())
 }
 
-/// These messages by room, with everybody's delivery records.
+/// These messages by chat, with all delivery records.
 pub(super) async fn newest_on(
     mut db: &Db,
     newest: impl IntoIterator<Item = Newest>,

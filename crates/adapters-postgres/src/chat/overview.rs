@@ -1,4 +1,4 @@
-//! Chats as the operator sees them.
+//! Chats for operators.
 
 use diesel::sql_types::{BigInt, Nullable, Text, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
@@ -14,8 +14,8 @@ use crate::statement::statement;
 type SqlOverview = (SqlChat, Nullable<Text>, BigInt, BigInt, BigInt);
 type OverviewRow = (ChatRow, Option<String>, i64, i64, i64);
 
-/// The chats before an id that the condition lets through, newest first. The values are those of the condition, the
-/// id, and how many.
+/// The chats before an id that match the condition, newest first. The values are those of the
+/// condition, the id, and the limit.
 fn text(condition: &str) -> String {
     format!(
         "SELECT {CHAT_COLUMNS}, organizations.name, (SELECT count(*) FROM participants \

@@ -1,4 +1,4 @@
-//! Reading one room, and rosters.
+//! Reading one chat, and rosters.
 
 use diesel::dsl::count_star;
 use diesel::prelude::*;
@@ -45,7 +45,7 @@ pub(super) async fn find_with_details_on(
     Ok(Some(FoundChat { chat, details, message_counts }))
 }
 
-/// Along the index of the kinds, without looking at any message.
+/// Runs along the index of kinds, without reading messages.
 async fn counts_on(
     mut db: &Db,
     chat: ChatId,
@@ -66,7 +66,8 @@ async fn counts_on(
     counts.into_iter().map(count).collect::<Result<_, Fault>>().map(Some)
 }
 
-/// One statement; who is in the room says who may read it. Nobody is in a deleted one.
+/// One statement; the roster itself shows whether the viewer may read it. A deleted chat has no
+/// participants.
 pub(super) async fn roster_on(db: &Db, viewer: ParticipantId, chat: ChatId) -> Result<Option<Roster>, Fault> {
     let participants = participants_on(db, chat, None).await?;
     let may_read = standing_among(viewer, &participants).may_read();
@@ -75,11 +76,11 @@ pub(super) async fn roster_on(db: &Db, viewer: ParticipantId, chat: ChatId) -> R
 
 pub(super) async fn everybody_on(db: &Db, chat: ChatId) -> Result<Option<Roster>, Fault> {
     let participants = participants_on(db, chat, None).await?;
-    // In every room there is somebody.
+    // Every chat has a participant.
     Ok((!participants.is_empty()).then_some(Roster { chat, participants }))
 }
 
-/// How somebody stands to a room with these participants.
+/// The standing of a viewer in a chat with these participants.
 fn standing_among(viewer: ParticipantId, participants: &[Participant]) -> Standing {
     let own = participants.iter().find(|participant| participant.id == viewer);
     let own = own.map(|Participant { role, status, .. }| Membership { role: *role, status: *status });

@@ -1,4 +1,4 @@
-//! Storing that somebody is removed or leaves.
+//! Storing the removal or departure of a participant.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -45,7 +45,7 @@ pub(super) async fn remove_participant_on(
     Ok(Ok(RemovedParticipant { chat: Chat { updated_at: command.now, ..chat }, participant: target }))
 }
 
-/// How many owners the room has.
+/// The number of the chat's owners.
 async fn owners_on(mut db: &Db, chat: ChatId) -> Result<usize, Fault> {
     let owners = participants::table
         .filter(participants::chat_id.eq(chat.uuid()))

@@ -1,4 +1,4 @@
-//! Storing that a room has another title.
+//! Storing a new title of a chat.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -41,7 +41,7 @@ pub(super) async fn rename_on(
     renamed_on(db, chat).await.map(Ok)
 }
 
-/// A room that has just got this title, as its humans see it.
+/// A chat that was just renamed, as its humans see it.
 pub(crate) async fn renamed_on(db: &Db, chat: Chat) -> Result<RenamedChat, Fault> {
     let room = [chat.id];
     let (users, mut details) = try_join(users_on(db, chat.id), details_on(db, &room)).await?;
@@ -49,7 +49,7 @@ pub(crate) async fn renamed_on(db: &Db, chat: Chat) -> Result<RenamedChat, Fault
     Ok(RenamedChat { chat, details, users })
 }
 
-/// The humans in a room, by id.
+/// The humans in a chat, by id.
 async fn users_on(mut db: &Db, chat: ChatId) -> Result<Vec<UserId>, Fault> {
     let users = participants::table
         .filter(participants::chat_id.eq(chat.uuid()))

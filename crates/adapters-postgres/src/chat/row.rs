@@ -1,4 +1,4 @@
-//! Rooms and memberships as rows.
+//! Chats and memberships as rows.
 
 use diesel::prelude::*;
 use diesel::sql_types::{Nullable, Text, Timestamptz, Uuid as SqlUuid};
@@ -46,7 +46,7 @@ impl ChatRow {
     }
 }
 
-/// A room that is not deleted.
+/// A chat that is not deleted.
 pub(crate) async fn chat_on(mut db: &Db, chat: ChatId) -> Result<Option<Chat>, Fault> {
     let found = chats::table
         .find(chat.uuid())
@@ -58,7 +58,7 @@ pub(crate) async fn chat_on(mut db: &Db, chat: ChatId) -> Result<Option<Chat>, F
     found.map(ChatRow::into_chat).transpose()
 }
 
-/// A room that is not deleted, as it is once it is locked like [`crate::lock::chat_on`] does it.
+/// A chat that is not deleted, after locking it like [`crate::lock::chat_on`] does.
 pub(crate) async fn locked_chat_on(mut db: &Db, chat: ChatId) -> Result<Option<Chat>, Fault> {
     let found = chats::table
         .find(chat.uuid())
@@ -71,7 +71,7 @@ pub(crate) async fn locked_chat_on(mut db: &Db, chat: ChatId) -> Result<Option<C
     found.map(ChatRow::into_chat).transpose()
 }
 
-/// Role and status of somebody who is in a room that is not deleted.
+/// Role and status of a participant of a chat that is not deleted.
 pub(crate) async fn membership_on(
     mut db: &Db,
     who: ParticipantId,
@@ -91,20 +91,20 @@ pub(crate) async fn membership_on(
     Ok(Some((row::word(&role, Role::parse)?, row::word(&status, ParticipantStatus::parse)?)))
 }
 
-/// How somebody stands to a room that is not deleted.
+/// The standing of a viewer in a chat that is not deleted.
 pub(crate) async fn standing_on(db: &Db, viewer: ParticipantId, chat: ChatId) -> Result<Standing, Fault> {
     Ok(sight_on(db, viewer, chat).await?.standing)
 }
 
-/// What somebody has to do with a room.
+/// The relation of a viewer to a chat.
 #[derive(Default)]
 pub(super) struct Sight {
     pub(super) standing: Standing,
-    /// The room and its last place, if the viewer stands to it in any way.
+    /// The chat and its last sequence, if the viewer has any standing in it.
     pub(super) seen: Option<(ChatRow, i64)>,
 }
 
-/// How somebody stands to a room that is not deleted, with the room: one statement for both.
+/// The viewer's standing in a chat that is not deleted, with the chat: one statement for both.
 pub(super) async fn sight_on(mut db: &Db, viewer: ParticipantId, chat: ChatId) -> Result<Sight, Fault> {
     let rows = participants::table
         .inner_join(chats::table)
@@ -199,7 +199,7 @@ impl ParticipantRow {
     }
 }
 
-/// Everybody in a room, or only `who`; oldest first.
+/// All participants of a chat, or only `who`; oldest first.
 pub(crate) async fn participants_on(
     mut db: &Db,
     chat: ChatId,

@@ -1,4 +1,4 @@
-//! Storing an answer.
+//! Storing the answer to a contact request.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -49,8 +49,8 @@ pub(super) async fn answer_on(
     Ok(Ok(Answered { request: request.to_request(&people, command.expired_until)?, contacts }))
 }
 
-/// Requester and recipient of the request, which are never others; whether there is such a request
-/// turns out when they are locked.
+/// Requester and recipient of the request, which never change; whether it exists is decided after
+/// both are locked.
 async fn sides_on(mut db: &Db, command: &AnswerRequest) -> Result<Option<[ParticipantId; 2]>, Fault> {
     let handle = match &command.which {
         WhichRequest::With(handle) => handle,

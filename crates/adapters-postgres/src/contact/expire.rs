@@ -1,4 +1,4 @@
-//! Writing down what nobody answered in time.
+//! Marking unanswered requests as expired.
 
 use diesel::sql_types::{BigInt, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
@@ -11,7 +11,7 @@ use crate::row::At;
 use crate::run::Db;
 use crate::statement::statement;
 
-/// Who is just answering a request settles it; so is another process that expires requests too.
+/// A request that is being answered is skipped; so is one that another process expires.
 const EXPIRE: &str = "WITH overdue AS (SELECT id FROM contact_requests \
          WHERE status = 'pending' AND created_at <= ? ORDER BY created_at LIMIT ? \
          FOR NO KEY UPDATE SKIP LOCKED) \

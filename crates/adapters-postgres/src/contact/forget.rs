@@ -1,4 +1,4 @@
-//! Ending every contact and every pending request of an account that is deleted.
+//! Ending every contact and every pending request of a deleted account.
 
 use diesel::prelude::*;
 use diesel::sql_types::{Text, Uuid as SqlUuid};
@@ -16,23 +16,24 @@ use crate::run::Db;
 use crate::schema::contact_requests;
 use crate::statement::statement;
 
-/// Locks an account's records and those that others have of it: who is deleted at the same moment may be one of them.
+/// Locks the records of an account, and those that others have of it: one of them may be deleted at
+/// the same moment.
 const LOCK_CONTACTS: &str = "SELECT id FROM contacts WHERE id = ANY(ARRAY(\
          SELECT id FROM contacts WHERE owner_id = ? UNION ALL \
          SELECT theirs.id FROM contacts AS own \
          JOIN contacts AS theirs ON theirs.owner_id = own.contact_id AND theirs.contact_id = own.owner_id \
          WHERE own.owner_id = ?)) ORDER BY id FOR UPDATE";
 
-/// Deletes an account's records and those that others have of it; gives the latter.
+/// Deletes the records of an account, and those that others have of it; returns the latter.
 const CONTACTS: &str = "WITH own AS (DELETE FROM contacts WHERE owner_id = ? RETURNING contact_id) \
      DELETE FROM contacts USING own WHERE contacts.owner_id = own.contact_id AND contacts.contact_id = ? \
      RETURNING contacts.id, contacts.owner_kind, contacts.owner_id";
 
-/// The caller has locked the account, as does everything else that changes its contacts or requests.
+/// The caller has locked the account, as does every other change of its contacts or requests.
 pub(crate) async fn forget_on(db: &Db, who: ParticipantId, now: Timestamp) -> Result<Parted, Fault> {
     let (contacts, requests) = try_join(contacts_on(db, who), requests_on(db, who, now)).await?;
     let people = people_of_on(db, &requests).await?;
-    // None of them is pending any more, so none can be over age.
+    // All of them are settled, so none can be expired.
     let requests =
         requests.iter().map(|request| request.to_request(&people, now)).collect::<Result<Vec<_>, _>>()?;
     Ok(Parted { contacts, requests })
@@ -56,7 +57,8 @@ async fn contacts_on(mut db: &Db, who: ParticipantId) -> Result<Vec<(Participant
     others.into_iter().map(side).collect()
 }
 
-/// Cancels what the account sent and what it received, and gives it: the sent ones first, each oldest first.
+/// Cancels the requests that the account sent or received, and returns them: the sent ones first,
+/// each oldest first.
 async fn requests_on(mut db: &Db, who: ParticipantId, now: Timestamp) -> Result<Vec<RequestRow>, Fault> {
     let id = who.uuid();
     let concerned = contact_requests::requester_id.eq(id).or(contact_requests::recipient_id.eq(id));

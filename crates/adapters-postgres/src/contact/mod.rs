@@ -1,7 +1,7 @@
 //! The store of contacts and contact requests.
 //!
-//! Whoever makes, answers or ends something between two holds both of them, so that the two are alone with
-//! what they have in common. Only what is over age expires without that, row by row.
+//! A change of the relation of two accounts locks both of them, so no other change of it runs
+//! meanwhile. Only the expiry of requests works without these locks, row by row.
 
 mod answer;
 mod expire;

@@ -1,4 +1,4 @@
-//! Reading contacts, requests and whoever has a handle.
+//! Reading contacts, requests, and accounts by handle.
 
 use diesel::dsl::{count_star, exists, select};
 use diesel::pg::Pg;
@@ -17,7 +17,7 @@ use crate::row::At;
 use crate::run::Db;
 use crate::schema::{contact_requests, contacts};
 
-/// Whether the two are contacts: each side has its record, so one is enough to see.
+/// Returns whether the two are contacts: each side has its record, so one is enough.
 pub(super) async fn are_contacts_on(
     mut db: &Db,
     one: ParticipantId,
@@ -68,7 +68,7 @@ async fn records_on(mut db: &Db, owner: ParticipantId, page: &PageRequest) -> Re
         .into_boxed();
     if let Some(Position { key, id, .. }) = page.slice.after() {
         let key = At(Timestamp::from_micros(key));
-        // The first condition says nothing new; it lets the index begin at the right place.
+        // The first condition is redundant; it lets the index scan start at the right place.
         rows = rows.filter(contacts::created_at.le(key));
         let older = contacts::created_at.lt(key);
         rows = rows.filter(older.or(contacts::created_at.eq(key).and(contacts::id.lt(id))));
@@ -82,12 +82,12 @@ async fn records_on(mut db: &Db, owner: ParticipantId, page: &PageRequest) -> Re
     Ok(rows)
 }
 
-/// Which requests are listed.
+/// The selection of requests.
 #[derive(Clone, Copy)]
 pub(super) enum Chosen {
-    /// The pending ones to one user or agent.
+    /// The pending ones sent to one user or agent.
     ReceivedBy(ParticipantId),
-    /// The pending ones to a user and to the user's agents.
+    /// The pending ones sent to a user and the user's agents.
     ReceivedByAllOf(UserId),
     /// Those of one requester.
     SentBy(ParticipantId, SentFilter),
@@ -114,7 +114,7 @@ fn chosen_requests(chosen: Chosen, expired_until: Timestamp) -> Requests {
             let sent = all.filter(contact_requests::requester_id.eq(requester.uuid()));
             match filter {
                 SentFilter::All => sent,
-                // Some are written down as expired, some are not yet.
+                // Some are marked as expired, some are not yet.
                 SentFilter::Only(RequestStatus::Expired) => {
                     let late = contact_requests::status
                         .eq(RequestStatus::Pending.as_str())
@@ -168,7 +168,7 @@ async fn rows_on(
     let mut rows = chosen_requests(chosen, expired_until);
     if let Some(Position { key, id, .. }) = page.slice.after() {
         let key = At(Timestamp::from_micros(key));
-        // As with contacts.
+        // Redundant, as for contacts.
         rows = rows.filter(contact_requests::created_at.le(key));
         let same_time = contact_requests::created_at.eq(key).and(contact_requests::id.lt(id));
         rows = rows.filter(contact_requests::created_at.lt(key).or(same_time));

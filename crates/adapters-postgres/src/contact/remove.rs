@@ -25,7 +25,7 @@ pub(super) async fn remove_on(
         WhichContact::Id(id) => Some(contact_named_on(db, own, *id).await?),
     };
     let Some(other) = other else { return Ok(Err(NoSuchContact)) };
-    // Of an id that was given it is not known whose it is.
+    // A given id may be that of a user or an agent.
     let both = [ParticipantId::User(UserId::new(other)), ParticipantId::Agent(AgentId::new(other))];
     lock::parties_on(db, &[command.by, both[0], both[1]]).await?;
     let of_own = contacts::owner_id.eq(own).and(contacts::contact_id.eq(other));
@@ -45,7 +45,7 @@ pub(super) async fn remove_on(
     Ok(Ok(RemovedContact { sides }))
 }
 
-/// With whom the caller's record `id` is; else the id itself, as that of a user or an agent.
+/// The other side of the caller's record `id`; else the id itself, as that of a user or an agent.
 async fn contact_named_on(mut db: &Db, own: Uuid, id: Uuid) -> Result<Uuid, Fault> {
     let other = contacts::table
         .find(id)

@@ -1,4 +1,4 @@
-//! Requests and contacts as rows, and the people they are about.
+//! Requests and contacts as rows, with both sides.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ use crate::row::{self, At};
 use crate::run::Db;
 use crate::schema::{agents, contact_requests, contacts, users};
 
-/// Chooses what is pending, in the words of the indexes that hold only that.
+/// Selects pending requests with the exact condition of the partial indexes.
 pub(super) fn is_pending() -> diesel::expression::SqlLiteral<Bool> {
     sql::<Bool>("contact_requests.status = 'pending'")
 }
@@ -58,7 +58,7 @@ impl RequestRow {
         })
     }
 
-    /// The request as it stands when those sent up to `expired_until` are over age.
+    /// The request, with those sent until `expired_until` counted as expired.
     pub(super) fn to_request(
         &self,
         people: &People,
@@ -77,8 +77,8 @@ impl RequestRow {
     }
 }
 
-/// The pending requests between two in either direction, over age or not. Their rows are locked, as
-/// they expire without a lock on the two.
+/// The pending requests between two accounts in either direction, expired or not. The rows are
+/// locked, since requests expire without a lock on the accounts.
 pub(super) async fn pending_between_on(
     mut db: &Db,
     one: ParticipantId,
@@ -98,7 +98,7 @@ pub(super) async fn pending_between_on(
     Ok(found)
 }
 
-/// Writes a new status down; gives the row as it is then.
+/// Stores a new status; returns the row after the update.
 pub(super) async fn settle_on(
     mut db: &Db,
     request: RequestRow,
@@ -139,12 +139,12 @@ struct AgentColumns {
     deleted_at: Option<At>,
 }
 
-/// Somebody as the store knows them.
+/// A user or agent as stored.
 pub(super) struct Person {
     pub(super) profile: Profile,
     /// The user itself, or the agent's owner.
     pub(super) user: UserId,
-    /// False for a deleted account, which only history still names.
+    /// False for a deleted account, which remains in the history only.
     pub(super) present: bool,
 }
 
@@ -181,7 +181,7 @@ impl AgentColumns {
     }
 }
 
-/// Whoever has the handle now.
+/// The user or agent that has the handle now.
 pub(super) async fn person_with_on(mut db: &Db, handle: &Handle) -> Result<Option<Person>, Fault> {
     if handle.is_agents() {
         let found = agents::table
@@ -203,7 +203,7 @@ pub(super) async fn person_with_on(mut db: &Db, handle: &Handle) -> Result<Optio
     Ok(found.map(UserColumns::into_person))
 }
 
-/// The users and agents that some rows are about.
+/// The users and agents that some rows refer to.
 pub(super) struct People(HashMap<Uuid, Person>);
 
 impl People {
@@ -217,7 +217,7 @@ impl People {
     }
 }
 
-/// Looks up everybody of a page at once, deleted agents included.
+/// Looks up all users and agents of a page at once, deleted agents included.
 pub(super) async fn people_on(mut db: &Db, ids: impl IntoIterator<Item = Uuid>) -> Result<People, Fault> {
     let mut ids = ids.into_iter().collect::<Vec<_>>();
     if ids.is_empty() {
@@ -266,7 +266,7 @@ impl ContactRow {
     }
 }
 
-/// Makes the two sides of `request` contacts; `people` holds both of them.
+/// Makes the two sides of `request` contacts; `people` contains both.
 pub(super) async fn connect_on(
     mut db: &Db,
     ids: [ContactId; 2],

@@ -1,4 +1,4 @@
-//! Storing one step of an agent's work by itself.
+//! Storing one step of an agent's work in a transaction of its own.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -20,13 +20,13 @@ pub(super) async fn advance_on(
     command: &AdvanceDelivery,
 ) -> Result<Result<Advanced, AdvanceRefused>, Fault> {
     let agent = ParticipantId::Agent(command.agent);
-    // The later ones see what is committed when the first has its lock.
+    // The later reads see the commits before the first one's lock.
     let (place, membership, before) =
         join3(place_on(db, command), membership_on(db, agent, command.chat), record_on(db, command)).await;
     let (Some(place), Some(_)) = (place?, membership?) else { return Ok(Err(AdvanceRefused::NotFound)) };
     let before = before?;
     if before.is_none() {
-        // What is made anew must not be made behind the back of an agent's deletion.
+        // A new record must not be created during the deletion of the agent.
         lock::agent_stays_on(db, command.agent).await?;
         if membership_on(db, agent, command.chat).await?.is_none() {
             return Ok(Err(AdvanceRefused::NotFound));
@@ -49,8 +49,8 @@ pub(super) async fn advance_on(
     Ok(Ok(Advanced { message, delivery: after }))
 }
 
-/// The message's place in its room. The message is locked, for all who work on it: what is told of one
-/// step shows every step that was told before.
+/// The message's sequence in its chat. The message is locked against other steps, so that the event
+/// of a step shows every step announced before.
 async fn place_on(mut db: &Db, command: &AdvanceDelivery) -> Result<Option<i64>, Fault> {
     Ok(messages::table
         .find(command.message.uuid())
@@ -62,10 +62,10 @@ async fn place_on(mut db: &Db, command: &AdvanceDelivery) -> Result<Option<i64>,
         .optional()?)
 }
 
-/// The record with its newest attempt only, which is all that a step looks at.
+/// The record with its newest attempt only, which is all that a step needs.
 async fn record_on(mut db: &Db, command: &AdvanceDelivery) -> Result<Option<Delivery>, Fault> {
     let (message, agent) = (command.message.uuid(), command.agent.uuid());
-    // A mark may come without the message's lock, so the record has one of its own.
+    // A delivery can be marked without the message's lock, so the record has its own.
     let found = deliveries::table
         .find((message, agent))
         .select(DeliveryRow::as_select())

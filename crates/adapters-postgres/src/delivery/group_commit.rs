@@ -1,9 +1,10 @@
 //! Group commit of delivery steps.
 //!
-//! One task takes the steps that have queued while it wrote the previous ones, and writes them in one transaction, like
-//! the task for messages ([`crate::message::append`]). It does not wait for locked messages and deliveries, and only
-//! briefly for locked attempts. A step that meets such a lock, or needs more than its delivery, runs in a transaction of
-//! its own, as do all steps of a batch that failed.
+//! One task takes the steps that have queued while it wrote the previous ones, and writes them in
+//! one transaction, like the task for messages ([`crate::message::append`]). It does not wait for
+//! locked messages and deliveries, and only briefly for locked attempts. A step that meets such a
+//! lock, or needs more than its delivery, runs in a transaction of its own, as do all steps of a
+//! batch that failed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -24,22 +25,22 @@ use crate::error::{Fault, Remedy, closed, crowded};
 use crate::pool::Pool;
 use crate::run::{Db, Work as OnConnection, change_with, execute};
 
-/// The most steps in one transaction.
+/// The maximum number of steps per transaction.
 const MAX_BATCH: usize = 256;
 
-/// The most queued steps; further ones are refused as overload.
+/// The maximum number of queued steps; further ones are refused as overload.
 const QUEUE: usize = 8192;
 
 type Outcome = Result<Advanced, AdvanceRefused>;
 
-/// A step, and where its result goes.
+/// A step, and the receiver of its result.
 struct Job {
     command: AdvanceDelivery,
     reply: Reply,
 }
 
 struct Reply {
-    /// When it was queued.
+    /// The time at which it was queued.
     since: Instant,
     on_commit: OnCommit<Advanced>,
     answer: oneshot::Sender<Result<Outcome, StoreError>>,
@@ -182,7 +183,7 @@ impl Reply {
 }
 
 impl Decided {
-    /// The outcomes, with the replies that they go to.
+    /// The outcomes, with their replies.
     fn replies(self, replies: &mut [Option<Reply>]) -> Vec<(Reply, Outcome)> {
         let decided = self.outcomes.into_iter().zip(replies);
         decided

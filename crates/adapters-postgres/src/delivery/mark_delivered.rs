@@ -1,4 +1,4 @@
-//! Writing down what sockets of agents took.
+//! Storing the receipts of sockets.
 
 use std::collections::BTreeSet;
 
@@ -16,14 +16,14 @@ use crate::row::At;
 use crate::run::Db;
 use crate::statement::statement;
 
-/// The rows are written in one order, that of the outer side of the only join there can be (a loop), so that two
-/// marks are not in each other's way.
+/// The rows are written in one order, that of the outer side of the only possible join (a nested
+/// loop), so that two marks do not deadlock.
 const MARK: &str = "UPDATE deliveries SET status = ?, delivered_at = ? \
      FROM (SELECT * FROM unnest(?, ?) AS given (message_id, agent_id) ORDER BY message_id, agent_id) AS taken \
      WHERE deliveries.message_id = taken.message_id AND deliveries.agent_id = taken.agent_id \
      AND deliveries.status = 'new' RETURNING deliveries.message_id";
 
-/// Of the messages that changed those that are heard of, in the order of their rooms; `None` when
+/// The changed messages that humans are subscribed to, in the order of their chats; `None` if
 /// nothing changed.
 pub(super) async fn mark_delivered_on(
     mut db: &Db,
@@ -45,14 +45,14 @@ pub(super) async fn mark_delivered_on(
     told_on(db, marked.into_iter().filter(|message| heard.contains(message)).collect()).await.map(Some)
 }
 
-/// Of these messages those that are heard of, in the order of their rooms.
+/// Those of the messages that humans are subscribed to, in the order of their chats.
 pub(super) async fn heard_on(db: &Db, of: &[MessageId], heard: &Heard) -> Result<Vec<Message>, Fault> {
     let told = locked_on(db, of.iter().copied(), heard).await?;
     told_on(db, told).await
 }
 
-/// Those of the messages that are heard of. They are locked, so that what is told of them shows all
-/// that was told before.
+/// Those of the messages that humans are subscribed to. They are locked, so that their events show
+/// all steps announced before.
 async fn locked_on(
     mut db: &Db,
     of: impl Iterator<Item = MessageId>,

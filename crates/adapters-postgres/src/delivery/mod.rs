@@ -62,7 +62,7 @@ impl DeliveryRepository for PostgresStore {
         let marked = self.change(
             given,
             |db, (taken, now, heard)| {
-                // Nothing to change is nothing to commit.
+                // Without changes there is nothing to commit.
                 let marked = mark_delivered::mark_delivered_on(db, taken, *now, heard);
                 marked.map(|told| told.map(|told| told.ok_or(()))).boxed()
             },
@@ -78,7 +78,7 @@ impl DeliveryRepository for PostgresStore {
         on_commit: OnCommit<Vec<Message>>,
     ) -> Result<(), StoreError> {
         let tell = |told: &Vec<Message>| tell_some(told, on_commit);
-        // It reads among the changes, so that nothing that comes after it is told before it.
+        // The read takes a commit slot, so that no later change is announced before it.
         let read = self.change(
             (messages, heard),
             |db, (messages, heard)| {
@@ -109,7 +109,7 @@ impl DeliveryRepository for PostgresStore {
         on_commit: OnCommit<Vec<Message>>,
     ) -> Result<(), StoreError> {
         let tell = |new: &Vec<Message>| tell_some(new, on_commit);
-        // It reads among the changes, as `tell_delivered` does.
+        // The read takes a commit slot, as in `tell_delivered`.
         let read = self.change(
             (agent, chat, places),
             |db, (agent, chat, places)| {
@@ -122,7 +122,7 @@ impl DeliveryRepository for PostgresStore {
     }
 }
 
-/// No messages are nothing to tell.
+/// An empty list is not announced.
 fn tell_some(messages: &Vec<Message>, on_commit: OnCommit<Vec<Message>>) {
     if !messages.is_empty() {
         on_commit.run(messages);

@@ -1,4 +1,4 @@
-//! What waits for an agent, and listings by state.
+//! The backlog of an agent, and listings by state.
 
 use diesel::OptionalExtension;
 use diesel::sql_types::{BigInt, Nullable, Text, Uuid as SqlUuid};
@@ -16,8 +16,8 @@ use crate::row;
 use crate::run::Db;
 use crate::statement::statement;
 
-/// The condition of the deliveries that a filter chooses. The words of an index's own condition have to
-/// stand in it, else the index cannot be used.
+/// The condition of a filter. It must contain the exact condition of the partial index, or the
+/// index cannot be used.
 const fn chosen(filter: DeliveryFilter) -> &'static str {
     match filter {
         DeliveryFilter::Open => "status <> 'processed' AND addressed",
@@ -31,7 +31,7 @@ const fn chosen(filter: DeliveryFilter) -> &'static str {
     }
 }
 
-/// The agent's membership in the room, and the place of the first message that is open for it.
+/// The agent's membership in the chat, and the sequence of its first open message.
 const NEXT: &str = "SELECT participants.status, (SELECT deliveries.sequence FROM deliveries \
      WHERE deliveries.agent_id = participants.participant_id AND deliveries.chat_id = participants.chat_id \
      AND deliveries.status <> 'processed' AND deliveries.addressed ORDER BY deliveries.sequence LIMIT 1) \
@@ -81,7 +81,7 @@ async fn count_on(mut db: &Db, agent: AgentId, chat: ChatId, filter: DeliveryFil
     Ok(counted.get_result::<i64>(&mut db).await?.cast_unsigned())
 }
 
-/// The places of a page's messages in the room, and one more.
+/// The sequences of a page's messages in the chat, and one more.
 async fn places_on(
     mut db: &Db,
     agent: AgentId,

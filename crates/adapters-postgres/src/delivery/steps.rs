@@ -1,4 +1,5 @@
-//! Steps of a batch: what they stand on is read and locked, decided step by step, and written at once.
+//! A batch of steps: its basis is read and locked, each step is decided, and all are written at
+//! once.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -18,17 +19,17 @@ use crate::row::At;
 use crate::run::{Db, begin, execute};
 use crate::statement::statement;
 
-/// What becomes of a batch.
+/// The decided batch.
 pub(super) struct Decided {
-    /// Of each step, in their order; `None` for one that has to be taken by itself.
+    /// The outcome of each step, in order; `None` for one that needs a transaction of its own.
     pub(super) outcomes: Vec<Option<Result<Advanced, AdvanceRefused>>>,
-    /// The records that change, as they will be, by message and agent.
+    /// The changed records in their new state, by message and agent.
     records: BTreeMap<(Uuid, Uuid), Delivery>,
-    /// The attempts that change, by message, agent and number.
+    /// The changed attempts, by message, agent, and number.
     attempts: BTreeMap<(Uuid, Uuid, i32), Attempt>,
 }
 
-/// What steps stand on: messages and records that are locked, and memberships.
+/// The basis of the steps: locked messages and records, and memberships.
 struct Ground {
     messages: HashMap<Uuid, Message>,
     locked: HashSet<(Uuid, Uuid)>,
@@ -36,19 +37,20 @@ struct Ground {
 }
 
 impl Decided {
-    /// Whether there is nothing to write.
+    /// Returns whether there is nothing to write.
     pub(super) fn is_nothing(&self) -> bool {
         self.records.is_empty()
     }
 }
 
-/// Begins a transaction, locks what nobody else holds and decides; nothing is written yet.
+/// Begins a transaction, locks all rows that are not locked by others, and decides; nothing is
+/// written yet.
 pub(super) async fn decide_on(db: &Db, commands: &[AdvanceDelivery]) -> Result<Decided, Fault> {
-    // Others may hold attempts, as who erases what is old does.
+    // Attempts may be locked by others, for example by retention.
     let begun = execute(db, begin!("; SET LOCAL lock_timeout = 100"));
     let (begun, rows, locked) = join3(begun, messages_of_on(db, commands), records_of_on(db, commands)).await;
     begun?;
-    // From here on, as a statement that is prepared already would overtake the locks.
+    // After the answer, since a statement that is already prepared would overtake the locks.
     let wanted = commands.iter().map(|command| (command.chat.uuid(), command.agent.uuid())).collect();
     let (messages, members) =
         try_join(messages_on(db, rows?, Records::All), memberships_on(db, wanted)).await?;
@@ -62,13 +64,14 @@ pub(super) async fn decide_on(db: &Db, commands: &[AdvanceDelivery]) -> Result<D
     Ok(decided)
 }
 
-/// The messages, locked for all who work on them: what is told of one step shows every step that was told before.
+/// The messages, locked against other steps, so that the event of a step shows every step announced
+/// before.
 async fn messages_of_on(db: &Db, commands: &[AdvanceDelivery]) -> Result<Vec<MessageRow>, Fault> {
     let ids = commands.iter().map(|command| command.message.uuid()).collect::<Vec<_>>();
     rows_on(db, ids, "ORDER BY id FOR NO KEY UPDATE SKIP LOCKED").await
 }
 
-/// A mark may come without the message's lock, so the records have locks of their own.
+/// A delivery can be marked without the message's lock, so the records have their own.
 const RECORDS: &str = "SELECT deliveries.message_id, deliveries.agent_id \
      FROM unnest(?, ?) AS wanted (message_id, agent_id) \
      JOIN deliveries ON deliveries.message_id = wanted.message_id AND deliveries.agent_id = wanted.agent_id \
@@ -94,7 +97,7 @@ impl Decided {
     ) -> Result<Option<Result<Advanced, AdvanceRefused>>, Fault> {
         let key = (command.message.uuid(), command.agent.uuid());
         let membership = ground.members.get(&(command.chat.uuid(), command.agent.uuid()));
-        // Who shows itself for the first time becomes active, and that is a change of its own.
+        // The first activity of a participant makes it active, which needs a change of its own.
         let is_active = membership.is_some_and(|status| *status == ParticipantStatus::Active);
         let message = ground.messages.get_mut(&key.0).filter(|message| message.chat_id == command.chat);
         let (Some(message), true, true) = (message, is_active, ground.locked.contains(&key)) else {
@@ -114,9 +117,9 @@ impl Decided {
     }
 }
 
-/// Writes what was decided; it is still to be committed.
+/// Writes the decided batch; the commit follows.
 pub(super) async fn write_on(db: &Db, decided: &Decided) -> Result<(), Fault> {
-    // Both at once; but the commit must wait for their answers.
+    // Both are pipelined; but the commit must wait for their answers.
     let (records, attempts) =
         join(save_records_on(db, &decided.records), save_attempts_on(db, &decided.attempts)).await;
     records.and(attempts)

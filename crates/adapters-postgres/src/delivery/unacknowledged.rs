@@ -1,4 +1,4 @@
-//! What no socket has taken yet.
+//! Deliveries that no socket has acknowledged.
 
 use diesel::sql_types::{Array, BigInt, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
@@ -15,7 +15,7 @@ use crate::row::At;
 use crate::run::Db;
 use crate::statement::statement;
 
-/// Seeks once for each listener in the index of what is new.
+/// Seeks the index of new deliveries once per listener.
 const STILL_NEW: &str = "SELECT listening.place, messages.sequence, messages.created_at \
      FROM unnest(?, ?, ?, ?) AS listening (place, agent_id, chat_id, since) \
      CROSS JOIN LATERAL (SELECT deliveries.sequence FROM deliveries \
@@ -49,15 +49,15 @@ pub(super) async fn unacknowledged_on(
     found.collect()
 }
 
-/// Locks them, as whoever changes one of them does first.
+/// Locks them, which every change of them does first.
 const LOCKED: &str = "SELECT id FROM messages WHERE chat_id = ? AND sequence = ANY(?) \
      ORDER BY id FOR NO KEY UPDATE";
 
 const NEW: &str = "SELECT sequence FROM deliveries WHERE agent_id = ? AND chat_id = ? AND status = 'new' \
      AND addressed AND sequence = ANY(?) ORDER BY sequence";
 
-/// In a change, whose statements each see what is committed when they begin: what is still new when the
-/// messages have been locked stays so until the end.
+/// Each statement of a change sees the commits before it begins: a delivery that is still new after
+/// the messages were locked stays new to the end.
 pub(super) async fn new_messages_on(
     mut db: &Db,
     agent: AgentId,

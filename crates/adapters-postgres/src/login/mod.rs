@@ -1,4 +1,4 @@
-//! The store of passwords, sessions and reset tokens.
+//! The store of passwords, sessions, and reset tokens.
 
 pub(crate) mod password;
 pub(crate) mod session;
@@ -45,7 +45,7 @@ impl LoginRepository for PostgresStore {
         command: RefreshSession,
         on_commit: OnCommit<SessionId>,
     ) -> Result<Result<RefreshedSession, RefreshRefused>, StoreError> {
-        // That a token was shown twice is kept as well.
+        // The reuse of a token is stored too.
         let tell = |refreshed: &Result<RefreshedSession, RefreshRefused>| {
             if let Err(RefreshRefused::Reused(session)) = refreshed {
                 on_commit.run(session);

@@ -1,4 +1,5 @@
-//! Passwords, and the tokens with which they may be set. Who changes what a user logs in with holds the user.
+//! Passwords, and the tokens that allow setting them. A change of a user's credentials locks the
+//! user.
 
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Text};
@@ -23,7 +24,7 @@ use crate::row::{At, can_be_stored};
 use crate::run::{Db, Never};
 use crate::schema::{passwords, resets, sessions, users};
 
-/// There is nothing to be changed.
+/// There is no password to change.
 pub(super) struct Nothing;
 
 pub(super) async fn find_on(mut db: &Db, which: &WhichLogin) -> Result<Option<LoginRecord>, Fault> {
@@ -58,7 +59,7 @@ pub(super) async fn rehash_on(
     Ok(Ok(()))
 }
 
-/// The first password of a user who is being made.
+/// The first password of a user who is being created.
 pub(crate) async fn insert_on(
     mut db: &Db,
     user: UserId,
@@ -76,7 +77,7 @@ pub(crate) async fn insert_on(
     Ok(())
 }
 
-/// Sets a password and ends what was open; gives whose it is.
+/// Sets a password and ends all sessions; returns the user.
 pub(super) async fn set_on(
     mut db: &Db,
     command: &SetPassword,
@@ -138,7 +139,7 @@ pub(super) async fn find_reset_on(
     Ok(found.map(UserId::new))
 }
 
-/// Of two who use it at once the later finds it used.
+/// Of two concurrent uses the later one finds the token used.
 pub(super) async fn reset_on(
     db: &Db,
     token: KeyDigest,

@@ -1,4 +1,4 @@
-//! Sessions, and their refresh tokens.
+//! Sessions and their refresh tokens.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -22,7 +22,7 @@ use crate::row::At;
 use crate::run::{Db, Never};
 use crate::schema::{passwords, resets, sessions, users};
 
-/// The user is held, so that the password stays as it is.
+/// The user is locked, so that the password does not change.
 pub(super) async fn begin_on(
     mut db: &Db,
     new: &NewSession,
@@ -58,7 +58,7 @@ pub(super) async fn begin_on(
     Ok(Ok(Some(holder)))
 }
 
-/// The session is held, so that of two who show the same token the later shows it a second time.
+/// The session is locked, so that of two concurrent uses of a token the later one counts as reuse.
 pub(super) async fn refresh_on(
     mut db: &Db,
     command: &RefreshSession,
@@ -124,7 +124,7 @@ pub(super) async fn list_on(mut db: &Db, user: UserId, now: Timestamp) -> Result
     Ok(found.into_iter().map(record).collect())
 }
 
-/// The sessions are held in the order of their ids, so that nobody who ends some of them waits for another.
+/// The sessions are locked in the order of their ids, so that concurrent changes do not deadlock.
 pub(super) async fn end_on(
     mut db: &Db,
     command: &EndSessions,
@@ -154,14 +154,14 @@ pub(super) async fn end_on(
     Ok(Ok(found.into_iter().map(|(id, _)| SessionId::new(id)).collect()))
 }
 
-/// Ends all sessions of a user who is disabled, whose entry in the audit log says it.
+/// Ends all sessions of a disabled user; the audit entry of that change covers it.
 pub(crate) async fn end_all_on(mut db: &Db, user: UserId, now: Timestamp) -> Result<(), Fault> {
     let all = sessions::table.filter(sessions::user_id.eq(user.uuid())).order(sessions::id);
     let all = all.select(sessions::id).for_update().load(&mut db).await?;
     delete_on(db, all, now).await
 }
 
-/// Deletes sessions and tells all servers, as their access tokens end.
+/// Deletes sessions and notifies all servers, since their access tokens end.
 async fn delete_on(mut db: &Db, ids: Vec<Uuid>, now: Timestamp) -> Result<(), Fault> {
     if ids.is_empty() {
         return Ok(());
@@ -174,7 +174,8 @@ async fn tell_on(db: &Db, ended: Vec<Uuid>, now: Timestamp) -> Result<(), Fault>
     change::append_on(db, ended.into_iter().map(|id| Change::SessionEnded(SessionId::new(id))), now).await
 }
 
-/// What is over is gone. Sockets outlive access tokens, but not the session, so all servers are told of its end.
+/// Deletes expired sessions. Sockets outlive access tokens, but not the session, so all servers are
+/// notified.
 pub(super) async fn forget_on(mut db: &Db, at: Timestamp, limit: u32) -> Result<Result<u32, Never>, Fault> {
     let (now, limit) = (At(at), i64::from(limit));
     let over = sessions::table.filter(sessions::expires_at.le(now)).order(sessions::expires_at).limit(limit);

@@ -1,5 +1,5 @@
-//! What becomes of the memories of an agent that is deleted: its private ones go, what others read
-//! stays without it.
+//! The memories of a deleted agent: private ones are deleted, shared ones stay without their
+//! source.
 
 use diesel::prelude::*;
 use diesel::sql_types::{Timestamptz, Uuid as SqlUuid};
@@ -13,7 +13,7 @@ use crate::run::Db;
 use crate::schema::memories;
 use crate::statement::statement;
 
-// The words of the indexes' own condition, else they could not be used.
+// The exact condition of the partial indexes, or they could not be used.
 const DELETE_PRIVATE: &str =
     "DELETE FROM memories WHERE source_id = ? AND status <> 'deleted' AND scope = 'agent'";
 const LEAVE: &str =

@@ -1,9 +1,9 @@
 //! Reading memories: one of them, and lists.
 //!
-//! A list runs along the index of what narrows it most: a subject, a source, or the organization,
-//! and within it along each wanted state. The indexes hold all that a memory is judged by, so those
-//! that are passed over, and those that are only counted, cost a step on the index. Only a search
-//! reads texts: those of the memories that all the other conditions leave.
+//! A list runs along the index of its most selective condition (a subject, a source, or the
+//! organization), and within it along each requested state. The indexes hold all columns that the
+//! conditions need, so skipped and counted memories cost one index step. Only a search reads texts,
+//! of the memories that all other conditions leave.
 
 use std::pin::pin;
 
@@ -29,14 +29,15 @@ use crate::row::At;
 use crate::run::Db;
 use crate::statement::{Statement, statement};
 
-/// Whether the caller shares a room with the memory's subject or source; for a single memory.
+/// The condition that the caller shares a chat with the memory's subject or source; for a single
+/// memory.
 const SHARES_ROOM: &str = "EXISTS (SELECT 1 FROM participants AS mine \
     JOIN participants AS theirs ON theirs.chat_id = mine.chat_id AND theirs.left_at IS NULL \
     WHERE mine.participant_id = ? AND mine.left_at IS NULL \
     AND theirs.participant_id IN (memory.subject_id, memory.source_id))";
 
-/// The same for lists: who is in a room with the caller is found once, not for every memory. The caller
-/// stands in it twice.
+/// The same for lists: the participants of the caller's chats are found once, not per memory. The
+/// caller is its value twice.
 const IS_OF_ROOM_MATES: &str = "(memory.subject_id IN (SELECT theirs.participant_id \
     FROM participants AS mine JOIN participants AS theirs ON theirs.chat_id = mine.chat_id \
     WHERE mine.participant_id = ? AND mine.left_at IS NULL AND theirs.left_at IS NULL) \
@@ -44,15 +45,15 @@ const IS_OF_ROOM_MATES: &str = "(memory.subject_id IN (SELECT theirs.participant
     FROM participants AS mine JOIN participants AS theirs ON theirs.chat_id = mine.chat_id \
     WHERE mine.participant_id = ? AND mine.left_at IS NULL AND theirs.left_at IS NULL))";
 
-/// Whether it is stored by an agent of the caller; for lists.
+/// The condition that an agent of the caller stored it; for lists.
 const IS_OF_OWN_AGENT: &str =
     "memory.source_id IN (SELECT id FROM agents WHERE owner_id = ? AND deleted_at IS NULL)";
 
-/// Whether it is about, or stored by, somebody in a room; the room stands in it twice.
+/// The condition that its subject or source is in a chat; the chat is its value twice.
 const IS_OF_ROOM: &str = "(memory.subject_id IN (SELECT participant_id FROM participants WHERE chat_id = ? AND left_at IS NULL) \
     OR memory.source_id IN (SELECT participant_id FROM participants WHERE chat_id = ? AND left_at IS NULL))";
 
-/// Whether the caller owns the memory's source.
+/// The condition that the caller owns the memory's source.
 const OWNS_SOURCE: &str =
     "EXISTS (SELECT 1 FROM agents WHERE id = memory.source_id AND owner_id = ? AND deleted_at IS NULL)";
 
@@ -70,7 +71,7 @@ pub(super) async fn viewed_on(db: &Db, caller: Caller, id: MemoryId) -> Result<O
     Ok(memory.zip(reader).map(|(memory, reader)| Viewed { memory, reader }))
 }
 
-/// How the caller stands to a memory.
+/// The caller's relation to a memory.
 async fn reader_on(mut db: &Db, caller: Caller, id: MemoryId) -> Result<Option<Reader>, Fault> {
     let is_source = match caller {
         Caller::Agent(_) => "coalesce(memory.source_id = ?, FALSE)",
@@ -133,7 +134,7 @@ pub(super) async fn for_human_on(
     }
     let me = |times: usize| (0..times).map(|_| Value::Id(caller.user.uuid())).collect::<Vec<_>>();
     let mut wanted = Wanted::new(caller.into(), &listing.filter);
-    // What a human may read, as [`Reader::may_read`] has it, or a part of that.
+    // The memories that a human may read according to [`Reader::may_read`], or a part of them.
     match listing.scope {
         HumanScope::AboutMe => wanted.must("memory.subject_id = ?", me(1)),
         HumanScope::Organization => wanted.must("memory.scope = 'organization'", vec![]),
@@ -158,14 +159,14 @@ pub(super) async fn for_human_on(
     wanted.page_on(db, page).await.map(Some)
 }
 
-/// What a condition compares with.
+/// A value of a condition.
 enum Value {
     Id(Uuid),
     Word(Option<&'static str>),
     Text(String),
 }
 
-/// A list: in which states, its other conditions, and their values one after the other.
+/// A list: its states, its other conditions, and their values in order.
 struct Wanted {
     states: Vec<&'static str>,
     conditions: Vec<String>,
@@ -180,14 +181,14 @@ impl Wanted {
             StatusFilter::All => MemoryStatus::ALL.map(MemoryStatus::as_str).to_vec(),
         };
         let mut wanted = Self { states, conditions: Vec::new(), values: Vec::new() };
-        // The words of the indexes' own condition, else they could not be used.
+        // The exact condition of the partial indexes, or they could not be used.
         wanted.must("memory.status <> 'deleted'", vec![]);
         wanted.must("memory.organization_id = ?", vec![Value::Id(caller.organization().uuid())]);
         wanted.may_be("system", system.map(MemorySystem::as_str));
         wanted.may_be("kind", kind.map(MemoryKind::as_str));
         wanted.may_be("segment", segment.map(MemorySegment::as_str));
         match query.as_ref().map(|query| query.as_str().to_owned()) {
-            // No text holds it, and PostgreSQL knows no such value.
+            // No text contains it, and PostgreSQL has no such value.
             Some(query) if query.contains('\0') => wanted.must("FALSE", vec![]),
             Some(query) => wanted.must("strpos(memory.folded, ?) > 0", vec![Value::Text(query)]),
             None => {}
@@ -195,14 +196,14 @@ impl Wanted {
         wanted
     }
 
-    /// Every `?` in the condition is one of the values.
+    /// Adds a condition, with a value for each `?`.
     fn must(&mut self, condition: &str, values: Vec<Value>) {
         self.conditions.push(condition.to_owned());
         self.values.extend(values);
     }
 
-    /// The column holds the word, if there is one. One condition for both, so that there are fewer
-    /// statements to prepare.
+    /// Adds a condition on a column, if there is a word. One condition for both cases keeps the
+    /// number of prepared statements low.
     fn may_be(&mut self, column: &str, word: Option<&'static str>) {
         self.must(&format!("coalesce(memory.{column} = ?, TRUE)"), vec![Value::Word(word)]);
     }
@@ -226,9 +227,9 @@ impl Wanted {
         Ok(self.bound(counted).get_result::<i64>(&mut db).await?.cast_unsigned())
     }
 
-    /// The rows of a page and one more: of each state in the order of the index, merged.
-    /// Which they are is found first; then each is read by its id, and not by going through all of them,
-    /// which a plan for any number of rows would do.
+    /// The rows of a page and one more: those of each state in the order of the index, merged. The
+    /// ids are found first, and each row is read by its id; a plan for any number of rows would
+    /// scan all of them.
     async fn rows_on(&self, mut db: &Db, page: &PageRequest) -> Result<Vec<MemoryRow>, Fault> {
         let listed = statement::<MemoryTypes>(format!(
             "SELECT shown.* FROM (SELECT place.id, place.created_at \
@@ -253,7 +254,7 @@ impl Wanted {
             .bind::<BigInt, _>(offset);
         let mut listed = pin!(listed.load_stream::<MemoryRow>(&mut db).await?);
         let mut rows = Vec::new();
-        // One by one, so that no more is in memory than the page may hold, and one memory.
+        // One by one, so that no more than a page and one memory is in memory.
         let mut bytes = 0;
         while let Some(row) = listed.try_next().await? {
             bytes += row.weight();
@@ -265,7 +266,7 @@ impl Wanted {
         Ok(rows)
     }
 
-    /// With the states and the values of the conditions.
+    /// Binds the states and the values of the conditions.
     fn bound<'s, Row>(&'s self, statement: Statement<'s, Row>) -> Statement<'s, Row> {
         let statement = statement.bind::<Array<Text>, _>(self.states.as_slice());
         self.values.iter().fold(statement, |statement, value| match value {

@@ -1,4 +1,4 @@
-//! Memories as rows, with the names of those they are of and about.
+//! Memories as rows, with the names of their sources and subjects.
 
 use diesel::prelude::*;
 use diesel::sql_types::{Nullable, Text, Timestamptz, Uuid as SqlUuid};
@@ -11,17 +11,17 @@ use uuid::Uuid;
 use crate::error::Fault;
 use crate::row::{self, At};
 
-/// What a row is read from; `memory` is the memory.
+/// The columns of a row; `memory` is the memory.
 pub(super) const COLUMNS: &str = "memory.id, memory.organization_id, memory.source_id, \
     source.name, memory.subject_id, memory.subject_kind, \
     subject_agent.name, subject_user.first_name, subject_user.last_name, \
     memory.system, memory.kind, memory.segment, memory.scope, memory.status, memory.content, memory.thought, \
     memory.metadata, memory.created_at, memory.updated_at";
 
-/// Bytes of a memory in an answer, names and content aside.
+/// The approximate size of a memory in an answer, without names and content.
 const MEMORY_BYTES: usize = 700;
 
-/// Those whose names are shown.
+/// Joins the names to show.
 pub(super) const NAMES: &str = "LEFT JOIN agents AS source ON source.id = memory.source_id \
     LEFT JOIN agents AS subject_agent ON subject_agent.id = memory.subject_id \
     LEFT JOIN users AS subject_user ON subject_user.id = memory.subject_id";
@@ -53,7 +53,7 @@ pub(super) struct MemoryRow {
     source: (Option<Uuid>, Option<String>),
     /// Id and kind.
     subject: (Option<Uuid>, Option<String>),
-    /// An agent's name, a user's first and last.
+    /// An agent's name, or a user's first and last name.
     subject_names: (Option<String>, Option<String>, Option<String>),
     system: String,
     kind: String,
@@ -68,7 +68,7 @@ pub(super) struct MemoryRow {
 }
 
 impl MemoryRow {
-    /// About how many bytes of an answer it takes. The metadata are JSON already.
+    /// The approximate size in an answer. The metadata are JSON already.
     pub(super) fn weight(&self) -> usize {
         let (agent, first, last) = &self.subject_names;
         let names = [&self.source.1, agent, first, last]

@@ -20,7 +20,7 @@ use crate::schema::memories;
 use crate::statement::statement;
 
 pub(super) async fn store_on(mut db: &Db, new: &NewMemory) -> Result<Result<Memory, StoreRefused>, Fault> {
-    // What refers to the organization would wait for it while it holds the agent.
+    // Otherwise the foreign key to the organization would wait for it while the agent is locked.
     let stays = lock::organization_stays_on(db, new.source.organization);
     try_join(stays, lock::agent_stays_on(db, new.source.agent)).await?;
     if is_gone_on(db, ParticipantId::Agent(new.source.agent)).await? {
@@ -61,14 +61,14 @@ pub(super) async fn store_on(mut db: &Db, new: &NewMemory) -> Result<Result<Memo
     stored.map(Ok).ok_or_else(|| Fault::Row("a stored memory that is not there".to_owned()))
 }
 
-/// Whether two are in a room with each other.
+/// The condition that two users or agents are in a chat together.
 const TOGETHER: &str = "SELECT EXISTS (SELECT 1 FROM participants AS mine \
      JOIN participants AS theirs ON theirs.chat_id = mine.chat_id \
      WHERE mine.participant_id = ? AND mine.left_at IS NULL \
      AND theirs.participant_id = ? AND theirs.left_at IS NULL)";
 
-/// Whom the memory is about, if the agent can know them: itself, a peer, or somebody in a room with
-/// it.
+/// The subject of the memory, if the agent can know it: itself, a peer, or a participant of one of
+/// its chats.
 async fn subject_on(mut db: &Db, new: &NewMemory, id: Uuid) -> Result<Option<ParticipantId>, Fault> {
     let caller = new.source.into();
     let Some((who, ties)) = ties_on(db, caller, id).await? else { return Ok(None) };

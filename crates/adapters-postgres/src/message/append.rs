@@ -1,9 +1,10 @@
 //! Group commit of messages.
 //!
-//! One task takes the messages that have queued while it wrote the previous batch, of any chat, and writes them in one
-//! transaction. The first message never waits for others, and the row of a chat is written once per batch. The results
-//! are those of the same requests one after the other. A chat that another transaction has locked does not stop the
-//! batch: its messages are [deferred](super::deferred).
+//! One task takes the messages that have queued while it wrote the previous batch, of any chat, and
+//! writes them in one transaction. The first message never waits for others, and the row of a chat
+//! is written once per batch. The results are those of the same requests one after the other. A
+//! chat that another transaction has locked does not stop the batch: its messages are
+//! [deferred](super::deferred).
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -30,23 +31,23 @@ use crate::error::{Fault, Remedy, closed, crowded};
 use crate::pool::{Lease, Pool};
 use crate::run::{Tries, execute};
 
-/// The most messages in one transaction.
+/// The maximum number of messages per transaction.
 const MAX_BATCH: usize = 256;
 
-/// A batch is full once it has this many bytes of text.
+/// The size of texts at which a batch is full.
 const MAX_BATCH_BYTES: usize = 4 * 1024 * 1024;
 
-/// The most queued messages; further ones are refused as overload.
+/// The maximum number of queued messages; further ones are refused as overload.
 pub(super) const QUEUE: usize = 8192;
 
-/// The pause between questions for the outcome of a commit.
+/// The pause between queries for the outcome of a commit.
 const ASKING: Duration = Duration::from_millis(100);
 
-/// A message, and where its result goes.
+/// A message, and the receiver of its result.
 pub(super) type Job = (NewMessage, Reply);
 
 pub(super) struct Reply {
-    /// When it was queued.
+    /// The time at which it was queued.
     since: Instant,
     on_commit: OnCommit<Appended>,
     answer: oneshot::Sender<Result<Outcome, StoreError>>,
@@ -175,8 +176,8 @@ impl Writer {
         }
     }
 
-    /// Takes the messages of locked chats out of the batch, to be written apart; all messages if no chat is locked, since
-    /// the cause is then unknown.
+    /// Takes the messages of locked chats out of the batch, to be written apart; all messages if no
+    /// chat is locked, since the cause is then unknown.
     async fn defer_locked(self: &Arc<Self>, batch: &mut Batch) -> Result<(), Fault> {
         let lease = self.pool.lease().await?;
         let held = self.pool.timed(held_on(lease.db(), &batch.news)).await?;
@@ -299,10 +300,11 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes the batch by one statement if the cached versions are current; else returns the connection.
+    /// Writes the batch by one statement if the cached versions are current; else returns the
+    /// connection.
     ///
-    /// A statement whose outcome is unknown and that completes late writes nothing, since the retry has changed the
-    /// versions.
+    /// A statement whose outcome is unknown and that completes late writes nothing, since the retry
+    /// has changed the versions.
     async fn commit_optimistic(
         &self,
         lease: Lease,
@@ -355,8 +357,8 @@ impl Reply {
     }
 }
 
-/// The outcomes of a batch whose connection was lost during the commit. Its messages are stored completely or not at
-/// all, which their ids show.
+/// The outcomes of a batch whose connection was lost during the commit. Its messages are stored
+/// completely or not at all, which their ids show.
 struct InDoubt {
     outcomes: Vec<Outcome>,
     slot: CommitSlot,

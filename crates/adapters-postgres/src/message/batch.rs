@@ -1,4 +1,5 @@
-//! A batch of messages: what it stands on is read, decided message by message, and written at once.
+//! A batch of messages: its basis is read and locked, each message is decided, and all are written
+//! at once.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -23,20 +24,20 @@ use crate::run::{Db, begin, execute};
 use crate::schema::participants;
 use crate::statement::statement;
 
-/// What becomes of one message.
+/// The outcome of one message.
 pub(super) type Outcome = Result<Appended, AppendRefused>;
 
-/// How long a batch waits for rooms that somebody else holds.
+/// How long a batch waits for chats that another transaction has locked.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Patience {
-    /// For what other batches take.
+    /// As long as other batches take.
     Brief,
-    /// As long as a statement may take.
+    /// Until the statement time-out.
     Long,
 }
 
 impl Patience {
-    /// The beginning of the transaction.
+    /// The statement that begins the transaction.
     const fn begin(self) -> &'static str {
         match self {
             Self::Brief => begin!("; SET LOCAL lock_timeout = 100"),
@@ -45,37 +46,37 @@ impl Patience {
     }
 }
 
-/// What becomes of a batch.
+/// The decided batch.
 pub(super) struct Decided {
-    /// Of each message, in their order.
+    /// The outcome of each message, in order.
     pub(super) outcomes: Vec<Outcome>,
-    /// The rooms that are locked, as they will be.
+    /// The locked chats in their new state.
     rooms: HashMap<Uuid, Room>,
-    /// Those of senders and mentioned ones who are in them.
+    /// The memberships of senders and mentioned participants.
     pub(super) members: Members,
-    /// Who becomes active, in which room.
+    /// The participants that become active, with their chats.
     activated: BTreeSet<(Uuid, Uuid)>,
-    /// Which version of their rows those rooms have now in which something was written; `None` if there is none.
+    /// The row version of the written chats; `None` if there is none.
     pub(super) version: Option<String>,
 }
 
-/// A room of the batch.
+/// A chat of the batch.
 pub(super) struct Room {
     pub(super) state: RoomState,
-    /// The version of its row that was read.
+    /// The row version that was read.
     pub(super) version: String,
-    /// Whether something was written.
+    /// Set if a message of the batch was added.
     written: bool,
-    /// The agents in it; read only while it awaits a title.
+    /// The agents in the chat; only read while it has no title.
     agents: Vec<AgentId>,
-    /// Which message is its first text, and what that does to its title.
+    /// The first text of the chat, and its effect on the title.
     titling: Option<(usize, Titling)>,
 }
 
-/// Who is in which room, and their membership.
+/// Memberships by chat and participant.
 pub(crate) type Members = HashMap<(Uuid, Uuid), ParticipantStatus>;
 
-/// Rooms that are deleted are not found. The rooms are locked in the order of their ids.
+/// Reads and locks chats that are not deleted, in the order of their ids.
 const ROOMS: &str = "SELECT id, title IS NULL AND titled_by IS NULL, last_sequence, deleted_messages, last_message_at, \
      content_bytes, xmin::text FROM chats \
      WHERE id = ANY(?) AND deleted_at IS NULL ORDER BY id FOR NO KEY UPDATE";
@@ -86,16 +87,17 @@ const PLANS: &str = "SELECT chats.id, plans.name, plans.messages, plans.bytes, o
      JOIN plans ON plans.name = organizations.plan \
      WHERE chats.id = ANY(?) AND (plans.messages IS NOT NULL OR organizations.content_bytes >= plans.bytes)";
 
-/// One by one: this is planned while the tables are empty, and is not to go through all participants later.
+/// One seek per pair: the statement is planned while the tables are empty, and must not scan all
+/// participants later.
 const MEMBERS: &str = "SELECT stay.chat_id, stay.participant_id, stay.status \
      FROM unnest(?, ?) AS wanted (chat_id, participant_id) CROSS JOIN LATERAL (\
          SELECT participants.* FROM participants WHERE participants.chat_id = wanted.chat_id \
          AND participants.participant_id = wanted.participant_id AND participants.left_at IS NULL \
          OFFSET 0) AS stay";
 
-/// Begins a transaction, locks the rooms and decides; nothing is written yet.
+/// Begins a transaction, locks the chats, and decides; nothing is written yet.
 pub(super) async fn decide_on(db: &Db, news: &[NewMessage], patience: Patience) -> Result<Decided, Fault> {
-    // The others begin, and see what is committed, once the rooms are locked.
+    // The other reads begin, and see the commits, after the chats are locked.
     let begun = execute(db, patience.begin());
     let (begun, rooms, plans, members) =
         join4(begun, rooms_on(db, news), plans_on(db, news), members_on(db, news)).await;
@@ -128,7 +130,7 @@ const HELD: &str = "WITH free AS (SELECT id FROM chats WHERE id = ANY(?) AND del
      FOR NO KEY UPDATE SKIP LOCKED) \
      SELECT id FROM chats WHERE id = ANY(?) AND deleted_at IS NULL AND id <> ALL (SELECT id FROM free)";
 
-/// Those of the rooms that somebody else has locked.
+/// Those of the chats that another transaction has locked.
 pub(super) async fn held_on(mut db: &Db, news: &[NewMessage]) -> Result<HashSet<Uuid>, Fault> {
     let ids = rooms_of(news);
     let held = statement::<SqlUuid>(HELD)
@@ -139,12 +141,12 @@ pub(super) async fn held_on(mut db: &Db, news: &[NewMessage]) -> Result<HashSet<
     Ok(held.into_iter().collect())
 }
 
-/// Each once, in the order of their ids.
+/// Each chat once, in the order of the ids.
 fn rooms_of(news: &[NewMessage]) -> Vec<Uuid> {
     news.iter().map(|new| new.chat.uuid()).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// What makes two claims of a batch the same.
+/// The identity of a claim within a batch.
 type Key<'n> = (Uuid, &'static str, Option<Uuid>, &'n str);
 
 fn key(claim: &IdempotencyClaim) -> Key<'_> {
@@ -152,7 +154,7 @@ fn key(claim: &IdempotencyClaim) -> Key<'_> {
     (claim.sender.uuid(), claim.operation.as_str(), place, claim.once.key.as_str())
 }
 
-/// What is remembered of the message's claim, from before or from this batch.
+/// The recorded request with the message's claim, from earlier or from this batch.
 async fn earlier_on(
     db: &Db,
     claimed: &HashMap<Key<'_>, (usize, &NewMessage)>,
@@ -190,7 +192,7 @@ async fn rooms_on(mut db: &Db, news: &[NewMessage]) -> Result<HashMap<Uuid, Room
     Ok(rows.into_iter().map(room).collect())
 }
 
-/// Reads the agents in those of the rooms that await a title.
+/// Reads the agents of chats without a title.
 async fn agents_on(mut db: &Db, rooms: &mut HashMap<Uuid, Room>) -> Result<(), Fault> {
     let awaiting =
         rooms.iter().filter(|(_, room)| room.state.awaits_title).map(|(id, _)| *id).collect::<Vec<_>>();
@@ -229,7 +231,7 @@ async fn members_on(db: &Db, news: &[NewMessage]) -> Result<Members, Fault> {
     memberships_on(db, wanted(news).collect()).await
 }
 
-/// Of whom the membership matters: senders and mentioned ones.
+/// The memberships that matter: those of senders and mentioned participants.
 pub(super) fn wanted(news: &[NewMessage]) -> impl Iterator<Item = (Uuid, Uuid)> {
     news.iter().flat_map(|new| {
         let mentioned = new.mentions.iter().map(|mention| mention.id);
@@ -237,7 +239,7 @@ pub(super) fn wanted(news: &[NewMessage]) -> impl Iterator<Item = (Uuid, Uuid)> 
     })
 }
 
-/// Those of the pairs of a room and somebody who are in the room.
+/// Those of the pairs of a chat and a user or agent that are memberships.
 pub(crate) async fn memberships_on(mut db: &Db, wanted: BTreeSet<(Uuid, Uuid)>) -> Result<Members, Fault> {
     let (chats, who) = wanted.into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
     let rows = statement::<(SqlUuid, SqlUuid, Text)>(MEMBERS)
@@ -252,30 +254,30 @@ pub(crate) async fn memberships_on(mut db: &Db, wanted: BTreeSet<(Uuid, Uuid)>) 
 }
 
 impl Room {
-    /// A room as it was read.
+    /// A chat as it was read.
     pub(super) const fn at(state: RoomState, version: String) -> Self {
         Self { state, version, written: false, agents: Vec::new(), titling: None }
     }
 }
 
 impl Decided {
-    /// Nothing is decided yet.
+    /// An undecided batch.
     pub(super) const fn on(rooms: HashMap<Uuid, Room>, members: Members) -> Self {
         Self { outcomes: Vec::new(), rooms, members, activated: BTreeSet::new(), version: None }
     }
 
-    /// The rooms in which something is written.
+    /// The chats that are written.
     pub(super) fn written(&self) -> impl Iterator<Item = (Uuid, &Room)> {
         self.rooms.iter().filter(|(_, room)| room.written).map(|(id, room)| (*id, room))
     }
 
-    /// Those who are in the rooms, with their memberships as they are now.
+    /// The memberships in their current state.
     pub(super) fn members(&self) -> impl Iterator<Item = ((Uuid, Uuid), ParticipantStatus)> {
         let now = |key, was| if self.activated.contains(key) { ParticipantStatus::Active } else { was };
         self.members.iter().map(move |(key, was)| (*key, now(key, *was)))
     }
 
-    /// Whether nothing is written but messages, deliveries and where the rooms' messages have come to.
+    /// Returns whether only messages, deliveries, and the sequences of chats are written.
     pub(super) fn is_plain(&self) -> bool {
         let keeps_title = |room: &Room| room.titling.is_none();
         self.outcomes.iter().all(Result::is_ok)
@@ -302,7 +304,7 @@ impl Decided {
     }
 }
 
-/// Writes what was decided; it is still to be committed.
+/// Writes the decided batch; the commit follows.
 pub(super) async fn write_on(db: &Db, news: &[NewMessage], decided: &mut Decided) -> Result<(), Fault> {
     for (new, outcome) in news.iter().zip(&decided.outcomes) {
         if let (Ok(_), Some(claim)) = (outcome, &new.claim) {
@@ -315,8 +317,9 @@ pub(super) async fn write_on(db: &Db, news: &[NewMessage], decided: &mut Decided
     let messages = insert::messages_on(db, &kept);
     let deliveries = insert::deliveries_on(db, &kept);
     let rooms = insert::rooms_on(db, decided.written().map(|(id, room)| (id, &room.state)));
-    // All three at once; but the commit must wait for their answers. A statement that this connection has not
-    // prepared yet waits for that, and would be overtaken and run outside of the transaction.
+    // All three are pipelined; but the commit must wait for their answers. A statement that this
+    // connection has not prepared yet waits for its preparation; the commit would overtake it, and
+    // it would run outside of the transaction.
     let (messages, deliveries, rooms) = join3(messages, deliveries, rooms).await;
     messages.and(deliveries)?;
     decided.version = rooms?;
@@ -329,7 +332,7 @@ pub(super) async fn write_on(db: &Db, news: &[NewMessage], decided: &mut Decided
     Ok(())
 }
 
-/// Whether one of these messages is there.
+/// Returns whether one of these messages is stored.
 pub(super) async fn is_there_on(mut db: &Db, messages: Vec<Uuid>) -> Result<bool, Fault> {
     let there = statement::<Bool>("SELECT EXISTS (SELECT 1 FROM messages WHERE id = ANY(?))");
     Ok(there.bind::<Array<SqlUuid>, _>(messages).get_result(&mut db).await?)

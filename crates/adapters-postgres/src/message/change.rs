@@ -57,7 +57,7 @@ pub(super) async fn delete_on(
     };
     idempotency_record::keep_on(db, &message).await?;
     let id = message.id.uuid();
-    // One after the other: each sees what was written before it could lock.
+    // One after the other: each sees what was committed before it got its lock.
     diesel::delete(messages::table.find(id)).execute(&mut db).await?;
     diesel::delete(deliveries::table.filter(deliveries::message_id.eq(id))).execute(&mut db).await?;
     diesel::delete(attempts::table.filter(attempts::message_id.eq(id))).execute(&mut db).await?;
@@ -73,7 +73,7 @@ pub(super) async fn delete_on(
     Ok(Ok(ChangedMessage { message, retitled }))
 }
 
-/// A message that `by` may change. Room and message are locked: nobody writes to its records meanwhile.
+/// A message that `by` may change. Chat and message are locked against changes of its records.
 async fn changeable_on(
     db: &Db,
     chat: ChatId,

@@ -1,7 +1,7 @@
-//! What one agent may know of a room, oldest first.
+//! The context of an agent in a chat, oldest first.
 //!
-//! Two lists, each along its own index: what the agent sent, and what was addressed to it. They
-//! have nothing in common, because nobody addresses itself; merged by sequence they are one.
+//! It consists of two lists with an index each: messages that the agent sent, and those addressed
+//! to it. They are disjoint, because a sender cannot mention itself, and are merged by sequence.
 
 use diesel::sql_types::{BigInt, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
@@ -16,10 +16,10 @@ use crate::error::Fault;
 use crate::run::Db;
 use crate::statement::statement;
 
-/// Both lists merged, each read in the order of its index, so that only what is passed over and
-/// what is wanted is read. Between an agent's places is that agent only; said like this, no plan can go through
-/// all that others sent. Room, agent, the place to begin behind, the agent, and how many; all but the second
-/// agent once more; limit, offset.
+/// Both lists merged, each read in the order of its index, so that only skipped and requested
+/// entries are read. Bounding the range by the agent on both sides keeps every plan from scanning
+/// all that others sent. Values: chat, agent, sequence to begin after, agent, limit; the same once
+/// more without the second agent; limit, offset.
 const PLACES: &str = "(SELECT sequence FROM messages WHERE chat_id = ? AND (sender_id, sequence) > (?, ?) \
        AND (sender_id, sequence) <= (?, 9223372036854775807) ORDER BY sender_id, sequence LIMIT ?) \
      UNION ALL \
@@ -27,7 +27,7 @@ const PLACES: &str = "(SELECT sequence FROM messages WHERE chat_id = ? AND (send
        WHERE chat_id = ? AND agent_id = ? AND sequence > ? AND addressed ORDER BY sequence LIMIT ?) \
      ORDER BY sequence LIMIT ? OFFSET ?";
 
-/// Room and agent, twice.
+/// The number of entries of both lists. Values: chat and agent, twice.
 const TOTAL: &str = "SELECT (SELECT count(*) FROM messages WHERE chat_id = ? AND sender_id = ?) \
      + (SELECT count(*) FROM deliveries WHERE chat_id = ? AND agent_id = ? AND addressed)";
 
@@ -39,7 +39,7 @@ pub(super) async fn context_on(
 ) -> Result<Option<Page<Message>>, Fault> {
     let total = async { if page.count { total_on(db, agent, chat).await.map(Some) } else { Ok(None) } };
     let membership = membership_on(db, ParticipantId::Agent(agent), chat);
-    // Strangers are few, so what they ask for is looked for meanwhile.
+    // Callers without access are rare, so the reads run concurrently.
     let (membership, total, mut places) =
         try_join3(membership, total, places_on(db, agent, chat, page)).await?;
     if membership.is_none() {
@@ -53,7 +53,7 @@ pub(super) async fn context_on(
     Ok(Some(Page::part(rows, more || cut, total, position)))
 }
 
-/// The places of a page's messages in the room, and one more.
+/// The sequences of a page's messages in the chat, and one more.
 async fn places_on(mut db: &Db, agent: AgentId, chat: ChatId, page: &PageRequest) -> Result<Vec<i64>, Fault> {
     let behind = page.slice.after().map_or(0, |after| after.key);
     let (limit, offset) = (i64::from(page.slice.limit()) + 1, page.slice.offset());

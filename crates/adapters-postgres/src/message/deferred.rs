@@ -1,7 +1,8 @@
-//! Messages of chats whose rows another transaction has locked, for example a change of another process that hangs.
+//! Messages of chats whose rows another transaction has locked, for example a change of another
+//! process that hangs.
 //!
-//! They are written apart from the others, chat by chat, so that only they wait. Further messages of such a chat queue
-//! behind them.
+//! They are written apart from the others, chat by chat, so that only they wait. Further messages
+//! of such a chat queue behind them.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -57,7 +58,8 @@ impl DeferredChats {
         None
     }
 
-    /// Queues messages of one chat. `true` if the chat was not written apart yet: the caller must then drain its lane.
+    /// Queues messages of one chat. Returns `true` if the chat was not written apart yet: the
+    /// caller must then drain its lane.
     pub(super) fn defer(&self, room: Uuid, jobs: Vec<Job>) -> bool {
         let mut rooms = self.rooms();
         rooms.messages += jobs.len();
@@ -89,8 +91,8 @@ impl DeferredChats {
 }
 
 impl ChatLane<'_> {
-    /// Takes the queued messages; further ones still queue here. `None` when the queue is empty: the chat is then written
-    /// with the others again.
+    /// Takes the queued messages; further ones still queue here. `None` when the queue is empty:
+    /// the chat is then written with the others again.
     pub(super) fn next(&mut self) -> Option<Vec<Job>> {
         let mut rooms = self.deferred.rooms();
         let jobs = rooms.waiting.get_mut(&self.room).map(std::mem::take).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! All of a room, newest first.
+//! The history of a chat, newest first.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -24,8 +24,8 @@ pub(super) async fn history_on(
     filter: HistoryFilter,
     page: &PageRequest,
 ) -> Result<Option<Page<Message>>, Fault> {
-    // A position carries the place behind which the list ends, so that who goes on need not say
-    // again since when.
+    // A position carries the sequence at which the list ends, so `since` need not be repeated for
+    // further pages.
     let (floor, ceiling) = match page.slice.after() {
         Some(Position { key, id, .. }) => (i64::try_from(id.as_u128()).unwrap_or(i64::MAX), key),
         None => (0, i64::MAX),
@@ -48,7 +48,7 @@ pub(super) async fn history_on(
         let (total, places) = try_join(total, places).await?;
         Ok((floor, total, places))
     };
-    // Those who may not read are few, so what they ask for is looked for meanwhile.
+    // Callers without access are rare, so the reads run concurrently.
     let (standing, (floor, total, mut places)) = try_join(standing_on(db, viewer, chat), found).await?;
     if !standing.may_read() {
         return Ok(None);
@@ -61,7 +61,7 @@ pub(super) async fn history_on(
     Ok(Some(Page::part(rows, more || cut, total, |message| Position::at(message.sequence, end))))
 }
 
-/// The last place that was taken at `since` or before: times follow the room's order.
+/// The last sequence at `since` or before: times follow the order of the chat.
 async fn floor_on(mut db: &Db, chat: ChatId, since: Timestamp) -> Result<i64, Fault> {
     let first_after = messages::table
         .filter(messages::chat_id.eq(chat.uuid()))
@@ -74,7 +74,7 @@ async fn floor_on(mut db: &Db, chat: ChatId, since: Timestamp) -> Result<i64, Fa
     Ok(first_after.map_or(i64::MAX, |place| place - 1))
 }
 
-/// The room knows how many messages it has, so only a part of them has to be counted.
+/// The chat stores its number of messages, so only a part of them has to be counted.
 async fn total_on(mut db: &Db, chat: ChatId, kinds: Kinds, floor: i64) -> Result<u64, Fault> {
     if kinds != Kinds::ALL || floor > 0 {
         return count_on(db, chat, kinds, Between(floor, i64::MAX)).await;
@@ -82,6 +82,6 @@ async fn total_on(mut db: &Db, chat: ChatId, kinds: Kinds, floor: i64) -> Result
     let room = chats::table.find(chat.uuid());
     let number =
         room.select(chats::last_sequence - chats::deleted_messages).first::<i64>(&mut db).await.optional()?;
-    // Who asks may ask for a room that is not there.
+    // The chat may not exist.
     Ok(number.unwrap_or(0).cast_unsigned())
 }

@@ -1,4 +1,4 @@
-//! The rows that messages of a batch become.
+//! The rows of the messages of a batch.
 
 use diesel::sql_types::{Array, BigInt, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
@@ -12,19 +12,19 @@ use crate::row::{self, At};
 use crate::run::Db;
 use crate::statement::{Statement, statement};
 
-/// Messages out of their columns; [`bind_messages`] has its values.
+/// Inserts messages from columns; [`bind_messages`] binds the values.
 pub(super) const MESSAGES: &str = "INSERT INTO messages (id, chat_id, sequence, kind, content, sender_id, \
      sender_kind, sender_name, mentions, metadata, created_at, updated_at) \
      SELECT *, created_at FROM unnest(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
      AS new (id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, metadata, \
      created_at)";
 
-/// Their deliveries; [`bind_deliveries`] has its values.
+/// Inserts their deliveries; [`bind_deliveries`] binds the values.
 pub(super) const DELIVERIES: &str = "INSERT INTO deliveries (message_id, agent_id, chat_id, sequence, addressed, \
      status, current_attempt) SELECT message_id, agent_id, chat_id, sequence, TRUE, ?, 0 \
      FROM unnest(?, ?, ?, ?) AS new (message_id, agent_id, chat_id, sequence)";
 
-/// Where the messages of rooms have come to; [`bind_rooms`] has its values.
+/// Updates the last sequences of chats; [`bind_rooms`] binds the values.
 pub(super) const ROOMS: &str = "UPDATE chats SET last_sequence = new.last_sequence, \
      updated_at = new.at, last_message_at = new.at, content_bytes = new.bytes \
      FROM unnest(?, ?, ?, ?) AS new (id, last_sequence, at, bytes) WHERE chats.id = new.id";
@@ -41,7 +41,8 @@ pub(super) async fn deliveries_on(mut db: &Db, messages: &[&Message]) -> Result<
     Ok(())
 }
 
-/// Gives the version that the rows of the rooms have now: the transaction that wrote them, and so the same for all.
+/// Returns the new row version of the chats: the transaction that wrote them, hence the same for
+/// all.
 pub(super) async fn rooms_on(
     mut db: &Db,
     rooms: impl Iterator<Item = (Uuid, &RoomState)>,

@@ -1,5 +1,5 @@
-//! Messages out of their rows, each with its deliveries: one round trip for a whole page, and another for
-//! what was tried on it.
+//! Loads messages with their deliveries: one round trip for a whole page, and another for the
+//! attempts.
 
 use std::collections::{HashMap, HashSet};
 
@@ -82,17 +82,17 @@ impl QueryFragment<Pg> for SenderHandle {
     }
 }
 
-/// Whose delivery records are wanted.
+/// The selection of delivery records.
 #[derive(Clone, Copy)]
 pub(crate) enum Records {
-    /// Everybody's.
+    /// All records.
     All,
-    /// One agent's own.
+    /// Those of one agent.
     Of(AgentId),
 }
 
 impl Records {
-    /// What stands behind the other conditions of a statement.
+    /// The last condition of a statement.
     fn only(self, agent: &str) -> String {
         match self {
             Self::All => String::new(),
@@ -100,7 +100,7 @@ impl Records {
         }
     }
 
-    /// The value of [`Self::only`].
+    /// Binds the value of [`Self::only`].
     fn bind<Row>(self, statement: Statement<'_, Row>) -> Statement<'_, Row> {
         match self {
             Self::All => statement,
@@ -116,7 +116,7 @@ const MESSAGE: &str = "id, chat_id, sequence, kind, content, sender_id, sender_k
 /// The SQL types of a [`MessageRow`].
 type MessageColumns = SqlTypeOf<AsSelect<MessageRow, Pg>>;
 
-/// The rows of messages by id; `rest` says in which order, and may lock them.
+/// The rows of messages by id; `rest` sets the order, and may lock them.
 pub(crate) async fn rows_on(mut db: &Db, ids: Vec<Uuid>, rest: &str) -> Result<Vec<MessageRow>, Fault> {
     let handle = SenderHandle::TEXT;
     let rows = statement::<MessageColumns>(format!(
@@ -129,14 +129,14 @@ pub(crate) async fn rows_on(mut db: &Db, ids: Vec<Uuid>, rest: &str) -> Result<V
 const RECORD: &str = "deliveries.message_id, deliveries.agent_id, deliveries.addressed, \
      deliveries.current_attempt, deliveries.delivered_at";
 
-/// Where a message stands in every list.
+/// The position of a message in lists.
 pub(crate) fn position(message: &Message) -> Position {
     Position::at(message.sequence, Uuid::nil())
 }
 
-/// The messages of a room at these places, in the order of `places`, which is the room's own or
-/// its reverse. Messages at the end that would weigh more than `budget` are not read; tells
-/// whether there were any.
+/// The messages of a chat with these sequences, in the order of `places`, which is ascending or
+/// descending. Messages at the end that would exceed `budget` are not read; returns whether there
+/// were any.
 pub(crate) async fn part_on(
     db: &Db,
     chat: ChatId,
@@ -179,7 +179,7 @@ pub(crate) async fn messages_on(
     assembled(rows, found, tries)
 }
 
-/// One message of a room by id, with everybody's records.
+/// One message of a chat by id, with all delivery records.
 pub(crate) async fn message_on(db: &Db, chat: ChatId, message: MessageId) -> Result<Option<Message>, Fault> {
     let id = || vec![message.uuid()];
     let (records, tries) = (records_on(db, id(), Records::All), tries_on(db, id(), Records::All));
@@ -192,8 +192,8 @@ async fn row_on(mut db: &Db, chat: ChatId, message: MessageId) -> Result<Vec<Mes
     Ok(wanted.select(MessageRow::as_select()).load(&mut db).await?)
 }
 
-/// The rows of a part. None is read that has more than `budget` before it: the weights are those of
-/// [`MessageRow::weight`], but for what JSON adds to the content, so that no row is missed.
+/// The rows of a part. A row with more than `budget` before it is not read. The weights are those
+/// of [`MessageRow::weight`] without the JSON escapes of the content, so that no row is missed.
 async fn rows_at_on(
     mut db: &Db,
     chat: ChatId,
@@ -222,7 +222,7 @@ async fn rows_at_on(
 }
 
 impl MessageRow {
-    /// About how many bytes of an answer it takes.
+    /// The approximate size in an answer.
     fn weight(&self) -> usize {
         let metadata = self.metadata.as_ref().map_or(0, String::len);
         weight::of_message(&self.content, self.mentions.len(), metadata)
@@ -257,7 +257,7 @@ pub(crate) struct DeliveryRow {
     delivered_at: Option<At>,
 }
 
-/// An attempt with its whole error.
+/// An attempt with its complete error.
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = attempts)]
 pub(crate) struct AttemptRow {
@@ -267,7 +267,7 @@ pub(crate) struct AttemptRow {
 }
 
 impl DeliveryRow {
-    /// About how many bytes of an answer it takes.
+    /// The approximate size in an answer.
     fn weight(&self) -> usize {
         weight::of_record(u32::try_from(self.current_attempt).unwrap_or(0))
     }
@@ -295,7 +295,7 @@ impl AttemptHead {
 }
 
 impl AttemptRow {
-    /// With the whole error.
+    /// Converts it with its complete error.
     pub(crate) fn into_attempt(self) -> Result<Attempt, Fault> {
         self.head.into_attempt(self.error)
     }
@@ -314,7 +314,7 @@ async fn records_on(mut db: &Db, messages: Vec<Uuid>, wanted: Records) -> Result
     Ok(by_message(records.load(&mut db).await?))
 }
 
-/// The delivery records of the messages of a room at these places, so that their ids need not be known.
+/// The delivery records of the messages of a chat with these sequences, so that no ids are needed.
 async fn records_at_on(
     mut db: &Db,
     chat: ChatId,
@@ -338,7 +338,7 @@ fn by_message(records: Vec<DeliveryRow>) -> RecordRows {
     by_message
 }
 
-/// The first bytes of an attempt's error, and one more than are shown.
+/// The first bytes of an attempt's error, and one more than is shown.
 #[derive(Queryable)]
 struct ShownAttemptRow {
     attempt: AttemptHead,
@@ -357,7 +357,7 @@ pub(crate) struct AttemptHead {
     completed_at: Option<At>,
 }
 
-/// Attempts by message and agent, the oldest first.
+/// Attempts by message and agent, oldest first.
 type Tries = HashMap<(Uuid, Uuid), Vec<Attempt>>;
 
 /// The newest attempts of each of the messages' records.
@@ -399,7 +399,7 @@ fn assembled(
     rows.into_iter().map(with_records).collect()
 }
 
-/// A mention as it is kept in the column `mentions`.
+/// A mention in the column `mentions`.
 #[derive(Serialize, Deserialize)]
 struct StoredMention {
     id: String,

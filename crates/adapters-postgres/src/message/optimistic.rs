@@ -1,13 +1,15 @@
-//! Optimistic appends: a batch is decided on cached chats, and written by one statement that writes nothing unless the
-//! cached versions are still current.
+//! Optimistic appends: a batch is decided on cached chats, and written by one statement that writes
+//! nothing unless the cached versions are still current.
 //!
-//! Every change of a chat, of its participants, or of the number of its messages writes the row of the chat. The version
-//! of that row (`xmin`, the transaction that last wrote it) therefore shows whether anything has changed. Limits of the
-//! plan are stored elsewhere, so the statement reads them itself. The only change that it can miss is a membership that
-//! became active, which makes no difference: an active sender stays active.
+//! Every change of a chat, of its participants, or of the number of its messages writes the row of
+//! the chat. The version of that row (`xmin`, the transaction that last wrote it) therefore shows
+//! whether anything has changed. Limits of the plan are stored elsewhere, so the statement reads
+//! them itself. The only change that it can miss is a membership that became active, which makes no
+//! difference: an active sender stays active.
 //!
-//! Versions are only comparable within one database. The cache is cleared with the first new connection, since a database
-//! that was restored or replaced by a standby may assign the numbers of lost transactions again.
+//! Versions are only comparable within one database. The cache is cleared with the first new
+//! connection, since a database that was restored or replaced by a standby may assign the numbers
+//! of lost transactions again.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
@@ -26,14 +28,14 @@ use crate::error::Fault;
 use crate::run::{Db, durable};
 use crate::statement::statement;
 
-/// The most entries of the cache, in chats and memberships; about thirty megabytes.
+/// The maximum size of the cache, in chats and memberships; about thirty megabytes.
 const CAPACITY: usize = 200_000;
 
 /// The longest age of an entry, after which manual changes of the tables count.
 const MAX_AGE: Duration = Duration::from_secs(60);
 
-/// The batches that avoid the optimistic path for a chat after a conflict: where several servers write to a chat in
-/// turns, each conflict costs a round trip.
+/// The number of batches that avoid the optimistic path for a chat after a conflict: where several
+/// servers write to a chat in turns, each conflict costs a round trip.
 const BACKOFF_BATCHES: u8 = 8;
 
 /// Chats as the last batch has left them, with their versions.
@@ -51,7 +53,7 @@ struct CachedChat {
     version: String,
     members: HashMap<Uuid, ParticipantStatus>,
     read_at: Instant,
-    /// How many batches still avoid the optimistic path.
+    /// The number of batches that still avoid the optimistic path.
     backoff: u8,
 }
 
@@ -87,7 +89,8 @@ impl VersionCache {
         decided.is_plain().then_some(decided)
     }
 
-    /// Whether the batch avoids the optimistic path because of a recent conflict in one of its chats.
+    /// Returns whether the batch avoids the optimistic path because of a recent conflict in one of
+    /// its chats.
     fn backs_off(&mut self, news: &[NewMessage]) -> bool {
         let chats = news.iter().map(|new| new.chat.uuid()).collect::<HashSet<_>>();
         let mut backs_off = false;
@@ -100,8 +103,8 @@ impl VersionCache {
         backs_off
     }
 
-    /// Records that another transaction writes to one of the chats of the batch. Which one is unknown, so all of them
-    /// back off.
+    /// Records that another transaction writes to one of the chats of the batch. Which one is
+    /// unknown, so all of them back off.
     pub(super) fn record_conflict(&mut self, decided: &Decided) {
         for (id, _) in decided.written() {
             if let Some(room) = self.rooms.get_mut(&id) {
@@ -163,14 +166,14 @@ impl VersionCache {
     }
 }
 
-/// Locks the rows of the chats to the end of the statement, without waiting: a locked row and a row with another version
-/// are conflicts.
+/// Locks the rows of the chats to the end of the statement, without waiting: a locked row and a row
+/// with another version are conflicts.
 const HELD: &str = "held AS MATERIALIZED (SELECT chats.id, chats.organization_id \
      FROM unnest(?, ?) AS seen (id, version) JOIN chats ON chats.id = seen.id \
      WHERE chats.xmin::text = seen.version AND chats.deleted_at IS NULL \
      FOR NO KEY UPDATE OF chats SKIP LOCKED)";
 
-/// Whether all rows are locked, and no plan limits messages or forbids more bytes.
+/// Checks that all rows are locked, and that no plan limits messages or forbids more bytes.
 const FIT: &str = "fit AS MATERIALIZED (SELECT (SELECT count(*) FROM held) = ? AND (SELECT count(*) FROM durable) >= 0 AND NOT EXISTS (\
      SELECT 1 FROM (SELECT DISTINCT organization_id AS id FROM held) AS own \
      JOIN organizations ON organizations.id = own.id JOIN plans ON plans.name = organizations.plan \
@@ -190,7 +193,8 @@ static WRITE: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// Writes and commits a batch that was decided on cached chats. `false` after a conflict: nothing is written then.
+/// Writes and commits a batch that was decided on cached chats. Returns `false` after a conflict:
+/// nothing is written then.
 pub(super) async fn write_on(mut db: &Db, decided: &mut Decided) -> Result<bool, Fault> {
     let messages =
         decided.outcomes.iter().flatten().map(|appended| &appended.message).collect::<Vec<&Message>>();
@@ -254,7 +258,7 @@ mod tests {
         }
     }
 
-    /// What a batch with one message of Ann's has left, of a room that was read in this version.
+    /// A batch with one message of Ann's, in a chat that was read in this version.
     fn committed(state: RoomState, read: &str, now: &str, status: ParticipantStatus) -> Decided {
         let rooms = HashMap::from([(ROOM, Room::at(state, read.to_owned()))]);
         let mut decided = Decided::on(rooms, HashMap::from([((ROOM, ANN), status)]));
@@ -314,7 +318,7 @@ mod tests {
         assert!(cached(limited, ParticipantStatus::Active).decide(&[message(&[])], 1).is_none());
     }
 
-    /// Somebody else has written the room in between, and may have removed who was there.
+    /// Another transaction has written the chat in between, and may have removed participants.
     #[test]
     fn who_was_there_before_a_change_is_not_believed_after_it() {
         let mut known = cached(state(false), ParticipantStatus::Active);
@@ -331,7 +335,7 @@ mod tests {
         assert_eq!(same.size, 3);
     }
 
-    /// Another server writes in the same room: one batch in nine finds out that it still does.
+    /// Another server writes to the same chat: one batch in nine detects it again.
     #[test]
     fn a_room_that_did_not_fit_goes_the_long_way_for_a_while() {
         let mut known = cached(state(false), ParticipantStatus::Active);
@@ -350,7 +354,7 @@ mod tests {
         let mut known = cached(state(false), ParticipantStatus::Active);
         known.rooms.get_mut(&ROOM).unwrap().read_at -= MAX_AGE;
         assert!(known.decide(&[message(&[])], 1).is_none());
-        // The long way has read it again, in the same version.
+        // The regular path has read it again, in the same version.
         known.store(&committed(state(false), "8", "9", ParticipantStatus::Active), 1);
         assert!(known.decide(&[message(&[])], 1).is_some());
         assert_eq!(known.size, 2);

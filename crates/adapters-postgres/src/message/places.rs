@@ -1,7 +1,7 @@
-//! Where in a room the messages of some kinds lie.
+//! The sequences of messages of some kinds in a chat.
 //!
-//! Kind by kind along the index of the kinds, merged in the room's order; of each no more is read
-//! than is passed over and wanted.
+//! They are read kind by kind along the index of kinds, and merged; of each kind no more is read
+//! than is skipped and requested.
 
 use diesel::sql_types::{Array, BigInt, Text, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
@@ -13,11 +13,11 @@ use crate::error::Fault;
 use crate::run::Db;
 use crate::statement::{Statement, statement};
 
-/// The part of a room between two places, neither of them included.
+/// The part of a chat between two sequences, both exclusive.
 #[derive(Clone, Copy)]
 pub(super) struct Between(pub(super) i64, pub(super) i64);
 
-/// The first `limit` places of the part in this order, `offset` passed over.
+/// The first `limit` sequences of the part in this order, after `offset` skipped ones.
 pub(super) async fn places_on(
     mut db: &Db,
     chat: ChatId,
@@ -40,7 +40,8 @@ pub(super) async fn places_on(
         ));
         within(places, chat, part)
     } else {
-        // Between a kind's places is that kind only; said like this, no plan can go through the whole room.
+        // Bounding the range by the kind on both sides keeps every plan from scanning the whole
+        // chat.
         let places = statement::<BigInt>(format!(
             "SELECT place.sequence FROM unnest(?) AS wanted (kind) CROSS JOIN LATERAL \
              (SELECT sequence FROM messages WHERE chat_id = ? \
@@ -55,7 +56,7 @@ pub(super) async fn places_on(
     Ok(places.bind::<BigInt, _>(limit).bind::<BigInt, _>(offset).load(&mut db).await?)
 }
 
-/// How many messages of these kinds lie in the part.
+/// The number of messages of these kinds in the part.
 pub(super) async fn count_on(mut db: &Db, chat: ChatId, kinds: Kinds, part: Between) -> Result<u64, Fault> {
     if kinds == Kinds::NONE {
         return Ok(0);
@@ -78,7 +79,7 @@ fn words(kinds: Kinds) -> Vec<&'static str> {
     kinds.iter().map(domain::message::MessageKind::as_str).collect()
 }
 
-/// With the room and the places between which.
+/// Binds the chat and the two sequences.
 fn within<Row>(statement: Statement<'_, Row>, chat: ChatId, part: Between) -> Statement<'_, Row> {
     statement.bind::<SqlUuid, _>(chat.uuid()).bind::<BigInt, _>(part.0).bind::<BigInt, _>(part.1)
 }

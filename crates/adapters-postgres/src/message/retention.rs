@@ -1,4 +1,4 @@
-//! Erasing what is too old.
+//! Retention: erases messages and attempts that are too old.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use crate::schema::{attempts, chats, deliveries, messages};
 use crate::statement::statement;
 use crate::{lock, row};
 
-/// Erases messages, and takes them off what their rooms count; their bytes are those of
+/// Erases messages, and updates the counts of their chats; bytes are those of
 /// [`domain::message::Message::bytes`].
 const ERASE: &str = "WITH gone AS (DELETE FROM messages WHERE id = ANY(?) \
          RETURNING chat_id, octet_length(content) + coalesce(octet_length(metadata), 0) AS bytes), \
@@ -55,8 +55,9 @@ pub(super) async fn erase_old_on(mut db: &Db, step: &EraseOld) -> Result<Result<
     Ok(Ok(ErasedOld { last, erased }))
 }
 
-/// Attempts of the messages, as many as a step may, but the newest of each delivery, which says where it stands. The
-/// rows are named by where they lie; one that moves meanwhile is erased with its message.
+/// Attempts of the messages, up to the limit of a step, except the newest of each delivery, which
+/// carries its state. The rows are addressed by `ctid`; one that moves meanwhile is erased with its
+/// message.
 const ATTEMPTS: &str = "DELETE FROM attempts WHERE ctid = ANY(ARRAY(\
      SELECT ctid FROM attempts AS old WHERE message_id = ANY(?) AND EXISTS (\
          SELECT 1 FROM attempts AS newer WHERE newer.message_id = old.message_id \
@@ -70,8 +71,8 @@ async fn erase_attempts_on(mut db: &Db, messages: &[MessageId]) -> Result<usize,
     Ok(erasing.execute(&mut db).await?)
 }
 
-/// Those of the messages that are still there once their rooms are held. It may be many rooms: where one of them is
-/// held by somebody else, they are let go, and it is tried again later.
+/// Those of the messages that still exist after their chats are locked. There can be many chats: if
+/// one of them is locked by another transaction, all are released, and the step is retried later.
 async fn erase_on(mut db: &Db, rooms: &BTreeSet<ChatId>, old: &[MessageId]) -> Result<u64, Fault> {
     execute(db, "SET LOCAL lock_timeout = 100").await?;
     lock::chats_on(db, rooms.iter().copied()).await?;

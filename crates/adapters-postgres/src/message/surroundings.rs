@@ -1,4 +1,4 @@
-//! What lies before, after or around a message.
+//! The messages before, after, or around a message.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -48,13 +48,13 @@ pub(super) async fn surroundings_on(
     }))
 }
 
-/// Where the message stands in the room.
+/// The sequence of the message in the chat.
 async fn place_on(mut db: &Db, chat: ChatId, message: MessageId) -> Result<Option<i64>, Fault> {
     let place = messages::table.find(message.uuid()).filter(messages::chat_id.eq(chat.uuid()));
     Ok(place.select(messages::sequence).first(&mut db).await.optional()?)
 }
 
-/// How many bytes of content either side of a message may hold.
+/// The maximum size of content on either side of a message.
 const SIDE_BYTES: usize = PAGE_BYTES / 2;
 
 #[derive(Clone, Copy)]
@@ -63,7 +63,7 @@ struct Room {
     kinds: Kinds,
 }
 
-/// One side of a place.
+/// One side of a sequence.
 #[derive(Clone, Copy)]
 enum Side {
     Before(i64),
@@ -80,7 +80,7 @@ impl Side {
 }
 
 impl Room {
-    /// The nearest places on one side, nearest first.
+    /// The nearest sequences on one side, nearest first.
     async fn places_on(self, db: &Db, side: Side, limit: usize) -> Result<Vec<i64>, Fault> {
         let part = match side {
             Side::Before(place) => Between(0, place),
@@ -99,7 +99,7 @@ impl Room {
         Ok((rows, more || cut))
     }
 
-    /// The message at `place` with both its sides, newest first.
+    /// The message with the sequence `place` and both its sides, newest first.
     async fn around_on(self, db: &Db, place: i64, limit: usize) -> Result<Surroundings, Fault> {
         let older = self.places_on(db, Side::Before(place), limit);
         let (older, newer) = try_join(older, self.places_on(db, Side::After(place), limit)).await?;

@@ -1,4 +1,4 @@
-//! Titles that rooms have from their first texts. The callers hold the rooms.
+//! Titles of chats that derive from their first texts. The callers have locked the chats.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -14,7 +14,8 @@ use crate::error::Fault;
 use crate::run::Db;
 use crate::schema::chats;
 
-/// Notes that `message` was the room's first text, and gives the title; the room, if it has one now.
+/// Records that `message` was the chat's first text, and sets the title; returns the chat if it got
+/// one.
 pub(super) async fn give_on(
     mut db: &Db,
     chat: ChatId,
@@ -30,7 +31,7 @@ pub(super) async fn give_on(
     if is_titled { room_on(db, chat).await.map(Some) } else { Ok(None) }
 }
 
-/// Changes the title of a room that has it from this text; the room, if it has.
+/// Updates the title of a chat that derives from this text; returns the chat if it changed.
 pub(crate) async fn follow_on(
     mut db: &Db,
     chat: ChatId,
@@ -47,7 +48,8 @@ pub(crate) async fn follow_on(
     if changed > 0 { room_on(db, chat).await.map(Some) } else { Ok(None) }
 }
 
-/// Takes a title away that was made from a text which `agent` may not read; the room, if there was one.
+/// Removes a title that derives from a text which `agent` may not read; returns the chat if there
+/// was one.
 pub(crate) async fn hide_from_on(
     mut db: &Db,
     chat: ChatId,

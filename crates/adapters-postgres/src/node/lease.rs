@@ -1,4 +1,4 @@
-//! Leases: taken, renewed, over.
+//! Leases: registered, renewed, expired.
 
 use std::time::Duration;
 
@@ -32,14 +32,14 @@ const RENEW: &str = concat!(
     " WHERE id = ? AND ended_at IS NULL RETURNING id"
 );
 
-/// Whose connections broke so long ago already is not in anybody's way.
+/// Connections that broke that long ago block no claim.
 const LOSE_ALL: &str =
     "UPDATE agent_sockets SET lost_at = clock_timestamp() WHERE node_id = ? AND lost_at IS NULL";
 
 const IS_ONE_OVER: &str =
     "SELECT EXISTS (SELECT FROM nodes WHERE ended_at IS NULL AND lease_until <= clock_timestamp())";
 
-/// A lease that is renewed at the same moment is looked at again once that is committed.
+/// A lease that is being renewed is checked again after that commit.
 const CLEAR: &str = "UPDATE nodes SET ended_at = clock_timestamp() \
      WHERE ended_at IS NULL AND lease_until <= clock_timestamp() AND EXISTS (SELECT FROM nodes AS own \
      WHERE own.id = ? AND own.ended_at IS NULL \
@@ -103,7 +103,7 @@ pub(super) async fn clear_on(
     Ok(Ok(count))
 }
 
-/// When nothing is left of them, the nodes themselves.
+/// Erases the nodes themselves when all their rows are gone.
 pub(super) async fn erase_on(mut db: &Db, limit: u32) -> Result<Result<u32, Never>, Fault> {
     alone_on(db).await?;
     let cleared = cleared_on(db).await?;

@@ -1,8 +1,8 @@
-//! The nodes on this store, and who is connected where.
+//! The nodes on this store, and their connections.
 //!
-//! Whoever changes what is said of somebody holds the lock of the log of changes from the beginning, as the change
-//! ends with entries in the log anyhow; so such changes come one after the other, on all nodes together. They are few:
-//! a node puts all that has queued into one.
+//! A change of presence holds the lock of the change log from the beginning, as it ends with
+//! entries in that log anyway; all such changes of all nodes therefore run one after the other.
+//! They are few: a node puts all queued changes into one.
 
 mod lease;
 mod read;
@@ -43,7 +43,7 @@ impl NodeRepository for PostgresStore {
     }
 
     async fn clear(&self, by: NodeId, holding: Duration) -> Result<u32, StoreError> {
-        // Nearly always there is nothing to clear, and then nobody has to wait.
+        // There is nearly never a node to clear, and then no lock is needed.
         if !self.ask((), |db, ()| lease::is_one_over_on(db).boxed()).await? {
             return Ok(0);
         }

@@ -1,4 +1,4 @@
-//! Who is connected where, and who has come into rooms.
+//! Reading connections, and recent joins.
 
 use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Uuid as SqlUuid};
@@ -28,7 +28,8 @@ const USERS_BEHIND: &str = "SELECT user_id, node_id FROM user_nodes WHERE (user_
      AND EXISTS (SELECT FROM nodes WHERE id = node_id AND ended_at IS NULL) \
      ORDER BY user_id, node_id LIMIT ?";
 
-/// One statement each, as most are of one kind; what changes between the two is told by the log.
+/// One statement per kind, since most queries have one kind; changes between the two are in the
+/// change log.
 pub(super) async fn whereabouts_on(mut db: &Db, of: &[ParticipantId]) -> Result<Vec<Connected>, Fault> {
     let agents = of.iter().filter_map(|who| who.agent()).map(AgentId::uuid).collect::<Vec<_>>();
     let users = of.iter().filter_map(|who| who.user()).map(UserId::uuid).collect::<Vec<_>>();
@@ -77,7 +78,7 @@ pub(super) async fn entrants_on(mut db: &Db, after: EntrantPlace, limit: u32) ->
     let rows = participants::table
         .inner_join(chats::table)
         .filter(participants::left_at.is_null())
-        // What the index is read from.
+        // The condition that the index needs.
         .filter(participants::joined_at.ge(At(entered_at)))
         .filter(participants::joined_at.gt(At(entered_at)).or(same_time))
         .filter(chats::deleted_at.is_null())

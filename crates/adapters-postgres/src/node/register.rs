@@ -1,4 +1,4 @@
-//! What a node has to say: who came, who went, and which of its sockets are to be an agent's live one.
+//! The changes that a node writes: connections, disconnections, and claims of its sockets.
 
 use std::collections::HashMap;
 
@@ -27,7 +27,8 @@ const AGENTS_LOST: &str = "UPDATE agent_sockets SET lost_at = clock_timestamp() 
 const AGENTS_WENT: &str =
     "DELETE FROM agent_sockets WHERE node_id = ? AND agent_id = ANY(?) RETURNING agent_id";
 
-/// Of nodes that were not cleared: after an outage of the store all leases are over, and nobody has gone.
+/// Only nodes that were not cleared: after an outage of the store all leases have expired, but all
+/// sockets are still open.
 const HOLDERS: &str = "SELECT agent_id, node_id, lost_at IS NULL FROM agent_sockets WHERE agent_id = ANY(?) \
      AND EXISTS (SELECT FROM nodes WHERE id = node_id AND ended_at IS NULL)";
 
@@ -40,14 +41,14 @@ const TELL: &str = "INSERT INTO change_log (kind, subject_id, changed_at) \
      SELECT told.kind, told.subject_id, clock_timestamp() \
      FROM unnest(?, ?) WITH ORDINALITY AS told (kind, subject_id, place) ORDER BY told.place RETURNING id";
 
-/// Takes the lock of the log, for a change that ends soon: if this server is stopped or lost in the middle of it, the
-/// others wait two seconds and not for the lease to be over.
+/// Takes the lock of the change log for a short change: if this server stops or disappears during
+/// it, the others wait for two seconds, and not until the lease expires.
 pub(super) async fn alone_on(db: &Db) -> Result<(), Fault> {
     execute(db, "SET LOCAL idle_in_transaction_session_timeout = 2000").await?;
     lock::change_log_on(db).await
 }
 
-/// Writes entries into the log, whose lock is held; their places, in order.
+/// Writes entries to the change log, whose lock is held; returns their positions, in order.
 pub(super) async fn tell_on(mut db: &Db, changes: Vec<Change>) -> Result<Vec<i64>, Fault> {
     if changes.is_empty() {
         return Ok(Vec::new());
@@ -85,7 +86,7 @@ pub(super) async fn register_on(
     Ok(Ok(Registered::Done(answers)))
 }
 
-/// Writes the notes; of whom the whereabouts have changed.
+/// Writes the notes; returns the users and agents whose connections have changed.
 async fn note_on(db: &Db, node: NodeId, notes: &[Note]) -> Result<Vec<ParticipantId>, Fault> {
     let (mut came, mut went, mut lost, mut gone) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for note in notes {
@@ -110,7 +111,7 @@ async fn note_on(db: &Db, node: NodeId, notes: &[Note]) -> Result<Vec<Participan
     Ok(changed)
 }
 
-/// Says something of several who are on a node; of whom it was not so before.
+/// Runs a statement on several users or agents of a node; returns those that it changed.
 async fn of_on(mut db: &Db, text: &'static str, node: NodeId, ids: Vec<Uuid>) -> Result<Vec<Uuid>, Fault> {
     if ids.is_empty() {
         return Ok(Vec::new());
@@ -119,7 +120,7 @@ async fn of_on(mut db: &Db, text: &'static str, node: NodeId, ids: Vec<Uuid>) ->
     Ok(say.load::<Uuid>(&mut db).await?)
 }
 
-/// Which claims are granted, each as if those before it were written.
+/// Decides which claims are granted, each as if those before it were written.
 async fn decide_on(mut db: &Db, node: NodeId, claims: &[AgentClaim]) -> Result<Vec<bool>, Fault> {
     if claims.is_empty() {
         return Ok(Vec::new());
@@ -139,7 +140,7 @@ async fn decide_on(mut db: &Db, node: NodeId, claims: &[AgentClaim]) -> Result<V
     Ok(claims.iter().map(decide).collect())
 }
 
-/// Writes who has the places now: of each agent the last to whom it was granted.
+/// Writes the new holders: for each agent, the last granted claim.
 async fn take_on(mut db: &Db, node: NodeId, claims: &[AgentClaim], answers: &[Granted]) -> Result<(), Fault> {
     let taken = claims.iter().zip(answers).filter_map(|(claim, number)| Some((claim.agent, (*number)?)));
     let taken = taken.collect::<HashMap<_, _>>();

@@ -20,7 +20,7 @@ pub(super) async fn delete_on(
     mut db: &Db,
     command: &DeleteOrganization,
 ) -> Result<Result<Organization, DeleteOrganizationRefused>, Fault> {
-    // From here on nobody comes into it, and nothing is added to it.
+    // From here on no user can enter it, and nothing can be added to it.
     lock::names_on(db).await?;
     let id = command.organization.uuid();
     lock::organization_on(db, id).await?;

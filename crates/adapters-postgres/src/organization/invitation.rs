@@ -1,4 +1,4 @@
-//! Invitations as rows, and accepting them inside the write that lets somebody in.
+//! Invitations as rows, and accepting them inside the write that adds a member.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -46,7 +46,8 @@ impl InvitationRow {
     }
 }
 
-/// Where an invitation with this token leads to, which never changes; what else is true of it is not looked at.
+/// The organization of the invitation with this token, which never changes; the state of the
+/// invitation is not checked.
 pub(super) async fn destination_on(
     mut db: &Db,
     token: KeyDigest,
@@ -56,15 +57,15 @@ pub(super) async fn destination_on(
     Ok(found.map(OrganizationId::new).ok_or(InvitationRefused::Unknown))
 }
 
-/// The invitation of this token, whatever has become of it.
+/// The invitation with this token, in any state.
 pub(crate) async fn find_on(mut db: &Db, token: KeyDigest) -> Result<Option<Invitation>, Fault> {
     let of_token = invitations::table.filter(invitations::digest.eq(token.bytes().to_vec()));
     let found = of_token.select(InvitationRow::as_select()).first(&mut db).await.optional()?;
     found.map(InvitationRow::into_invitation).transpose()
 }
 
-/// The invitation of this token, if somebody with this address may accept it; its organization's people are
-/// held from then on.
+/// The invitation with this token, if a user with this address may accept it; locks the people of
+/// its organization.
 pub(crate) async fn open_for_on(
     mut db: &Db,
     token: KeyDigest,
@@ -81,7 +82,7 @@ pub(crate) async fn open_for_on(
     Ok(invitation.check(email, now).map(|()| invitation))
 }
 
-/// Writes down who has accepted an invitation, which [`open_for_on`] has found.
+/// Records the user who has accepted an invitation that [`open_for_on`] returned.
 pub(crate) async fn accept_on(
     mut db: &Db,
     invitation: InvitationId,
@@ -102,7 +103,8 @@ pub(crate) async fn forget_guest_on(mut db: &Db, user: UserId) -> Result<(), Fau
     Ok(())
 }
 
-/// Revokes the open invitations of an organization, whose people are held, that somebody has made, or all.
+/// Revokes the open invitations of an organization, whose people are locked: those that a user has
+/// made, or all.
 pub(crate) async fn revoke_those_of_on(
     mut db: &Db,
     organization: OrganizationId,

@@ -1,4 +1,4 @@
-//! Who belongs to an organization, and what they are there.
+//! The members of an organization and their roles.
 
 use diesel::dsl::count_star;
 use diesel::pg::Pg;
@@ -30,7 +30,8 @@ fn of(organization: OrganizationId) -> Users {
     members.filter(users::deleted_at.is_null()).into_boxed()
 }
 
-/// Whether somebody's word holds; the operator's does for every organization that was not deleted. It goes on to, if the organization's people are held
+/// Checks that `by` has authority over an organization; the operator has it over every organization
+/// that was not deleted. The result stays valid if the organization's people are locked
 /// ([`people_on`](crate::lock::people_on)).
 pub(crate) async fn check_on(db: &Db, by: Authority) -> Result<Result<(), NotAdmin>, Fault> {
     let Some(user) = by.user() else {
@@ -41,12 +42,13 @@ pub(crate) async fn check_on(db: &Db, by: Authority) -> Result<Result<(), NotAdm
     Ok(by.check(user.map(|user| (user.organization, user.organization_role))))
 }
 
-/// How many members an organization has; nobody comes or goes while names are held.
+/// The number of members of an organization; it cannot change while names are locked.
 pub(crate) async fn count_on(mut db: &Db, organization: OrganizationId) -> Result<u64, Fault> {
     Ok(of(organization).select(count_star()).first::<i64>(&mut db).await?.cast_unsigned())
 }
 
-/// Who is where this user is; their roles stay while the organization's people are held.
+/// The other members of the user's organization; their roles cannot change while the organization's
+/// people are locked.
 pub(crate) async fn others_on(mut db: &Db, user: &User) -> Result<Others, Fault> {
     let others = || of(user.organization).filter(users::id.ne(user.id.uuid()));
     let admins = others().filter(users::organization_role.eq(OrganizationRole::Admin.as_str()));
@@ -76,7 +78,7 @@ async fn page_on(
     let mut rows = of(organization);
     if let Some(Position { key, id, .. }) = page.slice.after() {
         let key = At(Timestamp::from_micros(key));
-        // The first condition says nothing new; it lets the index begin at the right place.
+        // The first condition is redundant; it lets the index scan start at the right place.
         let younger = users::created_at.gt(key);
         let as_old = users::created_at.eq(key).and(users::id.gt(id));
         rows = rows.filter(users::created_at.ge(key)).filter(younger.or(as_old));
@@ -121,7 +123,7 @@ pub(super) async fn set_role_on(db: &Db, command: &SetRole) -> Result<Result<Mem
     Ok(Ok(into_member(user)))
 }
 
-/// Writes down where a user belongs from now on, and as what.
+/// Stores the new organization of a user, and the role there.
 pub(super) async fn place_on(
     mut db: &Db,
     user: User,

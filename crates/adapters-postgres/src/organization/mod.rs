@@ -1,4 +1,4 @@
-//! The store of organizations, their members and their invitations.
+//! The store of organizations, their members, and their invitations.
 
 mod delete;
 pub(crate) mod invitation;

@@ -1,4 +1,4 @@
-//! Reading and making organizations, and naming them.
+//! Reading, creating, and renaming organizations.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -29,7 +29,7 @@ pub(super) async fn find_on(db: &Db, which: &WhichOrganization) -> Result<Option
     }
 }
 
-/// Id, name, when it was made, and the user's role.
+/// Id, name, creation time, and the user's role.
 type OfColumns = (Uuid, String, At, String);
 
 pub(super) async fn of_on(mut db: &Db, user: UserId) -> Result<Option<OrganizationOf>, Fault> {
@@ -72,7 +72,8 @@ pub(super) async fn create_on(
     stored_on(db, new.id).await.map(Ok)
 }
 
-/// Stores an organization; that its name is free and its plan there was looked at, and names are held.
+/// Stores an organization. The caller has checked that its name is free and its plan exists, and
+/// holds the lock on names.
 pub(crate) async fn insert_on(
     mut db: &Db,
     id: OrganizationId,
@@ -106,7 +107,7 @@ pub(super) async fn rename_on(
     if of_name.is_some_and(|other| other != id.uuid()) {
         return Ok(Err(RenameRefused::NameTaken));
     }
-    // Before the change, as the entry keeps the name until then.
+    // Before the change, since the entry keeps the old name.
     audit::append_on(db, [AuditEntry::organization_renamed(command)]).await?;
     diesel::update(organizations::table.find(id.uuid()))
         .set(organizations::name.eq(command.name.as_str()))

@@ -1,7 +1,8 @@
 //! Moving users from one organization to another.
 //!
-//! Who moves somebody holds names, so that nobody else comes or goes, and both organizations, so that whoever is
-//! just adding an agent or a room to one of them is waited for, and finds the user elsewhere from then on.
+//! A move locks names, so that no other user enters or leaves, and both organizations, so that it
+//! waits for concurrent additions of agents or chats, and later ones find the user in the new
+//! organization.
 
 use diesel::dsl::count_star;
 use diesel::prelude::*;
@@ -53,14 +54,14 @@ pub(super) async fn depart_on(db: &Db, command: &Depart) -> Result<Result<Moved,
     move_on(db, user, own, OrganizationRole::Admin, command.now).await.map(Ok)
 }
 
-/// The organization that was made for a user; who changes that holds names.
+/// The organization that was created for a user; it only changes while names are locked.
 async fn own_on(mut db: &Db, user: UserId) -> Result<Option<OrganizationId>, Fault> {
     let own = users::table.find(user.uuid()).select(users::own_organization_id);
     let own = own.first::<Option<Uuid>>(&mut db).await.optional()?;
     Ok(own.flatten().map(OrganizationId::new))
 }
 
-/// A user's own organization, if nobody is in it; else a fresh one, which is the user's own from now on.
+/// A user's own organization, if it has no members; else a new one, which becomes the user's own.
 async fn empty_or_fresh_on(
     mut db: &Db,
     user: &User,
@@ -115,14 +116,14 @@ pub(super) async fn enter_on(db: &Db, command: &Enter) -> Result<Result<Moved, E
     move_on(db, user, to, role, command.now).await.map(Ok)
 }
 
-/// As what, and by which invitation.
+/// The role, and the invitation if there is one.
 type Way = (OrganizationRole, Option<Invitation>);
 
 async fn way_on(db: &Db, command: &Enter, user: &User) -> Result<Result<Way, InvitationRefused>, Fault> {
     match command.by {
         EnterBy::Operator(to, role) => {
             let there = organization_on(db, to.uuid()).await?;
-            // As little as an invitation to one that was deleted.
+            // An invitation to a deleted organization is invalid as well.
             Ok(there.map_or(Err(InvitationRefused::Unknown), |_| Ok((role, None))))
         }
         EnterBy::Invitation(token) => {
@@ -132,14 +133,15 @@ async fn way_on(db: &Db, command: &Enter, user: &User) -> Result<Result<Way, Inv
     }
 }
 
-/// How many agents come along; no other is made while their owner's organization is held.
+/// The number of agents that move along; none can be created while their owner's organization is
+/// locked.
 async fn agents_on(mut db: &Db, owner: UserId) -> Result<u64, Fault> {
     let theirs = agents::table.filter(agents::owner_id.eq(owner.uuid())).filter(agents::deleted_at.is_null());
     Ok(theirs.select(count_star()).first::<i64>(&mut db).await?.cast_unsigned())
 }
 
-/// Moves a user, and ends what must not outlive it: the invitations that the user could come back by, those of
-/// an organization that nobody is in any more, and what was opened with tokens of the user.
+/// Moves a user, and ends what must not survive the move: the user's own invitations, those of an
+/// organization that has no members left, and sessions of the user.
 async fn move_on(
     db: &Db,
     user: User,

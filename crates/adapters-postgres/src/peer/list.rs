@@ -1,7 +1,7 @@
-//! Listing peers: one statement over all that can make somebody one.
+//! Listing peers: one statement over all reasons for being a peer.
 //!
-//! The network of a caller is small beside the store: every arm of the union runs along an index
-//! that holds just that part, so a list costs in proportion to the network.
+//! The network of a caller is small beside the store: every arm of the union runs along an index of
+//! just that part, so the cost of a list is proportional to the network.
 
 use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Bool, Integer, Nullable, Text, Uuid as SqlUuid};
@@ -20,23 +20,23 @@ use crate::row;
 use crate::run::Db;
 use crate::statement::{Statement, statement};
 
-/// The registry of an agent: its owner, its siblings, what colleagues of its owner share, and
-/// the global agents. The values are its owner, its owner, the agent.
+/// The registry of an agent: its owner, its siblings, agents that colleagues of its owner share,
+/// and the global agents. The values are its owner, its owner, the agent.
 const REGISTRY_OF_AGENT: &str = "\
     SELECT id, 'User' AS kind, 0 AS place FROM users WHERE id = ? \
     UNION ALL \
     SELECT id, 'Agent', 0 FROM agents WHERE owner_id = ? AND deleted_at IS NULL \
     AND (SELECT registry_access FROM agents WHERE id = ?)";
 
-/// The registry of a human: the own agents, the colleagues, what they share, the global agents. The
-/// values are the organization and the human.
+/// The registry of a human: own agents, colleagues, agents that they share, and the global agents.
+/// The values are the organization and the human.
 const REGISTRY_OF_USER: &str = "\
     SELECT id, 'User' AS kind, 0 AS place FROM users WHERE organization_id = ? \
     UNION ALL \
     SELECT id, 'Agent', 0 FROM agents WHERE owner_id = ? AND deleted_at IS NULL";
 
-/// What both have in common, and the contacts. The values are the organization, who answers for the
-/// caller, the caller.
+/// The part that both have in common, and the contacts. The values are the organization, the
+/// accountable user, the caller.
 const EVERYBODYS: &str = "\
     SELECT agents.id, 'Agent', 0 FROM users JOIN agents \
     ON agents.owner_id = users.id AND agents.shared_with_organization AND agents.deleted_at IS NULL \
@@ -46,7 +46,7 @@ const EVERYBODYS: &str = "\
     UNION ALL \
     SELECT contact_id, contact_kind, 1 FROM contacts WHERE owner_id = ?";
 
-/// Columns of a listed peer; `found` has id, kind and place. The value is the caller.
+/// Columns of a listed peer; `found` has id, kind, and place. The value is the caller.
 const COLUMNS: &str = "found.id, found.kind, found.place, \
     agent.name, coalesce(agent.handle, account.handle), account.first_name, account.last_name, \
     agent.description, agent.kind, agent.listed_in_directory, agent.is_global, agent.tags, \
@@ -57,13 +57,13 @@ const ACCOUNTS: &str = "\
     LEFT JOIN users AS account ON account.id = found.id \
     LEFT JOIN users AS owner ON owner.id = agent.owner_id";
 
-/// Who is disabled is nobody's peer.
+/// A disabled user or agent is no peer.
 const ENABLED: &str =
     "agent.disabled_at IS NULL AND account.disabled_at IS NULL AND owner.disabled_at IS NULL";
 
 const ORDER: &str = "ORDER BY found.place, coalesce(agent.created_at, account.created_at), found.id";
 
-/// As [`COLUMNS`] has them.
+/// The types of [`COLUMNS`].
 type PeerTypes = (
     SqlUuid,
     Text,
@@ -120,7 +120,7 @@ impl PeerRow {
     }
 }
 
-/// Which peers.
+/// The selection of peers.
 #[derive(Clone, Copy)]
 enum Wanted {
     Peers(ListPeers),
@@ -146,7 +146,7 @@ pub(super) async fn directory_on(db: &Db, caller: Caller, page: &PageRequest) ->
 }
 
 impl Wanted {
-    /// What stands behind `FROM`.
+    /// The statement from `FROM` on.
     fn text(self, caller: Caller) -> String {
         let registry = match (self, caller) {
             (Self::Directory, _) => {
@@ -158,7 +158,7 @@ impl Wanted {
             (Self::Peers(_), Caller::Agent(_)) => REGISTRY_OF_AGENT,
             (Self::Peers(_), Caller::User(_)) => REGISTRY_OF_USER,
         };
-        // Nobody is in a room that is null.
+        // A null chat has no participants.
         format!(
             "(SELECT id, kind, min(place) AS place FROM ({registry} UNION ALL {EVERYBODYS}) AS known \
              WHERE id <> ? GROUP BY id, kind) AS found {ACCOUNTS} \
@@ -168,7 +168,7 @@ impl Wanted {
         )
     }
 
-    /// Its values.
+    /// Binds its values.
     fn bind<Row>(self, statement: Statement<Row>, caller: Caller) -> Statement<Row> {
         let Self::Peers(wanted) = self else { return statement };
         let id = caller.participant().uuid();
@@ -195,12 +195,12 @@ impl Wanted {
     }
 }
 
-/// One numbered page, counted if asked for.
+/// One numbered page, counted if requested.
 async fn page_on(db: &Db, caller: Caller, wanted: Wanted, page: &PageRequest) -> Result<Page<Peer>, Fault> {
     let total = async { if page.count { count_on(db, caller, wanted).await.map(Some) } else { Ok(None) } };
     let (total, rows) = try_join(total, rows_on(db, caller, wanted, page)).await?;
     let rows = rows.into_iter().map(PeerRow::into_peer).collect::<Result<Vec<_>, _>>()?;
-    // Nobody goes on from here by position: the pages are numbered.
+    // Pages are numbered, so no position is needed to continue.
     Ok(Page::from_overfetch(rows, page, total, |peer| Position::at(0, peer.id.uuid())))
 }
 

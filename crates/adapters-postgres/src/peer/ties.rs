@@ -1,4 +1,4 @@
-//! What lies between a caller and one user or agent.
+//! The ties between a caller and one user or agent.
 
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Nullable, Text, Uuid as SqlUuid};
@@ -13,8 +13,8 @@ use crate::row;
 use crate::run::Db;
 use crate::statement::statement;
 
-/// Kind, owner, organization, then whether the other one is global, shared, disabled, a contact, and whether the
-/// caller sees its siblings.
+/// Kind, owner, organization; whether the other one is global, shared, disabled, a contact; whether
+/// the caller sees its siblings.
 type TiesTypes = (Text, Nullable<SqlUuid>, SqlUuid, Bool, Bool, Bool, Bool, Bool);
 type TiesColumns = (String, Option<Uuid>, Uuid, bool, bool, bool, bool, bool);
 
@@ -32,7 +32,7 @@ const TIES: &str = "SELECT other.kind, other.owner_id, other.organization_id, ot
            SELECT 'User', NULL, organization_id, FALSE, FALSE, disabled_at IS NOT NULL FROM users \
            WHERE id = ? AND deleted_at IS NULL) AS other";
 
-/// Who has the id `other`, and what lies between them and the caller; `None` if nobody has it.
+/// The user or agent with the id `other`, and its ties to the caller; `None` if there is none.
 pub(crate) async fn ties_on(
     mut db: &Db,
     caller: Caller,

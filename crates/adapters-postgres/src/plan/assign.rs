@@ -1,4 +1,4 @@
-//! Writing plans, and who has which.
+//! Writing plans and their assignments.
 
 use std::collections::HashSet;
 
@@ -52,7 +52,7 @@ pub(super) async fn configure_on(
     Ok(Ok(left.into_iter().map(PlanName::from_stored).collect()))
 }
 
-/// The plans that limit otherwise what organizations have; who is just adding to one is waited for.
+/// The plans whose limits change for existing organizations; waits for concurrent additions.
 async fn narrowed_on(mut db: &Db, configured: &[Plan]) -> Result<Vec<String>, Fault> {
     let stored = plans::table
         .select((plans::name, plans::agents, plans::chats))
@@ -88,7 +88,7 @@ pub(super) async fn assign_on(
     organization.map(Ok).ok_or_else(|| Fault::Row("an organization that went within one change".to_owned()))
 }
 
-/// The id of the organization that is meant.
+/// The id of the given organization.
 pub(crate) async fn which_on(db: &Db, which: &WhichOrganization) -> Result<Option<Uuid>, Fault> {
     match which {
         WhichOrganization::Named(name) => organization_named_on(db, name).await,
@@ -96,7 +96,7 @@ pub(crate) async fn which_on(db: &Db, which: &WhichOrganization) -> Result<Optio
     }
 }
 
-/// The id of the organization of the user of this handle.
+/// The id of the organization of the user with this handle.
 async fn organization_of_on(mut db: &Db, handle: &str) -> Result<Option<Uuid>, Fault> {
     if !row::can_be_stored(handle) {
         return Ok(None);
@@ -108,11 +108,11 @@ async fn organization_of_on(mut db: &Db, handle: &str) -> Result<Option<Uuid>, F
     Ok(found.first(&mut db).await.optional()?)
 }
 
-/// Without its collation a value would be folded as the locale of the database has it.
+/// Without the collation, a value would be lower-cased in the locale of the database.
 const NAMED: &str =
     "SELECT id FROM organizations WHERE lower(name) = lower(? COLLATE \"C\") AND deleted_at IS NULL";
 
-/// The id of the organization of this name, in any case.
+/// The id of the organization with this name, ignoring case.
 pub(crate) async fn organization_named_on(mut db: &Db, name: &str) -> Result<Option<Uuid>, Fault> {
     if !row::can_be_stored(name) {
         return Ok(None);
@@ -125,11 +125,11 @@ pub(crate) async fn plan_exists_on(mut db: &Db, plan: &PlanName) -> Result<bool,
     Ok(select(exists(plans::table.find(plan.as_str()))).get_result(&mut db).await?)
 }
 
-/// The names that begin with this text and a dash, which stands just before the dot.
+/// The names that begin with this text and a dash; the dot follows the dash in the collation.
 const NUMBERED: &str = "SELECT name FROM organizations \
      WHERE lower(name) >= lower(? COLLATE \"C\") || '-' AND lower(name) < lower(? COLLATE \"C\") || '.'";
 
-/// A name that no organization has: this one, or with a number.
+/// A name that no organization has: this one, or one with a number appended.
 pub(crate) async fn free_name_on(mut db: &Db, wished: &str) -> Result<String, Fault> {
     if organization_named_on(db, wished).await?.is_none() {
         return Ok(wished.to_owned());
@@ -140,7 +140,7 @@ pub(crate) async fn free_name_on(mut db: &Db, wished: &str) -> Result<String, Fa
         .load::<String>(&mut db)
         .await?;
     let taken = taken.into_iter().map(|name| name.to_lowercase()).collect::<HashSet<_>>();
-    // One number more than there are names: one of them is free.
+    // There is one more number than names, so one of them is free.
     let mut numbered = (2..taken.len() + 3).map(|number| format!("{wished}-{number}"));
     let free = numbered.find(|name| !taken.contains(&name.to_lowercase()));
     free.ok_or_else(|| Fault::Row("no name is free".to_owned()))

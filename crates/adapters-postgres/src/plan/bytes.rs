@@ -1,4 +1,4 @@
-//! How many bytes organizations keep.
+//! The bytes that organizations store.
 
 use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Nullable, Uuid as SqlUuid};
@@ -10,11 +10,11 @@ use crate::run::{Db, Never};
 use crate::schema::organizations;
 use crate::statement::statement;
 
-/// An organization, and the bytes of its rooms and memories.
+/// An organization, and the bytes of its chats and memories.
 pub(super) type Sum = (Uuid, i64);
 
-/// As many rooms, or memories, as are added up in a moment on any machine, however many there are in all. The lengths of
-/// memories are read without long texts.
+/// Adds up as many chats, or memories, as any machine reads within a moment, however many there are
+/// in all. The lengths of memories are read without loading long texts.
 const ROOMS: &str = "WITH part AS MATERIALIZED (\
          SELECT id, organization_id, content_bytes FROM chats WHERE id > ? ORDER BY id LIMIT 50000\
      ) SELECT organization_id, sum(content_bytes)::bigint, (SELECT id FROM part ORDER BY id DESC LIMIT 1) \
@@ -25,16 +25,17 @@ const MEMORIES: &str = "WITH part AS MATERIALIZED (\
      ) SELECT organization_id, sum(bytes)::bigint, (SELECT id FROM part ORDER BY id DESC LIMIT 1) \
      FROM part GROUP BY organization_id";
 
-/// What is added up.
+/// The parts that are added up.
 pub(super) const ALL: [&str; 2] = [ROOMS, MEMORIES];
 
-/// Organizations that are being changed are left for the next time, so that nothing waits and nothing deadlocks.
+/// Organizations that are being changed are skipped until the next run, so that nothing waits or
+/// deadlocks.
 const NOTE: &str = "WITH free AS (SELECT id FROM organizations WHERE id = ANY(?) FOR NO KEY UPDATE SKIP LOCKED) \
      UPDATE organizations SET content_bytes = counted.bytes FROM unnest(?, ?) AS counted (id, bytes), free \
      WHERE organizations.id = free.id AND counted.id = free.id";
 
-/// Adds up the next rooms or memories behind this one by their organizations, each with the last of all these. Deleted
-/// rooms count, since their messages are still there.
+/// Adds up the next chats or memories after this one by organization, each with the last id of all.
+/// Deleted chats count, since their messages still exist.
 pub(super) async fn part_on(
     mut db: &Db,
     of: &'static str,
@@ -44,13 +45,13 @@ pub(super) async fn part_on(
     Ok(part.load(&mut db).await?)
 }
 
-/// What is written down.
+/// The stored sums.
 pub(super) async fn noted_on(mut db: &Db) -> Result<Vec<(Uuid, i64)>, Fault> {
     let noted = organizations::table.select((organizations::id, organizations::content_bytes));
     Ok(noted.load(&mut db).await?)
 }
 
-/// Writes the sums down.
+/// Stores the sums.
 pub(super) async fn note_on(mut db: &Db, sums: &[Sum]) -> Result<Result<(), Never>, Fault> {
     let (ids, bytes) = sums.iter().copied().unzip::<_, _, Vec<_>, Vec<_>>();
     statement::<()>(NOTE)

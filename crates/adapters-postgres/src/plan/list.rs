@@ -71,7 +71,7 @@ pub(super) async fn plans_on(mut db: &Db) -> Result<Vec<PlanInUse>, Fault> {
     Ok(rows.into_iter().map(in_use).collect())
 }
 
-/// Id, name, plan, bytes that were counted, number of users.
+/// Id, name, plan, counted bytes, number of users.
 type OrganizationColumns = (Uuid, String, String, i64, i64);
 
 pub(super) async fn organizations_on(mut db: &Db) -> Result<Vec<Organization>, Fault> {

@@ -1,8 +1,8 @@
-//! Counting, inside the write that would exceed a quota. Nothing is counted where nothing is limited.
+//! Counting, inside the write that would exceed a quota. Without a limit nothing is counted.
 //!
-//! Whoever counts what an organization or a room has holds it, so that nobody else adds to it meanwhile. Where
-//! nothing is limited others may add at the same time, but no other plan is given before they are done, and
-//! nobody is moved to another organization.
+//! Counting the contents of an organization or a chat locks it, so that nothing is added meanwhile.
+//! Without a limit other transactions can add at the same time, but no other plan is assigned and
+//! no user is moved before they finish.
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Nullable, Text, Uuid as SqlUuid};
@@ -17,11 +17,11 @@ use crate::run::Db;
 use crate::schema::chats;
 use crate::statement::statement;
 
-/// Name of a plan, one of its limits, and how many there are; the count means nothing where the limit is null.
+/// Name of a plan, one of its limits, and the count, which is meaningless if the limit is null.
 type UseTypes = (Text, Nullable<BigInt>, BigInt);
 type UseColumns = (String, Option<i64>, i64);
 
-/// What an organization has; the value is it.
+/// The number of agents or chats of an organization, which is the value.
 const AGENTS: &str = "SELECT plan.name, plan.agents, CASE WHEN plan.agents IS NULL THEN 0 ELSE (\
          SELECT count(*) FROM users AS member \
          JOIN agents AS agent ON agent.owner_id = member.id AND agent.deleted_at IS NULL \
@@ -34,17 +34,19 @@ const CHATS: &str = "SELECT plan.name, plan.chats, CASE WHEN plan.chats IS NULL 
      FROM organizations AS organization JOIN plans AS plan ON plan.name = organization.plan \
      WHERE organization.id = ?";
 
-/// What a room has; the value is it. What it has of messages is read with its lock ([`crate::message`]).
+/// The number of participants of a chat, which is the value. The number of messages is read with
+/// the lock of the chat ([`crate::message`]).
 const PARTICIPANTS: &str = "SELECT plan.name, plan.participants, CASE WHEN plan.participants IS NULL THEN 0 \
          ELSE (SELECT count(*) FROM participants AS present \
          WHERE present.chat_id = chat.id AND present.left_at IS NULL) END \
      FROM chats AS chat JOIN organizations AS organization ON organization.id = chat.organization_id \
      JOIN plans AS plan ON plan.name = organization.plan WHERE chat.id = ?";
 
-/// Keeps the organization at its plan, and who belongs to it there; others may do the same meanwhile ([`crate::lock::organization_on`] waits).
+/// Keeps the plan and the members of the organization; other transactions can do the same at the
+/// same time ([`crate::lock::organization_on`] waits).
 const KEEP_PLAN: &str = "SELECT id FROM organizations WHERE id = ? FOR KEY SHARE";
 
-/// Holds the organization if its plan, which is kept, limits it.
+/// Locks the organization if its plan, which is kept, limits it.
 const HOLD_FOR_AGENTS: &str = "SELECT organization.id FROM organizations AS organization \
      JOIN plans AS plan ON plan.name = organization.plan \
      WHERE organization.id = ? AND plan.agents IS NOT NULL FOR NO KEY UPDATE OF organization";
@@ -52,12 +54,12 @@ const HOLD_FOR_CHATS: &str = "SELECT organization.id FROM organizations AS organ
      JOIN plans AS plan ON plan.name = organization.plan \
      WHERE organization.id = ? AND plan.chats IS NOT NULL FOR NO KEY UPDATE OF organization";
 
-/// To be called before any other lock, by whoever asks [`agents_on`] later.
+/// Must precede all other locks of a change that calls [`agents_on`] later.
 pub(crate) async fn hold_for_agents_on(db: &Db, organization: OrganizationId) -> Result<(), Fault> {
     hold_on(db, HOLD_FOR_AGENTS, organization).await
 }
 
-/// To be called before any other lock, by whoever asks [`chats_on`] later.
+/// Must precede all other locks of a change that calls [`chats_on`] later.
 pub(crate) async fn hold_for_chats_on(db: &Db, organization: OrganizationId) -> Result<(), Fault> {
     hold_on(db, HOLD_FOR_CHATS, organization).await
 }
@@ -67,12 +69,12 @@ async fn hold_on(db: &Db, text: &'static str, organization: OrganizationId) -> R
         let mut db = db;
         statement::<()>(text).bind::<SqlUuid, _>(organization.uuid()).execute(&mut db).await
     };
-    // The second begins once the first has its lock, and sees the plan as it stays.
+    // The second begins when the first has its lock, and sees the plan that is kept.
     try_join(run(KEEP_PLAN), run(text)).await?;
     Ok(())
 }
 
-/// Whether the organization may have one more agent; [`hold_for_agents_on`] comes before it.
+/// Checks that the organization may have one more agent, after [`hold_for_agents_on`].
 pub(crate) async fn agents_on(
     db: &Db,
     organization: OrganizationId,
@@ -80,7 +82,7 @@ pub(crate) async fn agents_on(
     check_on(db, AGENTS, organization.uuid(), Resource::Agents, None).await
 }
 
-/// Whether so many more agents may come into the organization, which is held.
+/// Checks that so many agents may be added to the organization, which is locked.
 pub(crate) async fn more_agents_on(
     db: &Db,
     organization: OrganizationId,
@@ -92,7 +94,7 @@ pub(crate) async fn more_agents_on(
     Ok(check_more(Resource::Agents, Some(limit.into()), current, more, &plan))
 }
 
-/// Whether the organization may have one more room; [`hold_for_chats_on`] comes before it.
+/// Checks that the organization may have one more chat, after [`hold_for_chats_on`].
 pub(crate) async fn chats_on(
     db: &Db,
     organization: OrganizationId,
@@ -100,16 +102,16 @@ pub(crate) async fn chats_on(
     check_on(db, CHATS, organization.uuid(), Resource::Chats, None).await
 }
 
-/// Whether the room may have one more participant.
+/// Checks that the chat may have one more participant.
 pub(crate) async fn participants_on(db: &Db, chat: ChatId) -> Result<Result<(), LimitReached>, Fault> {
     check_on(db, PARTICIPANTS, chat.uuid(), Resource::Participants, Some(chat)).await
 }
 
-/// The plan of an organization, the bytes that it allows, and the sum that was noted last.
+/// The plan of an organization, its limit of bytes, and the last stored sum.
 const BYTES: &str = "SELECT plans.name, plans.bytes, organizations.content_bytes FROM organizations \
      JOIN plans ON plans.name = organizations.plan WHERE organizations.id = ?";
 
-/// Whether the organization of a room may keep more bytes.
+/// Checks that the organization of a chat may store more bytes.
 pub(crate) async fn room_bytes_on(mut db: &Db, chat: ChatId) -> Result<Result<(), LimitReached>, Fault> {
     let of = chats::table.find(chat.uuid()).select(chats::organization_id);
     match of.get_result::<Option<Uuid>>(&mut db).await.optional()?.flatten() {
@@ -118,7 +120,7 @@ pub(crate) async fn room_bytes_on(mut db: &Db, chat: ChatId) -> Result<Result<()
     }
 }
 
-/// Whether the organization may keep more bytes, by the sum that was noted last.
+/// Checks that the organization may store more bytes, by the last stored sum.
 pub(crate) async fn bytes_on(
     mut db: &Db,
     organization: OrganizationId,
@@ -143,7 +145,7 @@ async fn check_on(
     Ok(check(resource, Some(limit.into()), current, &plan, chat))
 }
 
-/// The plan, its limit, and how many there are; `None` where nothing is limited.
+/// The plan, its limit, and the count; `None` without a limit.
 async fn use_on(mut db: &Db, text: &'static str, of: Uuid) -> Result<Option<(String, u32, u64)>, Fault> {
     let found = statement::<UseTypes>(text)
         .bind::<SqlUuid, _>(of)
@@ -154,12 +156,12 @@ async fn use_on(mut db: &Db, text: &'static str, of: Uuid) -> Result<Option<(Str
     Ok(Some((plan, limit_of(limit), current.cast_unsigned())))
 }
 
-/// Bytes as they stand in a column.
+/// The value of a column as bytes.
 pub(crate) fn bytes_of(column: i64) -> u64 {
     u64::try_from(column).unwrap_or(0)
 }
 
-/// A limit as it stands in a column.
+/// The value of a column as a limit.
 pub(crate) fn limit_of(column: i64) -> u32 {
     u32::try_from(column).unwrap_or(if column < 0 { 0 } else { u32::MAX })
 }

@@ -1,21 +1,21 @@
-//! A database as it is after years, made by a few statements.
+//! A database as it is after years, filled with a few statements.
 
 use domain::id::ChatId;
 use testkit::{NOON, TestAgent, TestUser};
 use tokio_postgres::Client;
 use uuid::Uuid;
 
-/// How much there is.
+/// The size of the database.
 #[derive(Clone, Copy)]
 pub(super) struct Size {
-    /// Texts; half of them in one room. As many deliveries.
+    /// Texts, half of them in one chat, with as many deliveries.
     pub(super) messages: i64,
     pub(super) rooms: i64,
-    /// Of users, and with each ten agents.
+    /// Users, each with ten agents.
     pub(super) users: i64,
 }
 
-/// What the nth of a kind is called.
+/// The id of the nth item of a kind.
 pub(super) fn id(kind: u32, number: i64) -> Uuid {
     Uuid::from_u128(u128::from(kind) << 96 | u128::from(number.cast_unsigned()))
 }
@@ -37,8 +37,8 @@ impl Size {
         }
     }
 
-    /// Ann is in every tenth room, her agent in every fifth; what the agent got in the large room is done
-    /// but for the last thousand. Nothing is analysed.
+    /// Ann is in every tenth chat, her agent in every fifth; the deliveries of the agent in the
+    /// large chat are processed except for the last thousand. Nothing is analysed.
     pub(super) async fn fill(self, client: &Client, ann: &TestUser, bot: &TestAgent, chat: ChatId) {
         client.batch_execute(ID).await.unwrap();
         let statements = [self.people(), self.rooms(), self.messages(), self.rest()];
@@ -52,7 +52,7 @@ impl Size {
                 .replace("$at", "pg_temp.at");
             client.batch_execute(&all).await.unwrap();
         }
-        // What was read for this is not to be counted later.
+        // The reads of this step must not be counted later.
         client.batch_execute("SELECT pg_stat_force_next_flush()").await.unwrap();
     }
 

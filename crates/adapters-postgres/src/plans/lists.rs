@@ -1,4 +1,4 @@
-//! Rooms, messages, people, contacts and memories, as they are listed.
+//! Lists of chats, messages, users, contacts, and memories.
 
 use domain::account::{AccountRepository, AgentListing, AgentSort, KeyDigest, KeyRepository, UserHandle};
 use domain::audit::{AuditFilter, AuditRepository, AuditScope};
@@ -23,7 +23,7 @@ use super::{FIRST, Watched, after};
 impl Watched {
     pub(super) async fn reads_of_rooms(&mut self) {
         let (store, ann, viewer, chat) = (self.store.clone(), self.ann.id, self.viewer(), self.chat);
-        // Sorted by change all of the viewer's rooms are looked at.
+        // Sorting by change reads all of the viewer's chats.
         let own = self.size.rooms / 10;
         let theirs = self.size.rooms * 3 / 10;
         let parts = ChatParts { details: true, participants: true, last_message: true, membership: true };
@@ -110,7 +110,7 @@ impl Watched {
                 self.costs(&format!("agents {sort:?} {order:?}"), 500, reading).await.unwrap();
             }
         }
-        // A network is found as a whole: here some hundreds.
+        // A network is read completely: some hundreds here.
         let network = 20 * (300 + self.size.users);
         for caller in [Caller::from(ann.caller), bot.caller.into()] {
             for not_in_chat in [None, Some(chat)] {
@@ -124,7 +124,7 @@ impl Watched {
     pub(super) async fn reads_of_contacts(&mut self) {
         let (store, ann, never) = (self.store.clone(), self.ann.clone(), Timestamp::from_micros(0));
         let viewer = self.viewer();
-        // While nothing is known of the tables all of one's own may be sorted.
+        // Without statistics all own rows may be sorted.
         let own = 400 + self.size.users;
         for page in [FIRST, after(at(self.size.users / 2))] {
             self.costs("contacts", own, store.list_contacts(viewer, page.clone())).await.unwrap();
@@ -150,7 +150,8 @@ impl Watched {
             for subject in [None, Some(ann.id.uuid())] {
                 let listing = MemoriesOfAgent { subject, owners, ..MemoriesOfAgent::default() };
                 let reading = store.list_for_agent(bot.caller, listing, FIRST);
-                // Of an organization's memories none is the organization's: all are passed over.
+                // None of the organization's memories belongs to the organization itself: all are
+                // skipped.
                 let rows = if owners == MemoryOwners::Organization { self.size.messages } else { 1000 };
                 self.costs(&format!("memories {owners:?} {subject:?}"), rows, reading).await.unwrap();
             }

@@ -1,4 +1,4 @@
-//! What agents do all day, and what changes.
+//! The daily work of agents, and changes.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ impl Watched {
             (DeliveryFilter::Open, 600),
             (DeliveryFilter::Pending, 600),
             (DeliveryFilter::All, 600),
-            // The thousand that are open are looked through for others.
+            // The thousand open ones are searched for others.
             (DeliveryFilter::Processed, 2500),
             (DeliveryFilter::Processing, 2500),
             (DeliveryFilter::Failed, 2500),
@@ -96,7 +96,8 @@ impl Watched {
     async fn changes_keys(&mut self) {
         let (accounts, ann, bot) = (self.world.accounts.clone(), self.ann.caller, self.bot.clone());
         let command = CreateKey::default();
-        // The keys of this world are numbered anew; those of the one that filled the tables are taken.
+        // The keys of this fixture are numbered again; those of the one that filled the tables
+        // exist.
         for _ in 0..2 {
             let nobody = UserId::new(id(1, 0));
             accounts.create_key(nobody, command.clone()).await.unwrap_err();
@@ -135,7 +136,7 @@ impl Watched {
         }
     }
 
-    /// One that is in few rooms, though there are so many.
+    /// An agent that is in few chats, though there are many.
     async fn deletes_an_agent(&mut self) {
         let (accounts, ann) = (self.world.accounts.clone(), self.ann.caller);
         let own = self.store.list_agents(ann.user, AgentListing::default(), FIRST).await.unwrap().rows[10].id;
@@ -145,8 +146,8 @@ impl Watched {
         while self.costs("erase", 100, accounts.erase_some()).await.unwrap() {}
     }
 
-    /// A few of many, at the beginning and further on. What is gone is in the indexes for a while, so nothing that
-    /// reads it comes after this.
+    /// A few of many, at the beginning and further on. Dead entries stay in the indexes for a
+    /// while, so no check that reads them follows.
     pub(super) async fn erases_old_messages(&mut self) {
         self.world.clock.advance(Duration::from_secs(1000 * 24 * 60 * 60));
         let messages = self.world.messages.clone();

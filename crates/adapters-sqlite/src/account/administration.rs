@@ -1,4 +1,4 @@
-//! Accounts as the operator sees them.
+//! Accounts for operators.
 
 use std::convert::Infallible;
 

@@ -23,7 +23,7 @@ pub(super) fn create_user_on(
     new: &NewUser,
 ) -> Result<Result<User, CreateUserRefused>, Fault> {
     let user = &new.user;
-    // First, so that whoever was not invited does not learn who is there.
+    // First, so that a client without an invitation does not learn which names exist.
     if let Membership::Invited(token) = &new.membership
         && let Err(refused) = invitation::open_for_on(connection, *token, &user.email, user.created_at)?
     {
@@ -59,18 +59,18 @@ pub(super) fn create_first_user_on(
     }
     match place_on(connection, new)? {
         Ok(place) => insert_on(connection, new, place).map(Ok),
-        // Nobody can have been invited to an empty store.
+        // An empty store has no invitations.
         Err(_) => Ok(Err(NotEmpty)),
     }
 }
 
-/// Where a new user comes to.
+/// The organization of a new user.
 struct Place {
     organization: OrganizationId,
     role: OrganizationRole,
-    /// Whether it is made with the user, and so the user's own.
+    /// Set if it is created with the user, and is the user's own.
     is_own: bool,
-    /// What the user comes by.
+    /// The invitation that the user accepts.
     invitation: Option<InvitationId>,
 }
 
@@ -94,7 +94,7 @@ fn insert_on(connection: &mut SqliteConnection, new: &NewUser, place: Place) -> 
     Ok(user)
 }
 
-/// The organization that the user is to belong to; made if it is not there.
+/// The organization of the user; created if it does not exist.
 fn place_on(
     connection: &mut SqliteConnection,
     new: &NewUser,
@@ -120,7 +120,7 @@ fn place_on(
     Ok(Ok(Place { organization, role, is_own: false, invitation }))
 }
 
-/// Makes an organization of this name for the user.
+/// Creates an organization of this name for the user.
 fn make_on(connection: &mut SqliteConnection, new: &NewUser, name: &str) -> Result<Place, Fault> {
     let user = &new.user;
     show::insert_on(connection, user.organization, name, &new.plan, user.created_at)?;

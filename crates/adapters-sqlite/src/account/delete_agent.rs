@@ -1,4 +1,4 @@
-//! Deleting an agent, and erasing what it has left behind.
+//! Deleting an agent, and erasing its data.
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary};
@@ -19,7 +19,7 @@ use crate::memory;
 use crate::row;
 use crate::schema::{agents, attempts, deletion_jobs, deliveries};
 
-/// The rooms in which an agent has sent something, or been sent something.
+/// The number of chats in which an agent has sent or received a message.
 const EXECUTIONS: &str = "SELECT count(*) AS number FROM participants AS stay INDEXED BY participants_ever \
      WHERE stay.participant_id = ?1 AND (\
      EXISTS (SELECT 1 FROM messages INDEXED BY messages_by_sender \

@@ -54,7 +54,7 @@ fn belongings_on(connection: &mut SqliteConnection, user: &User) -> Result<Belon
     Ok(Belongings { agents: agents.cast_unsigned(), chats: chats.cast_unsigned() })
 }
 
-/// Erases what identifies the user, and what let the user in.
+/// Erases identifying data and credentials of the user.
 fn erase_on(connection: &mut SqliteConnection, user: &User, command: &DeleteUser) -> Result<(), Fault> {
     let id = row::bytes(user.id.uuid());
     diesel::delete(passwords::table.find(&id)).execute(connection)?;

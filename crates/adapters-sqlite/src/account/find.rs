@@ -1,4 +1,4 @@
-//! Looking up keys, users and agents.
+//! Looking up keys, users, and agents.
 
 use diesel::dsl::{exists, select};
 use diesel::prelude::*;
@@ -16,7 +16,7 @@ use crate::row;
 use crate::schema::{agents, organizations, passwords, plans, sessions, users};
 use crate::statement::statement;
 
-/// A key, and whom it stands for: a user, or an agent with its owner.
+/// A key and its holder: a user, or an agent with its owner.
 #[derive(Queryable)]
 struct KeyRow {
     id: Vec<u8>,
@@ -47,7 +47,7 @@ type KeyColumns = (
     (Bool, Nullable<Binary>, Nullable<Binary>),
 );
 
-/// The key of a deleted agent has no user to it, and is not found.
+/// The key of a deleted agent has no user, so it is not found.
 const FIND_KEY: &str = "SELECT key.id, key.digest, agent.id AS agent_id, user.id AS user_id, user.organization_id, \
      coalesce(plan.human_interface, TRUE) AS human_interface, coalesce(plan.memories, TRUE) AS memories, \
      key.expires_at, key.last_used_at, \
@@ -153,8 +153,8 @@ pub(super) fn user_of_handle_on(
     found.map(UserRow::into_user).transpose()
 }
 
-/// Whether `who` was deleted. Its key may have been good when the request came in, so a write that no membership guards
-/// asks once more.
+/// Returns whether `who` was deleted. The key may have been valid when the request arrived, so a
+/// write that no membership guards checks again.
 pub(crate) fn is_gone_on(connection: &mut SqliteConnection, who: ParticipantId) -> Result<bool, Fault> {
     let id = row::bytes(who.uuid());
     let present = match who {

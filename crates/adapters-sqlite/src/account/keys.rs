@@ -1,4 +1,4 @@
-//! API keys: listing, making and revoking them, and when they were used.
+//! API keys: listing, making, and revoking them, and their last use.
 
 use diesel::dsl::{count_star, exists, select};
 use diesel::prelude::*;
@@ -36,7 +36,7 @@ struct KeyRow {
     scope: ScopeRow,
 }
 
-/// The limits of a key.
+/// The scope of a key.
 #[derive(Queryable, Selectable, Insertable)]
 #[diesel(table_name = api_keys)]
 pub(super) struct ScopeRow {
@@ -132,7 +132,7 @@ pub(super) fn list_on(
     };
     let mut rows = of(holder);
     if let Some(Position { key, id, .. }) = page.slice.after() {
-        // The first condition says nothing new; it lets the index begin at the right place.
+        // The first condition is redundant; it lets the index scan start at the right place.
         let older = api_keys::created_at.lt(key);
         let as_old = api_keys::created_at.eq(key).and(api_keys::id.lt(row::bytes(id)));
         rows = rows.filter(api_keys::created_at.le(key)).filter(older.or(as_old));
@@ -204,7 +204,7 @@ fn revoke_unaudited_on(
     Ok(revoked)
 }
 
-/// Revokes all keys of an account that is deleted; the audit log has one entry for the account.
+/// Revokes all keys of a deleted account; the audit log has one entry for the account.
 pub(super) fn revoke_all_of_on(
     connection: &mut SqliteConnection,
     holder: ParticipantId,

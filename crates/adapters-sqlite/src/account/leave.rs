@@ -1,4 +1,4 @@
-//! Taking an agent or a user who is deleted out of every chat.
+//! Removing a deleted user or agent from every chat.
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary};
@@ -12,9 +12,9 @@ use crate::error::Fault;
 use crate::row;
 use crate::schema::{chats, participants};
 
-/// Makes an heir the owner of every chat that `?2` alone owns: the first among the remaining participants in the order
-/// of [`domain::chat::succession::heir`], repeated here so that one statement handles all chats. A case of the stores'
-/// contract compares the two.
+/// Makes an heir the owner of every chat that `?2` alone owns: the first among the remaining
+/// participants in the order of [`domain::chat::succession::heir`], repeated here so that one
+/// statement handles all chats. A case of the stores' contract compares the two.
 const HEIRS: &str = "UPDATE participants SET role = 'owner' WHERE (chat_id, participant_id) IN (\
      SELECT own.chat_id, (\
          SELECT next.participant_id FROM participants AS next INDEXED BY participants_of_account \
@@ -43,8 +43,9 @@ const ROOMS: &str = "UPDATE chats SET updated_at = ?1 WHERE id IN (SELECT chat_i
 const STAYS: &str = "UPDATE participants INDEXED BY participants_rooms SET left_at = ?1 \
      WHERE participant_id = ?2 AND left_at IS NULL";
 
-/// Ends every membership of a user or an agent, and returns the chats with the participant as it was there, the newest
-/// first. `seen` makes the participant of a membership, which began at a time. The number of statements does not depend on the number of chats.
+/// Ends every membership of a user or an agent, and returns the chats with the participant as it
+/// was there, the newest first. `seen` makes the participant of a membership, which began at a
+/// time. The number of statements does not depend on the number of chats.
 pub(super) fn all_on(
     connection: &mut SqliteConnection,
     who: ParticipantId,

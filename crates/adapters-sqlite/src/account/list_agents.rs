@@ -1,7 +1,7 @@
-//! The agents of an owner, sorted and narrowed.
+//! The agents of an owner, sorted and filtered.
 //!
-//! Every order has its index. A part of a name in any case is something no index knows; the
-//! owner's agents are then looked at one by one.
+//! Every order has its index. No index supports a case-insensitive search for a part of a name; the
+//! owner's agents are then read one by one.
 
 use diesel::dsl::{count_star, sql};
 use diesel::prelude::*;
@@ -70,7 +70,7 @@ fn position(sort: AgentSort, agent: &Agent) -> Position {
 
 type Boxed<'a> = agents::BoxedQuery<'a, Sqlite>;
 
-/// The owner's agents with what the columns can tell.
+/// The owner's agents that match the conditions on columns.
 fn of(owner: UserId, listing: &AgentListing) -> Boxed<'static> {
     let mut rows = agents::table
         .filter(agents::owner_id.eq(row::bytes(owner.uuid())))
@@ -86,7 +86,7 @@ fn of(owner: UserId, listing: &AgentListing) -> Boxed<'static> {
     }
 }
 
-/// The owner's agents in the wanted order, from where the reader stands.
+/// The owner's agents in the requested order, starting at the position of the page.
 fn sorted(
     owner: UserId,
     listing: &AgentListing,
@@ -102,7 +102,7 @@ fn sorted(
     };
     let mut rows = of(owner, listing);
     if let Some(Position { key, text, id }) = page.slice.after() {
-        // The first condition says nothing new; it lets the index begin at the right place.
+        // The first condition is redundant; it lets the index scan start at the right place.
         let place = format!("{column} {beyond}= ");
         let tie = format!("({column}, id) {beyond} (");
         rows = match listing.sort {

@@ -30,7 +30,7 @@ use domain::store::{OnCommit, StoreError};
 
 use crate::SqliteStore;
 
-/// Nobody is there to be changed.
+/// The agent or user does not exist.
 struct Unknown;
 
 #[async_trait]

@@ -1,4 +1,4 @@
-//! Storing an agent and its key, if it has one.
+//! Storing an agent, and its key if it has one.
 
 use diesel::dsl::{exists, select};
 use diesel::prelude::*;
@@ -66,7 +66,7 @@ pub(super) fn register_agent_on(
     agent.into_agent().map(Ok)
 }
 
-/// The handle made from the slug that none of the owner's agents has or had.
+/// The first handle made from the slug that none of the owner's agents has or had.
 fn free_handle_on(
     connection: &mut SqliteConnection,
     new: &NewAgent,

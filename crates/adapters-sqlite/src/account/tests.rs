@@ -1,5 +1,4 @@
-//! Keys that were revoked and agents that were deleted: nothing in the ports does it yet, so the
-//! rows are marked by hand.
+//! Revoked keys and deleted agents: no port changes them yet, so the rows are marked by hand.
 
 use std::convert::Infallible;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Between neutral values and what SQLite keeps.
+//! Conversion between neutral values and SQLite's.
 
 use diesel::deserialize::{self, FromSql, QueryableByName};
 use diesel::query_builder::{BoxedSqlQuery, SqlQuery};
@@ -12,14 +12,15 @@ use uuid::Uuid;
 use crate::error::Fault;
 use crate::row;
 
-/// A statement whose values are added one by one.
+/// A statement whose values are bound one by one.
 pub(super) type Query<'v> = BoxedSqlQuery<'v, Sqlite, SqlQuery>;
 
-/// Adds the value of the next place, which is compared with or goes into a column of this kind.
+/// Binds the value of the next parameter, which is compared with or stored in a column of this
+/// kind.
 pub(super) fn bind<'v>(query: Query<'v>, kind: Kind, value: &'v Value) -> Query<'v> {
     match value {
         Value::Null => query.bind::<Nullable<BigInt>, _>(None::<i64>),
-        // Where there is no id, no byte stands in a key.
+        // A missing id is an empty key.
         Value::Id(id) if kind == Kind::IdOrNil && id.is_nil() => query.bind::<Binary, _>(&[] as &[u8]),
         Value::Id(id) => query.bind::<Binary, _>(id.as_bytes().as_slice()),
         Value::Instant(instant) => query.bind::<BigInt, _>(instant.micros()),
@@ -30,7 +31,7 @@ pub(super) fn bind<'v>(query: Query<'v>, kind: Kind, value: &'v Value) -> Query<
     }
 }
 
-/// A row as SQLite gives it.
+/// A row from SQLite.
 pub(super) struct Cells(Vec<Cell>);
 
 enum Cell {
@@ -66,7 +67,7 @@ impl QueryableByName<Sqlite> for Cells {
 }
 
 impl Cells {
-    /// The row of this table that they are.
+    /// The row of this table that the cells form.
     pub(super) fn row(self, table: &Table) -> Result<Row, Fault> {
         let columns = table.columns.iter().zip(self.0);
         columns

@@ -1,6 +1,7 @@
-//! The store as a whole, for moving it elsewhere.
+//! The complete store, for export and import.
 //!
-//! The statements are made from the domain's list of tables: names from there, types in [`cell`].
+//! The statements are generated from the domain's list of tables: names from there, types in
+//! [`cell`].
 
 mod cell;
 mod mark;
@@ -52,20 +53,21 @@ impl ArchiveRepository for SqliteStore {
         ended.map_err(|never| match never {})
     }
 
-    /// Nothing: without statistics every statement runs along its index. With those of small tables SQLite reads
-    /// them whole, and would go on so when they have grown, as nobody renews the statistics.
+    /// Does nothing: without statistics every statement uses its index. With statistics of small
+    /// tables SQLite would scan them, and continue to do so when they have grown, since the
+    /// statistics are not renewed.
     async fn analyse(&self) -> Result<(), StoreError> {
         Ok(())
     }
 }
 
-/// The names of columns, for a statement; some of them are words of SQL.
+/// The names of columns for a statement; some of them are SQL keywords.
 fn names<'c>(columns: impl IntoIterator<Item = &'c domain::archive::Column>) -> String {
     let names = columns.into_iter().map(|column| format!("\"{}\"", column.name));
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// Places for so many values, in brackets.
+/// So many placeholders, in parentheses.
 fn places(number: usize) -> String {
     format!("({})", vec!["?"; number].join(", "))
 }

@@ -19,7 +19,7 @@ pub(super) fn count_on(connection: &mut SqliteConnection, table: &Table) -> Resu
     Ok(count.get_result::<Count>(connection)?.number.unsigned_abs())
 }
 
-/// The first `limit` rows behind a key.
+/// The first `limit` rows after a key.
 pub(super) fn rows_on(
     connection: &mut SqliteConnection,
     table: &Table,
@@ -39,7 +39,7 @@ pub(super) fn rows_on(
     found.into_iter().map(|cells| cells.row(table)).collect()
 }
 
-/// The row of this key.
+/// The row with this key.
 pub(super) fn row_on(
     connection: &mut SqliteConnection,
     table: &Table,

@@ -1,4 +1,4 @@
-//! The store as it was at one moment.
+//! A snapshot of the store.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use super::read::{count_on, rows_on};
 use crate::error::{Fault, closed};
 use crate::reader::Connect;
 
-/// A connection of its own that stays in one transaction; it goes with it.
+/// A connection of its own that stays in one transaction, which ends with it.
 pub(super) struct OfFile(Option<SqliteConnection>);
 
 impl OfFile {
@@ -21,7 +21,7 @@ impl OfFile {
         let connection =
             connected.await.map_err(|_| closed())?.map_err(|what| StoreError::Unavailable(what.into()))?;
         let mut snapshot = Self(Some(connection));
-        // The moment is that of the first read.
+        // The first read takes the snapshot.
         let begin = |connection: &mut SqliteConnection| {
             connection.batch_execute("BEGIN DEFERRED")?;
             count_on(connection, &TABLES[0])
@@ -35,7 +35,7 @@ impl OfFile {
         &mut self,
         work: impl FnOnce(&mut SqliteConnection) -> Result<T, Fault> + Send + 'static,
     ) -> Result<T, StoreError> {
-        // Whoever gave up waiting for a read gave up the connection with it.
+        // A read whose caller stopped waiting has taken the connection with it.
         let mut connection = self.0.take().ok_or_else(closed)?;
         let read = tokio::task::spawn_blocking(move || {
             let done = work(&mut connection);
@@ -64,7 +64,7 @@ impl Snapshot for OfFile {
     }
 }
 
-/// A store in memory has one connection, which others need; all that it holds is copied.
+/// A store in memory has one connection, which others need; all its data is copied.
 pub(super) struct OfMemory(HashMap<&'static str, Vec<Row>>);
 
 impl OfMemory {

@@ -5,7 +5,7 @@ use domain::archive::{Kind, STAY_BEHIND, TABLES};
 
 use crate::open::MIGRATIONS;
 
-/// A column that is added to the schema and not to the list would be lost on every move.
+/// A column that is in the schema but not in the list would be lost on every move.
 #[test]
 fn the_list_of_tables_is_that_of_the_schema() {
     #[derive(QueryableByName)]

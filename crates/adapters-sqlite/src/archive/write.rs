@@ -1,4 +1,4 @@
-//! Writing rows, those that are not there yet.
+//! Writing rows that do not exist yet.
 
 use diesel::prelude::*;
 use diesel::result::{DatabaseErrorKind, Error};
@@ -10,7 +10,7 @@ use super::read::row_on;
 use super::{names, places};
 use crate::error::Fault;
 
-/// How many rows go into one statement.
+/// The number of rows per statement.
 const AT_ONCE: usize = 64;
 
 pub(super) fn write_on(
@@ -38,7 +38,7 @@ pub(super) fn write_on(
     Ok(Ok(written))
 }
 
-/// Gives how many were not there.
+/// Returns the number of inserted rows.
 fn insert_on(connection: &mut SqliteConnection, table: &Table, rows: &[Row]) -> QueryResult<usize> {
     let text = format!(
         "INSERT INTO \"{}\" ({}) VALUES {} ON CONFLICT ({}) DO NOTHING",
@@ -56,7 +56,7 @@ fn insert_on(connection: &mut SqliteConnection, table: &Table, rows: &[Row]) -> 
     query.execute(connection)
 }
 
-/// The rule of the schema that a row broke.
+/// The constraint that a row violates.
 fn breaks(table: &Table, error: Error) -> Result<WriteRefused, Fault> {
     match error {
         Error::DatabaseError(

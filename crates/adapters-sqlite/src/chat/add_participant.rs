@@ -1,4 +1,4 @@
-//! Storing somebody who is added.
+//! Storing an added participant.
 
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
@@ -67,7 +67,7 @@ pub(super) fn add_participant_on(
     Ok(Ok(AddedParticipant { chat, participant, retitled }))
 }
 
-/// The user or agent with the wished id.
+/// The user or agent with the requested id.
 fn candidate_on(
     connection: &mut SqliteConnection,
     command: &AddParticipant,

@@ -1,4 +1,4 @@
-//! Storing a room with its creator.
+//! Storing a chat with its creator.
 
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
@@ -68,7 +68,7 @@ pub(super) fn create_on(
     Ok(Ok(chat))
 }
 
-/// Whose room it will be: the organization of whoever answers for its creator.
+/// The organization that the chat will belong to: that of the creator's accountable user.
 fn organization_on(connection: &mut SqliteConnection, account: &[u8]) -> Result<Vec<u8>, Fault> {
     Ok(users::table.find(account).select(users::organization_id).get_result(connection)?)
 }

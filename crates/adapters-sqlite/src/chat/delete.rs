@@ -1,4 +1,4 @@
-//! Storing that a room is deleted.
+//! Storing the deletion of a chat.
 
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
@@ -34,7 +34,7 @@ pub(super) fn delete_on(
         .load::<(String, Vec<u8>)>(connection)?;
     let present =
         present.iter().map(|(kind, id)| row::participant_id(kind, id)).collect::<Result<Vec<_>, _>>()?;
-    // Nobody is in a deleted room, so that no list has to pass over it.
+    // A deleted chat has no participants, so that no list has to skip it.
     diesel::update(participants::table)
         .filter(participants::chat_id.eq(&column))
         .filter(participants::left_at.is_null())

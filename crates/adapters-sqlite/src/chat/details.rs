@@ -1,5 +1,5 @@
-//! What lists of rooms show beside the records: each part for all rooms of a page in a fixed
-//! number of statements.
+//! Additional parts of chat lists: each part for all chats of a page in a fixed number of
+//! statements.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ use crate::message::load::{MessageRow, Records, messages_on};
 use crate::row;
 use crate::schema::{chats, messages};
 
-/// The agents of rooms, and whether they are at work.
+/// The agents of chats, and whether they are at work.
 pub(crate) fn details_on(
     connection: &mut SqliteConnection,
     rooms: &[ChatId],
@@ -38,7 +38,7 @@ pub(crate) fn details_on(
     Ok(details)
 }
 
-/// Ids of ours as SQL: hexadecimal digits in quotes and nothing else.
+/// Own ids as SQL: quoted hexadecimal digits and nothing else.
 fn in_list(rooms: &[ChatId]) -> String {
     rooms.iter().map(|chat| format!("x'{}'", chat.uuid().simple())).collect::<Vec<_>>().join(",")
 }
@@ -53,8 +53,8 @@ struct WorkRow {
     failed: bool,
 }
 
-/// From each agent of a room to its deliveries there, one step along the index for either
-/// question, however many deliveries there are.
+/// Seeks from each agent of a chat to its deliveries there: one index step per question, however
+/// many deliveries there are.
 fn works_on(connection: &mut SqliteConnection, rooms: &[ChatId]) -> Result<Vec<(ChatId, WorkStatus)>, Fault> {
     let any = |status: &str| {
         format!(
@@ -126,14 +126,14 @@ impl HeadRow {
     }
 }
 
-/// The first participants of rooms by id, with their number; only agents, if wanted.
+/// The first participants of chats by id, and their number; only agents, if requested.
 pub(super) fn heads_on(
     connection: &mut SqliteConnection,
     rooms: &[ChatId],
     only_agents: bool,
 ) -> Result<HashMap<ChatId, RosterHead>, Fault> {
     let only = if only_agents { "AND kind = 'Agent' " } else { "" };
-    // The rows of a room lie in the order of their ids, so numbering them sorts nothing.
+    // The rows of a chat are in the order of their ids, so numbering them sorts nothing.
     let rows = diesel::sql_query(format!(
         "SELECT head.*, users.handle AS user_handle, users.first_name, users.last_name, \
          agents.handle AS agent_handle, agents.name AS agent_name, agents.description, \
@@ -159,13 +159,13 @@ pub(super) fn heads_on(
     Ok(heads)
 }
 
-/// How a human stands to rooms.
+/// The standing of a human in chats.
 pub(super) fn standings_on(
     connection: &mut SqliteConnection,
     viewer: UserId,
     rooms: &[ChatId],
 ) -> Result<HashMap<ChatId, Standing>, Fault> {
-    // The index is named because SQLite would look at everybody in the rooms.
+    // The index is named because SQLite would read all participants of the chats.
     let rows = diesel::sql_query(format!(
         "SELECT chat_id, participant_id, kind, role, status \
          FROM participants INDEXED BY participants_of_account \
@@ -181,8 +181,8 @@ pub(super) fn standings_on(
     Ok(standings)
 }
 
-/// The place of a room's newest message: one step along the index. It is the last that was taken, unless
-/// that message was deleted.
+/// The sequence of a chat's newest message: one index step. It is the last that was assigned,
+/// unless that message was deleted.
 const NEWEST: &str = "(SELECT max(sequence) FROM messages AS newest INDEXED BY messages_order WHERE newest.chat_id = chats.id)";
 
 #[derive(QueryableByName)]
@@ -193,8 +193,8 @@ struct WeightRow {
     number: i64,
 }
 
-/// About how many bytes the newest message of each room holds, with what became of it. Lengths
-/// stand at the head of a row, so no content is read for it.
+/// The approximate size of the newest message of each chat, with its deliveries. Lengths are in the
+/// head of a row, so no content is read.
 pub(super) fn newest_weights_on(
     connection: &mut SqliteConnection,
     rooms: &[ChatId],
@@ -214,7 +214,7 @@ pub(super) fn newest_weights_on(
         .collect()
 }
 
-/// The newest message of each room, with everybody's delivery records.
+/// The newest message of each chat, with all delivery records.
 pub(super) fn newest_on(
     connection: &mut SqliteConnection,
     rooms: &[ChatId],

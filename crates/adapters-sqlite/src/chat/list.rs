@@ -1,8 +1,8 @@
-//! The rooms of somebody, with what is wanted of them.
+//! The chats of a user or agent, with the requested parts.
 //!
-//! By creation a list runs along an index of memberships, which carry the rooms' creation time,
-//! and stops at its limit. By change it looks at all of the viewer's rooms: keeping every
-//! membership up to date with its room would make each message dearer for each participant.
+//! By creation, a list runs along an index of memberships, which carry the chats' creation time,
+//! and stops at its limit. By change, it reads all of the viewer's chats: updating every membership
+//! with its chat would make each message more expensive for each participant.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ use crate::error::Fault;
 use crate::row;
 use crate::schema::chats;
 
-/// Bytes of a room, of a participant and of an agent in an answer, content aside.
+/// The approximate size of a chat, of a participant, and of an agent in an answer, without content.
 const ROOM_BYTES: usize = 600;
 const PARTICIPANT_BYTES: usize = 400;
 const AGENT_BYTES: usize = 200;
@@ -42,11 +42,11 @@ pub(super) fn list_on(
     Ok(Page::part(rows, more, total, |listed| listing.sort.position(&listed.chat)))
 }
 
-/// The memberships to look at, and the conditions on their rooms.
+/// The memberships to read, and the conditions on their chats.
 struct Chosen {
     viewer: Vec<u8>,
     listing: ChatListing,
-    /// Of the membership's table: the column of the viewer, and its index.
+    /// The column of the viewer in the membership table, and its index.
     column: &'static str,
     index: &'static str,
 }
@@ -99,13 +99,13 @@ impl Chosen {
         Ok(counted.number.cast_unsigned())
     }
 
-    /// The rooms of a page and one more.
+    /// The chats of a page and one more.
     fn page_on(&self, connection: &mut SqliteConnection, page: &PageRequest) -> Result<Vec<ChatId>, Fault> {
         let [key, id] = match self.listing.sort {
             ChatSort::Created => ["participants.chat_created_at", "participants.chat_id"],
             ChatSort::Updated => ["chats.updated_at", "chats.id"],
         };
-        // The first of the conditions on the place says nothing new; it lets the index begin there.
+        // The first condition on the place is redundant; it lets the index scan start there.
         let (beyond, direction, start) = match self.listing.order {
             Order::Ascending => (">", "ASC", Position::at(i64::MIN, Uuid::nil())),
             Order::Descending => ("<", "DESC", Position::at(i64::MAX, Uuid::max())),
@@ -131,7 +131,7 @@ impl Chosen {
     }
 }
 
-/// The rooms' records, in the order of `rooms`.
+/// The records of the chats, in the order of `rooms`.
 fn records_on(connection: &mut SqliteConnection, rooms: &[ChatId]) -> Result<Vec<ListedChat>, Fault> {
     if rooms.is_empty() {
         return Ok(Vec::new());
@@ -146,8 +146,8 @@ fn records_on(connection: &mut SqliteConnection, rooms: &[ChatId]) -> Result<Vec
     Ok(rooms.iter().filter_map(|room| chats.remove(room)).map(record).collect())
 }
 
-/// Adds the parts that are wanted. Rows at the end that would make the page too heavy are left
-/// out; tells whether there were any.
+/// Adds the requested parts. Rows at the end that would make the page too large are left out;
+/// returns whether there were any.
 fn fill_on(
     connection: &mut SqliteConnection,
     viewer: ParticipantId,
@@ -197,7 +197,7 @@ fn fill_on(
     Ok(cut)
 }
 
-/// About how many bytes of an answer a room takes, its newest message aside.
+/// The approximate size of a chat in an answer, without its newest message.
 fn weight(listed: &ListedChat) -> usize {
     let agents = listed.details.as_ref().map_or(0, |details| details.agents.len() * AGENT_BYTES);
     let participants = listed.roster.as_ref().map_or(0, |head| {

@@ -1,4 +1,4 @@
-//! The store of rooms and participants.
+//! The store of chats and participants.
 
 mod add_participant;
 mod create;

@@ -1,4 +1,4 @@
-//! Chats as the operator sees them.
+//! Chats for operators.
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Nullable, Text};
@@ -20,8 +20,8 @@ type SqlOverview = (
 );
 type OverviewRow = (ChatRow, Option<String>, i64, i64, i64);
 
-/// The chats before an id that a condition lets through, newest first. The values are those of the condition, the id,
-/// and how many.
+/// The chats before an id that match a condition, newest first. The values are those of the
+/// condition, the id, and the limit.
 macro_rules! chats_where {
     ($condition:literal) => {
         statement!(

@@ -1,4 +1,4 @@
-//! Reading one room, and rosters.
+//! Reading one chat, and rosters.
 
 use diesel::dsl::count_star;
 use diesel::prelude::*;
@@ -46,7 +46,7 @@ pub(super) fn find_with_details_on(
     Ok(Some(FoundChat { chat, details, message_counts }))
 }
 
-/// Along the index of the kinds, without looking at any message.
+/// Runs along the index of kinds, without reading messages.
 fn counts_on(connection: &mut SqliteConnection, chat: ChatId) -> Result<Vec<(MessageKind, u64)>, Fault> {
     let counts = messages::table
         .filter(messages::chat_id.eq(row::bytes(chat.uuid())))

@@ -1,4 +1,4 @@
-//! Storing that somebody is removed or leaves.
+//! Storing the removal or departure of a participant.
 
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;

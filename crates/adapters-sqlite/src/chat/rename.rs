@@ -1,4 +1,4 @@
-//! Storing that a room has another title.
+//! Storing a new title of a chat.
 
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
@@ -37,7 +37,7 @@ pub(super) fn rename_on(
     renamed_on(connection, chat).map(Ok)
 }
 
-/// A room that has just got this title, as its humans see it.
+/// A chat that was just renamed, as its humans see it.
 pub(crate) fn renamed_on(connection: &mut SqliteConnection, chat: Chat) -> Result<RenamedChat, Fault> {
     let users = participants::table
         .filter(participants::chat_id.eq(row::bytes(chat.id.uuid())))

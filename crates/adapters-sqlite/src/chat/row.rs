@@ -1,4 +1,4 @@
-//! Rooms and memberships as rows.
+//! Chats and memberships as rows.
 
 use diesel::prelude::*;
 use diesel::sql_types::{Binary, Text};
@@ -38,7 +38,7 @@ impl ChatRow {
     }
 }
 
-/// A room that is not deleted.
+/// A chat that is not deleted.
 pub(crate) fn chat_on(connection: &mut SqliteConnection, chat: ChatId) -> Result<Option<Chat>, Fault> {
     let found = chats::table
         .find(row::bytes(chat.uuid()))
@@ -49,7 +49,7 @@ pub(crate) fn chat_on(connection: &mut SqliteConnection, chat: ChatId) -> Result
     found.map(ChatRow::into_chat).transpose()
 }
 
-/// Role and status of somebody who is in a room that is not deleted.
+/// Role and status of a participant of a chat that is not deleted.
 pub(crate) fn membership_on(
     connection: &mut SqliteConnection,
     who: ParticipantId,
@@ -68,7 +68,7 @@ pub(crate) fn membership_on(
     Ok(Some((row::word(&role, Role::parse)?, row::word(&status, ParticipantStatus::parse)?)))
 }
 
-/// How somebody stands to a room that is not deleted.
+/// The standing of a viewer in a chat that is not deleted.
 pub(crate) fn standing_on(
     connection: &mut SqliteConnection,
     viewer: ParticipantId,
@@ -79,7 +79,7 @@ pub(crate) fn standing_on(
         let own = own.map(|(role, status)| Membership { role, status });
         return Ok(Standing { own, agents: Vec::new() });
     };
-    // The index is named because SQLite would look at everybody in the room.
+    // The index is named because SQLite would read all participants of the chat.
     let rows = statement!(
         "SELECT participants.chat_id, participant_id, participants.kind, role, participants.status \
          FROM chats CROSS JOIN participants INDEXED BY participants_of_account \
@@ -126,7 +126,7 @@ impl StandingRow {
     }
 }
 
-/// The user who answers for somebody, as it stands in the column `account_id`.
+/// The accountable user of a participant, as stored in the column `account_id`.
 pub(crate) fn account_on(connection: &mut SqliteConnection, who: ParticipantId) -> Result<Vec<u8>, Fault> {
     let id = row::bytes(who.uuid());
     match who {
@@ -181,7 +181,7 @@ impl ParticipantRow {
     }
 }
 
-/// Everybody in a room, or only `who`; oldest first.
+/// All participants of a chat, or only `who`; oldest first.
 pub(crate) fn participants_on(
     connection: &mut SqliteConnection,
     chat: ChatId,

@@ -1,4 +1,4 @@
-//! Storing an answer.
+//! Storing the answer to a contact request.
 
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;

@@ -1,4 +1,4 @@
-//! Writing down what nobody answered in time.
+//! Marking unanswered requests as expired.
 
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
@@ -30,6 +30,6 @@ pub(super) fn expire_on(
         .set(contact_requests::status.eq(RequestStatus::Expired.as_str()))
         .execute(connection)?;
     let people = people_of_on(connection, &overdue)?;
-    // A pending row that is over age reads as what it has just become.
+    // An expired row that is still pending reads like its new state.
     overdue.iter().map(|request| request.to_request(&people, expired_until)).collect()
 }

@@ -1,4 +1,4 @@
-//! Ending every contact and every pending request of an account that is deleted.
+//! Ending every contact and every pending request of a deleted account.
 
 use diesel::prelude::*;
 use diesel::sql_types::{Binary, Text};
@@ -12,7 +12,7 @@ use crate::error::Fault;
 use crate::row;
 use crate::schema::{contact_requests, contacts};
 
-/// The records that others have of the account. SQLite gives them in any order.
+/// The records that others have of the account. SQLite returns them in any order.
 const OTHER_SIDES: &str = "DELETE FROM contacts WHERE contact_id = ?1 \
      AND owner_id IN (SELECT contact_id FROM contacts WHERE owner_id = ?1) \
      RETURNING id, owner_kind, owner_id";
@@ -46,7 +46,7 @@ pub(crate) fn forget_on(
 
     let pending = || contact_requests::table.filter(is_pending());
     let sent = || pending().filter(contact_requests::requester_id.eq(&id));
-    // The status is asked for once more, as the index of received requests has it.
+    // The status is tested again for the partial index of received requests.
     let is_pending_too = contact_requests::status.eq(RequestStatus::Pending.as_str());
     let received = || pending().filter(contact_requests::recipient_id.eq(&id)).filter(is_pending_too);
     let by_age =
@@ -67,7 +67,7 @@ pub(crate) fn forget_on(
         request.responded_at = Some(now.micros());
     }
     let people = people_of_on(connection, &requests)?;
-    // None of them is pending any more, so none can be over age.
+    // All of them are settled, so none can be expired.
     let requests =
         requests.iter().map(|request| request.to_request(&people, now)).collect::<Result<Vec<_>, _>>()?;
     Ok(Parted { contacts, requests })

@@ -1,4 +1,4 @@
-//! Reading contacts, requests and whoever has a handle.
+//! Reading contacts, requests, and accounts by handle.
 
 use diesel::dsl::{count_star, exists, select, sql};
 use diesel::prelude::*;
@@ -15,7 +15,7 @@ use crate::error::Fault;
 use crate::row;
 use crate::schema::{contact_requests, contacts};
 
-/// Whether the two are contacts: each side has its record, so one is enough to see.
+/// Returns whether the two are contacts: each side has its record, so one is enough.
 pub(super) fn are_contacts_on(
     connection: &mut SqliteConnection,
     one: ParticipantId,
@@ -49,7 +49,7 @@ pub(super) fn contacts_on(
         if page.count { Some(own.clone().select(count_star()).get_result::<i64>(connection)?) } else { None };
     let mut rows = own.select(ContactRow::as_select()).into_boxed();
     if let Some(Position { key, id, .. }) = page.slice.after() {
-        // The first condition says nothing new; it lets the index begin at the right place.
+        // The first condition is redundant; it lets the index scan start at the right place.
         rows = rows.filter(contacts::created_at.le(key));
         let older = contacts::created_at.lt(key);
         rows = rows.filter(older.or(contacts::created_at.eq(key).and(contacts::id.lt(row::bytes(id)))));
@@ -66,12 +66,12 @@ pub(super) fn contacts_on(
     }))
 }
 
-/// Which requests are listed.
+/// The selection of requests.
 #[derive(Clone, Copy)]
 pub(super) enum Chosen {
-    /// The pending ones to one user or agent.
+    /// The pending ones sent to one user or agent.
     ReceivedBy(ParticipantId),
-    /// The pending ones to a user and to the user's agents.
+    /// The pending ones sent to a user and the user's agents.
     ReceivedByAllOf(UserId),
     /// Those of one requester.
     SentBy(ParticipantId, SentFilter),
@@ -98,9 +98,9 @@ fn chosen_requests(chosen: Chosen, expired_until: Timestamp) -> Requests {
             let sent = all.filter(contact_requests::requester_id.eq(row::bytes(requester.uuid())));
             match filter {
                 SentFilter::All => sent,
-                // Some are written down as expired, some are not yet. The plus signs keep SQLite
-                // from looking for either alone and sorting both together, and below from running
-                // along the times of everything that was sent.
+                // Some are marked as expired, some are not yet. The plus signs keep SQLite from
+                // searching for either alone and sorting both together, and below from scanning the
+                // times of all sent requests.
                 SentFilter::Only(RequestStatus::Expired) => sent.filter(
                     sql::<Bool>("(+status = 'expired' OR (+status = 'pending' AND +created_at <= ")
                         .bind::<BigInt, _>(limit)
@@ -129,7 +129,7 @@ pub(super) fn requests_on(
     };
     let mut rows = chosen_requests(chosen, expired_until);
     if let Some(Position { key, id, .. }) = page.slice.after() {
-        // As with contacts.
+        // Redundant, as for contacts.
         rows = rows.filter(contact_requests::created_at.le(key));
         let same_time = contact_requests::created_at.eq(key).and(contact_requests::id.lt(row::bytes(id)));
         rows = rows.filter(contact_requests::created_at.lt(key).or(same_time));

@@ -37,7 +37,7 @@ pub(super) fn remove_on(
     Ok(if sides.is_empty() { Err(NoSuchContact) } else { Ok(RemovedContact { sides }) })
 }
 
-/// With whom the caller's record `id` is; else the id itself, as that of a user or an agent.
+/// The other side of the caller's record `id`; else the id itself, as that of a user or an agent.
 fn contact_named_on(connection: &mut SqliteConnection, own: &[u8], id: Vec<u8>) -> Result<Vec<u8>, Fault> {
     let other = contacts::table
         .find(&id)

@@ -1,4 +1,4 @@
-//! Requests and contacts as rows, and the people they are about.
+//! Requests and contacts as rows, with both sides.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ use crate::error::Fault;
 use crate::row;
 use crate::schema::{agents, contact_requests, contacts, users};
 
-/// Chooses what is pending, in the words of the indexes that hold only that.
+/// Selects pending requests with the exact condition of the partial indexes.
 pub(super) fn is_pending() -> diesel::expression::SqlLiteral<Bool> {
     sql::<Bool>("contact_requests.status = 'pending'")
 }
@@ -59,7 +59,7 @@ impl RequestRow {
         })
     }
 
-    /// The request as it stands when those sent up to `expired_until` are over age.
+    /// The request, with those sent until `expired_until` counted as expired.
     pub(super) fn to_request(
         &self,
         people: &People,
@@ -78,7 +78,7 @@ impl RequestRow {
     }
 }
 
-/// The pending request from one to the other, over age or not.
+/// The pending request from one to the other, expired or not.
 pub(super) fn pending_on(
     connection: &mut SqliteConnection,
     requester: ParticipantId,
@@ -94,7 +94,7 @@ pub(super) fn pending_on(
     Ok(found)
 }
 
-/// Writes a new status down; gives the row as it is then.
+/// Stores a new status; returns the row after the update.
 pub(super) fn settle_on(
     connection: &mut SqliteConnection,
     request: RequestRow,
@@ -134,12 +134,12 @@ struct AgentColumns {
     deleted_at: Option<i64>,
 }
 
-/// Somebody as the store knows them.
+/// A user or agent as stored.
 pub(super) struct Person {
     pub(super) profile: Profile,
     /// The user itself, or the agent's owner.
     pub(super) user: UserId,
-    /// False for a deleted account, which only history still names.
+    /// False for a deleted account, which remains in the history only.
     pub(super) present: bool,
 }
 
@@ -176,7 +176,7 @@ impl AgentColumns {
     }
 }
 
-/// Whoever has the handle now.
+/// The user or agent that has the handle now.
 pub(super) fn person_with_on(
     connection: &mut SqliteConnection,
     handle: &Handle,
@@ -199,7 +199,7 @@ pub(super) fn person_with_on(
     found.map(UserColumns::into_person).transpose()
 }
 
-/// The users and agents that some rows are about.
+/// The users and agents that some rows refer to.
 pub(super) struct People(HashMap<Vec<u8>, Person>);
 
 impl People {
@@ -213,10 +213,10 @@ impl People {
     }
 }
 
-/// The most ids in one query; SQLite has a bound of its own.
+/// The maximum number of ids per query; SQLite has a limit of its own.
 const MAX_IDS: usize = 1_000;
 
-/// Looks up everybody of a page at once, deleted agents included.
+/// Looks up all users and agents of a page at once, deleted agents included.
 pub(super) fn people_on<'a>(
     connection: &mut SqliteConnection,
     ids: impl IntoIterator<Item = &'a Vec<u8>>,
@@ -269,7 +269,7 @@ impl ContactRow {
     }
 }
 
-/// Makes the two sides of `request` contacts; `people` holds both of them.
+/// Makes the two sides of `request` contacts; `people` contains both.
 pub(super) fn connect_on(
     connection: &mut SqliteConnection,
     ids: [ContactId; 2],

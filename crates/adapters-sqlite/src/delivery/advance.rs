@@ -44,7 +44,7 @@ pub(super) fn advance_on(
     Ok(Ok(Advanced { message, delivery: after }))
 }
 
-/// The record with its newest attempt only, which is all that a step looks at.
+/// The record with its newest attempt only, which is all that a step needs.
 fn record_on(
     connection: &mut SqliteConnection,
     command: &AdvanceDelivery,

@@ -1,4 +1,4 @@
-//! Writing down what sockets of agents took.
+//! Storing the receipts of sockets.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use crate::row;
 use crate::schema::messages;
 use crate::statement::statement;
 
-/// Of the messages that changed those that are heard of, in the order of their rooms; `None` when
+/// The changed messages that humans are subscribed to, in the order of their chats; `None` if
 /// nothing changed.
 pub(super) fn mark_delivered_on(
     connection: &mut SqliteConnection,
@@ -51,7 +51,7 @@ pub(super) fn mark_delivered_on(
     told_on(connection, told).map(Some)
 }
 
-/// Of these messages those that are heard of, in the order of their rooms.
+/// Those of the messages that humans are subscribed to, in the order of their chats.
 pub(super) fn heard_on(
     connection: &mut SqliteConnection,
     of: &[MessageId],

@@ -53,7 +53,7 @@ impl DeliveryRepository for SqliteStore {
         on_commit: OnCommit<Vec<Message>>,
     ) -> Result<(), StoreError> {
         let work = move |connection: &mut SqliteConnection| {
-            // Nothing to change is nothing to commit.
+            // Without changes there is nothing to commit.
             Ok(mark_delivered::mark_delivered_on(connection, taken, now, heard)?.ok_or(()))
         };
         let _ = self.change(work, |told| tell_some(told, on_commit)).await?;
@@ -66,7 +66,7 @@ impl DeliveryRepository for SqliteStore {
         heard: Heard,
         on_commit: OnCommit<Vec<Message>>,
     ) -> Result<(), StoreError> {
-        // It reads among the changes, so that nothing that comes after it is told before it.
+        // The read takes a commit slot, so that no later change is announced before it.
         let work = move |connection: &mut SqliteConnection| {
             Ok(Ok::<_, ()>(mark_delivered::heard_on(connection, &messages, heard)?))
         };
@@ -89,7 +89,7 @@ impl DeliveryRepository for SqliteStore {
         places: Vec<i64>,
         on_commit: OnCommit<Vec<Message>>,
     ) -> Result<(), StoreError> {
-        // It reads among the changes, as `tell_delivered` does.
+        // The read takes a commit slot, as in `tell_delivered`.
         let work = move |connection: &mut SqliteConnection| {
             Ok(Ok::<_, ()>(unacknowledged::new_messages_on(connection, agent, chat, &places)?))
         };
@@ -98,7 +98,7 @@ impl DeliveryRepository for SqliteStore {
     }
 }
 
-/// No messages are nothing to tell.
+/// An empty list is not announced.
 fn tell_some(messages: &Vec<Message>, on_commit: OnCommit<Vec<Message>>) {
     if !messages.is_empty() {
         on_commit.run(messages);

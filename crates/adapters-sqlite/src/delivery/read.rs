@@ -1,4 +1,4 @@
-//! What waits for an agent, and listings by state.
+//! The backlog of an agent, and listings by state.
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary};
@@ -14,11 +14,11 @@ use crate::message::load::{Records, part_on, position};
 use crate::row;
 use crate::statement::statement;
 
-/// The deliveries that a filter chooses: which index to run along, and the condition.
+/// The index and the condition of a filter.
 ///
-/// The index is named because SQLite would run along all that was ever delivered: it thinks as
-/// well of that index as of the one of what is open. The words of an index's own condition have
-/// to stand in the query, else it cannot be used.
+/// The index is named because SQLite would scan all deliveries: it rates that index as highly as
+/// the one of open deliveries. The query must contain the exact condition of a partial index, or
+/// the index cannot be used.
 const fn chosen(filter: DeliveryFilter) -> (&'static str, &'static str) {
     match filter {
         DeliveryFilter::Open => ("deliveries_open", "status <> 'processed' AND addressed = 1"),
@@ -51,7 +51,7 @@ pub(super) fn next_on(
     let Some((_, membership)) = membership_on(connection, ParticipantId::Agent(agent), chat)? else {
         return Ok(None);
     };
-    // As the deliveries that `DeliveryFilter::Open` chooses, of which this is the first.
+    // The first of the deliveries that `DeliveryFilter::Open` selects.
     let first = statement!(
         "SELECT sequence FROM deliveries INDEXED BY deliveries_open \
          WHERE agent_id = ? AND chat_id = ? AND status <> 'processed' AND addressed = 1 \
@@ -105,7 +105,7 @@ fn count_on(
     Ok(counted.number.cast_unsigned())
 }
 
-/// The places of a page's messages in the room, and one more.
+/// The sequences of a page's messages in the chat, and one more.
 fn places_on(
     connection: &mut SqliteConnection,
     agent: AgentId,

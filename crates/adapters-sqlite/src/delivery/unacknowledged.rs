@@ -1,4 +1,4 @@
-//! What no socket has taken yet.
+//! Deliveries that no socket has acknowledged.
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary};
@@ -29,8 +29,8 @@ struct Place {
     sequence: i64,
 }
 
-/// One statement, which seeks once for each listener in the index of what is new. That index is
-/// named, and its condition repeated, because SQLite would run along all that is open.
+/// One statement, which seeks the index of new deliveries once per listener. That index is named,
+/// and its condition repeated, because SQLite would scan all open deliveries.
 pub(super) fn unacknowledged_on(
     connection: &mut SqliteConnection,
     listening: &[Listening],

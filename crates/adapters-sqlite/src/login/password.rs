@@ -49,7 +49,7 @@ pub(super) fn rehash_on(
     Ok(())
 }
 
-/// The first password of a user who is being made.
+/// The first password of a user who is being created.
 pub(crate) fn insert_on(
     connection: &mut SqliteConnection,
     user: UserId,
@@ -66,7 +66,7 @@ pub(crate) fn insert_on(
     Ok(())
 }
 
-/// Sets a password and ends what was open; gives whose it is.
+/// Sets a password and ends all sessions; returns the user.
 pub(super) fn set_on(
     connection: &mut SqliteConnection,
     command: &SetPassword,

@@ -1,4 +1,4 @@
-//! Sessions, and their refresh tokens.
+//! Sessions and their refresh tokens.
 
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
@@ -142,7 +142,7 @@ pub(super) fn end_on(
     Ok(ended)
 }
 
-/// Ends all sessions of a user who is disabled, whose entry in the audit log says it.
+/// Ends all sessions of a disabled user; the audit entry of that change covers it.
 pub(crate) fn end_all_on(
     connection: &mut SqliteConnection,
     user: UserId,
@@ -153,14 +153,15 @@ pub(crate) fn end_all_on(
     delete_on(connection, &all, now)
 }
 
-/// Deletes sessions and tells all servers, as their access tokens end.
+/// Deletes sessions and notifies all servers, since their access tokens end.
 fn delete_on(connection: &mut SqliteConnection, ids: &[Vec<u8>], now: Timestamp) -> Result<(), Fault> {
     diesel::delete(sessions::table.filter(sessions::id.eq_any(ids))).execute(connection)?;
     let ended = ids.iter().map(|id| Ok(Change::SessionEnded(SessionId::new(row::uuid(id)?))));
     change::append_on(connection, ended.collect::<Result<Vec<_>, Fault>>()?, now)
 }
 
-/// What is over is gone. Sockets outlive access tokens, but not the session, so its end is told.
+/// Deletes expired sessions. Sockets outlive access tokens, but not the session, so its end is
+/// announced.
 pub(super) fn forget_on(connection: &mut SqliteConnection, at: Timestamp, limit: u32) -> Result<u32, Fault> {
     let (now, limit) = (at.micros(), i64::from(limit));
     let over = sessions::table.filter(sessions::expires_at.le(now)).order(sessions::expires_at).limit(limit);

@@ -1,4 +1,4 @@
-//! Moving a memory through its life, and deleting it.
+//! Changing the state of a memory, and deleting it.
 
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;

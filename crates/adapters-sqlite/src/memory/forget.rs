@@ -1,5 +1,5 @@
-//! What becomes of the memories of an agent that is deleted: its private ones go, what others read
-//! stays without it.
+//! The memories of a deleted agent: private ones are deleted, shared ones stay without their
+//! source.
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary};
@@ -11,7 +11,7 @@ use crate::error::Fault;
 use crate::row;
 use crate::schema::memories;
 
-// The words of the index's own condition, else it could not be used.
+// The exact condition of the partial index, or it could not be used.
 const DELETE_PRIVATE: &str = "DELETE FROM memories INDEXED BY memories_of_source \
      WHERE source_id = ? AND status <> 'deleted' AND scope = 'agent'";
 const LEAVE: &str = "UPDATE memories INDEXED BY memories_of_source SET source_id = NULL, updated_at = ? \

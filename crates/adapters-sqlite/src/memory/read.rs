@@ -1,9 +1,9 @@
 //! Reading memories: one of them, and lists.
 //!
-//! A list runs along the index of what narrows it most: a subject, a source, or the organization,
-//! and within it along each wanted state. The indexes hold all that a memory is judged by, so those
-//! that are passed over, and those that are only counted, cost a step on the index. Only a search
-//! reads texts: those of the memories that all the other conditions leave, one by one.
+//! A list runs along the index of its most selective condition (a subject, a source, or the
+//! organization), and within it along each requested state. The indexes hold all columns that the
+//! conditions need, so skipped and counted memories cost one index step. Only a search reads texts,
+//! of the memories that all other conditions leave, one by one.
 
 use diesel::connection::DefaultLoadingMode;
 use diesel::prelude::*;
@@ -24,13 +24,14 @@ use crate::chat::row::standing_on;
 use crate::error::Fault;
 use crate::row;
 
-/// Whether the caller `?1` shares a room with the memory's subject or source; for a single memory.
+/// The condition that the caller `?1` shares a chat with the memory's subject or source; for a
+/// single memory.
 const SHARES_ROOM: &str = "EXISTS (SELECT 1 FROM participants AS mine \
     JOIN participants AS theirs ON theirs.chat_id = mine.chat_id AND theirs.left_at IS NULL \
     WHERE mine.participant_id = ?1 AND mine.left_at IS NULL \
     AND theirs.participant_id IN (memory.subject_id, memory.source_id))";
 
-/// The same for lists: who is in a room with `?1` is found once, not for every memory.
+/// The same for lists: the participants of the chats of `?1` are found once, not per memory.
 const IS_OF_ROOM_MATES: &str = "(memory.subject_id IN (SELECT theirs.participant_id \
     FROM participants AS mine CROSS JOIN participants AS theirs ON theirs.chat_id = mine.chat_id \
     WHERE mine.participant_id = ?1 AND mine.left_at IS NULL AND theirs.left_at IS NULL) \
@@ -38,11 +39,11 @@ const IS_OF_ROOM_MATES: &str = "(memory.subject_id IN (SELECT theirs.participant
     FROM participants AS mine CROSS JOIN participants AS theirs ON theirs.chat_id = mine.chat_id \
     WHERE mine.participant_id = ?1 AND mine.left_at IS NULL AND theirs.left_at IS NULL))";
 
-/// Whether it is stored by an agent of `?1`; for lists.
+/// The condition that an agent of `?1` stored it; for lists.
 const IS_OF_OWN_AGENT: &str =
     "memory.source_id IN (SELECT id FROM agents WHERE owner_id = ?1 AND deleted_at IS NULL)";
 
-/// Whether `?1` owns the memory's source.
+/// The condition that `?1` owns the memory's source.
 const OWNS_SOURCE: &str =
     "EXISTS (SELECT 1 FROM agents WHERE id = memory.source_id AND owner_id = ?1 AND deleted_at IS NULL)";
 
@@ -148,7 +149,7 @@ pub(super) fn for_human_on(
         (None, _) => "memories_of_organization",
     };
     let mut wanted = Wanted::new(index, caller.into(), &listing.filter);
-    // What a human may read, as [`Reader::may_read`] has it, or a part of that.
+    // The memories that a human may read according to [`Reader::may_read`], or a part of them.
     match listing.scope {
         HumanScope::AboutMe => wanted.must("memory.subject_id = ?1"),
         HumanScope::Organization => wanted.must("memory.scope = 'organization'"),
@@ -173,7 +174,7 @@ pub(super) fn for_human_on(
     wanted.page_on(connection, page).map(Some)
 }
 
-/// What a condition compares with.
+/// A value of a condition.
 enum Value {
     Id(Uuid),
     Word(&'static str),
@@ -181,8 +182,8 @@ enum Value {
     Number(i64),
 }
 
-/// A list: which index it runs along, in which states, its other conditions, and the values that
-/// these name by number; `?1` is the caller, `?2` the organization.
+/// A list: its index, its states, its other conditions, and the values that these reference by
+/// number; `?1` is the caller, `?2` the organization.
 struct Wanted {
     index: &'static str,
     states: Vec<MemoryStatus>,
@@ -198,7 +199,7 @@ impl Wanted {
             StatusFilter::All => MemoryStatus::ALL.to_vec(),
         };
         let values = vec![Value::Id(caller.participant().uuid()), Value::Id(caller.organization().uuid())];
-        // The words of the index's own condition stand first, else it could not be used.
+        // The exact condition of the partial index comes first, or it could not be used.
         let conditions = ["memory.status <> 'deleted'", "memory.organization_id = ?2"].map(str::to_owned);
         let mut wanted = Self { index, states, conditions: conditions.to_vec(), values };
         let words = [
@@ -218,7 +219,7 @@ impl Wanted {
         wanted
     }
 
-    /// How a condition names the value.
+    /// Adds a value; returns its placeholder.
     fn given(&mut self, value: Value) -> String {
         self.values.push(value);
         format!("?{}", self.values.len())
@@ -241,7 +242,7 @@ impl Wanted {
         let total = if page.count { Some(self.count_on(connection)?) } else { None };
         let listed = self.listed(&page);
         let mut rows = Vec::new();
-        // One by one, so that no more is in memory than the page may hold, and one memory.
+        // One by one, so that no more than a page and one memory is in memory.
         let mut bytes = 0;
         for row in self.bound(&listed).load_iter::<MemoryRow, DefaultLoadingMode>(connection)? {
             let row = row?;
@@ -271,9 +272,9 @@ impl Wanted {
         Ok(counted.number.cast_unsigned())
     }
 
-    /// The rows of a page and one more: of each state in the order of the index, merged.
+    /// The rows of a page and one more: those of each state in the order of the index, merged.
     fn listed(&mut self, page: &PageRequest) -> String {
-        // The first of the conditions on the place lets the index begin there.
+        // The first condition on the place lets the index scan start there.
         let after = page.slice.after().unwrap_or(Position::at(i64::MAX, Uuid::max()));
         let (key, id) = (self.given(Value::Number(after.key)), self.given(Value::Id(after.id)));
         self.must(&format!("memory.created_at <= {key} AND (memory.created_at < {key} OR memory.id < {id})"));

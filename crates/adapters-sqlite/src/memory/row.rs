@@ -1,4 +1,4 @@
-//! Memories as rows, with the names of those they are of and about.
+//! Memories as rows, with the names of their sources and subjects.
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Nullable, Text};
@@ -10,17 +10,17 @@ use domain::page::weight;
 use crate::error::Fault;
 use crate::row;
 
-/// What a row is read from; `memory` is the memory.
+/// The columns of a row; `memory` is the memory.
 pub(super) const COLUMNS: &str = "memory.id AS id, memory.organization_id, memory.source_id, \
     source.name AS source_name, memory.subject_id, memory.subject_kind, \
     subject_agent.name AS agent_name, subject_user.first_name, subject_user.last_name, \
     memory.system, memory.kind, memory.segment, memory.scope, memory.status, memory.content, memory.thought, \
     memory.metadata, memory.created_at AS created_at, memory.updated_at";
 
-/// Bytes of a memory in an answer, names and content aside.
+/// The approximate size of a memory in an answer, without names and content.
 const MEMORY_BYTES: usize = 700;
 
-/// Those whose names are shown.
+/// Joins the names to show.
 pub(super) const NAMES: &str = "LEFT JOIN agents AS source ON source.id = memory.source_id \
     LEFT JOIN agents AS subject_agent ON subject_agent.id = memory.subject_id \
     LEFT JOIN users AS subject_user ON subject_user.id = memory.subject_id";
@@ -68,7 +68,7 @@ pub(super) struct MemoryRow {
 }
 
 impl MemoryRow {
-    /// About how many bytes of an answer it takes. The metadata are JSON already.
+    /// The approximate size in an answer. The metadata are JSON already.
     pub(super) fn weight(&self) -> usize {
         let names = [&self.source_name, &self.agent_name, &self.first_name, &self.last_name];
         let names = names.into_iter().flatten().map(|name| weight::of_text(name)).sum::<usize>();

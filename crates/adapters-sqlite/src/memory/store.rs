@@ -56,8 +56,8 @@ pub(super) fn store_on(
     stored.map(Ok).ok_or_else(|| Fault::Row("a stored memory that is not there".to_owned()))
 }
 
-/// Whom the memory is about, if the agent can know them: itself, a peer, or somebody in a room with
-/// it.
+/// The subject of the memory, if the agent can know it: itself, a peer, or a participant of one of
+/// its chats.
 fn subject_on(
     connection: &mut SqliteConnection,
     new: &NewMemory,

@@ -1,4 +1,4 @@
-//! Storing a message at the next place of its room.
+//! Storing a message with the next sequence of its chat.
 
 use std::collections::HashSet;
 
@@ -64,7 +64,7 @@ pub(super) fn append_on(
     Ok(Ok(Appended { message, titled }))
 }
 
-/// The agents in a room.
+/// The agents in a chat.
 fn agents_on(connection: &mut SqliteConnection, chat: ChatId) -> Result<Vec<AgentId>, Fault> {
     let agents = participants::table
         .filter(participants::chat_id.eq(row::bytes(chat.uuid())))
@@ -75,14 +75,14 @@ fn agents_on(connection: &mut SqliteConnection, chat: ChatId) -> Result<Vec<Agen
     agents.iter().map(|id| row::agent_id(id)).collect()
 }
 
-/// Name of a plan, how many messages and bytes it allows, and how many bytes the organization keeps.
+/// Name of a plan, its limits of messages and bytes, and the bytes that the organization stores.
 type Plan = (String, Option<i64>, Option<i64>, i64);
 
-/// Status of a membership; whether the room awaits a title, its newest number, number of deleted messages, newest time
-/// and bytes.
+/// Status of a membership; whether the chat has no title yet, its last sequence, number of deleted
+/// messages, newest time, and bytes.
 type Sender = (String, bool, i64, i64, Option<i64>, i64, Option<Plan>);
 
-/// The sender's membership, and the room, if the sender is in it.
+/// The sender's membership and the chat, if the sender is a participant.
 fn sender_on(
     connection: &mut SqliteConnection,
     new: &NewMessage,
@@ -121,7 +121,7 @@ fn sender_on(
     Ok(Some((row::word(&status, ParticipantStatus::parse)?, room)))
 }
 
-/// Of those who are mentioned whoever is in the room.
+/// The mentioned participants of the chat.
 fn present_on(connection: &mut SqliteConnection, new: &NewMessage) -> Result<HashSet<Uuid>, Fault> {
     let mut present = HashSet::with_capacity(new.mentions.len());
     for mention in &new.mentions {

@@ -1,7 +1,7 @@
-//! What one agent may know of a room, oldest first.
+//! The context of an agent in a chat, oldest first.
 //!
-//! Two lists, each along its own index: what the agent sent, and what was addressed to it. They
-//! have nothing in common, because nobody addresses itself; merged by sequence they are one.
+//! It consists of two lists with an index each: messages that the agent sent, and those addressed
+//! to it. They are disjoint, because a sender cannot mention itself, and are merged by sequence.
 
 use diesel::dsl::sql;
 use diesel::prelude::*;
@@ -18,10 +18,11 @@ use crate::row;
 use crate::schema::{deliveries, messages};
 use crate::statement::statement;
 
-/// Both lists merged, each read in the order of its index, so that only what is passed over and
-/// what is wanted is read. Agent, room and the place to begin behind, for either list; limit, offset.
+/// Both lists merged, each read in the order of its index, so that only skipped and requested
+/// entries are read. Values: agent, chat, and sequence to begin after, for either list; limit,
+/// offset.
 ///
-/// Behind `+ 0` the plan does not depend on how large the limit is, so it holds for all.
+/// With `+ 0` the plan does not depend on the value of the limit, so it holds for all.
 const PLACES: &str = "SELECT sequence FROM messages \
      WHERE sender_id = ? AND chat_id = ? AND sequence > ? \
      UNION ALL \
@@ -45,7 +46,7 @@ pub(super) fn context_on(
             .filter(messages::sender_id.eq(&agent_column))
             .count()
             .get_result::<i64>(connection)?;
-        // The words of the index's own condition: with a bound value it would not be used.
+        // The exact condition of the partial index: with a bound value it would not be used.
         let received = deliveries::table
             .filter(deliveries::agent_id.eq(&agent_column))
             .filter(deliveries::chat_id.eq(&chat_column))

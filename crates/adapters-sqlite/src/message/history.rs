@@ -1,4 +1,4 @@
-//! All of a room, newest first.
+//! The history of a chat, newest first.
 
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
@@ -25,8 +25,8 @@ pub(super) fn history_on(
     if !standing_on(connection, viewer, chat)?.may_read() {
         return Ok(None);
     }
-    // A position carries the place behind which the list ends, so that who goes on need not say
-    // again since when.
+    // A position carries the sequence at which the list ends, so `since` need not be repeated for
+    // further pages.
     let (floor, ceiling) = match page.slice.after() {
         Some(Position { key, id, .. }) => (i64::try_from(id.as_u128()).unwrap_or(i64::MAX), key),
         None => (0, i64::MAX),
@@ -48,7 +48,7 @@ pub(super) fn history_on(
     Ok(Some(Page::part(rows, more || cut, total, |message| Position::at(message.sequence, end))))
 }
 
-/// The last place that was taken at `since` or before: times follow the room's order.
+/// The last sequence at `since` or before: times follow the order of the chat.
 fn floor_on(connection: &mut SqliteConnection, chat: ChatId, since: Timestamp) -> Result<i64, Fault> {
     let first_after = messages::table
         .filter(messages::chat_id.eq(row::bytes(chat.uuid())))
@@ -60,7 +60,7 @@ fn floor_on(connection: &mut SqliteConnection, chat: ChatId, since: Timestamp) -
     Ok(first_after.map_or(i64::MAX, |place| place - 1))
 }
 
-/// The room knows how many messages it has, so only a part of them has to be counted.
+/// The chat stores its number of messages, so only a part of them has to be counted.
 fn total_on(connection: &mut SqliteConnection, chat: ChatId, kinds: Kinds, floor: i64) -> Result<u64, Fault> {
     if kinds != Kinds::ALL || floor > 0 {
         return count_on(connection, chat, kinds, Between(floor, i64::MAX));

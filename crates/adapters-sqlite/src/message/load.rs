@@ -1,4 +1,4 @@
-//! Messages out of their rows, each with its deliveries: three statements for a whole page.
+//! Loads messages with their deliveries: three statements for a whole page.
 
 use diesel::expression::{AppearsOnTable, Expression, SelectableExpression, ValidGrouping};
 use diesel::prelude::*;
@@ -76,23 +76,23 @@ impl QueryFragment<Sqlite> for SenderHandle {
     }
 }
 
-/// Whose delivery records are wanted.
+/// The selection of delivery records.
 #[derive(Clone, Copy)]
 pub(crate) enum Records {
-    /// Everybody's.
+    /// All records.
     All,
-    /// One agent's own.
+    /// Those of one agent.
     Of(AgentId),
 }
 
-/// Where a message stands in every list.
+/// The position of a message in lists.
 pub(crate) fn position(message: &Message) -> Position {
     Position::at(message.sequence, Uuid::nil())
 }
 
-/// The messages of a room at these places, in the order of `places`, which is the room's own or
-/// its reverse. Messages at the end that would weigh more than `budget` are not read; tells
-/// whether there were any.
+/// The messages of a chat with these sequences, in the order of `places`, which is ascending or
+/// descending. Messages at the end that would exceed `budget` are not read; returns whether there
+/// were any.
 pub(crate) fn part_on(
     connection: &mut SqliteConnection,
     chat: ChatId,
@@ -124,9 +124,9 @@ pub(crate) fn part_on(
     Ok((with_attempts_on(connection, rows, found)?, cut))
 }
 
-/// What the messages at these places weigh at least, in the order of `places`, without reading their contents: the
-/// weights of [`MessageRow::weight`], but for what JSON adds to the content. One message is not weighed, as it is
-/// read in any case.
+/// The minimum sizes of the messages with these sequences, in the order of `places`, without
+/// reading their contents: the weights of [`MessageRow::weight`] without the JSON escapes of the
+/// content. A single message is not weighed, as it is read in any case.
 fn weights_on(connection: &mut SqliteConnection, chat: ChatId, places: &[i64]) -> Result<Vec<usize>, Fault> {
     if places.len() == 1 {
         return Ok(vec![0]);
@@ -158,7 +158,7 @@ pub(crate) fn messages_on(
 }
 
 impl MessageRow {
-    /// About how many bytes of an answer it takes.
+    /// The approximate size in an answer.
     fn weight(&self) -> usize {
         let metadata = self.metadata.as_ref().map_or(0, String::len);
         weight::of_message(&self.content, self.mentions.len(), metadata)
@@ -192,7 +192,7 @@ pub(crate) struct DeliveryRow {
     delivered_at: Option<i64>,
 }
 
-/// An attempt with its whole error.
+/// An attempt with its complete error.
 #[derive(Queryable)]
 pub(crate) struct AttemptRow {
     head: AttemptHead,
@@ -200,7 +200,7 @@ pub(crate) struct AttemptRow {
 }
 
 impl DeliveryRow {
-    /// About how many bytes of an answer it takes.
+    /// The approximate size in an answer.
     fn weight(&self) -> usize {
         weight::of_record(u32::try_from(self.current_attempt).unwrap_or(0))
     }
@@ -227,13 +227,13 @@ impl AttemptHead {
 }
 
 impl AttemptRow {
-    /// With the whole error.
+    /// Converts it with its complete error.
     pub(crate) fn into_attempt(self) -> Result<Attempt, Fault> {
         self.head.into_attempt(self.error)
     }
 }
 
-/// The SQL types of a [`DeliveryRow`] behind the place of its message in a list.
+/// The SQL types of a [`DeliveryRow`] after the index of its message in a list.
 type RecordColumns = (BigInt, (Binary, Bool, Integer, Nullable<BigInt>));
 
 /// The delivery records of each of the messages.
@@ -280,7 +280,7 @@ pub(crate) struct AttemptHead {
 /// The SQL types of an [`AttemptHead`].
 pub(crate) type HeadColumns = (Integer, Text, BigInt, Nullable<BigInt>);
 
-/// The messages of `rows`, each with its `records`; of each record the newest attempts.
+/// The messages of `rows`, each with its `records`, and these with their newest attempts.
 fn with_attempts_on(
     connection: &mut SqliteConnection,
     rows: Vec<MessageRow>,
@@ -298,7 +298,7 @@ fn with_attempts_on(
     rows.into_iter().zip(records).map(with_records).collect()
 }
 
-/// The newest attempts, as they are shown, of each record that has any.
+/// The newest attempts, in the form to show, of each record that has any.
 fn attempts_of(
     connection: &mut SqliteConnection,
     rows: &[MessageRow],
@@ -333,12 +333,12 @@ fn attempts_of(
     Ok(attempts)
 }
 
-/// The place in a list, as `json_each` gives it.
+/// The index in a list, as `json_each` returns it.
 fn listed(key: i64) -> Result<usize, Fault> {
     usize::try_from(key).map_err(|_| Fault::Row(format!("the place {key} in a list")))
 }
 
-/// One message of a room by id, with everybody's records.
+/// One message of a chat by id, with all delivery records.
 pub(crate) fn message_on(
     connection: &mut SqliteConnection,
     chat: ChatId,
@@ -348,7 +348,7 @@ pub(crate) fn message_on(
     Ok(messages_on(connection, found.into_iter().collect(), Records::All)?.pop())
 }
 
-/// The row of a message of a room.
+/// The row of a message of a chat.
 pub(crate) fn message_row_on(
     connection: &mut SqliteConnection,
     chat: ChatId,
@@ -363,7 +363,7 @@ pub(crate) fn message_row_on(
     Ok(found)
 }
 
-/// A mention as it is kept in the column `mentions`.
+/// A mention in the column `mentions`.
 #[derive(Serialize, Deserialize)]
 struct StoredMention {
     id: String,

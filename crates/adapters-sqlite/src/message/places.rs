@@ -1,7 +1,7 @@
-//! Where in a room the messages of some kinds lie.
+//! The sequences of messages of some kinds in a chat.
 //!
-//! Kind by kind along the index of the kinds, merged in the room's order; of each no more is read
-//! than is passed over and wanted.
+//! They are read kind by kind along the index of kinds, and merged; of each kind no more is read
+//! than is skipped and requested.
 
 use diesel::sql_types::{BigInt, Binary};
 use diesel::sqlite::SqliteConnection;
@@ -13,7 +13,7 @@ use domain::page::Order;
 use crate::error::Fault;
 use crate::row;
 
-/// The part of a room between two places, neither of them included.
+/// The part of a chat between two sequences, both exclusive.
 #[derive(Clone, Copy)]
 pub(super) struct Between(pub(super) i64, pub(super) i64);
 
@@ -23,7 +23,7 @@ struct Number {
     number: i64,
 }
 
-/// FROM and WHERE of every index to run along; 1 is the room, 2 and 3 the places between which.
+/// FROM and WHERE for every index to use; 1 is the chat, 2 and 3 the bounding sequences.
 fn bodies(kinds: Kinds) -> Vec<String> {
     let within = |index: &str, kind: &str| {
         format!(
@@ -39,7 +39,7 @@ fn bodies(kinds: Kinds) -> Vec<String> {
     kinds.iter().map(of_kind).collect()
 }
 
-/// The first `limit` places of the part in this order, `offset` passed over.
+/// The first `limit` sequences of the part in this order, after `offset` skipped ones.
 pub(super) fn places_on(
     connection: &mut SqliteConnection,
     chat: ChatId,
@@ -68,7 +68,7 @@ pub(super) fn places_on(
     Ok(places.into_iter().map(|place| place.number).collect())
 }
 
-/// How many messages of these kinds lie in the part.
+/// The number of messages of these kinds in the part.
 pub(super) fn count_on(
     connection: &mut SqliteConnection,
     chat: ChatId,

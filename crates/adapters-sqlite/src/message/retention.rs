@@ -1,4 +1,4 @@
-//! Erasing what is too old.
+//! Retention: erases messages and attempts that are too old.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use crate::error::Fault;
 use crate::row;
 use crate::schema::{attempts, chats, deliveries, messages};
 
-/// What a message counts for in a plan, as [`domain::message::Message::bytes`] has it.
+/// The bytes of a message that count towards a plan, as in [`domain::message::Message::bytes`].
 const BYTES: &str = "octet_length(content) + coalesce(octet_length(metadata), 0)";
 
 pub(super) fn erase_old_on(connection: &mut SqliteConnection, step: EraseOld) -> Result<ErasedOld, Fault> {
@@ -58,11 +58,12 @@ pub(super) fn erase_old_on(connection: &mut SqliteConnection, step: EraseOld) ->
     Ok(ErasedOld { last, erased })
 }
 
-/// Whether an attempt is not the newest of its delivery, which says where that stands.
+/// The condition that an attempt is not the newest of its delivery, which carries the state.
 const HAS_NEWER: &str = "EXISTS (SELECT 1 FROM attempts AS newer WHERE newer.message_id = attempts.message_id \
      AND newer.agent_id = attempts.agent_id AND newer.number > attempts.number)";
 
-/// Erases attempts of the messages, as many as a step may, but the newest of each delivery; gives how many.
+/// Erases attempts of the messages, up to the limit of a step, except the newest of each delivery;
+/// returns their number.
 fn erase_attempts_on(connection: &mut SqliteConnection, messages: &[Vec<u8>]) -> Result<i64, Fault> {
     let some = attempts::table
         .filter(attempts::message_id.eq_any(messages))

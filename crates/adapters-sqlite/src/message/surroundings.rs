@@ -1,4 +1,4 @@
-//! What lies before, after or around a message.
+//! The messages before, after, or around a message.
 
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
@@ -49,7 +49,7 @@ pub(super) fn surroundings_on(
     }))
 }
 
-/// How many bytes of content either side of a message may hold.
+/// The maximum size of content on either side of a message.
 const SIDE_BYTES: usize = PAGE_BYTES / 2;
 
 #[derive(Clone, Copy)]
@@ -58,7 +58,7 @@ struct Room {
     kinds: Kinds,
 }
 
-/// One side of a place.
+/// One side of a sequence.
 #[derive(Clone, Copy)]
 enum Side {
     Before(i64),
@@ -75,7 +75,7 @@ impl Side {
 }
 
 impl Room {
-    /// The nearest places on one side, nearest first.
+    /// The nearest sequences on one side, nearest first.
     fn places_on(
         self,
         connection: &mut SqliteConnection,
@@ -104,7 +104,7 @@ impl Room {
         Ok((rows, more || cut))
     }
 
-    /// The message at `place` with both its sides, newest first.
+    /// The message with the sequence `place` and both its sides, newest first.
     fn around_on(
         self,
         connection: &mut SqliteConnection,

@@ -1,4 +1,4 @@
-//! Titles that rooms have from their first texts.
+//! Titles of chats that derive from their first texts.
 
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
@@ -13,7 +13,8 @@ use crate::error::Fault;
 use crate::row;
 use crate::schema::chats;
 
-/// Notes that `message` was the room's first text, and gives the title; the room, if it has one now.
+/// Records that `message` was the chat's first text, and sets the title; returns the chat if it got
+/// one.
 pub(super) fn give_on(
     connection: &mut SqliteConnection,
     message: &Message,
@@ -27,7 +28,7 @@ pub(super) fn give_on(
     if is_titled { room_on(connection, message.chat_id).map(Some) } else { Ok(None) }
 }
 
-/// Changes the title of a room that has it from this text; the room, if it has.
+/// Updates the title of a chat that derives from this text; returns the chat if it changed.
 pub(crate) fn follow_on(
     connection: &mut SqliteConnection,
     chat: ChatId,
@@ -44,7 +45,8 @@ pub(crate) fn follow_on(
     if changed > 0 { room_on(connection, chat).map(Some) } else { Ok(None) }
 }
 
-/// Takes a title away that was made from a text which `agent` may not read; the room, if there was one.
+/// Removes a title that derives from a text which `agent` may not read; returns the chat if there
+/// was one.
 pub(crate) fn hide_from_on(
     connection: &mut SqliteConnection,
     chat: ChatId,

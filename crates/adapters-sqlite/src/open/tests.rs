@@ -1,4 +1,4 @@
-//! Where a store can be, how it comes into being, and what is said when it cannot.
+//! Locations of a store, its creation, and the messages of failures.
 
 use std::error::Error;
 use std::fs;
@@ -10,7 +10,7 @@ use diesel_migrations::MigrationHarness;
 use super::*;
 use crate::SqliteStore;
 
-/// The fault with everything that lies behind it.
+/// The error with its causes.
 fn told(location: &Location) -> String {
     let Err(error) = SqliteStore::open(location) else { panic!("{location:?} was opened") };
     let mut text = error.to_string();
@@ -101,7 +101,7 @@ fn a_store_is_read_as_it_is_if_it_has_all_steps() {
     assert!(matches!(SqliteStore::open_as_it_is(&file), Err(OpenError::Newer { .. })));
 }
 
-/// SQLite would take these for a store in memory and for URLs.
+/// SQLite would take these names for a store in memory and for URLs.
 #[test]
 fn a_name_is_a_name() {
     let place = tempfile::tempdir().unwrap();
@@ -167,7 +167,7 @@ fn the_writer_flushes_every_commit() {
     assert!(refused.is_err(), "readers cannot write");
 }
 
-/// `.cargo/config.toml` says how; cargo reads it when it is started in the repository.
+/// `.cargo/config.toml` sets the flags; cargo reads it if it is started in the repository.
 #[test]
 fn the_library_is_compiled_as_it_is_used() {
     #[derive(QueryableByName)]
@@ -217,7 +217,8 @@ fn the_schema_can_be_taken_back_and_made_again() {
     assert_eq!(left(&mut connection), made);
 }
 
-/// A store with data: titles that were made from a text are recognized and tied to it; those that somebody gave stay.
+/// A store with data: titles that derive from a text are recognized and linked to it; those that a
+/// user set stay.
 #[test]
 fn stored_titles_are_tied_to_the_texts_that_they_were_made_from() {
     #[derive(QueryableByName, Debug, PartialEq)]
@@ -228,7 +229,7 @@ fn stored_titles_are_tied_to_the_texts_that_they_were_made_from() {
         titled_by: Option<String>,
     }
     let mut connection = SqliteConnection::establish(":memory:").unwrap();
-    // What rooms refer to does not matter here.
+    // The referenced rows do not matter here.
     connection.batch_execute("PRAGMA foreign_keys = OFF").unwrap();
     let all = connection.pending_migrations(MIGRATIONS).unwrap();
     let sources = all.iter().position(|one| one.name().to_string().contains("title_sources")).unwrap();

@@ -1,4 +1,4 @@
-//! Invitations as rows, and accepting them inside the write that lets somebody in.
+//! Invitations as rows, and accepting them inside the write that adds a member.
 
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
@@ -43,7 +43,7 @@ impl InvitationRow {
     }
 }
 
-/// The invitation of this token, whatever has become of it.
+/// The invitation with this token, in any state.
 pub(crate) fn find_on(
     connection: &mut SqliteConnection,
     token: KeyDigest,
@@ -56,7 +56,7 @@ pub(crate) fn find_on(
     found.map(InvitationRow::into_invitation).transpose()
 }
 
-/// The invitation of this token, if somebody with this address may accept it.
+/// The invitation with this token, if a user with this address may accept it.
 pub(crate) fn open_for_on(
     connection: &mut SqliteConnection,
     token: KeyDigest,
@@ -67,7 +67,7 @@ pub(crate) fn open_for_on(
     Ok(invitation.check(email, now).map(|()| invitation))
 }
 
-/// Writes down who has accepted an invitation, which [`open_for_on`] has found.
+/// Records the user who has accepted an invitation that [`open_for_on`] returned.
 pub(crate) fn accept_on(
     connection: &mut SqliteConnection,
     invitation: InvitationId,
@@ -90,7 +90,7 @@ pub(crate) fn forget_guest_on(connection: &mut SqliteConnection, user: UserId) -
     Ok(())
 }
 
-/// Revokes the open invitations of an organization that somebody has made, or all.
+/// Revokes the open invitations of an organization: those that a user has made, or all.
 pub(crate) fn revoke_those_of_on(
     connection: &mut SqliteConnection,
     organization: OrganizationId,

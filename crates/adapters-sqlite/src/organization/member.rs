@@ -1,4 +1,4 @@
-//! Who belongs to an organization, and what they are there.
+//! The members of an organization and their roles.
 
 use diesel::dsl::count_star;
 use diesel::prelude::*;
@@ -26,7 +26,8 @@ fn of(organization: OrganizationId) -> Users {
     members.filter(users::deleted_at.is_null()).into_boxed()
 }
 
-/// Whether somebody's word holds; the operator's does for every organization that was not deleted.
+/// Checks that `by` has authority over an organization; the operator has it over every organization
+/// that was not deleted.
 pub(crate) fn check_on(
     connection: &mut SqliteConnection,
     by: Authority,
@@ -39,7 +40,7 @@ pub(crate) fn check_on(
     Ok(by.check(user.map(|user| (user.organization, user.organization_role))))
 }
 
-/// How many members an organization has.
+/// The number of members of an organization.
 pub(crate) fn count_on(
     connection: &mut SqliteConnection,
     organization: OrganizationId,
@@ -47,7 +48,7 @@ pub(crate) fn count_on(
     Ok(of(organization).select(count_star()).get_result::<i64>(connection)?.cast_unsigned())
 }
 
-/// Who is where this user is.
+/// The other members of the user's organization.
 pub(crate) fn others_on(connection: &mut SqliteConnection, user: &User) -> Result<Others, Fault> {
     let others = || of(user.organization).filter(users::id.ne(row::bytes(user.id.uuid())));
     let admins = others().filter(users::organization_role.eq(OrganizationRole::Admin.as_str()));
@@ -65,7 +66,7 @@ pub(super) fn list_on(
     let total = if page.count { Some(count_on(connection, organization)?) } else { None };
     let mut rows = of(organization);
     if let Some(Position { key, id, .. }) = page.slice.after() {
-        // The first condition says nothing new; it lets the index begin at the right place.
+        // The first condition is redundant; it lets the index scan start at the right place.
         let younger = users::created_at.gt(key);
         let as_old = users::created_at.eq(key).and(users::id.gt(row::bytes(id)));
         rows = rows.filter(users::created_at.ge(key)).filter(younger.or(as_old));
@@ -115,7 +116,7 @@ pub(super) fn set_role_on(
     Ok(Ok(into_member(user)))
 }
 
-/// Writes down where a user belongs from now on, and as what.
+/// Stores the new organization of a user, and the role there.
 pub(super) fn place_on(
     connection: &mut SqliteConnection,
     user: User,

@@ -1,4 +1,4 @@
-//! Reading and making organizations, and naming them.
+//! Reading, creating, and renaming organizations.
 
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
@@ -26,7 +26,7 @@ pub(super) fn find_on(
     which_on(connection, which)?.map_or(Ok(None), |id| organization_on(connection, &id))
 }
 
-/// Id, name, when it was made, and the user's role.
+/// Id, name, creation time, and the user's role.
 type OfColumns = (Vec<u8>, String, i64, String);
 
 pub(super) fn of_on(
@@ -70,7 +70,7 @@ pub(super) fn create_on(
     stored_on(connection, new.id).map(Ok)
 }
 
-/// Stores an organization; that its name is free and its plan there was looked at.
+/// Stores an organization. The caller has checked that its name is free and its plan exists.
 pub(crate) fn insert_on(
     connection: &mut SqliteConnection,
     id: OrganizationId,
@@ -101,7 +101,7 @@ pub(super) fn rename_on(
     if of_name.is_some_and(|other| other != row::bytes(id.uuid())) {
         return Ok(Err(RenameRefused::NameTaken));
     }
-    // Before the change, as the entry keeps the name until then.
+    // Before the change, since the entry keeps the old name.
     audit::append_on(connection, [AuditEntry::organization_renamed(command)])?;
     diesel::update(organizations::table.find(row::bytes(id.uuid())))
         .set(organizations::name.eq(command.name.as_str()))

@@ -47,14 +47,14 @@ pub(super) fn depart_on(
     Ok(Ok(moved))
 }
 
-/// The organization that was made for a user.
+/// The organization that was created for a user.
 fn own_on(connection: &mut SqliteConnection, user: &User) -> Result<Option<OrganizationId>, Fault> {
     let own = users::table.find(row::bytes(user.id.uuid())).select(users::own_organization_id);
     let own = own.get_result::<Option<Vec<u8>>>(connection)?;
     Ok(own.as_deref().map(row::uuid).transpose()?.map(OrganizationId::new))
 }
 
-/// A user's own organization, if nobody is in it; else a fresh one, which is the user's own from now on.
+/// A user's own organization, if it has no members; else a new one, which becomes the user's own.
 fn empty_or_fresh_on(
     connection: &mut SqliteConnection,
     user: &User,
@@ -102,7 +102,7 @@ pub(super) fn enter_on(
     Ok(Ok(moved))
 }
 
-/// Where to, as what, and by which invitation.
+/// The destination, the role, and the invitation if there is one.
 type Way = (OrganizationId, OrganizationRole, Option<Invitation>);
 
 fn way_on(
@@ -113,7 +113,7 @@ fn way_on(
     match command.by {
         EnterBy::Operator(to, role) => {
             let there = organization_on(connection, &row::bytes(to.uuid()))?;
-            // As little as an invitation to one that was deleted.
+            // An invitation to a deleted organization is invalid as well.
             Ok(there.map_or(Err(InvitationRefused::Unknown), |_| Ok((to, role, None))))
         }
         EnterBy::Invitation(token) => {
@@ -123,7 +123,7 @@ fn way_on(
     }
 }
 
-/// How many agents come along.
+/// The number of agents that move along.
 fn agents_on(connection: &mut SqliteConnection, user: &User) -> Result<u64, Fault> {
     let owned = agents::table
         .filter(agents::owner_id.eq(row::bytes(user.id.uuid())))
@@ -131,8 +131,8 @@ fn agents_on(connection: &mut SqliteConnection, user: &User) -> Result<u64, Faul
     Ok(owned.select(count_star()).get_result::<i64>(connection)?.cast_unsigned())
 }
 
-/// Moves a user, and ends what must not outlive it: the invitations that the user could come back by, those of
-/// an organization that nobody is in any more, and what was opened with tokens of the user.
+/// Moves a user, and ends what must not survive the move: the user's own invitations, those of an
+/// organization that has no members left, and sessions of the user.
 fn move_on(
     connection: &mut SqliteConnection,
     user: User,

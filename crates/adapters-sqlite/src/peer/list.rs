@@ -1,7 +1,7 @@
-//! Listing peers: one statement over all that can make somebody one.
+//! Listing peers: one statement over all reasons for being a peer.
 //!
-//! The network of a caller is small beside the store: every arm of the union runs along an index
-//! that holds just that part, so a list costs in proportion to the network.
+//! The network of a caller is small beside the store: every arm of the union runs along an index of
+//! just that part, so the cost of a list is proportional to the network.
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Bool, Nullable, Text};
@@ -17,8 +17,8 @@ use crate::chat::row::membership_on;
 use crate::error::Fault;
 use crate::row;
 
-/// The registry of an agent: its owner, its siblings, what colleagues of its owner share, and
-/// the global agents. `?1` is the caller, `?2` who answers for it, `?3` their organization.
+/// The registry of an agent: its owner, its siblings, agents that colleagues of its owner share,
+/// and the global agents. `?1` is the caller, `?2` the accountable user, `?3` their organization.
 const REGISTRY_OF_AGENT: &str = "\
     SELECT id, 'User' AS kind, 0 AS place FROM users WHERE id = ?2 \
     UNION ALL \
@@ -26,14 +26,14 @@ const REGISTRY_OF_AGENT: &str = "\
     WHERE owner_id = ?2 AND deleted_at IS NULL \
     AND (SELECT registry_access FROM agents WHERE id = ?1)";
 
-/// The registry of a human: the own agents, the colleagues, what they share, the global agents.
+/// The registry of a human: own agents, colleagues, agents that they share, and the global agents.
 const REGISTRY_OF_USER: &str = "\
     SELECT id, 'User' AS kind, 0 AS place FROM users WHERE organization_id = ?3 \
     UNION ALL \
     SELECT id, 'Agent', 0 FROM agents INDEXED BY agents_by_owner \
     WHERE owner_id = ?2 AND deleted_at IS NULL";
 
-/// What both have in common, and the contacts.
+/// The part that both have in common, and the contacts.
 const EVERYBODYS: &str = "\
     SELECT agents.id, 'Agent', 0 FROM users CROSS JOIN agents INDEXED BY agents_shared \
     ON agents.owner_id = users.id AND agents.shared_with_organization = 1 AND agents.deleted_at IS NULL \
@@ -44,7 +44,7 @@ const EVERYBODYS: &str = "\
     UNION ALL \
     SELECT contact_id, contact_kind, 1 FROM contacts WHERE owner_id = ?1";
 
-/// Columns and order of a listed peer; `found` has id, kind and place.
+/// Columns and order of a listed peer; `found` has id, kind, and place.
 const COLUMNS: &str = "found.id, found.kind, found.place, \
     agent.name, coalesce(agent.handle, user.handle) AS handle, user.first_name, user.last_name, \
     agent.description, agent.kind AS runs, agent.listed_in_directory AS listed, agent.is_global, agent.tags, \
@@ -55,7 +55,7 @@ const ACCOUNTS: &str = "\
     LEFT JOIN users AS user ON user.id = found.id \
     LEFT JOIN users AS owner ON owner.id = agent.owner_id";
 
-/// Who is disabled is nobody's peer.
+/// A disabled user or agent is no peer.
 const ENABLED: &str = "agent.disabled_at IS NULL AND user.disabled_at IS NULL AND owner.disabled_at IS NULL";
 
 const ORDER: &str = "ORDER BY found.place, coalesce(agent.created_at, user.created_at), found.id";
@@ -167,7 +167,7 @@ pub(super) fn directory_on(
     page_on(connection, &found, caller, None, page)
 }
 
-/// One numbered page of `found`, counted if asked for.
+/// One numbered page of `found`, counted if requested.
 fn page_on(
     connection: &mut SqliteConnection,
     found: &str,
@@ -199,6 +199,6 @@ fn page_on(
         .bind::<BigInt, _>(page.slice.offset())
         .load::<PeerRow>(connection)?;
     let rows = rows.into_iter().map(PeerRow::into_peer).collect::<Result<Vec<_>, _>>()?;
-    // Nobody goes on from here by position: the pages are numbered.
+    // Pages are numbered, so no position is needed to continue.
     Ok(Page::from_overfetch(rows, &page, total, |peer| Position::at(0, peer.id.uuid())))
 }

@@ -1,4 +1,4 @@
-//! What lies between a caller and one user or agent.
+//! The ties between a caller and one user or agent.
 
 use diesel::prelude::*;
 use diesel::sql_types::{Binary, Bool, Nullable, Text};
@@ -44,7 +44,7 @@ const TIES: &str = "SELECT other.*, \
            SELECT 'User', NULL, organization_id, FALSE, FALSE, disabled_at IS NOT NULL FROM users \
            WHERE id = ?1 AND deleted_at IS NULL) AS other";
 
-/// Who has the id `other`, and what lies between them and the caller; `None` if nobody has it.
+/// The user or agent with the id `other`, and its ties to the caller; `None` if there is none.
 pub(crate) fn ties_on(
     connection: &mut SqliteConnection,
     caller: Caller,

@@ -1,4 +1,4 @@
-//! Writing plans, and who has which.
+//! Writing plans and their assignments.
 
 use std::collections::HashSet;
 
@@ -69,7 +69,7 @@ pub(super) fn assign_on(
     organization.map(Ok).ok_or_else(|| Fault::Row("an organization that went within one change".to_owned()))
 }
 
-/// The id of the organization that is meant.
+/// The id of the given organization.
 pub(crate) fn which_on(
     connection: &mut SqliteConnection,
     which: &WhichOrganization,
@@ -85,7 +85,7 @@ pub(crate) fn which_on(
     })
 }
 
-/// The id of the organization of this name, in any case.
+/// The id of the organization with this name, ignoring case.
 pub(crate) fn organization_named_on(
     connection: &mut SqliteConnection,
     name: &str,
@@ -104,7 +104,7 @@ pub(crate) fn plan_exists_on(connection: &mut SqliteConnection, plan: &PlanName)
     Ok(select(exists(plans::table.find(plan.as_str()))).get_result(connection)?)
 }
 
-/// A name that no organization has: this one, or with a number.
+/// A name that no organization has: this one, or one with a number appended.
 pub(crate) fn free_name_on(connection: &mut SqliteConnection, wished: &str) -> Result<String, Fault> {
     if organization_named_on(connection, wished)?.is_none() {
         return Ok(wished.to_owned());
@@ -113,7 +113,7 @@ pub(crate) fn free_name_on(connection: &mut SqliteConnection, wished: &str) -> R
         .bind::<Text, _>(format!("{}-%", wished.replace('!', "!!").replace('%', "!%").replace('_', "!_")))
         .load::<Named>(connection)?;
     let taken = taken.into_iter().map(|row| row.name.to_lowercase()).collect::<HashSet<_>>();
-    // One number more than there are names: one of them is free.
+    // There is one more number than names, so one of them is free.
     let mut numbered = (2..taken.len() + 3).map(|number| format!("{wished}-{number}"));
     let free = numbered.find(|name| !taken.contains(&name.to_lowercase()));
     free.ok_or_else(|| Fault::Row("no name is free".to_owned()))

@@ -1,4 +1,4 @@
-//! How many bytes organizations keep.
+//! The bytes that organizations store.
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary};
@@ -12,10 +12,10 @@ use crate::statement::statement;
 pub(super) struct Sum {
     #[diesel(sql_type = Binary)]
     id: Vec<u8>,
-    /// Bytes of its rooms and memories.
+    /// Bytes of its chats and memories.
     #[diesel(sql_type = BigInt)]
     pub(super) counted: i64,
-    /// The sum that is written down.
+    /// The stored sum.
     #[diesel(sql_type = BigInt)]
     pub(super) noted: i64,
 }
@@ -29,13 +29,14 @@ const SUMS: &str = "WITH kept (organization_id, bytes) AS (\
      FROM organizations LEFT JOIN kept ON kept.organization_id = organizations.id \
      GROUP BY organizations.id, organizations.content_bytes";
 
-/// Adds up the rooms of every organization, of which deleted ones count, since their messages are still there; and its
-/// memories. In the order of the index their lengths are read without their texts, which a sorter would have to hold.
+/// Adds up the chats of every organization, including deleted ones, whose messages still exist, and
+/// its memories. In the order of the index their lengths are read without their texts, which a
+/// sorter would have to hold.
 pub(super) fn sums_on(connection: &mut SqliteConnection) -> Result<Vec<Sum>, Fault> {
     Ok(diesel::sql_query(SUMS).load(connection)?)
 }
 
-/// Writes the sums down.
+/// Stores the sums.
 pub(super) fn note_on(connection: &mut SqliteConnection, sums: &[Sum]) -> Result<(), Fault> {
     for sum in sums {
         statement!("UPDATE organizations SET content_bytes = ? WHERE id = ?")

@@ -69,7 +69,7 @@ pub(super) fn plans_on(connection: &mut SqliteConnection) -> Result<Vec<PlanInUs
     Ok(rows.into_iter().map(in_use).collect())
 }
 
-/// Id, name, plan, bytes that were counted, number of users.
+/// Id, name, plan, counted bytes, number of users.
 type OrganizationColumns = (Vec<u8>, String, String, i64, i64);
 
 pub(super) fn organizations_on(connection: &mut SqliteConnection) -> Result<Vec<Organization>, Fault> {

@@ -1,4 +1,4 @@
-//! Counting, inside the write that would exceed a quota. Nothing is counted where nothing is limited.
+//! Counting, inside the write that would exceed a quota. Without a limit nothing is counted.
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary};
@@ -19,17 +19,17 @@ struct Counted {
     number: i64,
 }
 
-/// What an organization has; `?1` is it.
+/// The number of agents of the organization `?1`.
 const COUNT_AGENTS: &str = "SELECT count(*) AS number FROM users CROSS JOIN agents INDEXED BY agents_by_owner \
      ON agents.owner_id = users.id AND agents.deleted_at IS NULL WHERE users.organization_id = ?1";
 const COUNT_CHATS: &str = "SELECT count(*) AS number FROM chats INDEXED BY chats_of_organization \
      WHERE organization_id = ?1 AND deleted_at IS NULL AND status = 'active'";
 
-/// What a room has; `?1` is it.
+/// The number of participants of the chat `?1`.
 const COUNT_PARTICIPANTS: &str =
     "SELECT count(*) AS number FROM participants WHERE chat_id = ?1 AND left_at IS NULL";
 
-/// Whether the organization may have one more agent.
+/// Checks that the organization may have one more agent.
 pub(crate) fn agents_on(
     connection: &mut SqliteConnection,
     organization: OrganizationId,
@@ -37,7 +37,7 @@ pub(crate) fn agents_on(
     one_more_on(connection, organization, Resource::Agents)
 }
 
-/// Whether so many more agents may come into the organization.
+/// Checks that so many agents may be added to the organization.
 pub(crate) fn more_agents_on(
     connection: &mut SqliteConnection,
     organization: OrganizationId,
@@ -48,7 +48,7 @@ pub(crate) fn more_agents_on(
     Ok(check_more(Resource::Agents, Some(limit.into()), current, more, &plan))
 }
 
-/// Whether the organization may have one more room.
+/// Checks that the organization may have one more chat.
 pub(crate) fn chats_on(
     connection: &mut SqliteConnection,
     organization: OrganizationId,
@@ -56,7 +56,7 @@ pub(crate) fn chats_on(
     one_more_on(connection, organization, Resource::Chats)
 }
 
-/// Whether the room may have one more participant.
+/// Checks that the chat may have one more participant.
 pub(crate) fn participants_on(
     connection: &mut SqliteConnection,
     chat: ChatId,
@@ -75,7 +75,7 @@ pub(crate) fn participants_on(
     Ok(check(Resource::Participants, Some(limit_of(limit).into()), current, &plan, Some(chat)))
 }
 
-/// Whether the organization of a room may keep more bytes.
+/// Checks that the organization of a chat may store more bytes.
 pub(crate) fn room_bytes_on(
     connection: &mut SqliteConnection,
     chat: ChatId,
@@ -87,7 +87,7 @@ pub(crate) fn room_bytes_on(
     bytes_on(connection, OrganizationId::new(row::uuid(&id)?))
 }
 
-/// Whether the organization may keep more bytes, by the sum that was noted last.
+/// Checks that the organization may store more bytes, by the last stored sum.
 pub(crate) fn bytes_on(
     connection: &mut SqliteConnection,
     organization: OrganizationId,
@@ -112,7 +112,7 @@ fn one_more_on(
     Ok(check(resource, Some(limit.into()), current, &plan, None))
 }
 
-/// The plan, its limit, and how many there are; `None` where nothing is limited.
+/// The plan, its limit, and the count; `None` without a limit.
 fn of_organization_on(
     connection: &mut SqliteConnection,
     organization: OrganizationId,
@@ -133,12 +133,12 @@ fn of_organization_on(
     Ok(Some((plan, limit_of(limit), current.cast_unsigned())))
 }
 
-/// Bytes as they stand in a column.
+/// The value of a column as bytes.
 pub(crate) fn bytes_of(column: i64) -> u64 {
     u64::try_from(column).unwrap_or(0)
 }
 
-/// A limit as it stands in a column.
+/// The value of a column as a limit.
 pub(crate) fn limit_of(column: i64) -> u32 {
     u32::try_from(column).unwrap_or(if column < 0 { 0 } else { u32::MAX })
 }

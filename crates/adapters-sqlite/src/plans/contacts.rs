@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::{NUMBERED, Overheard, after};
 
-/// Long before anything was sent.
+/// Long before the first request.
 const NEVER: i64 = 0;
 
 #[tokio::test]
@@ -97,7 +97,7 @@ async fn changes_of_contacts_run_along_indexes() {
     heard.expect("remove", &[]);
 }
 
-/// A page of requests costs the same number of statements, however many people it names.
+/// A page of requests takes the same number of statements, however many users and agents it names.
 #[tokio::test]
 async fn a_page_of_contacts_takes_a_fixed_number_of_statements() {
     let heard = Overheard::open();

@@ -1,12 +1,12 @@
-//! What is asked most is prepared once on each connection, and planned once.
+//! Frequent statements are prepared once per connection, and planned once.
 
 use domain::delivery::FailureText;
 
 use super::*;
 
 impl Overheard {
-    /// Asserts that every statement since the last look is kept by its connection, and has no plan
-    /// that depends on a value: SQLite would make it anew with every new one.
+    /// Asserts that every statement since the last call is kept by its connection, and that its
+    /// plan does not depend on a value: SQLite would plan it again for every new one.
     fn expect_kept(&self, what: &str) {
         let statements = std::mem::take(&mut *self.statements.lock().unwrap());
         assert!(!statements.is_empty(), "{what}: nothing was overheard");

@@ -1,5 +1,4 @@
-//! Lists run along an index whatever their filters, and what they show costs a fixed number of
-//! statements.
+//! Lists use an index whatever their filters, and their parts take a fixed number of statements.
 
 use super::*;
 use domain::account::AgentSort;
@@ -9,7 +8,7 @@ use domain::message::{Anchor, Kinds, MessageKind};
 const ALL_PARTS: ChatParts =
     ChatParts { details: true, participants: true, last_message: true, membership: true };
 
-/// Every way to narrow and turn a list of rooms.
+/// Every combination of filters and orders for a list of chats.
 fn room_listings(sort: ChatSort) -> Vec<ChatListing> {
     let mut listings = Vec::new();
     for agent_rooms in [false, true] {
@@ -37,7 +36,7 @@ async fn rooms_run_along_indexes_whatever_the_filter() {
             heard.expect(&format!("{listing:?}"), &[index]);
         }
     }
-    // Sorted by change a list looks at the viewer's own rooms, and at no others.
+    // Sorted by change, a list reads the viewer's own chats only.
     for listing in room_listings(ChatSort::Updated) {
         for page in [after(NOON), NUMBERED] {
             ChatRepository::list(&*store, viewer, listing, page.clone()).await.unwrap();
@@ -121,8 +120,8 @@ async fn agents_run_along_indexes_whatever_the_filter() {
     }
 }
 
-/// Everything of a page of rooms costs the same number of statements, however many rooms there are
-/// on it and however many people in them.
+/// A page of chats with all parts takes the same number of statements, however many chats it has
+/// and however many participants they have.
 #[tokio::test]
 async fn rooms_with_all_parts_take_a_fixed_number_of_statements() {
     let heard = Overheard::open();

@@ -1,4 +1,4 @@
-//! Memories are read along indexes, whoever asks and however the list is narrowed.
+//! Memories are read along indexes, for all callers and filters.
 
 use super::*;
 use domain::memory::{
@@ -34,9 +34,9 @@ fn filters() -> [MemoryFilter; 3] {
 }
 
 impl Overheard {
-    /// Asserts that the memories are looked at along `index`, those of a wanted state only and a
-    /// page's from its place on; that nothing is asked anew for each of them; and that those
-    /// which are counted or passed over are judged by the index alone, unless texts are searched.
+    /// Asserts that the memories are searched along `index`: only those of a requested state, and
+    /// for a page from its place on; that no subquery runs per memory; and that counted and skipped
+    /// memories are judged by the index alone, unless texts are searched.
     fn expect_narrow(&mut self, listing: &impl std::fmt::Debug, index: &str, searched: bool) {
         let of = match index {
             "memories_about" => "subject_id",

@@ -1,20 +1,20 @@
-//! Reads on a store with a million messages look at a page's worth of rows: every step of their
-//! plans is bounded by the terms of an index.
+//! Reads on a store with a million messages read a page's worth of rows: every step of their plans
+//! is bounded by the terms of an index.
 //!
-//! The short form has fewer messages; what is asserted is the same.
+//! The short form has fewer messages; the assertions are the same.
 
 use super::*;
 use diesel::connection::SimpleConnection;
 use domain::chat::{ChatParts, ChatRepository};
 use domain::message::{Anchor, Kinds, MessageKind};
 
-/// How many messages the room holds.
+/// The number of messages in the chat.
 fn many() -> i64 {
     if std::env::var_os("PARLANCE_TEST_FULL").is_some() { 1_000_000 } else { 100_000 }
 }
 
-/// Puts `many` messages into the room behind what it has: texts of the user, every tenth for the
-/// agent and processed, and one thought near the beginning.
+/// Adds `many` messages to the chat: texts of the user, every tenth for the agent and processed,
+/// and one thought near the beginning.
 fn fill(heard: &mut Overheard, chat: ChatId, sender: ParticipantId, agent: AgentId, many: i64) {
     let (chat, sender, agent) = (hex(chat.uuid()), hex(sender.uuid()), hex(agent.uuid()));
     let numbers = format!(
@@ -41,7 +41,7 @@ fn hex(id: Uuid) -> String {
     format!("x'{}'", id.simple())
 }
 
-/// A message that `fill` made.
+/// The id of a message that `fill` made.
 fn made(number: i64) -> MessageId {
     let digits = format!("{number:016}");
     MessageId::new(Uuid::from_slice(digits.as_bytes()).unwrap())

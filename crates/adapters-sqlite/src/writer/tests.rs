@@ -1,5 +1,5 @@
-//! One transaction for a whole batch: what is kept, what is told, and what the callers hear when
-//! a change, its announcement or the commit goes wrong.
+//! One transaction for a whole batch: commits, announcements, and answers when a change, its
+//! announcement, or the commit fails.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -14,7 +14,7 @@ use super::*;
 type Answer<T, R> = Result<Result<T, R>, StoreError>;
 type Waiting<'a, T, R> = Pin<Box<dyn Future<Output = Answer<T, R>> + 'a>>;
 
-/// What was told, in order.
+/// The announcements, in order.
 #[derive(Clone, Default)]
 struct Told(Arc<Mutex<Vec<i32>>>);
 
@@ -38,14 +38,14 @@ fn writer() -> Writer {
     Writer::start(connection).unwrap()
 }
 
-/// Hands a change to the writer at once, so that changes queue in the order of these calls.
+/// Passes a change to the writer at once, so that changes queue in the order of these calls.
 fn queue<'a, T, R>(change: impl Future<Output = Answer<T, R>> + 'a) -> Waiting<'a, T, R> {
     let mut change: Waiting<'a, T, R> = Box::pin(change);
     assert!(change.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
     change
 }
 
-/// Keeps the writer busy, so that what is queued until the gate opens becomes one batch.
+/// Keeps the writer busy, so that changes queued until the gate opens become one batch.
 fn hold(writer: &Writer) -> (Waiting<'_, (), Infallible>, Sender<()>) {
     let (begun, has_begun) = channel();
     let (gate, opened) = channel();
@@ -120,8 +120,8 @@ async fn of_a_batch_only_what_failed_is_rolled_back() {
     assert_eq!(stored(&writer).await, [1, 5]);
 }
 
-/// What makes a whole batch fail: at the commit itself, and before it, as on a full disk, where
-/// SQLite rolls the transaction back by itself.
+/// Statements that make a whole batch fail: at the commit itself, and before it, as on a full disk,
+/// where SQLite rolls the transaction back.
 const SPOILERS: [&str; 2] = ["INSERT INTO parts VALUES (404)", "ROLLBACK"];
 
 #[tokio::test]

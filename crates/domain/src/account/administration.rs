@@ -1,9 +1,9 @@
-//! Accounts as the operator sees them, whoever they belong to, and keeping somebody out.
+//! Accounts for operators, of any owner, and disabling them.
 //!
-//! Nobody comes in as a user or an agent that is disabled, nor as an agent of such a user: keys and tokens are
-//! refused from that moment on, and what was opened with them ends on every server. Others are not offered them as
-//! peers any more and cannot bring them into rooms. All else stays: their rooms, contacts and messages, and what is
-//! sent to them waits until they are enabled.
+//! A disabled user or agent, and an agent of a disabled user, cannot authenticate: keys and tokens
+//! are refused from that moment on, and the sessions and sockets opened with them end on every
+//! server. Disabled accounts are not listed as peers and cannot be added to chats. Everything else
+//! stays: their chats, contacts, and messages, and messages to them wait until they are enabled.
 
 use std::sync::Arc;
 
@@ -18,23 +18,23 @@ use crate::ports::{Clock, EventPublisher};
 use crate::store::{OnCommit, StoreError};
 use crate::time::Timestamp;
 
-/// Somebody to be kept out, or to be let in again.
+/// An account to be disabled or enabled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SetDisabled {
-    /// Who.
+    /// The user or agent.
     pub who: ParticipantId,
-    /// Whether they are to be kept out.
+    /// Set to disable the account.
     pub disabled: bool,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
 }
 
-/// What became of [`SetDisabled`].
+/// The result of [`SetDisabled`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SetDisabledOutcome {
-    /// It is so from now on.
+    /// The account was changed.
     Done,
-    /// It was so already, and since then.
+    /// The account already had that state.
     AlreadySo,
     /// There is no such user, or the agent was deleted.
     NotFound,
@@ -43,11 +43,11 @@ pub enum SetDisabledOutcome {
 /// All users and agents of a store.
 #[async_trait]
 pub trait AdministrationRepository: Send + Sync {
-    /// The first `limit` users behind a handle, in the order of their handles.
+    /// The first `limit` users after a handle, in the order of their handles.
     async fn users_after(&self, after: Option<UserHandle>, limit: u32) -> Result<Vec<User>, StoreError>;
 
-    /// The first `limit` agents behind a handle, in the order of their handles, without the deleted ones: of all
-    /// owners, or of one.
+    /// The first `limit` agents after a handle, in the order of their handles, without deleted
+    /// ones: of all owners, or of one.
     async fn agents_after(
         &self,
         owner: Option<UserId>,
@@ -55,13 +55,14 @@ pub trait AdministrationRepository: Send + Sync {
         limit: u32,
     ) -> Result<Vec<Agent>, StoreError>;
 
-    /// Keeps somebody out or lets them in again, and writes that into the log of changes.
+    /// Disables or enables an account, with an entry in the change log.
     async fn set_disabled(&self, command: SetDisabled) -> Result<SetDisabledOutcome, StoreError>;
 
-    /// Deletes a user who has no agents: keys, sessions and password go, contacts, requests and open invitations end,
-    /// the user leaves all chats, and [`User::deleted`] is what stays. Chats that only the user owned get another owner
-    /// as [`crate::chat::succession::heir`] says; those that are left empty are closed. The log of changes gets the
-    /// revoked keys, the ended sessions, and the user as disabled and renamed.
+    /// Deletes a user who has no agents: keys, sessions, and password are removed, contacts,
+    /// requests and open invitations end, the user leaves all chats, and [`User::deleted`] remains.
+    /// Chats that only the user owned get another owner according to
+    /// [`crate::chat::succession::heir`]; empty ones are closed. The change log gets the revoked
+    /// keys, the ended sessions, and the user as disabled and renamed.
     async fn delete_user(
         &self,
         command: DeleteUser,
@@ -101,7 +102,7 @@ impl AdministrationService {
         self.accounts.agents_after(owner, after, limit).await
     }
 
-    /// Keeps somebody out, or lets them in again.
+    /// Disables or enables an account.
     pub async fn set_disabled(
         &self,
         who: ParticipantId,

@@ -26,14 +26,14 @@ impl AgentName {
     }
 }
 
-/// What an agent is for: 1 to 500 characters, more than one line allowed.
+/// An agent's description: 1 to 500 characters, more than one line allowed.
 ///
 /// Never empty, because clients refuse to start an agent without a description.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AgentDescription(String);
 
 impl AgentDescription {
-    /// The most characters.
+    /// The maximum number of characters.
     const MAX_CHARS: usize = 500;
 
     /// Trims and checks.
@@ -47,7 +47,7 @@ impl AgentDescription {
     }
 }
 
-/// Which model an agent says it runs on: 1 to 100 characters on one line; told, never checked.
+/// The model that an agent states: 1 to 100 characters on one line; not checked.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ModelType(String);
 
@@ -63,7 +63,7 @@ impl ModelType {
     }
 }
 
-/// A longer presentation of an agent: 1 to 2,000 characters, more than one line allowed.
+/// A longer description of an agent: 1 to 2,000 characters, more than one line allowed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AgentBio(String);
 
@@ -79,12 +79,12 @@ impl AgentBio {
     }
 }
 
-/// A word by which an agent may be found: 1 to 50 characters on one line.
+/// A search tag of an agent: 1 to 50 characters on one line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AgentTag(String);
 
 impl AgentTag {
-    /// The most tags of one agent.
+    /// The maximum number of tags per agent.
     pub const MAX_COUNT: usize = 20;
 
     /// Trims and checks.
@@ -99,18 +99,18 @@ impl AgentTag {
 }
 
 words! {
-    /// Who runs an agent.
+    /// Where an agent runs.
     AgentKind {
-        /// It runs at its owner's and comes in with a key of its own.
+        /// It runs at its owner's and authenticates with a key of its own.
         External = "external",
-        /// The service is to run it; it has no key. Nothing here runs models, so what is sent to it
-        /// waits.
+        /// The service is to run it; it has no key. Parlance runs no models, so messages to it stay
+        /// in its backlog.
         Platform = "platform",
     }
 }
 
 impl AgentKind {
-    /// Whether it runs at its owner's.
+    /// Returns whether it runs at its owner's.
     pub const fn is_external(self) -> bool {
         matches!(self, Self::External)
     }
@@ -127,29 +127,30 @@ pub struct Agent {
     pub name: String,
     /// `owner/slug`, fixed at creation.
     pub handle: AgentHandle,
-    /// What it is for; may be empty for an agent that the service runs.
+    /// Its description; may be empty for a platform agent.
     pub description: String,
-    /// Who runs it.
+    /// Where it runs.
     pub kind: AgentKind,
-    /// Which model it says it runs on.
+    /// The model that it states.
     pub model_type: Option<String>,
-    /// A longer presentation.
+    /// A longer description.
     pub bio: Option<String>,
-    /// Words by which it may be found.
+    /// Its search tags.
     pub tags: Vec<String>,
-    /// Whether it stands in the public directory.
+    /// Set if it is listed in the public directory.
     pub listed_in_directory: bool,
-    /// Whether it may discover its owner's other agents.
+    /// Set if it may discover its owner's other agents.
     pub registry_access: bool,
-    /// Whether the owner lets the organization see it.
+    /// Set if the owner shares it with the organization.
     pub shared_with_organization: bool,
-    /// Whether everybody may work with it; only the operator says so.
+    /// Set if it is a global agent, which only the operator can decide.
     pub is_global: bool,
-    /// When it was registered.
+    /// The time of its registration.
     pub created_at: Timestamp,
-    /// When its record last changed.
+    /// The time of its last change.
     pub updated_at: Timestamp,
-    /// Since when the operator keeps it out; `None` if it may come in, unless its owner may not.
+    /// The time at which the operator disabled it; `None` if it is enabled, though its owner may
+    /// not be.
     pub disabled_at: Option<Timestamp>,
 }
 
@@ -158,30 +159,30 @@ pub struct Agent {
 pub struct NewAgent {
     /// Identifier.
     pub id: AgentId,
-    /// Whose it is.
+    /// Its owner.
     pub owner: UserId,
-    /// Who makes it.
+    /// The creator.
     pub by: Actor,
     /// Its name.
     pub name: AgentName,
-    /// Where its slug starts from; the store appends a number if it is taken.
+    /// The preferred slug; the store appends a number if it is taken.
     pub slug: Slug,
-    /// What it is for.
+    /// Its description.
     pub description: Option<AgentDescription>,
-    /// Which model it says it runs on.
+    /// The model that it states.
     pub model_type: Option<ModelType>,
-    /// Who runs it, and its API key if that is its owner.
+    /// Where it runs, with its API key if it is external.
     pub run: NewRun,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
 }
 
-/// Who is to run a new agent.
+/// Where a new agent runs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NewRun {
-    /// Its owner, with this key.
+    /// At its owner's, with this key.
     External(NewKey),
-    /// The service.
+    /// In the service.
     Platform,
 }
 

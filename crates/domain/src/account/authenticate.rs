@@ -1,4 +1,4 @@
-//! Finding out who presents a key.
+//! Authenticating a key.
 
 use super::scope::{KeyScope, OutOfScope, Reach};
 use super::service::AccountService;
@@ -8,38 +8,38 @@ use crate::plan::Permits;
 use crate::store::StoreError;
 use crate::time::Timestamp;
 
-/// Why a credential was not accepted.
+/// The reason why a credential was not accepted.
 #[derive(Debug, thiserror::Error)]
 pub enum AuthenticateError {
-    /// Unknown, revoked, expired, or its holder is gone. Which of them is not told.
+    /// Unknown, revoked, expired, or its holder was deleted; the answer does not distinguish them.
     #[error("the credential is not valid")]
     Unauthorized,
-    /// The key is good, but may not act as the agent that was asked for.
+    /// The key is valid, but may not act as the requested agent.
     #[error("the credential may not act as this agent")]
     NotThisAgent,
-    /// The key is good, but not for this.
+    /// The key is valid, but its scope excludes the request.
     #[error(transparent)]
     OutOfScope(#[from] OutOfScope),
-    /// The credential is good, but the operator keeps its holder out, or the owner of that agent.
+    /// The credential is valid, but its holder is disabled, or the owner of that agent.
     #[error("the account is disabled")]
     Disabled(ParticipantId),
-    /// The store gave no answer.
+    /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// Somebody who proved who they are.
+/// An authenticated caller with its credential.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Authenticated {
-    /// Who.
+    /// The caller.
     pub caller: Caller,
-    /// What the plan of their organization allows.
+    /// The permissions of the organization's plan.
     pub permits: Permits,
-    /// What was presented.
+    /// The credential.
     pub presented: Presented,
 }
 
-/// What somebody has presented: what stands on it ends with it.
+/// A presented credential: what it opened ends with it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Presented {
     /// A key.
@@ -57,12 +57,13 @@ impl Presented {
         }
     }
 
-    /// What it may be used for; a token is not limited.
+    /// Its scope; a token is not limited.
     pub fn scope(self) -> KeyScope {
         self.key().map_or_else(KeyScope::default, |key| key.scope)
     }
 
-    /// Until when sockets that it opened stay open; `None` for ever, or until the session of a token ends.
+    /// The time at which sockets that it opened expire; `None` for never, or until the session of a
+    /// token ends.
     pub fn expires_at(self) -> Option<Timestamp> {
         match self {
             Self::Key(key) => key.expires_at,
@@ -70,7 +71,7 @@ impl Presented {
         }
     }
 
-    /// The session that the token belongs to, if it is one of a session.
+    /// The session of a token, if it has one.
     pub fn session(self) -> Option<PresentedSession> {
         match self {
             Self::Key(_) => None,
@@ -79,41 +80,43 @@ impl Presented {
     }
 }
 
-/// A good token that somebody has presented.
+/// A valid token that a caller has presented.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PresentedToken {
     /// Whose it is.
     pub user: UserId,
-    /// When the password was set that the user has; `None` without one. Another password ends the token.
+    /// The time at which the user's password was set; `None` without one. Another password ends the
+    /// token.
     pub password_set_at: Option<Timestamp>,
-    /// The session that it belongs to, which ends it; `None` for a token of the operator.
+    /// The session, which ends the token; `None` for a token of the operator.
     pub session: Option<PresentedSession>,
-    /// Until when it is good, if it belongs to no session: what a token of a session opened ends with the session.
+    /// The expiry of a token without a session: what a token of a session opened ends with the
+    /// session.
     pub expires_at: Option<Timestamp>,
 }
 
-/// The session of a token that somebody has presented.
+/// The session of a presented token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PresentedSession {
-    /// Which.
+    /// The session.
     pub id: SessionId,
-    /// When the user logged in.
+    /// The time of the log-in.
     pub began_at: Timestamp,
 }
 
-/// A good key that somebody has presented.
+/// A valid key that a caller has presented.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PresentedKey {
-    /// Which.
+    /// The key.
     pub id: ApiKeyId,
-    /// Until when it is good; `None` for ever.
+    /// The expiry; `None` for never.
     pub expires_at: Option<Timestamp>,
-    /// What it may be used for.
+    /// The scope.
     pub scope: KeyScope,
 }
 
 impl AccountService {
-    /// Whom `presented`, the text of an API key, stands for.
+    /// Authenticates `presented`, the text of an API key.
     pub async fn authenticate(&self, presented: &str) -> Result<Authenticated, AuthenticateError> {
         let (digest, now) = (self.mint.digest(presented), self.clock.now());
         let stored = async { self.keys.find_key(digest).await };
@@ -133,8 +136,8 @@ impl AccountService {
         }
     }
 
-    /// `caller` as `agent`: an agent only as itself, a user as any agent that the user owns and the credential
-    /// reaches. What is pushed to an agent changes its deliveries, so a read-only key is not enough.
+    /// `caller` as `agent`: an agent only as itself, a user as any own agent in the scope of the
+    /// credential. A push to an agent changes its deliveries, so a read-only key is not enough.
     pub async fn act_as(
         &self,
         caller: Caller,

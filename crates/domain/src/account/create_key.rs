@@ -1,4 +1,4 @@
-//! Making one more API key of a human.
+//! Creating another API key of a human.
 
 use super::key::{ApiKey, KeyKind, KeyName, KeyRecord, NewKey};
 use super::key_port::{CreateKeyRefused, MAX_KEYS, NewUserKey};
@@ -12,50 +12,50 @@ use crate::time::Timestamp;
 /// A key to be made.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CreateKey {
-    /// What its holder calls it.
+    /// Its name.
     pub name: Option<KeyName>,
-    /// When it expires; `None` for the default, see [`AccountService::with_key_days`].
+    /// The expiry; `None` for the default, see [`AccountService::with_key_days`].
     pub expires_at: Option<Timestamp>,
-    /// What it may be used for. The edge has checked that the user may read the chat.
+    /// Its scope. The edge has checked that the user may read the chat.
     pub scope: KeyScope,
 }
 
 /// A new key, the secret included.
 #[derive(Clone, Debug)]
 pub struct CreatedKey {
-    /// As it is stored.
+    /// The stored record.
     pub record: KeyRecord,
-    /// The only sight of the secret.
+    /// The secret, which is shown only here.
     pub key: ApiKey,
 }
 
-/// Why no key was made.
+/// The reason why no key was created.
 #[derive(Debug, thiserror::Error)]
 pub enum CreateKeyError {
-    /// It would have expired already.
+    /// The expiry is in the past.
     #[error("the expiry of a key must be in the future")]
     ExpiryPast,
-    /// The human has as many keys as anybody may have.
+    /// The human has the maximum number of keys.
     #[error("there are already {MAX_KEYS} keys; revoke one that is no longer needed")]
     TooMany,
-    /// The agent that the key is to be limited to is not the human's.
+    /// The agent of the scope is not the human's.
     #[error("the user has no such agent")]
     AgentNotFound,
-    /// The human's account is gone.
+    /// The human's account was deleted.
     #[error("there is no such user")]
     UserGone,
-    /// The store gave no answer.
+    /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl AccountService {
-    /// Makes one more key for a human, who asks for it.
+    /// Creates another key for a human, on the human's own request.
     pub async fn create_key(&self, user: UserId, command: CreateKey) -> Result<CreatedKey, CreateKeyError> {
         self.create_key_by(user.into(), user, command).await
     }
 
-    /// Makes one more key for a human, whoever asks for it.
+    /// Creates another key for a human, on behalf of any actor.
     pub async fn create_key_by(
         &self,
         by: Actor,
@@ -81,7 +81,7 @@ impl AccountService {
         }
     }
 
-    /// A key as it is to be stored: without a name and limits, and with the default expiry.
+    /// A key to be stored: without a name and scope, and with the default expiry.
     pub(super) fn new_key(&self, key: &ApiKey, now: Timestamp) -> NewKey {
         NewKey {
             id: ApiKeyId::new(self.ids.generate(now)),

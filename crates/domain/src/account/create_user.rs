@@ -1,4 +1,4 @@
-//! Making a human account.
+//! Creating a user.
 
 use super::handle::UserHandle;
 use super::key::{ApiKey, KeyKind};
@@ -14,22 +14,22 @@ use crate::store::StoreError;
 use crate::text::{TextFault, sender_name, single_line};
 use crate::time::Timestamp;
 
-/// A user to be made; every part already checked.
+/// A user to be created; every part is already checked.
 #[derive(Clone, Debug)]
 pub struct CreateUser {
-    /// The wished handle.
+    /// The requested handle.
     pub handle: UserHandle,
     /// From [`parse_email`].
     pub email: String,
     /// From [`parse_person_name`].
     pub name: PersonName,
-    /// Where the user is to belong.
+    /// The organization of the user.
     pub membership: Membership,
     /// The plan of a new organization.
     pub plan: PlanName,
 }
 
-/// A new user and the one and only sight of its key.
+/// A new user with its key, which is shown only here.
 #[derive(Clone, Debug)]
 pub struct CreatedUser {
     /// The account.
@@ -38,7 +38,7 @@ pub struct CreatedUser {
     pub key: ApiKey,
 }
 
-/// Why a user was not made.
+/// The reason why a user was not created.
 #[derive(Debug, thiserror::Error)]
 pub enum CreateUserError {
     /// Another user has the handle.
@@ -53,14 +53,14 @@ pub enum CreateUserError {
     /// The invitation does not let the user in.
     #[error(transparent)]
     Invitation(#[from] InvitationRefused),
-    /// The store gave no answer.
+    /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl AccountService {
-    /// Makes a user with an API key, in an organization of its own, in one that is named, or in one that it was
-    /// invited to.
+    /// Creates a user with an API key, in an organization of its own, in a named one, or in one
+    /// that it was invited to.
     pub async fn create_user(&self, command: CreateUser) -> Result<CreatedUser, CreateUserError> {
         let (new, key) = self.compose_user(command, UserRole::User);
         match self.accounts.create_user(new).await? {
@@ -72,8 +72,8 @@ impl AccountService {
         }
     }
 
-    /// Makes the first user of an empty store, an administrator; `None` when the store already has users. Its key
-    /// never expires, so that the first administrator is not locked out.
+    /// Creates the first user of an empty store, an administrator; `None` if the store already has
+    /// users. Its key never expires, so that the first administrator is not locked out.
     pub async fn create_first_user(&self, command: CreateUser) -> Result<Option<CreatedUser>, StoreError> {
         let (mut new, key) = self.compose_user(command, UserRole::Admin);
         if let Some(key) = &mut new.key {
@@ -83,7 +83,7 @@ impl AccountService {
         Ok(user.map(|user| CreatedUser { user, key }))
     }
 
-    /// Membership in the organization that an invitation leads to; `token` is the text that its guest has.
+    /// Membership in the organization of an invitation; `token` is the text that its guest has.
     pub fn by_invitation(&self, token: &str) -> Membership {
         Membership::Invited(self.mint.digest(token.trim()))
     }
@@ -98,7 +98,7 @@ impl AccountService {
 }
 
 impl NewUser {
-    /// A user whom the operator makes at `now`, without a way to come in yet.
+    /// A user whom the operator creates at `now`, without a credential.
     pub(crate) fn compose(
         command: CreateUser,
         role: UserRole,
@@ -122,8 +122,8 @@ impl NewUser {
     }
 }
 
-/// Checks an e-mail address loosely: something before and after one `@`, no blanks, 254
-/// characters at the most. Whether mail arrives there only sending tells.
+/// Checks an e-mail address loosely: characters before and after one `@`, no blanks, at most 254
+/// characters. Whether it can receive mail is not checked.
 pub fn parse_email(text: &str) -> Result<String, TextFault> {
     let email = single_line(text, 254)?;
     let well_formed = !email.contains(char::is_whitespace)

@@ -1,9 +1,9 @@
 //! Deleting an agent.
 //!
-//! Its key is dead at once, its contacts and pending requests end, and it leaves all its rooms; a room that it alone owned passes on, see
-//! [`crate::chat::succession`]. Its messages stay, with the name they were sent under. The record
-//! of its work, its deliveries and attempts, is erased little by little afterwards, so that no
-//! agent is so busy that deleting it keeps others waiting.
+//! Its key is invalid at once, its contacts and pending requests end, and it leaves all its chats;
+//! a chat that it alone owned gets another owner, see [`crate::chat::succession`]. Its messages
+//! stay, with the name they were sent under. Its deliveries and attempts are erased in batches
+//! afterwards, so that deleting a busy agent does not block others.
 
 use super::agent::Agent;
 use super::port::{DeleteAgent, DeleteAgentRefused, DeletedAgent};
@@ -18,36 +18,38 @@ use crate::ports::EventPublisher;
 use crate::store::{OnCommit, StoreError};
 use crate::time::Timestamp;
 
-/// How many records of work are erased at a time.
+/// The number of deliveries that are erased at a time.
 const ERASED_AT_ONCE: u32 = 500;
 
-/// A deleted agent as it was, and in how many rooms it had worked.
+/// A deleted agent in its last state, with the number of chats in which it had worked.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DeletionReceipt {
-    /// The agent as it was.
+    /// The agent in its last state.
     pub agent: Agent,
-    /// How many rooms it has sent or received messages in; the record of it is being erased.
+    /// The number of chats in which it has sent or received messages; the records of that are being
+    /// erased.
     pub executions: u64,
 }
 
-/// Why an agent was not deleted.
+/// The reason why an agent was not deleted.
 #[derive(Debug, thiserror::Error)]
 pub enum DeleteAgentError {
-    /// The caller owns no such agent.
+    /// The caller does not own the agent.
     #[error("there is no such agent of the caller")]
     AgentNotFound,
-    /// It has sent or received messages, and nothing was said about losing the record of it.
+    /// It has sent or received messages, and `force` was not set.
     #[error("the agent has worked in {executions} chat(s)")]
     HasWorked {
-        /// In how many rooms.
+        /// The number of chats.
         executions: u64,
     },
-    /// The store gave no answer.
+    /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// Publishes what others see of the end of an account: the chats that it left, its contacts and its requests.
+/// Publishes the visible effects of a deleted account: the chats that it left, its contacts, and
+/// its requests.
 pub(super) fn publish_departure(
     events: &dyn EventPublisher,
     left: &[(Chat, Participant)],
@@ -82,7 +84,7 @@ impl AccountService {
         self.delete_agent_by(caller.user.into(), caller.user, agent, force).await
     }
 
-    /// The same with an agent of `owner`, whoever asks for it.
+    /// Deletes an agent of `owner`, on behalf of any actor.
     pub async fn delete_agent_by(
         &self,
         by: Actor,
@@ -106,8 +108,8 @@ impl AccountService {
         }
     }
 
-    /// Erases some of what deleted agents have left behind; to be called about once a second.
-    /// Tells whether more is left.
+    /// Erases some records of deleted agents; must be called about once a second. Returns whether
+    /// more are left.
     pub async fn erase_some(&self) -> Result<bool, StoreError> {
         self.accounts.erase_work(ERASED_AT_ONCE).await
     }

@@ -1,13 +1,14 @@
 //! Deleting a user, which only the operator does.
 //!
-//! The user's agents are deleted one after the other ([`super::delete_agent`]), and the user last, in one write: keys,
-//! sessions and password go, contacts and open invitations end, and the user leaves all chats; a chat that only the
-//! user owned gets another owner ([`crate::chat::succession`]). The row of the user stays, since messages and chats
-//! refer to it, without the name and the e-mail address. It keeps the handle, which nobody else may get: clients identify
-//! senders by it. Messages keep the name under which they were sent.
+//! The user's agents are deleted one after the other ([`super::delete_agent`]), and the user last,
+//! in one write: keys, sessions and password go, contacts and open invitations end, and the user
+//! leaves all chats; a chat that only the user owned gets another owner
+//! ([`crate::chat::succession`]). The row of the user stays, since messages and chats refer to it,
+//! without the name and the e-mail address. It keeps the handle, which nobody else may get: clients
+//! identify senders by it. Messages keep the name under which they were sent.
 //!
-//! The user is disabled before the first agent goes, so that nothing is added meanwhile. If the process ends in the
-//! middle, the user stays disabled, and the same command does the rest.
+//! The user is disabled before the first agent goes, so that nothing is added meanwhile. If the
+//! process ends in the middle, the user stays disabled, and the same command does the rest.
 
 use super::administration::AdministrationService;
 use super::delete_agent::publish_departure;
@@ -21,32 +22,32 @@ use crate::organization::LastAdmin;
 use crate::store::{OnCommit, StoreError};
 use crate::time::Timestamp;
 
-/// How many agents are read at a time.
+/// The number of agents that are read at a time.
 const AT_ONCE: u32 = 100;
 
 /// A user to be deleted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DeleteUser {
-    /// Which.
+    /// The user.
     pub user: UserId,
-    /// Whether also one who is in chats.
+    /// Set to delete a user who is in chats.
     pub force: bool,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
 }
 
 /// A user was deleted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DeletedUser {
-    /// As the user was.
+    /// The user in the last state.
     pub user: User,
-    /// The chats that the user left, the newest first, and as what the user was in them.
+    /// The chats that the user left, the newest first, each with the user as a participant.
     pub left: Vec<(Chat, Participant)>,
     /// The contacts and pending requests that ended.
     pub parted: Parted,
 }
 
-/// Why a user was not deleted; the first that applies.
+/// The reason why a user was not deleted; the first that applies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DeleteUserRefused {
     /// There is no such user.
@@ -57,7 +58,7 @@ pub enum DeleteUserRefused {
     InUse(Belongings),
 }
 
-/// What a user has that goes with the user.
+/// The agents and chats of a user.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Belongings {
     /// Number of agents.
@@ -66,16 +67,16 @@ pub struct Belongings {
     pub chats: u64,
 }
 
-/// What was deleted.
+/// The result of deleting a user.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UserDeletion {
-    /// The user as it was.
+    /// The user in the last state.
     pub user: User,
-    /// How many agents were deleted with the user, and how many chats the user left.
+    /// The number of agents that were deleted with the user, and of chats that the user left.
     pub with: Belongings,
 }
 
-/// Why a user was not deleted.
+/// The reason why a user was not deleted.
 #[derive(Debug, thiserror::Error)]
 pub enum DeleteUserError {
     /// There is no such user.
@@ -87,14 +88,14 @@ pub enum DeleteUserError {
     /// The user has agents or is in chats, and `force` was not set.
     #[error("the user has {} agent(s) and is in {} chat(s)", .0.agents, .0.chats)]
     InUse(Belongings),
-    /// The store gave no answer.
+    /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl User {
-    /// What stays of a deleted user. The e-mail address is free for others; its replacement is none, so nobody can choose
-    /// it.
+    /// The rest of a deleted user. The e-mail address can be used again; its replacement is not a
+    /// valid address, so it cannot be chosen.
     #[must_use]
     pub fn deleted(&self, now: Timestamp) -> Self {
         Self {
@@ -108,7 +109,8 @@ impl User {
 }
 
 impl AdministrationService {
-    /// Deletes a user and the user's agents, which `accounts` deletes; one with agents or in chats only with `force`.
+    /// Deletes a user and the user's agents, which `accounts` deletes; one with agents or in chats
+    /// only with `force`.
     pub async fn delete_user(
         &self,
         accounts: &AccountService,

@@ -11,7 +11,7 @@ use crate::text::TextFault;
 pub struct UserHandle(String);
 
 impl UserHandle {
-    /// Lower-cases, takes off one leading `@`, and checks.
+    /// Lower-cases, removes one leading `@`, and checks.
     pub fn new(text: &str) -> Result<Self, TextFault> {
         let handle = normalize_handle(text);
         let alphanumeric = |c: Option<char>| c.is_some_and(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
@@ -51,11 +51,11 @@ impl fmt::Display for UserHandle {
 pub struct Slug(String);
 
 impl Slug {
-    /// The most bytes of a slug, a number appended for uniqueness included.
+    /// The maximum number of bytes of a slug, including a number appended for uniqueness.
     const MAX_BYTES: usize = 64;
 
     /// Makes a slug from a name: ASCII letters and digits in lower case, runs of anything else
-    /// become one hyphen; `agent` when nothing remains.
+    /// become one hyphen; `agent` if nothing remains.
     pub fn from_name(name: &str) -> Self {
         let mut slug = String::new();
         for c in name.chars().flat_map(fold_to_ascii) {
@@ -70,14 +70,15 @@ impl Slug {
         Self(if slug.is_empty() { "agent".to_owned() } else { slug.to_owned() })
     }
 
-    /// The slug itself, or else the next of `slug-2`, `slug-3` … that is not taken. Asks in steps
-    /// that double and then halve, so seldom however many are taken; where some in between are
-    /// free, because an agent has the number in its name, it may be a later one than the first.
+    /// The slug itself, or else the next of `slug-2`, `slug-3` … that is free. The search doubles
+    /// its step and then halves it, so it needs few lookups however many are taken; if there are
+    /// gaps, because an agent has the number in its name, the result may be a later one than the
+    /// first.
     pub fn find_free<E>(&self, mut taken: impl FnMut(&Self) -> Result<bool, E>) -> Result<Self, E> {
         if !taken(self)? {
             return Ok(self.clone());
         }
-        // All the way `last` is taken, or is the slug itself, and `free` is free.
+        // Invariant: `last` is taken, or is the slug itself, and `free` is free.
         let (mut last, mut free) = (1, 2);
         while taken(&self.numbered(free))? {
             (last, free) = (free, free * 2);
@@ -168,7 +169,7 @@ impl fmt::Display for AgentHandle {
     }
 }
 
-/// A handle as somebody wrote it, brought to the stored form: trimmed, lower case, no `@`.
+/// A typed handle in the stored form: trimmed, lower case, no `@`.
 pub fn normalize_handle(text: &str) -> String {
     let text = text.trim();
     text.strip_prefix('@').unwrap_or(text).to_lowercase()
@@ -204,7 +205,7 @@ mod tests {
         assert_eq!(Slug::from_name(&"x".repeat(100)).as_str().len(), 64);
     }
 
-    /// What `slug` becomes where `taken` are, and how many were asked for.
+    /// The free slug for `slug` if `taken` are in use, and the number of lookups.
     fn found(slug: &Slug, taken: &[&str]) -> (String, u32) {
         let mut asked = 0;
         let free = slug.find_free(|slug| {
@@ -240,7 +241,7 @@ mod tests {
         let (free, asked) = found(&Slug::from_name("bot"), &taken);
         assert_eq!(free, "bot-10001");
         assert!(asked < 30, "{asked}");
-        // An agent that was named so from the beginning.
+        // The name of an agent contained the number from the beginning.
         let (free, _) = found(&Slug::from_name("bot"), &["bot", "bot-2", "bot-4"]);
         assert_eq!(free, "bot-5");
     }

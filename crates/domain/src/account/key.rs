@@ -10,23 +10,23 @@ use crate::plan::Permits;
 use crate::text::{TextFault, single_line};
 use crate::time::Timestamp;
 
-/// What it is for; decides the prefix.
+/// The purpose of a key, which decides the prefix.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum KeyKind {
     /// A human's: `thnv_u_…`.
     User,
     /// An agent's: `thnv_a_…`.
     Agent,
-    /// The token of an invitation, which opens nothing else: `thnv_i_…`.
+    /// The token of an invitation, which authenticates nothing else: `thnv_i_…`.
     Invitation,
     /// Part of a refresh token: `thnv_s_…`.
     Session,
-    /// A token with which a password may be set: `thnv_p_…`.
+    /// A token for setting a password: `thnv_p_…`.
     Reset,
 }
 
 impl KeyKind {
-    /// What the key begins with.
+    /// The beginning of the key.
     pub const fn prefix(self) -> &'static str {
         match self {
             Self::User => "thnv_u_",
@@ -38,7 +38,7 @@ impl KeyKind {
     }
 }
 
-/// A freshly minted key: the only moment at which its text exists on this side.
+/// A new key: the only time at which the server has its text.
 #[derive(Clone)]
 pub struct ApiKey {
     text: String,
@@ -56,7 +56,7 @@ impl ApiKey {
         &self.text
     }
 
-    /// What is stored.
+    /// The stored digest.
     pub fn digest(&self) -> KeyDigest {
         self.digest
     }
@@ -85,7 +85,7 @@ impl KeyDigest {
 }
 
 impl PartialEq for KeyDigest {
-    /// Takes the same time wherever the first difference stands.
+    /// The time does not depend on the position of the first difference.
     fn eq(&self, other: &Self) -> bool {
         let difference = self.0.iter().zip(&other.0).fold(0_u8, |acc, (a, b)| acc | (a ^ b));
         std::hint::black_box(difference) == 0
@@ -104,7 +104,7 @@ impl fmt::Debug for KeyDigest {
     }
 }
 
-/// What a human calls a key: 1 to 100 characters on one line.
+/// The name of a key: 1 to 100 characters on one line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KeyName(String);
 
@@ -129,60 +129,60 @@ pub struct NewKey {
     pub digest: KeyDigest,
     /// The beginning of its text, see [`crate::ports::KeyMint::prefix`].
     pub prefix: String,
-    /// What its holder calls it.
+    /// The name.
     pub name: Option<KeyName>,
-    /// Until when it is good; `None` for ever.
+    /// The expiry; `None` for never.
     pub expires_at: Option<Timestamp>,
-    /// What it may be used for.
+    /// The scope.
     pub scope: KeyScope,
 }
 
-/// A key as its holder and the operator know it.
+/// A key as its holder and the operator see it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KeyRecord {
     /// Identifier of the record.
     pub id: ApiKeyId,
     /// Whose key it is.
     pub holder: ParticipantId,
-    /// What its holder calls it.
+    /// The name.
     pub name: Option<String>,
-    /// The beginning of its text; not known of keys that were made before it was kept.
+    /// The beginning of its text; unknown for keys that were made before it was stored.
     pub prefix: Option<String>,
-    /// When it was made.
+    /// The time of its creation.
     pub created_at: Timestamp,
-    /// Until when it is good; `None` for ever.
+    /// The expiry; `None` for never.
     pub expires_at: Option<Timestamp>,
-    /// What it may be used for.
+    /// The scope.
     pub scope: KeyScope,
-    /// When it was used last, or up to [`super::USE_RESOLUTION`] before.
+    /// The last use, or a time up to [`super::USE_RESOLUTION`] before.
     pub last_used_at: Option<Timestamp>,
-    /// Since when it is good for nothing.
+    /// The time of its revocation.
     pub revoked_at: Option<Timestamp>,
 }
 
-/// A key as stored: not revoked, and its holder not deleted. It may have expired.
+/// A stored key that is not revoked, and whose holder is not deleted. It may have expired.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StoredKey {
     /// Identifier of the record.
     pub id: ApiKeyId,
     /// Digest of the secret.
     pub digest: KeyDigest,
-    /// Whom it stands for.
+    /// The holder.
     pub holder: Caller,
-    /// What the plan of their organization allows.
+    /// The permissions of the organization's plan.
     pub permits: Permits,
-    /// Whether the operator keeps them out, or the owner of that agent.
+    /// Set if the holder is disabled, or the owner of that agent.
     pub is_disabled: bool,
-    /// Until when it is good; `None` for ever.
+    /// The expiry; `None` for never.
     pub expires_at: Option<Timestamp>,
-    /// What it may be used for.
+    /// The scope.
     pub scope: KeyScope,
-    /// When it was used last, as far as that was written down.
+    /// The last use that was written.
     pub last_used_at: Option<Timestamp>,
 }
 
 impl StoredKey {
-    /// Whether it is good at `now`.
+    /// Returns whether it has not expired at `now`.
     pub fn is_current(&self, now: Timestamp) -> bool {
         self.expires_at.is_none_or(|until| now < until)
     }

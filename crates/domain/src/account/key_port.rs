@@ -10,39 +10,39 @@ use crate::page::{Page, PageRequest};
 use crate::store::{OnCommit, StoreError};
 use crate::time::Timestamp;
 
-/// How many keys that are not revoked one human may have.
+/// The maximum number of keys of one human that are not revoked.
 pub const MAX_KEYS: u32 = 100;
 
-/// One more key of a human.
+/// Another key of a human.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NewUserKey {
-    /// Whose.
+    /// The user.
     pub user: UserId,
-    /// Who makes it.
+    /// The creator.
     pub by: Actor,
     /// The key.
     pub key: NewKey,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
 }
 
-/// Why a key was not stored.
+/// The reason why a key was not stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CreateKeyRefused {
     /// The human has [`MAX_KEYS`] already.
     TooMany,
-    /// There is no such human any more.
+    /// The human was deleted.
     UserGone,
 }
 
-/// Which keys are meant; only those that are not revoked.
+/// A selection of keys, without revoked ones.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum WhichKeys {
-    /// The one with this id, if it is this holder's.
+    /// The one with this id, if this holder has it.
     Own(ParticipantId, ApiKeyId),
-    /// The one with this id, whoever holds it.
+    /// The one with this id, of any holder.
     Id(ApiKeyId),
-    /// Whatever begins like this, see [`KeyRecord::prefix`].
+    /// Those with this prefix, see [`KeyRecord::prefix`].
     Prefix(String),
     /// All of one holder.
     AllOf(ParticipantId),
@@ -51,63 +51,63 @@ pub enum WhichKeys {
 /// Keys to be revoked.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RevokeKeys {
-    /// Which.
+    /// The selection.
     pub which: WhichKeys,
-    /// Who revokes them.
+    /// The actor, for the audit log.
     pub by: Actor,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
 }
 
-/// An agent that is to get another key in the place of all that it has.
+/// An agent whose keys are to be replaced by a new one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RotateKey {
-    /// Which.
+    /// The agent.
     pub agent: AgentId,
-    /// Whose it has to be.
+    /// The required owner.
     pub owner: UserId,
-    /// Who asks.
+    /// The caller.
     pub by: Actor,
     /// Its new key.
     pub key: NewKey,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
 }
 
-/// An agent has another key.
+/// A rotated key of an agent.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RotatedKey {
     /// The agent.
     pub agent: Agent,
-    /// The keys that it had.
+    /// The revoked keys.
     pub revoked: Vec<ApiKeyId>,
 }
 
-/// Why an agent's key was not rotated.
+/// The reason why an agent's key was not rotated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RotateKeyRefused {
-    /// The owner has no such agent.
+    /// The agent does not belong to the owner.
     AgentNotFound,
     /// The service runs it, so it has no key.
     HasNoKey,
 }
 
-/// When a key was used.
+/// A use of a key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct KeyUse {
-    /// Which.
+    /// The key.
     pub key: ApiKeyId,
-    /// When.
+    /// The time of the use.
     pub at: Timestamp,
 }
 
 /// API keys.
 #[async_trait]
 pub trait KeyRepository: Send + Sync {
-    /// The key with this digest, and whom it stands for, unless it is revoked.
+    /// The key with this digest and its holder, unless it is revoked.
     async fn find_key(&self, digest: KeyDigest) -> Result<Option<StoredKey>, StoreError>;
 
-    /// Notes when keys were used last; what is known to be later stays, and a key may be gone.
+    /// Records the last uses of keys; a later recorded use stays, and a key may be gone.
     async fn note_uses(&self, uses: Vec<KeyUse>) -> Result<(), StoreError>;
 
     /// The keys of a holder that are not revoked, newest first; the position is (time, id).
@@ -117,17 +117,17 @@ pub trait KeyRepository: Send + Sync {
         page: PageRequest,
     ) -> Result<Page<KeyRecord>, StoreError>;
 
-    /// Stores one more key of a human.
+    /// Stores another key of a human.
     async fn create_key(&self, new: NewUserKey) -> Result<Result<KeyRecord, CreateKeyRefused>, StoreError>;
 
-    /// Revokes keys and gives them, oldest first; none if there are none.
+    /// Revokes keys and returns them, oldest first; none if there are none.
     async fn revoke_keys(
         &self,
         command: RevokeKeys,
         on_commit: OnCommit<Vec<KeyRecord>>,
     ) -> Result<Vec<KeyRecord>, StoreError>;
 
-    /// Gives an agent another key, and revokes in the same moment all that it has.
+    /// Gives an agent a new key, and revokes all its others in the same write.
     async fn rotate_key(
         &self,
         command: RotateKey,

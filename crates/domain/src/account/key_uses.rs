@@ -1,7 +1,7 @@
-//! When keys were used, until that is written down.
+//! Buffers the last uses of keys.
 //!
-//! A request only notes it here; the store hears of it in batches, off the path of requests. What was
-//! written a moment ago is not noted again, so that a busy key costs a write a minute.
+//! A request only records the use here; batches are written to the store off the path of requests.
+//! A recent use is not recorded again, so that a busy key costs one write per minute.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,18 +14,18 @@ use crate::id::ApiKeyId;
 use crate::store::StoreError;
 use crate::time::Timestamp;
 
-/// By how much the last use that is written down may lie before the real one.
+/// The maximum delay between the stored and the real last use.
 pub const USE_RESOLUTION: Duration = Duration::from_secs(60);
 
-/// How many uses are written at a time.
+/// The number of uses per write.
 const WRITTEN_AT_ONCE: usize = 500;
 
-/// The last use of every key that is to be written down.
+/// The last use of every key that is to be written.
 #[derive(Default)]
 pub(super) struct KeyUses(Mutex<HashMap<ApiKeyId, Timestamp>>);
 
 impl KeyUses {
-    /// A key was used; whether that is to be written down.
+    /// Records a use of a key; returns whether it will be written.
     pub(super) fn note(&self, key: &StoredKey, now: Timestamp) -> bool {
         let is_news = key.last_used_at.is_none_or(|written| now >= written.plus(USE_RESOLUTION));
         if is_news {
@@ -50,8 +50,8 @@ impl KeyUses {
 }
 
 impl AccountService {
-    /// Writes down which keys were used since the last time; to be called every few seconds, and at the
-    /// end. What cannot be written is tried again with the next call.
+    /// Writes the uses since the last call; must be called every few seconds, and at the end. Uses
+    /// that cannot be written are retried with the next call.
     pub async fn write_key_uses(&self) -> Result<(), StoreError> {
         let mut uses = self.uses.take();
         while !uses.is_empty() {

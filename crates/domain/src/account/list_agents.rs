@@ -1,4 +1,4 @@
-//! Reading agents: one's own record, and those one owns.
+//! Reading agents: the calling agent's own record, and the agents of an owner.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::page::{Page, PageRequest};
 use crate::store::StoreError;
 
 impl AccountService {
-    /// The record of the calling agent; `None` when it was deleted after it authenticated.
+    /// The record of the calling agent; `None` if it was deleted after it authenticated.
     pub async fn agent_record(&self, caller: AgentCaller) -> Result<Option<Arc<Agent>>, StoreError> {
         let read = async { self.accounts.find_agent(caller.agent).await };
         self.cache.agent(caller.agent, self.clock.steady(), read).await

@@ -1,4 +1,4 @@
-//! Reading which keys somebody has, and who somebody is, for the operator.
+//! Reading keys and accounts, for the operator.
 
 use super::agent::Agent;
 use super::handle::UserHandle;
@@ -9,7 +9,7 @@ use crate::page::{Page, PageRequest};
 use crate::store::StoreError;
 
 impl AccountService {
-    /// The keys of a user or an agent that are not revoked, newest first; also those that have expired.
+    /// The keys of a user or an agent that are not revoked, newest first, including expired ones.
     pub async fn list_keys(
         &self,
         holder: ParticipantId,
@@ -18,12 +18,12 @@ impl AccountService {
         self.keys.list_keys(holder, page).await
     }
 
-    /// The agent with this handle, brought to its stored form, whoever owns it.
+    /// The agent with this handle in its stored form, of any owner.
     pub async fn find_agent(&self, handle: &str) -> Result<Option<Agent>, StoreError> {
         self.accounts.find_agent_by_handle(handle).await
     }
 
-    /// The user or the agent with this handle, brought to its stored form.
+    /// The user or agent with this handle in its stored form.
     pub async fn find_holder(&self, handle: &str) -> Result<Option<ParticipantId>, StoreError> {
         if handle.contains('/') {
             return Ok(self.find_agent(handle).await?.map(|agent| ParticipantId::Agent(agent.id)));

@@ -1,4 +1,4 @@
-//! What the operator says about an agent, whoever owns it.
+//! The operator's settings of an agent, of any owner.
 
 use super::agent::Agent;
 use super::port::MarkAgent;
@@ -6,19 +6,19 @@ use super::service::AccountService;
 use crate::event::DomainEvent;
 use crate::store::{OnCommit, StoreError};
 
-/// What is to change; what is `None` stays.
+/// The changes; `None` leaves a value unchanged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct AgentMarks {
-    /// Whether everybody may work with it.
+    /// Makes it a global agent or not.
     pub is_global: Option<bool>,
-    /// Whether the owner's organization sees it.
+    /// Shares it with the owner's organization or not.
     pub shared_with_organization: Option<bool>,
-    /// Whether it stands in the directory.
+    /// Lists it in the directory or not.
     pub listed_in_directory: Option<bool>,
 }
 
 impl AccountService {
-    /// Marks the agent with this handle, brought to its stored form; `None` if there is none.
+    /// Applies settings to the agent with this handle in its stored form; `None` if there is none.
     pub async fn mark_agent(&self, handle: &str, marks: AgentMarks) -> Result<Option<Agent>, StoreError> {
         let command = MarkAgent { handle: handle.to_owned(), marks, now: self.clock.now() };
         let events = self.events.clone();

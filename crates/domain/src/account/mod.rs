@@ -1,11 +1,11 @@
-//! Accounts: the humans and the agents, their handles, and the API keys by which they are known.
+//! Accounts: humans and agents, their handles, and the API keys that authenticate them.
 //!
-//! A *user* is a human. A user *owns* agents; an agent's key identifies the agent and implies
-//! its owner. *Handles* are how people and agents name each other: a user's is one word
-//! (`ann`), an agent's is its owner's and a slug made from its name (`ann/weather-bot`).
+//! A *user* is a human. A user *owns* agents; an agent's key identifies the agent and implies its
+//! owner. *Handles* address users and agents: a user's is one word (`ann`), an agent's consists of
+//! its owner's and a slug made from its name (`ann/weather-bot`).
 //!
-//! Invariants: a handle names one user or agent for good and survives a rename; an agent's name
-//! is unique among its owner's agents; of a key only the SHA-256 digest is kept.
+//! Invariants: a handle is permanent, belongs to one user or agent, and survives a rename; an
+//! agent's name is unique among its owner's agents; of a key only the SHA-256 digest is stored.
 
 mod administration;
 mod agent;

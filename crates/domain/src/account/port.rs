@@ -18,29 +18,29 @@ use crate::plan::{LimitReached, Permits};
 use crate::store::{OnCommit, StoreError};
 use crate::time::Timestamp;
 
-/// Where a user belongs to.
+/// The organization of a user, and the state that tokens depend on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct UserStanding {
     /// The organization.
     pub organization: OrganizationId,
-    /// What its plan allows.
+    /// The permissions of its plan.
     pub permits: Permits,
-    /// When the password was set; tokens that were made under another one are good for nothing.
+    /// The time at which the password was set; tokens issued under another one are invalid.
     pub password_set_at: Option<Timestamp>,
-    /// Whether the operator keeps the user out.
+    /// Set if the user is disabled.
     pub is_disabled: bool,
 }
 
 /// A session that has not ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OpenSession {
-    /// Whose.
+    /// The user.
     pub user: UserId,
-    /// When the user logged in.
+    /// The time of the log-in.
     pub began_at: Timestamp,
 }
 
-/// Why a user was not created.
+/// The reason why a user was not created.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CreateUserRefused {
     /// Another user has the handle.
@@ -53,34 +53,34 @@ pub enum CreateUserRefused {
     Invitation(InvitationRefused),
 }
 
-/// Why an agent was not registered.
+/// The reason why an agent was not registered.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum RegisterRefused {
     /// The organization has as many agents as its plan allows.
     Limit(LimitReached),
     /// Another agent of the same owner has the name (compared exactly).
     NameTaken,
-    /// The owner's account is gone.
+    /// The owner was deleted.
     OwnerGone,
 }
 
 /// An agent to be changed by its owner.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UpdateAgent {
-    /// Which.
+    /// The agent.
     pub agent: AgentId,
-    /// Who asks.
+    /// The caller.
     pub owner: UserId,
-    /// What.
+    /// The changes.
     pub changes: AgentChanges,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
 }
 
-/// Why an agent was not changed.
+/// The reason why an agent was not changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum UpdateAgentRefused {
-    /// The owner has no such agent.
+    /// The agent does not belong to the owner.
     NotFound,
     /// Another agent of the owner has the name.
     NameTaken,
@@ -91,48 +91,48 @@ pub enum UpdateAgentRefused {
 pub struct MarkAgent {
     /// Its handle, in the stored form.
     pub handle: String,
-    /// What.
+    /// The settings.
     pub marks: AgentMarks,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
 }
 
 /// An agent to be deleted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DeleteAgent {
-    /// Which.
+    /// The agent.
     pub agent: AgentId,
-    /// Whose it must be.
+    /// The required owner.
     pub owner: UserId,
-    /// Who asks.
+    /// The caller.
     pub by: Actor,
-    /// Whether also if it has worked.
+    /// Set to delete an agent that has worked.
     pub force: bool,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
 }
 
 /// An agent was deleted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DeletedAgent {
-    /// As it was.
+    /// The agent in its last state.
     pub agent: Agent,
-    /// In how many rooms it had sent or received messages.
+    /// The number of chats in which it had sent or received messages.
     pub executions: u64,
-    /// The rooms that it left, the newest first, and as what it was in them.
+    /// The chats that it left, the newest first, each with the agent as a participant.
     pub left: Vec<(Chat, Participant)>,
     /// Its contacts and pending requests, which ended.
     pub parted: Parted,
 }
 
-/// Why an agent was not deleted.
+/// The reason why an agent was not deleted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DeleteAgentRefused {
-    /// The owner has no such agent.
+    /// The agent does not belong to the owner.
     NotFound,
-    /// It has worked, and `force` was not said.
+    /// It has worked, and `force` was not set.
     HasWorked {
-        /// In how many rooms.
+        /// The number of chats.
         executions: u64,
     },
 }
@@ -140,15 +140,15 @@ pub enum DeleteAgentRefused {
 /// A human's record to be changed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UpdateUser {
-    /// Whose.
+    /// The user.
     pub user: UserId,
-    /// What.
+    /// The changes.
     pub changes: ProfileChanges,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
 }
 
-/// By what a list of agents is sorted; equals by id.
+/// The sort key of a list of agents; ties are broken by id.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum AgentSort {
     /// By name, without regard to the case of ASCII letters.
@@ -160,18 +160,18 @@ pub enum AgentSort {
     Updated,
 }
 
-/// Which agents of an owner are wanted, and in which order.
+/// The filters and order of a list of an owner's agents.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AgentListing {
-    /// Only those whose name holds this text, in any case.
+    /// Only those whose name contains this text, ignoring case.
     pub name: Option<String>,
-    /// Only those that run at their owner's, or only the others.
+    /// Only external ones, or only the others.
     pub is_external: Option<bool>,
-    /// Only those that stand in the directory, or only the others.
+    /// Only those in the directory, or only the others.
     pub listed_in_directory: Option<bool>,
-    /// By what.
+    /// The sort key.
     pub sort: AgentSort,
-    /// In which direction.
+    /// The direction.
     pub order: Order,
 }
 
@@ -191,54 +191,54 @@ impl Default for AgentListing {
 /// Users, agents and their keys.
 #[async_trait]
 pub trait AccountRepository: Send + Sync {
-    /// Stores a user, its organization if that is new, and its first key, or nothing. The invitation by which
-    /// it comes, if any, is accepted in the same moment; of many who come by one at once, one does.
+    /// Stores a user, its organization if that is new, and its first key, or nothing. The
+    /// invitation of the user, if any, is accepted in the same write; of many concurrent uses of
+    /// one, one succeeds.
     async fn create_user(&self, new: NewUser) -> Result<Result<User, CreateUserRefused>, StoreError>;
 
-    /// Like [`Self::create_user`], but only if the store holds no user at all; `None` if it does.
-    /// Two processes that start at once on an empty store make one user.
+    /// Like [`Self::create_user`], but only if the store has no user; `None` if it has. Two
+    /// processes that start at once on an empty store create one user.
     async fn create_first_user(&self, new: NewUser) -> Result<Option<User>, StoreError>;
 
-    /// Stores an agent and its key, if it has one. The slug is
-    /// [`super::handle::Slug::find_free`] among the handles that the owner's agents have or ever
-    /// had.
+    /// Stores an agent, and its key if it has one. The slug is [`super::handle::Slug::find_free`]
+    /// among the handles that the owner's agents have or ever had.
     async fn register_agent(
         &self,
         new: NewAgent,
         on_commit: OnCommit<Agent>,
     ) -> Result<Result<Agent, RegisterRefused>, StoreError>;
 
-    /// Changes an agent of `command.owner`. A name that it has already is no conflict.
+    /// Changes an agent of `command.owner`. Its current name is no conflict.
     async fn update_agent(
         &self,
         command: UpdateAgent,
         on_commit: OnCommit<Agent>,
     ) -> Result<Result<Agent, UpdateAgentRefused>, StoreError>;
 
-    /// Changes what the operator says of an agent; `None` if no agent has the handle.
+    /// Changes the operator's settings of an agent; `None` if no agent has the handle.
     async fn mark_agent(
         &self,
         command: MarkAgent,
         on_commit: OnCommit<Agent>,
     ) -> Result<Option<Agent>, StoreError>;
 
-    /// Deletes an agent: its key is dead, it has left every room, its name is free (its handle is
-    /// not). A room that it alone owned passes on as [`crate::chat::succession::heir`] says; one
-    /// that is left empty is closed.
+    /// Deletes an agent: its key is invalid, it has left every chat, and its name is free (its
+    /// handle is not). A chat that it alone owned gets another owner according to
+    /// [`crate::chat::succession::heir`]; an empty one is closed.
     async fn delete_agent(
         &self,
         command: DeleteAgent,
         on_commit: OnCommit<DeletedAgent>,
     ) -> Result<Result<DeletedAgent, DeleteAgentRefused>, StoreError>;
 
-    /// Erases up to `limit` deliveries, with their attempts, of agents that were deleted. Tells
-    /// whether more may be left.
+    /// Erases up to `limit` deliveries, with their attempts, of deleted agents. Returns whether
+    /// more may be left.
     async fn erase_work(&self, limit: u32) -> Result<bool, StoreError>;
 
-    /// Changes a human's record and gives it; `None` if there is none.
+    /// Changes a human's record and returns it; `None` if there is none.
     async fn update_user(&self, command: UpdateUser) -> Result<Option<User>, StoreError>;
 
-    /// Where a user belongs to, and what the plan there allows; `None` if there is no such user.
+    /// The standing of a user; `None` if there is no such user.
     async fn find_standing(&self, user: UserId) -> Result<Option<UserStanding>, StoreError>;
 
     /// A session; `None` if it has ended.

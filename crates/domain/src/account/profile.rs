@@ -1,4 +1,4 @@
-//! A human's own record.
+//! A human's own profile.
 
 use super::port::UpdateUser;
 use super::service::AccountService;
@@ -7,22 +7,22 @@ use crate::caller::UserCaller;
 use crate::change::Change;
 use crate::store::StoreError;
 
-/// What a human changes about themselves; what is `None` stays. Nothing else is theirs to change.
+/// The changes that humans can make to their own profile; `None` leaves a value unchanged.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ProfileChanges {
-    /// Another first name.
+    /// The new first name.
     pub first_name: Option<PersonNamePart>,
-    /// Another last name; `Some(None)` takes it away.
+    /// The new last name; `Some(None)` removes it.
     pub last_name: Option<Option<PersonNamePart>>,
 }
 
 impl AccountService {
-    /// The caller's record; `None` when the account went after it authenticated.
+    /// The caller's record; `None` if the account was deleted after it authenticated.
     pub async fn profile(&self, caller: UserCaller) -> Result<Option<User>, StoreError> {
         self.accounts.find_user(caller.user).await
     }
 
-    /// Changes the caller's record and gives it; `None` as in [`Self::profile`].
+    /// Changes the caller's record and returns it; `None` as in [`Self::profile`].
     pub async fn update_profile(
         &self,
         caller: UserCaller,

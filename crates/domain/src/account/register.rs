@@ -1,4 +1,4 @@
-//! Making agents: registering an external one, and creating one for the service to run.
+//! Creating agents: registering an external one, and creating a platform agent.
 
 use super::agent::{Agent, AgentDescription, AgentName, ModelType, NewAgent, NewRun};
 use super::handle::Slug;
@@ -13,56 +13,56 @@ use crate::plan::LimitReached;
 use crate::store::{OnCommit, StoreError};
 use crate::time::Timestamp;
 
-/// What the owner says about the agent.
+/// The owner's description of the agent.
 #[derive(Clone, Debug)]
 pub struct RegisterAgent {
     /// Its name.
     pub name: AgentName,
-    /// What it is for.
+    /// The description.
     pub description: AgentDescription,
 }
 
-/// A registered agent and the one and only sight of its key.
+/// A registered agent with its key, which is shown only here.
 #[derive(Clone, Debug)]
 pub struct RegisteredAgent {
     /// The agent.
     pub agent: Agent,
     /// Its API key.
     pub key: ApiKey,
-    /// When the key expires; `None` for never.
+    /// The expiry of the key; `None` for never.
     pub expires_at: Option<Timestamp>,
 }
 
-/// Why an agent was not registered.
+/// The reason why an agent was not registered.
 #[derive(Debug, thiserror::Error)]
 pub enum RegisterError {
-    /// The owner has an agent of this name already.
+    /// The owner already has an agent of this name.
     #[error("the name is already taken")]
     NameTaken,
     /// The organization has as many agents as its plan allows.
     #[error(transparent)]
     Limit(#[from] LimitReached),
-    /// The caller's account is gone.
+    /// The caller's account was deleted.
     #[error("the owner's account is gone")]
     OwnerGone,
-    /// The store gave no answer.
+    /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// An agent that the service itself is to run.
+/// A platform agent to be created.
 #[derive(Clone, Debug)]
 pub struct CreatePlatformAgent {
     /// Its name.
     pub name: AgentName,
-    /// What it is for.
+    /// The description.
     pub description: Option<AgentDescription>,
-    /// Which model it is to run on.
+    /// Its model.
     pub model_type: Option<ModelType>,
 }
 
 impl AccountService {
-    /// Registers an agent that `caller` owns, and makes its key.
+    /// Registers an agent of `caller`, and creates its key.
     pub async fn register_agent(
         &self,
         caller: UserCaller,
@@ -71,7 +71,7 @@ impl AccountService {
         self.register_agent_by(caller.user.into(), caller.user, command).await
     }
 
-    /// The same, whoever asks for it.
+    /// Registers an agent, on behalf of any actor.
     pub async fn register_agent_by(
         &self,
         by: Actor,
@@ -96,7 +96,7 @@ impl AccountService {
         Ok(RegisteredAgent { agent: self.store_agent(new).await?, key, expires_at })
     }
 
-    /// Makes an agent that `caller` owns and that has no key.
+    /// Creates an agent of `caller` without a key.
     pub async fn create_platform_agent(
         &self,
         caller: UserCaller,

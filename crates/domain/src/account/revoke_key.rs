@@ -1,6 +1,6 @@
-//! Revoking API keys: good for nothing from that moment on, and whatever was opened with them ends.
+//! Revoking API keys: they are invalid from that moment on, and everything opened with them ends.
 //!
-//! Also the last key of a human may be revoked; the operator can make another.
+//! The last key of a human can be revoked too; the operator can create another.
 
 use super::key::KeyRecord;
 use super::key_port::{RevokeKeys, WhichKeys};
@@ -11,13 +11,13 @@ use crate::event::DomainEvent;
 use crate::id::{ApiKeyId, ParticipantId};
 use crate::store::{OnCommit, StoreError};
 
-/// Why a key was not revoked.
+/// The reason why a key was not revoked.
 #[derive(Debug, thiserror::Error)]
 pub enum RevokeKeyError {
-    /// The caller has no such key, or not any more.
+    /// The caller does not have the key, or not any more.
     #[error("there is no such key of the caller")]
     KeyNotFound,
-    /// The store gave no answer.
+    /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -30,7 +30,7 @@ impl AccountService {
         self.revoke(which, by).await?.pop().ok_or(RevokeKeyError::KeyNotFound)
     }
 
-    /// Revokes keys, whoever holds them: for the operator. Gives those that it has found.
+    /// Revokes keys of any holder, for the operator. Returns those that it has found.
     pub async fn revoke_keys(&self, which: WhichKeys) -> Result<Vec<KeyRecord>, StoreError> {
         self.revoke(which, Actor::Operator).await
     }
@@ -46,7 +46,7 @@ impl AccountService {
         self.keys.revoke_keys(command, on_commit).await
     }
 
-    /// The keys that begin like `text`, which may also be the whole of a key.
+    /// The keys whose prefix is `text`, which may also be a complete key.
     pub fn keys_like(&self, text: &str) -> WhichKeys {
         WhichKeys::Prefix(self.mint.prefix(text))
     }

@@ -1,4 +1,4 @@
-//! Giving an agent another key: the old one is good for nothing from the same moment on.
+//! Rotating the key of an agent: the old one is invalid from the same moment on.
 
 use super::key::KeyKind;
 use super::key_port::{RotateKey, RotateKeyRefused, RotatedKey};
@@ -9,27 +9,27 @@ use crate::event::DomainEvent;
 use crate::id::{AgentId, UserId};
 use crate::store::{OnCommit, StoreError};
 
-/// Why an agent did not get another key.
+/// The reason why an agent's key was not rotated.
 #[derive(Debug, thiserror::Error)]
 pub enum RotateKeyError {
-    /// The owner has no such agent.
+    /// The agent does not belong to the owner.
     #[error("there is no such agent of this owner")]
     AgentNotFound,
     /// The service runs it.
     #[error("an agent that is run by the service has no key")]
     HasNoKey,
-    /// The store gave no answer.
+    /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl AccountService {
-    /// Makes another key for an agent of `owner`, who asks for it, in the place of all that it has.
+    /// Replaces all keys of an agent of `owner` by a new one, on the owner's request.
     pub async fn rotate_key(&self, owner: UserId, agent: AgentId) -> Result<RegisteredAgent, RotateKeyError> {
         self.rotate_key_by(owner.into(), owner, agent).await
     }
 
-    /// The same, whoever asks for it.
+    /// Does the same on behalf of any actor.
     pub async fn rotate_key_by(
         &self,
         by: Actor,

@@ -1,49 +1,50 @@
-//! What a key may be used for.
+//! Scopes of keys.
 //!
-//! A key of a human may be limited to reading, to one chat, and to one agent. Each edge says what a request reaches;
-//! whether the key may reach it is decided here and nowhere else. Keys of agents are not limited.
+//! A key of a human may be limited to reading, to one chat, and to one agent. Each edge declares
+//! what a request reaches; whether the key permits it is decided only here. Keys of agents are not
+//! limited.
 
 use std::fmt;
 
 use crate::id::{AgentId, ChatId};
 
-/// The limits of a key; the default is none.
+/// The scope of a key; the default has no limits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct KeyScope {
-    /// Whether it only reads.
+    /// Set if it only permits reading.
     pub is_read_only: bool,
-    /// If set, it reaches this chat, and nothing else but [`Self::agent`].
+    /// If set, it permits this chat, and nothing else except [`Self::agent`].
     pub chat: Option<ChatId>,
-    /// If set, it reaches this agent, and nothing else but [`Self::chat`].
+    /// If set, it permits this agent, and nothing else except [`Self::chat`].
     pub agent: Option<AgentId>,
 }
 
-/// What a request is about.
+/// The resource that a request is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reach {
     /// One chat, its messages, and its participants.
     Chat(ChatId),
-    /// One agent, or to act as it.
+    /// One agent, or acting as it.
     Agent(AgentId),
-    /// Who the holder of the key is.
+    /// The profile of the key's holder.
     Profile,
-    /// Anything else: lists of everything, other keys, contacts, memories, the organization.
+    /// Everything else: lists of all resources, other keys, contacts, memories, the organization.
     Rest,
 }
 
-/// Why a key may not be used for a request.
+/// The reason why a key may not be used for a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum OutOfScope {
     /// The request changes something.
     #[error("the key is read-only")]
     ReadOnly,
-    /// The request is about something else.
+    /// The request is about another resource.
     #[error("the key is limited to a chat or an agent, and this is neither")]
     Elsewhere,
 }
 
 impl KeyScope {
-    /// Whether a key with these limits may be used for a request.
+    /// Returns whether a key with this scope may be used for a request.
     pub fn permits(self, reach: Reach, is_change: bool) -> Result<(), OutOfScope> {
         if self.is_read_only && is_change {
             return Err(OutOfScope::ReadOnly);
@@ -58,13 +59,13 @@ impl KeyScope {
         if is_within { Ok(()) } else { Err(OutOfScope::Elsewhere) }
     }
 
-    /// Whether there are no limits.
+    /// Returns whether there are no limits.
     pub fn is_full(self) -> bool {
         self == Self::default()
     }
 }
 
-/// `read_only chat=ID agent=ID`, only what is limited; nothing for a key without limits.
+/// `read_only chat=ID agent=ID`, with the limits only; empty for a key without limits.
 impl fmt::Display for KeyScope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let chat = self.chat.map(|chat| format!("chat={chat}"));

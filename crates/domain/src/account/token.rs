@@ -1,9 +1,9 @@
-//! Tokens: signed, short-lived statements of who a human is, accepted in place of an API key.
+//! Tokens: signed, short-lived credentials of a human, accepted in place of an API key.
 //!
-//! A token is made by whoever may read this installation's signing key, lives fifteen minutes at
-//! the most, and is not stored. It says who somebody was when it was made; whether that user
-//! still exists, and is where they were, and whether the session that it belongs to is still open, is asked of the
-//! store, or known ([`super::cache`]).
+//! A token is issued by a process that can read this installation's signing key, lives fifteen
+//! minutes at most, and is not stored. It states the user at the time of issue; whether that user
+//! still exists in the same organization, and whether its session is still open, is read from the
+//! store, or from the cache ([`super::cache`]).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,29 +22,29 @@ use crate::time::Timestamp;
 /// The longest life of a token.
 pub const MAX_TOKEN_LIFETIME: Duration = Duration::from_secs(15 * 60);
 
-/// By how much the clock of whoever made a token may differ from this one.
+/// The maximum difference between the clock of the issuer and this one.
 const CLOCK_SKEW: Duration = Duration::from_secs(30);
 
-/// What a token says. Times are in whole seconds.
+/// The claims of a token. Times are in whole seconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TokenClaims {
-    /// Who.
+    /// The user.
     pub user: UserId,
-    /// The organization that the user belonged to.
+    /// The organization of the user at that time.
     pub organization: OrganizationId,
-    /// When the password was set that the user had; `None` without one.
+    /// The time at which the user's password was set; `None` without one.
     pub password_set_at: Option<Timestamp>,
-    /// The session that it belongs to; `None` for a token of the operator, and in those that older versions made.
+    /// Its session; `None` for a token of the operator, and in those that older versions issued.
     pub session: Option<SessionId>,
-    /// When it was made.
+    /// The time of issue.
     pub issued_at: Timestamp,
-    /// Until when it is good.
+    /// The expiry.
     pub expires_at: Timestamp,
 }
 
 impl TokenClaims {
-    /// Whether the token is good at `now`: not expired, not from the future, and not made to
-    /// live longer than any token may.
+    /// Returns whether the token is valid at `now`: not expired, not from the future, and without
+    /// an excessive lifetime.
     pub fn is_current(&self, now: Timestamp) -> bool {
         let longest = self.issued_at.plus(MAX_TOKEN_LIFETIME);
         self.issued_at < self.expires_at
@@ -54,39 +54,39 @@ impl TokenClaims {
     }
 }
 
-/// A token to be made.
+/// A token to be issued.
 #[derive(Clone, Debug)]
 pub struct IssueToken {
-    /// For whom.
+    /// The user.
     pub user: UserHandle,
-    /// How long it is to live.
+    /// The lifetime.
     pub lifetime: Duration,
 }
 
-/// A token and whom it is for.
+/// An issued token with its user.
 #[derive(Clone)]
 pub struct IssuedToken {
     /// The user.
     pub user: User,
     /// The secret text.
     pub token: String,
-    /// What it says.
+    /// The claims.
     pub claims: TokenClaims,
 }
 
-/// Why no token was made.
+/// The reason why no token was issued.
 #[derive(Debug, thiserror::Error)]
 pub enum IssueTokenError {
     /// Less than a second, or more than [`MAX_TOKEN_LIFETIME`].
     #[error("a token lives 1 to {} seconds", MAX_TOKEN_LIFETIME.as_secs())]
     Lifetime,
-    /// Nobody has the handle.
+    /// No user has the handle.
     #[error("there is no user with this handle")]
     NoSuchUser,
-    /// The user is kept out, so the token would be good for nothing.
+    /// The user is disabled, so the token would be useless.
     #[error("the user is disabled")]
     Disabled,
-    /// The store gave no answer.
+    /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -110,7 +110,7 @@ impl TokenService {
         Self { accounts, clock, tokens, cache }
     }
 
-    /// Whom `presented`, the text of a token, stands for.
+    /// Authenticates `presented`, the text of a token.
     pub async fn authenticate(&self, presented: &str) -> Result<Authenticated, AuthenticateError> {
         let claims = self.tokens.verify(presented).ok_or(AuthenticateError::Unauthorized)?;
         let now = self.clock.now();
@@ -142,8 +142,8 @@ impl TokenService {
                 });
                 Ok(Authenticated { caller: caller.into(), permits: standing.permits, presented })
             }
-            // Gone, or moved to another organization since: the token speaks of somebody else. Or the password
-            // is another one since, which ends what was open.
+            // The user was deleted, or moved to another organization since the issue; or the
+            // password has changed, which ends its tokens.
             _ => Err(AuthenticateError::Unauthorized),
         }
     }
@@ -156,7 +156,7 @@ impl TokenService {
         Ok(PresentedSession { id, began_at: open.began_at })
     }
 
-    /// Makes a token for a user.
+    /// Issues a token for a user.
     pub async fn issue(&self, command: IssueToken) -> Result<IssuedToken, IssueTokenError> {
         let lifetime = Duration::from_secs(command.lifetime.as_secs());
         if lifetime.is_zero() || command.lifetime > MAX_TOKEN_LIFETIME {
@@ -171,7 +171,8 @@ impl TokenService {
         Ok(self.sign(user, standing.password_set_at, None, lifetime))
     }
 
-    /// Makes a token of a session, for a user who has just proved who they are, under the password that was set then.
+    /// Issues a token of a session, for a user who has just authenticated, under the password set
+    /// at that time.
     pub fn issue_now(&self, user: User, password_set_at: Timestamp, session: SessionId) -> IssuedToken {
         self.sign(user, Some(password_set_at), Some(session), MAX_TOKEN_LIFETIME)
     }
@@ -196,7 +197,7 @@ impl TokenService {
     }
 }
 
-/// The second that an instant lies in; tokens know no parts of one.
+/// The second of a time; tokens have no fractions.
 fn whole_second(at: Timestamp) -> Timestamp {
     Timestamp::from_micros(at.micros().div_euclid(1_000_000) * 1_000_000)
 }
@@ -207,7 +208,7 @@ mod tests {
 
     use super::*;
 
-    /// Claims from and until so many seconds after an arbitrary instant.
+    /// Claims with these times, in seconds after an arbitrary time.
     fn claims(from: i64, until: i64) -> TokenClaims {
         TokenClaims {
             user: UserId::new(Uuid::from_u128(1)),

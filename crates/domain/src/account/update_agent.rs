@@ -1,4 +1,4 @@
-//! Changing what is known of an agent.
+//! Changing an agent.
 
 use super::agent::{Agent, AgentBio, AgentDescription, AgentName, AgentTag, ModelType};
 use super::port::{UpdateAgent, UpdateAgentRefused};
@@ -8,37 +8,37 @@ use crate::event::DomainEvent;
 use crate::id::AgentId;
 use crate::store::{OnCommit, StoreError};
 
-/// What is to change; what is `None` stays. The handle stays in any case.
+/// The changes; `None` leaves a value unchanged. The handle never changes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct AgentChanges {
-    /// Another name.
+    /// The new name.
     pub name: Option<AgentName>,
-    /// What it is for.
+    /// The new description.
     pub description: Option<AgentDescription>,
-    /// Which model it runs on; `Some(None)` takes it away.
+    /// The model that it states; `Some(None)` removes it.
     pub model_type: Option<Option<ModelType>>,
-    /// A longer presentation; `Some(None)` takes it away.
+    /// A longer description; `Some(None)` removes it.
     pub bio: Option<Option<AgentBio>>,
-    /// Words by which it may be found.
+    /// Its search tags.
     pub tags: Option<Vec<AgentTag>>,
-    /// Whether it stands in the directory.
+    /// Lists it in the directory or not.
     pub listed_in_directory: Option<bool>,
-    /// Whether it may discover its owner's other agents.
+    /// Lets it discover its owner's other agents or not.
     pub registry_access: Option<bool>,
-    /// Whether the owner's organization sees it.
+    /// Shares it with the owner's organization or not.
     pub shared_with_organization: Option<bool>,
 }
 
-/// Why an agent was not changed.
+/// The reason why an agent was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum UpdateAgentError {
-    /// The caller owns no such agent.
+    /// The caller does not own the agent.
     #[error("there is no such agent of the caller")]
     AgentNotFound,
     /// The owner has another agent of this name.
     #[error("the name is already taken")]
     NameTaken,
-    /// The store gave no answer.
+    /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }

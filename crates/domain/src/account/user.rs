@@ -16,7 +16,7 @@ use crate::words::words;
 pub struct PersonName {
     /// The first word of the name.
     pub first: String,
-    /// What follows it.
+    /// The rest of the name.
     pub last: String,
 }
 
@@ -52,13 +52,13 @@ impl PersonNamePart {
 }
 
 words! {
-    /// What a human is to the installation.
+    /// The role of a human in the installation.
     #[derive(Default)]
     UserRole {
-        /// One of those who use it.
+        /// A regular user.
         #[default]
         User = "user",
-        /// Looks after it; the first user is one.
+        /// An administrator; the first user is one.
         Admin = "admin",
     }
 }
@@ -70,49 +70,50 @@ pub struct User {
     pub id: UserId,
     /// The organization the user belongs to.
     pub organization: OrganizationId,
-    /// What they are there.
+    /// The role there.
     pub organization_role: OrganizationRole,
     /// Unique in the installation.
     pub handle: UserHandle,
     /// Unique in the installation, compared without case.
     pub email: String,
-    /// Shown to others.
+    /// The name that others see.
     pub name: PersonName,
-    /// What they are to the installation.
+    /// The role in the installation.
     pub role: UserRole,
-    /// When the account was made.
+    /// The time of creation.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// The time of the last change.
     pub updated_at: Timestamp,
-    /// Since when the operator keeps them out; `None` if they may come in.
+    /// The time at which the operator disabled the user; `None` if the user is enabled.
     pub disabled_at: Option<Timestamp>,
 }
 
-/// Where a new user is to belong.
+/// The organization of a new user.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Membership {
     /// To an organization of its own, named after the handle.
     Own,
-    /// To the organization of this name, in this role; it is made if there is none.
+    /// The organization of this name, in this role; it is created if there is none.
     Named(OrganizationName, OrganizationRole),
-    /// To where the invitation leads whose token has this digest, which is accepted with it.
+    /// The organization of the invitation whose token has this digest, which is accepted.
     Invited(KeyDigest),
 }
 
-/// A user to be stored, with a first key or a password. `user.organization` is the id that a new organization gets, and
-/// its first user is its admin; who joins one gets that one's id, and the role as the membership says.
+/// A user to be stored, with a first key or a password. `user.organization` is the id of a new
+/// organization, whose first user is its admin; a user who joins an existing one gets its id, and
+/// the role according to the membership.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NewUser {
     /// The account.
     pub user: User,
-    /// Who makes it.
+    /// The creator.
     pub by: Actor,
     /// Its first API key, if it gets one.
     pub key: Option<NewKey>,
     /// The hash of its password, if it gets one.
     pub password: Option<PasswordHash>,
-    /// Where it is to belong.
+    /// The membership.
     pub membership: Membership,
-    /// The plan of a new organization; one that is there already keeps its own.
+    /// The plan of a new organization; an existing one keeps its own.
     pub plan: PlanName,
 }

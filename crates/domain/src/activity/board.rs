@@ -1,4 +1,4 @@
-//! Which indicators are on, and until when. Pure.
+//! The board of activity indicators. Pure.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -14,9 +14,9 @@ const LEASE: Duration = Duration::from_secs(10);
 /// One agent's indicator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct AgentActivity {
-    /// Whose.
+    /// The agent.
     pub agent: AgentId,
-    /// On or off.
+    /// Set while it works.
     pub working: bool,
 }
 
@@ -27,7 +27,7 @@ pub struct ActivityBoard {
 }
 
 impl ActivityBoard {
-    /// Sets or renews (`working`) or takes off an indicator. Tells whether it changed.
+    /// Sets or renews (`working`) or clears an indicator. Returns whether it changed.
     pub fn report(&mut self, chat: ChatId, agent: AgentId, working: bool, now: Timestamp) -> bool {
         if working {
             let lease = self.leases.entry(chat).or_default().insert(agent, now.plus(LEASE));
@@ -41,7 +41,8 @@ impl ActivityBoard {
         lease.is_some_and(|until| until > now)
     }
 
-    /// Takes off every indicator whose lease has ended, and gives them in the order of rooms and agents.
+    /// Clears every indicator whose lease has expired, and returns them in the order of chats and
+    /// agents.
     pub fn expire(&mut self, now: Timestamp) -> Vec<(ChatId, AgentId)> {
         let mut ended = Vec::new();
         self.leases.retain(|chat, leases| {
@@ -58,7 +59,7 @@ impl ActivityBoard {
         ended
     }
 
-    /// The agents at work in a room, by id.
+    /// The agents at work in a chat, by id.
     pub fn working_in(&self, chat: ChatId, now: Timestamp) -> Vec<AgentId> {
         self.leases.get(&chat).map_or_else(Vec::new, |leases| {
             leases.iter().filter(|(_, until)| **until > now).map(|(agent, _)| *agent).collect()

@@ -1,5 +1,5 @@
-//! The "is working" indicator of an agent in a room: a lease of ten seconds that the agent
-//! renews. It lives in memory only; who restarts the server finds every indicator off.
+//! The activity indicator of an agent in a chat: a lease of ten seconds that the agent renews. It
+//! is in memory only; all indicators are off after a restart.
 
 mod board;
 mod service;

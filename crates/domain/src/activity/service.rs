@@ -10,13 +10,13 @@ use crate::id::{AgentId, ChatId, ParticipantId};
 use crate::ports::{Clock, EventPublisher};
 use crate::store::StoreError;
 
-/// Why a report was not taken.
+/// The reason why a report was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportActivityError {
-    /// The caller is not in the room, or there is no such room.
+    /// The caller is not in the chat, or there is no such chat.
     #[error("there is no such chat for the caller")]
     ChatNotFound,
-    /// The store gave no answer.
+    /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -39,7 +39,7 @@ impl ActivityService {
         Self { board: Mutex::default(), chats, events, clock }
     }
 
-    /// The calling agent says whether it is at work in the room.
+    /// Reports whether the calling agent is at work in the chat.
     pub async fn report(
         &self,
         caller: AgentCaller,
@@ -56,7 +56,7 @@ impl ActivityService {
         Ok(())
     }
 
-    /// Takes off every indicator that was not renewed in time; to be called about once a second.
+    /// Clears every indicator that was not renewed in time; must be called about once a second.
     pub fn expire(&self) {
         let now = self.clock.steady();
         let mut board = self.board.lock().unwrap_or_else(PoisonError::into_inner);
@@ -65,18 +65,18 @@ impl ActivityService {
         }
     }
 
-    /// The agents at work in a room, by id.
+    /// The agents at work in a chat, by id.
     pub fn working_in(&self, chat: ChatId) -> Vec<AgentId> {
         let now = self.clock.steady();
         self.board.lock().unwrap_or_else(PoisonError::into_inner).working_in(chat, now)
     }
 
-    /// Whether a room's agents are at work: what the deliveries say, and the indicators.
+    /// The work status of a chat's agents, from the deliveries and the indicators.
     pub fn work_status(&self, chat: ChatId, deliveries: WorkStatus) -> WorkStatus {
         if self.working_in(chat).is_empty() { deliveries } else { WorkStatus::Working }
     }
 
-    /// Published while the board is locked, so that listeners hear changes in their order.
+    /// Published while the board is locked, so that subscribers receive changes in order.
     fn on_commit(&self, chat_id: ChatId, activity: AgentActivity) {
         self.events.publish(DomainEvent::ActivityChanged { chat_id, activity });
     }

@@ -1,14 +1,15 @@
-//! All of a store's data, to be kept elsewhere or moved to another store.
+//! All data of a store, for export and import.
 //!
-//! A store shows itself as [`TABLES`] of neutral, typed values, each in the order of its key, which is the same in
-//! every store: so what two stores hold is the same if the rows that they show are. Tables stand in an order in
-//! which rows may be written: whoever is referred to comes first.
+//! A store presents itself as [`TABLES`] of neutral, typed values, each in the order of its key,
+//! which is the same in every store: two stores have the same content if their rows are equal. The
+//! tables are in an order in which rows can be written: referenced rows come first.
 //!
-//! What is read is one [`Snapshot`]: the store as it was at one moment, whatever is written meanwhile. Writing is
-//! by rows, and may be repeated: a row that is there already is left as it is, and one that is there with other
-//! content is refused. So an interrupted transfer is begun again, anywhere before the place that it had reached.
+//! Reads use one [`Snapshot`]: the store at one moment, whatever is written meanwhile. Writes are
+//! by rows, and can be repeated: an identical row is skipped, and one with other content is
+//! refused. An interrupted transfer can therefore start again, anywhere before the place that it
+//! had reached.
 //!
-//! No rule is looked at here: what a store holds was decided when it was made.
+//! No rule is checked here: the data was checked when it was created.
 
 mod port;
 mod table;

@@ -8,30 +8,32 @@ use super::{Row, Table, Value};
 use crate::store::StoreError;
 use crate::time::Timestamp;
 
-/// What of the rows that were given is new.
+/// The result of writing rows.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Written {
-    /// How many were not there before.
+    /// The number of rows that did not exist before.
     pub new: usize,
-    /// In how many texts a character that this store cannot keep (U+0000) was replaced by U+FFFD.
+    /// The number of texts in which a character that this store cannot hold (U+0000) was replaced
+    /// by U+FFFD.
     pub replaced: usize,
 }
 
-/// Why rows were not written; none of them was.
+/// The reason why rows were not written; none of them was.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum WriteRefused {
-    /// A row with this key is there, and holds something else.
+    /// A row with this key exists, with other content.
     Differs {
         /// The table.
         table: &'static str,
         /// The values of its key.
         key: Vec<Value>,
     },
-    /// A row breaks a rule of the store: something is taken by another row, or what is referred to is missing.
+    /// A row violates a rule of the store: a value is taken by another row, or a referenced row is
+    /// missing.
     Breaks {
         /// The table.
         table: &'static str,
-        /// Which rule, in the words of the store.
+        /// The rule, in the words of the store.
         rule: String,
     },
 }
@@ -48,40 +50,42 @@ impl fmt::Display for WriteRefused {
     }
 }
 
-/// A store as one thing that can be read and written whole.
+/// A store that can be read and written as a whole.
 #[async_trait]
 pub trait ArchiveRepository: Send + Sync {
-    /// Everything as it is now. It is let go when it is dropped.
+    /// A snapshot of all data, released when it is dropped.
     async fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError>;
 
-    /// Writes rows of one table, all or none. A row that is there as it is given is left.
+    /// Writes rows of one table, all or none. Identical rows are skipped.
     async fn write(
         &self,
         table: &'static Table,
         rows: Vec<Row>,
     ) -> Result<Result<Written, WriteRefused>, StoreError>;
 
-    /// Since when an import into this store has been under way, or was interrupted; `None` if there is none.
+    /// The beginning of an import into this store that is running or was interrupted; `None` if
+    /// there is none.
     async fn unfinished_import(&self) -> Result<Option<Timestamp>, StoreError>;
 
-    /// Marks the store as one that holds a part of an archive, before the first row is written. An earlier mark
-    /// stays. Unless there is one, the plan that every new store has goes, since the archive's own may limit otherwise.
+    /// Marks the store as holding part of an archive, before the first row is written. An earlier
+    /// mark stays. With a new mark, the plan of every new store is removed, since the archive's own
+    /// may have other limits.
     async fn begin_import(&self, now: Timestamp) -> Result<(), StoreError>;
 
     /// Removes the mark: the store holds the whole archive.
     async fn end_import(&self) -> Result<(), StoreError>;
 
-    /// Looks at what there is after much was written at once, so that reads are planned for it.
+    /// Updates statistics after many writes, so that reads are planned for them.
     async fn analyse(&self) -> Result<(), StoreError>;
 }
 
-/// A store as it was at one moment.
+/// A snapshot of a store.
 #[async_trait]
 pub trait Snapshot: Send {
-    /// How many rows a table has.
+    /// The number of rows of a table.
     async fn count(&mut self, table: &'static Table) -> Result<u64, StoreError>;
 
-    /// The first `limit` rows of a table by key, of those behind the key `after`. Keys are compared value by
+    /// The first `limit` rows of a table by key, after the key `after`. Keys are compared value by
     /// value: ids and texts byte by byte, numbers by size.
     async fn rows(
         &mut self,

@@ -2,7 +2,7 @@
 
 use super::Value;
 
-/// What a column holds.
+/// The type of a column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// An id.
@@ -26,9 +26,9 @@ pub enum Kind {
 pub struct Column {
     /// Its name.
     pub name: &'static str,
-    /// What it holds.
+    /// The type.
     pub kind: Kind,
-    /// Whether it may hold nothing.
+    /// Set if it can be null.
     pub is_optional: bool,
 }
 
@@ -37,7 +37,7 @@ pub struct Column {
 pub struct Table {
     /// Its name.
     pub name: &'static str,
-    /// How many of its first columns are its key.
+    /// The number of leading columns that form its key.
     pub key: usize,
     /// Its columns.
     pub columns: &'static [Column],
@@ -94,7 +94,7 @@ const fn bytes(name: &'static str) -> Column {
     Column::of(name, Kind::Bytes)
 }
 
-/// All tables, those first to which others refer.
+/// All tables, referenced ones first.
 pub static TABLES: [Table; 20] = [
     Table { name: "plans", key: 1, columns: PLANS },
     Table { name: "organizations", key: 1, columns: ORGANIZATIONS },
@@ -118,9 +118,9 @@ pub static TABLES: [Table; 20] = [
     Table { name: "audit_chain", key: 1, columns: &[integer("id"), integer("number"), bytes("digest")] },
 ];
 
-/// Tables that no archive holds: what the servers that run on one store tell each other (the last three are no tables
-/// of the embedded store, whose server is alone), the tokens that stand for a password that is moved (whoever was
-/// logged in logs in again elsewhere), and the mark of an import that has not ended.
+/// Tables that no archive contains: the communication of the servers on one store (the last three
+/// do not exist in the embedded store, which has a single server), the tokens of passwords that
+/// move (users log in again), and the mark of an unfinished import.
 pub const STAY_BEHIND: [&str; 7] =
     ["change_log", "sessions", "resets", "imports", "nodes", "agent_sockets", "user_nodes"];
 

@@ -6,10 +6,10 @@ use uuid::Uuid;
 
 use crate::time::Timestamp;
 
-/// What stands in one column of a row.
+/// The value of a column.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Value {
-    /// Nothing.
+    /// Null.
     Null,
     /// An id.
     Id(Uuid),
@@ -29,7 +29,7 @@ pub enum Value {
 pub type Row = Vec<Value>;
 
 impl fmt::Display for Value {
-    /// For messages to people; bytes may be secret and are left out.
+    /// For messages to humans; bytes may be secret and are left out.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Null => f.write_str("nothing"),

@@ -1,9 +1,9 @@
-//! What can be done that is worth an entry.
+//! The actions that the audit log records.
 
 use crate::words::words;
 
 words! {
-    /// What was done.
+    /// The action of an entry.
     AuditAction {
         /// A user was made.
         UserCreated = "user.created",
@@ -17,9 +17,9 @@ words! {
         AgentUpdated = "agent.updated",
         /// An agent was deleted; its keys and memberships ended with it.
         AgentDeleted = "agent.deleted",
-        /// The operator keeps a user or an agent out.
+        /// The operator disabled a user or an agent.
         AccountDisabled = "account.disabled",
-        /// The operator lets one in again.
+        /// The operator enabled a user or an agent.
         AccountEnabled = "account.enabled",
         /// A key was made.
         KeyCreated = "key.created",
@@ -41,31 +41,32 @@ words! {
         OrganizationRenamed = "organization.renamed",
         /// A member was given a role.
         RoleSet = "member.role_set",
-        /// Somebody came into an organization.
+        /// A user entered an organization.
         MemberJoined = "member.joined",
-        /// Somebody left an organization.
+        /// A member left an organization.
         MemberLeft = "member.left",
-        /// Somebody was removed from an organization.
+        /// A member was removed from an organization.
         MemberRemoved = "member.removed",
-        /// Somebody was invited.
+        /// An invitation was created.
         InvitationCreated = "invitation.created",
         /// An invitation was taken back.
         InvitationRevoked = "invitation.revoked",
-        /// A room was made.
+        /// A chat was made.
         ChatCreated = "chat.created",
-        /// A room was given another title.
+        /// A chat was given another title.
         ChatRenamed = "chat.renamed",
-        /// A room was deleted.
+        /// A chat was deleted.
         ChatDeleted = "chat.deleted",
-        /// Somebody was added to a room.
+        /// A participant was added to a chat.
         ParticipantAdded = "participant.added",
-        /// Somebody was removed from a room.
+        /// A participant was removed from a chat.
         ParticipantRemoved = "participant.removed",
-        /// Somebody left a room.
+        /// A participant left a chat.
         ParticipantLeft = "participant.left",
         /// A user logged in, which opened a session.
         LoginSucceeded = "login.succeeded",
-        /// Somebody gave a wrong password, for an account or for a name that nobody has; the detail counts how often.
+        /// Log-ins with wrong passwords failed, for an account or an unknown name; the detail is
+        /// their number.
         LoginFailed = "login.failed",
         /// A refresh token that had been exchanged before was presented; its session ended.
         TokenReused = "session.token_reused",

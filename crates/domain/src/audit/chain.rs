@@ -1,8 +1,8 @@
 //! The chain of digests over the audit log.
 //!
-//! Entries are written with the change that they record, and sealed shortly after: a seal gives an entry the next
-//! number, and a digest over the entry and the digest before it. Whoever changes, removes or moves a sealed entry
-//! breaks the chain at that place. See `docs/adr/0013-audit-chain.md`.
+//! Entries are written with the change that they record, and sealed shortly after: a seal gives an
+//! entry the next number, and a digest over the entry and the digest before it. A change, removal,
+//! or move of a sealed entry breaks the chain at that place. See `docs/adr/0013-audit-chain.md`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::time::Timestamp;
 
-/// What every digest begins with, so that none can be taken for one of another kind.
+/// The beginning of every digested text, so that no digest can be taken for one of another kind.
 const DOMAIN: &[u8] = b"parlance audit 1";
 
 /// A digest of the chain (SHA-256).
@@ -25,7 +25,7 @@ impl fmt::Display for ChainDigest {
     }
 }
 
-/// A place in the chain: how many entries are sealed up to here, and the digest over all of them.
+/// A place in the chain: the number of entries sealed so far, and the digest over all of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Seal {
     /// The number of the entry; the first is 1.
@@ -46,7 +46,7 @@ impl Seal {
 }
 
 impl fmt::Display for Seal {
-    /// As an operator writes it down: the number, a colon, and the digest.
+    /// The form for operators: the number, a colon, and the digest.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.number, self.digest)
     }
@@ -72,7 +72,7 @@ impl FromStr for Seal {
     }
 }
 
-/// Something that a stored entry names, as it is stored.
+/// An object of a stored entry, as stored.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct StoredObject {
     /// Its kind.
@@ -83,31 +83,31 @@ pub struct StoredObject {
     pub name: Option<String>,
 }
 
-/// An entry as it is stored, also if a newer program wrote it: what its digest covers.
+/// A stored entry, possibly of a newer program: the data that its digest covers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StoredEntry {
     /// Identifier.
     pub id: Uuid,
-    /// When it was done.
+    /// The time of the action.
     pub at: Timestamp,
-    /// Whose entry it is.
+    /// The organization that it belongs to.
     pub organization: Option<Uuid>,
-    /// Who.
+    /// The actor.
     pub actor: StoredObject,
-    /// What.
+    /// The action.
     pub action: String,
-    /// To what.
+    /// The subject.
     pub subject: StoredObject,
-    /// In what, or for whom.
+    /// The place or the beneficiary.
     pub place: StoredObject,
-    /// As what, or which.
+    /// The detail.
     pub detail: Option<String>,
 }
 
 impl StoredEntry {
-    /// The digest of this entry if it follows one with the digest `before`. Each field is written with its length,
-    /// so that no two entries give the same bytes. U+0000 counts as U+FFFD: not every store can keep it, and a log
-    /// that was moved to one that cannot stays verifiable.
+    /// The digest of this entry if it follows one with the digest `before`. Each field is written
+    /// with its length, so that no two entries give the same bytes. U+0000 counts as U+FFFD: not
+    /// every store can hold it, and a log that was moved to such a store stays verifiable.
     pub fn digest_after(&self, before: ChainDigest) -> ChainDigest {
         let mut hash = Sha256::new();
         hash.update(DOMAIN);
@@ -129,7 +129,7 @@ impl StoredEntry {
     }
 }
 
-/// Nothing is told from an empty field.
+/// Distinguishes an absent field from an empty one.
 fn field(hash: &mut Sha256, bytes: Option<&[u8]>) {
     match bytes {
         None => hash.update([0]),
@@ -144,7 +144,7 @@ fn field(hash: &mut Sha256, bytes: Option<&[u8]>) {
 /// A sealed entry.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SealedEntry {
-    /// Its place.
+    /// The seal.
     pub seal: Seal,
     /// The entry.
     pub entry: StoredEntry,
@@ -172,7 +172,7 @@ mod tests {
         }
     }
 
-    /// A digest that changes would break every chain that was written before.
+    /// A change of the digest would break every existing chain.
     #[test]
     fn the_digest_is_what_it_always_was() {
         let seal = Seal::START.next(&entry());

@@ -1,4 +1,4 @@
-//! What an entry says, and which entry belongs to what.
+//! Entries of the audit log, and the organization that they belong to.
 
 use std::net::IpAddr;
 
@@ -19,12 +19,12 @@ use crate::message::{DeleteMessage, EditMessage};
 use crate::plan::PlanName;
 use crate::time::Timestamp;
 
-/// Who did it.
+/// The actor.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Actor {
-    /// Whoever runs the installation, by a command.
+    /// The operator, by a command.
     Operator,
-    /// Somebody who did not prove who they are.
+    /// An unauthenticated client.
     Anonymous,
     /// A user or an agent.
     Participant(ParticipantId),
@@ -53,14 +53,14 @@ impl From<UserId> for Actor {
     }
 }
 
-/// To what, or in what.
+/// An object of an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum AuditObject {
     /// A user.
     User(UserId),
     /// An agent.
     Agent(AgentId),
-    /// A room.
+    /// A chat.
     Chat(ChatId),
     /// A key.
     Key(ApiKeyId),
@@ -118,23 +118,24 @@ impl From<ParticipantId> for AuditObject {
     }
 }
 
-/// Whose entry it is. The store finds the organization when it writes the entry.
+/// The organization of an entry, which the store looks up when it writes the entry.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum AuditTenant {
-    /// This one's.
+    /// This organization.
     Organization(OrganizationId),
     /// That of this user, or of this agent's owner.
     Of(ParticipantId),
-    /// The room's; of one whose organization is not known, this one's, if one is given.
+    /// The chat's; if that is unknown, this one if it is given.
     Chat(ChatId, Option<OrganizationId>),
-    /// The room's; of one whose organization is not known, this user's.
+    /// The chat's; if that is unknown, this user's.
     ChatOf(ChatId, UserId),
-    /// Nobody's: only the operator reads it.
+    /// None: only the operator reads it.
     Installation,
 }
 
 impl AuditTenant {
-    /// A room, a user or an agent, and an organization: the first of them that is there says whose entry it is.
+    /// A chat, a user or an agent, and an organization: the first of them that exists determines
+    /// the organization of the entry.
     pub fn parts(self) -> (Option<Uuid>, Option<Uuid>, Option<Uuid>) {
         match self {
             Self::Organization(id) => (None, None, Some(id.uuid())),
@@ -149,19 +150,19 @@ impl AuditTenant {
 /// An entry of the log.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AuditEntry {
-    /// When it was done.
+    /// The time of the action.
     pub at: Timestamp,
-    /// Who.
+    /// The actor.
     pub actor: Actor,
-    /// What.
+    /// The action.
     pub action: AuditAction,
-    /// To what.
+    /// The subject.
     pub subject: AuditObject,
-    /// In what, or for whom.
+    /// The place or the beneficiary.
     pub place: Option<AuditObject>,
-    /// As what, or which: a role, the name of a plan.
+    /// The detail: a role, the name of a plan.
     pub detail: Option<String>,
-    /// Whose entry it is.
+    /// The organization.
     pub tenant: AuditTenant,
 }
 
@@ -366,7 +367,7 @@ impl AuditEntry {
         }
     }
 
-    /// A room that was made, in this organization.
+    /// A chat that was made, in this organization.
     pub fn chat_created(chat: &Chat, creator: ParticipantId, organization: OrganizationId) -> Self {
         Self {
             at: chat.created_at,
@@ -379,7 +380,7 @@ impl AuditEntry {
         }
     }
 
-    /// A room that was given another title.
+    /// A chat that was given another title.
     pub fn chat_renamed(command: &RenameChat) -> Self {
         let subject = AuditObject::Chat(command.chat);
         Self {
@@ -388,7 +389,7 @@ impl AuditEntry {
         }
     }
 
-    /// A room that was deleted.
+    /// A chat that was deleted.
     pub fn chat_deleted(command: &DeleteChat) -> Self {
         Self {
             at: command.now,
@@ -401,14 +402,14 @@ impl AuditEntry {
         }
     }
 
-    /// Somebody who was added to a room.
+    /// A participant that was added to a chat.
     pub fn participant_added(command: &AddParticipant, added: ParticipantId) -> Self {
         let action = AuditAction::ParticipantAdded;
         let entry = Self::in_chat(action, command.by, added.into(), command.chat, command.now);
         Self { detail: Some(Role::as_str(command.role).to_owned()), ..entry }
     }
 
-    /// Somebody who was removed from a room, or left it.
+    /// A participant that was removed from a chat, or left it.
     pub fn participant_removed(command: &RemoveParticipant, removed: ParticipantId) -> Self {
         let left = command.by.participant() == removed;
         let action = if left { AuditAction::ParticipantLeft } else { AuditAction::ParticipantRemoved };
@@ -445,7 +446,7 @@ impl AuditEntry {
         Self::of_session(AuditAction::LoginSucceeded, user.into(), user, id, address, now)
     }
 
-    /// A refresh token that was presented a second time, by whoever has a copy of it.
+    /// A refresh token that was presented a second time, by a client with a copy of it.
     pub fn token_reused(user: UserId, session: SessionId, now: Timestamp) -> Self {
         Self::of_session(AuditAction::TokenReused, Actor::Anonymous, user, session, None, now)
     }
@@ -474,7 +475,7 @@ impl AuditEntry {
         }
     }
 
-    /// Wrong passwords for an account, or for names that nobody has: which, is not kept.
+    /// Wrong passwords for an account, or for unknown names, which are not stored.
     pub fn login_failed(failed: &FailedLogin, count: u64, now: Timestamp) -> Self {
         let FailedLogin { user, address } = *failed;
         let address = address.map(|address| format!("address={address} ")).unwrap_or_default();

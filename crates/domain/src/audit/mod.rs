@@ -1,11 +1,12 @@
-//! The audit log: who did what to accounts, organizations, keys, rooms and plans, and when.
+//! The audit log: actions on accounts, organizations, keys, chats, and plans.
 //!
-//! An entry is written in the same transaction as the change that it records, so neither exists without the other;
-//! failed log-ins, which change nothing, are counted and written once a minute. An entry is never changed and never
-//! removed; the stores refuse both, and a chain of digests ([`ChainDigest`]) shows whether somebody did it all the same. It
-//! names things by their ids and by the names that they had then, and holds no message and no secret. An entry
-//! belongs to an organization, whose admins may read it: that of the room, or of whom it is about. What belongs to
-//! the installation is for the operator only.
+//! An entry is written in the same transaction as the change that it records, so neither exists
+//! without the other; failed log-ins, which change nothing, are counted and written once a minute.
+//! An entry is never changed and never removed; the stores refuse both, and a chain of digests
+//! ([`ChainDigest`]) reveals tampering. It names objects by their ids and by the names that they
+//! had at that time, and holds no message and no secret. An entry belongs to an organization, whose
+//! admins may read it: that of the chat, or of its subject. Entries of the installation are for the
+//! operator only.
 
 mod action;
 mod chain;

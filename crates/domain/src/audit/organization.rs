@@ -60,7 +60,7 @@ impl AuditEntry {
         Self { detail: Some(command.role.as_str().to_owned()), ..entry }
     }
 
-    /// Somebody who has gone, or was removed: for the organization where they were.
+    /// A member who has left or was removed, for the previous organization.
     pub fn member_departed(command: &Depart) -> Self {
         let (action, actor) = match command.by {
             Some(by) if by.user() != Some(command.member) => (AuditAction::MemberRemoved, by.into()),
@@ -69,7 +69,7 @@ impl AuditEntry {
         Self::of_member(action, actor, command.member, command.organization, command.now)
     }
 
-    /// Somebody who has come back to an organization of their own: for that organization.
+    /// A user who has returned to an own organization, for that organization.
     pub fn member_returned(command: &Depart, own: OrganizationId) -> Self {
         let actor = command.by.map_or_else(|| command.member.into(), Actor::from);
         let action = AuditAction::MemberJoined;
@@ -77,7 +77,7 @@ impl AuditEntry {
         Self { detail: Some(OrganizationRole::Admin.as_str().to_owned()), ..entry }
     }
 
-    /// Somebody who has come in: for where they were and for where they are.
+    /// A user who has entered an organization, for the previous and the new one.
     pub fn member_entered(
         command: &Enter,
         from: OrganizationId,

@@ -1,4 +1,4 @@
-//! The store of the audit log. Entries are written by those who write what they tell of.
+//! The store of the audit log. Most entries are written with the change that they record.
 
 use async_trait::async_trait;
 use uuid::Uuid;
@@ -13,41 +13,41 @@ use crate::page::{Page, PageRequest};
 use crate::store::StoreError;
 use crate::time::Timestamp;
 
-/// Whose entries are wanted.
+/// The organizations whose entries are requested.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum AuditScope {
-    /// All: for the operator.
+    /// All, for the operator.
     Everything,
     /// Those of one organization.
     Of(Authority),
 }
 
-/// Which entries are wanted.
+/// The filters of a list of entries.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AuditFilter {
-    /// Whose.
+    /// The organizations.
     pub scope: AuditScope,
-    /// Only what was done then or later.
+    /// Only actions at this time or later.
     pub since: Option<Timestamp>,
 }
 
-/// Something that an entry names, with the name that it had when the entry was written: the handle of a user or an
-/// agent, the beginning of a key, the name of an organization. Of a room it is the title that it has now, which is not
-/// kept: a title may be made of a text, and goes with it.
+/// An object of an entry, with the name that it had when the entry was written: the handle of a
+/// user or an agent, the beginning of a key, the name of an organization. For a chat it is the
+/// current title, which is not stored: a title may derive from a text, and is removed with it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NamedObject {
-    /// What.
+    /// The object.
     pub object: AuditObject,
     /// Its name, if it has one.
     pub name: Option<String>,
 }
 
-/// Who did what an entry records.
+/// The actor of an entry.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum RecordedActor {
-    /// Whoever runs the installation, by a command.
+    /// The operator, by a command.
     Operator,
-    /// Somebody who did not prove who they are.
+    /// An unauthenticated client.
     Anonymous,
     /// A user or an agent.
     Known(NamedObject),
@@ -68,40 +68,40 @@ impl RecordedActor {
 pub struct AuditRecord {
     /// Identifier.
     pub id: Uuid,
-    /// When it was done.
+    /// The time of the action.
     pub at: Timestamp,
-    /// Who.
+    /// The actor.
     pub actor: RecordedActor,
-    /// What.
+    /// The action.
     pub action: AuditAction,
-    /// To what.
+    /// The subject.
     pub subject: NamedObject,
-    /// In what, or for whom.
+    /// The place or the beneficiary.
     pub place: Option<NamedObject>,
-    /// As what, or which.
+    /// The detail.
     pub detail: Option<String>,
-    /// Whose entry it is; `None` for the operator's own.
+    /// The organization; `None` for the operator's own entries.
     pub organization: Option<OrganizationId>,
 }
 
 /// The audit log.
 #[async_trait]
 pub trait AuditRepository: Send + Sync {
-    /// Entries, newest first; the position is (time, id). Refused where the [`Authority`] does not hold.
+    /// Entries, newest first; the position is (time, id). Refused without the [`Authority`].
     async fn list_audit(
         &self,
         filter: AuditFilter,
         page: PageRequest,
     ) -> Result<Result<Page<AuditRecord>, NotAdmin>, StoreError>;
 
-    /// Writes entries of what changes nothing in the store.
+    /// Writes entries for actions that change nothing in the store.
     async fn append_audit(&self, entries: Vec<AuditEntry>) -> Result<(), StoreError>;
 
-    /// Seals up to `limit` entries that are not sealed yet, the oldest first; how many. While another process does
-    /// it, none.
+    /// Seals up to `limit` entries, the oldest first, and returns their number; 0 while another
+    /// process does it.
     async fn seal_audit(&self, limit: u32) -> Result<u32, StoreError>;
 
-    /// How far the log is sealed.
+    /// The state of the sealing.
     async fn audit_state(&self) -> Result<AuditState, StoreError>;
 
     /// The first `limit` sealed entries whose number is higher than `after`, by number.

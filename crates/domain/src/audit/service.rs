@@ -8,16 +8,16 @@ use crate::organization::NotAdmin;
 use crate::page::{Page, PageRequest};
 use crate::store::StoreError;
 
-/// How many entries are sealed in one transaction.
+/// The number of entries that are sealed per transaction.
 const SEALED_AT_ONCE: u32 = 500;
 
-/// Why entries were not listed.
+/// The reason why entries were not listed.
 #[derive(Debug, thiserror::Error)]
 pub enum ListAuditError {
     /// Only an admin of the organization may.
     #[error(transparent)]
     NotAdmin(#[from] NotAdmin),
-    /// The store gave no answer.
+    /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -33,7 +33,7 @@ impl AuditService {
         Self { log }
     }
 
-    /// Entries, newest first: for the operator, and of an organization for its admins.
+    /// Entries, newest first: all for the operator, those of an organization for its admins.
     pub async fn list(
         &self,
         filter: AuditFilter,
@@ -42,12 +42,13 @@ impl AuditService {
         Ok(self.log.list_audit(filter, page).await??)
     }
 
-    /// Writes entries of what changes nothing in the store.
+    /// Writes entries for actions that change nothing in the store.
     pub async fn append(&self, entries: Vec<AuditEntry>) -> Result<(), StoreError> {
         self.log.append_audit(entries).await
     }
 
-    /// Seals some entries that are not sealed yet, and tells how many; to be called until it is none, now and then.
+    /// Seals some entries, and returns their number; must be called periodically, until it returns
+    /// 0.
     pub async fn seal_some(&self) -> Result<u32, StoreError> {
         self.log.seal_audit(SEALED_AT_ONCE).await
     }

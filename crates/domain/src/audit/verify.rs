@@ -9,38 +9,40 @@ use super::service::AuditService;
 use crate::store::StoreError;
 use crate::time::Timestamp;
 
-/// How many sealed entries are read at once.
+/// The number of sealed entries that are read at a time.
 const PAGE: u32 = 500;
 
-/// How many findings are reported; the rest is counted.
+/// The number of findings that are reported; the rest is counted.
 const MOST_FINDINGS: usize = 100;
 
-/// After what time an entry without a seal is a fault, on any machine and with any clock.
+/// The age from which an entry without a seal is a fault, on any machine and with any clock.
 const SEALED_WITHIN: Duration = Duration::from_secs(60);
 
-/// For how many entries that do not fit is looked where they belong; each costs a digest per entry of the log.
+/// The number of misplaced entries whose original place is searched; each costs a digest per entry
+/// of the log.
 const MOST_SOUGHT: usize = 16;
 
-/// How far the log is sealed.
+/// The state of the sealing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AuditState {
-    /// The newest seal, as the store keeps it apart from the entries; `None` if nothing was ever sealed.
+    /// The newest seal, which the store keeps apart from the entries; `None` if nothing was ever
+    /// sealed.
     pub head: Option<Seal>,
-    /// How many entries are not sealed yet.
+    /// The number of unsealed entries.
     pub unsealed: u64,
     /// The time of the oldest of them.
     pub unsealed_since: Option<Timestamp>,
 }
 
 impl AuditState {
-    /// Since when entries wait for their seal that should have it: a server seals them within a second, and an entry
-    /// without a seal can be changed without a trace.
+    /// The time since which entries should have been sealed: a server seals them within a second,
+    /// and an entry without a seal can be changed without a trace.
     pub fn overdue(&self, now: Timestamp) -> Option<Timestamp> {
         self.unsealed_since.filter(|since| since.plus(SEALED_WITHIN) < now)
     }
 }
 
-/// Something that is wrong with the chain.
+/// A fault of the chain.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ChainFault {
     /// Entries with these numbers are missing.
@@ -57,7 +59,7 @@ pub enum ChainFault {
         /// Its id.
         id: Uuid,
     },
-    /// An entry was sealed after another one than it stands behind now.
+    /// An entry was sealed after a different one than it follows now.
     Moved {
         /// Its number.
         number: i64,
@@ -66,47 +68,48 @@ pub enum ChainFault {
         /// The number of the entry that it was sealed after; 0 for the beginning.
         sealed_after: i64,
     },
-    /// An entry has a number that no seal gives.
+    /// An entry has a number that no seal can have.
     Unexpected {
         /// The number.
         number: i64,
         /// Its id.
         id: Uuid,
     },
-    /// The store's own record of the newest seal is missing, or is another one.
+    /// The store's record of the newest seal is missing, or different.
     Head {
         /// The newest entry that was found.
         last: Seal,
     },
-    /// The chain does not go through the anchor: it was written anew since, or cut before it.
+    /// The chain does not contain the anchor: it was rewritten since, or cut before it.
     Anchor(Seal),
 }
 
-/// What a check has found.
+/// The result of a check.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ChainReport {
-    /// How many entries were checked.
+    /// The number of checked entries.
     pub checked: u64,
-    /// How far the log is sealed; the rest is not checked. The newest seal is an anchor to be kept elsewhere.
+    /// The state of the sealing; unsealed entries are not checked. The newest seal is an anchor to
+    /// be kept elsewhere.
     pub state: AuditState,
-    /// What is wrong, in the order of the chain; at most a hundred.
+    /// The faults, in the order of the chain; at most a hundred.
     pub faults: Vec<ChainFault>,
-    /// How many faults there are in all.
+    /// The number of all faults.
     pub fault_count: u64,
 }
 
-/// A check on its way along the chain.
+/// A check in progress.
 struct Check {
     anchor: Option<Seal>,
     is_anchored: bool,
-    /// The seal of the entry before, as it is stored.
+    /// The stored seal of the previous entry.
     last: Seal,
-    /// The digest that the entry before should have, if that is known.
+    /// The digest that the previous entry should have, if known.
     computed: Option<ChainDigest>,
     checked: u64,
     faults: Vec<ChainFault>,
     fault_count: u64,
-    /// Entries that do not fit where they are, and which fault says so.
+    /// Misplaced entries, with the fault that reports each.
     misfits: Vec<(usize, StoredEntry, ChainDigest)>,
 }
 
@@ -131,7 +134,7 @@ impl Check {
         }
     }
 
-    /// Looks at the entry with the next higher number.
+    /// Checks the entry with the next higher number.
     fn entry(&mut self, sealed: SealedEntry) {
         let SealedEntry { seal, entry } = sealed;
         self.checked += 1;
@@ -142,7 +145,7 @@ impl Check {
         }
         let computed = if seal.number == expected {
             let after = |before: ChainDigest| entry.digest_after(before);
-            // Where only a digest was changed the next entry still follows the one that it should be.
+            // If only a digest was changed, the next entry still follows the original one.
             let fits = after(self.last.digest) == seal.digest
                 || self.computed.is_none()
                 || self.computed.is_some_and(|computed| after(computed) == seal.digest);
@@ -155,14 +158,14 @@ impl Check {
             }
             Some(computed)
         } else {
-            // What this one follows is gone, so it cannot be checked.
+            // The predecessor is gone, so this entry cannot be checked.
             self.found(ChainFault::Missing { from: expected, to: seal.number - 1 });
             Some(seal.digest)
         };
         (self.last, self.computed) = (seal, computed);
     }
 
-    /// Whether some entry that does not fit was sealed after the one with this seal.
+    /// Searches the misplaced entries for one that was sealed after this seal.
     fn place(&mut self, seal: Seal) {
         let faults = &mut self.faults;
         self.misfits.retain(|(fault, entry, digest)| {
@@ -191,26 +194,26 @@ impl Check {
 }
 
 impl AuditService {
-    /// How far the log is sealed.
+    /// The state of the sealing.
     pub async fn state(&self) -> Result<AuditState, StoreError> {
         self.log.audit_state().await
     }
 
-    /// Whether the chain still goes through a seal that was its newest.
+    /// Returns whether the chain still contains a seal that was its newest.
     pub async fn goes_through(&self, seal: Seal) -> Result<bool, StoreError> {
         let found = self.log.sealed_audit(Some(seal.number - 1), 1).await?;
         Ok(found.first().is_some_and(|sealed| sealed.seal == seal))
     }
 
-    /// Checks every sealed entry. With an anchor, a seal that was noted before, it also tells whether the chain
-    /// still goes through it, which somebody who can write into the database cannot arrange.
+    /// Checks every sealed entry. With an anchor, an earlier seal, it also checks that the chain
+    /// still contains it, which an attacker with write access to the database cannot forge.
     pub async fn verify(&self, anchor: Option<Seal>) -> Result<ChainReport, StoreError> {
         let state = self.log.audit_state().await?;
         let newest = state.head.map_or(i64::MAX, |head| head.number);
         let mut check = Check::new(anchor);
         let mut after = None;
         while let Some(page) = self.page(&mut after).await? {
-            // What was sealed since the state was read is not part of this check.
+            // Entries sealed since the state was read are not part of this check.
             let is_known = |sealed: &SealedEntry| sealed.seal.number <= newest;
             let (known, newer) = page.into_iter().partition::<Vec<_>, _>(is_known);
             for sealed in known {
@@ -258,7 +261,7 @@ mod tests {
     use crate::organization::NotAdmin;
     use crate::page::{Page, PageRequest};
 
-    /// A log that anybody may tamper with.
+    /// A log that tests tamper with.
     struct Log(Mutex<(Vec<SealedEntry>, Option<Seal>)>);
 
     #[async_trait]
@@ -312,7 +315,7 @@ mod tests {
         (1..=length).map(sealed).collect()
     }
 
-    /// What is found after somebody has tampered with a chain of twelve hundred entries and its head.
+    /// The findings after tampering with a chain of twelve hundred entries and its head.
     async fn found(tamper: impl FnOnce(&mut Vec<SealedEntry>, &mut Option<Seal>)) -> Vec<ChainFault> {
         let mut rows = chain(1200);
         let mut head = rows.last().map(|sealed| sealed.seal);
@@ -357,7 +360,7 @@ mod tests {
         assert_eq!(found(|rows, _| rows.clear()).await, [ChainFault::Missing { from: 1, to: 1200 }]);
     }
 
-    /// Whoever closes the gap by giving the rest new numbers is found as well.
+    /// Renumbering the entries after a gap is found as well.
     #[tokio::test]
     async fn an_entry_behind_a_closed_gap_does_not_fit() {
         let found = found(|rows, head| {
@@ -374,7 +377,7 @@ mod tests {
             (rows[99].seal.number, rows[799].seal.number) = (rows[799].seal.number, rows[99].seal.number);
         });
         let moved = |number, entry, sealed_after| ChainFault::Moved { number, id: id(entry), sealed_after };
-        // The two, and those behind them, which now follow another entry.
+        // The two, and those after them, which now follow another entry.
         let expected =
             [moved(100, 800, 799), moved(101, 101, 800), moved(800, 100, 99), moved(801, 801, 100)];
         assert_eq!(found.await, expected);
@@ -401,7 +404,7 @@ mod tests {
         assert_eq!(found.await, [ChainFault::Unexpected { number: 0, id: id(9999) }]);
     }
 
-    /// A chain that was written anew fits together; only an anchor tells.
+    /// A rewritten chain is consistent; only an anchor reveals it.
     #[tokio::test]
     async fn an_anchor_tells_that_the_chain_was_written_anew() {
         let rows = chain(10);

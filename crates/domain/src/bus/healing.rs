@@ -1,36 +1,38 @@
-//! What was lost between nodes is looked up in the store.
+//! Resynchronisation after a loss of events between nodes: the period that must be read from the
+//! store.
 
 use std::time::Duration;
 
 use crate::time::Timestamp;
 
-/// So far the clocks of two nodes may be from one another; what comes later than this is not taken.
+/// The maximum difference between the clocks of two nodes; messages with a larger one are rejected.
 pub const CLOCKS_APART: Duration = Duration::from_secs(60);
 
-/// So much earlier than it is noticed something may have been lost: a link counts as there until it was silent for a
-/// while, what was sent last may still wait, a change is dated before it is made, and by the clock of another node.
+/// How long before its detection a loss may have begun: a link counts as up until it was silent for
+/// a while, the last messages may still be queued, and a change is dated before it is made, by the
+/// clock of another node.
 const UNNOTICED: Duration = Duration::from_secs(30).saturating_add(CLOCKS_APART);
 
-/// So long it takes until the other nodes know again what this one wants.
+/// The time until the other nodes know the interests of this one again.
 const SETTLES: Duration = Duration::from_secs(5);
 
-/// Since when something may be lost, of which nobody has heard yet.
+/// The time since which events may be lost, until it is taken.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Loss(Option<Timestamp>);
 
 impl Loss {
-    /// Since then, or since earlier.
+    /// Records a loss since then; the earliest one counts.
     pub fn note(&mut self, since: Timestamp) {
         self.0 = Some(self.0.map_or(since, |earlier| earlier.min(since)));
     }
 
-    /// Since when; nothing until the next loss.
+    /// The time of the loss; `None` until the next one.
     pub fn take(&mut self) -> Option<Timestamp> {
         self.0.take()
     }
 }
 
-/// From when on the store is to be looked at for what may have been lost.
+/// The period that must be read from the store because events may be lost.
 #[derive(Debug, Default)]
 pub struct Healing(Option<Open>);
 
@@ -41,7 +43,7 @@ struct Open {
 }
 
 impl Healing {
-    /// From `since` until `now` something may have been lost.
+    /// Records that events between `since` and `now` may be lost.
     pub fn lost(&mut self, since: Timestamp, now: Timestamp) {
         let (since, until) = (since.minus(UNNOTICED), now.plus(SETTLES));
         self.0 = Some(match self.0 {
@@ -50,22 +52,22 @@ impl Healing {
         });
     }
 
-    /// Since when what has happened may not be known here; `None` if all is.
+    /// The beginning of the period that is not known completely; `None` if there is none.
     pub fn due(&self) -> Option<Timestamp> {
         self.0.map(|open| open.since)
     }
 
-    /// At `begun` it was begun to look at all that has happened since `looked_since`, and all of that is known by now.
+    /// Records that all changes since `looked_since` were read, in a read that began at `begun`.
     pub fn looked(&mut self, looked_since: Timestamp, begun: Timestamp) {
         let Some(open) = &mut self.0 else { return };
         if open.since < looked_since {
-            // An older loss was heard of meanwhile.
+            // An older loss was recorded meanwhile.
             return;
         }
         if begun > open.until {
             self.0 = None;
         } else {
-            // What was changed then may not have been visible yet.
+            // Changes of that time may not have been visible yet.
             open.since = open.since.max(begun.minus(UNNOTICED));
         }
     }
@@ -87,7 +89,7 @@ mod tests {
         assert_eq!(healing.due(), Some(at(10)));
         healing.looked(at(10), at(102));
         assert_eq!(healing.due(), Some(at(12)), "more may be lost");
-        // The link is away for long.
+        // The link is down for long.
         healing.lost(at(102), at(1_000));
         assert_eq!(healing.due(), Some(at(12)));
         healing.looked(at(12), at(1_001));

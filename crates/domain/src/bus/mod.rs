@@ -1,22 +1,23 @@
-//! Several servers, one service: how a server, a *node*, tells the others what happened on it.
+//! The bus: how a server, a *node*, passes its events to the others of a cluster.
 //!
-//! Sockets of one room may be on different nodes, so an event of one node has to reach the others. What a node's own
-//! sockets hear goes to them at once, as if the node were alone; beside that [`SharedEvents`] hands it to an
-//! [`EventBus`], for the [addresses](Address) in which somebody elsewhere is [interested](Interest). So an event that
-//! nobody elsewhere wants is neither put into bytes nor sent, and what a node is sent grows with what its sockets have
-//! joined and not with the number of nodes.
+//! Sockets of one chat may be on different nodes, so an event of one node must reach the others.
+//! Local sockets receive it at once, as if the node were alone; in addition, [`SharedEvents`]
+//! passes it to an [`EventBus`], for the [addresses](Address) that another node is
+//! [interested](Interest) in. An event without such interest is neither serialized nor sent, and
+//! the traffic of a node grows with the topics that its sockets have joined and not with the number
+//! of nodes.
 //!
-//! Nodes tell each other their interests: what has begun and what is over ([`Note::Changed`]), numbered, so that whoever
-//! missed one asks for [the whole](Note::Whole); and every second that they are there. Whose beat is not heard any more
-//! is interested in nothing ([`peers`]). While a node does not know for certain what another wants, that one wants
-//! everything.
+//! Nodes exchange their interests: the changes ([`Note::Changed`]), numbered, so that a node that
+//! missed one asks for [the full list](Note::Whole); and a heartbeat every second. A node whose
+//! heartbeat stops has no interests ([`peers`]). While the interests of a node are not known for
+//! certain, it counts as interested in everything.
 //!
-//! A bus may lose an event, bring it twice, or bring two in another order. Nothing relies on it: what an agent has to
-//! get is in the store and is pushed again, `/next` gives it at any time, and whoever lost the right to listen is found
-//! by the log of changes ([`crate::change`]), and a room into which somebody came is looked up when something was lost
-//! ([`healing`]). What comes twice is told once ([`seen`]).
+//! A bus may lose, repeat, or reorder events, and nothing relies on it: messages to agents are in
+//! the store, are redelivered, and can be fetched with `/next`; revoked access is found through the
+//! change log ([`crate::change`]); and joins are read from the store after a loss ([`healing`]). A
+//! repeated event is published once ([`seen`]).
 //!
-//! All here is pure, or a port; time is handed in.
+//! Everything here is pure, or a port; the time is an argument.
 
 pub mod healing;
 pub mod note;

@@ -1,41 +1,41 @@
-//! What nodes tell each other beside events: that they are there, and what their sockets listen to.
+//! Notes: messages of nodes about themselves, beside events: heartbeats and interests.
 
 use super::route::Interest;
 use crate::id::NodeId;
 
-/// What a node tells all others.
+/// A message of a node to all others.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Note {
-    /// It is there; said every second.
+    /// The heartbeat, sent every second.
     Here {
-        /// How often its interests have changed so far.
+        /// The number of changes of its interests so far.
         revision: u64,
     },
-    /// Its interests have changed once more.
+    /// A change of its interests.
     Changed {
-        /// With this they have changed so often.
+        /// The number of changes including this one.
         revision: u64,
-        /// What its sockets have begun to listen to.
+        /// The interests that have begun.
         begun: Vec<Interest>,
-        /// What none of them listens to any more.
+        /// The interests that have ended.
         over: Vec<Interest>,
     },
     /// All its interests, in parts.
     Whole {
-        /// After so many changes.
+        /// The number of changes that they include.
         revision: u64,
-        /// Which part it is, from 0.
+        /// The index of the part, from 0.
         part: u32,
-        /// How many there are, at least one.
+        /// The number of parts, at least one.
         parts: u32,
         /// The interests of this part.
         interests: Vec<Interest>,
     },
-    /// Its knowledge of others has gaps: they should tell the whole.
+    /// A request for the full list, since the sender has missed changes.
     Ask {
-        /// Who should; `None` for everybody.
+        /// The node that should answer; `None` for all.
         of: Option<NodeId>,
     },
-    /// It ends, and wants nothing any more.
+    /// It stops, and has no interests any more.
     Gone,
 }

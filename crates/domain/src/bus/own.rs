@@ -1,4 +1,4 @@
-//! What the own sockets listen to, as others are told.
+//! The interests of this node's own sockets, as they are sent to others.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -7,28 +7,29 @@ use super::note::Note;
 use super::route::{Address, Interest};
 use crate::time::Timestamp;
 
-/// How long an interest outlives the last who had it, as most come back: with a new socket, or a new join.
+/// How long an interest outlives its last holder, since most return with a new socket or a new
+/// join.
 pub const LINGER: Duration = Duration::from_secs(5);
 
-/// How many interests one note holds at most, some hundred kilobytes of them.
+/// The maximum number of interests per note, some hundred kilobytes.
 const MOST: usize = 4096;
 
 /// The interests of this node.
 #[derive(Debug, Default)]
 pub struct OwnInterests {
-    /// And until when they linger, if nobody has them any more.
+    /// Each interest; if it has no holder any more, with the time until which it lingers.
     all: HashMap<Interest, Option<Timestamp>>,
     lingering: VecDeque<(Timestamp, Interest)>,
     revision: u64,
 }
 
 impl OwnInterests {
-    /// Somebody has it. Whether that is news for others.
+    /// Records a holder. Returns whether the interest is new to others.
     pub fn begin(&mut self, interest: Interest) -> bool {
         self.all.insert(interest, None).is_none()
     }
 
-    /// Nobody has it any more.
+    /// Records that the last holder has gone.
     pub fn end(&mut self, interest: Interest, now: Timestamp) {
         if let Some(until) = self.all.get_mut(&interest) {
             let end = now.plus(LINGER);
@@ -37,12 +38,12 @@ impl OwnInterests {
         }
     }
 
-    /// What has lingered for long enough; it is no interest any more.
+    /// Removes and returns the interests that have lingered long enough.
     pub fn over(&mut self, now: Timestamp) -> Vec<Interest> {
         let mut over = Vec::new();
         while let Some((end, interest)) = self.lingering.front().copied().filter(|(end, _)| *end <= now) {
             self.lingering.pop_front();
-            // Somebody may have had it again since.
+            // It may have a holder again.
             if self.all.get(&interest) == Some(&Some(end)) {
                 self.all.remove(&interest);
                 over.push(interest);
@@ -51,7 +52,7 @@ impl OwnInterests {
         over
     }
 
-    /// How others are told what has begun and what is over, with so many interests in a note at most.
+    /// The notes for the changes, with at most `most` interests each.
     pub fn changed(&mut self, begun: &[Interest], over: &[Interest], most: usize) -> Vec<Note> {
         let most = most.clamp(1, MOST);
         let begun = begun.chunks(most).map(|some| (some.to_vec(), Vec::new()));
@@ -63,12 +64,12 @@ impl OwnInterests {
         begun.chain(over).map(numbered).collect()
     }
 
-    /// That this node is there.
+    /// The heartbeat.
     pub fn here(&self) -> Note {
         Note::Here { revision: self.revision }
     }
 
-    /// All of it, with so many interests in a note at most.
+    /// The notes for all interests, with at most `most` in each.
     pub fn whole(&self, most: usize) -> Vec<Note> {
         let most = most.clamp(1, MOST);
         let all = self.all.keys().copied().collect::<Vec<_>>();
@@ -86,12 +87,12 @@ impl OwnInterests {
         (0..).zip(all.chunks(most)).map(part).collect()
     }
 
-    /// Whether it is an interest, of somebody or lingering.
+    /// Returns whether it is an interest, held or lingering.
     pub fn has(&self, interest: Interest) -> bool {
         self.all.contains_key(&interest)
     }
 
-    /// Whether somebody listens to what comes to an address, or did a moment ago.
+    /// Returns whether events for an address are needed, or were a moment ago.
     pub fn take(&self, address: Address) -> bool {
         match address {
             Address::Room(chat) => self.has(Interest::Room(chat)) || self.has(Interest::RoomAsHuman(chat)),
@@ -101,12 +102,12 @@ impl OwnInterests {
         }
     }
 
-    /// How many there are.
+    /// The number of interests.
     pub fn len(&self) -> usize {
         self.all.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
@@ -167,7 +168,7 @@ mod tests {
         assert_eq!(told(2_000), [(1, 0, 3, 2_000), (1, 1, 3, 2_000), (1, 2, 3, 1_000)]);
     }
 
-    /// Whoever hears all of them knows what there is, whoever misses one notices.
+    /// A receiver of all notes knows the interests; one that misses a note detects it.
     #[test]
     fn a_large_change_is_several() {
         let mut own = OwnInterests::default();

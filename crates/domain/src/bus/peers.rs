@@ -1,7 +1,7 @@
-//! What the other nodes listen to, as far as it is known.
+//! The known interests of the other nodes.
 //!
-//! Invariant: what a node has told before it was last heard of is known, or the node counts as interested in everything
-//! until it has told the whole.
+//! Invariant: everything that a node had sent before it was last heard is known, or the node counts
+//! as interested in everything until it has sent the full list.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -12,24 +12,24 @@ use super::route::Interest;
 use crate::id::NodeId;
 use crate::time::Timestamp;
 
-/// A node of which nothing was heard for so long has ended, or cannot be reached.
+/// The time without a heartbeat after which a node counts as gone.
 pub const SILENCE: Duration = Duration::from_secs(5);
 
-/// How long it takes at most until every node that is there was heard of.
+/// The interval of heartbeats.
 pub const BEAT: Duration = Duration::from_secs(1);
 
-/// How long after it (again) hears others a node waits until it believes that it knows all of them.
+/// How long a node that has just connected waits until it counts all other nodes as known.
 const INTRODUCTION: Duration = Duration::from_secs(2);
 
-/// For how long a node that fell silent may come back.
+/// How long a silent node may return.
 const MISSED: Duration = Duration::from_secs(60 * 60);
 
-/// What a note is to be answered with.
+/// The answer that a note needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answer {
-    /// Telling the own interests as a whole.
+    /// Send the full list of own interests.
     Tell,
-    /// Asking this node for the whole.
+    /// Ask this node for its full list.
     Ask(NodeId),
 }
 
@@ -38,11 +38,11 @@ pub enum Answer {
 pub struct Peers {
     own: NodeId,
     others: HashMap<NodeId, Peer>,
-    /// When those were heard last who fell silent without a farewell.
+    /// The nodes that fell silent without a farewell, with the time of the last note.
     missing: HashMap<NodeId, Timestamp>,
-    /// Since when what another node has told, or was to be told, may be lost.
+    /// The time since which events from or for another node may be lost.
     lost: Loss,
-    /// From when on those are all nodes of which was heard.
+    /// The time from which all other nodes are known.
     complete_from: Timestamp,
     is_complete: bool,
 }
@@ -50,13 +50,13 @@ pub struct Peers {
 #[derive(Debug)]
 struct Peer {
     heard_at: Timestamp,
-    /// `None` while it has not told the whole.
+    /// `None` until it has sent the full list.
     revision: Option<u64>,
     interests: HashSet<Interest>,
     whole: Parts,
 }
 
-/// A whole that is being told.
+/// A full list that is being received.
 #[derive(Debug, Default)]
 struct Parts {
     revision: u64,
@@ -64,7 +64,7 @@ struct Parts {
 }
 
 impl Peers {
-    /// Nothing is known yet; others are heard from now on.
+    /// No node is known yet; notes arrive from now on.
     pub fn new(own: NodeId, now: Timestamp) -> Self {
         let (others, missing) = (HashMap::new(), HashMap::new());
         Self {
@@ -77,7 +77,7 @@ impl Peers {
         }
     }
 
-    /// For a while nobody was heard; others are heard again from now on. All of them should be asked.
+    /// Starts over after a time without notes. All nodes should then be asked for their lists.
     pub fn begin_again(&mut self, now: Timestamp) {
         for peer in self.others.values_mut() {
             peer.forget(now);
@@ -86,7 +86,7 @@ impl Peers {
         self.is_complete = false;
     }
 
-    /// Takes up what a node has told.
+    /// Applies a note of a node.
     pub fn hear(&mut self, from: NodeId, note: Note, now: Timestamp) -> Option<Answer> {
         if from == self.own {
             return None;
@@ -112,13 +112,14 @@ impl Peers {
             Note::Gone => None,
         };
         if let (Some(Answer::Ask(_)), Some(since)) = (answer, known) {
-            // What it has begun to want was missed.
+            // A new interest of it was missed.
             self.lost.note(since);
         }
         answer
     }
 
-    /// Time has passed: who was not heard is gone. To be called about twice a second while others can be heard.
+    /// Removes nodes whose heartbeat has stopped. Must be called about twice a second while notes
+    /// can arrive.
     pub fn expire(&mut self, now: Timestamp) {
         let silent = self.others.extract_if(|_, peer| peer.heard_at.plus(SILENCE) <= now);
         let silent = silent.map(|(node, peer)| (node, peer.heard_at)).collect::<Vec<_>>();
@@ -130,23 +131,23 @@ impl Peers {
         self.is_complete = self.complete_from <= now;
     }
 
-    /// Since when something between this node and another may be lost, as one fell silent or was silent for a while;
-    /// nothing until the next such loss.
+    /// The time since which events from or for another node may be lost, since one fell or was
+    /// silent; `None` until the next such loss.
     pub fn take_lost(&mut self) -> Option<Timestamp> {
         self.lost.take()
     }
 
-    /// Whether another node is interested, or may be.
+    /// Returns whether another node has the interest, or may have it.
     pub fn want(&self, interest: Interest) -> bool {
         !self.is_complete || self.others.values().any(|peer| peer.wants(interest))
     }
 
-    /// Whether there is another node, or may be.
+    /// Returns whether there is another node, or may be.
     pub fn are_there(&self) -> bool {
         !self.is_complete || !self.others.is_empty()
     }
 
-    /// How many others there are.
+    /// The number of other nodes.
     pub fn count(&self) -> usize {
         self.others.len()
     }
@@ -173,7 +174,7 @@ impl Peer {
         Some(Answer::Ask(from))
     }
 
-    /// Whether all is known that it has told up to this change. More may be known already.
+    /// Returns whether everything up to this change is known. Later changes may be known already.
     fn holds(&self, revision: u64) -> bool {
         self.revision.is_some_and(|known| known >= revision)
     }
@@ -186,7 +187,7 @@ impl Peer {
         from: NodeId,
     ) -> Option<Answer> {
         match self.revision {
-            // It comes twice.
+            // A repeated note.
             Some(known) if known >= revision => None,
             Some(known) if known + 1 == revision => {
                 self.interests.extend(begun);
@@ -196,7 +197,7 @@ impl Peer {
                 self.revision = Some(revision);
                 None
             }
-            // The whole may be on its way; it is asked for as long as it does not come.
+            // The full list may be on its way; it is requested as long as it does not arrive.
             _ => {
                 self.revision = None;
                 Some(Answer::Ask(from))

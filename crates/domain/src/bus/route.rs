@@ -1,39 +1,39 @@
-//! Where events are told, and who wants to hear them there.
+//! Routing between nodes: the addresses of an event, and the interests in it.
 
 use serde::{Deserialize, Serialize};
 
 use crate::event::DomainEvent;
 use crate::id::{AgentId, ChatId, ParticipantId, UserId};
 
-/// Where events are told to other nodes: everything of one room, one user or one agent in its order.
+/// The address of events for other nodes: the events of one chat, user, or agent are in order.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Address {
-    /// What those hear who listen to a room.
+    /// Events for the subscribers of a chat.
     Room(ChatId),
-    /// What a user hears of their own.
+    /// A user's own events.
     User(UserId),
-    /// What an agent hears of its own.
+    /// An agent's own events.
     Agent(AgentId),
-    /// What every node has to know, whoever listens there.
+    /// Events that every node needs.
     Everywhere,
 }
 
-/// What sockets of a node listen to.
+/// The interest of a node's sockets.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Interest {
-    /// A room, as whoever.
+    /// A chat, for users and agents.
     Room(ChatId),
-    /// A room, as a human. Where only agents listen, most of what is told in a room is of no interest.
+    /// A chat, for users. With agents only, most of its events are not needed.
     RoomAsHuman(ChatId),
-    /// A user's rooms, contacts and agents.
+    /// A user's chats, contacts, and agents.
     User(UserId),
-    /// An agent's rooms and contacts.
+    /// An agent's chats and contacts.
     Agent(AgentId),
 }
 
 impl Interest {
-    /// Where it is told; a node with this interest takes what comes there.
+    /// The address of its events; a node with this interest receives them.
     pub const fn address(self) -> Address {
         match self {
             Self::Room(chat) | Self::RoomAsHuman(chat) => Address::Room(chat),
@@ -50,20 +50,20 @@ impl Interest {
     }
 }
 
-/// One way of an event.
+/// One route of an event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Route {
-    /// Where it is told.
+    /// The address.
     pub to: Address,
-    /// Which interest it needs; `None` where every node has to know.
+    /// The interest that it needs; `None` if every node needs the event.
     pub wanted_by: Option<Interest>,
 }
 
-/// The ways of an event to other nodes.
+/// The routes of an event to other nodes.
 pub fn routes(event: &DomainEvent) -> Vec<Route> {
     let to = |interest: Interest| vec![route(interest)];
     match event {
-        // Agents hear of it only if it is for them.
+        // Agents only receive it as recipients.
         DomainEvent::MessageCreated { message, recipients } if recipients.is_empty() => {
             to(Interest::RoomAsHuman(message.chat_id))
         }
@@ -85,7 +85,7 @@ pub fn routes(event: &DomainEvent) -> Vec<Route> {
             users.iter().map(|user| route(Interest::User(*user))).collect()
         }
         DomainEvent::AgentCreated { agent } => to(Interest::User(agent.owner)),
-        // They end sockets, or make untrue what is known of callers.
+        // They end sockets, or invalidate cached callers.
         DomainEvent::AgentUpdated { .. }
         | DomainEvent::AgentDeleted { .. }
         | DomainEvent::KeyRevoked { .. }
@@ -101,8 +101,9 @@ pub fn routes(event: &DomainEvent) -> Vec<Route> {
     }
 }
 
-/// What of an event is sent to one of its addresses, where that is less than all: a user is told of a room, and not who
-/// else is told. Else `None`; whoever takes it at several addresses tells it once.
+/// The part of an event for one of its addresses, if that is less than all: a user receives a
+/// change of a chat without the other receivers. Else `None`; a node that receives the event at
+/// several addresses publishes it once.
 pub fn narrowed(event: &DomainEvent, to: Address) -> Option<DomainEvent> {
     match (event, to) {
         (DomainEvent::RoomUpdated { to: users, chat, details }, Address::User(user)) if users.len() > 1 => {

@@ -1,4 +1,4 @@
-//! Telling once what comes twice.
+//! Deduplicates events of other nodes by node and number.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -6,19 +6,19 @@ use std::time::Duration;
 use crate::id::NodeId;
 use crate::time::Timestamp;
 
-/// How many events of a node one page is about, in words of 64.
+/// The size of a page, in words of 64 events.
 const WORDS: usize = 64;
 const PAGE: u64 = 64 * 64;
 
-/// How many pages of a node are kept: a million events (2^20), and the page that is being filled. That is what a node
-/// sends in the minute for which a message is not too old, at 17,000 a second, over all subjects: one subject may come so
-/// much later than another.
+/// The number of pages per node: a million events (2^20), and the page that is being filled. A node
+/// sends as many in the minute for which a message is accepted, at 17,000 a second over all
+/// subjects: one subject may be delayed by that much.
 const PAGES: u64 = 256 + 1;
 
 /// How long a node is remembered after its last event.
 const REMEMBERED: Duration = Duration::from_secs(10 * 60);
 
-/// Which events of other nodes have come.
+/// The events of other nodes that have arrived.
 #[derive(Debug, Default)]
 pub struct Seen {
     nodes: HashMap<NodeId, Window>,
@@ -26,9 +26,9 @@ pub struct Seen {
 
 #[derive(Debug)]
 struct Window {
-    /// The first page that is kept.
+    /// The first stored page.
     first: u64,
-    /// One bit for each number; pages of which nothing came are not there.
+    /// One bit per number; empty pages are absent.
     pages: BTreeMap<u64, Page>,
     at: Timestamp,
 }
@@ -36,7 +36,8 @@ struct Window {
 type Page = Box<[u64; WORDS]>;
 
 impl Seen {
-    /// An event has come: whether for the first time. What comes so late that nobody can tell has come.
+    /// Records an event; returns whether it is the first time. An event that is too late to decide
+    /// counts as repeated.
     pub fn is_first(&mut self, from: NodeId, number: u64, now: Timestamp) -> bool {
         if !self.nodes.contains_key(&from) {
             self.nodes.retain(|_, window| window.at.plus(REMEMBERED) > now);
@@ -87,7 +88,7 @@ mod tests {
         assert!(!came(ONE, 7), "nobody can tell any more");
     }
 
-    /// On one subject there is nothing to do, on another a million events wait to be taken.
+    /// One subject is idle while a million events are queued on another.
     #[test]
     fn a_subject_that_is_late_is_not_taken_for_a_repetition() {
         let (mut seen, now) = (Seen::default(), Timestamp::from_micros(0));

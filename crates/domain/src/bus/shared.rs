@@ -1,4 +1,4 @@
-//! Telling events to the own sockets, and to other nodes where they are wanted.
+//! Publishes events to the local sockets, and to other nodes with interest.
 
 use std::sync::Arc;
 
@@ -8,14 +8,14 @@ use crate::event::DomainEvent;
 use crate::id::ChatId;
 use crate::ports::EventPublisher;
 
-/// The publisher of a node that is one of several.
+/// The publisher of a node in a cluster.
 pub struct SharedEvents {
     own: Arc<dyn EventPublisher>,
     bus: Arc<dyn EventBus>,
 }
 
 impl SharedEvents {
-    /// What is published goes to `own` at once, and over `bus` to whoever wants it.
+    /// Publishes to `own` at once, and over `bus` to the nodes with interest.
     pub fn new(own: Arc<dyn EventPublisher>, bus: Arc<dyn EventBus>) -> Self {
         Self { own, bus }
     }
@@ -29,7 +29,7 @@ impl EventPublisher for SharedEvents {
     fn publish(&self, event: DomainEvent) {
         let wanted = routes(&event).into_iter().filter(|route| self.is_wanted(route));
         let mut to = wanted.map(|route| route.to).collect::<Vec<_>>();
-        // First to the others, as it has a longer way there, and need not be copied.
+        // The other nodes first: their way is longer, and the event need not be copied.
         to.retain(|address| match narrowed(&event, *address) {
             Some(event) => {
                 self.bus.send(&[*address], &event);
@@ -61,7 +61,7 @@ mod tests {
     use crate::id::{ApiKeyId, UserId};
     use crate::time::Timestamp;
 
-    /// Others want all but what is for the third user.
+    /// Other nodes have every interest except that of the third user.
     #[derive(Default)]
     struct Sent(Mutex<Vec<(Vec<Address>, DomainEvent)>>);
 
@@ -118,7 +118,8 @@ mod tests {
         DomainEvent::RoomUpdated { to, chat, details: ChatDetails::default() }
     }
 
-    /// A room of a thousand people is not a thousand lists of a thousand.
+    /// An event of a chat with a thousand participants does not become a thousand lists of a
+    /// thousand.
     #[test]
     fn each_user_is_sent_what_is_for_them() {
         let (own, bus) = (Arc::<Told>::default(), Arc::<Sent>::default());

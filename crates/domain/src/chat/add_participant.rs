@@ -1,4 +1,4 @@
-//! Bringing somebody into a room.
+//! Adding a participant to a chat.
 
 use uuid::Uuid;
 
@@ -11,7 +11,7 @@ use crate::event::DomainEvent;
 use crate::id::ChatId;
 use crate::store::{OnCommit, StoreError};
 
-/// Whom to add, and as what.
+/// The user or agent to add, with the role.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AddParticipantCommand {
     /// Id of a user or an agent.
@@ -20,19 +20,19 @@ pub struct AddParticipantCommand {
     pub role: Role,
 }
 
-/// Why somebody was not added.
+/// The reason why a participant was not added.
 #[derive(Debug, thiserror::Error)]
 pub enum AddParticipantError {
     /// A rule forbids it.
     #[error(transparent)]
     Refused(#[from] AddRefused),
-    /// The store gave no answer.
+    /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl ChatService {
-    /// Adds a peer of the caller to the room.
+    /// Adds a peer of the caller to the chat.
     pub async fn add_participant(
         &self,
         caller: impl Into<Caller>,
@@ -48,7 +48,7 @@ impl ChatService {
         };
         let events = self.events.clone();
         let on_commit = OnCommit::new(move |added: &AddedParticipant| {
-            // Before anything that the new participant hears.
+            // Before the new participant receives any event.
             if let Some(retitled) = &added.retitled {
                 retitled.on_commit(&*events);
             }

@@ -1,4 +1,4 @@
-//! Creating a room.
+//! Creating a chat.
 
 use super::participant::Role;
 use super::port::{CreateRefused, NewChat};
@@ -12,36 +12,37 @@ use crate::idempotency::{IdempotencyClaim, IdempotentRequest, Operation};
 use crate::plan::LimitReached;
 use crate::store::{OnCommit, StoreError};
 
-/// What the creator says about the room.
+/// The properties of the new chat.
 #[derive(Clone, Debug, Default)]
 pub struct CreateChat {
-    /// A title that stays; `None` for one made from the first message.
+    /// A title that stays; `None` for one that derives from the first message.
     pub title: Option<ChatTitle>,
-    /// A task elsewhere that the room is about.
+    /// A task outside Parlance that the chat is about.
     pub task_id: Option<TaskId>,
-    /// What it is meant for.
+    /// Its purpose.
     pub kind: ChatKind,
 }
 
-/// Why no room was made.
+/// The reason why no chat was created.
 #[derive(Debug, thiserror::Error)]
 pub enum CreateChatError {
-    /// The agent that asks is gone.
+    /// The calling agent was deleted.
     #[error("the agent is gone")]
     CreatorGone,
-    /// The idempotency key was given to another request.
+    /// The idempotency key was used for another request.
     #[error("the idempotency key was used for another request")]
     KeyReused,
-    /// The organization has as many rooms as its plan allows.
+    /// The organization has as many chats as its plan allows.
     #[error(transparent)]
     Limit(#[from] LimitReached),
-    /// The store gave no answer.
+    /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl ChatService {
-    /// Creates a room with the caller as its owner. The creator hears of it like anybody added.
+    /// Creates a chat with the caller as its owner. The creator is notified like any added
+    /// participant.
     pub async fn create(
         &self,
         caller: impl Into<Caller>,
@@ -50,8 +51,8 @@ impl ChatService {
         self.create_once(caller, command, None).await
     }
 
-    /// Like [`Self::create`], but what was created before under the same key is not created
-    /// again: the caller learns of the first room, as it was then.
+    /// Like [`Self::create`], but a chat created under the same key before is not created again:
+    /// the caller gets the first chat in its initial state.
     pub async fn create_once(
         &self,
         caller: impl Into<Caller>,
@@ -82,7 +83,7 @@ impl ChatService {
         });
         match self.chats.create(new, on_commit).await? {
             Ok(chat) => Ok(chat),
-            // The same request made it, so it was then what would be made now.
+            // The same request created it, so its initial state is that of the new chat.
             Err(CreateRefused::Repeated(first)) => {
                 Ok(NewChat { id: ChatId::new(first.record), now: first.at, ..asked }.into_chat())
             }

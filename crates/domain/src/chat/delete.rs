@@ -1,4 +1,4 @@
-//! Deleting a room.
+//! Deleting a chat.
 
 use super::port::{DeleteChat, DeleteRefused, DeletedChat};
 use super::room::Chat;
@@ -8,27 +8,27 @@ use crate::event::DomainEvent;
 use crate::id::ChatId;
 use crate::store::{OnCommit, StoreError};
 
-/// Why a room was not deleted.
+/// The reason why a chat was not deleted.
 #[derive(Debug, thiserror::Error)]
 pub enum DeleteChatError {
-    /// The caller may not see the room, or there is no such room.
+    /// The caller cannot see the chat, or it does not exist.
     #[error("there is no such chat for the caller")]
     ChatNotFound,
     /// Neither the caller nor an own agent is an owner of it.
     #[error("only an owner may delete the chat")]
     NotOwner,
-    /// The store gave no answer.
+    /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl ChatService {
-    /// Deletes the room for everybody, at once; the store keeps it out of sight.
+    /// Deletes the chat for all, at once; the store hides it.
     pub async fn delete(&self, caller: impl Into<Caller>, chat: ChatId) -> Result<Chat, DeleteChatError> {
         self.delete_by(Some(caller.into()), chat).await
     }
 
-    /// The same for the operator, with any chat.
+    /// Deletes any chat, for the operator.
     pub async fn delete_any(&self, chat: ChatId) -> Result<Chat, DeleteChatError> {
         self.delete_by(None, chat).await
     }

@@ -1,4 +1,4 @@
-//! Rooms in lists, and what can be told of a room beside its record.
+//! Chats in lists, with optional parts beside the records.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,21 +10,21 @@ use crate::message::{Message, MessageKind};
 use crate::page::{Order, Position};
 use crate::words::words;
 
-/// How many participants of a room are shown in a list.
+/// The number of participants of a chat that a list shows.
 pub const SHOWN_PARTICIPANTS: usize = 100;
 
-/// By what a list of rooms is sorted; equal times by id.
+/// The sort key of a list of chats; ties are broken by id.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum ChatSort {
-    /// By creation, which never moves.
+    /// By creation, which never changes.
     #[default]
     Created,
-    /// By the last change. A room that changes while somebody follows the list moves in it.
+    /// By the last change. A chat that changes during a walk through the pages moves in the list.
     Updated,
 }
 
 impl ChatSort {
-    /// Where a room stands in a list sorted so.
+    /// The position of a chat in a list with this sort key.
     pub fn position(self, chat: &Chat) -> Position {
         let time = match self {
             Self::Created => chat.created_at,
@@ -34,7 +34,7 @@ impl ChatSort {
     }
 }
 
-/// What is wanted beside the records of rooms; every part costs a fixed number of statements.
+/// The requested parts beside the records of chats; every part costs a fixed number of statements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ChatParts {
     /// [`ListedChat::details`].
@@ -47,21 +47,21 @@ pub struct ChatParts {
     pub membership: bool,
 }
 
-/// Which rooms are wanted, in which order, and what of them. The default is what a plain list
-/// holds: own rooms, newest first, records only.
+/// The filters, order, and parts of a list of chats. The default is a plain list: own chats, newest
+/// first, records only.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ChatListing {
-    /// A human's: also the rooms in which only own agents take part.
+    /// For a human: includes the chats in which only own agents take part.
     pub agent_rooms: bool,
-    /// Only these.
+    /// Only chats with this status.
     pub status: Option<ChatStatus>,
-    /// Only these.
+    /// Only chats of this kind.
     pub kind: Option<ChatKind>,
-    /// By what.
+    /// The sort key.
     pub sort: ChatSort,
-    /// In which direction.
+    /// The direction.
     pub order: Order,
-    /// What of them.
+    /// The parts.
     pub parts: ChatParts,
 }
 
@@ -78,7 +78,7 @@ impl Default for ChatListing {
     }
 }
 
-/// An agent as a room shows it.
+/// An agent as a chat shows it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct RoomAgent {
     /// The agent.
@@ -90,21 +90,21 @@ pub struct RoomAgent {
 }
 
 words! {
-    /// Whether a room's agents are at work.
+    /// The work status of a chat's agents.
     #[derive(Default)]
     WorkStatus {
-        /// No attempt is open, none failed last.
+        /// No attempt is open, and none failed last.
         #[default]
         Idle = "idle",
-        /// An agent of the room has an attempt open, or says that it is at work.
+        /// An agent of the chat has an open attempt, or reports that it is at work.
         Working = "working",
-        /// The last attempt on some message of an agent of the room failed.
+        /// The last attempt of an agent of the chat on some message failed.
         Failed = "failed",
     }
 }
 
 impl WorkStatus {
-    /// From whether an attempt is open and whether one failed last.
+    /// Derives the status from open attempts and failed last ones.
     pub const fn of(working: bool, failed: bool) -> Self {
         if working {
             Self::Working
@@ -116,47 +116,47 @@ impl WorkStatus {
     }
 }
 
-/// What a human sees of a room beside its record.
+/// The parts of a chat that humans see beside its record.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct ChatDetails {
     /// The first of its agents by id, at most [`SHOWN_PARTICIPANTS`].
     pub agents: Vec<RoomAgent>,
-    /// What the deliveries say about work; indicators are known elsewhere.
+    /// The work status by the deliveries; indicators are added elsewhere.
     pub work: WorkStatus,
 }
 
-/// The first participants of a room.
+/// The first participants of a chat.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct RosterHead {
     /// By id, at most [`SHOWN_PARTICIPANTS`].
     pub participants: Vec<Participant>,
-    /// How many there are.
+    /// The number of all participants.
     pub count: u64,
 }
 
-/// A room in a list, with the parts that were asked for.
+/// A chat in a list, with the requested parts.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ListedChat {
-    /// The room.
+    /// The chat.
     pub chat: Chat,
     /// Agents and work.
     pub details: Option<ChatDetails>,
-    /// Its first participants.
+    /// The first participants.
     pub roster: Option<RosterHead>,
-    /// The newest text or event; `None` also when there is none.
+    /// The newest text or event; also `None` if there is none.
     pub last_message: Option<Message>,
-    /// How the viewer stands to it.
+    /// The viewer's standing.
     pub standing: Option<Standing>,
 }
 
-/// One room as a human reads it.
+/// One chat as a human reads it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct FoundChat {
-    /// The room.
+    /// The chat.
     pub chat: Chat,
     /// Agents and work.
     pub details: ChatDetails,
-    /// How many messages it has of each kind that it has any of; `None` unless asked for.
+    /// The number of messages by kind, without kinds that have none; `None` unless requested.
     pub message_counts: Option<Vec<(MessageKind, u64)>>,
 }
 

@@ -1,5 +1,5 @@
-//! Who may add and remove whom. Pure; the stores call these inside the write,
-//! on the rows they have locked.
+//! Rules for adding and removing participants. Pure; the stores call these inside the write, on
+//! locked rows.
 
 use super::participant::Role;
 use crate::caller::Caller;
@@ -7,60 +7,60 @@ use crate::id::ParticipantId;
 use crate::peer::Ties;
 use crate::plan::LimitReached;
 
-/// Why somebody was not added.
+/// The reason why a participant was not added.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum AddRefused {
-    /// The room has as many participants as the plan of its organization allows.
+    /// The chat has as many participants as the plan of its organization allows.
     #[error(transparent)]
     Limit(#[from] LimitReached),
-    /// The caller is not in the room, or there is no such room.
+    /// The caller is not in the chat, or it does not exist.
     #[error("there is no such chat for the caller")]
     ChatNotFound,
-    /// No such user or agent, or none that the caller may see.
+    /// The user or agent does not exist, or the caller cannot see it.
     #[error("there is no such peer for the caller")]
     PeerNotFound,
-    /// They are in the room already; the role stays as it is.
+    /// The candidate is already a participant; the role does not change.
     #[error("the participant is already in the chat")]
     AlreadyParticipant,
-    /// The caller may not give this role.
+    /// The caller may not assign this role.
     #[error("the caller may not give this role")]
     RoleTooLow,
 }
 
-/// Why somebody was not removed.
+/// The reason why a participant was not removed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum RemoveRefused {
-    /// The caller is not in the room, or there is no such room.
+    /// The caller is not in the chat, or it does not exist.
     #[error("there is no such chat for the caller")]
     ChatNotFound,
-    /// They are not in the room.
+    /// The target is not in the chat.
     #[error("there is no such participant in the chat")]
     ParticipantNotFound,
-    /// The caller's role does not reach them.
+    /// The caller's role is too low to remove the target.
     #[error("the caller may not remove this participant")]
     RoleTooLow,
     /// An agent never removes a human.
     #[error("an agent may not remove a user")]
     AgentRemovesUser,
-    /// The room would be without an owner.
+    /// The chat would be without an owner.
     #[error("the only owner cannot leave the chat")]
     SoleOwner,
 }
 
-/// What the store knows of the one who is to be added.
+/// The candidate as the store finds it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Candidate {
-    /// Who it is.
+    /// The user or agent.
     pub id: ParticipantId,
-    /// What lies between them and the caller.
+    /// The ties between the candidate and the caller.
     pub ties: Ties,
-    /// Whether they are in the room now.
+    /// Set if the candidate is a participant now.
     pub is_participant: bool,
 }
 
 /// Decides on adding `candidate` (`None`: no such user or agent) as `role`.
 ///
-/// `caller_role` is `None` when the caller is not in the room.
+/// `caller_role` is `None` if the caller is not in the chat.
 pub fn decide_add(
     caller: Caller,
     caller_role: Option<Role>,
@@ -78,9 +78,9 @@ pub fn decide_add(
     candidate.ties.source(caller, candidate.id).map(|_| ()).ok_or(AddRefused::PeerNotFound)
 }
 
-/// Decides on removing `target` who holds `target_role` (`None`: not in the room).
+/// Decides on removing `target` with `target_role` (`None`: not in the chat).
 ///
-/// `owners` is how many owners the room has.
+/// `owners` is the number of the chat's owners.
 pub fn decide_remove(
     caller: Caller,
     caller_role: Option<Role>,

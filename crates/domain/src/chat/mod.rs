@@ -1,17 +1,17 @@
-//! Chats: rooms shared by users and agents (`room` in socket topics).
+//! Chats: conversations shared by users and agents (`room` in socket topics).
 //!
 //! Terms: a *participant* is a member of one chat, with a *role* (owner, admin, member) and a
-//! membership *status*; the *roster* is all of one chat. A *peer* is somebody the caller may
-//! bring into a chat. An *observer* is a human who is not in a chat that an own agent is in. Who
-//! is neither participant nor observer does not learn that the chat exists.
+//! membership *status*; the *roster* is all of one chat. A *peer* is a user or agent whom the
+//! caller may add to a chat. An *observer* is a human who is not in a chat that an own agent is in.
+//! All others do not learn that the chat exists.
 //!
-//! Rules: [`membership`] decides who may add and remove whom, [`standing`] who may read, rename
-//! and delete; [`title`] makes a title from the first message; [`succession`] names who comes
-//! after an owner who is gone.
+//! Rules: [`membership`] decides on adding and removing participants, [`standing`] on reading,
+//! renaming, and deleting; [`title`] makes a title from the first message; [`succession`] selects
+//! the successor of an owner who was deleted.
 //!
-//! Invariants: a chat always has an owner; everything about a deleted chat is as if it had never
-//! been; messages and participants of one chat are changed by its participants only, and read by
-//! them and its observers.
+//! Invariants: a chat always has an owner; a deleted chat is in no answer; messages and
+//! participants of one chat are changed by its participants only, and read by them and its
+//! observers.
 
 mod add_participant;
 mod create;

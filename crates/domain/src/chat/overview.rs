@@ -1,16 +1,16 @@
-//! Chats as the operator sees them, whoever takes part.
+//! Chats for operators, of any participants.
 
 use super::room::Chat;
 use crate::id::{ChatId, OrganizationId, ParticipantId};
 
-/// Which chats the operator asks for; deleted ones are never among them.
+/// The chats that the operator requests; deleted ones are never included.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ChatFilter {
-    /// All of the store.
+    /// All chats of the store.
     All,
     /// Those that count towards the plan of an organization.
     Organization(OrganizationId),
-    /// Those in which somebody takes part.
+    /// Those of a participant.
     Participant(ParticipantId),
     /// This one.
     One(ChatId),
@@ -23,10 +23,10 @@ pub struct ChatOverview {
     pub chat: Chat,
     /// Name of the organization whose plan it counts towards.
     pub organization: Option<String>,
-    /// How many users and agents take part.
+    /// The number of participants.
     pub participants: u64,
-    /// How many texts and events it holds.
+    /// The number of texts and events.
     pub messages: u64,
-    /// Bytes of their content, as plans count them.
+    /// The bytes of their content, as plans count them.
     pub bytes: u64,
 }

@@ -1,4 +1,4 @@
-//! Who is in a room, and as what.
+//! Participants of a chat, with role and status.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,32 +9,31 @@ use crate::time::Timestamp;
 use crate::words::words;
 
 words! {
-    /// What a participant may do; ordered from least to most.
+    /// The role of a participant, from least to most rights.
     #[derive(PartialOrd, Ord, Default)]
     Role {
-        /// Takes part, may bring in peers as members.
+        /// Takes part, and may add peers as members.
         #[default]
         Member = "member",
-        /// May also give the role admin and remove members.
+        /// May also assign the role admin, and remove members.
         Admin = "admin",
-        /// May do anything; every room has at least one.
+        /// May do anything; every chat has at least one.
         Owner = "owner",
     }
 }
 
 words! {
-    /// The state of a membership; not whether somebody is online.
+    /// The status of a membership, independent of presence.
     ParticipantStatus {
         /// Takes part.
         Active = "active",
-        /// An agent that was added and has not yet shown itself in the room.
+        /// An agent that was added and has not yet been active in the chat.
         Inactive = "inactive",
     }
 }
 
 impl ParticipantStatus {
-    /// What somebody starts with on being added: humans take part at once, agents when they
-    /// first show themselves.
+    /// The initial status: humans take part at once, agents with their first activity.
     pub const fn on_adding(who: ParticipantId) -> Self {
         match who {
             ParticipantId::User(_) => Self::Active,
@@ -43,7 +42,7 @@ impl ParticipantStatus {
     }
 }
 
-/// One participant of one room, with what others see of them.
+/// A participant of a chat, as others see it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Participant {
     /// The user or agent.
@@ -54,20 +53,20 @@ pub struct Participant {
     pub handle: String,
     /// An agent's description; `None` for users.
     pub description: Option<String>,
-    /// Whether it is an agent that runs at its owner's; `None` for users.
+    /// Set for an agent that runs at its owner's; `None` for users.
     pub is_external: Option<bool>,
     /// An agent's owner; `None` for users.
     pub owner: Option<UserId>,
-    /// What they may do.
+    /// The role.
     pub role: Role,
     /// State of the membership.
     pub status: ParticipantStatus,
-    /// When they came, the last time.
+    /// The time of the last join.
     pub joined_at: Timestamp,
 }
 
 impl Participant {
-    /// An agent that joined at a time, with its membership.
+    /// An agent with its membership, and the time of its join.
     pub fn of_agent(agent: &Agent, Membership { role, status }: Membership, joined_at: Timestamp) -> Self {
         Self {
             id: ParticipantId::Agent(agent.id),
@@ -82,7 +81,7 @@ impl Participant {
         }
     }
 
-    /// A user who joined at a time, with the membership.
+    /// A user with the membership, and the time of the join.
     pub fn of_user(user: &User, Membership { role, status }: Membership, joined_at: Timestamp) -> Self {
         Self {
             id: ParticipantId::User(user.id),
@@ -98,12 +97,12 @@ impl Participant {
     }
 }
 
-/// All participants of one room, oldest first.
+/// All participants of one chat, oldest first.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Roster {
-    /// The room.
+    /// The chat.
     pub chat: ChatId,
-    /// Everybody in it, by `joined_at`, then id.
+    /// All participants, by `joined_at`, then id.
     pub participants: Vec<Participant>,
 }
 
@@ -113,14 +112,14 @@ impl Roster {
         self.participants.iter().find(|p| p.id == id)
     }
 
-    /// What they are called.
+    /// The names of the participants.
     pub fn names(self) -> Names {
         let named = |p: Participant| Named { id: p.id, handle: p.handle, name: p.name };
         Names(self.participants.into_iter().map(named).collect())
     }
 }
 
-/// What somebody is called.
+/// The name of a participant.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Named {
     /// The user or agent.
@@ -131,12 +130,12 @@ pub struct Named {
     pub name: String,
 }
 
-/// What all participants of one room are called, oldest first.
+/// The names of all participants of one chat, oldest first.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Names(pub Vec<Named>);
 
 impl Names {
-    /// The one with this id.
+    /// The name of the participant with this id.
     pub fn find(&self, id: ParticipantId) -> Option<&Named> {
         self.0.iter().find(|named| named.id == id)
     }

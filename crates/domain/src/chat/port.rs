@@ -18,27 +18,28 @@ use crate::plan::LimitReached;
 use crate::store::{OnCommit, StoreError};
 use crate::time::Timestamp;
 
-/// A room to be stored; its creator becomes owner, with status active.
+/// A chat to be stored; its creator becomes owner, with status active.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NewChat {
     /// Identifier.
     pub id: ChatId,
-    /// The given title; `None` for one made from the first text, where everybody may read that.
+    /// The given title; `None` for one that derives from the first text that all participants may
+    /// read.
     pub title: Option<ChatTitle>,
-    /// A task elsewhere.
+    /// A task outside Parlance.
     pub task_id: Option<TaskId>,
-    /// What it is meant for.
+    /// Its purpose.
     pub kind: ChatKind,
-    /// Who creates it.
+    /// The creator.
     pub creator: ParticipantId,
-    /// Set when the request is to count once.
+    /// Set for a request with an idempotency key.
     pub claim: Option<IdempotencyClaim>,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
 }
 
 impl NewChat {
-    /// The room as it is right after its creation.
+    /// The chat right after its creation.
     pub fn into_chat(self) -> Chat {
         Chat {
             id: self.id,
@@ -53,84 +54,85 @@ impl NewChat {
     }
 }
 
-/// Why no room was made.
+/// The reason why no chat was created.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum CreateRefused {
-    /// The agent that asks is gone.
+    /// The calling agent was deleted.
     CreatorGone,
-    /// The organization has as many rooms as its plan allows.
+    /// The organization has as many chats as its plan allows.
     Limit(LimitReached),
-    /// The request repeats one that made a room.
+    /// The request repeats one that created a chat.
     Repeated(StoredAnswer),
-    /// The request's key was given to one that says something else.
+    /// The idempotency key was used for a different request.
     KeyReused,
 }
 
-/// Somebody to be added to a room.
+/// A user or agent to be added to a chat.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AddParticipant {
-    /// The room.
+    /// The chat.
     pub chat: ChatId,
-    /// Who asks.
+    /// The caller.
     pub by: Caller,
-    /// Id of the user or agent to add; which of the two it is the store finds out.
+    /// The id of the user or agent to add; the store finds out which of the two it is.
     pub candidate: Uuid,
-    /// As what.
+    /// The role.
     pub role: Role,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
 }
 
-/// Somebody was added.
+/// The result of adding a participant.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AddedParticipant {
-    /// The room, with its new time of change.
+    /// The chat, with its new time of change.
     pub chat: Chat,
     /// The new participant.
     pub participant: Participant,
-    /// The room, if its title was made from a text that the new participant may not read: it has none any more.
+    /// The chat, if its title derived from a text that the new participant may not read: the title
+    /// is removed.
     pub retitled: Option<RenamedChat>,
 }
 
-/// Somebody to be removed from a room, or leaving it.
+/// A participant to be removed from a chat, or leaving it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RemoveParticipant {
-    /// The room.
+    /// The chat.
     pub chat: ChatId,
-    /// Who asks.
+    /// The caller.
     pub by: Caller,
-    /// Id of the participant.
+    /// The id of the participant.
     pub target: Uuid,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
 }
 
-/// Somebody was removed or left.
+/// The result of removing a participant.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RemovedParticipant {
-    /// The room, with its new time of change.
+    /// The chat, with its new time of change.
     pub chat: Chat,
-    /// The participant as it was.
+    /// The participant in its last state.
     pub participant: Participant,
 }
 
-/// A room to be renamed.
+/// A chat to be renamed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RenameChat {
-    /// The room.
+    /// The chat.
     pub chat: ChatId,
-    /// Who asks.
+    /// The caller.
     pub by: Caller,
-    /// The title that it gets.
+    /// The new title.
     pub title: ChatTitle,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
 }
 
-/// Why a room was not renamed.
+/// The reason why a chat was not renamed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum RenameRefused {
-    /// The caller may not see the room, or there is no such room.
+    /// The caller cannot see the chat, or it does not exist.
     #[error("there is no such chat for the caller")]
     ChatNotFound,
     /// The caller is not an owner of it.
@@ -138,68 +140,68 @@ pub enum RenameRefused {
     NotOwner,
 }
 
-/// A room has another title, or its first.
+/// A chat with a new title.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RenamedChat {
-    /// The room with its new title.
+    /// The chat with its new title.
     pub chat: Chat,
-    /// What humans see of it.
+    /// The parts that humans see.
     pub details: ChatDetails,
-    /// The humans in it.
+    /// The humans in the chat.
     pub users: Vec<UserId>,
 }
 
-/// A room to be deleted.
+/// A chat to be deleted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DeleteChat {
-    /// The room.
+    /// The chat.
     pub chat: ChatId,
-    /// Who asks; `None` for the operator, who may delete any.
+    /// The caller; `None` for the operator, who may delete any chat.
     pub by: Option<Caller>,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
 }
 
-/// Why a room was not deleted.
+/// The reason why a chat was not deleted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DeleteRefused {
-    /// The caller may not see the room, or there is no such room.
+    /// The caller cannot see the chat, or it does not exist.
     ChatNotFound,
     /// Neither the caller nor an own agent is an owner of it.
     NotOwner,
 }
 
-/// A room was deleted.
+/// A deleted chat.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DeletedChat {
-    /// The room as it was.
+    /// The chat in its last state.
     pub chat: Chat,
-    /// Everybody who was in it.
+    /// All participants until then.
     pub participants: Vec<ParticipantId>,
-    /// When.
+    /// The time of the deletion.
     pub deleted_at: Timestamp,
 }
 
-/// Rooms and who is in them.
+/// Chats and their participants.
 ///
-/// A deleted room is in no answer of any method. "Participant" means present: who left or was
-/// removed is none (the row may be kept for a later return).
+/// A deleted chat is in no answer of any method. "Participant" means a present one: after a removal
+/// there is none (the row may be kept for a later return).
 #[async_trait]
 pub trait ChatRepository: Send + Sync {
-    /// Stores a room with its creator as owner, unless that is an agent which was deleted.
+    /// Stores a chat with its creator as owner, unless that is a deleted agent.
     ///
-    /// Before all else a claim is judged by what is remembered ([`crate::idempotency`]); with the
-    /// room it is remembered what the claim's request made.
+    /// First, a claim is compared with the idempotency records ([`crate::idempotency`]); with the
+    /// chat, the result of the claim's request is recorded.
     async fn create(
         &self,
         new: NewChat,
         on_commit: OnCommit<Chat>,
     ) -> Result<Result<Chat, CreateRefused>, StoreError>;
 
-    /// The room, if `viewer` [may read](Standing::may_read) it.
+    /// The chat, if `viewer` [may read](Standing::may_read) it.
     async fn find(&self, viewer: ParticipantId, chat: ChatId) -> Result<Option<Chat>, StoreError>;
 
-    /// The room as a human reads it, if `viewer` may; its messages are counted only on demand,
+    /// The chat as a human reads it, if `viewer` may; its messages are counted only on demand,
     /// since that costs time in proportion to their number.
     async fn find_with_details(
         &self,
@@ -208,9 +210,8 @@ pub trait ChatRepository: Send + Sync {
         count_messages: bool,
     ) -> Result<Option<FoundChat>, StoreError>;
 
-    /// The rooms in which `viewer` takes part (or, if asked for, an own agent of it), each once;
-    /// the position is [`super::ChatSort::position`]. What a page holds is bounded in bytes, see
-    /// [`crate::page::fitting`].
+    /// The chats of `viewer` (and, if requested, of own agents), each once; the position is
+    /// [`super::ChatSort::position`]. The page is bounded in bytes, see [`crate::page::fitting`].
     async fn list(
         &self,
         viewer: ParticipantId,
@@ -218,24 +219,24 @@ pub trait ChatRepository: Send + Sync {
         page: PageRequest,
     ) -> Result<Page<ListedChat>, StoreError>;
 
-    /// How `viewer` stands to the room, and how far it is written, at one moment.
+    /// The standing of `viewer` in the chat, and its last sequence, at one moment.
     async fn entrance(&self, viewer: ParticipantId, chat: ChatId) -> Result<Entrance, StoreError>;
 
-    /// The state of somebody's membership; `None` if they are no participant.
+    /// The status of a membership; `None` if there is none.
     async fn membership(
         &self,
         who: ParticipantId,
         chat: ChatId,
     ) -> Result<Option<ParticipantStatus>, StoreError>;
 
-    /// Everybody in the room, if `viewer` [may read](Standing::may_read) it.
+    /// All participants of the chat, if `viewer` [may read](Standing::may_read) it.
     async fn roster(&self, viewer: ParticipantId, chat: ChatId) -> Result<Option<Roster>, StoreError>;
 
-    /// Everybody in the room, for whoever asks; `None` if it is no more.
+    /// All participants of the chat, without a check of access; `None` if it was deleted.
     async fn everybody(&self, chat: ChatId) -> Result<Option<Roster>, StoreError>;
 
-    /// The first `limit` chats with ids before `before`, in descending order of their ids, which is newest first.
-    /// For the operator: nobody's standing is asked.
+    /// The first `limit` chats with ids before `before`, in descending order of their ids, which is
+    /// newest first. For the operator: access is not checked.
     async fn overview(
         &self,
         filter: ChatFilter,
@@ -243,35 +244,35 @@ pub trait ChatRepository: Send + Sync {
         limit: u32,
     ) -> Result<Vec<ChatOverview>, StoreError>;
 
-    /// Adds somebody as [`super::membership::decide_add`] decides. Who was in the room before
-    /// comes back with a new role, status and `joined_at`, and finds the deliveries left open.
+    /// Adds a participant as [`super::membership::decide_add`] decides. A former participant
+    /// returns with a new role, status, and `joined_at`, and finds the open deliveries.
     async fn add_participant(
         &self,
         command: AddParticipant,
         on_commit: OnCommit<AddedParticipant>,
     ) -> Result<Result<AddedParticipant, AddRefused>, StoreError>;
 
-    /// Removes somebody as [`super::membership::decide_remove`] decides.
+    /// Removes a participant as [`super::membership::decide_remove`] decides.
     async fn remove_participant(
         &self,
         command: RemoveParticipant,
         on_commit: OnCommit<RemovedParticipant>,
     ) -> Result<Result<RemovedParticipant, RemoveRefused>, StoreError>;
 
-    /// Gives a room another title, as [`Standing::decide_rename`] decides.
+    /// Renames a chat, as [`Standing::decide_rename`] decides.
     async fn rename(
         &self,
         command: RenameChat,
         on_commit: OnCommit<RenamedChat>,
     ) -> Result<Result<RenamedChat, RenameRefused>, StoreError>;
 
-    /// Deletes a room softly, as [`Standing::decide_delete`] decides.
+    /// Deletes a chat softly, as [`Standing::decide_delete`] decides.
     async fn delete(
         &self,
         command: DeleteChat,
         on_commit: OnCommit<DeletedChat>,
     ) -> Result<Result<DeletedChat, DeleteRefused>, StoreError>;
 
-    /// Makes the agent's membership active if it is inactive; anything else is left as it is.
+    /// Makes the agent's membership active if it is inactive; else nothing changes.
     async fn activate(&self, agent: AgentId, chat: ChatId) -> Result<(), StoreError>;
 }

@@ -1,4 +1,4 @@
-//! Reading rooms and rosters.
+//! Reading chats and rosters.
 
 use super::listing::{ChatListing, FoundChat, ListedChat};
 use super::overview::{ChatFilter, ChatOverview};
@@ -11,13 +11,13 @@ use crate::id::ChatId;
 use crate::page::{Page, PageRequest};
 use crate::store::StoreError;
 
-/// Why a room was not read.
+/// The reason why a chat was not read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadChatError {
-    /// The caller may not see the room, or there is no such room.
+    /// The caller cannot see the chat, or it does not exist.
     #[error("there is no such chat for the caller")]
     ChatNotFound,
-    /// The store gave no answer.
+    /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -33,13 +33,13 @@ impl ChatService {
         self.chats.overview(filter, before, limit).await
     }
 
-    /// One room.
+    /// One chat.
     pub async fn find(&self, caller: impl Into<Caller>, chat: ChatId) -> Result<Chat, ReadChatError> {
         let viewer = caller.into().participant();
         self.chats.find(viewer, chat).await?.ok_or(ReadChatError::ChatNotFound)
     }
 
-    /// One room as humans see it; `count_messages` by kind, if wanted.
+    /// One chat as humans see it; `count_messages` adds the counts by kind.
     pub async fn find_with_details(
         &self,
         caller: UserCaller,
@@ -50,12 +50,12 @@ impl ChatService {
         found.ok_or(ReadChatError::ChatNotFound)
     }
 
-    /// The records of the rooms that the caller takes part in, newest first.
+    /// The records of the caller's chats, newest first.
     pub async fn list(&self, caller: impl Into<Caller>, page: PageRequest) -> Result<Page<Chat>, StoreError> {
         Ok(self.list_rooms(caller, ChatListing::default(), page).await?.map(|listed| listed.chat))
     }
 
-    /// The caller's rooms as `listing` wants them.
+    /// The caller's chats according to `listing`.
     pub async fn list_rooms(
         &self,
         caller: impl Into<Caller>,
@@ -65,19 +65,19 @@ impl ChatService {
         self.chats.list(caller.into().participant(), listing, page).await
     }
 
-    /// Everybody in a room, oldest participant first.
+    /// All participants of a chat, oldest first.
     pub async fn roster(&self, caller: impl Into<Caller>, chat: ChatId) -> Result<Roster, ReadChatError> {
         let viewer = caller.into().participant();
         self.chats.roster(viewer, chat).await?.ok_or(ReadChatError::ChatNotFound)
     }
 
-    /// Everybody in a room to which somebody listens, to see who still may; `None` if it is no more.
+    /// All participants of a chat, to revalidate its subscriptions; `None` if it was deleted.
     pub async fn everybody(&self, chat: ChatId) -> Result<Option<Roster>, StoreError> {
         self.chats.everybody(chat).await
     }
 
-    /// Lets the caller listen to a room: fails unless it may read it, and makes an agent's
-    /// membership active, since it has shown itself. Tells how the caller stands to the room.
+    /// Admits the caller to a subscription: fails unless it may read the chat, and makes an agent's
+    /// membership active. Returns the caller's standing.
     pub async fn enter(&self, caller: Caller, chat: ChatId) -> Result<Entrance, ReadChatError> {
         let viewer = caller.participant();
         let entrance = self.chats.entrance(viewer, chat).await?;
@@ -87,13 +87,13 @@ impl ChatService {
         }
         let inactive = matches!(standing.own, Some(Membership { status: ParticipantStatus::Inactive, .. }));
         if let (true, Some(agent)) = (inactive, viewer.agent()) {
-            // A store that cannot write now still lets listen; the next visit tries again.
+            // A store that cannot write still admits subscriptions; the next visit retries.
             let _ = self.chats.activate(agent, chat).await;
         }
         Ok(entrance)
     }
 
-    /// Whether any socket of a participant is open; an agent that runs here needs none.
+    /// Returns whether any socket of a participant is open; an internal agent needs none.
     pub fn is_online(&self, participant: &Participant) -> bool {
         self.presence.is_there(participant.id, participant.is_external)
     }

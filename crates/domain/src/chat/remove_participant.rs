@@ -1,4 +1,4 @@
-//! Removing somebody from a room, and leaving it.
+//! Removing a participant from a chat, and leaving it.
 
 use uuid::Uuid;
 
@@ -11,19 +11,20 @@ use crate::event::DomainEvent;
 use crate::id::ChatId;
 use crate::store::{OnCommit, StoreError};
 
-/// Why somebody was not removed.
+/// The reason why a participant was not removed.
 #[derive(Debug, thiserror::Error)]
 pub enum RemoveParticipantError {
     /// A rule forbids it.
     #[error(transparent)]
     Refused(#[from] RemoveRefused),
-    /// The store gave no answer.
+    /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl ChatService {
-    /// Removes `target` from the room; the caller itself to leave. Gives them as they were.
+    /// Removes `target` from the chat; the caller itself to leave. Returns the participant in its
+    /// last state.
     pub async fn remove_participant(
         &self,
         caller: impl Into<Caller>,

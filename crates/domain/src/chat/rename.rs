@@ -1,4 +1,4 @@
-//! Giving a room another title.
+//! Renaming a chat.
 
 use super::port::{RenameChat, RenameRefused, RenamedChat};
 use super::service::ChatService;
@@ -9,20 +9,20 @@ use crate::id::ChatId;
 use crate::ports::EventPublisher;
 use crate::store::{OnCommit, StoreError};
 
-/// Why a room was not renamed.
+/// The reason why a chat was not renamed.
 #[derive(Debug, thiserror::Error)]
 pub enum RenameChatError {
     /// A rule forbids it.
     #[error(transparent)]
     Refused(#[from] RenameRefused),
-    /// The store gave no answer.
+    /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl ChatService {
-    /// Gives the room a title, which stays from then on: no message ever replaces it. When the
-    /// room last spoke does not change.
+    /// Sets the title of the chat, which stays from then on: no message ever replaces it. The time
+    /// of the last message does not change.
     pub async fn rename(
         &self,
         caller: impl Into<Caller>,
@@ -37,7 +37,7 @@ impl ChatService {
 }
 
 impl RenamedChat {
-    /// Tells those in the room of its title, and its humans of the row in their lists.
+    /// Notifies the participants of the title, and the humans of the new entry in their lists.
     pub(crate) fn on_commit(&self, events: &dyn EventPublisher) {
         let title = self.chat.display_title().to_owned();
         events.publish(DomainEvent::RoomTitleChanged { chat_id: self.chat.id, title });

@@ -1,4 +1,4 @@
-//! The room itself.
+//! The chat itself.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,57 +7,57 @@ use crate::time::Timestamp;
 use crate::words::words;
 
 words! {
-    /// What a room is meant for; descriptive only.
+    /// The purpose of a chat; descriptive only.
     #[derive(Default)]
     ChatKind {
         /// The default.
         #[default]
         Direct = "direct",
-        /// A room of several.
+        /// A chat of several participants.
         Group = "group",
-        /// A room about one task.
+        /// A chat about one task.
         Task = "task",
     }
 }
 
 words! {
-    /// Where a room stands in its life; a deleted room is none at all.
+    /// The status of a chat; a deleted one has none.
     #[derive(Default)]
     ChatStatus {
         /// In use.
         #[default]
         Active = "active",
-        /// Put aside.
+        /// Archived.
         Archived = "archived",
-        /// Nobody is left in it.
+        /// It has no participants left.
         Closed = "closed",
     }
 }
 
-/// A room.
+/// A chat.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Chat {
     /// Identifier.
     pub id: ChatId,
-    /// Given at creation or made from the first message; `None` until then.
+    /// Set at creation or derived from the first message; `None` until then.
     pub title: Option<String>,
-    /// A task elsewhere that the room is about; not checked.
+    /// A task outside Parlance that the chat is about; not checked.
     #[serde(rename = "task")]
     pub task_id: Option<TaskId>,
-    /// What the room is meant for.
+    /// Its purpose.
     pub kind: ChatKind,
-    /// Where it stands in its life.
+    /// Its status.
     pub status: ChatStatus,
-    /// When it was created.
+    /// The time of creation.
     pub created_at: Timestamp,
-    /// When its record, its roster or its messages last changed.
+    /// The time of the last change of its record, its roster, or its messages.
     pub updated_at: Timestamp,
-    /// When the newest message or event was stored.
+    /// The time of the newest message or event.
     pub last_message_at: Option<Timestamp>,
 }
 
 impl Chat {
-    /// The title, or the placeholder of a room that has none yet.
+    /// The title, or the placeholder of a chat without one.
     pub fn display_title(&self) -> &str {
         self.title.as_deref().unwrap_or("Untitled room")
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::port::ChatRepository;
 use crate::ports::{Clock, EventPublisher, IdGenerator, Presence};
 
-/// Use cases on rooms and participants.
+/// Use cases on chats and participants.
 pub struct ChatService {
     pub(super) chats: Arc<dyn ChatRepository>,
     pub(super) events: Arc<dyn EventPublisher>,

@@ -1,8 +1,8 @@
-//! How somebody stands to a room, and what that lets them do. Pure; the
-//! stores call these on the rows they have read or locked.
+//! The standing of a user or agent in a chat, and the rights that follow. Pure; the stores call
+//! these on the rows they have read or locked.
 //!
-//! A human is not always in the room that an own agent is in. As an *observer* such a human reads
-//! the room, deletes it where an own agent is its owner, and may do nothing else.
+//! A human need not be in the chats of own agents. As an *observer*, such a human reads the chat,
+//! deletes it if an own agent is its owner, and may do nothing else.
 
 use super::participant::{ParticipantStatus, Role};
 use super::port::{DeleteRefused, RenameRefused};
@@ -11,43 +11,43 @@ use crate::id::AgentId;
 /// A membership.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Membership {
-    /// What they may do.
+    /// The role.
     pub role: Role,
     /// Its state.
     pub status: ParticipantStatus,
 }
 
-/// How somebody stands to a room: as a participant, through own agents, or not at all.
+/// The standing in a chat: as a participant, through own agents, or none.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Standing {
     /// The own membership.
     pub own: Option<Membership>,
-    /// A human's own agents in the room with their roles, by id; empty for an agent.
+    /// A human's own agents in the chat with their roles, by id; empty for an agent.
     pub agents: Vec<(AgentId, Role)>,
 }
 
-/// What is looked up of a room when somebody begins to listen to it.
+/// The state of a chat that is read when a subscription begins.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Entrance {
-    /// How they stand to it.
+    /// The subscriber's standing.
     pub standing: Standing,
-    /// The place of its newest message, 0 where there is none: what is behind it is told to whoever
-    /// listens, what is not was there before.
+    /// The sequence of its newest message, 0 if there is none: later messages arrive as events,
+    /// earlier ones were there before.
     pub last_sequence: i64,
 }
 
 impl Standing {
-    /// Whether the room can be seen at all.
+    /// Returns whether the chat is visible.
     pub fn may_read(&self) -> bool {
         self.own.is_some() || !self.agents.is_empty()
     }
 
-    /// Whether the room is seen through own agents only.
+    /// Returns whether the chat is visible through own agents only.
     pub fn observes(&self) -> bool {
         self.own.is_none() && !self.agents.is_empty()
     }
 
-    /// Decides on giving the room another title: its owners may, an observer is none.
+    /// Decides on renaming the chat: its owners may, and an observer is none.
     pub fn decide_rename(&self) -> Result<(), RenameRefused> {
         match self.own {
             Some(Membership { role: Role::Owner, .. }) => Ok(()),
@@ -56,7 +56,7 @@ impl Standing {
         }
     }
 
-    /// Decides on deleting the room: its owners may, and the human behind an owning agent.
+    /// Decides on deleting the chat: its owners may, and the human behind an owning agent.
     pub fn decide_delete(&self) -> Result<(), DeleteRefused> {
         let own = self.own.map(|membership| membership.role);
         let mut roles = own.into_iter().chain(self.agents.iter().map(|(_, role)| *role));

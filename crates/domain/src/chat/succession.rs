@@ -1,4 +1,4 @@
-//! Who owns a room whose only owner is gone for good.
+//! Succession: the new owner of a chat whose only owner was deleted.
 
 use std::cmp::Reverse;
 
@@ -6,18 +6,18 @@ use super::participant::Role;
 use crate::id::{ParticipantId, ParticipantKind};
 use crate::time::Timestamp;
 
-/// What counts when a room passes on.
+/// A candidate for the succession.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Standing {
-    /// Who.
+    /// The user or agent.
     pub id: ParticipantId,
-    /// As what.
+    /// The role.
     pub role: Role,
-    /// Since when.
+    /// The time of the join.
     pub joined_at: Timestamp,
 }
 
-/// Who becomes owner among those who are left: nobody if one of them is owner already; else the
+/// The new owner among the remaining participants: `None` if one of them is owner already; else the
 /// oldest admin, else the oldest human, else the oldest member.
 pub fn heir(left: &[Standing]) -> Option<ParticipantId> {
     if left.iter().any(|standing| standing.role == Role::Owner) {

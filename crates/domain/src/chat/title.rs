@@ -1,12 +1,12 @@
-//! Titles: given ones, and the one made from a room's first text.
+//! Titles: given ones, and the one that derives from a chat's first text.
 //!
-//! Everybody in a room sees its title, but an agent reads only texts that mention it. So a text gives a title only if
-//! every agent in the room may read it; the title goes when an agent comes who may not, and changes and goes with the
-//! text.
+//! All participants of a chat see its title, but an agent only reads texts that mention it. A text
+//! therefore gives a title only if every agent in the chat may read it; the title is removed when
+//! an agent joins that may not, and changes and disappears with the text.
 
 use crate::text::{TextFault, display_name, without_hidden};
 
-/// The most characters of a title.
+/// The maximum number of characters.
 const MAX_CHARS: usize = 120;
 
 /// A title of 1 to 120 characters on one line.
@@ -14,8 +14,8 @@ const MAX_CHARS: usize = 120;
 pub struct ChatTitle(String);
 
 impl ChatTitle {
-    /// Trims and checks a title that somebody gave; blank means none, so that the room gets its
-    /// title from the first message.
+    /// Trims and checks a given title; a blank one means none, so that the chat gets its title from
+    /// the first message.
     pub fn given(text: Option<&str>) -> Result<Option<Self>, TextFault> {
         match text.map(str::trim) {
             None | Some("") => Ok(None),
@@ -23,13 +23,13 @@ impl ChatTitle {
         }
     }
 
-    /// Trims and checks the title of a room that is renamed: blank is no title there.
+    /// Trims and checks the new title of a chat, which must not be blank.
     pub fn renamed(text: &str) -> Result<Self, TextFault> {
         display_name(text, MAX_CHARS).map(Self)
     }
 
-    /// Makes a title from a stored text: without mentions at its beginning, the first line that
-    /// holds something, white space collapsed, cut at a word. `None` if nothing remains.
+    /// Derives a title from a stored text: without mentions at its beginning, the first line with
+    /// content, white space collapsed, cut at a word. `None` if nothing remains.
     pub fn from_message(content: &str) -> Option<Self> {
         content.lines().find_map(title_of_line).map(Self)
     }
@@ -52,7 +52,7 @@ fn title_of_line(line: &str) -> Option<String> {
     if title.is_empty() { None } else { Some(cut_at_word(&title)) }
 }
 
-/// Takes out every `@[[…]]`.
+/// Removes every `@[[…]]`.
 fn without_markers(line: &str) -> String {
     let mut rest = line;
     let mut text = String::with_capacity(line.len());
@@ -66,7 +66,7 @@ fn without_markers(line: &str) -> String {
     text
 }
 
-/// At most 120 characters; a cut title ends in `…`, at a word's end where there is one.
+/// At most 120 characters; a cut title ends in `…`, at the end of a word if there is one.
 fn cut_at_word(title: &str) -> String {
     if title.chars().count() <= MAX_CHARS {
         return title.to_owned();

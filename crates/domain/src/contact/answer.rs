@@ -1,4 +1,4 @@
-//! Approving, rejecting and taking back a request.
+//! Approving, rejecting, and cancelling a request.
 
 use super::port::{AnswerRefused, AnswerRequest, Answered, WhichRequest};
 use super::request::{ContactRequest, RequestAction, RequestStatus};
@@ -7,25 +7,25 @@ use super::service::ContactService;
 use crate::caller::Caller;
 use crate::store::{OnCommit, StoreError};
 
-/// Why a request was left as it is.
+/// The reason why a request was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum AnswerRequestError {
-    /// No such request, or none that the caller may know of.
+    /// The request does not exist, or the caller may not know of it.
     #[error("there is no such request for the caller")]
     NotFound,
-    /// This is for the other side to do.
+    /// Only the other side may do this.
     #[error("this is for the other side to do")]
     OtherSide,
-    /// It was answered before, or expired.
+    /// It was answered before, or has expired.
     #[error("the request is {} already", .0.as_str())]
     Settled(RequestStatus),
-    /// The store gave no answer.
+    /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl ContactService {
-    /// Does what `action` says with the request; gives it as it stands afterwards.
+    /// Applies `action` to the request; returns its new state.
     pub async fn answer(
         &self,
         caller: impl Into<Caller>,
@@ -40,7 +40,7 @@ impl ContactService {
         let on_commit = OnCommit::new(move |answered: &Answered| tell_of_answer(&events, answered));
         match self.contacts.answer(command, on_commit).await? {
             Ok(Answered { request, .. }) if request.status == action.outcome() => Ok(request),
-            // A handle names what is pending, and this no longer was.
+            // A handle identifies a pending request, and this one no longer was.
             Ok(_) if by_handle => Err(AnswerRequestError::NotFound),
             Ok(Answered { request, .. }) => Err(AnswerRequestError::Settled(request.status)),
             Err(AnswerRefused::NotFound) => Err(AnswerRequestError::NotFound),

@@ -1,17 +1,17 @@
-//! Writing down which requests nobody answered in time.
+//! Marking unanswered requests as expired.
 
 use super::request::ContactRequest;
 use super::service::ContactService;
 use crate::event::DomainEvent;
 use crate::store::{OnCommit, StoreError};
 
-/// How many requests are written down at once, so that others need not wait for long.
+/// The number of requests per write, so that other writes need not wait for long.
 const BATCH: u32 = 200;
 
 impl ContactService {
-    /// Writes down expired requests and tells both sides of each; gives how many there were.
+    /// Marks expired requests, and notifies both sides of each; returns their number.
     ///
-    /// Reads know of an expired request without it: this is for those who listen.
+    /// Reads do not depend on it: it is for subscribers.
     pub async fn expire(&self) -> Result<usize, StoreError> {
         let (_, expired_until) = self.now();
         let mut count = 0;

@@ -1,11 +1,11 @@
-//! A handle that somebody wrote, of a user or of an agent.
+//! A typed handle of a user or an agent.
 
 use std::fmt;
 
 use crate::account::normalize_handle;
 use crate::text::TextFault;
 
-/// A handle by which somebody is looked up, in the stored form: lower case, without `@`.
+/// A handle for a lookup, in the stored form: lower case, without `@`.
 ///
 /// Only its form is checked, and not narrowly: a text that could be a handle under any rule is
 /// unknown rather than malformed.
@@ -13,11 +13,11 @@ use crate::text::TextFault;
 pub struct Handle(String);
 
 impl Handle {
-    /// The most bytes; no handle is longer.
+    /// The maximum number of bytes; no handle is longer.
     const MAX_BYTES: usize = 200;
 
-    /// Takes off white space around it and one leading `@`, lower-cases, and checks the form:
-    /// one word (a user) or two with a slash between them (an agent).
+    /// Removes surrounding white space and one leading `@`, lower-cases, and checks the form: one
+    /// word (a user) or two with a slash between them (an agent).
     pub fn new(text: &str) -> Result<Self, TextFault> {
         let malformed = TextFault::Malformed { expected: "is not a handle" };
         if !text.is_ascii() {
@@ -40,7 +40,7 @@ impl Handle {
         &self.0
     }
 
-    /// Whether it is of the form of an agent's.
+    /// Returns whether it has the form of an agent's handle.
     pub fn is_agents(&self) -> bool {
         self.0.contains('/')
     }

@@ -8,30 +8,29 @@ use crate::id::ParticipantId;
 use crate::page::{Page, PageRequest};
 use crate::store::StoreError;
 
-/// Which sent requests are wanted: all, or those of one status.
+/// The sent requests to list: all, or those with one status.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum SentFilter {
     /// All of them.
     #[default]
     All,
-    /// Those that stand so now.
+    /// Those with this status now.
     Only(RequestStatus),
 }
 
 impl SentFilter {
-    /// Reads a status, or `all`.
+    /// Parses a status, or `all`.
     pub fn parse(text: &str) -> Option<Self> {
         if text == "all" { Some(Self::All) } else { RequestStatus::parse(text).map(Self::Only) }
     }
 }
 
-/// A contact, and whether it is connected right now.
+/// A contact with its presence.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ListedContact {
     /// The contact.
     pub contact: Contact,
-    /// Whether a socket of the other side is open; an agent that the service itself runs is always
-    /// there.
+    /// Set if a socket of the other side is open; a platform agent is always present.
     pub online: bool,
 }
 

@@ -1,19 +1,19 @@
-//! Contacts: a lasting link between two people, agents included, which each side may use to
-//! bring the other into rooms.
+//! Contacts: a lasting link between two users or agents, which lets each side add the other to
+//! chats.
 //!
 //! Terms: a *request* is sent by its *requester* to its *recipient*, found by handle. It is
-//! *pending* until somebody answers it: the recipient (or the owner of a recipient agent)
-//! approves or rejects, the requester (or the owner of a requesting agent) cancels. Nobody's
-//! answer changes a request that was answered before. A *contact* has one record for each side,
-//! with an id of its own.
+//! *pending* until it is answered: the recipient (or the owner of a recipient agent) approves or
+//! rejects, the requester (or the owner of a requesting agent) cancels. A request that was answered
+//! cannot be changed. A *contact* has one record for each side, with an id of its own.
 //!
-//! Rules: [`request`] holds the state machine and who may do what; the stores call it inside the
-//! write. Whom one may ask: everybody who has a handle, listed in the directory or not.
+//! Rules: [`request`] holds the state machine and the permissions; the stores call it inside the
+//! write. Requests can be sent to every user and agent with a handle, listed in the directory or
+//! not.
 //!
-//! Invariants: between two there is at most one pending request, or the two records of one
-//! contact, never both; whoever asks somebody who asks already becomes a contact at once. A
-//! request that nobody answers expires: it reads as expired from that instant on, whether or not
-//! a store has written that down yet.
+//! Invariants: between two accounts there is at most one pending request, or the two records of one
+//! contact, never both; a request in the opposite direction of a pending one makes a contact at
+//! once. An unanswered request expires: it reads as expired from that time on, whether or not a
+//! store has marked it yet.
 
 mod answer;
 mod expire;

@@ -19,15 +19,15 @@ use crate::time::Timestamp;
 pub struct NewRequest {
     /// Identifier.
     pub id: ContactRequestId,
-    /// Who asks.
+    /// The requester.
     pub by: Caller,
-    /// Who is asked.
+    /// The recipient.
     pub to: Handle,
-    /// What is said with it.
+    /// The message of the request.
     pub message: Option<RequestMessage>,
-    /// Ids for the two records, should they become contacts at once.
+    /// Ids for the two records, in case they become contacts at once.
     pub contacts: [ContactId; 2],
-    /// When.
+    /// The current time.
     pub now: Timestamp,
     /// Pending requests sent at or before this instant are expired.
     pub expired_until: Timestamp,
@@ -38,90 +38,91 @@ pub struct NewRequest {
 pub struct SentRequest {
     /// The request as stored: pending, or approved at once.
     pub request: ContactRequest,
-    /// What became of the inverse request, if one was pending.
+    /// The inverse request, if one was pending and is now approved.
     pub approval: Option<Answered>,
-    /// Requests between the two that turned out to be over age.
+    /// Requests between the two that had expired.
     pub expired: Vec<ContactRequest>,
 }
 
-/// Which request is meant.
+/// A selection of a request.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum WhichRequest {
     /// This one.
     Id(ContactRequestId),
-    /// The pending one between the caller and whoever has the handle: the one that the other
-    /// sent, for an answer, or the one that the caller sent, for taking it back.
+    /// The pending one between the caller and the account with the handle: the received one for an
+    /// answer, or the sent one for a cancellation.
     With(Handle),
 }
 
 /// An answer to a request.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AnswerRequest {
-    /// Who answers.
+    /// The caller.
     pub by: Caller,
-    /// Which.
+    /// The request.
     pub which: WhichRequest,
-    /// What is to be done.
+    /// The action.
     pub action: RequestAction,
-    /// Ids for the two records, should they become contacts.
+    /// Ids for the two records, in case they become contacts.
     pub contacts: [ContactId; 2],
-    /// When.
+    /// The current time.
     pub now: Timestamp,
     /// Pending requests sent at or before this instant are expired.
     pub expired_until: Timestamp,
 }
 
-/// A request that was settled: as somebody wished, or as expired, because it was over age.
+/// A settled request: answered, or expired because it was too old.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Answered {
-    /// The request as it stands now.
+    /// The request in its new state.
     pub request: ContactRequest,
     /// Each side's record, if the two are contacts now.
     pub contacts: Vec<ContactOf>,
 }
 
-/// Why a request was left as it is.
+/// The reason why a request was not changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AnswerRefused {
-    /// No such request, none of the caller's, or one with somebody who is gone.
+    /// The request does not exist, does not concern the caller, or its other side was deleted.
     NotFound,
-    /// This is for the other side to do.
+    /// Only the other side may do this.
     OtherSide,
-    /// It was answered before, or expired.
+    /// It was answered before, or has expired.
     Settled(RequestStatus),
 }
 
-/// Which contact is meant.
+/// A selection of a contact.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum WhichContact {
-    /// The caller's record of this id, or else the one with the user or agent of this id.
+    /// The caller's record with this id, or else the contact with the user or agent of this id.
     Id(Uuid),
-    /// The one with whoever has the handle.
+    /// The one with the account that has the handle.
     With(Handle),
 }
 
 /// A contact to be removed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RemoveContact {
-    /// Who removes it.
+    /// The caller.
     pub by: ParticipantId,
-    /// Which.
+    /// The contact.
     pub which: WhichContact,
 }
 
 /// A contact was removed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RemovedContact {
-    /// Each side, and the id of its record.
+    /// Each side, with the id of its record.
     pub sides: Vec<(ParticipantId, ContactId)>,
 }
 
-/// What ended because one of those concerned is gone.
+/// The contacts and requests that ended with an account.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Parted {
-    /// Those whose contact ended, and the id of their record; in the order of the ids.
+    /// The other sides of the contacts, with the ids of their records, in the order of the ids.
     pub contacts: Vec<(ParticipantId, ContactId)>,
-    /// The requests that were pending, cancelled now: those of the one who is gone first, each kind oldest first.
+    /// The requests that were pending, now cancelled: those of the deleted account first, each kind
+    /// oldest first.
     pub requests: Vec<ContactRequest>,
 }
 
@@ -131,15 +132,14 @@ pub struct NoSuchContact;
 
 /// Contacts and contact requests.
 ///
-/// Lists are newest first, by (`created_at`, id). A request reads as expired when it is pending
-/// and was sent at or before `expired_until`.
+/// Lists are newest first, by (`created_at`, id). A request reads as expired if it is pending and
+/// was sent at or before `expired_until`.
 #[async_trait]
 pub trait ContactRepository: Send + Sync {
-    /// Stores a request as [`super::request::decide_send`] decides, unless it is that of an agent
-    /// which was deleted. Two who ask each other at
-    /// the same moment are contacts afterwards and nothing is pending; of the same request sent
-    /// twice at the same moment one is refused. Pending requests between the two that are over
-    /// age are written down as expired.
+    /// Stores a request as [`super::request::decide_send`] decides, unless its requester is a
+    /// deleted agent. Two concurrent requests in opposite directions make a contact and leave
+    /// nothing pending; of the same request sent twice at the same time one is refused. Pending
+    /// requests between the two that are too old are marked as expired.
     async fn send(
         &self,
         new: NewRequest,
@@ -160,7 +160,7 @@ pub trait ContactRepository: Send + Sync {
         on_commit: OnCommit<RemovedContact>,
     ) -> Result<Result<RemovedContact, NoSuchContact>, StoreError>;
 
-    /// Writes down that pending requests are expired, at most `limit` of them, oldest first.
+    /// Marks pending requests as expired, at most `limit` of them, oldest first.
     async fn expire(
         &self,
         expired_until: Timestamp,
@@ -200,9 +200,9 @@ pub trait ContactRepository: Send + Sync {
         page: PageRequest,
     ) -> Result<Page<ContactRequest>, StoreError>;
 
-    /// Who has the handle, and how `viewer` stands to them.
+    /// The account with the handle, and its relation to `viewer`.
     async fn resolve(&self, viewer: Caller, handle: Handle) -> Result<Option<Resolved>, StoreError>;
 
-    /// Whether the two are contacts.
+    /// Returns whether the two are contacts.
     async fn are_contacts(&self, one: ParticipantId, other: ParticipantId) -> Result<bool, StoreError>;
 }

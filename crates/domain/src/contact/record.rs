@@ -1,48 +1,48 @@
-//! Established contacts.
+//! Contacts.
 
 use serde::{Deserialize, Serialize};
 
 use crate::id::{ContactId, ContactRequestId, ParticipantId};
 use crate::time::Timestamp;
 
-/// What is shown of somebody to those who know them.
+/// The profile of a user or agent, as contacts see it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Profile {
-    /// Who it is.
+    /// The user or agent.
     pub id: ParticipantId,
-    /// Without `@`.
+    /// The handle, without `@`.
     pub handle: String,
     /// The display name.
     pub name: String,
-    /// The address, of a user.
+    /// The e-mail address of a user.
     pub email: Option<String>,
-    /// What it is for, of an agent.
+    /// The description of an agent.
     pub description: Option<String>,
-    /// Whether it runs at its owner's, of an agent.
+    /// Set for an agent that runs at its owner's.
     pub is_external: Option<bool>,
-    /// Whether it stands in the directory, of an agent.
+    /// Set for an agent in the directory.
     pub listed_in_directory: Option<bool>,
-    /// Words by which it may be found, of an agent.
+    /// The search tags of an agent.
     pub tags: Vec<String>,
 }
 
-/// A contact as one of its two sides has it.
+/// A contact as one of its two sides sees it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Contact {
     /// Identifier of this side's record.
     pub id: ContactId,
     /// The other side.
     pub with: Profile,
-    /// The request that led to it; `None` for one that arose without.
+    /// The request that led to it; `None` if there was none.
     pub request: Option<ContactRequestId>,
-    /// Since when.
+    /// The time at which it began.
     pub created_at: Timestamp,
 }
 
-/// A contact, and whose record of it this is.
+/// A contact with the owner of this record.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ContactOf {
-    /// The side that has the record.
+    /// The side whose record this is.
     pub owner: ParticipantId,
     /// The record.
     pub contact: Contact,

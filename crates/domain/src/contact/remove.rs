@@ -6,19 +6,19 @@ use crate::caller::Caller;
 use crate::event::DomainEvent;
 use crate::store::{OnCommit, StoreError};
 
-/// Why nothing was removed.
+/// The reason why nothing was removed.
 #[derive(Debug, thiserror::Error)]
 pub enum RemoveContactError {
     /// The caller has no such contact.
     #[error("there is no such contact of the caller")]
     NotFound,
-    /// The store gave no answer.
+    /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl ContactService {
-    /// Removes a contact of the caller, for both sides. Rooms stay as they are.
+    /// Removes a contact of the caller, for both sides. Chats do not change.
     pub async fn remove(
         &self,
         caller: impl Into<Caller>,

@@ -1,5 +1,5 @@
-//! Contact requests: the state machine and who may do what. Pure; the
-//! stores call these inside the write, on the rows they have locked.
+//! Contact requests: the state machine and the permissions. Pure; the stores call these inside the
+//! write, on locked rows.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,24 +10,24 @@ use crate::time::Timestamp;
 use crate::words::words;
 
 words! {
-    /// Where a request stands.
+    /// The status of a request.
     RequestStatus {
-        /// Nobody has answered.
+        /// Not answered yet.
         Pending = "pending",
         /// The two are contacts, or were.
         Approved = "approved",
-        /// The recipient did not want to.
+        /// The recipient rejected it.
         Rejected = "rejected",
-        /// The requester took it back.
+        /// The requester cancelled it.
         Cancelled = "cancelled",
-        /// Nobody answered in time.
+        /// Not answered in time.
         Expired = "expired",
     }
 }
 
 impl RequestStatus {
-    /// What a stored status means for a request of `created_at`, when those sent at or before
-    /// `expired_until` are over age.
+    /// The effective status of a request from `created_at`, if those sent at or before
+    /// `expired_until` have expired.
     pub fn at(self, created_at: Timestamp, expired_until: Timestamp) -> Self {
         match self {
             Self::Pending if created_at <= expired_until => Self::Expired,
@@ -37,19 +37,19 @@ impl RequestStatus {
 }
 
 words! {
-    /// What can be done with a pending request.
+    /// An action on a pending request.
     RequestAction {
-        /// Become contacts.
+        /// Approve it; the two become contacts.
         Approve = "approve",
-        /// Do not.
+        /// Reject it.
         Reject = "reject",
-        /// Take it back.
+        /// Cancel it.
         Cancel = "cancel",
     }
 }
 
 impl RequestAction {
-    /// Where it leads.
+    /// The resulting status.
     pub const fn outcome(self) -> RequestStatus {
         match self {
             Self::Approve => RequestStatus::Approved,
@@ -59,15 +59,15 @@ impl RequestAction {
     }
 }
 
-/// A few words that go with a request: up to 500 characters.
+/// The message of a request: up to 500 characters.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RequestMessage(String);
 
 impl RequestMessage {
-    /// The most characters.
+    /// The maximum number of characters.
     const MAX_CHARS: usize = 500;
 
-    /// Checks a text; a blank one says nothing and is none.
+    /// Checks a text; a blank one counts as none.
     pub fn given(text: Option<String>) -> Result<Option<Self>, TextFault> {
         match text {
             Some(text) if !text.trim().is_empty() => {
@@ -80,7 +80,7 @@ impl RequestMessage {
         }
     }
 
-    /// The words.
+    /// The text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -89,9 +89,9 @@ impl RequestMessage {
 /// One side of a request.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Party {
-    /// Who it is.
+    /// The user or agent.
     pub id: ParticipantId,
-    /// Without `@`.
+    /// The handle, without `@`.
     pub handle: String,
     /// The display name.
     pub name: String,
@@ -102,63 +102,63 @@ pub struct Party {
 pub struct ContactRequest {
     /// Identifier.
     pub id: ContactRequestId,
-    /// Who asks.
+    /// The requester.
     pub requester: Party,
-    /// Who is asked.
+    /// The recipient.
     pub recipient: Party,
-    /// What was said with it.
+    /// The message.
     pub message: Option<String>,
-    /// Where it stands; never pending when it is over age.
+    /// The status; never pending after its expiry.
     pub status: RequestStatus,
-    /// When it was sent.
+    /// The time at which it was sent.
     pub created_at: Timestamp,
-    /// When it was answered; `None` while pending and when expired.
+    /// The time of the answer; `None` while pending and if expired.
     pub responded_at: Option<Timestamp>,
 }
 
-/// Why a request was not sent.
+/// The reason why a request was not sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SendRefused {
-    /// The agent that asks is gone.
+    /// The requesting agent was deleted.
     #[error("the agent is gone")]
     RequesterGone,
-    /// Nobody has the handle.
+    /// No account has the handle.
     #[error("nobody has the handle")]
     Unknown,
-    /// The requester has it.
+    /// It is the requester's own handle.
     #[error("nobody is a contact of themselves")]
     Oneself,
-    /// The two are contacts.
+    /// The two are already contacts.
     #[error("the two are contacts already")]
     AlreadyContact,
-    /// A request of the same requester to the same recipient waits for its answer.
+    /// The same request is already pending.
     #[error("a request is pending already")]
     AlreadyAsked,
 }
 
-/// What the store knows of the one who asks and the one who is asked.
+/// The state between a requester and a recipient.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Between {
-    /// Whether they are one and the same.
+    /// Set if they are the same.
     pub same: bool,
-    /// Whether they are contacts.
+    /// Set if they are contacts.
     pub contacts: bool,
-    /// Whether a request in the same direction is pending.
+    /// Set if a request in the same direction is pending.
     pub asked: bool,
-    /// Whether a request in the other direction is pending.
+    /// Set if a request in the other direction is pending.
     pub asked_back: bool,
 }
 
-/// What sending leads to.
+/// The effect of sending.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sending {
     /// A pending request.
     Ask,
-    /// The other has asked already: both are approved.
+    /// The other side has a pending request already: both are approved.
     Approve,
 }
 
-/// Decides on sending to somebody who was found.
+/// Decides on sending to an existing account.
 pub fn decide_send(between: Between) -> Result<Sending, SendRefused> {
     if between.same {
         Err(SendRefused::Oneself)
@@ -173,35 +173,35 @@ pub fn decide_send(between: Between) -> Result<Sending, SendRefused> {
     }
 }
 
-/// The two sides of a request, each with the human who answers for it.
+/// The two sides of a request, each with the accountable user.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sides {
-    /// Who asks.
+    /// The requester.
     pub requester: ParticipantId,
     /// The requester itself, or the owner of a requesting agent.
     pub requester_user: UserId,
-    /// Who is asked.
+    /// The recipient.
     pub recipient: ParticipantId,
     /// The recipient itself, or the owner of a recipient agent.
     pub recipient_user: UserId,
 }
 
-/// What an answer to a request leads to.
+/// The effect of an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answering {
     /// The request gets this status.
     Settle(RequestStatus),
-    /// It is over age: that is written down, and the answer is refused.
+    /// It is too old: it is marked as expired, and the answer is refused.
     Expire,
 }
 
-/// Why an answer is refused, and nothing is changed.
+/// The reason why an answer is refused, and nothing is changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum AnswerForbidden {
-    /// The caller has to do with neither side.
+    /// The caller is on neither side.
     #[error("there is no such request for the caller")]
     NotFound,
-    /// This is for the other side to do.
+    /// Only the other side may do this.
     #[error("this is for the other side to do")]
     OtherSide,
     /// It was answered before.
@@ -209,10 +209,10 @@ pub enum AnswerForbidden {
     Settled(RequestStatus),
 }
 
-/// Decides on an answer to a request that stands at `stored` and was sent at `created_at`.
+/// Decides on an answer to a request with the status `stored` that was sent at `created_at`.
 ///
-/// Whose it is comes first, so that a stranger learns nothing; then who may do it; then whether
-/// there is anything left to do.
+/// The sides are checked first, so that a stranger learns nothing; then the permission; then the
+/// status.
 pub fn decide_answer(
     caller: Caller,
     sides: Sides,

@@ -1,4 +1,4 @@
-//! Finding out who has a handle.
+//! Resolving a handle.
 
 use super::handle::Handle;
 use super::record::Profile;
@@ -7,20 +7,20 @@ use crate::caller::Caller;
 use crate::id::{ParticipantId, UserId};
 use crate::store::StoreError;
 
-/// How somebody stands to the one who looks.
+/// The relation of an account to the viewer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Acquaintance {
-    /// Neither a contact nor known by ownership: id and address are not for the viewer.
+    /// Neither a contact nor related by ownership: the viewer does not see id and address.
     Stranger,
     /// The viewer itself, its owner, its own agent, or an agent of the same owner; the id is no
-    /// secret there.
+    /// secret to the viewer.
     Household,
     /// A contact.
     Contact,
 }
 
 impl Acquaintance {
-    /// How whoever has the id `who`, for whom `owner` answers, stands to `viewer`.
+    /// The relation of `who`, for whom `owner` is accountable, to `viewer`.
     pub fn between(viewer: Caller, who: ParticipantId, owner: UserId, is_contact: bool) -> Self {
         if is_contact {
             Self::Contact
@@ -32,28 +32,28 @@ impl Acquaintance {
     }
 }
 
-/// Who has a handle.
+/// The account with a handle.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Resolved {
-    /// Who it is.
+    /// Its profile.
     pub profile: Profile,
-    /// How they stand to the one who asked.
+    /// Its relation to the viewer.
     pub acquaintance: Acquaintance,
 }
 
-/// Why a handle leads to nobody.
+/// The reason why a handle was not resolved.
 #[derive(Debug, thiserror::Error)]
 pub enum ResolveError {
-    /// Nobody has it.
+    /// No account has it.
     #[error("nobody has the handle")]
     NotFound,
-    /// The store gave no answer.
+    /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl ContactService {
-    /// Who has the handle.
+    /// The account with the handle.
     pub async fn resolve(&self, caller: impl Into<Caller>, handle: Handle) -> Result<Resolved, ResolveError> {
         self.contacts.resolve(caller.into(), handle).await?.ok_or(ResolveError::NotFound)
     }

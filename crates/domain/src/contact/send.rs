@@ -1,4 +1,4 @@
-//! Asking somebody to be a contact.
+//! Sending a contact request.
 
 use std::sync::Arc;
 
@@ -12,33 +12,34 @@ use crate::id::{ContactRequestId, ParticipantKind};
 use crate::ports::EventPublisher;
 use crate::store::{OnCommit, StoreError};
 
-/// Whom to ask.
+/// A contact request to be sent.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SendRequest {
-    /// Who is asked.
+    /// The recipient.
     pub to: Handle,
-    /// What is said with it.
+    /// The message.
     pub message: Option<RequestMessage>,
 }
 
-/// Why nobody was asked.
+/// The reason why no request was sent.
 #[derive(Debug, thiserror::Error)]
 pub enum SendRequestError {
     /// A rule forbids it.
     #[error("{refused}")]
     Refused {
-        /// Which.
+        /// The rule.
         refused: SendRefused,
-        /// What kind of caller asked; the two interfaces tell of some rules differently.
+        /// The kind of the caller; the two interfaces answer some rules differently.
         by: ParticipantKind,
     },
-    /// The store gave no answer.
+    /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl ContactService {
-    /// Asks whoever has the handle. If they have asked the caller already, the two are contacts.
+    /// Sends a request to the account with the handle. If that has sent one to the caller already,
+    /// the two become contacts.
     pub async fn send(
         &self,
         caller: impl Into<Caller>,
@@ -73,7 +74,7 @@ fn tell_of_sending(events: &Arc<dyn EventPublisher>, sent: &SentRequest) {
     }
 }
 
-/// The request first, then what came of it.
+/// The request first, then the contacts that followed from it.
 pub(super) fn tell_of_answer(events: &Arc<dyn EventPublisher>, answered: &Answered) {
     events.publish(DomainEvent::ContactRequestUpdated { request: answered.request.clone() });
     for contact in answered.contacts.clone() {

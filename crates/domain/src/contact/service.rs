@@ -8,18 +8,18 @@ use crate::id::ContactId;
 use crate::ports::{Clock, EventPublisher, IdGenerator, Presence};
 use crate::time::Timestamp;
 
-/// How long a request waits for its answer.
+/// How long a request can be answered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RequestLifetime(Option<Duration>);
 
 impl RequestLifetime {
-    /// So many days; 0 is for ever.
+    /// A lifetime in days; 0 is unlimited.
     pub fn days(days: u32) -> Self {
         let seconds = u64::from(days) * 24 * 60 * 60;
         Self((days > 0).then(|| Duration::from_secs(seconds)))
     }
 
-    /// Requests sent at or before this instant are over age at `now`.
+    /// Requests sent at or before this time have expired at `now`.
     pub(super) fn expired_until(self, now: Timestamp) -> Timestamp {
         let micros = self.0.map(|lifetime| i64::try_from(lifetime.as_micros()).unwrap_or(i64::MAX));
         Timestamp::from_micros(micros.map_or(i64::MIN, |micros| now.micros().saturating_sub(micros)))
@@ -55,7 +55,7 @@ impl ContactService {
         Self { contacts, presence, events, clock, ids, lifetime }
     }
 
-    /// The present instant, and until which one requests are expired.
+    /// The current time, and the time until which requests have expired.
     pub(super) fn now(&self) -> (Timestamp, Timestamp) {
         let now = self.clock.now();
         (now, self.lifetime.expired_until(now))

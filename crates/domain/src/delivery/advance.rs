@@ -1,4 +1,4 @@
-//! Working on a message: opening an attempt, closing it as done or failed.
+//! Steps of the work on a message: opening an attempt, closing it as done or failed.
 
 use super::port::{AdvanceDelivery, AdvanceRefused, Advanced, DeliveryStep};
 use super::service::DeliveryService;
@@ -8,35 +8,35 @@ use crate::event::DomainEvent;
 use crate::id::{ChatId, MessageId};
 use crate::store::{OnCommit, StoreError};
 
-/// Why a step was not taken.
+/// The reason why a step was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum AdvanceError {
-    /// The caller is not in the room, or the message is not of this room.
+    /// The caller is not in the chat, or the message is not part of it.
     #[error("there is no such message for the caller")]
     NotFound,
     /// There is no open attempt to close.
     #[error("there is no active processing attempt")]
     NoActiveAttempt,
-    /// The store gave no answer.
+    /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// What a step led to.
+/// The result of a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StepResult {
     /// The message.
     pub message: MessageId,
-    /// The room.
+    /// The chat.
     pub chat_id: ChatId,
-    /// Where the delivery stands now.
+    /// The status of the delivery after the step.
     pub status: DeliveryStatus,
     /// The attempt that was opened or closed.
     pub attempt_number: u32,
 }
 
 impl DeliveryService {
-    /// Takes a step; the humans in the room hear of it.
+    /// Takes a step, and notifies the humans in the chat.
     pub async fn advance(
         &self,
         caller: AgentCaller,

@@ -6,19 +6,20 @@ use crate::message::Message;
 use crate::store::{OnCommit, StoreError};
 use crate::time::Timestamp;
 
-/// The messages that are due for one listener.
+/// The messages that are due for one subscription.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Due {
     /// The listener.
     pub listening: Listening,
     /// The sequences of the messages, oldest first.
     pub places: Vec<i64>,
-    /// When they were found to be due.
+    /// The time at which they were found to be due.
     pub at: Timestamp,
 }
 
 impl DeliveryService {
-    /// Finds what is due for these listeners according to `schedule`. Listeners for which nothing is due are left out.
+    /// Finds what is due for these listeners according to `schedule`. Listeners for which nothing
+    /// is due are left out.
     pub async fn due(
         &self,
         schedule: &mut RedeliverySchedule,
@@ -43,9 +44,10 @@ impl DeliveryService {
         Ok(all)
     }
 
-    /// Passes the messages of `due` that are still unacknowledged to `push`, as their agent sees them; large messages may
-    /// be cut off at the end. `push` runs in commit order, like the publication of events: no step or edit of such a
-    /// message is published before the message is offered as new.
+    /// Passes the messages of `due` that are still unacknowledged to `push`, as their agent sees
+    /// them; large messages may be cut off at the end. `push` runs in commit order, like the
+    /// publication of events: no step or edit of such a message is published before the message is
+    /// offered as new.
     pub async fn push_new(&self, due: &Due, push: OnCommit<Vec<Message>>) -> Result<(), StoreError> {
         let Listening { agent, chat, .. } = due.listening;
         self.deliveries.new_messages(agent, chat, due.places.clone(), push).await

@@ -1,4 +1,4 @@
-//! Writing down what sockets of agents took.
+//! Storing the receipts of sockets.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,8 +10,8 @@ use crate::message::Message;
 use crate::store::{OnCommit, StoreError};
 
 impl DeliveryService {
-    /// Makes what was taken *delivered*, as far as it is still new; the humans in the rooms hear of
-    /// it. Saying the same again changes nothing.
+    /// Marks deliveries as *delivered* if they are still new, and notifies the humans in the chats.
+    /// A repetition changes nothing.
     pub async fn mark_delivered(&self, taken: Vec<DeliveryKey>) -> Result<(), StoreError> {
         let messages = taken.iter().map(|key| key.message).collect::<BTreeSet<_>>();
         let unheard = Arc::new(Mutex::new(BTreeSet::new()));
@@ -24,7 +24,7 @@ impl DeliveryService {
             heard
         });
         self.deliveries.mark_delivered(taken, self.clock.now(), heard, self.updates()).await?;
-        // Who began to listen before the commit may have read what was before it.
+        // A subscription that began before the commit may have read the earlier state.
         let mut missed = std::mem::take(&mut *unheard.lock().unwrap_or_else(PoisonError::into_inner));
         missed.retain(|chat| self.events.is_heard(*chat));
         if missed.is_empty() {
@@ -34,7 +34,7 @@ impl DeliveryService {
         self.deliveries.tell_delivered(messages.into_iter().collect(), heard, self.updates()).await
     }
 
-    /// Tells the humans how messages stand now.
+    /// Announces the new state of messages to humans.
     fn updates(&self) -> OnCommit<Vec<Message>> {
         let events = self.events.clone();
         OnCommit::new(move |changed: &Vec<Message>| {

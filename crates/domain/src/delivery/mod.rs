@@ -1,13 +1,14 @@
 //! Deliveries: one text message on its way to one agent.
 //!
 //! A delivery is made for every agent that a text mentions, together with the message. The agent
-//! opens an *attempt* and closes it as done or failed; what failed, and what a crashed agent left
-//! open, is offered again. The rules stand in [`state`]. Before that it is *delivered* once a socket
-//! of the agent took it.
+//! opens an *attempt* and closes it as done or failed; a failed delivery, and one that a crashed
+//! agent left open, is offered again. The rules are in [`state`]. Before that it is *delivered*
+//! once a socket of the agent took it.
 //!
-//! Invariants: only the newest attempt can be open, and the status of a delivery follows from that attempt, or without
-//! one from `delivered_at`. The column `status` of the stores is for queries and never read back. An agent that crashed
-//! never comes back to close its own attempt, so opening another must always be allowed.
+//! Invariants: only the newest attempt can be open, and the status of a delivery follows from that
+//! attempt, or without one from `delivered_at`. The column `status` of the stores is for queries
+//! and never read back. An agent that crashed never comes back to close its own attempt, so opening
+//! another must always be allowed.
 
 mod advance;
 mod due;
@@ -33,14 +34,15 @@ pub use state::{
     NoActiveAttempt,
 };
 
-/// How many attempts of a delivery are shown, the newest ones; all are counted.
+/// The number of attempts of a delivery that are shown, the newest ones; all are counted.
 pub const SHOWN_ATTEMPTS: u32 = 50;
 
-/// How many bytes of an attempt's error are shown with a message; the rest stays in the store.
+/// The number of bytes of an attempt's error that are shown with a message; the store keeps all of
+/// them.
 pub const SHOWN_ERROR_BYTES: usize = 512;
 
-/// An error as it is shown, of its first bytes, one more than [`SHOWN_ERROR_BYTES`] of them: whole, or cut
-/// between two characters.
+/// The shown part of an error, from its first bytes, one more than [`SHOWN_ERROR_BYTES`]: all of
+/// it, or cut between two characters.
 pub fn shown_error(mut bytes: Vec<u8>) -> String {
     let cut = bytes.len() > SHOWN_ERROR_BYTES;
     bytes.truncate(SHOWN_ERROR_BYTES);

@@ -11,30 +11,30 @@ use crate::page::{Order, Page, PageRequest};
 use crate::store::{OnCommit, StoreError};
 use crate::time::Timestamp;
 
-/// Which deliveries an agent wants to see.
+/// The deliveries that an agent requests.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum DeliveryFilter {
-    /// Everything that is not processed.
+    /// All that are not processed.
     #[default]
     Open,
-    /// New, delivered or failed: everything that waits for an attempt.
+    /// New, delivered, or failed: all that wait for an attempt.
     Pending,
     /// With an open attempt.
     Processing,
-    /// Done.
+    /// Processed.
     Processed,
-    /// Failed the last time.
+    /// The last attempt has failed.
     Failed,
     /// All.
     All,
 }
 
-/// What waits for an agent in a room.
+/// The next message for an agent in a chat.
 #[derive(Clone, PartialEq, Debug)]
 pub struct NextMessage {
-    /// The agent's membership, so that a first visit can make it active.
+    /// The agent's membership, which the first visit makes active.
     pub membership: ParticipantStatus,
-    /// The oldest open message, with the agent's own delivery record; `None` when nothing waits.
+    /// The oldest open message, with the agent's own delivery record; `None` if there is none.
     pub message: Option<Message>,
 }
 
@@ -52,56 +52,56 @@ pub enum DeliveryStep {
 /// A step to be stored.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AdvanceDelivery {
-    /// Who works.
+    /// The agent.
     pub agent: AgentId,
-    /// The room.
+    /// The chat.
     pub chat: ChatId,
-    /// On what.
+    /// The message.
     pub message: MessageId,
-    /// Which step.
+    /// The step.
     pub step: DeliveryStep,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
 }
 
 /// A stored step.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Advanced {
-    /// The message with all its deliveries, the changed one among them.
+    /// The message with all its deliveries, including the changed one.
     pub message: Message,
     /// The delivery after the step.
     pub delivery: Delivery,
 }
 
-/// Why a step was not stored.
+/// The reason why a step was not stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AdvanceRefused {
-    /// The agent is not in the room, or the message is not of this room.
+    /// The agent is not in the chat, or the message is not part of it.
     NotFound,
     /// There is no open attempt to close.
     NoActiveAttempt,
 }
 
-/// Names one delivery.
+/// Identifies a delivery.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct DeliveryKey {
-    /// What.
+    /// The message.
     pub message: MessageId,
-    /// To whom.
+    /// The receiving agent.
     pub agent: AgentId,
 }
 
-/// Says of which rooms somebody wants to hear; called within the write, so it must not block.
+/// Returns whether humans are subscribed to a chat; called within the write, so it must not block.
 pub type Heard = Box<dyn Fn(ChatId) -> bool + Send + Sync>;
 
 /// Deliveries and their attempts.
 ///
-/// Lists and `next` hold texts of others that mention the agent, by the room's sequence; the
-/// position is (`sequence`, nil). The messages carry the agent's own delivery record only.
+/// Lists and `next` contain texts of others that mention the agent, by the chat's sequence; the
+/// position is (`sequence`, nil). The messages contain the agent's own delivery record only.
 #[async_trait]
 pub trait DeliveryRepository: Send + Sync {
-    /// The oldest message of the room that `agent` has not processed; `None` if it is no
-    /// participant. Costs the same however many processed ones lie behind.
+    /// The oldest message of the chat that `agent` has not processed; `None` if it is no
+    /// participant. The cost does not depend on the number of processed ones.
     async fn next(&self, agent: AgentId, chat: ChatId) -> Result<Option<NextMessage>, StoreError>;
 
     /// Messages by state; `None` if `agent` is no participant.
@@ -114,21 +114,21 @@ pub trait DeliveryRepository: Send + Sync {
         page: PageRequest,
     ) -> Result<Option<Page<Message>>, StoreError>;
 
-    /// Takes one step as the state machine of [`Delivery`] decides, on the locked record.
-    /// Opening an attempt on a message that does not mention the agent makes a record that is
-    /// not addressed. The agent's membership becomes active.
+    /// Takes one step as the state machine of [`Delivery`] decides, on the locked record. An
+    /// attempt on a message that does not mention the agent creates a record that is not addressed.
+    /// The agent's membership becomes active.
     async fn advance(
         &self,
         command: AdvanceDelivery,
         on_commit: OnCommit<Advanced>,
     ) -> Result<Result<Advanced, AdvanceRefused>, StoreError>;
 
-    /// Makes *delivered*, at `now`, those of `taken` that are still new ([`Delivery::delivered`]).
-    /// All others stay as they are, and what there is no record of is passed over. Nothing else
-    /// changes, the agent's membership included.
+    /// Marks those of `taken` as *delivered*, at `now`, that are still new
+    /// ([`Delivery::delivered`]). All others stay as they are, and missing records are skipped.
+    /// Nothing else changes, the agent's membership included.
     ///
-    /// Announced are the messages that changed, each once with all its deliveries, of the rooms
-    /// that `heard` names; nothing when there are none.
+    /// The messages that changed are announced, each once with all its deliveries, in the chats
+    /// that `heard` selects; nothing if there are none.
     async fn mark_delivered(
         &self,
         taken: Vec<DeliveryKey>,
@@ -137,9 +137,8 @@ pub trait DeliveryRepository: Send + Sync {
         on_commit: OnCommit<Vec<Message>>,
     ) -> Result<(), StoreError>;
 
-    /// Announces those of `messages` that are in the rooms that `heard` names, as
-    /// [`Self::mark_delivered`] would, as they are now and in the order of the commits. Changes
-    /// nothing.
+    /// Announces those of `messages` that are in the chats that `heard` selects, as
+    /// [`Self::mark_delivered`] would, in their current state and in commit order. Changes nothing.
     async fn tell_delivered(
         &self,
         messages: Vec<MessageId>,
@@ -147,22 +146,24 @@ pub trait DeliveryRepository: Send + Sync {
         on_commit: OnCommit<Vec<Message>>,
     ) -> Result<(), StoreError>;
 
-    /// Finds the oldest unacknowledged deliveries of each listener whose messages come after its `since`: at most
-    /// `limit` of each, in the order of their sequences, with the index of the listener in `listening`, in that order.
-    /// The cost depends only on the number of listeners and of deliveries found.
+    /// Finds the oldest unacknowledged deliveries of each subscription whose messages come after
+    /// its `since`: at most `limit` of each, in the order of their sequences, with the index of the
+    /// subscription in `listening`, in that order. The cost depends only on the number of
+    /// subscriptions and of deliveries found.
     async fn unacknowledged(
         &self,
         listening: Vec<Listening>,
         limit: u32,
     ) -> Result<Vec<(usize, Unacknowledged)>, StoreError>;
 
-    /// Announces the messages of the room at `places` that are still new for `agent`, in their order
-    /// and with its own record only; nothing if there are none, or if it is no participant. What would
-    /// exceed [`NUMBERED_PAGE_BYTES`](crate::page::NUMBERED_PAGE_BYTES) is left out at the end; as the
-    /// messages that are too large to be pushed count as well, a smaller bound would hold up those behind them.
+    /// Announces the messages of the chat at `places` that are still new for `agent`, in order and
+    /// with its own record only; nothing if there are none, or if it is no participant. Messages
+    /// beyond [`NUMBERED_PAGE_BYTES`](crate::page::NUMBERED_PAGE_BYTES) are left out at the end;
+    /// since messages that are too large to be pushed count as well, a smaller limit would block
+    /// those behind them.
     ///
-    /// Changes nothing, but has its place in the order of the commits: what is announced before a
-    /// step, an edit or a deletion of such a message was new then, and is not announced after it.
+    /// Changes nothing, but takes a slot in commit order: a message that is announced before a
+    /// step, an edit, or a deletion of it was new then, and is not announced after it.
     async fn new_messages(
         &self,
         agent: AgentId,

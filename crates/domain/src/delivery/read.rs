@@ -9,20 +9,20 @@ use crate::message::Message;
 use crate::page::{Order, Page, PageRequest};
 use crate::store::StoreError;
 
-/// Why deliveries were not read.
+/// The reason why deliveries were not read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadDeliveriesError {
-    /// The caller is not in the room, or there is no such room.
+    /// The caller is not in the chat, or it does not exist.
     #[error("there is no such chat for the caller")]
     ChatNotFound,
-    /// The store gave no answer.
+    /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl DeliveryService {
-    /// The oldest message of the room that the agent has not processed. The first visit to a
-    /// room makes the membership active; nothing else changes.
+    /// The oldest message of the chat that the agent has not processed. The first visit to a chat
+    /// makes the membership active; nothing else changes.
     pub async fn next(
         &self,
         caller: AgentCaller,
@@ -31,13 +31,13 @@ impl DeliveryService {
         let next =
             self.deliveries.next(caller.agent, chat).await?.ok_or(ReadDeliveriesError::ChatNotFound)?;
         if next.membership == ParticipantStatus::Inactive {
-            // A store that cannot write now still answers reads; the next visit tries again.
+            // A store that cannot write still answers reads; the next visit retries.
             let _ = self.chats.activate(caller.agent, chat).await;
         }
         Ok(next.message)
     }
 
-    /// The agent's messages in the room, by state.
+    /// The agent's messages in the chat, by state.
     pub async fn list(
         &self,
         caller: AgentCaller,

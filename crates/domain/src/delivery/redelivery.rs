@@ -1,9 +1,11 @@
-//! Redelivery: decides when an unacknowledged message is pushed again. Pure; the caller reads the store and the clock.
+//! Redelivery: decides when an unacknowledged message is pushed again. Pure; the caller reads the
+//! store and the clock.
 //!
-//! A push can be lost between the commit and the socket. A delivery that is still *new* some time after the message was
-//! written is therefore pushed again, to agents that joined the chat's topic before the message was written; older
-//! messages are left to the client to fetch. The delay doubles with each push of the same message, and at most
-//! [`RedeliveryPolicy::in_flight`] messages are outstanding for a listener, the oldest ones.
+//! A push can be lost between the commit and the socket. A delivery that is still *new* some time
+//! after the message was written is therefore pushed again, to agents that joined the chat's topic
+//! before the message was written; older messages are left to the client to fetch. The delay
+//! doubles with each push of the same message, and at most [`RedeliveryPolicy::in_flight`] messages
+//! are outstanding for a listener, the oldest ones.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
@@ -29,18 +31,18 @@ pub struct Listening {
 pub struct Unacknowledged {
     /// The message's sequence in the chat.
     pub sequence: i64,
-    /// When the message was written.
+    /// The time at which the message was written.
     pub written_at: Timestamp,
 }
 
-/// When and how much is redelivered.
+/// Times and limits of redelivery.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RedeliveryPolicy {
     /// The delay from the writing of a message to its first redelivery. Each further delay is twice as long.
     pub after: Duration,
     /// The longest delay between two pushes.
     pub longest: Duration,
-    /// The most messages that are outstanding for one listener.
+    /// The maximum number of outstanding messages of one subscription.
     pub in_flight: u32,
 }
 
@@ -57,7 +59,7 @@ impl RedeliveryPolicy {
     }
 }
 
-/// The redeliveries so far, and when each is due again.
+/// The redeliveries so far, and the time at which each is due again.
 #[derive(Debug)]
 pub struct RedeliverySchedule {
     policy: RedeliveryPolicy,
@@ -95,7 +97,8 @@ impl RedeliverySchedule {
         &self.policy
     }
 
-    /// Keeps the subscription in this round. The result says from which sequence on the store is to be searched for it.
+    /// Keeps the subscription in this round. The result contains the sequence from which the store
+    /// must be searched for it.
     pub fn meet(&mut self, listening: Listening) -> Listening {
         let Some(outstanding) = self.subscriptions.get_mut(&listening.subscription) else { return listening };
         outstanding.round = self.round;

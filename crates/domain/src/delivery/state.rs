@@ -10,15 +10,15 @@ use crate::time::Timestamp;
 use crate::words::words;
 
 words! {
-    /// Where a delivery stands.
+    /// The status of a delivery.
     DeliveryStatus {
-        /// Stored, and nothing more.
+        /// Stored, and not yet taken by a socket.
         New = "new",
         /// A socket of the agent took it.
         Delivered = "delivered",
         /// An attempt is open.
         Processing = "processing",
-        /// Done; it is offered no more.
+        /// Done; it is not offered any more.
         Processed = "processed",
         /// The last attempt failed; it is offered again.
         Failed = "failed",
@@ -30,7 +30,7 @@ words! {
 pub struct AttemptNumber(pub u32);
 
 words! {
-    /// How an attempt went.
+    /// The status of an attempt.
     AttemptStatus {
         /// Open.
         Processing = "processing",
@@ -41,30 +41,30 @@ words! {
     }
 }
 
-/// One try at a message.
+/// One attempt at a message.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Attempt {
-    /// From 1, no gaps.
+    /// The number from 1, without gaps.
     pub number: AttemptNumber,
-    /// How it went.
+    /// Its status.
     pub status: AttemptStatus,
-    /// When it was opened.
+    /// The time at which it was opened.
     pub started_at: Timestamp,
-    /// When it was closed.
+    /// The time at which it was closed.
     pub completed_at: Option<Timestamp>,
-    /// Why it failed.
+    /// The reason of its failure.
     pub error: Option<String>,
 }
 
-/// Why an attempt failed, in the agent's words: not blank, at most 16,384 characters.
+/// The reason for a failed attempt, in the agent's words: not blank, at most 16,384 characters.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FailureText(String);
 
 impl FailureText {
-    /// The most characters.
+    /// The maximum number of characters.
     pub const MAX_CHARS: usize = 16_384;
 
-    /// Checks; the text is kept as it is.
+    /// Checks the text, which is kept unchanged.
     pub fn new(text: String) -> Result<Self, TextFault> {
         bounded(text, Self::MAX_CHARS).map(Self)
     }
@@ -75,34 +75,35 @@ impl FailureText {
     }
 }
 
-/// There is no open attempt that could be closed.
+/// There is no open attempt to close.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("there is no active processing attempt")]
 pub struct NoActiveAttempt;
 
-/// What is written in an attempt that another one replaced.
+/// The error of an attempt that another one superseded.
 pub const SUPERSEDED: &str = "superseded by a new attempt";
 
-/// One message on its way to one agent. Its attempts say where it stands, so that the two cannot contradict each other.
+/// One message on its way to one agent. Its status follows from its attempts, so that the two
+/// cannot contradict each other.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(try_from = "Stored")]
 pub struct Delivery {
-    /// To whom.
+    /// The receiving agent.
     pub agent: AgentId,
-    /// Whether the message mentions the agent. One that does not is never offered, but the agent
-    /// may keep a record of working on it.
+    /// Set if the message mentions the agent. One that does not is never offered, but the agent may
+    /// record its work on it.
     pub addressed: bool,
-    /// When a socket took it.
+    /// The time at which a socket took it.
     pub delivered_at: Option<Timestamp>,
     attempts: Vec<Attempt>,
 }
 
-/// Attempts that no sequence of steps leads to.
+/// Attempts that no sequence of steps produces.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("the attempts of a delivery contradict each other")]
 pub struct Inconsistent;
 
-/// A delivery as read from the bus; the rest of its members follows from these.
+/// A delivery as read from the bus; its other members follow from these.
 #[derive(Deserialize)]
 struct Stored {
     agent: AgentId,
@@ -145,7 +146,7 @@ impl Serialize for Delivery {
 }
 
 impl Delivery {
-    /// A delivery nothing has happened to.
+    /// A new delivery.
     pub const fn new(agent: AgentId, addressed: bool) -> Self {
         Self { agent, addressed, delivered_at: None, attempts: Vec::new() }
     }
@@ -153,8 +154,8 @@ impl Delivery {
     /// A stored delivery, with its attempts or the newest of them, oldest first.
     ///
     /// # Errors
-    /// [`Inconsistent`] if the numbers of the attempts do not ascend, if one before the last is open, or if an open one
-    /// has an end or a closed one has none.
+    /// [`Inconsistent`] if the numbers of the attempts do not ascend, if one before the last is
+    /// open, or if an open one has an end or a closed one has none.
     pub fn restore(
         agent: AgentId,
         addressed: bool,
@@ -170,7 +171,7 @@ impl Delivery {
         }
     }
 
-    /// Where it stands.
+    /// Its status.
     pub fn status(&self) -> DeliveryStatus {
         match self.attempts.last().map(|newest| newest.status) {
             None if self.delivered_at.is_none() => DeliveryStatus::New,
@@ -181,22 +182,22 @@ impl Delivery {
         }
     }
 
-    /// When it was done.
+    /// The time at which it was done.
     pub fn processed_at(&self) -> Option<Timestamp> {
         self.attempts.last().filter(|newest| newest.status == AttemptStatus::Success)?.completed_at
     }
 
-    /// Its attempts, oldest first; perhaps only the newest ones. Transitions look at the last.
+    /// Its attempts, oldest first, possibly only the newest ones. Transitions use the last.
     pub fn attempts(&self) -> &[Attempt] {
         &self.attempts
     }
 
-    /// Number of the newest attempt, 0 when there is none.
+    /// The number of the newest attempt, 0 if there is none.
     pub fn current_attempt(&self) -> u32 {
         self.attempts.last().map_or(0, |attempt| attempt.number.0)
     }
 
-    /// A socket of the agent took the message. Only a new delivery changes.
+    /// Records that a socket of the agent took the message. Only a new delivery changes.
     pub fn delivered(mut self, now: Timestamp) -> Self {
         if self.status() == DeliveryStatus::New {
             self.delivered_at = Some(now);
@@ -204,8 +205,8 @@ impl Delivery {
         self
     }
 
-    /// Opens the next attempt, whatever the state: one that is still open is closed as
-    /// superseded, and a processed message is opened again.
+    /// Opens the next attempt in any state: an open one is closed as superseded, and a processed
+    /// message is opened again.
     pub fn begin_attempt(mut self, now: Timestamp) -> Self {
         let number = AttemptNumber(self.current_attempt() + 1);
         if let Some(open) = self.open_attempt() {
@@ -232,7 +233,7 @@ impl Delivery {
     /// Takes a step of the agent's work.
     ///
     /// # Errors
-    /// [`NoActiveAttempt`] when an attempt is to be closed and none is open.
+    /// [`NoActiveAttempt`] if an attempt is to be closed and none is open.
     pub fn step(self, step: &DeliveryStep, now: Timestamp) -> Result<Self, NoActiveAttempt> {
         match step {
             DeliveryStep::Begin => Ok(self.begin_attempt(now)),
@@ -241,7 +242,7 @@ impl Delivery {
         }
     }
 
-    /// As a message shows it: the newest attempts, each with the beginning of its error.
+    /// The shown form: the newest attempts, each with the beginning of its error.
     #[must_use]
     pub fn shown(mut self) -> Self {
         let hidden = self.attempts.len().saturating_sub(SHOWN_ATTEMPTS as usize);

@@ -1,4 +1,4 @@
-//! Changing one's password: all sessions end, and whoever changed it gets a new one.
+//! Changing the own password: all sessions end, and the caller gets a new one.
 
 use super::confirm::ConfirmError;
 use super::log_in::LoggedIn;
@@ -10,7 +10,8 @@ use crate::event::DomainEvent;
 use crate::store::OnCommit;
 
 impl LoginService {
-    /// Sets another password for whoever knows the current one. Keys stay good; sessions and tokens end.
+    /// Sets another password for a caller who knows the current one. Keys stay valid; sessions and
+    /// tokens end.
     pub async fn change_password(
         &self,
         caller: UserCaller,
@@ -26,7 +27,7 @@ impl LoginService {
         self.begin(user, holder.password_set_at, None).await?.ok_or(ConfirmError::Wrong)
     }
 
-    /// Tells that all that an older password has opened has ended.
+    /// Announces the end of everything that an older password has opened.
     pub(super) fn announce_end(&self) -> OnCommit<SessionHolder> {
         let events = self.events.clone();
         OnCommit::new(move |holder: &SessionHolder| {

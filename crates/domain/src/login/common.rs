@@ -1,5 +1,5 @@
-//! Common passwords, which an attacker tries first. The list comes from Django; see `common-passwords.LICENSE` for its
-//! source and license.
+//! Common passwords, which an attacker tries first. The list comes from Django; see
+//! `common-passwords.LICENSE` for its source and license.
 
 use std::iter;
 use std::sync::LazyLock;
@@ -12,7 +12,8 @@ static COMMON: LazyLock<Vec<&'static str>> = LazyLock::new(|| LIST.lines().colle
 /// The longest suffix of digits and punctuation that leaves a common password common.
 const MAX_SUFFIX_CHARS: usize = 6;
 
-/// Whether `password` is a common one, in any case, also with a few digits or punctuation marks appended.
+/// Returns whether `password` is a common one, in any case, also with a few digits or punctuation
+/// marks appended.
 pub(super) fn is_common(password: &str) -> bool {
     let lower = password.trim().to_lowercase();
     let shorter = lower.char_indices().rev().take(MAX_SUFFIX_CHARS);

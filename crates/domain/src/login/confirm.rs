@@ -1,4 +1,4 @@
-//! Asking for the password again, before somebody who is logged in makes a credential that outlives the session.
+//! Confirming the password, before a logged-in user creates a credential that outlives the session.
 
 use std::time::Duration;
 
@@ -10,29 +10,29 @@ use crate::account::PresentedSession;
 use crate::caller::UserCaller;
 use crate::store::StoreError;
 
-/// For how long after the log-in nobody is asked again.
+/// How long after the log-in no confirmation is needed.
 pub const CONFIRMED_FOR: Duration = Duration::from_secs(10 * 60);
 
-/// Why somebody is not taken for the user.
+/// The reason why the caller was not confirmed.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfirmError {
     /// The log-in was too long ago, and no password was given.
     #[error("the current password is required")]
     Missing,
-    /// The current password is another one, or there is none.
+    /// The current password is a different one, or there is none.
     #[error("the current password is wrong")]
     Wrong,
-    /// More passwords wait to be looked at than may.
+    /// Too many passwords are being checked.
     #[error(transparent)]
     Busy(#[from] HasherBusy),
-    /// The store gave no answer.
+    /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl LoginService {
-    /// Lets pass who gives the current password; without one, who has logged in a moment ago or does not call with a
-    /// session: a key, and a token of the operator.
+    /// Confirms the caller by the current password; without one, only shortly after the log-in, or
+    /// if the caller has no session: with a key, or a token of the operator.
     pub async fn confirm(
         &self,
         caller: UserCaller,
@@ -48,7 +48,7 @@ impl LoginService {
         }
     }
 
-    /// The caller's password, for whoever knows it. A wrong one is a failed log-in.
+    /// Checks the caller's password. A wrong one counts as a failed log-in.
     pub(super) async fn prove(
         &self,
         caller: UserCaller,

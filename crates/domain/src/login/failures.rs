@@ -1,7 +1,7 @@
 //! Failed log-ins, until they are in the audit log.
 //!
-//! A failure is only counted while its request is answered. It is written apart from that: at most one entry a minute
-//! for each account and address, with a count, so that whoever guesses fills neither the log nor the store.
+//! A request only counts its failure. Entries are written apart from that: at most one a minute for
+//! each account and address, with a count, so that guessing fills neither the log nor the store.
 
 use std::net::IpAddr;
 
@@ -11,19 +11,20 @@ use crate::id::UserId;
 use crate::store::StoreError;
 use crate::tally::{Due, Tally};
 
-/// For how many accounts and addresses failures are told apart in a minute; those of others are counted together.
+/// The number of accounts and addresses with separate counts in a minute; failures of others are
+/// counted together.
 const MOST_TOLD: usize = 100;
 
 /// A wrong password.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct FailedLogin {
-    /// Whose account was meant; `None` for a name that nobody has, which is kept nowhere.
+    /// The account; `None` for an unknown name, which is stored nowhere.
     pub user: Option<UserId>,
-    /// Where it came from.
+    /// The address of the client.
     pub address: Option<IpAddr>,
 }
 
-/// Failed log-ins that are to be written.
+/// Failed log-ins that are not written yet.
 pub(super) struct FailedLogins(Tally<FailedLogin, FailedLogin>);
 
 impl Default for FailedLogins {
@@ -38,17 +39,17 @@ impl LoginService {
         self.failures.0.note(failed, failed, 1);
     }
 
-    /// Writes the failures that are due into the audit log; to be called about once a second.
+    /// Writes the failures that are due to the audit log; must be called about once a second.
     pub async fn write_failures(&self) -> Result<(), StoreError> {
         self.write(self.failures.0.due(self.clock.steady())).await
     }
 
-    /// Writes all failures that were not written yet: for the end.
+    /// Writes all remaining failures, at the end.
     pub async fn write_last_failures(&self) -> Result<(), StoreError> {
         self.write(self.failures.0.rest()).await
     }
 
-    /// What cannot be written is counted again, and so written later.
+    /// Failures that cannot be written are counted again, and written later.
     async fn write(&self, due: Due<FailedLogin>) -> Result<(), StoreError> {
         if due.is_empty() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Logging in with a handle or an address, and a password.
+//! Logging in with a handle or an e-mail address, and a password.
 
 use std::net::IpAddr;
 
@@ -13,45 +13,45 @@ use crate::id::{SessionId, UserId};
 use crate::store::StoreError;
 use crate::time::Timestamp;
 
-/// Who says to be whom.
+/// A log-in.
 #[derive(Clone, Debug)]
 pub struct LogIn {
     /// A handle or an e-mail address.
     pub name: TypedName,
     /// The password.
     pub password: Password,
-    /// Where the request comes from, for the audit log.
+    /// The address of the client, for the audit log.
     pub address: Option<IpAddr>,
 }
 
-/// An open session: what to call with, and what to go on with.
+/// An open session with its tokens.
 #[derive(Clone)]
 pub struct LoggedIn {
-    /// Who, and the access token.
+    /// The user, and the access token.
     pub access: IssuedToken,
-    /// The only sight of the refresh token.
+    /// The refresh token, which is shown only here.
     pub refresh_token: String,
-    /// Until when that is good.
+    /// The expiry of the refresh token.
     pub refresh_expires_at: Timestamp,
 }
 
-/// Why nobody is logged in.
+/// The reason why a log-in failed.
 #[derive(Debug, thiserror::Error)]
 pub enum LogInError {
-    /// Unknown name or wrong password. Which of them is not told.
+    /// Unknown name or wrong password; the answer does not distinguish them.
     #[error("the name or the password is wrong")]
     Wrong,
-    /// More passwords wait to be looked at than may.
+    /// Too many passwords are being checked.
     #[error(transparent)]
     Busy(#[from] HasherBusy),
-    /// The store gave no answer.
+    /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl LoginService {
-    /// Opens a session for whoever knows the password. A hash that was made with other parameters than are used
-    /// now is made anew, as this is the moment at which the password is there.
+    /// Opens a session for a user who knows the password. A hash with outdated parameters is
+    /// replaced, since the password is available now.
     pub async fn log_in(&self, command: LogIn) -> Result<LoggedIn, LogInError> {
         self.log_in_if(command, |_| true).await
     }
@@ -83,7 +83,7 @@ impl LoginService {
             return Err(LogInError::Wrong);
         };
         if verdict == Verdict::RightButOutdated {
-            // Who is let in is let in, also where this cannot be done right now; the next log-in tries again.
+            // The log-in succeeds even if this fails; the next one tries again.
             let _ = self.rehash(user.id, known.hash, command.password).await;
         }
         Ok(open)
@@ -94,7 +94,7 @@ impl LoginService {
         Ok(self.logins.rehash(user, old, new).await?)
     }
 
-    /// Opens a session, unless the user has another password meanwhile.
+    /// Opens a session, unless the user's password has changed meanwhile.
     pub(super) async fn begin(
         &self,
         user: UserId,
@@ -119,7 +119,7 @@ impl LoginService {
         Ok(holder.map(|holder| self.opened(id, holder, &refresh, expires_at)))
     }
 
-    /// What whoever holds a session gets to go on with.
+    /// The tokens for the holder of a session.
     pub(super) fn opened(
         &self,
         session: SessionId,

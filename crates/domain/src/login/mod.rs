@@ -1,12 +1,14 @@
-//! Logging in: humans with a password, and the sessions that it opens.
+//! Logging in: passwords of humans, and the sessions that they open.
 //!
-//! Who logs in gets an *access token*, which lives minutes, and a *refresh token*, which gets the next pair and is
-//! then worth nothing. All tokens that came of one log-in are one *session*, and end with it. A refresh token that comes a
-//! second time was copied, so the session ends, whoever came first. An operator helps who has forgotten a password
-//! with a *reset token*, which is good once. Where the operator allows it, people make their accounts themselves.
+//! A log-in returns an *access token*, which lives minutes, and a *refresh token*, which is
+//! exchanged for the next pair and is invalid afterwards. All tokens of one log-in form one
+//! *session*, and end with it. A refresh token that is used a second time was copied, so the
+//! session ends, whoever came first. For a forgotten password an operator issues a *reset token*,
+//! which can be used once. If the operator allows it, users register themselves.
 //!
-//! Invariants: of a password only a slow hash is kept, of a token only a digest; an unknown name costs as much as a
-//! wrong password; another password ends all sessions, and the access tokens with them.
+//! Invariants: of a password only a slow hash is stored, of a token only a digest; an unknown name
+//! costs as much as a wrong password; another password ends all sessions, and the access tokens
+//! with them.
 
 mod change_password;
 mod common;

@@ -1,4 +1,4 @@
-//! The name that somebody types to log in.
+//! The name that a user types to log in.
 
 use super::port::WhichLogin;
 use crate::account::{UserHandle, normalize_handle};
@@ -20,18 +20,20 @@ enum Spelling {
 }
 
 impl TypedName {
-    /// Reads what somebody typed. An address has an `@` after its first character; a handle may start with one.
+    /// Parses a typed name. An address has an `@` after its first character; a handle may start
+    /// with one.
     pub fn new(typed: &str) -> Self {
         let typed = typed.trim();
         if typed.chars().skip(1).any(|c| c == '@') {
             return Self(Spelling::Email(typed.to_ascii_lowercase()));
         }
         let handle = normalize_handle(typed);
-        // The handle's own constructor forgives another `@` and more white space, so the name is what it makes of it.
+        // The handle's constructor accepts another `@` and more white space, so its result is the
+        // name.
         Self(UserHandle::new(&handle).map_or(Spelling::Nobody(handle), Spelling::Handle))
     }
 
-    /// Whose log-in it names; `None` if it can be nobody's.
+    /// The account that it names; `None` if no account can have it.
     pub(super) fn which(&self) -> Option<WhichLogin> {
         match &self.0 {
             Spelling::Handle(handle) => Some(WhichLogin::Handle(handle.clone())),

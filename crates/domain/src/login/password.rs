@@ -7,15 +7,15 @@ use async_trait::async_trait;
 use super::common::is_common;
 use crate::text::TextFault;
 
-/// A password as somebody has typed it: 10 to 256 characters, none of them changed. Never stored, never shown.
+/// A typed password: 10 to 256 characters, unchanged. Never stored, never shown.
 #[derive(Clone)]
 pub struct Password(String);
 
 impl Password {
-    /// The least characters of a new password.
+    /// The minimum length of a new password, in characters.
     pub const MIN_CHARS: usize = 10;
 
-    /// The most characters of any.
+    /// The maximum length of a password, in characters.
     pub const MAX_CHARS: usize = 256;
 
     /// A password to be set, which must not be a common one.
@@ -35,7 +35,7 @@ impl Password {
         Ok(password)
     }
 
-    /// A password that somebody says is theirs; only what is too long to be one is refused.
+    /// A password for a log-in; only one that is too long is refused.
     pub fn typed(text: String) -> Result<Self, TextFault> {
         if text.chars().count() > Self::MAX_CHARS {
             return Err(TextFault::TooManyChars { max: Self::MAX_CHARS });
@@ -55,12 +55,12 @@ impl fmt::Debug for Password {
     }
 }
 
-/// What a store keeps of a password: a slow hash with its salt and parameters, as one text.
+/// A stored password: a slow hash with its salt and parameters, as one text.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PasswordHash(String);
 
 impl PasswordHash {
-    /// Wraps what the hasher made or a store holds.
+    /// Wraps the result of the hasher, or a value of a store.
     pub fn new(text: String) -> Self {
         Self(text)
     }
@@ -77,30 +77,30 @@ impl fmt::Debug for PasswordHash {
     }
 }
 
-/// What came of looking at a password.
+/// The result of checking a password.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    /// It is another one, or there was nothing to compare it with.
+    /// It is a different one, or there is none.
     Wrong,
-    /// It is the one.
+    /// It is correct.
     Right,
-    /// It is the one, and its hash was made with other parameters than are used now.
+    /// It is correct, and its hash has outdated parameters.
     RightButOutdated,
 }
 
-/// More passwords wait to be looked at than may.
+/// Too many passwords are being checked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("too many passwords are being checked")]
 pub struct HasherBusy;
 
-/// Hashes passwords: slow on purpose, a few at a time, and away from everything else.
+/// Hashes passwords: slow on purpose, a few at a time, and off the async threads.
 #[async_trait]
 pub trait PasswordHasher: Send + Sync {
     /// The hash of a password, with a fresh salt.
     async fn hash(&self, password: Password) -> Result<PasswordHash, HasherBusy>;
 
-    /// Whether `password` is the one that was hashed. Without a hash the same work is done for nothing, so that
-    /// nobody can tell by the time it takes.
+    /// Checks `password` against a hash. Without a hash the same work is done, so that the time
+    /// reveals nothing.
     async fn verify(&self, password: Password, hash: Option<PasswordHash>) -> Result<Verdict, HasherBusy>;
 }
 

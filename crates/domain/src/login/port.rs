@@ -1,4 +1,4 @@
-//! The store of passwords, sessions and reset tokens.
+//! The store of passwords, sessions, and reset tokens.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -12,23 +12,23 @@ use crate::organization::Invitation;
 use crate::store::{OnCommit, StoreError};
 use crate::time::Timestamp;
 
-/// Whose log-in is meant.
+/// A selection of an account.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum WhichLogin {
-    /// The user's with this handle.
+    /// The user with this handle.
     Handle(UserHandle),
-    /// The user's with this address, in any case.
+    /// The user with this address, in any case.
     Email(String),
-    /// The user's with this id.
+    /// The user with this id.
     User(UserId),
 }
 
-/// A user, and the password.
+/// A user with the password.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LoginRecord {
-    /// Who.
+    /// The user.
     pub user: User,
-    /// The password; `None` of somebody who never set one.
+    /// The password; `None` if none was ever set.
     pub password: Option<StoredPassword>,
 }
 
@@ -37,76 +37,78 @@ pub struct LoginRecord {
 pub struct StoredPassword {
     /// Its hash.
     pub hash: PasswordHash,
-    /// When it was set, by which one password is told from another: its hash may be made anew. See [`set_at`].
+    /// The time at which it was set, which identifies the password: its hash may be replaced. See
+    /// [`set_at`].
     pub set_at: Timestamp,
 }
 
-/// Whose a session is, as things stand.
+/// The user of a session, in the current state.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SessionHolder {
-    /// Who.
+    /// The user.
     pub user: User,
-    /// When the password was set; see [`set_at`].
+    /// The time at which the password was set; see [`set_at`].
     pub password_set_at: Timestamp,
 }
 
-/// When a password counts as set: at `now`, but always after the one before it, so that by this time the tokens
-/// that were made under one can be told from those under the other.
+/// The time at which a password counts as set: `now`, but always after the previous one, so that
+/// the time distinguishes tokens issued under either.
 pub fn set_at(now: Timestamp, before: Option<Timestamp>) -> Timestamp {
     before.map_or(now, |before| now.max(before.plus(Duration::from_micros(1))))
 }
 
-/// A session to be begun.
+/// A session to be opened.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NewSession {
     /// Identifier.
     pub id: SessionId,
-    /// Whose.
+    /// The user.
     pub user: UserId,
-    /// When the password was set that was right; the session begins only if it still is the user's.
+    /// The time at which the checked password was set; the session only opens if it is still the
+    /// user's.
     pub password_set_at: Timestamp,
-    /// Digest of what all refresh tokens of the session begin with.
+    /// The digest of the common beginning of all refresh tokens of the session.
     pub family: KeyDigest,
-    /// Digest of the first refresh token.
+    /// The digest of the first refresh token.
     pub token: KeyDigest,
-    /// Until when that is good.
+    /// The expiry of that token.
     pub expires_at: Timestamp,
-    /// Where the user logged in from.
+    /// The address of the client.
     pub address: Option<IpAddr>,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
 }
 
 /// A refresh token to be exchanged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RefreshSession {
-    /// Digest of what it begins with.
+    /// The digest of its beginning.
     pub family: KeyDigest,
-    /// Digest of the whole.
+    /// The digest of the complete token.
     pub token: KeyDigest,
-    /// Digest of the next one.
+    /// The digest of the next one.
     pub next: KeyDigest,
-    /// Until when that is good.
+    /// The expiry of the next one.
     pub expires_at: Timestamp,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
 }
 
 /// A session whose refresh token was exchanged.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RefreshedSession {
-    /// Which.
+    /// The id.
     pub id: SessionId,
-    /// Whose.
+    /// The holder.
     pub holder: SessionHolder,
 }
 
-/// Why a refresh token was not exchanged.
+/// The reason why a refresh token was not exchanged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RefreshRefused {
-    /// No session begins like this, or it is over.
+    /// No session has this beginning, or it has ended.
     Unknown,
-    /// It is of this session, and was exchanged already: the session is over from now on.
+    /// It belongs to this session, and was already exchanged: the session has ended now.
     Reused(SessionId),
 }
 
@@ -115,108 +117,109 @@ pub enum RefreshRefused {
 pub struct SessionRecord {
     /// Identifier.
     pub id: SessionId,
-    /// When the user logged in.
+    /// The time of the log-in.
     pub created_at: Timestamp,
-    /// When its refresh token was exchanged last; at first, when the user logged in.
+    /// The time of the last exchange; at first, that of the log-in.
     pub used_at: Timestamp,
-    /// Until when it can go on.
+    /// The time until which it can be continued.
     pub expires_at: Timestamp,
 }
 
-/// Which sessions are meant.
+/// A selection of sessions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WhichSessions {
-    /// The one whose refresh tokens begin like this.
+    /// The one whose refresh tokens have this beginning.
     Family(KeyDigest),
-    /// This one, if it is this user's.
+    /// This one, if it belongs to this user.
     Own(UserId, SessionId),
-    /// All of this user's but this one.
+    /// All of this user except this one.
     Others(UserId, Option<SessionId>),
 }
 
 /// Sessions to be ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EndSessions {
-    /// Which.
+    /// The sessions.
     pub which: WhichSessions,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
 }
 
-/// Another password.
+/// A new password.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SetPassword {
-    /// Whose.
+    /// The user.
     pub user: UserId,
     /// Its hash.
     pub password: PasswordHash,
-    /// When the password was set that this one is to follow; nothing happens if there is another meanwhile. `None`
-    /// for whichever it is.
+    /// The time of the password that this one replaces; nothing happens if that has changed. `None`
+    /// for any.
     pub replaces: Option<Timestamp>,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
 }
 
 /// A reset token to be stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NewReset {
-    /// Whose password may be set with it.
+    /// The user whose password it can set.
     pub user: UserId,
     /// Its digest.
     pub token: KeyDigest,
-    /// Until when it is good.
+    /// The expiry.
     pub expires_at: Timestamp,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
 }
 
-/// Passwords, sessions and reset tokens.
+/// Passwords, sessions, and reset tokens.
 #[async_trait]
 pub trait LoginRepository: Send + Sync {
     /// A user with the password; `None` if there is no such user.
     async fn find_login(&self, which: WhichLogin) -> Result<Option<LoginRecord>, StoreError>;
 
-    /// Keeps another hash of the same password, if it still is the password.
+    /// Stores another hash of the same password, if that is still the password.
     async fn rehash(&self, user: UserId, old: PasswordHash, new: PasswordHash) -> Result<(), StoreError>;
 
-    /// Begins a session and gives whose it is; `None` if the password is another one meanwhile, or the user is
-    /// disabled. Of more than
-    /// [`super::MAX_SESSIONS`] those end that were not used for longest, which the log of changes tells.
+    /// Opens a session and returns its user; `None` if the password has changed, or the user is
+    /// disabled. Beyond [`super::MAX_SESSIONS`], the sessions that were unused for longest end,
+    /// with entries in the change log.
     async fn begin_session(&self, new: NewSession) -> Result<Option<SessionHolder>, StoreError>;
 
-    /// Exchanges a refresh token and gives whose it is; while its user is disabled it is as if there were none. A
-    /// session that ends by that is announced.
+    /// Exchanges a refresh token and returns its user; a disabled user counts as having none. If
+    /// this ends the session, that is announced.
     async fn refresh(
         &self,
         command: RefreshSession,
         on_commit: OnCommit<SessionId>,
     ) -> Result<Result<RefreshedSession, RefreshRefused>, StoreError>;
 
-    /// The sessions of a user that can still go on, the last used first.
+    /// The sessions of a user that can be continued, the last used first.
     async fn list_sessions(&self, user: UserId, now: Timestamp) -> Result<Vec<SessionRecord>, StoreError>;
 
-    /// Ends sessions, and the access tokens of them; which there were.
+    /// Ends sessions, and their access tokens; returns those that existed.
     async fn end_sessions(
         &self,
         command: EndSessions,
         on_commit: OnCommit<Vec<SessionId>>,
     ) -> Result<Vec<SessionId>, StoreError>;
 
-    /// Sets a password, at the time that [`set_at`] gives, and ends all sessions, reset tokens and access tokens
-    /// of the user; `None` if there is no such user, or another password than the one to be replaced.
+    /// Sets a password, at the time of [`set_at`], and ends all sessions, reset tokens, and access
+    /// tokens of the user; `None` if there is no such user, or the password to be replaced has
+    /// changed.
     async fn set_password(
         &self,
         command: SetPassword,
         on_commit: OnCommit<SessionHolder>,
     ) -> Result<Option<SessionHolder>, StoreError>;
 
-    /// Stores a reset token in the place of any other of the user's.
+    /// Stores a reset token in place of any other of the user.
     async fn issue_reset(&self, new: NewReset) -> Result<(), StoreError>;
 
-    /// Whose reset token this is, if it is good at `now`.
+    /// The user of this reset token, if it is valid at `now`.
     async fn find_reset(&self, token: KeyDigest, now: Timestamp) -> Result<Option<UserId>, StoreError>;
 
-    /// Like [`Self::set_password`], for a reset token that is good; it is used up by that. Whose it was.
+    /// Like [`Self::set_password`], for a valid reset token, which is used up. Returns its user.
     async fn reset_password(
         &self,
         token: KeyDigest,
@@ -225,10 +228,10 @@ pub trait LoginRepository: Send + Sync {
         on_commit: OnCommit<SessionHolder>,
     ) -> Result<Option<SessionHolder>, StoreError>;
 
-    /// The invitation with this token, whatever has become of it.
+    /// The invitation with this token, in any state.
     async fn find_invitation(&self, token: KeyDigest) -> Result<Option<Invitation>, StoreError>;
 
-    /// Forgets up to `limit` sessions and reset tokens each that have expired; how many of both.
+    /// Deletes up to `limit` expired sessions and reset tokens each; returns the number of both.
     async fn forget_logins(&self, now: Timestamp, limit: u32) -> Result<u32, StoreError>;
 }
 

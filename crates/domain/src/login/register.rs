@@ -1,4 +1,4 @@
-//! Registering: somebody makes an account of their own, with a password.
+//! Registering: a user creates an own account, with a password.
 
 use super::log_in::LoggedIn;
 use super::password::{HasherBusy, Password};
@@ -9,44 +9,44 @@ use crate::store::StoreError;
 use crate::words::words;
 
 words! {
-    /// Who may register; the operator decides.
+    /// Who may register, as the operator decides.
     #[derive(Default)]
     Registration {
-        /// Nobody.
+        /// No registration.
         #[default]
         Closed = "closed",
-        /// Whoever was invited into an organization.
+        /// Registration with an invitation to an organization.
         Invitation = "invitation",
-        /// Everybody; who was not invited gets an organization of their own.
+        /// Registration for all; without an invitation a user gets an own organization.
         Open = "open",
     }
 }
 
-/// Who wants an account; every part already checked. It holds secrets, so it is never shown.
+/// A registration; every part is already checked. It holds secrets, so it is never shown.
 #[derive(Clone)]
 pub struct Register {
-    /// The wished handle.
+    /// The requested handle.
     pub handle: UserHandle,
     /// From [`crate::account::parse_email`].
     pub email: String,
     /// From [`crate::account::parse_person_name`].
     pub name: PersonName,
-    /// To log in with.
+    /// The password.
     pub password: Password,
     /// The text of an invitation, if there is one.
     pub invitation: Option<String>,
 }
 
-/// Why nobody was registered.
+/// The reason why a registration failed.
 #[derive(Debug, thiserror::Error)]
 pub enum RegisterUserError {
-    /// Nobody may register here.
+    /// Registration is closed.
     #[error("registration is closed")]
     Closed,
-    /// Only with an invitation.
+    /// An invitation is required.
     #[error("registration requires an invitation")]
     NotInvited,
-    /// The invitation does not let them in.
+    /// The invitation cannot be accepted.
     #[error(transparent)]
     Invitation(#[from] InvitationRefused),
     /// Another user has the handle.
@@ -55,24 +55,24 @@ pub enum RegisterUserError {
     /// Another user has the address.
     #[error("the e-mail address is already taken")]
     EmailTaken,
-    /// The plan that new organizations get is not there.
+    /// The plan of new organizations does not exist.
     #[error("there is no such plan")]
     NoSuchPlan,
-    /// The account is there, and was changed in the same moment.
+    /// The account was created, but changed at the same moment.
     #[error("the password was changed meanwhile")]
     Overtaken,
-    /// More passwords wait to be looked at than may.
+    /// Too many passwords are being checked.
     #[error(transparent)]
     Busy(#[from] HasherBusy),
-    /// The store gave no answer.
+    /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl LoginService {
-    /// Makes an account, where its invitation leads to or with an organization of its own, and opens a session.
-    /// Nothing is hashed for whoever may not register or shows an invitation that is no good, and who does not
-    /// learns nothing of other accounts.
+    /// Creates an account, in the organization of its invitation or in an own one, and opens a
+    /// session. Nothing is hashed if registration is refused or the invitation is invalid, and such
+    /// a client learns nothing of other accounts.
     pub async fn register(&self, command: Register) -> Result<LoggedIn, RegisterUserError> {
         let invitation = command.invitation.as_deref().map(|token| self.mint.digest(token.trim()));
         let membership = match (self.registration, invitation) {

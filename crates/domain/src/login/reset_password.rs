@@ -1,4 +1,5 @@
-//! Setting a password with a token that the operator has issued: for whoever has none yet, or has forgotten it.
+//! Setting a password with a token of the operator: for users without a password, or who have
+//! forgotten it.
 
 use std::time::Duration;
 
@@ -10,47 +11,47 @@ use crate::account::{KeyKind, User, UserHandle};
 use crate::store::StoreError;
 use crate::time::Timestamp;
 
-/// How long a reset token is good.
+/// The lifetime of a reset token.
 pub const RESET_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// A reset token, the only sight of it.
+/// A reset token, which is shown only here.
 #[derive(Clone)]
 pub struct IssuedReset {
-    /// Whose password may be set with it.
+    /// The user whose password it can set.
     pub user: User,
     /// The secret text.
     pub token: String,
-    /// Until when it is good.
+    /// The expiry.
     pub expires_at: Timestamp,
 }
 
-/// Why no reset token was issued.
+/// The reason why no reset token was issued.
 #[derive(Debug, thiserror::Error)]
 pub enum IssueResetError {
-    /// Nobody has the handle.
+    /// No user has the handle.
     #[error("there is no user with this handle")]
     NoSuchUser,
-    /// The store gave no answer.
+    /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// Why no password was set.
+/// The reason why no password was set.
 #[derive(Debug, thiserror::Error)]
 pub enum ResetPasswordError {
-    /// The token is unknown, used or too old.
+    /// The token is unknown, used, or expired.
     #[error("the reset token is not valid")]
     Unknown,
-    /// More passwords wait to be looked at than may.
+    /// Too many passwords are being checked.
     #[error(transparent)]
     Busy(#[from] HasherBusy),
-    /// The store gave no answer.
+    /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl LoginService {
-    /// Issues a reset token for a user; one that was issued before is worth nothing any more.
+    /// Issues a reset token for a user; earlier ones become invalid.
     pub async fn issue_reset(&self, handle: &UserHandle) -> Result<IssuedReset, IssueResetError> {
         let found = self.accounts.find_user_by_handle(handle).await?;
         let user = found.ok_or(IssueResetError::NoSuchUser)?;
@@ -61,7 +62,7 @@ impl LoginService {
         Ok(IssuedReset { user, token: token.reveal().to_owned(), expires_at })
     }
 
-    /// Sets a password and opens a session. Nothing is hashed for a token that is no good.
+    /// Sets a password and opens a session. Nothing is hashed for an invalid token.
     pub async fn reset_password(&self, token: &str, new: Password) -> Result<LoggedIn, ResetPasswordError> {
         let token = self.mint.digest(token);
         let found = self.logins.find_reset(token, self.clock.now()).await?;

@@ -11,7 +11,7 @@ use crate::audit::AuditRepository;
 use crate::plan::PlanName;
 use crate::ports::{Clock, EventPublisher, IdGenerator, KeyMint};
 
-/// How many sessions one user may have; of more the longest unused end.
+/// The maximum number of sessions of one user; beyond it the longest unused end.
 pub const MAX_SESSIONS: u32 = 100;
 
 /// Use cases on passwords and sessions.
@@ -30,7 +30,7 @@ pub struct LoginService {
     pub(super) failures: FailedLogins,
 }
 
-/// What [`LoginService`] stands on.
+/// The dependencies of [`LoginService`].
 #[derive(Clone)]
 pub struct LoginPorts {
     /// Passwords and sessions.
@@ -41,7 +41,7 @@ pub struct LoginPorts {
     pub tokens: Arc<TokenService>,
     /// Hashes passwords.
     pub hasher: Arc<dyn PasswordHasher>,
-    /// Hears what ends.
+    /// Receives the events of what ends.
     pub events: Arc<dyn EventPublisher>,
     /// The clock.
     pub clock: Arc<dyn Clock>,
@@ -51,7 +51,7 @@ pub struct LoginPorts {
     pub mint: Arc<dyn KeyMint>,
     /// Who may register.
     pub registration: Registration,
-    /// The plan of an organization that comes with a registration.
+    /// The plan of an organization that is created with a registration.
     pub plan: PlanName,
     /// The audit log.
     pub audit: Arc<dyn AuditRepository>,

@@ -1,8 +1,9 @@
-//! Sessions: going on with a refresh token, logging out, and a user's view of the own ones.
+//! Sessions: continuing with a refresh token, logging out, and listing own sessions.
 //!
-//! The text of a refresh token is that of its session's family and, behind a point, one of its own. Whoever shows the
-//! family with another end than the newest shows a token that was exchanged already: one of two who have it, or
-//! had, is not who it was given to. So the session ends.
+//! A refresh token consists of the family of its session and, after a dot, a part of its own. If
+//! the family is presented with another second part than the newest, the token was already
+//! exchanged: one of the two clients that have had it is not the one it was issued to. The session
+//! therefore ends.
 
 use std::time::Duration;
 
@@ -19,27 +20,27 @@ use crate::ports::KeyMint;
 use crate::store::{OnCommit, StoreError};
 use crate::time::Timestamp;
 
-/// How long a refresh token is good; so a session that nobody goes on with ends by itself.
+/// The lifetime of a refresh token; an unused session ends after that time.
 pub const SESSION_LIFETIME: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-/// Why a session does not go on.
+/// The reason why a session was not continued.
 #[derive(Debug, thiserror::Error)]
 pub enum RefreshError {
-    /// The token is of no session, or that is over. It may just have ended, as the token was shown twice.
+    /// The token belongs to no session, or that has ended, possibly because of this repeated use.
     #[error("the refresh token is not valid")]
     Unknown,
-    /// The store gave no answer.
+    /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// Why a session was not ended.
+/// The reason why a session was not ended.
 #[derive(Debug, thiserror::Error)]
 pub enum EndSessionError {
-    /// The caller has no such session, or not any more.
+    /// The caller does not have the session, or not any more.
     #[error("there is no such session of the caller")]
     NotFound,
-    /// The store gave no answer.
+    /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -48,7 +49,7 @@ pub enum EndSessionError {
 pub(super) struct RefreshText(String);
 
 impl RefreshText {
-    /// Of a new session.
+    /// The first token of a session.
     pub(super) fn first(mint: &dyn KeyMint, now: Timestamp) -> Self {
         Self::next_of(mint.mint(KeyKind::Session, now).reveal(), mint, now)
     }
@@ -57,7 +58,7 @@ impl RefreshText {
         Self(format!("{family}.{}", mint.mint(KeyKind::Session, now).reveal()))
     }
 
-    /// What somebody shows, if it can be one.
+    /// Parses a presented token; `None` if it is malformed.
     fn shown(text: &str) -> Option<Self> {
         text.contains('.').then(|| Self(text.to_owned()))
     }
@@ -103,25 +104,26 @@ impl LoginService {
         }
     }
 
-    /// Ends a session, also by a refresh token of it that was exchanged already: whoever has that wants out.
+    /// Ends a session, also by a refresh token that was already exchanged: its holder wants to log
+    /// out.
     pub async fn log_out(&self, shown: &str) -> Result<(), RefreshError> {
         let shown = RefreshText::shown(shown).ok_or(RefreshError::Unknown)?;
         let ended = self.end(WhichSessions::Family(shown.family(&*self.mint))).await?;
         if ended.is_empty() { Err(RefreshError::Unknown) } else { Ok(()) }
     }
 
-    /// The caller's sessions that can still go on, the last used first.
+    /// The caller's sessions that can be continued, the last used first.
     pub async fn list_sessions(&self, caller: UserCaller) -> Result<Vec<SessionRecord>, StoreError> {
         self.logins.list_sessions(caller.user, self.clock.now()).await
     }
 
-    /// Ends one of the caller's sessions, also the one that the call belongs to.
+    /// Ends one of the caller's sessions, including the current one.
     pub async fn end_session(&self, caller: UserCaller, session: SessionId) -> Result<(), EndSessionError> {
         let ended = self.end(WhichSessions::Own(caller.user, session)).await?;
         if ended.is_empty() { Err(EndSessionError::NotFound) } else { Ok(()) }
     }
 
-    /// Ends all of the caller's sessions but the `current` one.
+    /// Ends all of the caller's sessions except the `current` one.
     pub async fn end_other_sessions(
         &self,
         caller: UserCaller,
@@ -141,11 +143,12 @@ impl LoginService {
     }
 }
 
-/// How many sessions and reset tokens are forgotten at a time.
+/// The number of sessions and reset tokens that are deleted at a time.
 const FORGOTTEN_AT_ONCE: u32 = 200;
 
 impl LoginService {
-    /// Forgets some of what has expired, and tells how many; to be called until it is none, now and then.
+    /// Deletes some expired sessions and tokens, and returns their number; must be called
+    /// periodically, until it returns 0.
     pub async fn forget_some(&self) -> Result<u32, StoreError> {
         self.logins.forget_logins(self.clock.now(), FORGOTTEN_AT_ONCE).await
     }

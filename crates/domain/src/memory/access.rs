@@ -1,36 +1,36 @@
-//! Who reads a memory and who changes it. Pure; the stores call it inside the read or the write, on
-//! what they found.
+//! Permissions to read and change memories. Pure; the stores call it inside the read or the write.
 
 use super::kind::MemoryScope;
 use crate::caller::Caller;
 
-/// How a caller stands to a memory.
+/// The relation of a caller to a memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reader {
-    /// Who asks.
+    /// The caller.
     pub caller: Caller,
-    /// Whether the memory is of the caller's organization.
+    /// Set if the memory belongs to the caller's organization.
     pub same_organization: bool,
-    /// Whether the caller stored it, or owns the agent that did.
+    /// Set if the caller stored it, or owns the agent that did.
     pub is_source: bool,
-    /// Whether it is about the caller.
+    /// Set if it is about the caller.
     pub is_subject: bool,
-    /// Whether the caller shares a room with its subject or its source.
+    /// Set if the caller shares a chat with its subject or its source.
     pub shares_room: bool,
 }
 
-/// Why somebody may not.
+/// The reason for a refusal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Refused {
-    /// The caller may not know of it.
+    /// The caller may not know of the memory.
     NotFound,
-    /// The caller may know of it, and may not.
+    /// The caller may know of it, but has no permission.
     Forbidden,
 }
 
 impl Reader {
-    /// Whether the caller may read a memory of this scope. Another organization's is never told of. Within the
-    /// organization an agent is not told that there is one; a human is.
+    /// Decides whether the caller may read a memory of this scope. Memories of other organizations
+    /// are not found. Within the organization, an agent does not learn that one exists; a human
+    /// does.
     pub fn may_read(&self, scope: MemoryScope) -> Result<(), Refused> {
         let shared = scope != MemoryScope::Agent;
         match self.caller {
@@ -44,8 +44,8 @@ impl Reader {
         }
     }
 
-    /// Whether the caller may change it: the agent that stored it; a human whom it is about, and of
-    /// a private one who owns that agent.
+    /// Decides whether the caller may change it: the agent that stored it; a human who is its
+    /// subject, and for a private one the owner of that agent.
     pub fn may_change(&self, scope: MemoryScope) -> Result<(), Refused> {
         self.may_read(scope)?;
         let may = match self.caller {

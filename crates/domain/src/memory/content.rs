@@ -1,15 +1,15 @@
-//! What a memory says, and its bounds.
+//! The content of a memory, and its limits.
 
 use serde_json::{Map, Value};
 
 use crate::text::{TextFault, bounded, without_nul};
 
-/// What is remembered: 1 to 16,384 characters, kept as written.
+/// The content of a memory: 1 to 16,384 characters, stored as written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MemoryContent(String);
 
 impl MemoryContent {
-    /// The most characters.
+    /// The maximum number of characters.
     pub const MAX_CHARS: usize = 16_384;
 
     /// Checks a text.
@@ -23,12 +23,12 @@ impl MemoryContent {
     }
 }
 
-/// Why it is remembered: at most 16,384 characters; may be empty.
+/// The reason for storing it: at most 16,384 characters; may be empty.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct MemoryThought(String);
 
 impl MemoryThought {
-    /// The most characters.
+    /// The maximum number of characters.
     pub const MAX_CHARS: usize = 16_384;
 
     /// Checks a text.
@@ -51,7 +51,7 @@ impl MemoryThought {
 pub struct MemoryMetadata(Map<String, Value>);
 
 impl MemoryMetadata {
-    /// The most bytes.
+    /// The maximum number of bytes.
     pub const MAX_BYTES: usize = 65_536;
 
     /// Checks the size.
@@ -70,12 +70,12 @@ impl MemoryMetadata {
     }
 }
 
-/// What is looked for in contents, whatever its case: 1 to 200 characters, folded.
+/// A search text for contents, ignoring case: 1 to 200 characters, folded.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MemoryQuery(String);
 
 impl MemoryQuery {
-    /// The most characters.
+    /// The maximum number of characters.
     pub const MAX_CHARS: usize = 200;
 
     /// Checks and folds.
@@ -89,7 +89,7 @@ impl MemoryQuery {
     }
 }
 
-/// A text as it is compared when it is searched.
+/// The form of a text that searches compare.
 pub fn fold(text: &str) -> String {
     text.to_lowercase()
 }

@@ -1,18 +1,18 @@
-//! The words by which memories are sorted.
+//! The categories of memories.
 
 use crate::words::words;
 
 words! {
-    /// For how long something is kept in mind.
+    /// The memory system.
     MemorySystem {
-        /// What was just perceived.
+        /// Perceptions.
         Sensory = "sensory",
-        /// What is being worked on.
+        /// Work in progress.
         Working = "working",
-        /// What stays.
+        /// Permanent knowledge.
         LongTerm = "long_term",
     }
-    /// What sort of thing is remembered.
+    /// The type of a memory.
     MemoryKind {
         /// Something seen.
         Iconic = "iconic",
@@ -27,7 +27,7 @@ words! {
         /// How something is done.
         Procedural = "procedural",
     }
-    /// What it concerns.
+    /// The segment: what a memory concerns.
     MemorySegment {
         /// A human.
         User = "user",
@@ -35,22 +35,23 @@ words! {
         Agent = "agent",
         /// A tool.
         Tool = "tool",
-        /// How to behave.
+        /// A rule of behaviour.
         Guideline = "guideline",
     }
-    /// Who may read it beside the agent that stored it.
+    /// The readers of a memory besides the agent that stored it.
     MemoryScope {
-        /// The organization's agents; it is about somebody.
+        /// The organization's agents; the memory has a subject.
         Subject = "subject",
         /// The organization.
         Organization = "organization",
-        /// Nobody.
+        /// No others.
         Agent = "agent",
     }
 }
 
 impl MemoryKind {
-    /// Whether the system keeps such things: the senses theirs, the others the rest.
+    /// Returns whether the system has this type: the sensory types belong to the sensory system,
+    /// the others to the rest.
     pub const fn fits(self, system: MemorySystem) -> bool {
         let of_senses = matches!(self, Self::Iconic | Self::Echoic | Self::Haptic);
         matches!(system, MemorySystem::Sensory) == of_senses

@@ -1,4 +1,4 @@
-//! Which memories are wanted.
+//! Filters for lists of memories.
 
 use super::content::MemoryQuery;
 use super::kind::{MemoryKind, MemoryScope, MemorySegment, MemorySystem};
@@ -6,12 +6,12 @@ use super::state::MemoryStatus;
 use crate::id::{AgentId, ChatId};
 use uuid::Uuid;
 
-/// In which state.
+/// The states to list.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum StatusFilter {
-    /// In this one.
+    /// Only this one.
     Only(MemoryStatus),
-    /// In any.
+    /// All of them.
     All,
 }
 
@@ -21,7 +21,7 @@ impl Default for StatusFilter {
     }
 }
 
-/// What both kinds of reader may ask for.
+/// The filters that users and agents share.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct MemoryFilter {
     /// Of this system.
@@ -30,16 +30,16 @@ pub struct MemoryFilter {
     pub kind: Option<MemoryKind>,
     /// Of this segment.
     pub segment: Option<MemorySegment>,
-    /// With this in its content.
+    /// With this text in the content.
     pub query: Option<MemoryQuery>,
     /// In this state.
     pub status: StatusFilter,
 }
 
-/// Whose memories an agent wants.
+/// The sources of the memories that an agent requests.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum MemoryOwners {
-    /// All that it may read.
+    /// All that the agent may read.
     #[default]
     Anybody,
     /// Those that it stored.
@@ -51,7 +51,7 @@ pub enum MemoryOwners {
 /// A list of an agent.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct AgentListing {
-    /// What sort of memories.
+    /// The filters.
     pub filter: MemoryFilter,
     /// About this user or agent.
     pub subject: Option<Uuid>,
@@ -61,7 +61,7 @@ pub struct AgentListing {
     pub owners: MemoryOwners,
 }
 
-/// What part of what a human may read.
+/// The part of the memories that a human may read.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum HumanScope {
     /// All of it.
@@ -71,18 +71,18 @@ pub enum HumanScope {
     AboutMe,
     /// The organization's.
     Organization,
-    /// Of those with whom the caller shares a room.
+    /// Those of users and agents with whom the caller shares a chat.
     Room,
 }
 
 /// A list of a human.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct HumanListing {
-    /// What sort of memories.
+    /// The filters.
     pub filter: MemoryFilter,
-    /// Which part.
+    /// The part.
     pub scope: HumanScope,
-    /// Of those who are in this room, which the caller must be in.
+    /// Those of participants of this chat, which the caller must be in.
     pub room: Option<ChatId>,
     /// Stored by this agent.
     pub source: Option<AgentId>,

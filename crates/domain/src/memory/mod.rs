@@ -1,13 +1,13 @@
-//! Memories: what agents remember across rooms, of whom and for whom.
+//! Memories: knowledge of agents that outlives a chat.
 //!
-//! An agent *stores* a memory; it is its *source*, and alone may change it again among agents. A
-//! memory may have a *subject*: the user or agent that it is about. Its *scope* says who else reads
-//! it: nobody (`agent`), or every agent of the organization (`subject`, `organization`). Humans read
-//! what is about them, what is the organization's, what their own agents keep, and what those
-//! remember with whom they share a room. Nothing is read across organizations.
+//! An agent *stores* a memory; it is its *source*, and the only agent that may change it. A memory
+//! may have a *subject*: the user or agent that it is about. Its *scope* sets its other readers:
+//! none (`agent`), or every agent of the organization (`subject`, `organization`). Humans read the
+//! memories about themselves, those of the organization, those of their own agents, and those of
+//! agents with whom they share a chat. No memory is read across organizations.
 //!
-//! Rules: [`kind`] knows which types belong to which system; [`state`] moves a memory through its
-//! life; [`access`] decides who reads and changes.
+//! Rules: [`kind`] assigns types to systems; [`state`] is the state machine; [`access`] decides who
+//! reads and changes.
 
 pub mod access;
 mod content;

@@ -20,35 +20,35 @@ use crate::time::Timestamp;
 pub struct Memory {
     /// Identifier.
     pub id: MemoryId,
-    /// Whose it is in the end.
+    /// The organization that owns it.
     pub organization: OrganizationId,
-    /// The agent that stored it; `None` when that was deleted.
+    /// The agent that stored it; `None` if that was deleted.
     pub source: Option<AgentId>,
-    /// Its name.
+    /// The source's name.
     pub source_name: Option<String>,
-    /// Whom it is about.
+    /// The subject.
     pub subject: Option<ParticipantId>,
-    /// Their name.
+    /// The subject's name.
     pub subject_name: Option<String>,
-    /// In which system.
+    /// The system.
     pub system: MemorySystem,
-    /// Of which type.
+    /// The type.
     pub kind: MemoryKind,
-    /// What it concerns.
+    /// The segment.
     pub segment: MemorySegment,
-    /// Who else reads it.
+    /// The scope.
     pub scope: MemoryScope,
-    /// Where it stands.
+    /// The state.
     pub status: MemoryStatus,
-    /// What is remembered.
+    /// The content.
     pub content: String,
-    /// Why.
+    /// The reason for storing it.
     pub thought: String,
     /// Free-form data.
     pub metadata: Map<String, Value>,
-    /// When it was stored.
+    /// The time at which it was stored.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// The time of the last change.
     pub updated_at: Timestamp,
 }
 
@@ -57,30 +57,30 @@ pub struct Memory {
 pub struct NewMemory {
     /// Identifier.
     pub id: MemoryId,
-    /// Who stores it.
+    /// The agent that stores it.
     pub source: AgentCaller,
-    /// Whom it is about; which of the two it is the store finds out.
+    /// The subject's id; the store finds out whether it is a user or an agent.
     pub subject: Option<Uuid>,
-    /// In which system.
+    /// The system.
     pub system: MemorySystem,
-    /// Of which type.
+    /// The type.
     pub kind: MemoryKind,
-    /// What it concerns; `None` follows from the subject.
+    /// The segment; `None` derives it from the subject.
     pub segment: Option<MemorySegment>,
-    /// Who else reads it.
+    /// The scope.
     pub scope: MemoryScope,
-    /// What is remembered.
+    /// The content.
     pub content: String,
-    /// Why.
+    /// The reason for storing it.
     pub thought: String,
     /// Free-form data.
     pub metadata: Map<String, Value>,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
 }
 
 impl NewMemory {
-    /// What it concerns: as is said, or what follows from whom it is about.
+    /// The given segment, or the one that follows from the subject.
     pub fn segment_about(&self, subject: Option<ParticipantId>) -> MemorySegment {
         self.segment.unwrap_or(match subject {
             Some(ParticipantId::User(_)) => MemorySegment::User,
@@ -89,52 +89,52 @@ impl NewMemory {
     }
 }
 
-/// Why a memory was not stored.
+/// The reason why a memory was not stored.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum StoreRefused {
-    /// The subject is nobody, or nobody whom the agent can know.
+    /// The subject does not exist, or the agent cannot know it.
     SubjectNotFound,
-    /// The agent is gone.
+    /// The agent was deleted.
     SourceGone,
-    /// The organization keeps as many bytes as its plan allows.
+    /// The organization stores as many bytes as its plan allows.
     Limit(LimitReached),
 }
 
-/// A memory and how the caller stands to it.
+/// A memory with the caller's relation to it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Viewed {
     /// The memory.
     pub memory: Memory,
-    /// How the caller stands to it.
+    /// The caller's relation to it.
     pub reader: Reader,
 }
 
 /// A memory to be changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ChangeMemory {
-    /// Who asks.
+    /// The caller.
     pub caller: Caller,
-    /// Which.
+    /// The memory.
     pub memory: MemoryId,
-    /// What; `None` deletes it.
+    /// The step; `None` deletes it.
     pub step: Option<MemoryStep>,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
 }
 
 /// Memories. Lists run newest first; the position is (`created_at`, id). A deleted memory is in no
-/// answer. What a page holds is bounded in bytes, see [`crate::page::fitting`].
+/// answer. A page is bounded in bytes, see [`crate::page::fitting`].
 #[async_trait]
 pub trait MemoryRepository: Send + Sync {
-    /// Stores a memory. Its subject must be the agent itself, a peer of it, or somebody in a room
-    /// with it. Its organization must have bytes left, by the sum that was noted last
+    /// Stores a memory. Its subject must be the agent itself, a peer of it, or a participant of one
+    /// of its chats. Its organization must have bytes left, by the last stored sum
     /// ([`crate::plan::PlanRepository::count_bytes`]).
     async fn store(&self, new: NewMemory) -> Result<Result<Memory, StoreRefused>, StoreError>;
 
-    /// A memory and how `caller` stands to it.
+    /// A memory with the relation of `caller` to it.
     async fn find(&self, caller: Caller, memory: MemoryId) -> Result<Option<Viewed>, StoreError>;
 
-    /// What an agent may read, narrowed.
+    /// The memories that an agent may read, filtered.
     async fn list_for_agent(
         &self,
         caller: AgentCaller,
@@ -142,7 +142,7 @@ pub trait MemoryRepository: Send + Sync {
         page: PageRequest,
     ) -> Result<Page<Memory>, StoreError>;
 
-    /// What a human may read, narrowed; `None` when the room is none that the caller is in.
+    /// The memories that a human may read, filtered; `None` if the caller is not in the chat.
     async fn list_for_human(
         &self,
         caller: UserCaller,
@@ -150,18 +150,18 @@ pub trait MemoryRepository: Send + Sync {
         page: PageRequest,
     ) -> Result<Option<Page<Memory>>, StoreError>;
 
-    /// Takes a step, or deletes, if [`Reader::may_change`] allows it on the row as it is now; gives
-    /// the memory after it. `None` if there is none.
+    /// Takes a step, or deletes, if [`Reader::may_change`] allows it on the current row; returns
+    /// the memory afterwards. `None` if there is none.
     async fn change(&self, command: ChangeMemory) -> Result<Result<Memory, ChangeRefused>, StoreError>;
 }
 
-/// Why a memory was not changed.
+/// The reason why a memory was not changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ChangeRefused {
-    /// The caller may not know of it, or there is none.
+    /// The memory does not exist, or the caller may not know of it.
     NotFound,
     /// The caller may not change it.
     Forbidden,
-    /// It does not lead there from where it stands.
+    /// The step is not possible from the current state.
     Unmovable(Unmovable),
 }

@@ -15,67 +15,67 @@ use crate::plan::LimitReached;
 use crate::ports::{Clock, IdGenerator};
 use crate::store::StoreError;
 
-/// Why a memory was not stored.
+/// The reason why a memory was not stored.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreMemoryError {
-    /// The type is none of the system's.
+    /// The system does not have the type.
     #[error("the type does not belong to the system")]
     KindDoesNotFit,
-    /// What is about somebody must say about whom.
+    /// A memory with the scope `subject` needs a subject.
     #[error("a memory with the scope subject needs a subject")]
     SubjectMissing,
-    /// The subject is nobody, or nobody whom the agent can know.
+    /// The subject does not exist, or the agent cannot know it.
     #[error("the subject is nobody whom the agent knows")]
     SubjectNotFound,
-    /// The agent is gone.
+    /// The agent was deleted.
     #[error("the agent is gone")]
     SourceGone,
-    /// The organization keeps as many bytes as its plan allows.
+    /// The organization stores as many bytes as its plan allows.
     #[error(transparent)]
     Limit(#[from] LimitReached),
-    /// The store gave no answer.
+    /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// Why a memory was not found.
+/// The reason why a memory was not found.
 #[derive(Debug, thiserror::Error)]
 pub enum FindMemoryError {
-    /// There is none, or none that the caller may know of.
+    /// The memory does not exist, or the caller may not know of it.
     #[error("there is no such memory for the caller")]
     NotFound,
-    /// It is none of the caller's business.
+    /// The caller has no permission to read it.
     #[error("the caller may not read this memory")]
     Forbidden,
-    /// The store gave no answer.
+    /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// Why memories were not listed.
+/// The reason why memories were not listed.
 #[derive(Debug, thiserror::Error)]
 pub enum ListMemoriesError {
-    /// The caller is not in the room.
+    /// The caller is not in the chat.
     #[error("there is no such chat for the caller")]
     ChatNotFound,
-    /// The store gave no answer.
+    /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// Why a memory was not changed.
+/// The reason why a memory was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum ChangeMemoryError {
-    /// There is none, or none that the caller may know of.
+    /// The memory does not exist, or the caller may not know of it.
     #[error("there is no such memory for the caller")]
     NotFound,
     /// The caller may not change it.
     #[error("the caller may not change this memory")]
     Forbidden,
-    /// It does not lead there from where it stands.
+    /// The step is not possible from the current state.
     #[error(transparent)]
     Unmovable(#[from] Unmovable),
-    /// The store gave no answer.
+    /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -107,7 +107,7 @@ impl MemoryService {
         Self { memories, clock, ids }
     }
 
-    /// Remembers something.
+    /// Stores a memory.
     pub async fn store(&self, caller: AgentCaller, command: StoreMemory) -> Result<Memory, StoreMemoryError> {
         let (system, kind, scope) = (command.system(), command.kind(), command.scope());
         if !kind.fits(system) {
@@ -148,7 +148,7 @@ impl MemoryService {
         }
     }
 
-    /// What the agent may read, newest first.
+    /// The memories that the agent may read, newest first.
     pub async fn list_for_agent(
         &self,
         caller: AgentCaller,
@@ -158,7 +158,7 @@ impl MemoryService {
         self.memories.list_for_agent(caller, listing, page).await
     }
 
-    /// What the human may read, newest first.
+    /// The memories that the human may read, newest first.
     pub async fn list_for_human(
         &self,
         caller: UserCaller,
@@ -180,7 +180,7 @@ impl MemoryService {
         Ok(self.memories.change(command).await??)
     }
 
-    /// Deletes a memory for good; a human's.
+    /// Deletes a memory permanently, for a human.
     pub async fn delete(&self, caller: UserCaller, memory: MemoryId) -> Result<(), ChangeMemoryError> {
         let command = ChangeMemory { caller: caller.into(), memory, step: None, now: self.clock.now() };
         self.memories.change(command).await??;

@@ -1,23 +1,23 @@
-//! The life of a memory: active, then superseded for good or archived for a while.
+//! The states of a memory: active, then superseded permanently or archived temporarily.
 
 use crate::words::words;
 
 words! {
-    /// Where a memory stands.
+    /// The state of a memory.
     #[derive(Default)]
     MemoryStatus {
         /// In use.
         #[default]
         Active = "active",
-        /// Something newer has taken its place; for good.
+        /// A newer memory has replaced it, permanently.
         Superseded = "superseded",
-        /// Put aside.
+        /// Archived.
         Archived = "archived",
     }
 }
 
 impl MemoryStatus {
-    /// Where `step` leads; to take a step again changes nothing, so that a client may repeat it.
+    /// The state after `step`; repeating a step changes nothing, so that a client may retry it.
     pub const fn moved(self, step: MemoryStep) -> Result<Self, Unmovable> {
         match (self, step) {
             (Self::Active | Self::Superseded, MemoryStep::Supersede) => Ok(Self::Superseded),
@@ -29,24 +29,24 @@ impl MemoryStatus {
 }
 
 words! {
-    /// What may be done with a memory.
+    /// A step in the life of a memory.
     MemoryStep {
-        /// Something newer takes its place.
+        /// A newer memory replaces it.
         Supersede = "superseded",
-        /// It is put aside.
+        /// It is archived.
         Archive = "archived",
-        /// It is taken out again; only humans may.
+        /// It is restored, which only humans may do.
         Restore = "restored",
     }
 }
 
-/// A step that does not lead anywhere from here.
+/// A step that is not possible from the current state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("a memory that is {} cannot be {}", from.as_str(), step.as_str())]
 pub struct Unmovable {
-    /// Where it stands.
+    /// The current state.
     pub from: MemoryStatus,
-    /// What was wanted.
+    /// The requested step.
     pub step: MemoryStep,
 }
 

@@ -1,26 +1,26 @@
-//! Something to be remembered.
+//! A memory to be stored.
 
 use uuid::Uuid;
 
 use super::content::{MemoryContent, MemoryMetadata, MemoryThought};
 use super::kind::{MemoryKind, MemoryScope, MemorySegment, MemorySystem};
 
-/// What an agent wants to remember; what it leaves out follows from the rest.
+/// A memory that an agent stores; missing values have defaults.
 #[derive(Clone, PartialEq, Debug)]
 pub struct StoreMemory {
-    /// What.
+    /// The content.
     pub content: MemoryContent,
-    /// In which system; long-term if nothing is said.
+    /// The system; long-term by default.
     pub system: Option<MemorySystem>,
-    /// Of which type; semantic if nothing is said, iconic of the senses.
+    /// The type; by default semantic, and iconic for the sensory system.
     pub kind: Option<MemoryKind>,
-    /// What it concerns; with a subject its kind, else an agent.
+    /// The segment; by default that of the subject, or agent without one.
     pub segment: Option<MemorySegment>,
-    /// Who else reads it; with a subject those who may, else nobody.
+    /// The scope; by default the subject's readers if there is a subject, else none.
     pub scope: Option<MemoryScope>,
-    /// Whom it is about.
+    /// The subject's id.
     pub subject: Option<Uuid>,
-    /// Why.
+    /// The reason for storing it.
     pub thought: MemoryThought,
     /// Free-form data.
     pub metadata: MemoryMetadata,

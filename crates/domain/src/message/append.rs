@@ -1,5 +1,5 @@
-//! Where in its room a message comes to stand, and what the room is after it. Pure: stores call it on what
-//! they hold.
+//! Assigns the next sequence in a chat to a message, and updates the state of the chat. Pure;
+//! stores call it on locked rows.
 
 use std::time::Duration;
 
@@ -10,66 +10,68 @@ use crate::id::{AgentId, ChatId, ParticipantId};
 use crate::plan::{LimitReached, Resource, check};
 use crate::time::Timestamp;
 
-/// A room as the next message in it stands on it.
+/// The state of a chat that the next message depends on.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RoomState {
-    /// Whether its first text is still to come, and no title was given: that text may give one.
+    /// Set if the first text is still to come, and no title was set: that text may give one.
     pub awaits_title: bool,
-    /// The number of the newest message; 0 before the first.
+    /// The sequence of the newest message; 0 before the first.
     pub last_sequence: i64,
-    /// How many messages were deleted: their numbers are not given again, and no plan counts them.
+    /// The number of deleted messages: their sequences are not used again, and no plan counts them.
     pub deleted_messages: i64,
-    /// When the newest message was written.
+    /// The time of the newest message.
     pub newest: Option<Timestamp>,
-    /// Bytes of its messages, see [`Message::bytes`].
+    /// The bytes of its messages, see [`Message::bytes`].
     pub content_bytes: i64,
-    /// The plan of the organization that it belongs to; `None` without a plan.
+    /// The plan of the chat's organization; `None` without a plan.
     pub plan: Option<RoomPlan>,
 }
 
-/// What a plan says of a room's messages.
+/// The limits of a plan for a chat's messages.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RoomPlan {
     /// Its name.
     pub name: String,
-    /// How many messages the room may have.
+    /// The maximum number of messages in the chat.
     pub messages: Option<u32>,
-    /// How many bytes the organization may keep.
+    /// The maximum number of bytes that the organization may store.
     pub bytes: Option<u64>,
-    /// How many it keeps, as they were counted last ([`crate::plan::PlanRepository::count_bytes`]).
+    /// The number of bytes that it stores, as counted last
+    /// ([`crate::plan::PlanRepository::count_bytes`]).
     pub organization_bytes: u64,
 }
 
 impl RoomPlan {
-    /// Whether a room with `messages` may have one more.
+    /// Checks that a chat with `messages` may have one more.
     fn check(&self, messages: u64, room: ChatId) -> Result<(), LimitReached> {
         check(Resource::Messages, self.messages.map(u64::from), messages, &self.name, Some(room))?;
         check(Resource::Bytes, self.bytes, self.organization_bytes, &self.name, None)
     }
 }
 
-/// A message that has found its place.
+/// A message with its sequence.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Placed {
-    /// The message, with a delivery for every agent that is addressed, by agent id.
+    /// The message, with a delivery for every addressed agent, by agent id.
     pub message: Message,
-    /// Whether the sender's membership becomes active.
+    /// Set if the sender's membership becomes active.
     pub activates: bool,
-    /// Set for the text that a room without a title has waited for.
+    /// Set for the first text of a chat without a title.
     pub titling: Option<Titling>,
 }
 
-/// What the first text of a room without a title does to it; no later text gives a title.
+/// The effect of the first text on a chat without a title; no later text gives one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Titling {
-    /// The title, if every agent in the room may read the text. Humans read all of a room.
+    /// The title, if every agent in the chat may read the text. Humans read the whole chat.
     pub title: Option<ChatTitle>,
 }
 
 impl RoomState {
-    /// Gives `new` the next place, and follows. `sender` is the sender's membership, `is_present` says who
-    /// is in the room, `agents` are the agents in it, which matter only while it [awaits](Self::awaits_title) a title. Times follow the sequence, so that whoever asks for what came since a message misses
-    /// nothing.
+    /// Assigns the next sequence to `new`, and updates the state. `sender` is the sender's
+    /// membership, `is_present` returns whether a user or agent is a participant, `agents` are the
+    /// agents in the chat, which matter only while it [awaits](Self::awaits_title) a title. Times
+    /// follow the sequence, so that a reader who asks for all messages since a time misses none.
     pub fn append(
         &mut self,
         new: NewMessage,
@@ -182,7 +184,7 @@ mod tests {
         assert_eq!((first.activates, second.activates), (false, true));
     }
 
-    /// Who is brought in, or was there, must not learn from the title what was said to others.
+    /// A participant must not learn from the title a text that was addressed to others.
     #[test]
     fn only_a_text_for_every_agent_gives_a_title() {
         let agent = |number| AgentId::new(Uuid::from_u128(number));

@@ -1,5 +1,5 @@
-//! Who may change a message once it is stored, and what an edit makes of it. Pure;
-//! the stores call these on the row they have locked.
+//! Rules for changing a stored message, and the result of an edit. Pure; the stores call these on
+//! the locked row.
 
 use super::content::{MessageContent, stored_text};
 use super::model::Message;
@@ -10,37 +10,37 @@ use crate::ports::EventPublisher;
 use crate::store::StoreError;
 use crate::time::Timestamp;
 
-/// Why a message stays as it is.
+/// The reason why a message was not changed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ChangeRefused {
-    /// The caller is not in the room, or there is no such room. Seeing it through an own agent is
-    /// not being in it.
+    /// The caller is not a participant of the chat, or it does not exist. Observing it through an
+    /// own agent is not enough.
     #[error("there is no such chat for the caller")]
     ChatNotFound,
-    /// It is no message of this room, or was deleted.
+    /// The message does not exist in this chat, or was deleted.
     #[error("there is no such message in the chat")]
     MessageNotFound,
-    /// Somebody else sent it.
+    /// Another participant sent it.
     #[error("only its sender may change a message")]
     NotSender,
-    /// The edit adds bytes, and the plan of the room's organization allows no more.
+    /// The edit adds bytes, and the plan of the chat's organization allows no more.
     #[error(transparent)]
     Limit(#[from] LimitReached),
 }
 
-/// Why a message was neither edited nor deleted.
+/// The reason why a message was neither edited nor deleted.
 #[derive(Debug, thiserror::Error)]
 pub enum ChangeMessageError {
     /// A rule forbids it.
     #[error(transparent)]
     Refused(#[from] ChangeRefused),
-    /// The store gave no answer.
+    /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl ChangedMessage {
-    /// Tells of the room's title, if it changed with the text.
+    /// Announces the chat's title, if it changed with the text.
     pub(super) fn announce_title(&self, events: &dyn EventPublisher) {
         if let Some(retitled) = &self.retitled {
             retitled.on_commit(events);
@@ -49,14 +49,14 @@ impl ChangedMessage {
 }
 
 impl Message {
-    /// Decides on editing or deleting it, for a human in its room: only its sender may. What agents
-    /// post is theirs, so a human's own messages are texts.
+    /// Decides on a human's edit or deletion: only the sender may. Events belong to agents, so a
+    /// human's own messages are texts.
     pub fn decide_change(&self, by: UserId) -> Result<(), ChangeRefused> {
         if self.sender == ParticipantId::User(by) { Ok(()) } else { Err(ChangeRefused::NotSender) }
     }
 
-    /// The message with another text, in which the names of those it mentions are bound as when it
-    /// was sent. Nobody is mentioned by an edit, and nobody who was mentioned is left out.
+    /// The message with another text, with the names of its mentions bound as in the original. An
+    /// edit neither adds nor removes mentions.
     #[must_use]
     pub fn edited(self, content: &MessageContent, now: Timestamp) -> Self {
         let content = stored_text(content, &self.mentions);
@@ -102,7 +102,7 @@ mod tests {
         assert_eq!(message(ann).decide_change(ANN), Ok(()));
         let ben = UserId::new(Uuid::from_u128(9));
         assert_eq!(message(ann).decide_change(ben), Err(ChangeRefused::NotSender));
-        // An agent is another sender than a human, whatever its id.
+        // An agent is another sender than a human, even with the same id.
         let same = AgentId::new(ANN.uuid());
         for agent in [BOT, same] {
             let sent = message(ParticipantId::Agent(agent));

@@ -1,4 +1,4 @@
-//! Contents: what is acceptable, and how names in a text become `@[[id]]`.
+//! Contents: validation, and the rewriting of names in a text to `@[[id]]`.
 
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -7,18 +7,18 @@ use super::mention::{Mention, MentionKind};
 use super::model::MessageKind;
 use crate::text::{TextFault, bounded, is_invisible, storable};
 
-/// A text message as somebody wrote it: not blank, at most 524,288 bytes.
+/// The content of a text: not blank, at most 524,288 bytes.
 ///
-/// Blank is what holds only characters of the Unicode property `White_Space`; zero-width
+/// A blank text only contains characters of the Unicode property `White_Space`; zero-width
 /// characters count as content.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MessageContent(String);
 
 impl MessageContent {
-    /// The most bytes of UTF-8; markers put in front by the server do not count.
+    /// The maximum number of bytes of UTF-8; markers that the server prepends do not count.
     pub const MAX_BYTES: usize = 524_288;
 
-    /// Checks; the text is kept as it is.
+    /// Checks the text, which is kept unchanged.
     pub fn new(text: String) -> Result<Self, TextFault> {
         storable(&text)?;
         if text.len() > Self::MAX_BYTES {
@@ -38,18 +38,18 @@ impl MessageContent {
 pub struct EventContent(String);
 
 impl EventContent {
-    /// The most characters.
+    /// The maximum number of characters.
     pub const MAX_CHARS: usize = 16_384;
 
-    /// Checks; the text is kept as it is.
+    /// Checks the text, which is kept unchanged.
     pub fn new(text: String) -> Result<Self, TextFault> {
         bounded(text, Self::MAX_CHARS).map(Self)
     }
 
-    /// The text that is stored for an event of this kind.
+    /// The stored text of an event of this kind.
     ///
-    /// An event mentions nobody, so in prose every marker with an id gets a backslash, as in [`stored_text`]. What
-    /// programs read stays as it was sent: the content of tool calls and their results, and JSON.
+    /// An event has no mentions, so in prose every marker with an id gets a backslash, as in
+    /// [`stored_text`]. Content for programs stays unchanged: tool calls, their results, and JSON.
     pub fn stored_in(self, kind: MessageKind) -> String {
         let is_for_programs = matches!(kind, MessageKind::ToolCall | MessageKind::ToolResult);
         if is_for_programs || !self.0.contains('@') || is_json(&self.0) {
@@ -60,15 +60,15 @@ impl EventContent {
 }
 
 /// Free-form data of an event: a JSON object of at most 65,536 bytes, without the member
-/// `delegation`, which only the server may make.
+/// `delegation`, which is reserved for the server.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct EventMetadata(Map<String, Value>);
 
 impl EventMetadata {
-    /// The most bytes when written as JSON.
+    /// The maximum number of bytes as JSON.
     pub const MAX_BYTES: usize = 65_536;
 
-    /// Checks the size and takes out what the sender may not set.
+    /// Checks the size, and removes reserved members.
     pub fn new(mut members: Map<String, Value>) -> Result<Self, TextFault> {
         let bytes = serde_json::to_string(&members).map_or(usize::MAX, |text| text.len());
         if bytes > Self::MAX_BYTES {
@@ -89,15 +89,15 @@ impl EventMetadata {
     }
 }
 
-/// The text that is stored for `content`: handles and names of those it names become
-/// `@[[id]]`, and whoever is mentioned without standing in the text is put in front.
+/// The stored text for `content`: handles and names of mentioned participants become `@[[id]]`, and
+/// mentions that do not occur in the text are prepended.
 ///
-/// Longer tokens are tried first, so that `@john` never eats the beginning of `@john/bot`.
-/// References are replaced but not put in front.
+/// Longer tokens are tried first, so that `@john` never matches the beginning of `@john/bot`.
+/// References are replaced but not prepended.
 ///
-/// A marker that the sender typed is kept if it names somebody whom the message names. Any other marker with an id
-/// gets a backslash, `@\[[id]]`, so that readers and clients see that it is no mention; so does one that only looks like
-/// a marker, because invisible characters are in it.
+/// A marker that the sender typed is kept if the message mentions its id. Any other marker with an
+/// id gets a backslash, `@\[[id]]`, so that readers and clients see that it is no mention; so does
+/// one that only looks like a marker because it contains invisible characters.
 pub fn stored_text(content: &MessageContent, mentions: &[Mention]) -> String {
     if mentions.is_empty() && !content.0.contains('@') {
         return content.0.clone();
@@ -108,7 +108,7 @@ pub fn stored_text(content: &MessageContent, mentions: &[Mention]) -> String {
         .flat_map(|(index, m)| [(m.handle.as_str(), index), (m.name.as_str(), index)])
         .filter(|(token, _)| !token.is_empty())
         .collect::<Vec<_>>();
-    // Stable: of equal tokens the first mention's wins, and a handle wins over a name.
+    // Stable: of equal tokens the first mention's wins, and a handle takes precedence over a name.
     tokens.sort_by_key(|(token, _)| std::cmp::Reverse(token.len()));
 
     let mut named = vec![false; mentions.len()];
@@ -125,13 +125,13 @@ pub fn stored_text(content: &MessageContent, mentions: &[Mention]) -> String {
     stored
 }
 
-/// How a marker begins.
+/// The beginning of a marker.
 const OPENING: &str = "@[[";
 
-/// How far a marker's end is looked for, in visible characters.
+/// The maximum length of a marker, in visible characters.
 const MAX_MARKER_CHARS: usize = 128;
 
-/// Whether it is a JSON object or array.
+/// Returns whether the text is a JSON object or array.
 fn is_json(text: &str) -> bool {
     text.trim_start().starts_with(['{', '[']) && serde_json::from_str::<Value>(text).is_ok()
 }
@@ -173,16 +173,16 @@ fn replace_tokens(text: &str, tokens: &[(&str, usize)], mentions: &[Mention], na
 
 /// A marker that the sender typed.
 struct TypedMarker {
-    /// In bytes.
+    /// The length in bytes.
     length: usize,
-    /// Which mention it names, if any.
+    /// The index of its mention, if there is one.
     names: Option<usize>,
-    /// Whether an id is in it, of whomever.
+    /// Set if it contains an id, of any participant.
     has_id: bool,
 }
 
-/// The marker at the beginning of `tail`, as a reader sees it. An opening inside is looked at by itself, so that a text
-/// full of openings is read once.
+/// The marker at the beginning of `tail`, as a reader sees it. An opening inside is examined on its
+/// own, so that a text full of openings is read once.
 fn existing_marker(tail: &str, mentions: &[Mention]) -> Option<TypedMarker> {
     if !opens(tail) {
         return None;
@@ -212,7 +212,7 @@ fn visible(text: &str) -> impl Iterator<Item = (usize, char)> {
     text.char_indices().filter(|(_, c)| !is_invisible(*c))
 }
 
-/// The longest token that stands at the beginning of `tail` with a boundary on both sides.
+/// The longest token at the beginning of `tail` with a boundary on both sides.
 fn matching_token(tail: &str, before: Option<char>, tokens: &[(&str, usize)]) -> Option<(usize, usize)> {
     if before.is_some_and(is_handle_char) {
         return None;
@@ -223,7 +223,7 @@ fn matching_token(tail: &str, before: Option<char>, tokens: &[(&str, usize)]) ->
     })
 }
 
-/// How many bytes of `text` spell `token`, case ignored.
+/// The number of bytes of `text` that match `token`, ignoring case.
 fn prefix_ignoring_case(text: &str, token: &str) -> Option<usize> {
     let mut chars = text.char_indices();
     for wanted in token.chars() {

@@ -10,9 +10,9 @@ use crate::id::{ChatId, MessageId};
 use crate::store::OnCommit;
 
 impl MessageService {
-    /// Deletes a text of the caller's for everybody, at once: it is offered to no agent any more, and
-    /// whoever works on it finds nothing to finish. The title that a room got from it goes with it. Gives the
-    /// text as it was.
+    /// Deletes a text of the caller for all, at once: no agent is offered it any more, and an agent
+    /// that works on it finds nothing to finish. A title that derives from it is removed. Returns
+    /// the deleted text.
     pub async fn delete(
         &self,
         caller: UserCaller,

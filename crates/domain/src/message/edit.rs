@@ -11,8 +11,8 @@ use crate::id::{ChatId, MessageId};
 use crate::store::OnCommit;
 
 impl MessageService {
-    /// Gives a text of the caller's another content; whom it mentions and what became of it there
-    /// stay as they are. A title that the room has from the text follows it. The humans in the room hear of it.
+    /// Replaces the content of a text of the caller; its mentions and their deliveries do not
+    /// change. A title that derives from the text follows it. The humans in the chat are notified.
     pub async fn edit(
         &self,
         caller: UserCaller,

@@ -1,4 +1,4 @@
-//! Which part of a room's history is wanted. Pure.
+//! Filters of a chat's history. Pure.
 
 use super::model::MessageKind;
 use crate::id::MessageId;
@@ -26,7 +26,7 @@ impl Kinds {
         Self(self.0 & !other.0)
     }
 
-    /// Whether `kind` is among them.
+    /// Returns whether the set contains `kind`.
     pub fn contains(self, kind: MessageKind) -> bool {
         self.0 & Self::bit(kind) != 0
     }
@@ -48,23 +48,23 @@ impl Default for Kinds {
     }
 }
 
-/// Which messages of a room a human wants to see.
+/// The messages of a chat that a human requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct HistoryFilter {
     /// Only these kinds.
     pub kinds: Kinds,
-    /// Only what was stored after this instant.
+    /// Only messages stored after this time.
     pub since: Option<Timestamp>,
 }
 
-/// A message next to which the wanted ones lie.
+/// A message next to the requested ones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Anchor {
-    /// Those that followed it, oldest first.
+    /// The messages after it, oldest first.
     After(MessageId),
-    /// Those before it, newest first.
+    /// The messages before it, newest first.
     Before(MessageId),
-    /// Itself and both sides, newest first.
+    /// The message itself and both sides, newest first.
     Around(MessageId),
 }
 
@@ -77,9 +77,9 @@ impl Anchor {
     }
 }
 
-/// How many messages from before and from after an anchor are shown, when there are `older` and
-/// `newer` ones and `places` for both sides together: half each, and what one side does not use
-/// the other gets.
+/// The number of messages before and after an anchor that are shown, if there are `older` and
+/// `newer` ones and `places` for both sides together: half each, and one side gets what the other
+/// does not use.
 pub fn share(places: usize, older: usize, newer: usize) -> (usize, usize) {
     let half = places / 2;
     let newer_shown = newer.min(half.max(places.saturating_sub(older)));

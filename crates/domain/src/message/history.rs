@@ -1,4 +1,4 @@
-//! Reading messages: all of a room for humans, its own part for an agent.
+//! Reading messages: the history of a chat for humans, its context for an agent.
 
 use super::filter::{Anchor, HistoryFilter, Kinds};
 use super::model::Message;
@@ -9,33 +9,33 @@ use crate::id::{ChatId, ParticipantId};
 use crate::page::{Page, PageRequest};
 use crate::store::StoreError;
 
-/// Why messages were not read.
+/// The reason why messages were not read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadMessagesError {
-    /// The caller may not see the room, or there is no such room.
+    /// The caller may not see the chat, or there is no such chat.
     #[error("there is no such chat for the caller")]
     ChatNotFound,
-    /// The store gave no answer.
+    /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// Why what lies around a message was not read.
+/// The reason why the messages around an anchor were not read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadSurroundingsError {
-    /// The caller may not see the room, or there is no such room.
+    /// The caller may not see the chat, or there is no such chat.
     #[error("there is no such chat for the caller")]
     ChatNotFound,
-    /// The anchor is no message of this room.
+    /// The anchor is not a message of this chat.
     #[error("there is no such message in the chat")]
     MessageNotFound,
-    /// The store gave no answer.
+    /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl MessageService {
-    /// Everything in the room, newest first.
+    /// The history of the chat, newest first.
     pub async fn history(
         &self,
         caller: UserCaller,
@@ -47,7 +47,7 @@ impl MessageService {
         self.messages.history(viewer, chat, filter, page).await?.ok_or(ReadMessagesError::ChatNotFound)
     }
 
-    /// What was said and done before, after or around a message.
+    /// The messages before, after, or around an anchor.
     pub async fn surroundings(
         &self,
         caller: UserCaller,
@@ -64,7 +64,7 @@ impl MessageService {
         })
     }
 
-    /// What the agent needs to pick up its thread: what it sent and what was said to it,
+    /// The agent's context, to resume its work: messages that it sent and those addressed to it,
     /// oldest first.
     pub async fn context(
         &self,

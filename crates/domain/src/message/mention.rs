@@ -1,4 +1,4 @@
-//! Whom a message names: from what was asked to who is meant.
+//! Resolves the requested mentions of a message to participants.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,91 +8,91 @@ use crate::id::{ParticipantId, parse_uuid};
 use crate::words::words;
 
 words! {
-    /// How somebody is named.
+    /// The kind of a mention.
     MentionKind {
-        /// The message is for them.
+        /// The message is addressed to the participant.
         Mention = "mention",
-        /// They are only spoken of: no delivery.
+        /// The participant is only named: no delivery.
         Reference = "reference",
     }
 }
 
-/// A mention as asked for, unchecked.
+/// A requested mention, unchecked.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct RequestedMention {
-    /// Text of an id; decides when it is there.
+    /// The text of an id, which takes precedence.
     pub id: Option<String>,
-    /// Text of a handle, with or without `@`, in any case.
+    /// The text of a handle, with or without `@`, in any case.
     pub handle: Option<String>,
-    /// What was asked; `None` when it is no kind at all.
+    /// The requested kind; `None` if it is invalid.
     pub kind: Option<MentionKind>,
 }
 
-/// A mention that was found in the room.
+/// A resolved mention.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Mention {
-    /// Who.
+    /// The participant.
     pub id: ParticipantId,
-    /// Handle at that time, without `@`.
+    /// The handle at that time, without `@`.
     pub handle: String,
-    /// Name at that time.
+    /// The name at that time.
     pub name: String,
-    /// How.
+    /// Its kind.
     pub kind: MentionKind,
 }
 
-/// Why the mentions of a message are refused. `index` counts from 0 in the request.
+/// The reason for refusing the mentions of a message. `index` counts from 0 in the request.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum MentionError {
     /// Neither id nor handle.
     #[error("mention {index} has neither id nor handle")]
     MissingIdentifier {
-        /// Which one.
+        /// The index of the mention.
         index: usize,
     },
     /// Neither `mention` nor `reference`.
     #[error("mention {index} has an unknown kind")]
     InvalidKind {
-        /// Which one.
+        /// The index of the mention.
         index: usize,
     },
-    /// Nobody in the room has the handle.
+    /// No participant has the handle.
     #[error("mention {index}: nobody in the chat has this handle")]
     HandleNotFound {
-        /// Which one.
+        /// The index of the mention.
         index: usize,
-        /// The handles that are there.
+        /// The handles of the participants.
         available: Vec<String>,
     },
     /// The id is not of a participant.
     #[error("mention {index} is not a participant of the chat")]
     NotInRoom {
-        /// Which one.
+        /// The index of the mention.
         index: usize,
-        /// The handles that are there.
+        /// The handles of the participants.
         available: Vec<String>,
     },
-    /// The sender.
+    /// The sender mentions itself.
     #[error("mention {index} is the sender")]
     SelfMention {
-        /// Which one.
+        /// The index of the mention.
         index: usize,
     },
-    /// The same one as an earlier one.
+    /// The participant is mentioned twice.
     #[error("mention {index} names somebody a second time")]
     Duplicate {
-        /// Which one.
+        /// The index of the mention.
         index: usize,
     },
-    /// An agent's text that is for nobody.
+    /// A text of an agent without a mention.
     #[error("an agent's message needs at least one mention")]
     Required,
 }
 
-/// Finds out whom `requests` mean among the participants called `names`.
+/// Resolves `requests` among the participants called `names`.
 ///
-/// The faults are looked for one after the other over all items: missing identifier, kind,
-/// who is meant, the sender itself, duplicates; an agent must address somebody.
+/// Faults are checked one kind after the other over all items: missing identifier, kind, unknown
+/// participant, the sender itself, duplicates; an agent must mention a participant.
 pub fn resolve(
     names: &Names,
     sender: ParticipantId,
@@ -125,7 +125,7 @@ pub fn resolve(
     Ok(mentions)
 }
 
-/// By what somebody is looked up.
+/// The key of a lookup.
 enum Identifier<'a> {
     Id(&'a str),
     Handle(&'a str),

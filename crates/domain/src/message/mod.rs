@@ -1,15 +1,16 @@
-//! Messages: what participants say, and the records that agents keep of their work.
+//! Messages: texts of participants, and the records that agents keep of their work.
 //!
-//! Terms: a *text* is said to somebody and creates deliveries; an *event* (tool call, result,
-//! thought, error, task, attention) is a record for humans and creates none. A *mention* names
-//! the one who is to answer; a *reference* names somebody without waking them.
+//! Terms: a *text* is addressed to participants and creates deliveries; an *event* (tool call,
+//! result, thought, error, task, attention) is a record for humans and creates none. A *mention*
+//! names a participant who is to answer; a *reference* names one without a delivery.
 //!
-//! Rules: [`mention`] finds out who is meant, [`content`] checks and rewrites texts, [`RoomState`] gives each its
-//! place, [`change`] says who may edit and delete them, [`retention`] how long they are kept.
+//! Rules: [`mention`] resolves mentions, [`content`] checks and rewrites texts, [`RoomState`]
+//! assigns sequences, [`change`] decides on edits and deletions, [`retention`] limits the age of
+//! messages.
 //!
-//! Invariants: a message that was accepted is stored with all its deliveries or not at all; the
-//! room's sequence orders everything, and the place of a deleted message stays empty; refused input leaves
-//! no trace.
+//! Invariants: an accepted message is stored with all its deliveries or not at all; the chat's
+//! sequence orders everything, and the sequence of a deleted message is not used again; refused
+//! input leaves no trace.
 
 mod append;
 pub mod change;

@@ -10,27 +10,27 @@ use crate::time::Timestamp;
 use crate::words::words;
 
 words! {
-    /// What kind of message it is. All but `Text` are events.
+    /// The kind of a message. All but `Text` are events.
     MessageKind {
-        /// Said to somebody.
+        /// A text to participants.
         Text = "text",
-        /// A tool was called.
+        /// A tool call.
         ToolCall = "tool_call",
-        /// What the tool gave.
+        /// The result of a tool call.
         ToolResult = "tool_result",
-        /// What the agent thinks.
+        /// A thought of the agent.
         Thought = "thought",
-        /// Something went wrong.
+        /// An error.
         Error = "error",
-        /// About a task.
+        /// The state of a task.
         Task = "task",
-        /// A human should look.
+        /// A request for a human's attention.
         Attention = "attention",
     }
 }
 
 impl MessageKind {
-    /// Whether it is a record and not something said to somebody.
+    /// Returns whether it is an event.
     pub const fn is_event(self) -> bool {
         !matches!(self, Self::Text)
     }
@@ -41,63 +41,64 @@ impl MessageKind {
 pub struct Message {
     /// Identifier.
     pub id: MessageId,
-    /// The room.
+    /// The chat.
     #[serde(rename = "chat")]
     pub chat_id: ChatId,
-    /// Its place in the room: 1 for the first, then one by one. That of a deleted message stays empty.
+    /// Its sequence in the chat: 1 for the first, without gaps except for deleted messages.
     pub sequence: i64,
-    /// Text, or which kind of event.
+    /// Text, or the kind of event.
     pub kind: MessageKind,
-    /// The text, with `@[[id]]` where somebody is named.
+    /// The text, with `@[[id]]` for mentioned participants.
     pub content: String,
-    /// Who sent it.
+    /// The sender.
     pub sender: ParticipantId,
     /// The sender's name at that time.
     pub sender_name: String,
-    /// The sender's handle, without `@`; `None` if it is unknown, as on a message from a server of an older version.
+    /// The sender's handle, without `@`; `None` if it is unknown, as on a message from a server of
+    /// an older version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sender_handle: Option<String>,
-    /// Whom it names, in the order of the request; empty for events.
+    /// The mentioned participants, in the order of the request; empty for events.
     pub mentions: Vec<Mention>,
     /// Free-form data of an event; `None` for texts.
     pub metadata: Option<Map<String, Value>>,
-    /// When it was accepted.
+    /// The time at which it was accepted.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// The time of the last change.
     pub updated_at: Timestamp,
-    /// What became of it, one record per agent that it was addressed to or that worked on it,
-    /// by agent id. The newest attempts only, see [`crate::delivery::SHOWN_ATTEMPTS`].
+    /// Its delivery records by agent id, one for each agent that it was addressed to or that worked
+    /// on it, with the newest attempts only; see [`crate::delivery::SHOWN_ATTEMPTS`].
     pub deliveries: Vec<Delivery>,
 }
 
 impl Message {
-    /// The agents that the message was addressed to.
+    /// The agents to which the message is addressed.
     pub fn addressed_agents(&self) -> Vec<AgentId> {
         addressed_agents(&self.mentions)
     }
 
-    /// Bytes that it counts for in a plan: those of its text, and of its metadata as JSON.
+    /// The bytes that it counts towards a plan: those of its text, and of its metadata as JSON.
     pub fn bytes(&self) -> i64 {
         let json = |metadata| serde_json::to_vec(metadata).map_or(0, |json| json.len());
         let bytes = self.content.len() + self.metadata.as_ref().map_or(0, json);
         i64::try_from(bytes).unwrap_or(i64::MAX)
     }
 
-    /// Whether an agent in the room may read it: what it sent itself, and what mentions it.
+    /// Returns whether an agent in the chat may read it: it sent the message, or is mentioned.
     pub fn is_readable_by(&self, agent: AgentId) -> bool {
         self.sender == ParticipantId::Agent(agent) || self.addressed_agents().contains(&agent)
     }
 }
 
-/// The agents among `mentions` that are to receive the message.
+/// The agents among `mentions` that receive the message.
 pub(super) fn addressed_agents(mentions: &[Mention]) -> Vec<AgentId> {
     mentions.iter().filter(|m| m.kind == MentionKind::Mention).filter_map(|m| m.id.agent()).collect()
 }
 
-/// Somebody that a sent message was addressed to.
+/// A recipient of a sent message.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Recipient {
-    /// Who.
+    /// The user or agent.
     pub id: ParticipantId,
     /// Handle, without `@`.
     pub handle: String,
@@ -105,13 +106,13 @@ pub struct Recipient {
     pub name: String,
 }
 
-/// What the sender learns of an accepted message.
+/// The answer to the sender of an accepted message.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SentMessage {
     /// Identifier.
     pub id: MessageId,
-    /// The room.
+    /// The chat.
     pub chat_id: ChatId,
-    /// Everybody it was addressed to, references left out.
+    /// All recipients, without references.
     pub recipients: Vec<Recipient>,
 }

@@ -22,27 +22,29 @@ use serde_json::{Map, Value};
 pub struct NewMessage {
     /// Identifier.
     pub id: MessageId,
-    /// The room.
+    /// The chat.
     pub chat: ChatId,
-    /// Who sends it.
+    /// The sender.
     pub sender: ParticipantId,
     /// The sender's name.
     pub sender_name: String,
-    /// The sender's handle, without `@`. It is not stored, as it never changes: reads take it from the sender's record.
+    /// The sender's handle, without `@`. It is not stored, since it never changes: reads take it
+    /// from the sender's record.
     pub sender_handle: String,
-    /// Text, or which kind of event.
+    /// Text, or the kind of event.
     pub kind: MessageKind,
     /// The text as it is stored.
     pub content: String,
-    /// Whom it names; every agent among them with kind `mention` gets a delivery.
+    /// The mentioned participants; every agent with the kind `mention` gets a delivery.
     pub mentions: Vec<Mention>,
     /// Free-form data of an event.
     pub metadata: Option<Map<String, Value>>,
-    /// The title that the room may get by it, see [`RoomState::awaits_title`](super::RoomState::awaits_title).
+    /// The title that the chat may get from it, see
+    /// [`RoomState::awaits_title`](super::RoomState::awaits_title).
     pub title_if_untitled: Option<ChatTitle>,
-    /// Set when the request is to count once.
+    /// Set for a request with an idempotency key.
     pub claim: Option<IdempotencyClaim>,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
 }
 
@@ -51,162 +53,164 @@ pub struct NewMessage {
 pub struct Appended {
     /// The message with its new deliveries.
     pub message: Message,
-    /// The room, if it got its title by it.
+    /// The chat, if it got its title from the message.
     pub titled: Option<RenamedChat>,
 }
 
 /// A text was edited or deleted.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ChangedMessage {
-    /// An edited one as it is now, a deleted one as it was.
+    /// The new state of an edited text, or the last state of a deleted one.
     pub message: Message,
-    /// The room, if it had its title from the text, and another one now.
+    /// The chat, if its title derived from the text and has changed.
     pub retitled: Option<RenamedChat>,
 }
 
-/// Why a message was not stored.
+/// The reason why a message was not stored.
 #[derive(Clone, PartialEq, Debug)]
 pub enum AppendRefused {
-    /// The room has as many messages as the plan of its organization allows.
+    /// The chat has as many messages as the plan of its organization allows.
     Limit(LimitReached),
-    /// The sender is not in the room, or there is no such room.
+    /// The sender is not in the chat, or it does not exist.
     NotParticipant,
-    /// Somebody named is no longer in the room: the first such mention, counted from 0.
+    /// A mentioned participant has left the chat: the first such mention, counted from 0.
     MentionLeft {
-        /// Which one.
+        /// The index of the mention.
         index: usize,
     },
-    /// The request repeats the one that made this message.
+    /// The request repeats the one that created this message.
     Repeated(Box<Message>),
     /// The request repeats one whose text was deleted since.
     RepeatedDeleted(DeletedText),
-    /// The request's key was given to one that says something else.
+    /// The idempotency key was used for a different request.
     KeyReused,
 }
 
-/// What is remembered of requests under a key.
+/// The recorded request with the same key.
 #[derive(Clone, PartialEq, Debug)]
 pub enum PriorResult {
-    /// Nothing.
+    /// There is none.
     Nothing,
-    /// The same request made this message.
+    /// The same request created this message.
     Message(Box<Message>),
-    /// The same request made a text that was deleted since.
+    /// The same request created a text that was deleted since.
     Deleted(DeletedText),
-    /// It was one that says something else.
+    /// A different request.
     AnotherRequest,
 }
 
-/// What is left of a deleted text: what the answer to the request that made it was taken from.
+/// The rest of a deleted text: the data of the answer to the request that created it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DeletedText {
     /// Its id, which no other message gets.
     pub id: MessageId,
-    /// Whom it named.
+    /// The mentioned participants.
     pub mentions: Vec<Mention>,
 }
 
 /// A text to be edited.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EditMessage {
-    /// The room.
+    /// The chat.
     pub chat: ChatId,
-    /// Which text.
+    /// The text.
     pub message: MessageId,
-    /// Who edits it.
+    /// The editor.
     pub by: UserId,
-    /// What it is to say.
+    /// The new content.
     pub content: MessageContent,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
 }
 
 /// A text to be deleted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DeleteMessage {
-    /// The room.
+    /// The chat.
     pub chat: ChatId,
-    /// Which text.
+    /// The text.
     pub message: MessageId,
-    /// Who deletes it.
+    /// The caller.
     pub by: UserId,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
 }
 
-/// What a reader who named an anchor gets.
+/// The messages around an anchor.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Surroundings {
-    /// The messages, in the order that the anchor asks for.
+    /// The messages, in the order that the anchor implies.
     pub rows: Vec<Message>,
-    /// Whether older ones would follow.
+    /// Set if there are older ones.
     pub has_older: bool,
-    /// Whether newer ones would follow.
+    /// Set if there are newer ones.
     pub has_newer: bool,
 }
 
-/// Why there is nothing around an anchor.
+/// The reason why there is nothing around an anchor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SurroundingsRefused {
-    /// The viewer may not see the room, or there is no such room.
+    /// The viewer may not see the chat, or there is no such chat.
     ChatNotFound,
-    /// The anchor is no message of this room.
+    /// The anchor is not a message of this chat.
     MessageNotFound,
 }
 
 /// Messages and events.
 ///
-/// In every list the key of a position is the `sequence`, and messages come with their
-/// deliveries and the handle of their sender, also of a deleted one. A page is bounded in bytes, see
+/// In every list the key of a position is the `sequence`, and messages include their deliveries and
+/// the handle of their sender, even a deleted one. A page is bounded in bytes, see
 /// [`crate::page::fitting`].
 #[async_trait]
 pub trait MessageRepository: Send + Sync {
-    /// Stores a message at the next place of the room's sequence, its deliveries and the room's
-    /// new activity time, or none of them.
+    /// Stores a message with the next sequence of its chat, its deliveries, and the chat's new
+    /// activity time, or none of them.
     ///
-    /// Its time is `new.now`, or a microsecond after the room's newest message where that would
-    /// not be later: times follow the sequence.
+    /// Its time is `new.now`, or a microsecond after the chat's newest message if that is not
+    /// earlier: times follow the sequence.
     ///
-    /// Membership of the sender and of everybody named is looked at again inside the write, so
-    /// somebody removed a moment ago cannot slip one last message in. A sending agent's
+    /// Membership of the sender and of all mentioned participants is checked again inside the
+    /// write, so a participant removed a moment ago cannot send one last message. A sending agent's
     /// membership becomes active.
     ///
-    /// Before all that a claim is judged by what is remembered ([`crate::idempotency`]); with the
-    /// message it is remembered what the claim's request made.
+    /// Before all that, a claim is compared with the idempotency records ([`crate::idempotency`]);
+    /// with the message, the result of the claim's request is recorded.
     async fn append(
         &self,
         new: NewMessage,
         on_commit: OnCommit<Appended>,
     ) -> Result<Result<Appended, AppendRefused>, StoreError>;
 
-    /// Stores a text as [`Message::edited`] makes it, if `by` is in the room and
-    /// [`Message::decide_change`] allows it. A title that the room has from the text is made again; nothing else
-    /// changes, the room's times neither.
+    /// Stores a text as [`Message::edited`] makes it, if `by` is in the chat and
+    /// [`Message::decide_change`] allows it. A title that derives from the text is updated; nothing
+    /// else changes, not even the chat's times.
     async fn edit(
         &self,
         command: EditMessage,
         on_commit: OnCommit<ChangedMessage>,
     ) -> Result<Result<ChangedMessage, ChangeRefused>, StoreError>;
 
-    /// Takes a text away with its deliveries and their attempts, under the same conditions, and gives
-    /// it as it was. A title that the room has from it goes with it. No read finds it afterwards, and no plan counts it; its place in the room stays
-    /// empty, and the room's times stay. What its sender was answered stays known, see [`DeletedText`].
+    /// Deletes a text with its deliveries and their attempts, under the same conditions, and
+    /// returns it. A title that derives from it is removed. No read finds the text afterwards, and
+    /// no plan counts it; its sequence is not used again, and the chat's times do not change. The
+    /// answer to its sender stays recorded, see [`DeletedText`].
     async fn delete(
         &self,
         command: DeleteMessage,
         on_commit: OnCommit<ChangedMessage>,
     ) -> Result<Result<ChangedMessage, ChangeRefused>, StoreError>;
 
-    /// Looks at the next messages in the order of their ids, in all rooms, and erases those of them that are
-    /// meant, with their deliveries and attempts, and the titles that rooms have from them; no plan counts them any more.
-    /// The rooms' times stay.
+    /// Reads the next messages in the order of their ids, in all chats, and erases those that
+    /// match, with their deliveries and attempts, and the titles that derive from them; no plan
+    /// counts them any more. The chats' times do not change.
     async fn erase_old(&self, step: EraseOld) -> Result<ErasedOld, StoreError>;
 
-    /// What is remembered at `now` of requests under the claim's key.
+    /// The requests with the claim's key that are recorded at `now`.
     async fn find_earlier(&self, claim: IdempotencyClaim, now: Timestamp) -> Result<PriorResult, StoreError>;
 
-    /// All messages and events of the room, newest first; `None` if `viewer` may not
-    /// [read](crate::chat::Standing::may_read) it. A position made with `since` keeps to it.
+    /// All messages and events of the chat, newest first; `None` if `viewer` may not
+    /// [read](crate::chat::Standing::may_read) it. A position that was made with `since` includes
+    /// it.
     async fn history(
         &self,
         viewer: ParticipantId,
@@ -215,8 +219,8 @@ pub trait MessageRepository: Send + Sync {
         page: PageRequest,
     ) -> Result<Option<Page<Message>>, StoreError>;
 
-    /// At most `limit` messages and events of the room next to an anchor. The anchor itself is
-    /// shown, whatever the filter says, when it is asked what lies around it.
+    /// At most `limit` messages and events of the chat next to an anchor. For messages around it,
+    /// the anchor itself is included whatever the filter says.
     async fn surroundings(
         &self,
         viewer: ParticipantId,
@@ -226,8 +230,8 @@ pub trait MessageRepository: Send + Sync {
         limit: u32,
     ) -> Result<Result<Surroundings, SurroundingsRefused>, StoreError>;
 
-    /// What `agent` may know of the room, oldest first: everything it sent, and the texts with
-    /// a mention (not a reference) of it. `None` if it is no participant.
+    /// The context of `agent` in the chat, oldest first: everything it sent, and the texts with a
+    /// mention (not a reference) of it. `None` if it is no participant.
     async fn context(
         &self,
         agent: AgentId,

@@ -1,4 +1,4 @@
-//! Posting an event: a record of an agent's work for the humans in the room.
+//! Posting an event: a record of an agent's work for the humans in the chat.
 
 use super::content::{EventContent, EventMetadata};
 use super::model::{Message, MessageKind};
@@ -15,42 +15,42 @@ use crate::store::{OnCommit, StoreError};
 /// An event to be posted.
 #[derive(Clone, Debug)]
 pub struct PostEvent {
-    /// Which kind; never `Text`.
+    /// The kind; never `Text`.
     pub kind: MessageKind,
-    /// What it says.
+    /// The content.
     pub content: EventContent,
     /// Free-form data.
     pub metadata: EventMetadata,
 }
 
-/// Why an event was not accepted.
+/// The reason why an event was not accepted.
 #[derive(Debug, thiserror::Error)]
 pub enum PostEventError {
-    /// The caller is not in the room, or there is no such room.
+    /// The caller is not in the chat, or there is no such chat.
     #[error("there is no such chat for the caller")]
     ChatNotFound,
     /// Texts are sent as messages.
     #[error("a text is not an event")]
     NotAnEvent,
-    /// The idempotency key was given to another request.
+    /// The idempotency key was used for another request.
     #[error("the idempotency key was used for another request")]
     KeyReused,
     /// An attention event without one of the four kinds in its metadata.
     #[error("an attention event needs a kind")]
     AttentionKind,
-    /// The room has as many messages as the plan of its organization allows.
+    /// The chat has as many messages as the plan of its organization allows.
     #[error(transparent)]
     Limit(#[from] LimitReached),
-    /// The store gave no answer.
+    /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// What an attention event may be about, in its metadata's member `kind`.
+/// The subjects of an attention event, in its metadata's member `kind`.
 const ATTENTION_KINDS: [&str; 4] = ["question", "assumption", "failure", "review"];
 
 impl MessageService {
-    /// Stores the event for the humans of the room; no agent gets it.
+    /// Stores the event for the humans of the chat; no agent receives it.
     pub async fn post_event(
         &self,
         caller: AgentCaller,
@@ -60,8 +60,8 @@ impl MessageService {
         self.post_event_once(caller, chat, command, None).await
     }
 
-    /// Like [`Self::post_event`], but what was posted before under the same key is not posted
-    /// again: the agent learns of the first event.
+    /// Like [`Self::post_event`], but an event posted under the same key before is not posted
+    /// again: the agent gets the answer for the first one.
     pub async fn post_event_once(
         &self,
         caller: AgentCaller,
@@ -89,7 +89,7 @@ impl MessageService {
         match self.earlier(claim).await? {
             PriorResult::Message(first) => Ok(*first),
             PriorResult::AnotherRequest => Err(PostEventError::KeyReused),
-            // What is deleted are texts, so there is no such event.
+            // Only texts can be deleted, so there is no such event.
             PriorResult::Nothing | PriorResult::Deleted(_) => Err(PostEventError::ChatNotFound),
         }
     }
@@ -128,7 +128,7 @@ impl MessageService {
             Err(AppendRefused::Repeated(first)) => Ok(*first),
             Err(AppendRefused::Limit(reached)) => Err(reached.into()),
             Err(AppendRefused::KeyReused) => Err(PostEventError::KeyReused),
-            // Nobody is mentioned, and events are not deleted, so only the sender can be missing.
+            // Events have no mentions and are not deleted, so only the sender can be missing.
             Err(
                 AppendRefused::NotParticipant
                 | AppendRefused::MentionLeft { .. }

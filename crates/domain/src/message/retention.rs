@@ -1,10 +1,12 @@
-//! How long messages are kept. By itself for ever; an operator may set an age for texts and one for events.
+//! Retention of messages. By default they are kept without limit; an operator can set a maximum age
+//! for texts and one for events.
 //!
-//! What has reached its age is erased, whatever became of it: nothing of it is left, work that no agent has
-//! begun neither. Its place in the room stays empty, as that of a deleted text, and nobody is told.
+//! A message of that age is erased whatever its state: nothing of it is left, including work that
+//! no agent has begun. Its sequence is not used again, as for a deleted text, and there is no
+//! event.
 //!
-//! The age is that of the id, which holds the time at which it was made (UUID version 7). So the old ones are
-//! the first in the order of ids, and a walk along it finds them.
+//! The age is that of the id, which contains the time of its creation (UUID version 7). The oldest
+//! messages are therefore the first in the order of ids, and a walk along the ids finds them.
 
 use std::time::Duration;
 
@@ -16,27 +18,27 @@ use crate::id::MessageId;
 use crate::store::StoreError;
 use crate::time::Timestamp;
 
-/// The shortest age: idempotency records are kept for a day ([`crate::idempotency::LIFETIME`]), and what they
-/// tell of is to be there so long.
+/// The minimum age: idempotency records are kept for a day ([`crate::idempotency::LIFETIME`]), and
+/// their messages must exist for as long.
 pub const MIN_AGE_DAYS: u32 = 2;
 
-/// How many messages a step looks at.
+/// The number of messages that a step reads.
 const STEP: u32 = 200;
 
-/// How many attempts a step erases: an agent may have made any number of a message.
+/// The number of attempts that a step erases: an agent may have made any number for a message.
 pub const ATTEMPTS_A_STEP: u32 = 5000;
 
-/// What ages together.
+/// The messages that share a maximum age.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Ageing {
-    /// What was said to somebody.
+    /// Texts.
     Texts,
-    /// The records of work.
+    /// Events.
     Events,
 }
 
 impl Ageing {
-    /// Whether messages of this kind are meant.
+    /// Returns whether messages of this kind are included.
     pub fn includes(self, kind: MessageKind) -> bool {
         (self == Self::Texts) == (kind == MessageKind::Text)
     }
@@ -45,34 +47,34 @@ impl Ageing {
 /// A step of the walk along the ids.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EraseOld {
-    /// What is to go.
+    /// The messages to erase.
     pub which: Ageing,
-    /// Where the walk is: only what comes after this message.
+    /// The position of the walk: only messages after this one.
     pub after: Option<MessageId>,
-    /// Where it ends: only what comes before this id, which is no message's.
+    /// The end of the walk: only messages before this id, which belongs to no message.
     pub before: MessageId,
-    /// How many messages are looked at, of any kind. Of their attempts at most [`ATTEMPTS_A_STEP`] are erased.
+    /// The number of messages to read, of any kind. At most [`ATTEMPTS_A_STEP`] of their attempts
+    /// are erased.
     pub limit: u32,
 }
 
-/// What a step came to.
+/// The result of a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ErasedOld {
-    /// The last message that was looked at; `None` if there was none, and the walk is over.
+    /// The last message that was read; `None` if there was none, and the walk is over.
     pub last: Option<MessageId>,
-    /// How many were erased.
+    /// The number of erased messages.
     pub erased: u64,
 }
 
 impl ErasedOld {
-    /// Nothing but attempts was erased, as there were so many; the same step is to be taken again.
+    /// Only attempts were erased, since there were too many; the same step must be repeated.
     pub fn attempts_only(step: EraseOld) -> Self {
         Self { last: Some(step.after.unwrap_or(MessageId::new(Uuid::nil()))), erased: 0 }
     }
 }
 
-/// The walk of one process along what ages together. It goes on where it was; from the beginning after a
-/// start.
+/// The walk of one process. It continues at its position, and starts over after a restart.
 #[derive(Clone, Debug)]
 pub struct Retention {
     which: Ageing,
@@ -81,22 +83,22 @@ pub struct Retention {
 }
 
 impl Retention {
-    /// Keeps these for so many days, [`MIN_AGE_DAYS`] at least.
+    /// Keeps these messages for `days`, at least [`MIN_AGE_DAYS`].
     pub fn days(which: Ageing, days: u32) -> Self {
         let days = days.max(MIN_AGE_DAYS);
         Self { which, age: Duration::from_secs(u64::from(days) * 24 * 60 * 60), after: None }
     }
 }
 
-/// The first id that could be made at `at`.
+/// The lowest id that can be made at `at`.
 fn first_id_at(at: Timestamp) -> MessageId {
     let millis = at.micros().div_euclid(1000).max(0).cast_unsigned();
     MessageId::new(uuid::Builder::from_unix_timestamp_millis(millis, &[0; 10]).into_uuid())
 }
 
 impl MessageService {
-    /// Takes the next step of erasing what is too old. Gives how many that were, or `None` when there is no
-    /// more for now.
+    /// Takes the next step of erasing old messages. Returns the number of erased ones, or `None` if
+    /// there are no more for now.
     pub async fn erase_old(&self, walk: &mut Retention) -> Result<Option<u64>, StoreError> {
         let before = first_id_at(self.clock.now().minus(walk.age));
         let step = EraseOld { which: walk.which, after: walk.after, before, limit: STEP };

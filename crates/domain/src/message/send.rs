@@ -18,32 +18,32 @@ use crate::store::{OnCommit, StoreError};
 pub struct SendMessage {
     /// The text.
     pub content: MessageContent,
-    /// Whom it names.
+    /// The mentioned participants.
     pub mentions: Vec<RequestedMention>,
 }
 
-/// Why a message was not accepted.
+/// The reason why a message was not accepted.
 #[derive(Debug, thiserror::Error)]
 pub enum SendMessageError {
-    /// The caller is not in the room, or there is no such room.
+    /// The caller is not in the chat, or there is no such chat.
     #[error("there is no such chat for the caller")]
     ChatNotFound,
-    /// The idempotency key was given to another request.
+    /// The idempotency key was used for another request.
     #[error("the idempotency key was used for another request")]
     KeyReused,
     /// A rule on mentions is broken.
     #[error(transparent)]
     Mention(#[from] MentionError),
-    /// The room has as many messages as the plan of its organization allows.
+    /// The chat has as many messages as the plan of its organization allows.
     #[error(transparent)]
     Limit(#[from] LimitReached),
-    /// The store gave no answer.
+    /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl MessageService {
-    /// Stores the text and delivers it to everybody it mentions, or refuses it as a whole.
+    /// Stores the text and delivers it to all mentioned participants, or refuses it as a whole.
     pub async fn send(
         &self,
         caller: impl Into<Caller>,
@@ -53,8 +53,8 @@ impl MessageService {
         self.send_once(caller, chat, command, None).await
     }
 
-    /// Like [`Self::send`], but what was sent before under the same key is not sent again: the
-    /// sender learns of the first message.
+    /// Like [`Self::send`], but a text sent under the same key before is not sent again: the sender
+    /// gets the answer for the first message.
     pub async fn send_once(
         &self,
         caller: impl Into<Caller>,
@@ -73,7 +73,7 @@ impl MessageService {
             Err(refused @ (SendMessageError::ChatNotFound | SendMessageError::Mention(_))) => refused,
             settled => return settled,
         };
-        // What was granted then is answered as then, though the room may have changed since.
+        // A repeated request gets the same answer as before, even if the chat has changed since.
         match self.earlier(claim).await? {
             PriorResult::Message(first) => Ok(receipt(first.id, chat, &first.mentions)),
             PriorResult::Deleted(first) => Ok(receipt(first.id, chat, &first.mentions)),
@@ -82,7 +82,7 @@ impl MessageService {
         }
     }
 
-    /// What was made before under this claim.
+    /// The earlier result of a request under this claim.
     pub(super) async fn earlier(&self, claim: Option<IdempotencyClaim>) -> Result<PriorResult, StoreError> {
         match claim {
             Some(claim) => self.messages.find_earlier(claim, self.clock.now()).await,
@@ -123,13 +123,13 @@ impl MessageService {
         match self.messages.append(new, self.announce_created()).await? {
             Ok(_) => Ok(sent),
             Err(AppendRefused::Repeated(first)) => Ok(receipt(first.id, chat, &first.mentions)),
-            // It was sent; that it was deleted since is no reason to send it again.
+            // It was sent; the later deletion is no reason to send it again.
             Err(AppendRefused::RepeatedDeleted(first)) => Ok(receipt(first.id, chat, &first.mentions)),
             Err(AppendRefused::Limit(reached)) => Err(reached.into()),
             Err(AppendRefused::KeyReused) => Err(SendMessageError::KeyReused),
             Err(AppendRefused::NotParticipant) => Err(SendMessageError::ChatNotFound),
             Err(AppendRefused::MentionLeft { index }) => {
-                // What was known of the room is not true any more.
+                // The cached participants of the chat are outdated.
                 self.cache.forget_room(chat);
                 let roster = self.chats.roster(sender, chat).await?.ok_or(SendMessageError::ChatNotFound)?;
                 let available = roster.names().handles();
@@ -151,7 +151,7 @@ impl MessageService {
     }
 }
 
-/// What the sender of a stored message learned of it.
+/// The answer to the sender of a stored message.
 fn receipt(id: MessageId, chat_id: ChatId, mentions: &[Mention]) -> SentMessage {
     let recipients = mentions
         .iter()

@@ -32,8 +32,8 @@ impl MessageService {
         Self { messages, chats, events, clock, ids, cache }
     }
 
-    /// What `see` makes of what those in a room are called: as far as it is known, if that `admits` the sender, or as
-    /// the store says; `None` when the sender may not see the room.
+    /// Applies `see` to the names of a chat's participants: to the cached ones if that `admits` the
+    /// sender, or to those in the store; `None` if the sender may not see the chat.
     pub(super) async fn names<R>(
         &self,
         sender: ParticipantId,

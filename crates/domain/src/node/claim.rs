@@ -1,37 +1,39 @@
-//! Who may be an agent's live socket.
+//! Claims of an agent's live socket.
 
 use crate::id::NodeId;
 
-/// What a newcomer wants done with a socket that its agent already has.
+/// What a new socket does with the live socket that its agent already has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum OnConflict {
-    /// End the older one.
+    /// Supersedes the older one.
     #[default]
     Supersede,
-    /// Refuse the newcomer.
+    /// Is refused itself.
     Reject,
 }
 
-/// Why a node asks for the place of an agent's live socket.
+/// The reason for claiming an agent's live socket.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Claiming {
-    /// For a socket that is about to be opened.
+    /// A socket that is about to be opened.
     Newcomer(OnConflict),
-    /// For one that was open when the node's lease was over: it stays unless another node has a newer one.
+    /// A socket that was open when the node's lease expired: it stays unless another node has a
+    /// newer one.
     Kept,
 }
 
-/// Who has the place, as the store says; of a node that is alive.
+/// The holder of the claim according to the store, on a node that is alive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Holder {
-    /// Which node.
+    /// The node.
     pub node: NodeId,
-    /// Whether the socket is open: one that broke counts as there for a moment, but is in nobody's way.
+    /// Set if the socket is open: one whose connection broke counts as present for a moment, but
+    /// blocks no claim.
     pub is_open: bool,
 }
 
 impl Claiming {
-    /// Whether a socket of `node` gets the place that `holder` has.
+    /// Returns whether a socket of `node` gets the claim that `holder` has.
     pub fn is_granted(self, node: NodeId, holder: Option<Holder>) -> bool {
         let open = holder.filter(|holder| holder.is_open);
         match self {

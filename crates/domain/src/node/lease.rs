@@ -1,35 +1,35 @@
-//! For how long a node is believed to live, and who may say that another does not.
+//! Leases of nodes, and the conditions for clearing others.
 
 use std::time::{Duration, Instant};
 
-/// How long a lease holds unless it is renewed. With [`CLEARED_EVERY`] and the reading of the log a node that
-/// died is cleared everywhere within fifteen seconds.
+/// How long a lease holds unless it is renewed. With [`CLEARED_EVERY`] and the polling of the log,
+/// a dead node is cleared everywhere within fifteen seconds.
 pub const LEASE: Duration = Duration::from_secs(12);
 
-/// How often it is renewed.
+/// The interval of renewals.
 pub const RENEWED_EVERY: Duration = Duration::from_secs(3);
 
-/// How often a node looks for others whose lease is over.
+/// The interval of searches for expired leases of others.
 pub const CLEARED_EVERY: Duration = Duration::from_secs(1);
 
-/// So long before it is cleared a node died at most.
+/// The maximum time from the death of a node until it is cleared.
 pub const CLEARED_WITHIN: Duration = LEASE.saturating_add(CLEARED_EVERY);
 
-/// How long somebody whose connection broke counts as there, so that who comes back at once, on whichever node,
-/// was never away; and so long holds the last lease of a node that ends in order.
+/// How long a user or agent counts as present after the connection broke, so that a return to any
+/// node is no change; also the lease of a node that shuts down gracefully.
 pub const GRACE: Duration = Duration::from_secs(10);
 
-/// For how long a node must have reached the store before it says of others that they did not: after an outage
-/// of the store all leases are over, and everybody must have had time to renew theirs.
+/// How long a node must have reached the store before it clears others: after an outage of the
+/// store all leases have expired, and every node needs time to renew its own.
 const SETTLED_AFTER: Duration = Duration::from_secs(6);
 
-/// Longer than this between two renewals, and the node itself, or the store, was away.
+/// A longer time between two renewals means that the node itself, or the store, was away.
 const TORN: Duration = Duration::from_secs(5);
 
-/// For how long the lease of a node must still hold when it clears others: it was renewed a moment ago.
+/// How long the lease of a node must still hold when it clears others: it was renewed a moment ago.
 pub const CLEARS_HOLDING: Duration = Duration::from_secs(7);
 
-/// Since when a node has reached the store without a break.
+/// The time since which a node has reached the store without interruption.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Contact {
     since: Option<Instant>,
@@ -37,19 +37,19 @@ pub struct Contact {
 }
 
 impl Contact {
-    /// The lease was renewed.
+    /// Records a renewal.
     pub fn renewed(&mut self, now: Instant) {
         let is_torn = !self.is_fresh(now);
         self.since = self.since.filter(|_| !is_torn).or(Some(now));
         self.last = Some(now);
     }
 
-    /// The store did not answer.
+    /// Records that the store did not answer.
     pub fn lost(&mut self) {
         *self = Self::default();
     }
 
-    /// Whether it may clear others whose lease is over.
+    /// Returns whether it may clear nodes with expired leases.
     pub fn may_clear(&self, now: Instant) -> bool {
         let is_settled = self.since.is_some_and(|since| now.duration_since(since) >= SETTLED_AFTER);
         is_settled && self.is_fresh(now)
@@ -66,7 +66,8 @@ mod tests {
 
     #[test]
     fn a_dead_node_is_cleared_within_fifteen_seconds() {
-        // A lease that was just renewed, a look just missed, and the log is read half a second later.
+        // The lease was just renewed, a search just missed it, and the log is read half a second
+        // later.
         let at_worst = CLEARED_WITHIN + Duration::from_millis(500);
         assert!(at_worst <= Duration::from_secs(14));
         // Two renewals may be lost.
@@ -75,7 +76,7 @@ mod tests {
         assert_eq!(CLEARS_HOLDING + TORN, LEASE);
     }
 
-    /// Renews every three seconds from `begun` on, so often.
+    /// Renews every three seconds from `begun` on, `times` times.
     fn renewed(contact: &mut Contact, begun: Instant, times: u32) -> Instant {
         let mut now = begun;
         for number in 0..times {
@@ -102,7 +103,7 @@ mod tests {
         let now = renewed(&mut contact, now, 2);
         assert!(contact.may_clear(now));
 
-        // The process was stopped, or its machine, and nothing told it.
+        // The process or its machine was suspended, without any notification.
         let later = now + Duration::from_secs(60);
         assert!(!contact.may_clear(later), "also before the next renewal");
         contact.renewed(later);

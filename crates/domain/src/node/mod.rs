@@ -1,19 +1,20 @@
-//! Several servers on one store: who they are, and who is connected to which.
+//! The nodes of a cluster on one store, and the users and agents connected to each.
 //!
-//! Terms. A *node* is one run of a server that is one of several. It holds a *lease*, which it renews; when the
-//! lease is over the node counts as dead, and whoever sees that first clears it: what it had said is no longer
-//! so. *Whereabouts* are the nodes that somebody is connected to. Times are those of the store's own clock, as
-//! nodes need not agree on theirs.
+//! Terms. A *node* is one run of a server in a cluster. It holds a *lease*, which it renews; when
+//! the lease has expired the node counts as dead, and the first other node to see that clears it:
+//! its connections are void. *Whereabouts* are the nodes that a user or agent is connected to.
+//! Times are those of the store's clock, since the clocks of nodes may differ.
 //!
 //! Invariants:
 //!
-//! - an agent has one live socket on all nodes together: the newest, unless it asked not to be in the way;
-//! - every change of whereabouts stands in the log of changes ([`crate::change`]) in the transaction of the
-//!   change, so that all nodes come to know the same;
-//! - a node whose lease was over and that goes on has to begin as a new one, and finds out then which of its
-//!   sockets others have taken over.
+//! - an agent has one live socket on all nodes together: the newest, unless that asked to be
+//!   refused;
+//! - every change of whereabouts is in the change log ([`crate::change`]) in the transaction of the
+//!   change, so that all nodes have the same view;
+//! - a node that continues after its lease has expired registers as a new one, and learns then
+//!   which of its sockets others have taken over.
 //!
-//! A server that is alone writes and reads nothing of this.
+//! A single server writes and reads none of this.
 
 mod claim;
 mod lease;

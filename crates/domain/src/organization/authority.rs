@@ -1,15 +1,15 @@
-//! On whose word an organization is changed.
+//! The authority to change an organization.
 
 use super::role::{NotAdmin, OrganizationRole};
 use crate::caller::UserCaller;
 use crate::id::{OrganizationId, UserId};
 
-/// On whose word an organization is changed. What it allows is looked at inside the write: roles change.
+/// The authority to change an organization. It is checked inside the write, since roles change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Authority {
-    /// One of its own people, who has to be an admin there.
+    /// A user, who must be an admin of the organization.
     Admin(UserCaller),
-    /// The operator, over any organization that is there.
+    /// The operator, over any existing organization.
     Operator(OrganizationId),
 }
 
@@ -22,7 +22,7 @@ impl Authority {
         }
     }
 
-    /// Who it is, unless it is the operator.
+    /// The user, unless it is the operator.
     pub const fn user(self) -> Option<UserId> {
         match self {
             Self::Admin(caller) => Some(caller.user),
@@ -30,10 +30,10 @@ impl Authority {
         }
     }
 
-    /// Whether it holds; `standing` is where [`Self::user`] belongs now, and as what.
+    /// Checks it; `standing` is the current organization of [`Self::user`], and the role there.
     ///
     /// # Errors
-    /// [`NotAdmin`] also for somebody who was moved to another organization meanwhile, or is gone.
+    /// [`NotAdmin`] also if the user has moved to another organization meanwhile, or was deleted.
     pub fn check(self, standing: Option<(OrganizationId, OrganizationRole)>) -> Result<(), NotAdmin> {
         match self {
             Self::Operator(_) => Ok(()),

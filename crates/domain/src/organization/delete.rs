@@ -1,8 +1,8 @@
 //! Deleting an organization, which only the operator does.
 //!
-//! Members come first: an organization is deleted when nobody belongs to it. Its chats are deleted one after the other,
-//! then the organization in one write, with its memories and open invitations. The row stays, since the audit log and
-//! deleted users refer to it, without the name.
+//! Members come first: an organization can be deleted when it has none. Its chats are deleted one
+//! after the other, then the organization in one write, with its memories and open invitations. The
+//! row stays without the name, since the audit log and deleted users refer to it.
 
 use super::port::{DeleteOrganization, DeleteOrganizationRefused};
 use super::service::OrganizationService;
@@ -11,19 +11,19 @@ use crate::id::OrganizationId;
 use crate::plan::Organization;
 use crate::store::StoreError;
 
-/// How many chats are read at a time.
+/// The number of chats that are read at a time.
 const AT_ONCE: u32 = 100;
 
-/// What was deleted.
+/// The result of deleting an organization.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OrganizationDeletion {
-    /// The organization as it was.
+    /// The organization in its last state.
     pub organization: Organization,
-    /// How many chats were deleted with it.
+    /// The number of chats that were deleted with it.
     pub chats: u64,
 }
 
-/// Why an organization was not deleted.
+/// The reason why an organization was not deleted.
 #[derive(Debug, thiserror::Error)]
 pub enum DeleteOrganizationError {
     /// There is no such organization.
@@ -35,18 +35,20 @@ pub enum DeleteOrganizationError {
     /// It has chats, and `force` was not set.
     #[error("the organization has {0} chat(s)")]
     HasChats(u64),
-    /// The store gave no answer.
+    /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// The name of a deleted organization. It begins with a space, as no chosen name does, so it is in nobody's way.
+/// The name of a deleted organization. It begins with a space, unlike any chosen name, so it causes
+/// no conflict.
 pub fn deleted_name(organization: OrganizationId) -> String {
     format!(" deleted {}", organization.uuid().simple())
 }
 
 impl OrganizationService {
-    /// Deletes an organization without members; one with chats, which `chats` deletes, only with `force`.
+    /// Deletes an organization without members; one with chats, which `chats` deletes, only with
+    /// `force`.
     pub async fn delete(
         &self,
         chats: &ChatService,

@@ -1,4 +1,4 @@
-//! Coming into an organization: by accepting an invitation, or because the operator says so.
+//! Entering an organization: by accepting an invitation, or through the operator.
 
 use super::invitation::InvitationRefused;
 use super::port::{Enter, EnterBy, EnterRefused, Moved};
@@ -9,45 +9,46 @@ use crate::id::{OrganizationId, UserId};
 use crate::plan::LimitReached;
 use crate::store::StoreError;
 
-/// Why somebody did not come in.
+/// The reason why a user did not enter.
 #[derive(Debug, thiserror::Error)]
 pub enum EnterError {
     /// There is no such user.
     #[error("there is no such user")]
     UserGone,
-    /// They are there already.
+    /// The user is already a member.
     #[error("the user is already in this organization")]
     AlreadyThere,
-    /// The organization that they are in would be left without an admin, and with others.
+    /// The current organization of the user would have members but no admin.
     #[error(transparent)]
     LastAdmin(#[from] LastAdmin),
-    /// Their agents do not fit into the plan.
+    /// The user's agents exceed the plan.
     #[error(transparent)]
     Limit(#[from] LimitReached),
-    /// The store gave no answer.
+    /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// Why an invitation was not accepted.
+/// The reason why an invitation was not accepted.
 #[derive(Debug, thiserror::Error)]
 pub enum AcceptError {
-    /// It does not let the caller in.
+    /// The invitation cannot be accepted.
     #[error(transparent)]
     Invitation(#[from] InvitationRefused),
-    /// It would, but.
+    /// It could be accepted, but the user cannot enter.
     #[error(transparent)]
     Enter(#[from] EnterError),
 }
 
 impl OrganizationService {
-    /// Moves the caller to where an invitation leads; `token` is the text that its guest has.
+    /// Moves the caller to the organization of an invitation; `token` is the text that its guest
+    /// has.
     pub async fn accept(&self, caller: UserCaller, token: &str) -> Result<Moved, AcceptError> {
         let digest = self.mint.digest(token.trim());
         self.enter(caller.user, EnterBy::Invitation(digest)).await
     }
 
-    /// Moves a user into an organization: for the operator.
+    /// Moves a user into an organization, for the operator.
     pub async fn move_user(
         &self,
         user: UserId,

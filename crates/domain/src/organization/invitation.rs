@@ -1,4 +1,4 @@
-//! Invitations, and whether one may be accepted. Pure; the stores call it inside the write.
+//! Invitations, and the conditions for accepting one. Pure; the stores call it inside the write.
 
 use super::role::OrganizationRole;
 use crate::id::{InvitationId, OrganizationId, UserId};
@@ -10,26 +10,26 @@ use crate::words::words;
 pub struct Invitation {
     /// Identifier.
     pub id: InvitationId,
-    /// Where to.
+    /// The organization.
     pub organization: OrganizationId,
-    /// What its guest becomes there.
+    /// The role of its guest.
     pub role: OrganizationRole,
-    /// Whom it is meant for; `None` for whoever has the token.
+    /// The only address that may accept it; `None` for any holder of the token.
     pub email: Option<String>,
-    /// Who made it; `None` for the operator.
+    /// The creator; `None` for the operator.
     pub created_by: Option<UserId>,
-    /// When it was made.
+    /// The time of its creation.
     pub created_at: Timestamp,
-    /// Until when it may be accepted.
+    /// The expiry.
     pub expires_at: Timestamp,
-    /// When and by whom it was accepted.
+    /// The time of acceptance, and the user.
     pub accepted: Option<(Timestamp, UserId)>,
-    /// Since when it is good for nothing.
+    /// The time of its revocation.
     pub revoked_at: Option<Timestamp>,
 }
 
 words! {
-    /// What has become of an invitation.
+    /// The status of an invitation.
     InvitationStatus {
         /// It may be accepted.
         Open = "open",
@@ -37,24 +37,25 @@ words! {
         Accepted = "accepted",
         /// It was revoked.
         Revoked = "revoked",
-        /// Nobody accepted it in time.
+        /// It was not accepted in time.
         Expired = "expired",
     }
 }
 
-/// Why an invitation was not accepted. Whoever is told this, but for [`Self::Unknown`], holds its token.
+/// The reason why an invitation was not accepted. Except for [`Self::Unknown`], only holders of its
+/// token get it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum InvitationRefused {
     /// No invitation has this token.
     #[error("there is no such invitation")]
     Unknown,
-    /// Its time is over.
+    /// It has expired.
     #[error("the invitation has expired; ask for another one")]
     Expired,
-    /// It was taken back.
+    /// It was revoked.
     #[error("the invitation was revoked; ask for another one")]
     Revoked,
-    /// Somebody accepted it before.
+    /// It was already accepted.
     #[error("the invitation was already accepted; ask for another one")]
     Accepted,
     /// It is meant for another e-mail address.
@@ -63,7 +64,7 @@ pub enum InvitationRefused {
 }
 
 impl Invitation {
-    /// What has become of it.
+    /// Its status.
     pub fn status(&self, now: Timestamp) -> InvitationStatus {
         if self.accepted.is_some() {
             InvitationStatus::Accepted
@@ -76,7 +77,7 @@ impl Invitation {
         }
     }
 
-    /// Whether somebody with this e-mail address, compared without the case of ASCII letters, may accept it.
+    /// Checks that a user with this e-mail address, compared ignoring ASCII case, may accept it.
     pub fn check(&self, email: &str, now: Timestamp) -> Result<(), InvitationRefused> {
         match self.status(now) {
             InvitationStatus::Accepted => return Err(InvitationRefused::Accepted),

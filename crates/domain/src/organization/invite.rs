@@ -1,4 +1,4 @@
-//! Inviting people into an organization, and taking invitations back.
+//! Creating, listing, and revoking invitations.
 
 use std::time::Duration;
 
@@ -13,79 +13,80 @@ use crate::page::{Page, PageRequest};
 use crate::store::StoreError;
 use crate::time::Timestamp;
 
-/// How long an invitation may be accepted, unless somebody says otherwise: a week.
+/// The default lifetime of an invitation: a week.
 pub const DEFAULT_INVITATION_LIFETIME: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// How long an invitation may be accepted at the most: ninety days.
+/// The maximum lifetime of an invitation: ninety days.
 pub const MAX_INVITATION_LIFETIME: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 
-/// Whom to invite.
+/// An invitation to be created.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Invite {
-    /// What the guest becomes.
+    /// The role of the guest.
     pub role: OrganizationRole,
-    /// Who alone may accept it, from [`crate::account::parse_email`]; `None` for whoever has the token.
+    /// The only address that may accept it, from [`crate::account::parse_email`]; `None` for any
+    /// holder of the token.
     pub email: Option<String>,
-    /// Until when; `None` for [`DEFAULT_INVITATION_LIFETIME`].
+    /// The expiry; `None` for [`DEFAULT_INVITATION_LIFETIME`].
     pub expires_at: Option<Timestamp>,
 }
 
-/// A new invitation, and the one and only sight of its token.
+/// A new invitation with its token, which is shown only here.
 #[derive(Clone, Debug)]
 pub struct Invited {
     /// As it is stored.
     pub invitation: Invitation,
-    /// `thnv_i_…`, to be handed to the guest.
+    /// `thnv_i_…`, for the guest.
     pub token: ApiKey,
 }
 
-/// Why nobody was invited.
+/// The reason why no invitation was created.
 #[derive(Debug, thiserror::Error)]
 pub enum InviteError {
-    /// Only an admin may.
+    /// Only an admin may do this.
     #[error(transparent)]
     NotAdmin(#[from] NotAdmin),
-    /// It would have expired already.
+    /// The expiry is in the past.
     #[error("the expiry of an invitation must be in the future")]
     ExpiryPast,
-    /// It would be good for longer than [`MAX_INVITATION_LIFETIME`].
+    /// The lifetime exceeds [`MAX_INVITATION_LIFETIME`].
     #[error("the expiry of an invitation must be within {} days", MAX_INVITATION_LIFETIME.as_secs() / 86_400)]
     ExpiryTooLate,
-    /// There are as many open ones as may be.
+    /// The maximum number of invitations is open.
     #[error("{MAX_INVITATIONS} invitations are already open; revoke one that is no longer needed")]
     TooMany,
-    /// The store gave no answer.
+    /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// Why invitations were not listed.
+/// The reason why invitations were not listed.
 #[derive(Debug, thiserror::Error)]
 pub enum ListInvitationsError {
-    /// Only an admin may.
+    /// Only an admin may do this.
     #[error(transparent)]
     NotAdmin(#[from] NotAdmin),
-    /// The store gave no answer.
+    /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// Why an invitation was not revoked.
+/// The reason why an invitation was not revoked.
 #[derive(Debug, thiserror::Error)]
 pub enum RevokeInvitationError {
-    /// Only an admin may.
+    /// Only an admin may do this.
     #[error(transparent)]
     NotAdmin(#[from] NotAdmin),
-    /// The organization has none such, or it was accepted or revoked before.
+    /// The organization does not have it, or it was already accepted or revoked.
     #[error("there is no such invitation that could be revoked")]
     NotFound,
-    /// The store gave no answer.
+    /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl OrganizationService {
-    /// Invites somebody. Whether and by whom the token is used is up to who gets it.
+    /// Creates an invitation. Handing the token to the guest is up to the caller.
     pub async fn invite(&self, by: Authority, command: Invite) -> Result<Invited, InviteError> {
         let now = self.clock.now();
         let expires_at = command.expires_at.unwrap_or_else(|| now.plus(DEFAULT_INVITATION_LIFETIME));
@@ -112,7 +113,7 @@ impl OrganizationService {
         }
     }
 
-    /// The invitations of an organization, whatever became of them, newest first.
+    /// The invitations of an organization, in any state, newest first.
     pub async fn list_invitations(
         &self,
         by: Authority,
@@ -121,7 +122,7 @@ impl OrganizationService {
         Ok(self.organizations.list_invitations(by, page).await??)
     }
 
-    /// Revokes an invitation that nobody has accepted.
+    /// Revokes an invitation that was not accepted.
     pub async fn revoke_invitation(
         &self,
         by: Authority,

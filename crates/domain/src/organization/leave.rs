@@ -8,34 +8,34 @@ use crate::caller::UserCaller;
 use crate::id::{OrganizationId, UserId};
 use crate::store::StoreError;
 
-/// Why somebody did not go.
+/// The reason why a user did not leave.
 #[derive(Debug, thiserror::Error)]
 pub enum LeaveError {
     /// Only an admin may remove members.
     #[error(transparent)]
     NotAdmin(#[from] NotAdmin),
-    /// The organization has no such member, or not any more.
+    /// The organization does not have the member, or not any more.
     #[error("there is no such member")]
     MemberNotFound,
-    /// The organization would be left without an admin, and with others.
+    /// The organization would have members but no admin.
     #[error(transparent)]
     LastAdmin(#[from] LastAdmin),
-    /// It is their own, and nobody else is in it.
+    /// It is the user's own, and has no other members.
     #[error("nobody else is in the organization, which is the member's own")]
     Alone,
-    /// The store gave no answer.
+    /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl OrganizationService {
-    /// The caller goes, back to an organization of their own.
+    /// Removes the caller from the organization, back to an own one.
     pub async fn leave(&self, caller: UserCaller) -> Result<Moved, LeaveError> {
         self.depart(caller.user, caller.organization, None).await
     }
 
-    /// Removes a member, who falls back to an organization of their own. An admin may remove themselves as if
-    /// they left.
+    /// Removes a member, who returns to an own organization. Admins may remove themselves, which is
+    /// the same as leaving.
     pub async fn remove(&self, by: Authority, member: UserId) -> Result<Moved, LeaveError> {
         self.depart(member, by.organization(), Some(by)).await
     }

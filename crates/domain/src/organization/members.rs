@@ -13,7 +13,7 @@ use crate::page::{Page, PageRequest};
 use crate::plan::{Organization, OrganizationName, PlanName, WhichOrganization};
 use crate::store::StoreError;
 
-/// Why an organization was not made.
+/// The reason why an organization was not created.
 #[derive(Debug, thiserror::Error)]
 pub enum CreateOrganizationError {
     /// Another one has the name.
@@ -22,29 +22,29 @@ pub enum CreateOrganizationError {
     /// There is no such plan.
     #[error("there is no such plan")]
     NoSuchPlan,
-    /// The store gave no answer.
+    /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// Why an organization was not renamed.
+/// The reason why an organization was not renamed.
 #[derive(Debug, thiserror::Error)]
 pub enum RenameError {
-    /// Only an admin may.
+    /// Only an admin may do this.
     #[error(transparent)]
     NotAdmin(#[from] NotAdmin),
     /// Another organization has the name.
     #[error("the name is already taken")]
     NameTaken,
-    /// The store gave no answer.
+    /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// Why a member has no other role.
+/// The reason why a member's role was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum SetRoleError {
-    /// Only an admin may.
+    /// Only an admin may do this.
     #[error(transparent)]
     NotAdmin(#[from] NotAdmin),
     /// The organization has no such member.
@@ -53,23 +53,23 @@ pub enum SetRoleError {
     /// It would be left without an admin.
     #[error(transparent)]
     LastAdmin(#[from] LastAdmin),
-    /// The store gave no answer.
+    /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl OrganizationService {
-    /// The caller's organization; `None` when the account went after it authenticated.
+    /// The caller's organization; `None` if the account was deleted after it authenticated.
     pub async fn show(&self, caller: UserCaller) -> Result<Option<OrganizationOf>, StoreError> {
         self.organizations.organization_of(caller.user).await
     }
 
-    /// The organization that is meant: for the operator.
+    /// The given organization, for the operator.
     pub async fn find(&self, which: WhichOrganization) -> Result<Option<Organization>, StoreError> {
         self.organizations.find_organization(which).await
     }
 
-    /// Makes an organization that nobody belongs to yet, with the plan of fresh ones unless one is said: for the
+    /// Creates an organization without members, with the default plan unless one is given; for the
     /// operator.
     pub async fn create(
         &self,
@@ -86,7 +86,7 @@ impl OrganizationService {
         }
     }
 
-    /// Gives an organization another name.
+    /// Renames an organization.
     pub async fn rename(&self, by: Authority, name: OrganizationName) -> Result<Organization, RenameError> {
         let command = RenameOrganization { by, name, now: self.clock.now() };
         match self.organizations.rename_organization(command).await? {
@@ -96,7 +96,7 @@ impl OrganizationService {
         }
     }
 
-    /// Who is in an organization, the oldest account first; every member may know.
+    /// The members of an organization, the oldest account first; every member may read them.
     pub async fn list_members(
         &self,
         organization: OrganizationId,
@@ -105,7 +105,7 @@ impl OrganizationService {
         self.organizations.list_members(organization, page).await
     }
 
-    /// Gives a member another role; one's own too.
+    /// Changes the role of a member, who may be the caller.
     pub async fn set_role(
         &self,
         by: Authority,

@@ -1,20 +1,21 @@
-//! Organizations: who belongs together, who looks after it, and how somebody comes in and goes.
+//! Organizations: members, their roles, and how they enter and leave.
 //!
-//! Every user belongs to exactly one organization; its agents belong to wherever their owner does. A *member*
-//! has a role in it: an *admin* names it, invites people, gives roles and removes members; everybody else is
-//! there. Somebody comes in by an *invitation*, which they accept themselves, or because the operator says so;
-//! never because an admin does.
+//! Every user belongs to exactly one organization; agents belong to that of their owner. A *member*
+//! has a role in it: an *admin* renames it, invites users, assigns roles, and removes members; all
+//! others are plain members. A user enters by an *invitation*, which the user accepts, or through
+//! the operator; an admin alone cannot move a user.
 //!
-//! Somebody who goes, or is removed, falls back to the organization that was made for them, or to a fresh one if
-//! others are in that by now; so everybody has a place. What moves with a user is what is the user's: the agents,
-//! and the seats in rooms. Rooms count for good where they were made; memories stay where they were stored. The
-//! agents must fit into the plan of the organization that one enters; nobody is held back by what they fall back
-//! to. Tokens that were made before are good for nothing, and what was opened with them ends. An organization that
-//! nobody belongs to any more stays, for its rooms, memories and audit log; only its open invitations end.
+//! A user who leaves or is removed returns to the organization that was created for the user, or to
+//! a new one if others are in that by now; so every user belongs to one. The user's agents and
+//! memberships of chats move along. Chats count permanently for the organization in which they were
+//! created; memories stay where they were stored. The agents must fit into the plan of the
+//! organization that a user enters; a return is never refused. Earlier tokens become invalid, and
+//! what they opened ends. An organization without members stays, for its chats, memories, and audit
+//! log; only its open invitations end.
 //!
-//! Invariants: an organization that has members has an admin among them ([`role`]); an invitation is accepted
-//! once, while it is open, by whom it is meant for ([`invitation`]); who goes leaves no open invitations
-//! behind, so that nobody comes back by one of their own.
+//! Invariants: an organization with members has an admin among them ([`role`]); an invitation is
+//! accepted once, while it is open, by the address it was made for ([`invitation`]); a user who
+//! leaves has no open invitations left, and cannot return by an own one.
 
 mod authority;
 mod delete;

@@ -13,7 +13,7 @@ use crate::plan::{LimitReached, Organization, OrganizationName, Plan, PlanName, 
 use crate::store::{OnCommit, StoreError};
 use crate::time::Timestamp;
 
-/// How many invitations of one organization may wait for an answer.
+/// The maximum number of open invitations of one organization.
 pub const MAX_INVITATIONS: u32 = 100;
 
 /// An invitation to be stored.
@@ -21,24 +21,24 @@ pub const MAX_INVITATIONS: u32 = 100;
 pub struct NewInvitation {
     /// Identifier.
     pub id: InvitationId,
-    /// On whose word, and to which organization.
+    /// The authority, which names the organization.
     pub by: Authority,
-    /// What its guest becomes there.
+    /// The role of its guest.
     pub role: OrganizationRole,
-    /// Whom it is meant for; `None` for whoever has the token.
+    /// The only address that may accept it; `None` for any holder of the token.
     pub email: Option<String>,
     /// Digest of its token.
     pub digest: KeyDigest,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
-    /// Until when it may be accepted.
+    /// The expiry.
     pub expires_at: Timestamp,
 }
 
-/// Why an invitation was not stored.
+/// The reason why an invitation was not stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum InviteRefused {
-    /// Only an admin may.
+    /// Only an admin may do this.
     NotAdmin,
     /// [`MAX_INVITATIONS`] are open already.
     TooMany,
@@ -47,20 +47,20 @@ pub enum InviteRefused {
 /// An invitation to be revoked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RevokeInvitation {
-    /// Which.
+    /// The id.
     pub id: InvitationId,
-    /// On whose word, and of which organization.
+    /// The authority, which names the organization.
     pub by: Authority,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
 }
 
-/// Why an invitation was not revoked.
+/// The reason why an invitation was not revoked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RevokeInvitationRefused {
-    /// Only an admin may.
+    /// Only an admin may do this.
     NotAdmin,
-    /// The organization has none such, or it was accepted or revoked before.
+    /// The organization does not have it, or it was already accepted or revoked.
     NotFound,
 }
 
@@ -71,45 +71,45 @@ pub struct OrganizationOf {
     pub id: OrganizationId,
     /// Its name.
     pub name: String,
-    /// When it was made.
+    /// The time of its creation.
     pub created_at: Timestamp,
-    /// What the user is there.
+    /// The role of the user.
     pub role: OrganizationRole,
-    /// How many members it has.
+    /// The number of its members.
     pub members: u64,
-    /// What it may use.
+    /// Its plan.
     pub plan: Plan,
 }
 
-/// Somebody in an organization, as the others there see them.
+/// A member of an organization, as other members see it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Member {
-    /// Who.
+    /// The user.
     pub id: UserId,
-    /// Their handle.
+    /// The handle.
     pub handle: UserHandle,
-    /// Their name, both parts.
+    /// The full name.
     pub name: String,
-    /// What they are there.
+    /// The role.
     pub role: OrganizationRole,
-    /// When their account was made.
+    /// The time at which the account was created.
     pub created_at: Timestamp,
 }
 
-/// An organization to be stored, which nobody belongs to yet.
+/// An organization to be stored, without members.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NewOrganization {
     /// Identifier.
     pub id: OrganizationId,
     /// Its name.
     pub name: OrganizationName,
-    /// What it may use.
+    /// Its plan.
     pub plan: PlanName,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
 }
 
-/// Why an organization was not stored.
+/// The reason why an organization was not stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CreateOrganizationRefused {
     /// Another one has the name.
@@ -121,60 +121,60 @@ pub enum CreateOrganizationRefused {
 /// An organization to be deleted by the operator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DeleteOrganization {
-    /// Which.
+    /// The organization.
     pub organization: OrganizationId,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
 }
 
-/// Why an organization was not deleted; the first that applies.
+/// The reason why an organization was not deleted; the first that applies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DeleteOrganizationRefused {
     /// There is no such organization.
     NotFound,
-    /// So many users belong to it.
+    /// It has this number of members.
     HasMembers(u64),
-    /// It has so many chats.
+    /// It has this number of chats.
     HasChats(u64),
 }
 
-/// Another name for an organization.
+/// A new name of an organization.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RenameOrganization {
-    /// On whose word, and which.
+    /// The authority, which names the organization.
     pub by: Authority,
     /// The name.
     pub name: OrganizationName,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
 }
 
-/// Why an organization was not renamed.
+/// The reason why an organization was not renamed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RenameRefused {
-    /// Only an admin may.
+    /// Only an admin may do this.
     NotAdmin,
     /// Another organization has the name, compared without case.
     NameTaken,
 }
 
-/// Another role for a member.
+/// A new role of a member.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SetRole {
-    /// On whose word, and where.
+    /// The authority, which names the organization.
     pub by: Authority,
-    /// Whose.
+    /// The member.
     pub member: UserId,
-    /// Which.
+    /// The role.
     pub role: OrganizationRole,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
 }
 
-/// Why a member has no other role.
+/// The reason why a member's role was not changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SetRoleRefused {
-    /// Only an admin may.
+    /// Only an admin may do this.
     NotAdmin,
     /// The organization has no such member.
     NotFound,
@@ -182,103 +182,103 @@ pub enum SetRoleRefused {
     LastAdmin,
 }
 
-/// Somebody who is to go from an organization, back to one of their own.
+/// A member who leaves an organization, back to an own one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Depart {
-    /// Who.
+    /// The member.
     pub member: UserId,
-    /// From where.
+    /// The organization.
     pub organization: OrganizationId,
-    /// On whose word; `None` for their own.
+    /// The authority; `None` if the member leaves by choice.
     pub by: Option<Authority>,
-    /// The id that a fresh organization gets.
+    /// The id that a new organization gets.
     pub fresh: OrganizationId,
     /// The plan that it gets.
     pub plan: PlanName,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
 }
 
-/// Why somebody did not go.
+/// The reason why a member did not leave.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DepartRefused {
-    /// Only an admin may.
+    /// Only an admin may do this.
     NotAdmin,
     /// The organization has no such member.
     NotFound,
-    /// It would be left without an admin, and with others.
+    /// It would have members but no admin.
     LastAdmin,
-    /// It is their own, and nobody else is in it.
+    /// It is the member's own, and has no other members.
     Alone,
 }
 
-/// Somebody who is to come into an organization.
+/// A user who enters an organization.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Enter {
-    /// Who.
+    /// The user.
     pub user: UserId,
-    /// How.
+    /// The way of entering.
     pub by: EnterBy,
-    /// When.
+    /// The current time.
     pub now: Timestamp,
 }
 
-/// How somebody comes into an organization.
+/// The way in which a user enters an organization.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EnterBy {
     /// By the invitation whose token has this digest.
     Invitation(KeyDigest),
-    /// Because the operator says so, to this one and in this role.
+    /// Through the operator, into this one and with this role.
     Operator(OrganizationId, OrganizationRole),
 }
 
-/// Why somebody did not come in.
+/// The reason why a user did not enter.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum EnterRefused {
     /// There is no such user.
     UserGone,
-    /// The invitation does not let them in.
+    /// The invitation cannot be accepted.
     Invitation(InvitationRefused),
-    /// They are there already; the invitation stays open.
+    /// The user is already a member; the invitation stays open.
     AlreadyThere,
-    /// The organization that they are in would be left without an admin, and with others.
+    /// The current organization of the user would have members but no admin.
     LastAdmin,
-    /// Their agents do not fit into the plan.
+    /// The user's agents exceed the plan.
     Limit(LimitReached),
 }
 
-/// Somebody belongs to another organization.
+/// A user who has moved to another organization.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Moved {
-    /// As they are now.
+    /// The user in the new state.
     pub user: User,
-    /// Where they were.
+    /// The previous organization.
     pub from: OrganizationId,
 }
 
 /// Organizations.
 #[async_trait]
 pub trait OrganizationRepository: Send + Sync {
-    /// The organization that is meant.
+    /// The given organization.
     async fn find_organization(&self, which: WhichOrganization) -> Result<Option<Organization>, StoreError>;
 
     /// The organization of a user; `None` if there is no such user.
     async fn organization_of(&self, user: UserId) -> Result<Option<OrganizationOf>, StoreError>;
 
-    /// Stores an organization; whoever comes in first is its admin.
+    /// Stores an organization; its first member becomes admin.
     async fn create_organization(
         &self,
         new: NewOrganization,
     ) -> Result<Result<Organization, CreateOrganizationRefused>, StoreError>;
 
-    /// Gives an organization another name.
+    /// Renames an organization.
     async fn rename_organization(
         &self,
         command: RenameOrganization,
     ) -> Result<Result<Organization, RenameRefused>, StoreError>;
 
-    /// Deletes an organization without members and chats: its memories go, its open invitations end, it is nobody's own
-    /// any more, and its name is free.
+    /// Deletes an organization without members and chats: its memories are deleted, its open
+    /// invitations end, no user returns to it, and its name is free.
     async fn delete_organization(
         &self,
         command: DeleteOrganization,
@@ -291,19 +291,19 @@ pub trait OrganizationRepository: Send + Sync {
         page: PageRequest,
     ) -> Result<Page<Member>, StoreError>;
 
-    /// Gives a member another role. An admin who becomes a member leaves no open invitations.
+    /// Changes the role of a member. An admin who becomes a member has no open invitations left.
     async fn set_role(&self, command: SetRole) -> Result<Result<Member, SetRoleRefused>, StoreError>;
 
-    /// Moves a member to the organization that is their own, if nobody is in it; else makes them a fresh one,
-    /// named after the handle, which is theirs from then on.
+    /// Moves a member to the member's own organization, if that has no members; else to a new one,
+    /// named after the handle, which becomes the member's own.
     async fn depart(
         &self,
         command: Depart,
         on_commit: OnCommit<Moved>,
     ) -> Result<Result<Moved, DepartRefused>, StoreError>;
 
-    /// Moves somebody into an organization. Of many who come by one invitation at once, one does; of many who
-    /// come with agents, as many as the plan has room for.
+    /// Moves a user into an organization. Of concurrent uses of one invitation, one succeeds; of
+    /// concurrent users with agents, as many as the plan allows.
     async fn enter(
         &self,
         command: Enter,
@@ -313,7 +313,7 @@ pub trait OrganizationRepository: Send + Sync {
     /// Stores an invitation. Those that have expired do not count as open.
     async fn invite(&self, new: NewInvitation) -> Result<Result<Invitation, InviteRefused>, StoreError>;
 
-    /// The invitations of an organization, whatever became of them, newest first; the position is (time, id).
+    /// The invitations of an organization, in any state, newest first; the position is (time, id).
     async fn list_invitations(
         &self,
         by: Authority,

@@ -1,45 +1,45 @@
-//! What somebody is in an organization, and what an organization never lacks. Pure; the stores call it inside
-//! the write.
+//! Roles in an organization, and the invariant that it has an admin. Pure; the stores call it
+//! inside the write.
 
 use crate::words::words;
 
 words! {
-    /// What a member is in their organization.
+    /// The role of a member.
     #[derive(Default)]
     OrganizationRole {
-        /// Looks after it: its name, its members and their roles, its invitations.
+        /// Manages its name, its members and their roles, and its invitations.
         Admin = "admin",
-        /// Is in it.
+        /// A plain member.
         #[default]
         Member = "member",
     }
 }
 
 impl OrganizationRole {
-    /// What somebody becomes who comes in with this role: the first of all is an admin.
+    /// The role of a user who enters with this one: the first member is an admin.
     #[must_use]
     pub const fn on_coming(self, members: u64) -> Self {
         if members == 0 { Self::Admin } else { self }
     }
 }
 
-/// Who is in an organization beside somebody.
+/// The other members of an organization.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Others {
-    /// All of them.
+    /// The number of all others.
     pub members: u64,
-    /// The admins among them.
+    /// The number of admins among them.
     pub admins: u64,
 }
 
 impl Others {
-    /// Whether somebody with this role may go: not the last admin, while others stay.
+    /// Checks that a member with this role may leave: not the last admin, while others stay.
     pub fn let_go(self, role: OrganizationRole) -> Result<(), LastAdmin> {
         let is_last = role == OrganizationRole::Admin && self.admins == 0 && self.members > 0;
         if is_last { Err(LastAdmin) } else { Ok(()) }
     }
 
-    /// Whether somebody with the first role may have the second: an admin is always left.
+    /// Checks that a member may change from the first role to the second: an admin must remain.
     pub fn let_change(self, role: OrganizationRole, next: OrganizationRole) -> Result<(), LastAdmin> {
         match (role, next) {
             (OrganizationRole::Admin, OrganizationRole::Member) if self.admins == 0 => Err(LastAdmin),

@@ -17,12 +17,12 @@ pub struct OrganizationService {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) ids: Arc<dyn IdGenerator>,
     pub(super) mint: Arc<dyn KeyMint>,
-    /// The plan of a fresh organization.
+    /// The plan of a new organization.
     pub(super) plan: PlanName,
 }
 
 impl OrganizationService {
-    /// Wires the area to its ports; `plan` is what a fresh organization gets.
+    /// Wires the area to its ports; `plan` is that of new organizations.
     pub fn new(
         organizations: Arc<dyn OrganizationRepository>,
         events: Arc<dyn EventPublisher>,
@@ -34,12 +34,12 @@ impl OrganizationService {
         Self { organizations, events, clock, ids, mint, plan }
     }
 
-    /// What time it is, for what depends on it.
+    /// The current time, for values that depend on it.
     pub fn now(&self) -> Timestamp {
         self.clock.now()
     }
 
-    /// Tokens say where somebody belongs, so those of somebody who moved end.
+    /// Tokens contain the organization, so those of a user who moved end.
     pub(super) fn moved(&self) -> OnCommit<Moved> {
         let events = self.events.clone();
         OnCommit::new(move |moved: &Moved| events.publish(DomainEvent::UserMoved { user: moved.user.id }))

@@ -1,26 +1,26 @@
-//! How much of a page's bytes a row takes, about: what it is in an answer.
+//! The approximate size of a row in an answer, for the limit of a page.
 
 use crate::delivery::{SHOWN_ATTEMPTS, SHOWN_ERROR_BYTES};
 
-/// Bytes of a message and of a delivery record in an answer, content aside.
+/// The size of a message and of a delivery record in an answer, without content.
 pub const MESSAGE_BYTES: usize = 550;
 /// See [`MESSAGE_BYTES`].
 pub const RECORD_BYTES: usize = 200;
-/// Bytes of a shown attempt: attempts are shown twice, with their errors.
+/// The size of a shown attempt: attempts are shown twice, with their errors.
 pub const ATTEMPT_BYTES: usize = 2 * (160 + SHOWN_ERROR_BYTES);
 
-/// A message of this content, with mentions and metadata of so many bytes as JSON. Mentions show handles
-/// twice.
+/// The size of a message with this content, and with mentions and metadata of these sizes as JSON.
+/// Mentions show handles twice.
 pub fn of_message(content: &str, mentions: usize, metadata: usize) -> usize {
     MESSAGE_BYTES + of_text(content) + 2 * mentions + metadata
 }
 
-/// A delivery record after so many attempts.
+/// The size of a delivery record with this number of attempts.
 pub fn of_record(attempts: u32) -> usize {
     RECORD_BYTES + attempts.min(SHOWN_ATTEMPTS) as usize * ATTEMPT_BYTES
 }
 
-/// How long a text is as JSON, where a control character takes six bytes.
+/// The size of a text as JSON, where a control character takes six bytes.
 pub fn of_text(text: &str) -> usize {
     let more = |byte: u8| match byte {
         b'"' | b'\\' => 1,

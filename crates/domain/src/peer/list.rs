@@ -6,19 +6,19 @@ use crate::caller::Caller;
 use crate::page::{Page, PageRequest};
 use crate::store::StoreError;
 
-/// Why peers were not listed.
+/// The reason why peers were not listed.
 #[derive(Debug, thiserror::Error)]
 pub enum ListPeersError {
-    /// The caller is not in the room whose participants are to be left out, or there is none.
+    /// The caller is not in the chat whose participants are to be left out, or it does not exist.
     #[error("there is no such chat for the caller")]
     ChatNotFound,
-    /// The store gave no answer.
+    /// The store is unavailable or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl PeerService {
-    /// Whom the caller may bring into rooms.
+    /// The users and agents whom the caller may add to chats.
     pub async fn list(
         &self,
         caller: impl Into<Caller>,
@@ -29,7 +29,7 @@ impl PeerService {
         Ok(self.with_presence(peers.ok_or(ListPeersError::ChatNotFound)?))
     }
 
-    /// The agents whose owners let everybody find them.
+    /// The agents that their owners list in the directory.
     pub async fn directory(
         &self,
         caller: impl Into<Caller>,

@@ -8,7 +8,7 @@ use crate::id::{ChatId, ParticipantId, ParticipantKind};
 use crate::page::{Page, PageRequest};
 use crate::store::StoreError;
 
-/// Somebody whom a caller may bring into rooms, as the caller sees them.
+/// A user or agent whom a caller may add to chats, as the caller sees them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Peer {
     /// The user or agent.
@@ -19,24 +19,24 @@ pub struct Peer {
     pub handle: String,
     /// An agent's description; `None` for users.
     pub description: Option<String>,
-    /// Whether it is an agent that runs at its owner's; `None` for users.
+    /// Set for an agent that runs at its owner's; `None` for users.
     pub is_external: Option<bool>,
-    /// Whether it is an agent in the directory; `None` for users.
+    /// Set for an agent in the directory; `None` for users.
     pub listed_in_directory: Option<bool>,
-    /// Whether it is an agent of everybody.
+    /// Set for a global agent.
     pub is_global: bool,
     /// An agent's tags; empty for users.
     pub tags: Vec<String>,
-    /// Where the caller knows them from.
+    /// The source of the relation.
     pub source: PeerSource,
-    /// Whether there is a contact, whatever the source.
+    /// Set if there is a contact, whatever the source.
     pub is_contact: bool,
 }
 
-/// Which peers are wanted.
+/// The filters of a list of peers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ListPeers {
-    /// Leaves out who is in this room.
+    /// Leaves out the participants of this chat.
     pub not_in_chat: Option<ChatId>,
     /// Users only, or agents only.
     pub kind: Option<ParticipantKind>,
@@ -45,9 +45,9 @@ pub struct ListPeers {
 /// Peers.
 #[async_trait]
 pub trait PeerRepository: Send + Sync {
-    /// The caller's peers, each once: those of the registry first, then those known by contact
-    /// only; within both by age, then id. Pages are by number only. `None` when the room that is
-    /// to be left out is none that the caller takes part in.
+    /// The caller's peers, each once: those of the registry first, then those by contact only;
+    /// within both by age, then id. Pages are by number only. `None` if the caller is not in the
+    /// chat to be left out.
     async fn peers(
         &self,
         caller: Caller,
@@ -55,7 +55,7 @@ pub trait PeerRepository: Send + Sync {
         page: PageRequest,
     ) -> Result<Option<Page<Peer>>, StoreError>;
 
-    /// The agents in the directory, oldest first, as `caller` sees them; the caller itself and
-    /// those that are no peers included. Pages are by number only.
+    /// The agents in the directory, oldest first, as `caller` sees them, including the caller
+    /// itself and agents that are no peers. Pages are by number only.
     async fn directory(&self, caller: Caller, page: PageRequest) -> Result<Page<Peer>, StoreError>;
 }

@@ -12,12 +12,12 @@ pub struct PeerService {
     presence: Arc<dyn Presence>,
 }
 
-/// A peer, and whether it is there right now.
+/// A peer with its presence.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ListedPeer {
     /// The peer.
     pub peer: Peer,
-    /// Whether a socket of it is open; an agent that the service itself runs is always there.
+    /// Set if a socket of it is open; a platform agent is always present.
     pub online: bool,
 }
 

@@ -1,31 +1,31 @@
-//! What ties two parties together, and whether it makes one a peer of the other. Pure; a store that lists peers keeps
-//! to the same rule, which the store contract shows pair by pair.
+//! The ties between two accounts, and whether they make one a peer of the other. Pure; the stores'
+//! lists of peers follow the same rule, which the store contract checks pair by pair.
 
 use crate::caller::Caller;
 use crate::id::{OrganizationId, ParticipantId, UserId};
 use crate::words::words;
 
-/// What lies between a caller and a user or agent.
+/// The ties between a caller and a user or agent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ties {
     /// The owner, of an agent; `None` for a user.
     pub owner: Option<UserId>,
     /// The organization of the user, or of the agent's owner.
     pub organization: OrganizationId,
-    /// Whether it is an agent that everybody may work with.
+    /// Set for a global agent.
     pub is_global: bool,
-    /// Whether it is an agent that its owner lets the organization see.
+    /// Set for an agent that its owner shares with the organization.
     pub is_shared: bool,
-    /// Whether the operator keeps the other one out, or the owner of that agent; always `false` of a caller.
+    /// Set if the other one is disabled, or the owner of that agent; always `false` for a caller.
     pub is_disabled: bool,
-    /// Whether the two are contacts.
+    /// Set if the two are contacts.
     pub is_contact: bool,
-    /// Whether the caller may discover its owner's other agents; always so for a user.
+    /// Set if the caller may discover its owner's other agents; always set for a user.
     pub sees_siblings: bool,
 }
 
 words! {
-    /// Where a peer comes from.
+    /// The source of a peer.
     #[derive(PartialOrd, Ord)]
     PeerSource {
         /// Ownership, organization, or being global.
@@ -36,8 +36,8 @@ words! {
 }
 
 impl Ties {
-    /// Whether they make `who` a peer of `caller`, and where from. Nobody is a peer of themselves,
-    /// and who is disabled is nobody's.
+    /// The source that makes `who` a peer of `caller`, if there is one. A disabled account, and the
+    /// caller itself, are no peers.
     pub fn source(&self, caller: Caller, who: ParticipantId) -> Option<PeerSource> {
         if caller.participant() == who || self.is_disabled {
             return None;

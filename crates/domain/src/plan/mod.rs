@@ -1,10 +1,10 @@
-//! Plans: what an organization may use.
+//! Plans: the limits of an organization.
 //!
-//! A *plan* limits how many of a *resource* there may be and says whether humans may call the
-//! interface of their own and whether memories may be kept. Every organization has one. Plans are
-//! the operator's configuration, written to the store at every start, so that a limit is looked at
-//! where it counts: inside the write that would exceed it. A room counts for the organization of
-//! whoever made it, for good, wherever its maker belongs later. The rule stands in [`quota`].
+//! A *plan* limits the number of each *resource*, and decides whether humans may use their
+//! interface and whether memories may be stored. Every organization has one. Plans are the
+//! operator's configuration, written to the store at every start, so that a limit is checked where
+//! it counts: inside the write that would exceed it. A chat counts permanently for the organization
+//! of its creator, whatever organization the creator belongs to later. The rule is in [`quota`].
 
 mod port;
 pub mod quota;
@@ -18,11 +18,11 @@ pub use service::PlanService;
 
 use crate::text::{TextFault, single_line};
 
-/// The plan that is always there: everything allowed, and no limit but that of bytes.
+/// The plan that always exists: without limits except that of bytes.
 pub const DEFAULT_PLAN: &str = "enterprise";
 
-/// How many bytes of messages and memories an organization may keep unless its plan or the configuration says otherwise:
-/// 100 GiB, more than a server on one disk serves well and far more than conversations need.
+/// The default limit of bytes of messages and memories of an organization: 100 GiB, more than a
+/// server on one disk serves well, and far more than conversations need.
 pub const DEFAULT_BYTES: u64 = 100 << 30;
 
 /// A plan's name: 1 to 40 of `a-z`, `0-9` and `-`.
@@ -46,7 +46,7 @@ impl PlanName {
         Self(text)
     }
 
-    /// The plan that is always there.
+    /// The plan that always exists.
     pub fn enterprise() -> Self {
         Self(DEFAULT_PLAN.to_owned())
     }
@@ -57,29 +57,29 @@ impl PlanName {
     }
 }
 
-/// What an organization may use; `None` is no limit.
+/// The limits of an organization; `None` is no limit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Plan {
     /// Its name.
     pub name: PlanName,
-    /// Agents of all its users, not deleted.
+    /// Agents of all its users, without deleted ones.
     pub agents: Option<u32>,
-    /// Active rooms that its users and their agents have made.
+    /// Active chats that its users and their agents have created.
     pub chats: Option<u32>,
-    /// Participants of one room.
+    /// Participants of one chat.
     pub participants: Option<u32>,
-    /// Texts and events of one room.
+    /// Texts and events of one chat.
     pub messages: Option<u32>,
     /// Bytes of the messages and memories of the organization, with their metadata.
     pub bytes: Option<u64>,
-    /// Whether humans may call the interface of their own.
+    /// Set if humans may use their interface.
     pub human_interface: bool,
-    /// Whether memories may be kept.
+    /// Set if memories may be stored.
     pub memories: bool,
 }
 
 impl Plan {
-    /// Everything allowed, and no limit but that of bytes.
+    /// A plan without limits except that of bytes.
     pub fn enterprise() -> Self {
         Self {
             name: PlanName::enterprise(),
@@ -94,12 +94,12 @@ impl Plan {
     }
 }
 
-/// What a caller's plan allows beside quotas; known from authentication.
+/// The permissions of a caller's plan beside quotas; known from authentication.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Permits {
-    /// Whether humans may call the interface of their own.
+    /// Set if humans may use their interface.
     pub human_interface: bool,
-    /// Whether memories may be kept.
+    /// Set if memories may be stored.
     pub memories: bool,
 }
 

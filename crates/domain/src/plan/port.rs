@@ -33,40 +33,40 @@ pub struct Organization {
     pub name: String,
     /// Its plan.
     pub plan: PlanName,
-    /// How many users it has.
+    /// The number of its users.
     pub users: u64,
-    /// Bytes of its messages and memories, as they were counted last ([`PlanRepository::count_bytes`]).
+    /// Bytes of its messages and memories, as counted last ([`PlanRepository::count_bytes`]).
     pub bytes: u64,
 }
 
-/// A plan, and how many organizations have it.
+/// A plan with the number of organizations that have it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PlanInUse {
     /// The plan.
     pub plan: Plan,
-    /// How many have it.
+    /// The number of organizations.
     pub organizations: u64,
 }
 
-/// Whose plan is meant.
+/// A selection of an organization.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum WhichOrganization {
-    /// The organization of this name.
+    /// The organization with this name.
     Named(String),
     /// The one of the user with this handle.
     OfUser(String),
 }
 
-/// A plan to be given to an organization.
+/// A plan to be assigned to an organization.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AssignPlan {
-    /// To whom.
+    /// The organization.
     pub organization: WhichOrganization,
-    /// Which.
+    /// The plan.
     pub plan: PlanName,
 }
 
-/// Why a plan was not given.
+/// The reason why a plan was not assigned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AssignRefused {
     /// There is no such organization, or no such user.
@@ -78,8 +78,8 @@ pub enum AssignRefused {
 /// Plans and organizations.
 #[async_trait]
 pub trait PlanRepository: Send + Sync {
-    /// Writes the configured plans. Those that are configured no longer go, unless an organization
-    /// has them: these stay as they were and are given. That is written into the log of changes.
+    /// Writes the configured plans. Plans that are no longer configured are deleted, unless an
+    /// organization has them: those are kept and returned. The change is entered in the change log.
     async fn configure(&self, plans: Vec<Plan>, now: Timestamp) -> Result<Vec<PlanName>, StoreError>;
 
     /// All plans by name.
@@ -88,12 +88,12 @@ pub trait PlanRepository: Send + Sync {
     /// All organizations by name.
     async fn organizations(&self) -> Result<Vec<Organization>, StoreError>;
 
-    /// Adds up the bytes of each organization's rooms and memories, and writes those sums that have changed, which is what plans
-    /// are checked against. Gives the sum over all organizations.
+    /// Adds up the bytes of each organization's chats and memories, and stores the sums that have
+    /// changed, which plans are checked against. Returns the sum over all organizations.
     async fn count_bytes(&self) -> Result<u64, StoreError>;
 
-    /// Gives an organization a plan, and writes that into the log of changes; what it has already beyond the
-    /// plan's limits stays.
+    /// Assigns a plan to an organization, with an entry in the change log; resources beyond its
+    /// limits stay.
     async fn assign(
         &self,
         command: AssignPlan,

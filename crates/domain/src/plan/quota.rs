@@ -1,41 +1,41 @@
-//! Whether there may be one more. Pure; the stores call it inside the write.
+//! Checking a quota. Pure; the stores call it inside the write.
 
 use crate::id::ChatId;
 use crate::words::words;
 
 words! {
-    /// What is limited.
+    /// A limited resource.
     Resource {
         /// Agents of an organization.
         Agents = "agents",
-        /// Active rooms of an organization.
+        /// Active chats of an organization.
         Chats = "chats",
-        /// Participants of a room.
+        /// Participants of a chat.
         Participants = "participants",
-        /// Texts and events of a room.
+        /// Texts and events of a chat.
         Messages = "messages",
         /// Bytes of the messages and memories of an organization.
         Bytes = "bytes",
     }
 }
 
-/// There are as many as the plan allows.
+/// The limit of the plan is reached.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("the plan allows {limit} {}", resource.as_str())]
 pub struct LimitReached {
-    /// Of what.
+    /// The resource.
     pub resource: Resource,
-    /// How many there may be.
+    /// The limit.
     pub limit: u64,
-    /// How many there are.
+    /// The current number.
     pub current: u64,
     /// Name of the plan.
     pub plan: String,
-    /// The room, where it is a room's quota.
+    /// The chat, for a quota of a chat.
     pub scope: Option<ChatId>,
 }
 
-/// Whether so many `more` of `resource` may come to the `current` ones; none may always.
+/// Checks that `more` of `resource` can be added to the `current` ones; zero is always possible.
 pub fn check_more(
     resource: Resource,
     limit: Option<u64>,
@@ -50,7 +50,7 @@ pub fn check_more(
     }
 }
 
-/// Whether one more of `resource` may come to the `current` ones.
+/// Checks that one more of `resource` can be added to the `current` ones.
 pub fn check(
     resource: Resource,
     limit: Option<u64>,

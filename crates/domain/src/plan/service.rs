@@ -19,10 +19,11 @@ impl PlanService {
         Self { plans, clock }
     }
 
-    /// Makes the configured plans those of the store. The one that is always there comes as it is given, or as
-    /// [`Plan::enterprise`]. Gives the names of plans that organizations have though they are configured no longer.
+    /// Writes the configured plans to the store. The plan that always exists is the configured one,
+    /// or [`Plan::enterprise`]. Returns the plans that organizations have though they are no longer
+    /// configured.
     ///
-    /// Where that is so already nothing is written, so that a server starts on a full disk too.
+    /// If nothing has changed, nothing is written, so that a server can start on a full disk.
     pub async fn configure(&self, mut plans: Vec<Plan>) -> Result<Vec<PlanName>, StoreError> {
         if plans.iter().all(|plan| plan.name != PlanName::enterprise()) {
             plans.push(Plan::enterprise());
@@ -41,7 +42,7 @@ impl PlanService {
         self.plans.plans().await
     }
 
-    /// Counts the bytes that organizations keep, see [`PlanRepository::count_bytes`].
+    /// Counts the bytes that organizations store, see [`PlanRepository::count_bytes`].
     pub async fn count_bytes(&self) -> Result<u64, StoreError> {
         self.plans.count_bytes().await
     }
@@ -51,7 +52,7 @@ impl PlanService {
         self.plans.organizations().await
     }
 
-    /// Gives an organization a plan.
+    /// Assigns a plan to an organization.
     pub async fn assign(
         &self,
         command: AssignPlan,

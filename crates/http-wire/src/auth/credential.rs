@@ -1,40 +1,40 @@
-//! Where a request carries its credential, and what kind of credential it is.
+//! The credential of a request, and its kind.
 //!
-//! A key in `X-API-Key` counts, whatever else is sent along: some clients send a token beside it,
-//! some proxies a header of their own. Only one credential of a request is ever looked at.
+//! A key in `X-API-Key` takes precedence over all others: some clients send a token beside it, some
+//! proxies a header of their own. Only one credential of a request is ever checked.
 
 use actix_web::http::header::{AUTHORIZATION, HeaderMap};
 
-/// The most bytes of a key that is looked at.
+/// The maximum size of a key.
 pub const MAX_KEY_BYTES: usize = 512;
 
-/// The most bytes of a token that is looked at.
+/// The maximum size of a token.
 pub const MAX_TOKEN_BYTES: usize = 4096;
 
-/// What a client presents; not yet known to be any good.
+/// A presented credential, not authenticated yet.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Credential<'a> {
     /// An API key.
     Key(&'a str),
     /// A signed token.
     Token(&'a str),
-    /// The token of an invitation, which lets nobody in but where it leads.
+    /// The token of an invitation, which only authenticates its acceptance.
     Invitation(&'a str),
 }
 
-/// Why a request carries nothing that could be looked at.
+/// The reason why a request has no usable credential.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unusable {
     /// There is no credential.
     Missing,
-    /// `X-API-Key` holds what cannot be a key: it is empty, too long, or not one word.
+    /// `X-API-Key` holds a value that cannot be a key: it is empty, too long, or not one word.
     MalformedKey,
-    /// `Authorization` holds neither a token behind `Bearer` nor anything else that is accepted.
+    /// `Authorization` holds neither a token after `Bearer` nor another accepted form.
     MalformedAuthorization,
 }
 
 impl Unusable {
-    /// The message for the client, with what to do.
+    /// The message for the client, with the remedy.
     pub const fn told(self) -> &'static str {
         match self {
             Self::Missing => {
@@ -50,8 +50,8 @@ impl Unusable {
 }
 
 impl Credential<'_> {
-    /// The message for the client if this is not accepted, with what to do. It depends on the text alone, so nobody
-    /// learns what exists.
+    /// The message for the client if the credential is rejected, with the remedy. It depends on the
+    /// text alone, so it reveals nothing.
     pub fn rejected(self) -> &'static str {
         match self {
             Self::Key(text) if is_like_token(text) => {
@@ -71,7 +71,7 @@ impl Credential<'_> {
     }
 }
 
-/// Keys begin with this.
+/// Keys have this prefix.
 fn is_like_key(text: &str) -> bool {
     text.starts_with("thnv_") && !text.contains('.')
 }
@@ -81,13 +81,13 @@ fn is_like_token(text: &str) -> bool {
     text.split('.').count() == 3
 }
 
-/// The key in `X-API-Key`; `None` when it is absent or cannot be a key.
+/// The key in `X-API-Key`; `None` if it is absent or cannot be a key.
 pub fn api_key(headers: &HeaderMap) -> Option<&str> {
     sane(headers.get("x-api-key")?.to_str().ok()?, MAX_KEY_BYTES)
 }
 
-/// The credential of `/api/v1/me` and `/api/v1/agent`: `X-API-Key`, or `Authorization: Bearer`.
-/// What stands behind `Bearer` is a token and never a key.
+/// The credential of `/api/v1/me` and `/api/v1/agent`: `X-API-Key`, or `Authorization: Bearer`,
+/// which carries a token and never a key.
 pub fn of_interface(headers: &HeaderMap) -> Result<Credential<'_>, Unusable> {
     if headers.contains_key("x-api-key") {
         return api_key(headers).map(Credential::Key).ok_or(Unusable::MalformedKey);
@@ -99,7 +99,7 @@ pub fn of_interface(headers: &HeaderMap) -> Result<Credential<'_>, Unusable> {
     token.map(Credential::Token).ok_or(Unusable::MalformedAuthorization)
 }
 
-/// The credential of the generic paths: as [`of_interface`], or a key that is the whole of
+/// The credential of the generic paths: as [`of_interface`], or a key that is the complete value of
 /// `Authorization`, without a scheme.
 pub fn of_generic_path(headers: &HeaderMap) -> Result<Credential<'_>, Unusable> {
     if headers.contains_key("x-api-key") {
@@ -151,12 +151,12 @@ mod tests {
         assert!(with(&[b'k'; 512]).is_some());
     }
 
-    /// Headers, and what the interfaces and the generic paths take from them.
+    /// Headers, and the credentials that the interfaces and the generic paths read from them.
     type Case<'a> = (&'a [(&'static str, &'a [u8])], Read<'a>, Read<'a>);
 
     type Read<'a> = Result<Credential<'a>, Unusable>;
 
-    /// What each place makes of the same headers: the interfaces, then the generic paths.
+    /// The result of each place for the same headers: the interfaces, then the generic paths.
     #[test]
     fn every_place_reads_its_own_headers() {
         let (key, token) = (|text| Ok(Credential::Key(text)), |text| Ok(Credential::Token(text)));
@@ -175,7 +175,7 @@ mod tests {
             (&[("authorization", &long_token)], bad, bad),
             (&[("x-api-key", b"k"), ("authorization", b"Bearer t")], key("k"), key("k")),
             (&[("x-api-key", b"k"), ("authorization", b"other")], key("k"), key("k")),
-            // A key that cannot be one is no reason to look elsewhere.
+            // A malformed key is no reason to look elsewhere.
             (&[("x-api-key", b""), ("authorization", b"Bearer t")], bad_key, bad_key),
         ];
         for (given, interface, generic) in cases {
@@ -185,7 +185,7 @@ mod tests {
         }
     }
 
-    /// Whoever puts a credential in the wrong place is told where it belongs.
+    /// A client with a credential in the wrong place is told where it belongs.
     #[test]
     fn what_is_wrong_is_told_by_the_look_of_it() {
         let (key, token) = ("thnv_u_1790000000_abc", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln");

@@ -1,8 +1,8 @@
-//! From a credential to a caller.
+//! Authentication of requests.
 //!
-//! [`users_only`], [`agents_only`] and, for the generic paths, [`any_caller`] stand before
-//! everything that needs a credential, so that somebody without a valid one learns neither which
-//! paths there are nor what is wrong with a body; the extractors hand the caller to a handler.
+//! [`users_only`], [`agents_only`], and, for the generic paths, [`any_caller`] guard everything
+//! that needs a credential, so that a client without a valid one learns neither the existing paths
+//! nor the faults of a body; the extractors pass the caller to a handler.
 
 pub mod credential;
 
@@ -23,7 +23,7 @@ use crate::error::{ApiError, ErrorCode};
 use crate::limit::{self, Class, RateLimits, ReadTurn, Standing};
 pub use credential::{Credential, Unusable};
 
-/// Lets humans pass: 401 without a valid credential, 403 for an agent, 429 for too many requests.
+/// Admits humans: 401 without a valid credential, 403 for an agent, 429 for too many requests.
 pub async fn users_only<B: MessageBody + 'static>(
     request: ServiceRequest,
     next: Next<B>,
@@ -36,7 +36,7 @@ pub async fn users_only<B: MessageBody + 'static>(
     answer(request, next, admitted).await
 }
 
-/// Lets agents pass: 401 without a valid credential, 403 for a human, 429 for too many requests.
+/// Admits agents: 401 without a valid credential, 403 for a human, 429 for too many requests.
 pub async fn agents_only<B: MessageBody + 'static>(
     request: ServiceRequest,
     next: Next<B>,
@@ -49,8 +49,8 @@ pub async fn agents_only<B: MessageBody + 'static>(
     answer(request, next, admitted).await
 }
 
-/// Lets humans and agents pass, with the credentials that the generic paths know: 401 without a
-/// valid one, 429 for too many requests.
+/// Admits humans and agents, with the credentials of the generic paths: 401 without a valid one,
+/// 429 for too many requests.
 pub async fn any_caller<B: MessageBody + 'static>(
     request: ServiceRequest,
     next: Next<B>,
@@ -62,18 +62,18 @@ pub async fn any_caller<B: MessageBody + 'static>(
     answer(request, next, admitted).await
 }
 
-/// How a path takes the credential from the headers.
+/// Reads the credential of a path from the headers.
 type ReadCredential = for<'a> fn(&'a HeaderMap) -> Result<Credential<'a>, Unusable>;
 
-/// Somebody who may call.
+/// An authenticated caller.
 struct Admitted {
     who: ParticipantId,
     standing: Option<Standing>,
     limits: web::Data<RateLimits>,
 }
 
-/// Finds out who asks, counts the request, and keeps for the handler what `accept` makes of the
-/// caller. Whoever is known is counted, whether or not they are accepted.
+/// Authenticates the caller, counts the request, and keeps the result of `accept` for the handler.
+/// An authenticated caller is counted, whether or not it is accepted.
 async fn admit<T: 'static>(
     request: &ServiceRequest,
     read: ReadCredential,
@@ -97,7 +97,7 @@ async fn admit<T: 'static>(
         Ok(admitted) => admitted.caller.participant(),
         Err(kept_out) => *kept_out,
     };
-    // The path as the routes see it, so that no other spelling of it counts differently.
+    // The path as the routes match it, so that no other spelling of it counts differently.
     let class = Class::of(request.method(), request.match_info().as_str());
     let standing = limits.spend(who, class).transpose().map_err(limit::refused)?;
     let accepted = looked_at
@@ -115,7 +115,8 @@ async fn admit<T: 'static>(
     Ok(Admitted { who, standing, limits })
 }
 
-/// Lets the request go on, a read when it is its turn. Its answer tells how the caller stands, and its bytes count.
+/// Runs the request, a read when it is its turn. The response contains the caller's standing, and
+/// its bytes are counted.
 async fn answer<B: MessageBody + 'static>(
     request: ServiceRequest,
     next: Next<B>,
@@ -143,8 +144,8 @@ async fn turn(limits: &RateLimits, who: ParticipantId) -> Result<ReadTurn, ApiEr
     limits.may_read(who).await?.turn().await
 }
 
-/// Looks at the credential once more, after a body that was long in coming: what ended meanwhile changes nothing any
-/// more. Where no credential was looked at before, there is nothing to do.
+/// Checks the credential again after a body that took long to arrive: one that has ended meanwhile
+/// changes nothing any more. Does nothing if no credential was checked before.
 pub(crate) async fn look_again(request: &HttpRequest) -> Result<(), ApiError> {
     let read = request.extensions().get::<ReadCredential>().copied();
     let (Some(read), Some(accounts)) = (read, request.app_data::<web::Data<AccountService>>()) else {
@@ -159,7 +160,7 @@ pub(crate) async fn look_again(request: &HttpRequest) -> Result<(), ApiError> {
     }
 }
 
-/// Finds out whose a credential is; whom the operator keeps out is told apart, being known.
+/// Authenticates a credential; a disabled holder gets its own error, being authenticated.
 async fn look(
     request: &HttpRequest,
     accounts: &AccountService,
@@ -172,7 +173,7 @@ async fn look(
     }
 }
 
-/// A token counts only where a service for tokens is mounted.
+/// Tokens are only accepted if a service for them is mounted.
 async fn authenticate(
     request: &HttpRequest,
     accounts: &AccountService,
@@ -188,16 +189,16 @@ async fn authenticate(
     }
 }
 
-/// Where the interfaces and the generic paths begin, the longest first.
+/// The bases of the interfaces and the generic paths, the longest first.
 const BASES: [&str; 4] = ["api/v1/agent/", "api/v1/me/", "api/v1/", "v1/"];
 
-/// The path as the routes see it, below the base of its interface.
+/// The path as the routes match it, below the base of its interface.
 fn below_base(request: &ServiceRequest) -> &str {
     let path = request.match_info().as_str().trim_start_matches('/');
     BASES.iter().find_map(|base| path.strip_prefix(base)).unwrap_or(path)
 }
 
-/// Whether the plan has what is asked for: memories, or anything else.
+/// Checks that the plan permits the request: memories, or anything else.
 fn within_plan(request: &ServiceRequest, admitted: Authenticated) -> Result<(), ApiError> {
     if !admitted.permits.memories && below_base(request).split('/').next() == Some("memories") {
         return Err(forbidden("Your plan does not include memories; ask the operator of the server"));
@@ -205,14 +206,14 @@ fn within_plan(request: &ServiceRequest, admitted: Authenticated) -> Result<(), 
     Ok(())
 }
 
-/// Whether the key may be used for what is asked.
+/// Checks that the scope of the key permits the request.
 fn within_scope(request: &ServiceRequest, admitted: Authenticated) -> Result<(), ApiError> {
     let scope = admitted.presented.scope();
     scope.permits(reach(below_base(request)), !request.method().is_safe()).map_err(ApiError::from)
 }
 
-/// What a request is about, by its path below the base. Another key of an agent is not a matter of the agent alone:
-/// it would outlive the key that made it.
+/// The resource of a request, by its path below the base. Another key of an agent is not within the
+/// scope of the agent alone: it would outlive the key that made it.
 fn reach(path: &str) -> Reach {
     let mut parts = path.trim_end_matches('/').split('/');
     match (parts.next(), parts.next(), parts.next()) {
@@ -224,7 +225,7 @@ fn reach(path: &str) -> Reach {
     }
 }
 
-/// A human calls only if the plan allows it.
+/// Humans may only call if the plan permits it.
 fn may_call(admitted: Authenticated) -> Result<(), ApiError> {
     match admitted.caller {
         Caller::User(_) if !admitted.permits.human_interface => {
@@ -239,7 +240,7 @@ fn forbidden(message: &str) -> ApiError {
     ApiError::new(ErrorCode::Forbidden, message)
 }
 
-/// The human who calls; behind [`users_only`].
+/// The calling human; behind [`users_only`].
 #[derive(Clone, Copy, Debug)]
 pub struct UserAuth(pub UserCaller);
 
@@ -252,7 +253,7 @@ impl FromRequest for UserAuth {
     }
 }
 
-/// The session that the caller's token belongs to; `None` for a key, and for a token of the operator. Behind
+/// The session of the caller's token; `None` for a key, and for a token of the operator. Behind
 /// [`users_only`].
 #[derive(Clone, Copy, Debug)]
 pub struct SessionAuth(pub Option<PresentedSession>);
@@ -266,7 +267,7 @@ impl FromRequest for SessionAuth {
     }
 }
 
-/// The agent that calls; behind [`agents_only`].
+/// The calling agent; behind [`agents_only`].
 #[derive(Clone, Copy, Debug)]
 pub struct AgentAuth(pub AgentCaller);
 
@@ -279,7 +280,7 @@ impl FromRequest for AgentAuth {
     }
 }
 
-/// Whoever calls; behind [`any_caller`].
+/// The caller; behind [`any_caller`].
 #[derive(Clone, Copy, Debug)]
 pub struct CallerAuth(pub Caller);
 

@@ -4,7 +4,7 @@ use actix_web::http::StatusCode;
 
 macro_rules! codes {
     ($($(#[$doc:meta])* $variant:ident = $status:ident, $text:literal;)+) => {
-        /// Which failure it is; decides the status.
+        /// The code of a failure, which decides the status.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         pub enum ErrorCode {
             $($(#[$doc])* $variant,)+
@@ -38,21 +38,21 @@ codes! {
     InvalidOnConflict = BAD_REQUEST, "invalid_on_conflict";
     /// No credential, or none that is valid.
     Unauthorized = UNAUTHORIZED, "unauthorized";
-    /// The caller is known and may not.
+    /// The caller is authenticated, but has no permission.
     Forbidden = FORBIDDEN, "forbidden";
-    /// The room would be without an owner.
+    /// The chat would be without an owner.
     CannotRemoveSoleOwner = FORBIDDEN, "cannot_remove_sole_owner";
-    /// The plan allows no more.
+    /// A quota of the plan is used up.
     LimitReached = FORBIDDEN, "limit_reached";
     /// The plan does not allow humans to call.
     PlanRequired = FORBIDDEN, "plan_required";
-    /// There is nothing there, or nothing that the caller may know of.
+    /// The resource does not exist, or the caller may not know of it.
     NotFound = NOT_FOUND, "not_found";
     /// The path is known, the method is not one of its own.
     MethodNotAllowed = METHOD_NOT_ALLOWED, "method_not_allowed";
     /// The body did not arrive in time.
     RequestTimeout = REQUEST_TIMEOUT, "request_timeout";
-    /// What was asked for stands already.
+    /// The requested state or record already exists.
     Conflict = CONFLICT, "conflict";
     /// Socket upgrade: the agent has a live socket and `on_conflict=reject` was asked for.
     ConnectionConflict = CONFLICT, "connection_conflict";
@@ -60,19 +60,19 @@ codes! {
     ContentTooLarge = PAYLOAD_TOO_LARGE, "content_too_large";
     /// The body is not JSON.
     UnsupportedMediaType = UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type";
-    /// Values are wrong; `details` says which.
+    /// Values are wrong; `details` lists them.
     ValidationError = UNPROCESSABLE_ENTITY, "validation_error";
-    /// An agent's text that is for nobody.
+    /// A text of an agent without a mention.
     MentionsRequired = UNPROCESSABLE_ENTITY, "mentions_required";
-    /// The sender names itself.
+    /// The sender mentions itself.
     CannotMentionSelf = UNPROCESSABLE_ENTITY, "cannot_mention_self";
-    /// Somebody is named twice.
+    /// A participant is mentioned twice.
     DuplicateMentions = UNPROCESSABLE_ENTITY, "duplicate_mentions";
-    /// Somebody is named who is not in the room.
+    /// A mentioned user or agent is not in the chat.
     MentionedParticipantNotInRoom = UNPROCESSABLE_ENTITY, "mentioned_participant_not_in_room";
     /// A mention of an unknown kind.
     InvalidMentionKind = UNPROCESSABLE_ENTITY, "invalid_mention_kind";
-    /// Nobody in the room has the handle.
+    /// No participant of the chat has the handle.
     HandleNotFound = UNPROCESSABLE_ENTITY, "handle_not_found";
     /// A mention with neither id nor handle.
     MentionMissingIdentifier = UNPROCESSABLE_ENTITY, "mention_missing_identifier";
@@ -82,15 +82,15 @@ codes! {
     InvalidParams = UNPROCESSABLE_ENTITY, "invalid_params";
     /// A cursor that was made with other filters.
     CursorFilterMismatch = UNPROCESSABLE_ENTITY, "cursor_filter_mismatch";
-    /// An agent that has worked is deleted only if that is said.
+    /// An agent that has worked is only deleted with `force`.
     ExecutionHistoryExists = UNPROCESSABLE_ENTITY, "execution_history_exists";
     /// Too many requests.
     RateLimited = TOO_MANY_REQUESTS, "rate_limited";
     /// Socket upgrade: too many connects.
     TooManyRequests = TOO_MANY_REQUESTS, "too_many_requests";
-    /// A defect on this side.
+    /// A defect of the server.
     InternalError = INTERNAL_SERVER_ERROR, "internal_error";
-    /// The server cannot work right now; trying again is right.
+    /// The server is temporarily unavailable; the client should retry.
     ServiceUnavailable = SERVICE_UNAVAILABLE, "service_unavailable";
     /// Socket upgrade: the server cannot keep track of sockets right now.
     TrackingFailed = SERVICE_UNAVAILABLE, "tracking_failed";

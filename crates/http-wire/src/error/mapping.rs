@@ -1,7 +1,7 @@
 //! Every domain error, as clients receive it.
 //!
-//! The matches are exhaustive, so that a new variant does not compile until it has an answer.
-//! Pointers are those of the wrapped form of a body; [`ApiError::without_wrapper`] shortens them.
+//! The matches are exhaustive, so that a new variant does not compile without an answer. Pointers
+//! are those of the wrapped form of a body; [`ApiError::without_wrapper`] shortens them.
 
 mod account;
 mod login;
@@ -29,7 +29,7 @@ use super::render::INTERNAL_MESSAGE;
 use super::{ApiError, ErrorCode};
 use crate::idempotent::IDEMPOTENCY_KEY;
 
-/// After how many seconds a client may try a store again that could not work.
+/// The value of `Retry-After` for an unavailable store, in seconds.
 const STORE_RETRY_SECONDS: u32 = 1;
 
 impl From<StoreError> for ApiError {
@@ -117,7 +117,7 @@ impl From<ChangeMemoryError> for ApiError {
 }
 
 impl From<LimitReached> for ApiError {
-    /// The text is for a person or a model that has to act on it.
+    /// The text addresses a person or a model that must act on it.
     fn from(reached: LimitReached) -> Self {
         let LimitReached { resource, limit, current, plan, scope } = reached;
         let (of, way_out) = match resource {
@@ -347,7 +347,7 @@ impl From<AdvanceError> for ApiError {
                 ErrorCode::NotFound,
                 "None of your chats has this message; list the messages of the chat to find its id",
             ),
-            // The pointer is what clients look for.
+            // Clients evaluate the pointer.
             AdvanceError::NoActiveAttempt => {
                 Self::validation().with_detail("/processing_attempt", "there is no active processing attempt")
             }
@@ -474,7 +474,7 @@ fn message_not_found() -> ApiError {
     )
 }
 
-/// Somebody is named who does not exist, or whom the caller may not add to rooms.
+/// A user or agent that does not exist, or that the caller may not add to chats.
 pub(crate) fn peer_not_found() -> ApiError {
     ApiError::new(ErrorCode::NotFound, "You have no peer with this id; list your peers to find the id")
 }

@@ -1,8 +1,8 @@
 //! Failures as clients see them.
 //!
-//! [`code`] is the table of codes, [`mapping`](self) turns every domain error into an
-//! [`ApiError`], and [`render`] writes the envelope. Nothing else in the workspace decides on a
-//! status for a failure.
+//! [`code`] is the table of codes, [`mapping`](self) converts every domain error to an
+//! [`ApiError`], and [`render`] writes the envelope. No other code decides on the status of a
+//! failure.
 
 pub mod code;
 mod mapping;
@@ -20,10 +20,9 @@ pub use code::ErrorCode;
 pub(crate) use mapping::peer_not_found;
 pub use mapping::unauthorized;
 
-/// A failure for a client: a code, a sentence, perhaps details.
+/// A failure for a client: a code, a message, and optional details.
 ///
-/// `message` and `details` are for the client; the cause, which is not, stays apart and goes
-/// to the log only.
+/// `message` and `details` are for the client; the cause is not, and only goes to the log.
 pub struct ApiError {
     code: ErrorCode,
     status: StatusCode,
@@ -34,7 +33,7 @@ pub struct ApiError {
 }
 
 impl ApiError {
-    /// A failure with the status that belongs to `code`.
+    /// A failure with the status of `code`.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -52,12 +51,12 @@ impl ApiError {
         Self::new(ErrorCode::ValidationError, "Request validation failed")
     }
 
-    /// A 500 for something that cannot be unless this side is wired wrongly.
+    /// A 500 for a state that only a defect of the server can produce.
     pub fn defect(what: &'static str) -> Self {
         Self::new(ErrorCode::InternalError, render::INTERNAL_MESSAGE).with_cause(what)
     }
 
-    /// Adds what is wrong with the value at `pointer`, a JSON pointer or a member's bare name.
+    /// Adds the fault of the value at `pointer`, a JSON pointer or a member's bare name.
     pub fn with_detail(mut self, pointer: impl Into<String>, message: impl fmt::Display) -> Self {
         let faults = self.details.entry(pointer).or_insert_with(|| Value::Array(Vec::new()));
         if let Value::Array(faults) = faults {
@@ -72,13 +71,13 @@ impl ApiError {
         self
     }
 
-    /// Tells the client when to come back.
+    /// Sets `Retry-After`.
     pub fn with_retry_after(mut self, seconds: u32) -> Self {
         self.headers.push((RETRY_AFTER, HeaderValue::from(seconds)));
         self
     }
 
-    /// The same failure under another status than its code has elsewhere.
+    /// The same failure with a different status than its code has elsewhere.
     pub fn with_status(mut self, status: StatusCode) -> Self {
         self.status = status;
         self
@@ -112,7 +111,7 @@ impl ApiError {
         self
     }
 
-    /// Which failure it is.
+    /// The code of the failure.
     pub fn code(&self) -> ErrorCode {
         self.code
     }
@@ -152,7 +151,7 @@ impl ResponseError for ApiError {
     }
 
     fn error_response(&self) -> HttpResponse {
-        // Only a request scope knows the id; it renders again, with it.
+        // Only a request scope has the id; it renders again, with it.
         render::response(self, "")
     }
 }

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use super::{ApiError, ErrorCode};
 use crate::request_scope::RequestId;
 
-/// The header under which every answer carries its request's id.
+/// The header with the request's id, in every response.
 pub const REQUEST_ID_HEADER: HeaderName = HeaderName::from_static("x-request-id");
 
 #[derive(Serialize)]
@@ -25,14 +25,14 @@ struct Envelope<'a> {
 struct Body<'a> {
     code: &'static str,
     message: &'a str,
-    /// Clients cannot read an error without it.
+    /// Clients cannot parse an error without it.
     request_id: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     details: Option<&'a Map<String, Value>>,
 }
 
 impl ApiError {
-    /// The failure that a bare status of at least 400 stands for; the status is kept.
+    /// The failure for a bare status of at least 400; the status is kept.
     pub(crate) fn of_status(status: StatusCode) -> Self {
         let code = ErrorCode::of_status(status);
         let message = match code {
@@ -56,7 +56,8 @@ impl ApiError {
     }
 }
 
-/// The whole answer as bytes, for a connection that is closed before a request is read from it.
+/// The complete response as bytes, for a connection that is closed before a request is read from
+/// it.
 pub fn raw(error: &ApiError) -> Vec<u8> {
     let id = RequestId::fresh();
     tracing::debug!(request.id = id.as_str(), error.code = error.code.as_str(), "connection refused");
@@ -73,17 +74,17 @@ pub fn raw(error: &ApiError) -> Vec<u8> {
     answer
 }
 
-/// All that a client learns of a defect.
+/// The client's message for a defect.
 pub(super) const INTERNAL_MESSAGE: &str = "The server failed to handle the request. Give the operator the \
  request id; the log has the cause under it";
 
-/// The whole answer.
+/// The complete response.
 pub(crate) fn response(error: &ApiError, request_id: &str) -> HttpResponse {
     let mut builder = HttpResponse::build(error.status);
     for (name, value) in &error.headers {
         builder.insert_header((name.clone(), value.clone()));
     }
-    // Every 422 has details: the oldest client cannot read one without them.
+    // Every 422 has details: the oldest client cannot parse one without them.
     let wanted = error.status == StatusCode::UNPROCESSABLE_ENTITY || !error.details.is_empty();
     builder.json(Envelope {
         error: Body {
@@ -95,7 +96,7 @@ pub(crate) fn response(error: &ApiError, request_id: &str) -> HttpResponse {
     })
 }
 
-/// One line for one failure: what is ours with its whole chain of causes, the rest quietly.
+/// Logs a failure in one line: a server error with its chain of causes, others at debug level.
 pub(crate) fn log(error: &ApiError) {
     let code = error.code.as_str();
     if error.status == StatusCode::SERVICE_UNAVAILABLE {

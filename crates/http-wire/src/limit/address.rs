@@ -1,4 +1,4 @@
-//! Where a request comes from, as far as that can be known.
+//! The source of a request, as far as it can be determined.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use actix_web::http::header::HeaderMap;
 
-/// An address that a request comes from. Whoever sits behind it is counted by [`Self::key`].
+/// The address that a request comes from. All clients behind it are counted under [`Self::key`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Source(IpAddr);
 
@@ -20,8 +20,8 @@ impl Source {
         self.0
     }
 
-    /// The same number for everybody behind an IPv4 address, or in an IPv6 network of 64 bits, which is what one
-    /// customer has; and no other has it.
+    /// A number for all clients of an IPv4 address, or of an IPv6 network of 64 bits, which is the
+    /// size of one customer's network; distinct for distinct ones.
     pub(crate) fn key(self) -> u128 {
         match self.0 {
             IpAddr::V4(address) => address.to_ipv6_mapped().to_bits(),
@@ -29,8 +29,9 @@ impl Source {
         }
     }
 
-    /// The same number for everybody behind an IPv4 address, or in an IPv6 network of 48 bits, the largest that
-    /// anybody is given without a reason: who has it has 65,536 of the networks that [`Self::key`] tells apart.
+    /// A number for all clients of an IPv4 address, or of an IPv6 network of 48 bits, the largest
+    /// that is assigned without justification: it has 65,536 of the networks that [`Self::key`]
+    /// distinguishes.
     pub(crate) fn site(self) -> u128 {
         match self.0 {
             IpAddr::V4(_) => self.key(),
@@ -49,7 +50,7 @@ pub struct Network {
 impl Network {
     pub(crate) fn holds(self, address: IpAddr) -> bool {
         let differing = |one: u128, other: u128, width: u8| {
-            // A shift by the whole width is one that keeps nothing.
+            // A shift by the full width keeps nothing.
             (one ^ other).checked_shr(u32::from(width - self.bits)).unwrap_or(0)
         };
         match (self.address, address.to_canonical()) {
@@ -86,8 +87,8 @@ impl fmt::Display for Network {
     }
 }
 
-/// The other end of the connection; or, if that is a trusted proxy, the last in `X-Forwarded-For`
-/// that is none. What stands further left there anybody may have written.
+/// The other end of the connection; or, if that is a trusted proxy, the last address in
+/// `X-Forwarded-For` that is not one. Addresses further left can be forged.
 pub(crate) fn source(peer: Option<IpAddr>, headers: &HeaderMap, trusted: &[Network]) -> Option<Source> {
     let mut nearest = peer?;
     let is_trusted = |address: IpAddr| trusted.iter().any(|network| network.holds(address));
@@ -103,7 +104,7 @@ pub(crate) fn source(peer: Option<IpAddr>, headers: &HeaderMap, trusted: &[Netwo
     Some(Source::new(nearest))
 }
 
-/// An address as proxies write it, perhaps with a port.
+/// An address as proxies write it, with an optional port.
 fn hop(text: &str) -> Option<IpAddr> {
     let text = text.trim();
     let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);

@@ -1,9 +1,10 @@
 //! The limit for failed authentication per address.
 //!
-//! An unknown credential is charged before it is checked, so that concurrent guesses are worth no more than sequential
-//! ones; a valid credential is paid back. While credentials of an address are being checked, their charges may still be
-//! paid back, so the next credential waits for the result instead of being refused. A fleet of agents that connects from
-//! one address at the same time is therefore admitted.
+//! An unknown credential is charged before it is checked, so that concurrent guesses are worth no
+//! more than sequential ones; a valid credential is paid back. While credentials of an address are
+//! being checked, their charges may still be paid back, so the next credential waits for the result
+//! instead of being refused. A fleet of agents that connects from one address at the same time is
+//! therefore admitted.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -90,15 +91,15 @@ impl AuthThrottle {
         self.looking.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The key of a credential in the caches: a seeded hash, including the kind, since an invalid token may be a valid API
-    /// key.
+    /// The key of a credential in the caches: a seeded hash, including the kind, since an invalid
+    /// token may be a valid API key.
     fn name(&self, credential: Credential<'_>) -> u128 {
         u128::from(self.hasher.hash_one(credential))
     }
 }
 
-/// A credential that is being looked at; whoever looks tells the verdict. Without one, as when the
-/// client has gone, what was paid stays paid.
+/// A credential that is being checked. If it is dropped without a result, for example because the
+/// client has gone, the charge stays.
 #[must_use]
 pub(super) struct Attempt<'a>(Option<Looking<'a>>);
 
@@ -110,12 +111,12 @@ struct Looking<'a> {
 }
 
 impl Attempt<'_> {
-    /// Where guesses are not counted.
+    /// An attempt without a limit.
     pub(super) fn uncounted() -> Self {
         Self(None)
     }
 
-    /// The credential is good.
+    /// Records a valid credential.
     pub(super) fn good(self) {
         let Some(looking) = self.0 else { return };
         looking.pay_back();
@@ -123,19 +124,19 @@ impl Attempt<'_> {
         looking.throttle.known.keep(looking.name, now.plus(KNOWN), now);
     }
 
-    /// The credential is bad.
+    /// Records an invalid credential.
     pub(super) fn bad(self) {
         let Some(looking) = self.0 else { return };
         let (throttle, now) = (looking.throttle, looking.throttle.clock.steady());
         throttle.known.forget(looking.name);
         throttle.known_bad.keep(looking.name, now.plus(KNOWN_BAD), now);
-        // Who was known has not paid yet.
+        // A known credential was not charged yet.
         if let (false, Some(source)) = (looking.paid, looking.source) {
             throttle.failures.charge(source.key(), now);
         }
     }
 
-    /// Nobody could tell: that is no guess.
+    /// Records a check without a result, which does not count as a guess.
     pub(super) fn undecided(self) {
         if let Some(looking) = self.0 {
             looking.pay_back();

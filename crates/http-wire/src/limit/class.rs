@@ -1,15 +1,15 @@
-//! Which limit an operation falls under.
+//! The class of an operation for rate limits.
 
 use actix_web::http::Method;
 
 /// A class of operations that are counted together.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Class {
-    /// Whatever is in no other class.
+    /// All other operations.
     General,
-    /// What an agent does for every message, or every few seconds.
+    /// Operations of an agent for every message, or every few seconds.
     Work,
-    /// What reaches strangers, or makes something that lasts.
+    /// Operations that reach strangers, or create something permanent.
     Invitation,
     /// Opening a socket.
     Connect,

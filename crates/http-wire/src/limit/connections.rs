@@ -1,6 +1,6 @@
-//! How many connections may come from one address.
+//! Limits the connections per address.
 //!
-//! A connection costs a file and some memory before anybody has said who they are, so this is looked at
+//! A connection costs a file descriptor and some memory before authentication, so it is checked
 //! when it is accepted. A trusted proxy stands for many and is not counted.
 
 use std::collections::HashMap;
@@ -9,33 +9,33 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::address::{Network, Source};
 
-/// How many connections there may be, and from whom.
+/// The limits of connections.
 #[derive(Clone, Debug)]
 pub struct ConnectionLimit {
-    /// From one address, or of IPv6 one network of 64 bits; `None` is no limit.
+    /// Per address, or per IPv6 network of 64 bits; `None` is no limit.
     pub most: Option<u32>,
-    /// Whether those from the loopback address are counted too.
+    /// Set to count connections from the loopback address too.
     pub loopback: bool,
-    /// Who is not counted.
+    /// Networks that are not counted.
     pub exempt: Vec<Network>,
 }
 
-/// The connections that there are, by where they come from.
+/// The open connections by source.
 pub struct Connections {
     limit: ConnectionLimit,
     open: Mutex<HashMap<u128, u32>>,
 }
 
-/// One connection, until it is dropped.
+/// An open connection, until it is dropped.
 pub struct Connected(Option<(Arc<Connections>, u128)>);
 
 impl Connections {
-    /// None yet.
+    /// Makes an empty count.
     pub fn new(limit: ConnectionLimit) -> Arc<Self> {
         Arc::new(Self { limit, open: Mutex::default() })
     }
 
-    /// Counts a connection from `address`; `None` if there may be no more.
+    /// Counts a connection from `address`; `None` if the limit is reached.
     pub fn arrive(self: &Arc<Self>, address: IpAddr) -> Option<Connected> {
         let Some(most) = self.limit.most else { return Some(Connected(None)) };
         let is_exempt = self.limit.exempt.iter().any(|network| network.holds(address));

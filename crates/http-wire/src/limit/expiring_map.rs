@@ -1,7 +1,7 @@
 //! A bounded map from keys to instants of expiry.
 //!
-//! An expired key counts as absent. When a shard is full, expired keys are removed first, then the quarter that expires
-//! soonest, which bounds the cost of a flood of keys.
+//! An expired key counts as absent. When a shard is full, expired keys are removed first, then the
+//! quarter that expires soonest, which bounds the cost of a flood of keys.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -50,7 +50,7 @@ impl ExpiringMap {
         self.change(key, now, |_| (Some(until), ()));
     }
 
-    /// Whether a key is stored and has not expired.
+    /// Returns whether a key is stored and has not expired.
     pub(super) fn holds(&self, key: u128, now: Timestamp) -> bool {
         self.shard(key).get(&key).is_some_and(|until| *until > now)
     }

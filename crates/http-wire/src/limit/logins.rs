@@ -1,19 +1,21 @@
-//! Log-ins: wrong passwords, counted before anything is hashed.
+//! Limits for log-ins: wrong passwords are counted before anything is hashed.
 //!
-//! Each attempt takes one of two quotas: of the account from this address, which it gets back if the password was right,
-//! and of the address, which also right ones are taken from, as each costs a hash and a write. Beside that, few
-//! attempts of one address are looked at in the same moment, so that nobody takes all places. A third counts the account from all addresses at which nobody was right lately.
-//! Somebody with many addresses runs into that one; it does not shut the account, since then anybody could lock
-//! its owner out, but from then on each unknown address, and each network of IPv6 that one customer may have, has a
-//! single attempt a minute. So the owner is let in from
-//! wherever they are, at the first try, and from where they are at home as always.
+//! Each attempt is charged to two quotas: that of the account from this address, which is paid back
+//! if the password was right, and that of the address, which is not, as each log-in costs a hash
+//! and a write. In addition, few attempts of one address are checked at the same time, so that one
+//! client cannot take all places. A third quota counts the account from all addresses without a
+//! recent success. An attacker with many addresses exhausts that one; it does not lock the account,
+//! since then anyone could lock its owner out, but from then on each unknown address, and each IPv6
+//! network of one customer, has a single attempt per minute. The owner is therefore admitted from
+//! anywhere at the first attempt, and from known addresses as usual.
 //!
-//! Names are counted as the domain reads them ([`TypedName`]), so another spelling is no further quota. A name and its
-//! account are counted apart: a refusal by name is a 429 and tells nothing about accounts, as an unknown name is
-//! refused in the same way. Behind it the account counts the attempts of all its names, and what it refuses looks
-//! like a wrong password: a 429 there would tell which handle and which address are one account.
+//! Names are counted as the domain parses them ([`TypedName`]), so another spelling is no further
+//! quota. A name and its account are counted separately: a refusal by name is a 429 and reveals
+//! nothing about accounts, as an unknown name is refused in the same way. Behind it the account
+//! counts the attempts of all its names, and its refusals look like a wrong password: a 429 there
+//! would reveal which handle and which address belong to one account.
 //!
-//! This is remembered in memory: after a restart everybody is a stranger, with a fresh quota.
+//! All state is in memory: after a restart every client is unknown, with a fresh quota.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, RandomState};
@@ -29,28 +31,28 @@ use super::address::Source;
 use super::expiring_map::ExpiringMap;
 use super::rate_limiter::{Quota, RateLimiter, Standing};
 
-/// How long an address is known to an account.
+/// How long an address stays known to an account.
 const KNOWN: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-/// How many passwords from one address are looked at in the same moment.
+/// The maximum number of passwords from one address that are checked at the same time.
 const AT_ONCE: u32 = 2;
 
-/// When an address may come again that has as many attempts as it may.
+/// The retry time for an address with the maximum number of concurrent attempts.
 const SOON: Duration = Duration::from_secs(1);
 
-/// Who somebody says to be.
+/// The account that a client claims.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum LoginName<'a> {
-    /// What they have typed: a handle or an address.
+    /// The typed name: a handle or an address.
     Typed(&'a TypedName),
-    /// The user whose token they have.
+    /// The authenticated user.
     Known(UserId),
 }
 
-/// Why a password is not looked at.
+/// The reason why a password is not checked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum LoginRefused {
-    /// Others from the same address are being looked at.
+    /// Too many others from the same address are being checked.
     Busy(Standing),
     /// The quota of the address or of the name is used up.
     UsedUp(Standing),
@@ -62,12 +64,12 @@ pub(super) struct Logins {
     pairs: RateLimiter,
     addresses: RateLimiter,
     accounts: RateLimiter,
-    /// Of an account and a site, while many others guess at the account.
+    /// Per account and site, while many others guess at the account.
     strangers: RateLimiter,
     known: ExpiringMap,
-    /// Attempts that are looked at, by address.
+    /// Attempts that are being checked, by address.
     busy: Mutex<HashMap<u128, u32>>,
-    /// Those who exchange refresh tokens, by address.
+    /// Exchanges of refresh tokens, by address.
     refreshes: RateLimiter,
     hasher: RandomState,
 }
@@ -88,12 +90,12 @@ impl Logins {
         }
     }
 
-    /// Counts one who exchanges a refresh token, whatever comes of it.
+    /// Counts an exchange of a refresh token, whatever its result.
     pub(super) fn may_refresh(&self, source: Source) -> Result<(), Standing> {
         self.refreshes.spend(source.key(), self.clock.steady()).map(|_| ())
     }
 
-    /// Whether a password may be looked at.
+    /// Decides whether a password may be checked.
     pub(super) fn may_try(
         &self,
         source: Source,
@@ -137,7 +139,7 @@ impl Logins {
     }
 }
 
-/// What an attempt is counted by.
+/// The keys under which an attempt is counted.
 #[derive(Clone, Copy)]
 struct Keys {
     account: u128,
@@ -147,12 +149,12 @@ struct Keys {
     stranger: u128,
 }
 
-/// A password that is being looked at; whoever looks tells the verdict. Without one what was paid stays paid.
+/// A password that is being checked. Without a recorded result the charge stays.
 #[must_use]
 pub(super) struct LoginAttempt<'a> {
     logins: &'a Logins,
     source: Source,
-    /// Of the name, and of the account once it is known, from this address.
+    /// The name, and the account once it is known, from this address.
     pairs: Vec<u128>,
     paid: Vec<(&'a RateLimiter, u128)>,
 }
@@ -164,7 +166,7 @@ impl<'a> LoginAttempt<'a> {
         Ok(())
     }
 
-    /// Pays for a name or an account.
+    /// Charges a name or an account.
     fn pay_for(&mut self, Keys { account, pair, stranger }: Keys) -> Result<(), Standing> {
         let logins = self.logins;
         self.pay(&logins.pairs, pair)?;
@@ -174,8 +176,8 @@ impl<'a> LoginAttempt<'a> {
         self.pay(&logins.strangers, stranger)
     }
 
-    /// Whether the password of `user`, whose name was typed, may be compared. Counts the attempts by all names of an
-    /// account together.
+    /// Decides whether the password of `user`, whose name was typed, may be compared. The attempts
+    /// by all names of an account count together.
     pub(super) fn may_try_account(&mut self, user: UserId) -> bool {
         let (keys, paid_before) = (self.logins.keys(LoginName::Known(user), self.source), self.paid.len());
         if self.pay_for(keys).is_ok() {
@@ -187,7 +189,7 @@ impl<'a> LoginAttempt<'a> {
         false
     }
 
-    /// It was right.
+    /// Records a correct password.
     pub(super) fn good(mut self) {
         let now = self.logins.clock.steady();
         for pair in &self.pairs {
@@ -197,7 +199,7 @@ impl<'a> LoginAttempt<'a> {
         self.undecided();
     }
 
-    /// Nobody could tell: that is no guess.
+    /// Records a check without a result, which does not count as a guess.
     pub(super) fn undecided(self) {
         let now = self.logins.clock.steady();
         for (meter, key) in &self.paid {
@@ -251,7 +253,7 @@ mod tests {
         Source::new(IpAddr::V4(Ipv4Addr::from(0xc000_0200 + number)))
     }
 
-    /// How many of so many wrong passwords are looked at.
+    /// The number of checked passwords among `times` wrong ones.
     fn guess(logins: &Logins, address: u32, name: &str, times: usize) -> usize {
         (0..times)
             .filter(|_| logins.may_try(from(address), LoginName::Typed(&TypedName::new(name))).is_ok())
@@ -277,7 +279,7 @@ mod tests {
         assert_eq!((0..9).map(|account| guess(&logins, 1, &format!("other-{account}"), 1)).sum::<usize>(), 2);
     }
 
-    /// What cannot be told costs nothing; what was right counts for the address alone.
+    /// A check without a result costs nothing; a correct password is charged to the address only.
     #[test]
     fn only_guesses_are_paid_for() {
         let (logins, _) = logins();
@@ -309,7 +311,7 @@ mod tests {
         assert!(logins.busy().is_empty(), "who has gone is forgotten");
     }
 
-    /// A user's id may be typed as a name; that is not the user who changes their password.
+    /// A user's id can be typed as a name; that is not the user who changes a password.
     #[test]
     fn a_typed_name_is_nobody_known() {
         let (logins, _) = logins();
@@ -321,8 +323,8 @@ mod tests {
         assert_eq!(own, 5);
     }
 
-    /// However many guess, from however many addresses, the owner has a try from anywhere, and from where they were
-    /// let in before as many as ever.
+    /// However many clients guess, from however many addresses, the owner has an attempt from
+    /// anywhere, and as many as ever from known addresses.
     #[test]
     fn nobody_is_locked_out_by_others() {
         let (logins, _) = logins();
@@ -350,7 +352,8 @@ mod tests {
         assert_eq!(guesses((1 << 16)..(1 << 16) + 2), 1, "another customer");
     }
 
-    /// Guesses at `user` by one of the names; how many were compared with the account's password.
+    /// Guesses at `user` by one of the names; returns how many were compared with the account's
+    /// password.
     fn guess_at(logins: &Logins, address: u32, name: &str, user: UserId, times: usize) -> (usize, usize) {
         let (mut taken, mut compared) = (0, 0);
         for _ in 0..times {
@@ -363,7 +366,8 @@ mod tests {
         (taken, compared)
     }
 
-    /// The 429 of a name tells nothing of the other name; the account is as well guarded as by one.
+    /// The 429 of a name reveals nothing about the other name; the account is guarded as well as
+    /// with one.
     #[test]
     fn all_names_of_an_account_count_together_and_nobody_can_tell() {
         let (logins, clock) = logins();

@@ -1,10 +1,11 @@
-//! How often somebody may ask.
+//! Rate limiting.
 //!
-//! Whoever has proved who they are is counted by that, in one of a few classes of operations. An
-//! address is counted for failed authentication only ([`throttle`]): from there, once too much was guessed, only
-//! credentials that were good a short time ago are looked at, so that whoever guesses costs no
-//! look at the store and harms nobody else behind the same address. A credential that was bad a
-//! moment ago is bad still: a client that repeats a revoked key is no guesser, and costs nothing.
+//! Authenticated callers are counted by identity, in a few classes of operations. An address is
+//! counted for failed authentication only ([`throttle`]): after too many failures, only credentials
+//! that were valid a short time ago are checked, so that guessing costs no store access and does
+//! not affect other clients behind the same address. A credential that was rejected a moment ago is
+//! rejected again without a check: a client that repeats a revoked key is not guessing, and costs
+//! nothing.
 
 pub mod address;
 mod auth_throttle;
@@ -46,7 +47,7 @@ use trace::FailureTrace;
 /// The limits; `None` is no limit.
 #[derive(Clone, Debug)]
 pub struct RateLimitConfig {
-    /// Everything that has no quota of its own.
+    /// All operations without a quota of their own.
     pub general: Option<Quota>,
     /// The calls of an agent at work: `/next`, processing, the indicator.
     pub work: Option<Quota>,
@@ -58,13 +59,13 @@ pub struct RateLimitConfig {
     pub failures: Option<Quota>,
     /// Requests without a credential, from one address.
     pub anonymous: Option<Quota>,
-    /// Who wants to register, from one address.
+    /// Registrations, from one address.
     pub registrations: Option<Quota>,
-    /// What is read, in KiB of answers.
+    /// The size of read responses, in KiB.
     pub answers: Option<Quota>,
-    /// How many reads may be at work; there is always a limit.
+    /// The concurrent reads; there is always a limit.
     pub reads: ReadLimit,
-    /// Proxies whose word on the client's address is taken.
+    /// Proxies whose statement of the client's address is trusted.
     pub trusted_proxies: Vec<Network>,
 }
 
@@ -86,7 +87,7 @@ impl Default for RateLimitConfig {
 }
 
 impl RateLimitConfig {
-    /// No limits on how much somebody may ask in time.
+    /// No limits on requests over time.
     pub fn off() -> Self {
         Self {
             general: None,
@@ -103,7 +104,7 @@ impl RateLimitConfig {
     }
 }
 
-/// Counts who asks how often. One for all workers of the server.
+/// Counts the requests of callers and addresses. One for all workers of the server.
 pub struct RateLimits {
     clock: Arc<dyn Clock>,
     general: Option<RateLimiter>,
@@ -120,14 +121,14 @@ pub struct RateLimits {
     failures: FailureTrace,
 }
 
-/// Answers up to this size cost nothing but the request.
+/// The size up to which a response only costs the request.
 const FREE_BYTES: u64 = 64 * 1024;
 
-/// How far somebody's answers may go beyond the quota: a few are on their way when it is used up.
+/// How far responses may exceed the quota: a few are in flight when it is used up.
 const ANSWERS_DEBT: Duration = Duration::from_secs(10);
 
 impl RateLimits {
-    /// With these limits, under this clock.
+    /// Makes the limits, with this clock.
     pub fn new(config: RateLimitConfig, clock: Arc<dyn Clock>) -> Self {
         let meter = |quota: Option<Quota>| quota.map(|quota| RateLimiter::new(quota, Duration::ZERO));
         Self {
@@ -155,30 +156,31 @@ impl RateLimits {
         request.app_data().ok_or_else(|| ApiError::defect("the rate limits are not registered"))
     }
 
-    /// Where a request comes from.
+    /// The source of a request.
     pub fn source(&self, request: &HttpRequest) -> Option<Source> {
         address::source(request.peer_addr().map(|peer| peer.ip()), request.headers(), &self.trusted_proxies)
     }
 
-    /// Somebody failed to prove who they are: it is counted for the log.
+    /// Counts a failed authentication for the log.
     fn note_failure(&self, source: Option<Source>) {
         if let Some(source) = source {
             self.failures.note(source);
         }
     }
 
-    /// Writes the lines on failed authentication that are due; to be called about once a second.
+    /// Writes the log lines on failed authentication that are due; must be called about once a
+    /// second.
     pub fn report_failures(&self) {
         self.failures.report();
     }
 
-    /// Writes all lines on failed authentication that were not written yet: for the end.
+    /// Writes all remaining log lines on failed authentication, at the end.
     pub fn report_last_failures(&self) {
         self.failures.report_rest();
     }
 
-    /// Whether `credential` from `source` may be looked at; a refusal is counted for the log. The attempt is told what
-    /// came of it.
+    /// Decides whether `credential` from `source` may be checked; a refusal is counted for the log.
+    /// The result is recorded on the attempt.
     async fn may_try(
         &self,
         source: Option<Source>,
@@ -196,11 +198,11 @@ impl RateLimits {
         }
     }
 
-    /// Looks at a credential that comes with `request`, unless too many from its address were guessed. `proof` tells
-    /// what the outcome proves.
+    /// Checks a credential that comes with `request`, unless too many from its address were
+    /// guessed. `proof` interprets the result.
     ///
     /// # Errors
-    /// The reason why the credential was not looked at.
+    /// The reason why the credential was not checked.
     pub async fn check<T>(
         &self,
         request: &HttpRequest,
@@ -222,10 +224,11 @@ impl RateLimits {
         Ok(outcome)
     }
 
-    /// The same for a look that answers a bad credential with 401.
+    /// Does the same for a check that answers an invalid credential with 401.
     ///
     /// # Errors
-    /// Those of `look`, 401 for a credential that was bad a moment ago, and 429 after too many guesses.
+    /// Those of `look`, 401 for a credential that was rejected a moment ago, and 429 after too many
+    /// guesses.
     pub async fn try_out<T>(
         &self,
         request: &HttpRequest,
@@ -240,8 +243,9 @@ impl RateLimits {
         self.check(request, credential, look, proof).await?
     }
 
-    /// Looks at a password that comes with `request`, unless too many for `name` were wrong. `look` gets a function that
-    /// tells whether the password of an account may be compared, once the account is known.
+    /// Checks a password that comes with `request`, unless too many for `name` were wrong. `look`
+    /// gets a function that decides whether the password of an account may be compared, once the
+    /// account is known.
     ///
     /// # Errors
     /// 429 after too many wrong passwords.
@@ -255,7 +259,7 @@ impl RateLimits {
         let source = self.source(request);
         let attempt = self.logins.as_ref().zip(source).map(|(logins, source)| logins.may_try(source, name));
         let mut attempt = attempt.transpose().map_err(|refusal| match refusal {
-            // It waits its turn, and may well be right.
+            // It waits its turn, and may be correct.
             LoginRefused::Busy(standing) => refused(self.dated(standing)),
             LoginRefused::UsedUp(standing) => {
                 self.note_failure(source);
@@ -272,14 +276,14 @@ impl RateLimits {
         Ok(outcome)
     }
 
-    /// Counts one who exchanges a refresh token, whatever comes of it: good ones cost a write too.
+    /// Counts an exchange of a refresh token, whatever its result: valid ones cost a write too.
     pub fn may_refresh(&self, request: &HttpRequest) -> Result<(), ApiError> {
         let source = self.source(request);
         let (Some(logins), Some(source)) = (&self.logins, source) else { return Ok(()) };
         logins.may_refresh(source).map_err(|standing| refused(self.dated(standing)))
     }
 
-    /// Counts a request that brings no credential.
+    /// Counts a request without a credential.
     pub(crate) fn may_ask(&self, request: &HttpRequest) -> Result<(), ApiError> {
         let source = self.source(request);
         let (Some(anonymous), Some(source)) = (&self.anonymous, source) else { return Ok(()) };
@@ -287,7 +291,7 @@ impl RateLimits {
         spent.map(|_| ()).map_err(|standing| refused(self.dated(standing)))
     }
 
-    /// Counts one who wants to register, whatever comes of it, before anything is looked at.
+    /// Counts a registration before anything is checked, whatever its result.
     pub fn may_register(&self, request: &HttpRequest) -> Result<(), ApiError> {
         let source = self.source(request);
         let (Some(registrations), Some(source)) = (&self.registrations, source) else { return Ok(()) };
@@ -295,7 +299,7 @@ impl RateLimits {
         spent.map(|_| ()).map_err(|standing| refused(self.dated(standing)))
     }
 
-    /// Counts one request of `who`. The standing afterwards; `None` where there is no limit.
+    /// Counts one request of `who`. Returns the standing afterwards; `None` without a limit.
     pub fn spend(&self, who: ParticipantId, class: Class) -> Option<Result<Standing, Standing>> {
         let meter = match class {
             Class::General => &self.general,
@@ -307,20 +311,21 @@ impl RateLimits {
         Some(spent.map(|standing| self.dated(standing)).map_err(|standing| self.dated(standing)))
     }
 
-    /// Meters run on steady time, so that no limit depends on how the clock is set; callers are told a date.
+    /// Limiters use steady time, so that no limit depends on the clock setting; callers get a date.
     fn dated(&self, standing: Standing) -> Standing {
         let left = standing.reset.since(self.clock.steady());
         Standing { reset: self.clock.now().plus(left), ..standing }
     }
 
-    /// Waits until `who` may have one more read at work, unless their answers were more than their quota has room for.
+    /// Waits until `who` may run another read, unless the size of earlier responses exceeds the
+    /// quota.
     ///
     /// # Errors
-    /// 429 for somebody who has read too much or has too many reads waiting, 503 after a long wait.
+    /// 429 if the caller has read too much or has too many queued reads, 503 after a long wait.
     pub async fn may_read(&self, who: ParticipantId) -> Result<ReadSeat, ApiError> {
         let key = who.uuid().as_u128();
         let seat = self.reads.seat(key).await?;
-        // What was read while this one was waiting counts as well.
+        // Responses during the wait count as well.
         self.not_in_debt(key)?;
         Ok(seat)
     }
@@ -335,7 +340,8 @@ impl RateLimits {
         Err(ApiError::new(ErrorCode::RateLimited, message).with_retry_after(standing.retry_after_seconds()))
     }
 
-    /// Counts the bytes of an answer to `who`, unless they are few. What goes beyond the quota delays the next read.
+    /// Counts the bytes of a response to `who`, unless they are few. An excess delays the next
+    /// read.
     pub fn count_answer(&self, who: ParticipantId, bytes: u64) {
         if bytes > FREE_BYTES
             && let Some(meter) = &self.answers
@@ -346,7 +352,7 @@ impl RateLimits {
     }
 }
 
-/// Lets requests pass that need no credential: 429 for too many from one address.
+/// Admits requests that need no credential: 429 for too many from one address.
 pub async fn anonymous<B: MessageBody + 'static>(
     request: ServiceRequest,
     next: Next<B>,
@@ -355,23 +361,23 @@ pub async fn anonymous<B: MessageBody + 'static>(
     next.call(request).await
 }
 
-/// What a look at a credential has proved.
+/// The result of checking a credential.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Proof {
-    /// It is good.
+    /// It is valid.
     Good,
-    /// It is bad, so it counts as a guess.
+    /// It is invalid, so it counts as a guess.
     Bad,
-    /// Neither, as the look failed for another reason.
+    /// Neither, as the check failed for another reason.
     Undecided,
 }
 
-/// Why a credential is not looked at.
+/// The reason why a credential is not checked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NotTried {
-    /// It was bad a moment ago.
+    /// It was rejected a moment ago.
     KnownBad,
-    /// Too many others from the same address were.
+    /// Too many others from the same address were rejected.
     ShutOut(Standing),
 }
 
@@ -384,7 +390,7 @@ impl From<NotTried> for ApiError {
     }
 }
 
-/// The refusal of a credential that is not looked at, good or bad, as too many from its address were bad. On REST and
+/// The refusal of an unchecked credential, as too many from its address were rejected. On REST and
 /// at a socket the codes differ.
 pub fn shut_out(standing: Standing, code: ErrorCode) -> ApiError {
     let seconds = standing.retry_after_seconds();
@@ -404,12 +410,12 @@ pub(crate) fn refused(standing: Standing) -> ApiError {
     told(error.with_retry_after(standing.retry_after_seconds()), standing)
 }
 
-/// A refusal that also tells how the caller stands.
+/// A refusal with the caller's standing.
 pub fn told(error: ApiError, standing: Standing) -> ApiError {
     headers(standing).into_iter().fold(error, |error, (name, value)| error.with_header(name, value))
 }
 
-/// What a standing says of itself in every answer.
+/// The headers of every response with a standing.
 pub(crate) fn headers(standing: Standing) -> [(HeaderName, HeaderValue); 3] {
     [
         (HeaderName::from_static("x-ratelimit-limit"), HeaderValue::from(standing.limit)),

@@ -1,9 +1,9 @@
 //! Quotas and the rate limiter that enforces them.
 //!
-//! The generic cell rate algorithm (GCRA): the limiter stores one instant per key, when the burst of the key is full again.
-//! That instant replaces the state of a token bucket, and a key whose instant has passed need not be stored.
-//! docs/dependencies.md says why this is no crate: memory is bounded, failures are charged afterwards, and tests set the
-//! clock.
+//! The generic cell rate algorithm (GCRA): the limiter stores one instant per key, when the burst
+//! of the key is full again. That instant replaces the state of a token bucket, and a key whose
+//! instant has passed need not be stored. docs/dependencies.md says why this is no crate: memory is
+//! bounded, failures are charged afterwards, and tests set the clock.
 
 use std::time::Duration;
 
@@ -170,7 +170,7 @@ mod tests {
         RateLimiter::new(Quota::new(per_second, burst).unwrap(), Duration::ZERO)
     }
 
-    /// How many of `tries` requests at one instant pass.
+    /// The number of `tries` simultaneous requests that pass.
     fn passed(meter: &RateLimiter, key: u128, now: Timestamp, tries: u32) -> u32 {
         (0..tries).map(|_| u32::from(meter.spend(key, now).is_ok())).sum()
     }
@@ -241,7 +241,7 @@ mod tests {
         assert_eq!(passed(&meter, 1, at(60_000), 9), 5, "nor is it saved up");
     }
 
-    /// A clock that is set back shuts nobody out for longer than their burst takes.
+    /// A clock that is set back delays a client no longer than its burst takes.
     #[test]
     fn a_clock_set_back_does_little_harm() {
         let meter = meter(10, 5);

@@ -1,10 +1,10 @@
-//! How many reads may be at work at once, for each caller and in all.
+//! Limits concurrent reads, for each caller and in all.
 //!
-//! A caller has a few reads at work; the others wait in the caller's own queue, so that somebody who asks for a
-//! thousand pages waits for them alone. What is at work waits for its turn in the order of arrival: with a few reads of
-//! each caller there, that goes round the callers. This comes before every store, so the threads that read from SQLite
-//! and the connections to PostgreSQL are shared in the same way, and changes never queue behind more reads than are at
-//! work.
+//! A caller has a few running reads; the others wait in the caller's own queue, so that a caller
+//! who requests a thousand pages only delays itself. Running reads wait for their turn in the order
+//! of arrival: with a few reads of each caller there, that is round-robin over the callers. This
+//! precedes every store, so the threads that read from SQLite and the connections to PostgreSQL are
+//! shared in the same way, and changes never queue behind more reads than are running.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -16,14 +16,14 @@ use tokio::time::timeout;
 
 use crate::error::{ApiError, ErrorCode};
 
-/// How many reads there may be.
+/// The limits of reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReadLimit {
-    /// At work at once, of all callers together.
+    /// Running, of all callers together.
     pub at_work: usize,
-    /// At work at once, of one caller.
+    /// Running, of one caller.
     pub per_caller: usize,
-    /// Waiting, of one caller.
+    /// Queued, of one caller.
     pub waiting: usize,
     /// How long a read waits for its turn.
     pub patience: Duration,
@@ -35,7 +35,7 @@ impl Default for ReadLimit {
     }
 }
 
-/// Lets reads through; one for all workers of the server.
+/// Admits reads; one for all workers of the server.
 pub(super) struct Reads {
     limit: ReadLimit,
     turns: Arc<Semaphore>,
@@ -49,18 +49,18 @@ struct Queue {
     waiting: VecDeque<oneshot::Sender<Seat>>,
 }
 
-/// One of the reads that a caller may have at work.
+/// One of a caller's slots for running reads.
 struct Seat {
     reads: Arc<Reads>,
     caller: u128,
 }
 
-/// One of the reads that a caller may have at work, which has not yet got its turn.
+/// One of a caller's slots for running reads, before its turn.
 pub struct ReadSeat(Seat);
 
-/// A read is at work, until this is dropped.
+/// A running read, until this is dropped.
 pub struct ReadTurn {
-    // The turn goes first, so that whoever gets the seat finds it free.
+    // The turn is dropped first, so that the next holder of the slot finds it free.
     _turn: OwnedSemaphorePermit,
     _seat: Seat,
 }
@@ -71,10 +71,10 @@ impl Reads {
         Arc::new(Self { limit, turns, callers: Mutex::default() })
     }
 
-    /// Waits until the caller may have one more read at work.
+    /// Waits for a slot of the caller.
     ///
     /// # Errors
-    /// 429 when too many of the caller's reads wait, 503 when this one has waited too long.
+    /// 429 if too many of the caller's reads are queued, 503 after a long wait.
     pub(super) async fn seat(self: &Arc<Self>, caller: u128) -> Result<ReadSeat, ApiError> {
         let Some(wait) = self.enter(caller)? else {
             return Ok(ReadSeat(Seat { reads: self.clone(), caller }));
@@ -85,7 +85,7 @@ impl Reads {
         }
     }
 
-    /// Takes a free seat, or a place in the caller's queue.
+    /// Takes a free slot, or a place in the caller's queue.
     fn enter(&self, caller: u128) -> Result<Option<oneshot::Receiver<Seat>>, ApiError> {
         let mut callers = self.callers();
         let queue = callers.entry(caller).or_default();
@@ -94,7 +94,7 @@ impl Reads {
             return Ok(None);
         }
         if queue.waiting.len() >= self.limit.waiting {
-            // Those who have stopped waiting make room.
+            // Callers that have stopped waiting make room.
             queue.waiting.retain(|waiting| !waiting.is_closed());
             if queue.waiting.len() >= self.limit.waiting {
                 return Err(too_many());
@@ -109,7 +109,8 @@ impl Reads {
         self.callers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whoever waits next gets the seat that has become free; nobody may, and then it is free.
+    /// The next waiting read that gets the released slot; `None` if none waits, and the slot is
+    /// then free.
     fn next(&self, caller: u128) -> Option<oneshot::Sender<Seat>> {
         let mut callers = self.callers();
         let Entry::Occupied(mut queue) = callers.entry(caller) else { return None };
@@ -130,7 +131,7 @@ impl ReadSeat {
     /// Waits for the read's turn.
     ///
     /// # Errors
-    /// 503 when it has waited too long.
+    /// 503 after a long wait.
     pub async fn turn(self) -> Result<ReadTurn, ApiError> {
         let Self(seat) = self;
         let turns = seat.reads.turns.clone();
@@ -148,7 +149,7 @@ impl ReadSeat {
 impl Drop for Seat {
     fn drop(&mut self) {
         if let Some(next) = self.reads.next(self.caller) {
-            // Should it have stopped waiting in this moment, the seat comes back and is dropped again.
+            // If the receiver has just stopped waiting, the slot comes back and is dropped again.
             let _ = next.send(Self { reads: self.reads.clone(), caller: self.caller });
         }
     }
@@ -202,7 +203,7 @@ mod tests {
         let mut waiting = [read(&reads, 1), read(&reads, 1), read(&reads, 1)];
         assert!(waiting.iter_mut().all(|one| poll(one).is_pending()));
         let other = begun(&mut read(&reads, 2));
-        // Both turns are taken now. A third caller comes right behind them, before the first one's queue.
+        // Both turns are taken now. A third caller follows directly, before the first one's queue.
         let mut third = read(&reads, 3);
         assert!(poll(&mut third).is_pending());
         drop(first);
@@ -239,7 +240,7 @@ mod tests {
         assert!(reads.callers().is_empty());
     }
 
-    /// A seat that was handed to somebody who has gone meanwhile is not lost.
+    /// A slot that was handed to a caller that has gone meanwhile is not lost.
     #[tokio::test]
     async fn a_seat_is_never_lost() {
         let reads = Reads::new(LIMIT);

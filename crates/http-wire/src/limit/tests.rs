@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::*;
 
-/// How much time has passed, and by how much the clock was set on.
+/// The elapsed time, and the offset of the clock.
 #[derive(Default)]
 struct Hand {
     passed: AtomicI64,
@@ -23,7 +23,7 @@ impl Hand {
         self.passed.fetch_add(seconds * 1_000_000, Ordering::SeqCst);
     }
 
-    /// Somebody sets the clock, and no time passes.
+    /// Sets the clock without time passing.
     fn jump(&self, seconds: i64) {
         self.jumped.fetch_add(seconds * 1_000_000, Ordering::SeqCst);
     }
@@ -55,7 +55,7 @@ fn from(last: u8, limits: &RateLimits) -> Option<Source> {
     limits.source(&request_from(last))
 }
 
-/// Somebody presents `key`, and it turns out good or bad.
+/// Presents `key`, with a valid or invalid result.
 async fn tried(limits: &RateLimits, source: Option<Source>, key: &str, good: bool) -> Result<(), NotTried> {
     let attempt = limits.may_try(source, Credential::Key(key)).await?;
     if good {
@@ -66,7 +66,7 @@ async fn tried(limits: &RateLimits, source: Option<Source>, key: &str, good: boo
     Ok(())
 }
 
-/// Whether `key` would be looked at; it costs nothing to ask.
+/// Returns whether `key` would be checked; this costs nothing.
 async fn looked_at(limits: &RateLimits, source: Option<Source>, key: &str) -> Result<(), NotTried> {
     limits.may_try(source, Credential::Key(key)).await.map(Attempt::undecided)
 }
@@ -75,7 +75,7 @@ fn guarded(failures: Option<Quota>) -> (RateLimits, Arc<Hand>) {
     limits(RateLimitConfig { failures, ..RateLimitConfig::off() })
 }
 
-/// Guesses from one address are shut out there, and nobody else is.
+/// Guesses from one address are blocked there, and affect no others.
 #[actix_web::test]
 async fn who_guesses_is_shut_out_and_who_is_known_is_not() {
     let (limits, clock) = guarded(Quota::new(1, 3));
@@ -92,14 +92,14 @@ async fn who_guesses_is_shut_out_and_who_is_known_is_not() {
     clock.advance(1);
     assert_eq!(tried(&limits, here, "d", false).await, Ok(()));
     assert!(looked_at(&limits, here, "e").await.is_err());
-    // A known credential that is good no more is a guess like any other.
+    // A known credential that is no longer valid is a guess like any other.
     assert_eq!(tried(&limits, here, "good", false).await, Ok(()));
     assert!(looked_at(&limits, here, "good").await.is_err());
     clock.advance(1);
     assert!(looked_at(&limits, here, "e").await.is_err(), "and is paid for later");
 }
 
-/// The count in the log shows how large a flood is, though most of it is refused unseen.
+/// The count in the log shows the size of a flood, though most of it is refused unchecked.
 #[actix_web::test]
 async fn what_is_refused_unseen_counts_as_failed() {
     let (limits, _) = guarded(Quota::new(1, 3));
@@ -119,7 +119,7 @@ async fn what_is_refused_unseen_counts_as_failed() {
         refused += usize::from(wrong(&ann).await.is_err());
     }
     assert_eq!(refused, 4);
-    // Two are looked at while a third comes.
+    // Two are being checked while a third arrives.
     let undecided = |_: &_| Proof::Undecided;
     let second = async |_: &mut dyn FnMut(UserId) -> bool| {
         let third = async |_: &mut dyn FnMut(UserId) -> bool| wrong(&ben).await.is_err();
@@ -131,8 +131,8 @@ async fn what_is_refused_unseen_counts_as_failed() {
     assert_eq!(each, [(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 20 + 19 + 9)]);
 }
 
-/// A client that goes on with a revoked key is told so without being looked at, and without harm
-/// to those who come from the same address.
+/// A client that repeats a revoked key is refused without a check, and does not affect others from
+/// the same address.
 #[actix_web::test]
 async fn a_credential_that_was_bad_is_bad_for_a_moment() {
     let (limits, clock) = guarded(Quota::new(1, 3));
@@ -147,8 +147,8 @@ async fn a_credential_that_was_bad_is_bad_for_a_moment() {
     assert_eq!(looked_at(&limits, here, "old").await, Ok(()), "then it is looked at again");
 }
 
-/// The clock jumps forward by a day and is set right again: whoever was refused meanwhile is looked at ten seconds
-/// later, as always, and nobody is shut out for longer or gets more than the quota.
+/// The clock jumps forward by a day and is set back again: a refused client is checked ten seconds
+/// later, as always, and no client is blocked for longer or gets more than the quota.
 #[actix_web::test]
 async fn a_clock_that_jumps_changes_no_limit() {
     const DAY: i64 = 24 * 60 * 60;
@@ -162,7 +162,7 @@ async fn a_clock_that_jumps_changes_no_limit() {
         let who = ParticipantId::User(UserId::new(Uuid::from_u128(1)));
         assert_eq!(tried(&limits, here, "good", true).await, Ok(()));
         clock.jump(jump);
-        // As a key that expires in between.
+        // Like a key that expires in between.
         assert_eq!(tried(&limits, here, "expired meanwhile", false).await, Ok(()));
         assert_eq!(tried(&limits, here, "expired meanwhile", false).await, Err(NotTried::KnownBad));
         let used = (0..5).filter(|_| limits.spend(who, Class::General).unwrap().is_ok()).count();
@@ -208,7 +208,7 @@ async fn a_credential_is_known_for_a_while() {
     assert!(looked_at(&limits, here, "good").await.is_err());
 }
 
-/// Many guesses at once buy no more looks than the same number one after the other.
+/// Concurrent guesses get no more checks than the same number in sequence.
 #[actix_web::test]
 async fn guesses_that_come_together_are_paid_for_one_by_one() {
     let (limits, _) = guarded(Quota::new(1, 5));
@@ -224,7 +224,7 @@ async fn guesses_that_come_together_are_paid_for_one_by_one() {
     assert_eq!(looked, 5);
 }
 
-/// Those who come together with good credentials are all let in, a few at a time.
+/// Clients that arrive together with valid credentials are all admitted, a few at a time.
 #[actix_web::test]
 async fn a_fleet_that_comes_at_once_is_let_in() {
     let (limits, _) = guarded(Quota::new(1, 5));
@@ -242,7 +242,7 @@ async fn a_fleet_that_comes_at_once_is_let_in() {
     }
 }
 
-/// Who goes away before the verdict has paid, and nobody waits for it.
+/// An abandoned attempt stays charged, and blocks no others.
 #[actix_web::test]
 async fn an_attempt_that_is_given_up_stays_paid() {
     let (limits, _) = guarded(Quota::new(1, 2));
@@ -287,7 +287,8 @@ fn a_refusal_says_when_to_come_back() {
     }
 }
 
-/// Large answers cost their bytes once they are given; a few small ones cost nothing, and nobody else pays.
+/// Large responses are charged after they are made; a few small ones cost nothing, and others are
+/// not affected.
 #[actix_web::test]
 async fn who_has_read_too_much_waits_with_the_next_read() {
     let answers = Quota::new(1000, 4000);

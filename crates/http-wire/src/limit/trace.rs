@@ -1,5 +1,6 @@
-//! The trace that failed authentication leaves in the log: a line at level `warn` when an address fails first, and from
-//! then on one a minute with the number of failures since the last. Programs such as fail2ban read it.
+//! The trace that failed authentication leaves in the log: a line at level `warn` when an address
+//! fails first, and from then on one a minute with the number of failures since the last. Programs
+//! such as fail2ban read it.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use domain::tally::{Due, Tally};
 
 use super::address::Source;
 
-/// For how many addresses there are lines in a minute; those of others are counted together.
+/// The number of addresses with separate lines per minute; those of others are counted together.
 const MOST_TOLD: usize = 1000;
 
 /// Failed authentication by address.

@@ -4,28 +4,28 @@ use serde_json::{Map, Value, json};
 
 use super::endpoint::Endpoint;
 
-/// Who may call an interface.
+/// The callers of an interface.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
     /// Humans: a key or a token.
     Users,
     /// Agents: a key.
     Agents,
-    /// Both, with a bare key in `Authorization` too.
+    /// Both, including a bare key in `Authorization`.
     Anybody,
-    /// Everybody, without a credential.
+    /// No credential is needed.
     Public,
 }
 
 /// Operations under one base path.
 pub struct Interface {
-    /// From the root.
+    /// The base path from the root.
     pub base: &'static str,
-    /// Under which heading they stand.
+    /// The heading of its operations.
     pub tag: &'static str,
-    /// Put in front of every operation's id where the same ones are mounted twice.
+    /// The prefix of every operation's id, if the same ones are mounted twice.
     pub prefix: &'static str,
-    /// Who may call.
+    /// The callers.
     pub access: Access,
     /// The operations.
     pub endpoints: Vec<Endpoint>,
@@ -125,7 +125,7 @@ fn responses(interface: &Interface, endpoint: &Endpoint) -> Value {
     if endpoint.path.contains('{') {
         refusals.push(404);
     }
-    // Whatever is asked may be asked wrongly: a parameter that nobody knows, for one.
+    // Every request can be malformed, for example with an unknown parameter.
     refusals.push(422);
     if endpoint.body.is_some() || endpoint.method == actix_web::http::Method::POST {
         refusals.extend([400, 408, 413, 415]);
@@ -141,7 +141,7 @@ fn responses(interface: &Interface, endpoint: &Endpoint) -> Value {
     Value::Object(responses)
 }
 
-/// What a status says of a refusal.
+/// The description of a refusal with this status.
 fn refusal(status: u16) -> &'static str {
     match status {
         400 => "The body is not valid JSON, or has an unknown property.",

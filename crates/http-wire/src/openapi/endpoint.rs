@@ -1,4 +1,4 @@
-//! A handler, where it is mounted, and what is said of it.
+//! A handler, with its route and its documentation.
 
 use actix_web::http::Method;
 use actix_web::{FromRequest, Handler, Resource, Responder, Route};
@@ -13,31 +13,31 @@ use crate::strict_json::FromBody;
 pub struct Parameter {
     /// Its name.
     pub name: &'static str,
-    /// What it may be.
+    /// Its schema.
     pub schema: Value,
-    /// What it does.
+    /// Its description.
     pub description: &'static str,
 }
 
-/// An answer other than a refusal.
+/// A response other than a refusal.
 #[derive(Clone, Debug)]
 pub(super) struct Answer {
     pub(super) status: u16,
-    /// `None` when there is no body.
+    /// `None` without a body.
     pub(super) schema: Option<Value>,
 }
 
-/// An operation: how it is mounted, and how it is documented.
+/// An operation: its route and its documentation.
 pub struct Endpoint {
     pub(super) method: Method,
-    /// Below the base of its interface, with ids in braces.
+    /// The path below the base of its interface, with ids in braces.
     pub(super) path: &'static str,
     route: Route,
     pub(super) id: &'static str,
     pub(super) summary: &'static str,
     pub(super) parameters: Vec<Parameter>,
     pub(super) body: Option<Value>,
-    /// Whether the body must say anything at all.
+    /// Set if the body must not be empty.
     pub(super) body_required: bool,
     pub(super) answers: Vec<Answer>,
     pub(super) refusals: Vec<u16>,
@@ -62,7 +62,7 @@ macro_rules! methods {
 methods! { get = GET, post = POST, put = PUT, patch = PATCH, delete = DELETE }
 
 impl Endpoint {
-    /// Below the base of its interface, with ids in braces.
+    /// The path below the base of its interface, with ids in braces.
     pub const fn path(&self) -> &'static str {
         self.path
     }
@@ -84,21 +84,21 @@ impl Endpoint {
         }
     }
 
-    /// Its name, unique over all interfaces, and what it does in one sentence.
+    /// Sets its id, unique over all interfaces, and its summary.
     #[must_use]
     pub fn named(mut self, id: &'static str, summary: &'static str) -> Self {
         (self.id, self.summary) = (id, summary);
         self
     }
 
-    /// It reads these parameters.
+    /// Adds the query parameters.
     #[must_use]
     pub fn query<Q: FromQuery>(mut self) -> Self {
         self.parameters.extend(Q::parameters());
         self
     }
 
-    /// It reads this body, in its wrapper or flat.
+    /// Adds the body, in its wrapper or flat.
     #[must_use]
     pub fn body<B: FromBody>(mut self) -> Self {
         let flat = B::schema();
@@ -116,28 +116,28 @@ impl Endpoint {
         self
     }
 
-    /// A repeated request with the same `Idempotency-Key` counts once.
+    /// Marks it as accepting an `Idempotency-Key`.
     #[must_use]
     pub fn idempotent(mut self) -> Self {
         self.idempotent = true;
         self
     }
 
-    /// It answers with this under `data`.
+    /// Adds a response with this under `data`.
     #[must_use]
     pub fn answers<T: ToSchema>(mut self, status: u16) -> Self {
         let data = self.register::<T>();
         self.answer(status, Some(envelope(&data, &[])))
     }
 
-    /// It answers with this at the top level, without an envelope.
+    /// Adds a response with this at the top level, without an envelope.
     #[must_use]
     pub fn answers_bare<T: ToSchema>(mut self, status: u16) -> Self {
         let schema = self.register::<T>();
         self.answer(status, Some(schema))
     }
 
-    /// It answers with a record at the top level and once more under `data`.
+    /// Adds a response with a record at the top level and once more under `data`.
     #[must_use]
     pub fn answers_twice<T: ToSchema>(mut self, status: u16) -> Self {
         let data = self.register::<T>();
@@ -145,7 +145,7 @@ impl Endpoint {
         self.answer(status, Some(schema))
     }
 
-    /// It answers with rows of this under `data`, and with metadata.
+    /// Adds a response with rows of this under `data`, and with metadata.
     #[must_use]
     pub fn lists<T: ToSchema, M: ToSchema>(mut self) -> Self {
         let (row, metadata) = (self.register::<T>(), self.register::<M>());
@@ -153,14 +153,14 @@ impl Endpoint {
         self.answer(200, Some(envelope(&rows, &[("metadata", metadata)])))
     }
 
-    /// It answers with this under `data`, and with metadata.
+    /// Adds a response with this under `data`, and with metadata.
     #[must_use]
     pub fn describes<T: ToSchema, M: ToSchema>(mut self) -> Self {
         let (data, metadata) = (self.register::<T>(), self.register::<M>());
         self.answer(200, Some(envelope(&data, &[("metadata", metadata)])))
     }
 
-    /// The same, with the metadata under both its names.
+    /// Adds a response with rows of this, and with the metadata under both its names.
     #[must_use]
     pub fn lists_with_meta<T: ToSchema, M: ToSchema>(mut self) -> Self {
         let (row, metadata) = (self.register::<T>(), self.register::<M>());
@@ -168,20 +168,20 @@ impl Endpoint {
         self.answer(200, Some(envelope(&rows, &[("meta", metadata.clone()), ("metadata", metadata)])))
     }
 
-    /// It answers with rows of this under `data`, and with nothing else.
+    /// Adds a response with rows of this under `data`, and nothing else.
     #[must_use]
     pub fn lists_all<T: ToSchema>(mut self) -> Self {
         let rows = json!({"type": "array", "items": self.register::<T>()});
         self.answer(200, Some(envelope(&rows, &[])))
     }
 
-    /// It may answer with 204 and no body.
+    /// Adds a response with 204 and no body.
     #[must_use]
     pub fn answers_nothing(self) -> Self {
         self.answer(204, None)
     }
 
-    /// It refuses in these ways, beside those that follow from its path, parameters and body.
+    /// Adds refusals, besides those that follow from its path, parameters, and body.
     #[must_use]
     pub fn refuses(mut self, statuses: &[u16]) -> Self {
         self.refusals.extend(statuses);
@@ -193,7 +193,7 @@ impl Endpoint {
         self
     }
 
-    /// Keeps the schemas of `T` and of all that it is made of; gives the reference to it.
+    /// Registers the schemas of `T` and of its parts; returns the reference.
     fn register<T: ToSchema>(&mut self) -> Value {
         let mut found = vec![(T::name().into_owned(), T::schema())];
         T::schemas(&mut found);
@@ -206,8 +206,8 @@ impl Endpoint {
     }
 }
 
-/// A flattened part that may be missing is described as if the whole could be null; what is meant is
-/// that its members may be missing.
+/// The schema of an optional flattened part says that the whole can be null; the intended meaning
+/// is that its members can be missing.
 fn relax_flattened(schema: &mut Value) {
     let Some(parts) = schema.get_mut("allOf").and_then(Value::as_array_mut) else { return };
     for part in parts {
@@ -232,8 +232,8 @@ fn envelope(data: &Value, more: &[(&str, Value)]) -> Value {
     schema
 }
 
-/// Mounts `endpoints` in their order; operations of one path must stand side by side. `add`
-/// puts a resource on what they are mounted on.
+/// Mounts `endpoints` in order; operations of one path must be adjacent. `add` adds a resource to
+/// the mount point.
 pub fn mount<M>(mut on: M, base: &str, endpoints: Vec<Endpoint>, add: impl Fn(M, Resource) -> M) -> M {
     let mut open: Option<(&'static str, Resource)> = None;
     for Endpoint { path, route, .. } in endpoints {

@@ -1,9 +1,9 @@
-//! What the server says of itself: every operation with its parameters, bodies and answers, as
-//! OpenAPI 3.1.
+//! The OpenAPI 3.1 document of the server: every operation with its parameters, bodies, and
+//! responses.
 //!
-//! One table a crate both mounts and documents: an [`Endpoint`] holds the handler and what is said
-//! of it, so that neither can be without the other. What goes out is described by the views
-//! themselves (`ToSchema`); what comes in by the readers, which know their own rules
+//! One table per crate both mounts and documents: an [`Endpoint`] holds the handler and its
+//! documentation, so that neither can exist without the other. Responses are described by the views
+//! themselves (`ToSchema`); requests by the readers, which know their own rules
 //! ([`FromBody::schema`](crate::strict_json::FromBody::schema),
 //! [`FromQuery::parameters`](crate::query::FromQuery::parameters)).
 

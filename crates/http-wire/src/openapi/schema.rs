@@ -1,4 +1,4 @@
-//! Short ways to write the schema of what comes in.
+//! Shorthands for the schemas of requests.
 
 use serde_json::{Map, Value, json};
 

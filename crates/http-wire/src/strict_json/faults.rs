@@ -1,10 +1,10 @@
-//! What is wrong with a body, gathered while it is read.
+//! Faults of a body, collected while it is read.
 
 use std::fmt;
 
 use crate::error::{ApiError, ErrorCode};
 
-/// A value is wrong, and that has been recorded; the whole input will be refused.
+/// A value is wrong, and the fault is recorded; the whole input will be refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Told(());
 
@@ -16,7 +16,7 @@ pub(crate) struct Faults {
 }
 
 impl Faults {
-    /// The most faults that are told: an answer never grows with a hostile body.
+    /// The maximum number of reported faults: a response does not grow with a hostile body.
     const MAX: usize = 50;
 
     pub(crate) fn unknown(&mut self, pointer: String) {
@@ -32,8 +32,8 @@ impl Faults {
         Told(())
     }
 
-    /// The failure that the faults add up to, if there are any; an unknown property goes before
-    /// wrong values.
+    /// The failure of all faults, if there are any; an unknown property takes precedence over wrong
+    /// values.
     pub(crate) fn into_result(self) -> Result<(), ApiError> {
         if let Some(first) = self.unknown.first() {
             let error = ApiError::new(

@@ -1,9 +1,8 @@
 //! Request bodies, read strictly.
 //!
-//! What is not JSON at all is 400, as is a property that nobody knows; wrong values
-//! are 422, all of them named at once under the pointers that the client used, and so is a member that an object has
-//! twice. A body may stand
-//! in a wrapper (`{"message": {…}}`) or be flat.
+//! A body that is not JSON is 400, as is an unknown property; wrong values are 422, all of them
+//! reported at once under the pointers that the client used, and so is a duplicate member of an
+//! object. A body may be in a wrapper (`{"message": {…}}`) or flat.
 
 mod faults;
 mod reader;
@@ -29,23 +28,23 @@ use crate::auth;
 use crate::error::{ApiError, ErrorCode};
 use crate::query::{self, NoQuery};
 
-/// The most bytes of a body. Enough for the longest text with every character escaped, so that
-/// a text that is too long is a 422 with its pointer.
+/// The maximum size of a body. Enough for the longest text with every character escaped, so that a
+/// text that is too long is a 422 with its pointer.
 pub const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
 
 /// How long a body may take to arrive.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long a body may take to arrive without its credential being looked at again.
+/// How long a body may take to arrive before its credential is checked again.
 const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(500);
 
-/// What can be read from a body.
+/// A type that can be read from a body.
 pub trait FromBody: Sized + 'static {
     /// The property that may hold the whole body.
     const WRAPPER: Option<&'static str> = None;
 
-    /// Takes every known property from `body`, telling it what is wrong; nothing is returned
-    /// early, so that all faults are told. What is left over afterwards is unknown.
+    /// Takes every known property from `body`, and records all faults instead of returning at the
+    /// first. Remaining properties are unknown.
     fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told>;
 
     /// The JSON schema of the flat form, for the API's document; null says nothing.
@@ -54,26 +53,26 @@ pub trait FromBody: Sized + 'static {
     }
 }
 
-/// A body that was read, and the form it had.
+/// A body with its form.
 #[derive(Clone, Debug)]
 pub struct StrictJson<T> {
-    /// What it says.
+    /// The body.
     pub body: T,
-    /// How it was written.
+    /// Its form.
     pub form: Form,
 }
 
-/// Whether a body came in its wrapper.
+/// The form of a body.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Form {
-    /// In it, or it has none.
+    /// In its wrapper, or it has none.
     Plain,
     /// Without the wrapper of this name.
     Flat(&'static str),
 }
 
 impl Form {
-    /// A failure found later, with the pointers that fit this body.
+    /// A later failure, with pointers that fit the form of this body.
     pub fn explain(self, error: impl Into<ApiError>) -> ApiError {
         match self {
             Self::Plain => error.into(),
@@ -107,14 +106,14 @@ impl<T: FromBody> FromRequest for StrictJson<T> {
     }
 }
 
-/// The text of a request's body, which must be said to be JSON, unless it is empty.
+/// The text of a request's body, which must be declared as JSON, unless it is empty.
 pub(crate) fn read_body(
     request: &HttpRequest,
     payload: &mut Payload,
 ) -> impl Future<Output = Result<Bytes, ApiError>> + 'static {
     let announced = announced_length(request.headers());
     let json = is_json(request.headers());
-    // What is said in a body is not said in the query: no operation with a body knows parameters.
+    // An operation with a body has no parameters.
     let parameters = query::of_request::<NoQuery>(request);
     let (request, payload) = (request.clone(), payload.take());
     async move {
@@ -157,7 +156,7 @@ pub fn parse<T: FromBody>(bytes: &[u8]) -> Result<StrictJson<T>, ApiError> {
     body.map(|body| StrictJson { body, form }).map_err(|_: Told| ApiError::validation())
 }
 
-/// An empty body says as much as `{}`.
+/// An empty body counts as `{}`.
 fn object(bytes: &[u8]) -> Result<Map<String, Value>, ApiError> {
     if bytes.is_empty() {
         return Ok(Map::new());
@@ -196,7 +195,7 @@ fn announced_length(headers: &HeaderMap) -> usize {
     length.and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 
-/// Whether the body is said to be JSON, or nothing is said.
+/// Returns whether the body is declared as JSON, or not at all.
 fn is_json(headers: &HeaderMap) -> bool {
     let Some(value) = headers.get(CONTENT_TYPE) else { return true };
     let Ok(text) = value.to_str() else { return false };

@@ -1,4 +1,4 @@
-//! Taking an object apart, property by property.
+//! Reads an object, property by property.
 
 use std::fmt::Display;
 
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::faults::{Faults, Told};
 
-/// An object of a body; properties are taken out of it, and what is left is unknown.
+/// An object of a body; properties are taken from it, and remaining ones are unknown.
 #[derive(Debug)]
 pub struct ObjectReader<'f> {
     members: Map<String, Value>,
@@ -19,7 +19,7 @@ impl<'f> ObjectReader<'f> {
         Self { members, pointer, faults }
     }
 
-    /// Whether the property is there, even as null.
+    /// Returns whether the property is there, even as null.
     pub fn has(&self, name: &str) -> bool {
         self.members.contains_key(name)
     }
@@ -29,13 +29,13 @@ impl<'f> ObjectReader<'f> {
         self.members.remove(name)
     }
 
-    /// Says what is wrong with the property.
+    /// Records a fault of the property.
     pub fn fault(&mut self, name: &str, fault: impl Display) -> Told {
         let pointer = self.pointer_to(name);
         self.faults.wrong(pointer, fault)
     }
 
-    /// A text; absent and null are nothing.
+    /// A text; absent and null are `None`.
     pub fn optional_text(&mut self, name: &str) -> Result<Option<String>, Told> {
         match self.any(name) {
             None | Some(Value::Null) => Ok(None),
@@ -57,7 +57,7 @@ impl<'f> ObjectReader<'f> {
         }
     }
 
-    /// True or false; must be there.
+    /// True or false; required.
     pub fn flag(&mut self, name: &str) -> Result<bool, Told> {
         match self.any(name) {
             None => Err(self.fault(name, "can't be blank")),
@@ -66,7 +66,7 @@ impl<'f> ObjectReader<'f> {
         }
     }
 
-    /// True or false; absent is nothing.
+    /// True or false; absent is `None`.
     pub fn optional_flag(&mut self, name: &str) -> Result<Option<bool>, Told> {
         match self.any(name) {
             None => Ok(None),
@@ -75,7 +75,7 @@ impl<'f> ObjectReader<'f> {
         }
     }
 
-    /// A text checked by `parse`; absent is nothing.
+    /// A text checked by `parse`; absent is `None`.
     pub fn text_if_given<T, E: Display>(
         &mut self,
         name: &str,
@@ -84,7 +84,7 @@ impl<'f> ObjectReader<'f> {
         if self.has(name) { self.text(name, parse).map(Some) } else { Ok(None) }
     }
 
-    /// A text checked by `parse`; absent is nothing, and null or a blank text takes away.
+    /// A text checked by `parse`; absent is `None`, and null or a blank text removes the value.
     pub fn text_or_null_if_given<T, E: Display>(
         &mut self,
         name: &str,
@@ -99,7 +99,7 @@ impl<'f> ObjectReader<'f> {
         }
     }
 
-    /// A free-form object, which is not looked into; absent and null are an empty one.
+    /// A free-form object, whose content is not checked; absent and null are an empty one.
     pub fn free_object(&mut self, name: &str) -> Result<Map<String, Value>, Told> {
         match self.any(name) {
             None | Some(Value::Null) => Ok(Map::new()),
@@ -108,7 +108,7 @@ impl<'f> ObjectReader<'f> {
         }
     }
 
-    /// An object of its own; absent and null are nothing.
+    /// A nested object; absent and null are `None`.
     pub fn optional_object<T>(
         &mut self,
         name: &str,
@@ -130,7 +130,7 @@ impl<'f> ObjectReader<'f> {
         }
     }
 
-    /// A list of at most `max` texts, each checked by `parse`; absent is nothing.
+    /// A list of at most `max` texts, each checked by `parse`; absent is `None`.
     pub fn texts_if_given<T, E: Display>(
         &mut self,
         name: &str,
@@ -161,11 +161,11 @@ impl<'f> ObjectReader<'f> {
             let place = format!("{}/{index}", escaped(name));
             self.inside_at(&place, item, &mut read)
         });
-        // Every item is looked at before anything is given up, so that every fault is told.
+        // All items are read first, so that every fault is reported.
         read_all.collect::<Vec<_>>().into_iter().collect()
     }
 
-    /// Reads `value`, the object that was found under `name`.
+    /// Reads `value`, the object under `name`.
     pub(super) fn inside<T>(
         &mut self,
         name: &str,
@@ -191,7 +191,7 @@ impl<'f> ObjectReader<'f> {
         read
     }
 
-    /// Whatever is left is not known.
+    /// Records all remaining properties as unknown.
     pub(super) fn finish(self) {
         for name in self.members.keys() {
             self.faults.unknown(format!("{}/{}", self.pointer, escaped(&shortened(name))));
@@ -203,7 +203,7 @@ impl<'f> ObjectReader<'f> {
     }
 }
 
-/// Tells that a value is of another type than `wanted`.
+/// The message for a value of another type than `wanted`.
 pub(super) fn expected(wanted: &str, got: &Value) -> String {
     let got = match got {
         Value::Null => "null",
@@ -221,7 +221,7 @@ pub(super) fn escaped(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
-/// A name that a stranger chose, short enough for an answer.
+/// A name from a client, shortened for a response.
 fn shortened(name: &str) -> String {
     name.chars().take(100).collect()
 }

@@ -1,11 +1,11 @@
-//! A look at a body before it is parsed: how deep it goes, how many values it holds, and how many members its objects
-//! have.
+//! Scans a body before it is parsed: its depth, its number of values, and the number of members of
+//! its objects.
 //!
-//! Parsed values take many times the room of their text; the bounds keep a small hostile body
+//! Parsed values take many times the memory of their text; the limits keep a small hostile body
 //! from becoming a large one in memory.
 //!
-//! Of members with the same name the parser keeps the last. A body is read for them only if it has more members than
-//! the parsed value, so bodies without any cost a count.
+//! Of members with the same name the parser keeps the last. A body is searched for them only if it
+//! has more members than the parsed value, so bodies without any only cost a count.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -16,14 +16,14 @@ use serde_json::Value;
 use super::reader::escaped;
 use crate::error::{ApiError, ErrorCode};
 
-/// Deeper than this no body that makes sense goes.
+/// No valid body is deeper than this.
 const MAX_DEPTH: usize = 64;
 
 /// More values than the largest free-form object of an event can hold.
 const MAX_VALUES: usize = 40_000;
 
-/// Refuses what is too deep (400) or holds too many values (422), and counts the members of all objects. What is no
-/// JSON passes: the parser says better what is wrong with it.
+/// Refuses a body that is too deep (400) or has too many values (422), and counts the members of
+/// all objects. Text that is not JSON passes: the parser reports its fault better.
 pub(super) fn check(bytes: &[u8]) -> Result<usize, ApiError> {
     let (mut depth, mut values, mut in_text, mut escaped) = (0_usize, 0_usize, false, false);
     let mut members = 0_usize;
@@ -61,8 +61,8 @@ pub(super) fn check(bytes: &[u8]) -> Result<usize, ApiError> {
     Ok(members)
 }
 
-/// Refuses a body of which the parser has left out a member: another one of its object has the same name.
-/// `members` is how many the text has.
+/// Refuses a body of which the parser has dropped a member, because another one of its object has
+/// the same name. `members` is the number in the text.
 pub(super) fn check_names(bytes: &[u8], parsed: &Value, members: usize) -> Result<(), ApiError> {
     if members_of(parsed) == members {
         return Ok(());
@@ -73,7 +73,7 @@ pub(super) fn check_names(bytes: &[u8], parsed: &Value, members: usize) -> Resul
     Err(ApiError::validation().with_detail(pointer, "is given more than once"))
 }
 
-/// How many members all objects in `value` have. As deep as [`MAX_DEPTH`] at most.
+/// The number of members of all objects in `value`. The depth is at most [`MAX_DEPTH`].
 fn members_of(value: &Value) -> usize {
     match value {
         Value::Object(members) => members.len() + members.values().map(members_of).sum::<usize>(),
@@ -82,7 +82,7 @@ fn members_of(value: &Value) -> usize {
     }
 }
 
-/// Looks for a name that an object has twice, and ends there; the pointer to it is what remains.
+/// Searches for a duplicate name in an object, and stops there, leaving the pointer to it.
 struct Names<'p>(&'p mut String);
 
 impl<'de> DeserializeSeed<'de> for Names<'_> {
@@ -170,7 +170,7 @@ mod tests {
         assert_eq!(outcome(&format!("[{}0]", "0,".repeat(40_000))), Some(ErrorCode::ValidationError));
     }
 
-    /// Where a body has a member twice.
+    /// The pointer to a duplicate member of a body.
     fn twice(text: &str) -> Option<String> {
         let parsed = serde_json::from_str(text).unwrap();
         let refused = check_names(text.as_bytes(), &parsed, check(text.as_bytes()).unwrap()).err()?;

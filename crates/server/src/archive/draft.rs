@@ -5,25 +5,26 @@ use std::io::{self, BufWriter, ErrorKind, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// How many symbolic links are followed, as many as Linux does.
+/// The maximum number of symbolic links that are followed, as in Linux.
 const MOST_LINKS: usize = 40;
 
-/// A file on its way, for its owner only; gone if it is not finished. One process at a time writes it.
+/// A file being written, readable by its owner only; removed if it is not finished. One process at
+/// a time writes it.
 pub(crate) struct Draft {
     out: BufWriter<File>,
-    /// None of what is written to as it stands: a device, a pipe.
+    /// `None` for a target that is written directly: a device, a pipe.
     names: Option<Names>,
 }
 
-/// What the file is called until it is finished, and from then on.
+/// The names of the file before and after it is finished.
 struct Names {
     draft: PathBuf,
     path: PathBuf,
 }
 
 impl Draft {
-    /// Begins the file that is to stand at `path`; what stands there stays until this is finished. What
-    /// is no file is written to at once, and a symbolic link stays one.
+    /// Begins a file for `path`; an existing file stays until this is finished. A target that is no
+    /// regular file is written directly, and a symbolic link stays one.
     ///
     /// # Errors
     /// `ResourceBusy` while another process writes the same file.
@@ -42,7 +43,7 @@ impl Draft {
         Self::at(draft.into(), path)
     }
 
-    /// Begins the file at `draft` that is to stand at `path` beside it.
+    /// Begins the file at `draft`, to be renamed to `path` beside it.
     ///
     /// # Errors
     /// `ResourceBusy` while another process writes the same draft.
@@ -51,12 +52,12 @@ impl Draft {
         Ok(Self { out: BufWriter::new(file), names: Some(Names { draft, path }) })
     }
 
-    /// Where it stands until it is finished; `None` for what is written to as it stands.
+    /// The path until it is finished; `None` for a target that is written directly.
     pub(crate) fn path(&self) -> Option<&Path> {
         self.names.as_ref().map(|names| names.draft.as_path())
     }
 
-    /// Flushes it to the disk and gives it its name.
+    /// Flushes the file to the disk and renames it.
     pub(crate) fn finish(mut self) -> io::Result<()> {
         self.out.flush()?;
         let flushed = self.out.get_ref().sync_all();
@@ -90,14 +91,14 @@ impl Write for Draft {
 
 impl Drop for Draft {
     fn drop(&mut self) {
-        // The lock is held until after this, so it is nobody else's.
+        // The lock is held until after this, so no other process can have it.
         if let Some(names) = &self.names {
             let _ = fs::remove_file(&names.draft);
         }
     }
 }
 
-/// Where a file comes to stand that is made at `path`, where there is nothing or a link to nothing.
+/// The location of a file made at `path`, where there is nothing or a dangling link.
 fn meant(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..MOST_LINKS {
@@ -109,13 +110,13 @@ fn meant(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("too many symbolic links"))
 }
 
-/// Makes a new file and locks it; one that a killed process has left there goes.
+/// Makes a new file and locks it; one that a killed process has left is removed.
 fn make(draft: &Path) -> io::Result<File> {
     loop {
         match OpenOptions::new().write(true).create_new(true).mode(0o600).open(draft) {
             Ok(file) => {
                 lock(&file)?;
-                // Who found it before it was locked took it for left.
+                // Another process found it before it was locked, and took it for abandoned.
                 return if stands_at(&file, draft)? { Ok(file) } else { Err(busy()) };
             }
             Err(cause) if cause.kind() == ErrorKind::AlreadyExists => clear(draft)?,
@@ -124,7 +125,7 @@ fn make(draft: &Path) -> io::Result<File> {
     }
 }
 
-/// Removes the draft that stands there, unless somebody is writing it.
+/// Removes an abandoned draft, unless a process is writing it.
 fn clear(draft: &Path) -> io::Result<()> {
     let opened = fs::symlink_metadata(draft).and_then(|there| {
         if there.is_file() {
@@ -138,7 +139,7 @@ fn clear(draft: &Path) -> io::Result<()> {
         opened => opened?,
     };
     lock(&left)?;
-    // It may have been finished meanwhile, and have its name.
+    // It may have been finished and renamed meanwhile.
     if stands_at(&left, draft)? { fs::remove_file(draft) } else { Ok(()) }
 }
 

@@ -10,16 +10,16 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value as Json;
 use uuid::Uuid;
 
-/// The form of archives that this version writes and reads.
+/// The archive format that this version writes and reads.
 pub(crate) const FORMAT: u32 = 1;
 
-/// What tables are called in archives that were written before they got their present names.
+/// The names of tables in older archives, with their present names.
 const RENAMED: [(&str, &str); 2] = [("erasures", "deletion_jobs"), ("first_answers", "idempotency_records")];
 
-/// The migration that gave them these.
+/// The migration that renamed them.
 const RENAMED_BY: &str = "20261124000500";
 
-/// How many rows of each table there are.
+/// The number of rows of each table.
 pub(crate) type Counts = BTreeMap<String, u64>;
 
 /// The first line.
@@ -38,16 +38,16 @@ pub(crate) struct Header {
     /// The columns of each table.
     #[serde(deserialize_with = "by_present_name")]
     pub(crate) columns: BTreeMap<String, Vec<String>>,
-    /// How many rows follow.
+    /// The number of rows that follow.
     #[serde(deserialize_with = "by_present_name")]
     pub(crate) rows: Counts,
 }
 
-/// What the last line says.
+/// The last line.
 #[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct End {
-    /// How many rows there were.
+    /// The number of rows.
     #[serde(deserialize_with = "by_present_name")]
     pub(crate) rows: Counts,
     /// SHA-256 of their lines, in hexadecimal.
@@ -57,7 +57,7 @@ pub(crate) struct End {
     pub(crate) header_sha256: Option<String>,
 }
 
-/// A line behind the first one.
+/// A line after the first one.
 #[derive(Debug)]
 pub(crate) enum Line {
     /// A row.
@@ -66,13 +66,13 @@ pub(crate) enum Line {
     End(End),
 }
 
-/// The columns of every table as this version knows them.
+/// The columns of every table in this version.
 pub(crate) fn columns() -> BTreeMap<String, Vec<String>> {
     let named = |table: &Table| table.columns.iter().map(|column| column.name.to_owned()).collect();
     TABLES.iter().map(|table| (table.name.to_owned(), named(table))).collect()
 }
 
-/// What a table of an archive is called now.
+/// The present name of a table of an archive.
 fn present_name(name: &str) -> &str {
     RENAMED.iter().find(|(old, _)| *old == name).map_or(name, |(_, new)| new)
 }
@@ -85,12 +85,12 @@ fn by_present_name<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
 }
 
 impl Header {
-    /// Whether the archive calls tables as they were called before.
+    /// Returns whether the archive uses the former names of tables.
     pub(crate) fn has_former_names(&self) -> bool {
         !self.steps.iter().any(|step| step == RENAMED_BY)
     }
 
-    /// Reads the first line, if it is that of an archive which this version can take.
+    /// Parses the first line, if this version can read the archive.
     pub(crate) fn parse(line: &[u8]) -> Result<Self, String> {
         #[derive(Deserialize)]
         struct Whatever {
@@ -134,12 +134,12 @@ fn difference(
     })
 }
 
-/// What a table was called before.
+/// The former name of a table.
 pub(crate) fn former_name(name: &str) -> &str {
     RENAMED.iter().find(|(_, new)| *new == name).map_or(name, |(old, _)| old)
 }
 
-/// Adds the line of a row of the table, under this name.
+/// Appends the line of a row of the table, under this name.
 pub(crate) fn write_row(out: &mut Vec<u8>, name: &str, table: &Table, row: &[Value]) {
     out.extend_from_slice(b"{\"t\":");
     write_json(out, &Json::from(name));
@@ -178,12 +178,12 @@ pub(crate) fn end_line(end: &End) -> Vec<u8> {
 }
 
 impl Line {
-    /// Whether it is the last line, as far as its beginning tells.
+    /// Returns whether it is the last line, judging by its beginning.
     pub(crate) fn is_end(line: &[u8]) -> bool {
         line.starts_with(b"{\"end\":")
     }
 
-    /// Reads a line behind the first one.
+    /// Parses a line after the first one.
     pub(crate) fn parse(line: &[u8]) -> Result<Self, String> {
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
@@ -216,7 +216,7 @@ impl Line {
     }
 }
 
-/// The value of a column, if it can be in it.
+/// The value of a column, if it has the right type.
 fn from_json(column: &Column, json: Json) -> Option<Value> {
     Some(match (column.kind, json) {
         (_, Json::Null) if column.is_optional => Value::Null,

@@ -1,8 +1,8 @@
 //! A store as a stream of lines, for `parlance export` and `parlance import`.
 //!
-//! The first line says what this is and what it holds, each of the others is one row, and the last one says how
-//! many there were and their digest, so that a file which was cut or changed is noticed. Rows stand in one order,
-//! whatever the store: two stores with the same digest hold the same.
+//! The first line describes the archive, each of the others is one row, and the last one has the
+//! number of rows and their digest, so that a truncated or changed file is detected. The order of
+//! rows is the same for every store: two stores with the same digest have the same content.
 
 pub(crate) mod draft;
 pub(crate) mod line;

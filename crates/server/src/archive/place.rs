@@ -1,4 +1,4 @@
-//! How far an import has come, kept in a file beside the archive.
+//! The progress of an import, stored in a file beside the archive.
 
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -13,15 +13,15 @@ use crate::failure::Failure;
 pub(crate) struct Place {
     /// The digest of the archive.
     pub(crate) sha256: String,
-    /// How many of its bytes are done with.
+    /// The number of bytes that are finished.
     pub(crate) bytes: u64,
-    /// How many of its rows.
+    /// The number of rows that are finished.
     pub(crate) rows: u64,
-    /// In how many texts a character was replaced.
+    /// The number of texts with a replaced character.
     pub(crate) replaced: u64,
 }
 
-/// The file that keeps a place.
+/// The file that stores a place.
 pub(crate) struct PlaceFile(PathBuf);
 
 impl PlaceFile {
@@ -37,7 +37,7 @@ impl PlaceFile {
             Err(cause) if cause.kind() == ErrorKind::NotFound => return Ok(None),
             read => read.map_err(|cause| self.fault("read", cause))?,
         };
-        // One that cannot be read, or is another archive's, is as good as none: the import begins again.
+        // An unreadable one, or that of another archive, is ignored: the import starts over.
         let place = serde_json::from_str::<Place>(&text).ok();
         Ok(place.filter(|place| place.sha256 == sha256))
     }
@@ -49,7 +49,8 @@ impl PlaceFile {
             draft.finish()
         });
         match written {
-            // Another import of the same archive keeps its own at this moment; this one is kept the next time.
+            // Another import of the same archive is storing its own; this one is stored the next
+            // time.
             Err(cause) if cause.kind() == ErrorKind::ResourceBusy => Ok(()),
             written => written.map_err(|cause| self.fault("write", cause)),
         }

@@ -9,7 +9,7 @@ use super::writer::hexadecimal;
 use crate::failure::Failure;
 use crate::progress::Progress;
 
-/// Longer than any line is; what is longer is none of ours.
+/// The maximum length of a line; a longer one is not part of an archive.
 const MAX_LINE: u64 = 256 * 1024 * 1024;
 
 /// An archive, line by line.
@@ -25,7 +25,7 @@ pub(crate) struct Reader<R> {
 }
 
 impl<R: BufRead> Reader<R> {
-    /// Reads the first line of what is called `name`.
+    /// Reads the first line of `name`.
     pub(crate) fn begin(input: R) -> Result<(Self, Header), Failure> {
         let digest = Sha256::new();
         let (header_sha256, counts) = (String::new(), Counts::new());
@@ -38,12 +38,12 @@ impl<R: BufRead> Reader<R> {
         Ok((reader, header))
     }
 
-    /// How many bytes were read.
+    /// The number of bytes read.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The next line, until the last one was read and is as it has to be.
+    /// The next line, until the last one was read and verified.
     pub(crate) fn next(&mut self) -> Result<Line, Failure> {
         self.next_line()?;
         let line = Line::parse(&self.line).map_err(|fault| self.fault(&fault))?;
@@ -60,8 +60,8 @@ impl<R: BufRead> Reader<R> {
         Ok(line)
     }
 
-    /// Goes through all lines without looking into them, and gives what the last one says: nothing was cut off
-    /// or changed.
+    /// Reads all lines without parsing them, and returns the last one: nothing was cut off or
+    /// changed.
     pub(crate) fn skim(mut self, progress: &mut Progress) -> Result<End, Failure> {
         loop {
             self.next_line()?;
@@ -75,7 +75,7 @@ impl<R: BufRead> Reader<R> {
         }
     }
 
-    /// Passes over lines until so many bytes are read.
+    /// Skips lines until so many bytes are read.
     pub(crate) fn skip_to(&mut self, bytes: u64) -> Result<(), Failure> {
         while self.bytes < bytes {
             if !matches!(self.next()?, Line::Row(..)) {
@@ -120,7 +120,7 @@ impl<R: BufRead> Reader<R> {
         Ok(())
     }
 
-    /// Whether there was one more; `Err(None)` if it does not end.
+    /// Returns whether there was another line; `Err(None)` if it has no end.
     fn read_line(&mut self) -> Result<bool, Option<Failure>> {
         self.line.clear();
         let read = self.input.by_ref().take(MAX_LINE).read_until(b'\n', &mut self.line);

@@ -1,4 +1,4 @@
-//! Writing what a store holds.
+//! Writes the content of a store.
 
 use std::fmt::Write as _;
 use std::io::Write;
@@ -10,10 +10,10 @@ use super::line::{Counts, End, former_name, write_row};
 use crate::failure::Failure;
 use crate::progress::{Progress, Spinner};
 
-/// How many rows are read at once.
+/// The number of rows that are read at a time.
 const AT_ONCE: usize = 256;
 
-/// How many rows each table has.
+/// The number of rows of each table.
 pub(crate) async fn count(snapshot: &mut dyn Snapshot) -> Result<Counts, Failure> {
     let _spinner = Spinner::begin("counting rows");
     let mut counts = Counts::new();
@@ -24,8 +24,8 @@ pub(crate) async fn count(snapshot: &mut dyn Snapshot) -> Result<Counts, Failure
     Ok(counts)
 }
 
-/// Writes the lines of all rows, under the former names of tables if they are wanted, and gives what the last line is
-/// to say.
+/// Writes the lines of all rows, under the former names of tables if requested, and returns the
+/// content of the last line.
 pub(crate) async fn write_rows(
     snapshot: &mut dyn Snapshot,
     out: &mut dyn Write,

@@ -1,4 +1,4 @@
-//! Whether the files for TLS can be used, and for how long.
+//! Checks the TLS files, and the expiry of the certificate.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -8,7 +8,7 @@ use crate::tls::{Standing, TlsFault, TlsFiles};
 
 const CHECK: &str = "tls";
 
-/// Who may do more than read with the group's rights, or anything as somebody else, has the key.
+/// The mode bits that expose the key: more than reading for the group, or any right for others.
 const OPEN: u32 = 0o037;
 
 pub(super) fn look(files: &TlsFiles) -> Vec<Finding> {
@@ -44,7 +44,7 @@ fn pair(files: &TlsFiles) -> Finding {
     }
 }
 
-/// Whether the key is closed to others. A group may read it, as those of ACME clients do.
+/// Checks that the key is not accessible to others. A group may read it, as with ACME clients.
 fn mode(key: &Path) -> Option<Finding> {
     let mode = std::fs::metadata(key).ok()?.permissions().mode() & 0o777;
     let shown = key.display();

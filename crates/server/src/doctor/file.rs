@@ -1,4 +1,4 @@
-//! The disk that the data is on, and who may read what on it.
+//! Checks the disk of the data, and the permissions on it.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -9,10 +9,10 @@ use crate::disk::directory_of;
 use crate::store::StoreAt;
 use crate::token_keys;
 
-/// With less free than this, writes are about to fail.
+/// Below this number of free bytes, writes are about to fail.
 const FULL: u64 = 64 * 1024 * 1024;
 
-/// With less free than this it is time to make room.
+/// Below this number of free bytes, space should be freed.
 const SCARCE: u64 = 1024 * 1024 * 1024;
 
 pub(super) fn look(config: &Config) -> Vec<Finding> {
@@ -45,7 +45,7 @@ pub(super) fn look(config: &Config) -> Vec<Finding> {
     findings
 }
 
-/// The free space where the directory is, or will be.
+/// The free space of the directory, or of its future location.
 fn disk(directory: &Path, floor: u64) -> Finding {
     let whole = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
     let Some(there) = whole.ancestors().find(|path| path.exists()) else {
@@ -82,8 +82,8 @@ fn space(directory: &Path, free: u64, floor: u64) -> Finding {
     }
 }
 
-/// A directory that others may enter or read is no fault, as the files in it are closed; it may have been made so on
-/// purpose.
+/// A directory that others may enter or read is no fault, as the files in it are protected; it may
+/// be intended.
 fn directory_mode(directory: &Path) -> Option<Finding> {
     let mode = std::fs::metadata(directory).ok()?.permissions().mode();
     (!is_closed(mode)).then(|| {
@@ -93,7 +93,7 @@ fn directory_mode(directory: &Path) -> Option<Finding> {
     })
 }
 
-/// Whether a file with secrets is closed to others.
+/// Checks that a file with secrets is protected.
 fn mode(path: &Path) -> Finding {
     let shown = path.display();
     match std::fs::metadata(path) {
@@ -112,7 +112,7 @@ fn mode(path: &Path) -> Finding {
     }
 }
 
-/// Whether nobody but the owner may do anything with a file of this mode.
+/// Returns whether only the owner has rights on a file with this mode.
 const fn is_closed(mode: u32) -> bool {
     let others = mode & 0o077;
     others == 0

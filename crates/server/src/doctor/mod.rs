@@ -1,7 +1,8 @@
-//! `parlance doctor`: whether an installation is well, and what to do where it is not.
+//! `parlance doctor`: checks an installation, and suggests remedies.
 //!
-//! It only looks: nothing is made, moved or brought up to date, so it may run at any time, beside a server
-//! or without one. Run it as the server's user and with the server's settings, else it looks at others.
+//! It only reads: nothing is created, moved, or migrated, so it can run at any time, beside a
+//! server or without one. It must run as the server's user and with the server's settings;
+//! otherwise it checks different ones.
 
 mod certificate;
 mod file;
@@ -18,11 +19,11 @@ use crate::failure::Failure;
 use crate::output::unprinted;
 use crate::progress::Spinner;
 
-/// How something was found.
+/// The outcome of a check.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Outcome {
     Well,
-    /// It works, but will not for long, or not as it should.
+    /// It works, but not for long, or not as it should.
     Warning,
     /// It does not work.
     Fault,
@@ -38,13 +39,13 @@ impl Outcome {
     }
 }
 
-/// What was found about one thing.
+/// The result of one check.
 #[derive(Debug)]
 struct Finding {
     check: &'static str,
     outcome: Outcome,
     found: String,
-    /// What to do about it; nothing if it is well.
+    /// The remedy; `None` if there is no fault.
     next: Option<String>,
 }
 
@@ -71,7 +72,7 @@ impl Finding {
     }
 }
 
-/// Looks at everything and prints what it found; fails if something is at fault.
+/// Runs all checks and prints the findings; fails if there is a fault.
 pub(crate) async fn run(examined: Examined, as_json: bool) -> Result<(), Failure> {
     let spinner = Spinner::begin("checking");
     let findings = findings(&examined).await;
@@ -99,7 +100,7 @@ async fn findings(examined: &Examined) -> Vec<Finding> {
     let wrong = examined.faults.iter().map(|fault| Finding::fault("configuration", fault.to_string(), next));
     let mut findings = wrong.collect::<Vec<_>>();
     if !findings.is_empty() {
-        // What is meant by it is not known, so it is of no use to look at something else.
+        // The intended settings are unknown, so further checks would be useless.
         return findings;
     }
     findings.push(Finding::well("configuration", "no problems"));

@@ -1,4 +1,4 @@
-//! Whether an address can be listened on, or a server of ours does already.
+//! Checks that an address is free, or that a Parlance server listens there.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
@@ -6,23 +6,23 @@ use std::time::Duration;
 
 use super::Finding;
 
-/// How long whoever listens there may take to say who they are.
+/// How long a listener may take to identify itself.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// As much of an answer as is read.
+/// The maximum size of an answer that is read.
 const ENOUGH: u64 = 1024 * 1024;
 
-/// Which of our listeners it would be.
+/// The expected listener.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Ours {
     Server,
-    /// Which tells who it is also to somebody who does not encrypt.
+    /// It identifies itself to clients without TLS too.
     TlsServer,
     Metrics,
 }
 
 impl Ours {
-    /// What is asked for, and what stands in the answer.
+    /// The request, and the mark in its answer.
     const fn signs(self) -> (&'static str, &'static str) {
         match self {
             Self::Server => ("/version", "\"name\":\"parlance\""),
@@ -62,20 +62,20 @@ pub(super) fn look(setting: &'static str, listen: &str, ours: Ours) -> Finding {
     Finding::well(setting, format!("{listen} is free"))
 }
 
-/// Whether it is a server of ours who listens there.
+/// Returns whether a Parlance server listens there.
 fn answers(address: SocketAddr, ours: Ours) -> bool {
     let (path, sign) = ours.signs();
     ask(address, path).is_ok_and(|answer| answer.contains(sign))
 }
 
-/// What a server of ours answers that listens there; `None` if there is none.
+/// The answer of a Parlance server that listens there; `None` if there is none.
 pub(crate) fn answer_of(listen: &str, ours: Ours) -> Option<String> {
     let (path, sign) = ours.signs();
     let mut answers = listen.to_socket_addrs().ok()?.filter_map(|address| ask(address, path).ok());
     answers.find(|answer| answer.contains(sign))
 }
 
-/// The answer to a GET, its head included.
+/// The response to a GET, including its head.
 fn ask(address: SocketAddr, path: &str) -> std::io::Result<String> {
     let mut stream = TcpStream::connect_timeout(&reachable(address), PATIENCE)?;
     stream.set_read_timeout(Some(PATIENCE))?;
@@ -86,7 +86,7 @@ fn ask(address: SocketAddr, path: &str) -> std::io::Result<String> {
     Ok(String::from_utf8_lossy(&answer).into_owned())
 }
 
-/// Who listens on all addresses is asked on the loopback one.
+/// A listener on all addresses is contacted on the loopback one.
 fn reachable(address: SocketAddr) -> SocketAddr {
     let ip = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),

@@ -1,4 +1,4 @@
-//! Whether the store answers, has the right schema, and agrees about the time.
+//! Checks that the store answers, has the right schema, and agrees about the time.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use crate::config::Config;
 use crate::ports::SystemClock;
 use crate::store::{self, Store, StoreAt, Unread};
 
-/// So far the clocks of server and database may be apart. Instants are the server's; a database is asked for
-/// what a server has found out by its own.
+/// The accepted difference between the clocks of server and database. Times are the server's;
+/// queries of the database compare with them.
 const MICROS_APART: u64 = 2_000_000;
 
 pub(super) async fn look(config: &Config) -> Vec<Finding> {
@@ -80,7 +80,7 @@ async fn look_into(store: &Arc<dyn Store>) -> Vec<Finding> {
     findings
 }
 
-/// Whether an import that began has ended.
+/// Checks that no import is unfinished.
 fn whole(begun: &Result<Option<Timestamp>, StoreError>) -> Option<Finding> {
     match begun {
         Ok(None) => None,
@@ -91,7 +91,7 @@ fn whole(begun: &Result<Option<Timestamp>, StoreError>) -> Option<Finding> {
     }
 }
 
-/// Whether the database keeps what it acknowledges.
+/// Checks that the database keeps acknowledged data.
 fn durability(off: &Result<Vec<String>, StoreError>) -> Vec<Finding> {
     let off = match off {
         Ok(off) => off,

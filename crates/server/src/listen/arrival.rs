@@ -1,4 +1,4 @@
-//! Connections as they come in: how many one address may have, and how long they may hang.
+//! Incoming connections: limits per address, and time limits.
 
 use std::io;
 use std::net::SocketAddr;
@@ -21,32 +21,32 @@ use super::connection::{Connection, Patience, Stream};
 use super::stall::Stall;
 use crate::config::Config;
 
-/// How many connections an address may have where nobody has said.
+/// The default limit of connections per address.
 const USUAL: u32 = 2000;
 
-/// How long a peer may take nothing of what waits for it.
+/// How long a peer may leave sent data unacknowledged.
 const STUCK_PEER: Duration = Duration::from_secs(30);
 
-/// How much of an answer the system may hold that has not been sent yet; a client that does not read would else
-/// fill megabytes of the system's own.
+/// The maximum size of unsent data in the system's buffer; a client that does not read would
+/// otherwise fill megabytes of it.
 const UNSENT_BYTES: u32 = 128 * 1024;
 
-/// After how many seconds an address with too many connections may try again.
+/// The value of `Retry-After` for an address with too many connections, in seconds.
 const RETRY_SECONDS: u32 = 5;
 
-/// The first byte of whoever begins to encrypt.
+/// The first byte of a TLS handshake.
 const HANDSHAKE: u8 = 22;
 
-/// What somebody is told who does not, where TLS is spoken.
+/// The response to a plain-text client on a TLS port.
 pub(crate) const PLAIN_REFUSED: &str = "This port uses TLS: connect with https:// or wss://";
 
-/// As much of a request that is not answered is read.
+/// The number of bytes that are read of a request without an answer.
 const UNANSWERED_BYTES: u64 = 64 * 1024;
 
-/// As the framework wants a connection: itself, what is spoken on it, and whose it is.
+/// The framework's form of a connection: itself, its protocol, and its peer.
 type Arrived = (Connection, Protocol, Option<SocketAddr>);
 
-/// Where connections of one listener come in.
+/// Accepts the connections of one listener.
 pub(super) struct Acceptor {
     connections: Arc<Connections>,
     patience: Patience,
@@ -66,22 +66,22 @@ impl Acceptor {
         Self { connections, patience, tls, answers }
     }
 
-    /// Takes in a connection, or ends it.
+    /// Accepts a connection, or ends it.
     pub(super) async fn let_in(&self, stream: TcpStream) -> Result<Arrived, DispatchError> {
         bound_what_waits(&stream);
-        // Answers are written whole; to wait for more would only delay them.
+        // Responses are written whole; waiting for more would only delay them.
         let _ = stream.set_nodelay(true);
         let peer = stream.peer_addr()?;
         let Some(counted) = self.connections.arrive(peer.ip()) else {
             measure::connection_refused();
             tracing::debug!(address = %peer.ip(), "too many connections from one address");
-            // In the clear there is no answer to somebody who waits for an encrypted one.
+            // A client that expects TLS cannot get a plain-text answer.
             dismiss(&stream, &if self.tls.is_none() { too_many() } else { Vec::new() });
             return Err(io::Error::from(io::ErrorKind::ConnectionRefused).into());
         };
         let stream = match &self.tls {
             None => Stream::Plain(stream),
-            // The head of the first request has its own time after this.
+            // The time limit for the head of the first request begins after this.
             Some(tls) => match timeout(self.patience.head, shake_hands(tls, stream)).await {
                 Ok(shaken) => shaken?,
                 Err(_) => return Err(io::Error::from(io::ErrorKind::TimedOut).into()),
@@ -92,7 +92,7 @@ impl Acceptor {
     }
 }
 
-/// Begins to encrypt; tells who does not what would be right.
+/// Does the TLS handshake; a plain-text client gets an explanation.
 async fn shake_hands(tls: &TlsAcceptor, mut stream: TcpStream) -> io::Result<Stream> {
     let mut first = [0];
     if stream.peek(&mut first).await? == 0 {
@@ -101,7 +101,7 @@ async fn shake_hands(tls: &TlsAcceptor, mut stream: TcpStream) -> io::Result<Str
     if first != [HANDSHAKE] {
         stream.write_all(&raw(&ApiError::new(ErrorCode::BadRequest, PLAIN_REFUSED))).await?;
         stream.shutdown().await?;
-        // What is not read would make the system reset the connection, and the answer be lost.
+        // Unread data would make the system reset the connection, and the response be lost.
         tokio::io::copy(&mut stream.take(UNANSWERED_BYTES), &mut tokio::io::sink()).await?;
         return Err(io::ErrorKind::InvalidData.into());
     }
@@ -114,8 +114,8 @@ fn too_many() -> Vec<u8> {
     raw(&ApiError::new(ErrorCode::RateLimited, message).with_retry_after(RETRY_SECONDS))
 }
 
-/// Lets the system end a connection whose peer takes nothing of what waits for it; without it a
-/// client that never reads keeps its connection, and what the system holds for it, for ever.
+/// Lets the system end a connection whose peer acknowledges nothing; otherwise a client that never
+/// reads keeps its connection, and the system's buffers, without limit.
 fn bound_what_waits(stream: &TcpStream) {
     let socket = SockRef::from(stream);
     let bounded = socket
@@ -126,11 +126,11 @@ fn bound_what_waits(stream: &TcpStream) {
     }
 }
 
-/// Says a last word. Best effort: who does not hear it finds the connection closed.
+/// Sends a last response. Best effort: a client that misses it finds the connection closed.
 fn dismiss(stream: &TcpStream, word: &[u8]) {
     let socket = SockRef::from(stream);
     let _ = socket.send(word);
-    // What has come already and is not taken would make the system reset the connection, and the word be lost.
+    // Unread data would make the system reset the connection, and the response be lost.
     let _ = stream.try_read(&mut [0; 4096]);
     let _ = socket.shutdown(std::net::Shutdown::Write);
 }

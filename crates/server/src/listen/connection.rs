@@ -1,14 +1,15 @@
-//! One connection, as the framework reads and writes it, with a limit in time for the head of every request
-//! but the first.
+//! One connection, as the framework reads and writes it, with a time limit for the head of every
+//! request after the first.
 //!
-//! The framework has a clock for the first head, and one for a connection on which nothing is said. A client
-//! that has begun another head is under neither. So while it is the client's turn, this looks at the time
-//! whenever nothing is there to be read: the head must be whole in time, from its first byte on. A first byte
-//! that came along with the request before is not seen here, so the wait for one is limited too, generously.
+//! The framework limits the time of the first head, and of an idle connection. A client that has
+//! begun another head is under neither limit. While it is the client's turn, this therefore checks
+//! the time whenever nothing can be read: the head must be complete in time from its first byte on.
+//! A first byte that came along with the previous request is not seen here, so the wait for one is
+//! limited too, generously.
 //!
-//! An answer that is on its way, to a client that takes it slowly, is no fault of the head: the time begins
-//! anew with every part that goes out, and stands still while one waits to. How long it may wait is decided by
-//! [`Stall`]; what was sent ahead of the answer waits in [`Intake`].
+//! A client that reads a response slowly is not charged with the time: it starts over with every
+//! part that is written, and stops while one waits to be. That wait is limited by [`Stall`]; data
+//! sent ahead of the response waits in [`Intake`].
 
 use std::io;
 use std::pin::Pin;
@@ -32,20 +33,20 @@ pub(super) struct Connection {
     clock: HeadClock,
     intake: Intake,
     stall: Stall,
-    /// Something to be read was left where it is, and nobody will say so again.
+    /// Set if readable data was left, for which no other wake-up will come.
     is_unheard: bool,
-    /// Counts as one of its address until it is dropped.
+    /// Counts the connection for its address until it is dropped.
     _counted: Connected,
 }
 
-/// What goes in and out, encrypted or not.
+/// The stream, encrypted or not.
 pub(super) enum Stream {
     Plain(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
 }
 
 impl Stream {
-    /// The connection below.
+    /// The TCP connection below.
     fn tcp(&self) -> &TcpStream {
         match self {
             Self::Plain(stream) => stream,
@@ -53,7 +54,7 @@ impl Stream {
         }
     }
 
-    /// Tells the client that nothing more comes.
+    /// Closes the sending side.
     fn poll_shutdown(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self {
             Self::Plain(stream) => Pin::new(stream).poll_shutdown(context),
@@ -61,7 +62,7 @@ impl Stream {
         }
     }
 
-    /// Whether something can be read; if not, the task is woken when that changes.
+    /// Returns whether data can be read; if not, the task is woken when that changes.
     fn is_readable(&self, context: &mut Context<'_>) -> bool {
         let is_decrypted = match self {
             Self::Plain(_) => false,
@@ -71,7 +72,7 @@ impl Stream {
     }
 }
 
-/// How long a client may take.
+/// The time limits of a client.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Patience {
     /// For the head of a request.
@@ -87,38 +88,38 @@ impl Connection {
         Self { stream, clock, intake, stall, is_unheard: false, _counted: counted }
     }
 
-    /// Where it is told whose turn it is.
+    /// The turn of the connection.
     pub(super) fn turn(&self) -> Turn {
         self.intake.turn.clone()
     }
 
-    /// Nothing is read now, but the clock goes on.
+    /// Reads nothing, but the clock continues.
     fn read_nothing(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.clock.poll_over(context).map(|()| Err(io::ErrorKind::TimedOut.into()))
     }
 
-    /// So many bytes wait for the client to read. A socket has bounds of its own.
+    /// Records that so many bytes wait for the client. A socket has limits of its own.
     fn stuck(&mut self, bytes: usize, context: &mut Context<'_>) -> io::Result<()> {
         self.clock.stuck = true;
         if self.intake.turn.is_ours() {
             return Ok(());
         }
         self.stall.stuck(bytes, context).inspect_err(|_| {
-            // What the system still holds for the client goes as well.
+            // The data in the system's buffer is dropped as well.
             let _ = SockRef::from(self.stream.tcp()).set_linger(Some(Duration::ZERO));
         })
     }
 }
 
-/// The time that the client has for the next head.
+/// The time limit for the next head.
 struct HeadClock {
     turn: Turn,
     patience: Patience,
-    /// When it ends; `None` before the first answer.
+    /// The end of the limit; `None` before the first response.
     due: Option<Instant>,
-    /// The next head has begun.
+    /// Set if the next head has begun.
     begun: bool,
-    /// Something waits for the client to take it.
+    /// Set while data waits for the client to read it.
     stuck: bool,
     alarm: Option<Pin<Box<Sleep>>>,
 }
@@ -128,12 +129,12 @@ impl HeadClock {
         Self { turn, patience, due: None, begun: false, stuck: false, alarm: None }
     }
 
-    /// The end of the time, while it runs.
+    /// The end of the limit, while it runs.
     fn running(&self) -> Option<Instant> {
         self.due.filter(|_| !self.stuck && !self.turn.is_ours())
     }
 
-    /// Something was read.
+    /// Records that data was read.
     fn heard(&mut self) {
         if self.running().is_some() && !self.begun {
             self.begun = true;
@@ -141,18 +142,18 @@ impl HeadClock {
         }
     }
 
-    /// A part of an answer went out.
+    /// Records that a part of a response was written.
     fn told(&mut self) {
         self.stuck = false;
         self.begun = false;
         self.due = Some(Instant::now() + self.patience.idle + self.patience.head);
     }
 
-    /// Ready when the time is over; wakes the task then.
+    /// Resolves when the time is over; wakes the task then.
     fn poll_over(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let Some(due) = self.running() else { return Poll::Pending };
         let alarm = self.alarm.get_or_insert_with(|| Box::pin(sleep_until(due)));
-        // One that goes off too early is set again; to be early costs less than to set it for each request.
+        // An early alarm is set again, which costs less than setting it for each request.
         if alarm.deadline() > due {
             alarm.as_mut().reset(due);
         }
@@ -238,8 +239,8 @@ impl AsyncWrite for Connection {
             this.clock.told();
         }
         if this.intake.turn.is_socket_over() {
-            // The framework listens for a moment more, as the client may still be sending; but a client that has
-            // said its farewell waits for the end of the connection.
+            // The framework still reads for a moment, as the client may be sending; but a client
+            // that has sent its last frame waits for the end of the connection.
             let _ = this.stream.poll_shutdown(context);
         }
         this.intake.turn.written();

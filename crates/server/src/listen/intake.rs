@@ -1,26 +1,27 @@
-//! What the framework is given to read: one request at a time.
+//! Passes the client's data to the framework one request at a time.
 //!
-//! Left to itself, it reads and decodes whatever a client has sent ahead, a request for every eighteen bytes, and
-//! answers one after the other into its buffer, read or not. So what was read behind a request waits here until the
-//! answer to that request has been written, and in the meantime no more is read from the client.
+//! On its own the framework reads and decodes all requests that a client has sent ahead, one for
+//! every eighteen bytes, and writes the responses into its buffer, read or not. Data after a
+//! request therefore waits here until the response to that request was written, and no more is read
+//! from the client meanwhile.
 //!
-//! This only looks for the ends of requests, and never refuses one. Where it is mistaken about an end, the framework
-//! gets a little more or a little less at a time, and reads it by its own rules.
+//! This only searches for the ends of requests, and never refuses one. If it is mistaken about an
+//! end, the framework gets a little more or less at a time, and parses it by its own rules.
 
 use http_wire::turn::{RequestBody, Turn};
 use tokio::io::ReadBuf;
 
-/// What a connection has read, and what the framework has been given of it.
+/// The data that a connection has read, and the state of what the framework has received.
 #[derive(Debug, Default)]
 pub(super) struct Intake {
-    /// Whose turn it is.
+    /// The turn of the connection.
     pub(super) turn: Turn,
-    /// What was read and has to wait.
+    /// Data that must wait.
     held: Vec<u8>,
     head: LineScan,
-    /// How many bytes were given behind the end of a head.
+    /// The number of bytes passed after the end of a head.
     beyond_head: u64,
-    /// A head was given; the framework has to decode it before it gets more.
+    /// Set if a head was passed, which the framework must decode before it gets more.
     is_whole: bool,
     body: Body,
 }
@@ -35,19 +36,19 @@ enum Body {
     Open,
 }
 
-/// What may be read now.
+/// The data that may be read now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Wanted {
-    /// What comes next.
+    /// The next data.
     More,
-    /// Nothing until what was given has been looked at.
+    /// Nothing until the framework has processed its data.
     Look,
-    /// Nothing until the answer has been written.
+    /// Nothing until the response was written.
     Nothing,
 }
 
 impl Intake {
-    /// What the framework may be given now.
+    /// The data that the framework may receive now.
     pub(super) fn wanted(&mut self) -> Wanted {
         if std::mem::take(&mut self.is_whole) {
             return Wanted::Look;
@@ -64,7 +65,7 @@ impl Intake {
         }
     }
 
-    /// The body of a request that has begun, less what was given of it along with the head.
+    /// The body of a request that has begun, without the part that was passed with the head.
     fn rest_of(&mut self, body: RequestBody) -> Body {
         let beyond = std::mem::take(&mut self.beyond_head);
         match body {
@@ -74,12 +75,12 @@ impl Intake {
         }
     }
 
-    /// Whether something waits.
+    /// Returns whether data is waiting.
     pub(super) fn holds(&self) -> bool {
         !self.held.is_empty()
     }
 
-    /// Gives what waits, as far as the framework may have it.
+    /// Passes on the waiting data that the framework may receive.
     pub(super) fn give(&mut self, into: &mut ReadBuf<'_>) {
         let before = into.filled().len();
         let most = self.held.len().min(into.remaining());
@@ -92,14 +93,15 @@ impl Intake {
         }
     }
 
-    /// Takes what was read into `into` behind `before`; what the framework may not have yet is kept back.
+    /// Handles the data that was read into `into` after `before`; data that the framework may not
+    /// receive yet is kept.
     pub(super) fn took(&mut self, into: &mut ReadBuf<'_>, before: usize) {
         let given = self.accept(&into.filled()[before..]);
         self.held.extend_from_slice(&into.filled()[before + given..]);
         into.set_filled(before + given);
     }
 
-    /// How many of these bytes the framework gets now; never none of some.
+    /// The number of these bytes that the framework gets now; at least one if there are any.
     fn accept(&mut self, bytes: &[u8]) -> usize {
         if self.turn.is_clients() {
             return self.accept_head(bytes);
@@ -121,8 +123,8 @@ impl Intake {
         }
     }
 
-    /// The head of one request, along with what may be its body: what has no second end of a head in it, and does not
-    /// begin as chunks do, which have to be followed from the first one on.
+    /// The head of one request, with what may be its body: data without another end of a head that
+    /// does not begin like chunks, which must be followed from the first one on.
     fn accept_head(&mut self, bytes: &[u8]) -> usize {
         let Some(end) = self.head.end(bytes) else { return bytes.len() };
         self.is_whole = true;
@@ -136,22 +138,22 @@ impl Intake {
     }
 }
 
-/// Looks for the empty line at the end of a head. Empty lines before it are not meant.
+/// Searches for the empty line at the end of a head, ignoring empty lines before it.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 enum LineScan {
-    /// No line has begun.
+    /// Before the first line.
     #[default]
     Before,
     /// In a line.
     Line,
-    /// Behind the end of a line.
+    /// After the end of a line.
     Start,
-    /// Behind the end of a line and a carriage return.
+    /// After the end of a line and a carriage return.
     Return,
 }
 
 impl LineScan {
-    /// The index behind the end, if it is here.
+    /// The index after the end, if it was found.
     fn end(&mut self, bytes: &[u8]) -> Option<usize> {
         for (index, byte) in bytes.iter().enumerate() {
             *self = match (*self, byte) {
@@ -166,16 +168,16 @@ impl LineScan {
     }
 }
 
-/// Looks for the end of a body in chunks.
+/// Searches for the end of a chunked body.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum ChunkScan {
-    /// In the line with a chunk's size; whether the digits are over.
+    /// In the line with a chunk's size, with a flag for the end of the digits.
     Size(u64, bool),
-    /// In a chunk and its line end, of which so many bytes are left.
+    /// In a chunk and its line end, with the number of bytes left.
     Data(u64),
-    /// Behind the last chunk; whether a line has begun.
+    /// After the last chunk, with a flag for a line that has begun.
     Trailer(bool),
-    /// Whatever this is, the framework will refuse it.
+    /// Malformed; the framework will refuse it.
     Broken,
 }
 
@@ -186,7 +188,7 @@ impl Default for ChunkScan {
 }
 
 impl ChunkScan {
-    /// The index behind the end, if it is here.
+    /// The index after the end, if it was found.
     fn end(&mut self, bytes: &[u8]) -> Option<usize> {
         let mut index = 0;
         while index < bytes.len() {
@@ -260,7 +262,7 @@ mod tests {
         }
     }
 
-    /// Gives all that is there, and says what the framework got.
+    /// Passes on all data, and returns what the framework got.
     fn given(intake: &mut Intake) -> String {
         let mut room = [0; 8192];
         let mut into = ReadBuf::new(&mut room);

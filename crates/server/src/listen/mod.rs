@@ -1,8 +1,8 @@
-//! The listener of the server: how connections come in, and how long they may take for what.
+//! The listener of the server: incoming connections and their time limits.
 //!
-//! It is put together here, and not left to the framework's own server, for three reasons: a connection is
-//! counted before anything is done for it, the handshake of TLS included; the head of every request has a
-//! limit in time, not of the first one only; and with or without TLS there is one kind of connection.
+//! It replaces the framework's own server for three reasons: a connection is counted before any
+//! work on it, including the TLS handshake; the head of every request has a time limit, not only
+//! that of the first; and there is one type of connection with or without TLS.
 
 mod arrival;
 mod connection;
@@ -29,14 +29,15 @@ pub(crate) use arrival::PLAIN_REFUSED;
 use arrival::Acceptor;
 use connection::Connection;
 
-/// How long requests in flight may take after the signal to stop, in seconds.
+/// How long requests in flight may take after the stop signal, in seconds.
 const GRACE_SECONDS: u64 = 3;
 
-/// How long a client is listened to that still sends what was refused already: a connection that is ended on
-/// what nobody has read is reset, and the refusal lost.
+/// How long data of a refused client is still read: closing a connection with unread data resets
+/// it, and the refusal is lost.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// Binds the address and builds the server of `app`, encrypted if there is an acceptor; nothing is accepted before it is polled.
+/// Binds the address and builds the server of `app`, encrypted if there is an acceptor; it accepts
+/// connections once it is polled.
 pub(crate) fn bind<F, I, S, B>(
     config: &Config,
     tls: Option<TlsAcceptor>,
@@ -76,7 +77,7 @@ where
         let door = door.clone();
         fn_service(move |stream: TcpStream| {
             let door = door.clone();
-            // Apart, as it is larger than all that a connection needs once it is in.
+            // Boxed, as it is larger than the later state of a connection.
             Box::pin(async move { door.let_in(stream).await })
         })
         .and_then(http)

@@ -1,5 +1,5 @@
-//! What a connection cannot write because its client does not read: it is charged to the budget of unread answers,
-//! and for how long it may lie there depends on how much room is left.
+//! Data that a connection cannot write because its client does not read: it is charged to the
+//! budget of unread responses, whose free part decides how long it may wait.
 
 use std::io;
 use std::pin::Pin;
@@ -11,28 +11,28 @@ use http_wire::answers::{AnswerBudget, AnswerPermit};
 use http_wire::limit::Source;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// How long a client may take nothing of an answer.
+/// How long a client may read nothing of a response.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The same when room is scarce; also how often that is looked at.
+/// The same when the budget is scarce; also the interval of checks for that.
 const SHORT_PATIENCE: Duration = Duration::from_secs(1);
 
-/// An answer that takes longer than this must have been taken at [`SLOWEST`] bytes a second.
+/// A response that takes longer than this must be read at [`SLOWEST`] bytes a second.
 const GRACE: Duration = Duration::from_secs(20);
 
-/// The slowest client that is waited for, in bytes a second.
+/// The minimum rate of a client, in bytes a second.
 const SLOWEST: u64 = 4096;
 
-/// What a connection takes that cannot go on, besides what it cannot write.
+/// The approximate memory of a stalled connection, besides its unwritten data.
 const OVERHEAD: u64 = 4096;
 
 /// The unread part of one connection's answer.
 pub(super) struct Stall {
     budget: Arc<AnswerBudget>,
     source: Option<Source>,
-    /// When the answer first could not be written, and how much of it was since.
+    /// The time of the first stall of the response, and the bytes written since.
     slow: Option<(Instant, u64)>,
-    /// When nothing more could be written.
+    /// The time since which nothing could be written.
     since: Option<Instant>,
     room: Option<AnswerPermit>,
     alarm: Option<Pin<Box<Sleep>>>,
@@ -43,7 +43,7 @@ impl Stall {
         Self { budget, source, slow: None, since: None, room: None, alarm: None }
     }
 
-    /// So many bytes went out.
+    /// Records that so many bytes were written.
     pub(super) fn moved(&mut self, bytes: usize) {
         if let Some((_, taken)) = &mut self.slow {
             *taken += bytes as u64;
@@ -52,7 +52,7 @@ impl Stall {
         }
     }
 
-    /// The whole answer went out.
+    /// Records that the whole response was written.
     pub(super) fn over(&mut self) {
         if self.slow.take().is_some() {
             self.since = None;
@@ -61,7 +61,7 @@ impl Stall {
         }
     }
 
-    /// So many bytes cannot be written now; an error if the client is not waited for any longer.
+    /// Records that so many bytes cannot be written now; fails if the client has exceeded its time.
     pub(super) fn stuck(&mut self, bytes: usize, context: &mut Context<'_>) -> io::Result<()> {
         self.stuck_at(Instant::now(), bytes)?;
         let alarm = self.alarm.get_or_insert_with(|| Box::pin(sleep_until(Instant::now() + SHORT_PATIENCE)));

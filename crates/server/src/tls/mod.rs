@@ -1,7 +1,7 @@
-//! TLS of the server's own: the certificate and its key, as files.
+//! The server's own TLS: the certificate and its key, as files.
 //!
-//! A pair is taken as a whole or not at all: both files can be read, the key is the certificate's, and the
-//! certificate says until when it holds. What is served is looked after by [`Tls`].
+//! A pair is loaded as a whole or not at all: both files are readable, the key belongs to the
+//! certificate, and the certificate has an expiry. [`Tls`] keeps the served one current.
 
 mod served;
 
@@ -24,24 +24,24 @@ pub(crate) use served::Tls;
 
 const DAY_SECONDS: u64 = 86_400;
 
-/// So many days before it ends, a certificate should have been renewed.
+/// The number of days before the expiry within which a certificate should be renewed.
 const RENEWED_DAYS: u64 = 14;
 
-/// Where the certificate and its key are.
+/// The files of the certificate and its key.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TlsFiles {
-    /// The server's certificate and behind it those of the authorities in between, PEM.
+    /// The server's certificate, followed by intermediate ones, PEM.
     pub certificate: PathBuf,
     /// The key of the first of them, PEM.
     pub key: PathBuf,
 }
 
-/// What is wrong with one of the files.
+/// A fault of one of the files.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct TlsFault {
     /// The setting that names the file.
     pub(crate) setting: &'static str,
-    /// Which file, and why it cannot be used.
+    /// The file, and the reason why it cannot be used.
     pub(crate) problem: String,
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct Pair {
     validity: Validity,
 }
 
-/// How the time of a certificate stands.
+/// The validity of a certificate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Standing {
     Good,
@@ -101,7 +101,7 @@ fn unusable(setting: &'static str, path: &Path, why: String) -> TlsFault {
     TlsFault { setting, problem: format!("{} cannot be used: {why}", path.display()) }
 }
 
-/// The library tells what it met, and with it what stands in the file; a key is not for the log.
+/// The library's error contains the file's text; a key must not be logged.
 fn said(error: &pem::Error) -> String {
     match error {
         pem::Error::Io(error) => error.to_string(),
@@ -111,18 +111,18 @@ fn said(error: &pem::Error) -> String {
 }
 
 impl Pair {
-    /// When it ends, as `2026-12-31T23:59:59Z`.
+    /// Its expiry, as `2026-12-31T23:59:59Z`.
     pub(crate) fn until(&self) -> String {
         self.validity.not_after.to_string()
     }
 
-    /// How its time stands now.
+    /// Its validity now.
     pub(crate) fn standing(&self) -> Standing {
         let seconds = SystemClock.now().micros() / 1_000_000;
         standing(&self.validity, u64::try_from(seconds).unwrap_or_default())
     }
 
-    /// Whether it cannot be used now in the place of `other`, which can.
+    /// Returns whether it cannot replace `other`, which is valid, now.
     pub(crate) fn is_worse_than(&self, other: &Self) -> bool {
         let holds = |pair: &Self| matches!(pair.standing(), Standing::Good | Standing::EndsSoon);
         !holds(self) && holds(other)
@@ -153,7 +153,7 @@ mod tests {
         (made.cert.pem(), made.signing_key.serialize_pem())
     }
 
-    /// What is said of files with these contents; an empty one is not there at all.
+    /// The result for files with these contents; an empty one does not exist.
     fn read(certificate: &str, key: &str) -> Result<Pair, TlsFault> {
         let place = TempDir::new().unwrap();
         let file = |name: &str, text: &str| {

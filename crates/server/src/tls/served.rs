@@ -1,8 +1,8 @@
-//! The certificate that is served: what new connections are given, taken up again when its files change.
+//! The served certificate, which is reloaded when its files change.
 //!
-//! The files are looked at once a second, so whoever renews them has nothing to tell the server. Connections
-//! that are open keep what they began with. A pair that cannot be used changes nothing; it is told of once it
-//! has been there for a few seconds, as two files are not replaced in one step.
+//! The files are checked once a second, so renewing them needs no signal to the server. Open
+//! connections keep their certificate. An invalid pair changes nothing; it is reported after a few
+//! seconds, as two files are not replaced in one step.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -18,16 +18,16 @@ use tokio_rustls::TlsAcceptor;
 
 use super::{Pair, Standing, TlsFault, TlsFiles};
 
-/// How often the files are looked at.
+/// The interval of checks.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// After so many looks at the same broken files it is no replacement in progress.
+/// The number of checks after which invalid files are no replacement in progress.
 const LOOKS_UNTIL_TOLD: u32 = 3;
 
-/// After so many looks it is time to say again that a certificate ends.
+/// The number of checks between warnings of an expiry.
 const LOOKS_A_DAY: u32 = 86_400;
 
-/// What is served, and the files that it comes from.
+/// The served certificate, and its files.
 pub(crate) struct Tls {
     files: TlsFiles,
     served: Arc<Served>,
@@ -38,7 +38,7 @@ pub(crate) struct Tls {
     looks: u32,
 }
 
-/// Files that could not be taken up.
+/// Files that could not be loaded.
 struct Broken {
     stamps: Stamps,
     looks: u32,
@@ -55,20 +55,20 @@ impl Tls {
         Ok(tls)
     }
 
-    /// What encrypts connections, always with the certificate of the moment.
+    /// The acceptor, always with the current certificate.
     pub(crate) fn acceptor(&self) -> TlsAcceptor {
         let provider = Arc::new(aws_lc_rs::default_provider());
-        // All versions that the library has; 1.2 is the oldest.
+        // All supported versions; 1.2 is the oldest.
         let builder = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .expect("the provider has suites for the versions of its own library");
         let mut config = builder.with_no_client_auth().with_cert_resolver(self.served.clone());
-        // Sockets are an upgrade of this protocol.
+        // Sockets are upgrades of this protocol.
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         TlsAcceptor::from(Arc::new(config))
     }
 
-    /// Takes up changed files, for ever.
+    /// Reloads changed files, until it is dropped.
     pub(crate) async fn follow(self) {
         let mut ticks = interval(LOOK_EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -102,7 +102,7 @@ impl Tls {
             return;
         }
         match self.files.read() {
-            // They are being replaced right now; the next look will tell.
+            // They are being replaced right now; the next check decides.
             Ok(_) if Stamps::of(&self.files) != stamps => {}
             Ok(pair) if pair.is_worse_than(&self.pair) => {
                 let problem = "is not valid now, but the current one is".to_owned();
@@ -147,7 +147,7 @@ impl Tls {
     }
 }
 
-/// The certificate of the moment.
+/// The current certificate.
 #[derive(Debug)]
 struct Served(RwLock<Arc<CertifiedKey>>);
 
@@ -157,7 +157,7 @@ impl ResolvesServerCert for Served {
     }
 }
 
-/// By which it is seen that a file is another, or was written to, or may be read now; `None` if it is not there.
+/// Identifies a version of a file, including its permissions; `None` if it does not exist.
 type Stamp = Option<(u64, u64, i64, i64)>;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,4 +1,4 @@
-//! The collector: where it is, and one request to it.
+//! The collector: its address, and requests to it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -21,13 +21,13 @@ use tokio_rustls::TlsConnector;
 
 use crate::failure::Failure;
 
-/// How long the collector may take for one request, with its connection.
+/// The time limit for one request to the collector, including its connection.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The path that OTLP gives to traces, below that of the collector.
+/// The path of traces in OTLP, below that of the collector.
 const PATH: &str = "/v1/traces";
 
-/// Where a collector is, as `http://127.0.0.1:4318`.
+/// The address of a collector, such as `http://127.0.0.1:4318`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Endpoint {
     encrypted: bool,
@@ -39,7 +39,7 @@ pub struct Endpoint {
 impl FromStr for Endpoint {
     type Err = String;
 
-    /// The fault does not repeat the text, which may hold a password.
+    /// The error does not repeat the text, which may hold a password.
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || "is not http(s)://HOST:PORT, such as http://127.0.0.1:4318".to_owned();
         let uri = Uri::from_str(text).map_err(|_| wrong())?;
@@ -54,7 +54,7 @@ impl FromStr for Endpoint {
         }
         let port = match uri.port() {
             Some(port) => port.as_u16(),
-            // What stands behind the host is no port.
+            // The part after the host is not a port.
             None if authority.as_str() != authority.host() => return Err(wrong()),
             None => 4318,
         };
@@ -71,13 +71,13 @@ impl fmt::Display for Endpoint {
 }
 
 impl Endpoint {
-    /// The host without the brackets of an address of IPv6.
+    /// The host without the brackets of an IPv6 address.
     fn name(&self) -> &str {
         self.host.trim_start_matches('[').trim_end_matches(']')
     }
 }
 
-/// A collector that is asked to take spans.
+/// A collector of spans.
 pub(super) struct Collector {
     endpoint: Endpoint,
     encrypts: Option<(TlsConnector, ServerName<'static>)>,
@@ -89,7 +89,7 @@ impl Collector {
         Ok(Self { endpoint, encrypts })
     }
 
-    /// Hands it a message; an error says why it did not take it.
+    /// Sends a message; an error has the reason why it was not accepted.
     pub(super) async fn take(&self, message: Bytes) -> Result<(), String> {
         match timeout(PATIENCE, self.ask(message)).await {
             Ok(asked) => asked,
@@ -127,7 +127,7 @@ impl Collector {
         let answer = tokio::select! {
             answer = &mut asking => answer,
             ended = &mut connection => match ended {
-                // The answer may have come with the end.
+                // The response may have arrived with the end.
                 Ok(()) => asking.await,
                 Err(error) => Err(error),
             },
@@ -139,7 +139,7 @@ impl Collector {
     }
 }
 
-/// What encrypts, to a collector with a certificate of an authority that the system trusts.
+/// The TLS connector, for a collector with a certificate of an authority that the system trusts.
 fn connector(endpoint: &Endpoint) -> Result<(TlsConnector, ServerName<'static>), Failure> {
     let name = ServerName::try_from(endpoint.name().to_owned())
         .map_err(|cause| Failure::new("otlp_endpoint: the host is not a valid name", cause))?;

@@ -1,8 +1,7 @@
-//! Traces: spans of requests on their way to a collector, in the form that OpenTelemetry has for it (OTLP over
-//! HTTP, protobuf).
+//! Traces: exports spans of requests to a collector (OTLP over HTTP, protobuf).
 //!
-//! A request never waits for the collector: its spans are put into a bounded queue, and what finds it full is
-//! dropped and counted. One task takes them out, and tells of an outage once.
+//! A request never waits for the collector: its spans are put into a bounded queue; if it is full,
+//! they are dropped and counted. One task sends them, and logs an outage once.
 
 mod collector;
 mod queue;
@@ -22,10 +21,10 @@ use collector::Collector;
 
 pub(crate) use collector::Endpoint;
 
-/// How long sending what is left may take when the server stops.
+/// The time limit for sending the remaining spans when the server stops.
 const LAST_SPANS: Duration = Duration::from_secs(1);
 
-/// The spans on their way.
+/// The export of spans.
 pub(crate) struct Traces {
     stop: watch::Sender<bool>,
     sending: JoinHandle<()>,
@@ -33,7 +32,7 @@ pub(crate) struct Traces {
 }
 
 impl Traces {
-    /// Requests leave spans from now on, if that is configured.
+    /// Starts the export, if configured.
     pub(crate) fn start(config: &TraceConfig) -> Result<Option<Self>, Failure> {
         let Some(endpoint) = &config.endpoint else { return Ok(None) };
         let collector = Collector::new(endpoint.clone())?;
@@ -54,7 +53,7 @@ impl Traces {
         Ok(Some(Self { stop, sending, provider }))
     }
 
-    /// Sends what is left, for as long as that may take.
+    /// Sends the remaining spans, within a time limit.
     pub(crate) async fn stop(self) {
         // Spans that end from now on are dropped.
         let _ = self.provider.shutdown();

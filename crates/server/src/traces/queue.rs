@@ -1,4 +1,4 @@
-//! What waits for the collector.
+//! The queue of spans for the collector.
 
 use std::time::Duration;
 
@@ -16,23 +16,23 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::collector::Collector;
 
-/// So many spans wait at the most, a few megabytes.
+/// The capacity of the queue in spans, a few megabytes.
 const WAIT: usize = 8192;
 
-/// So many go out together at the most.
+/// The maximum number of spans per request.
 const TOGETHER: usize = 512;
 
 /// How long the first of them waits for others.
 const GATHER: Duration = Duration::from_secs(1);
 
-/// How long nothing is tried after a failure.
+/// The pause after a failure.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// The end where spans come in.
+/// The input of the queue.
 #[derive(Debug)]
 pub(super) struct Queue(mpsc::Sender<SpanData>);
 
-/// A queue without anything in it.
+/// Makes an empty queue.
 pub(super) fn queue() -> (Queue, mpsc::Receiver<SpanData>) {
     let (sender, receiver) = mpsc::channel(WAIT);
     (Queue(sender), receiver)
@@ -56,7 +56,7 @@ impl SpanProcessor for Queue {
     }
 }
 
-/// Sends what comes in until it is stopped, and then what is left.
+/// Sends spans until it is stopped, and then the remaining ones.
 pub(super) async fn send(
     mut spans: mpsc::Receiver<SpanData>,
     collector: Collector,
@@ -65,7 +65,7 @@ pub(super) async fn send(
 ) {
     let mut sender = Sender { collector, resource: (&resource).into(), outage: Outage::default(), lost: 0 };
     let stop = async move {
-        // Nobody who could stop it is as good as being stopped.
+        // A dropped sender counts as a stop.
         let _ = stopped.wait_for(|stopped| *stopped).await;
     };
     tokio::pin!(stop);
@@ -99,7 +99,8 @@ pub(super) async fn send(
     }
 }
 
-/// Waits for spans, and then a little for more of them. Whatever was taken out is in `batch` at any moment.
+/// Waits for spans, and then a little for more of them. Spans that were taken are in `batch` at any
+/// moment.
 async fn gather(spans: &mut mpsc::Receiver<SpanData>, batch: &mut Vec<SpanData>) {
     if spans.recv_many(batch, TOGETHER).await == 0 {
         return;
@@ -117,12 +118,12 @@ struct Sender {
     collector: Collector,
     resource: ResourceAttributesWithSchema,
     outage: Outage,
-    /// How many were lost since the collector does not answer.
+    /// The number of spans lost since the collector stopped answering.
     lost: u64,
 }
 
 impl Sender {
-    /// Whether the collector took them.
+    /// Returns whether the collector accepted them.
     async fn send(&mut self, batch: Vec<SpanData>) -> bool {
         let count = batch.len() as u64;
         let resource_spans = group_spans_by_resource_and_scope(batch, &self.resource);

@@ -1,4 +1,4 @@
-//! Looking up what other nodes have told and this one may not have heard.
+//! Reads from the store the events of other nodes that this one may have missed.
 
 use domain::node::EntrantPlace;
 use domain::store::StoreError;
@@ -7,7 +7,7 @@ use domain::time::Timestamp;
 use super::{ClusterMember, PAGE};
 
 impl ClusterMember {
-    /// Tells the own sockets of the rooms into which they have come since then, unless they were told.
+    /// Sends `room_added` to the local sockets for all joins since then, unless it was sent.
     ///
     /// # Errors
     /// Those of the store.
@@ -23,7 +23,7 @@ impl ClusterMember {
         }
     }
 
-    /// Tells all nodes that what this one has told since then may not have reached them.
+    /// Notifies all nodes that events of this one since then may not have reached them.
     ///
     /// # Errors
     /// Those of the store.

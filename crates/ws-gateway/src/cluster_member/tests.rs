@@ -29,7 +29,7 @@ const TOKEN: Presented = Presented::Token(PresentedToken {
     expires_at: None,
 });
 
-/// A server, without its sockets' connections.
+/// A server, without the connections of its sockets.
 struct Node {
     hub: Arc<Hub>,
     clock: Arc<FixedClock>,
@@ -45,7 +45,7 @@ impl Drop for Node {
     }
 }
 
-/// So many servers on one store.
+/// Makes `count` servers on one store.
 async fn several(count: usize) -> (Vec<Node>, Arc<MemoryNodes>) {
     let (store, ids) = (Arc::<MemoryNodes>::default(), Arc::<SequentialIds>::default());
     let mut nodes = Vec::new();
@@ -76,7 +76,7 @@ impl Node {
         self.try_open(caller, OnConflict::Supersede).await.map_err(|why| format!("{why:?}")).unwrap()
     }
 
-    /// Writes what there is to say, and reads what others have said.
+    /// Writes the queued changes, and applies those of other nodes.
     async fn follow(&mut self) {
         self.cluster_member.claim_queue.written().await;
         loop {
@@ -98,7 +98,7 @@ impl Node {
         self.hub.is_online(caller.participant())
     }
 
-    /// A human who listens to who of the room is there.
+    /// A human who is subscribed to the participants of the chat.
     async fn listener(&self) -> (SocketClaim, Reader) {
         let (claim, inbox) = self.open(user(100)).await;
         claim.subscribe(Topic::RoomParticipants(ROOM));
@@ -110,7 +110,7 @@ impl Node {
 }
 
 async fn follow_all(nodes: &mut [Node]) {
-    // What one says at its turn is news for those before it.
+    // A change that a node writes in its turn is news for the earlier ones.
     for _ in 0..2 {
         for node in &mut *nodes {
             node.follow().await;
@@ -118,7 +118,7 @@ async fn follow_all(nodes: &mut [Node]) {
     }
 }
 
-/// Whether those came or went of whom was told.
+/// The presence events that were received.
 fn heard(inbox: &mut Reader) -> Vec<(String, bool)> {
     let mut all = Vec::new();
     while let Some(told) = inbox.next() {
@@ -176,7 +176,7 @@ async fn of_a_hundred_that_come_at_once_one_stays() {
     assert!(nodes.iter().all(|node| node.sees(agent(1))));
 }
 
-/// Whoever says good-bye leaves the place free on all nodes before the answer.
+/// A closed socket releases its claim on all nodes before the reply.
 #[tokio::test]
 async fn who_has_said_good_bye_is_in_nobodys_way() {
     let (mut nodes, _) = several(2).await;
@@ -221,7 +221,7 @@ async fn all_nodes_hear_who_comes_and_goes() {
         assert_eq!(heard(inbox), [bot(false)]);
     }
     assert!(!nodes.iter().any(|node| node.sees(agent(1))));
-    // A user who is on two nodes goes when both have lost them.
+    // A user on two nodes is absent when both have lost the connection.
     let (on_two, _inbox) = nodes[2].open(user(200)).await;
     let (on_one, _inbox) = nodes[1].open(user(200)).await;
     follow_all(&mut nodes).await;
@@ -233,7 +233,8 @@ async fn all_nodes_hear_who_comes_and_goes() {
     assert!(!nodes.iter().any(|node| node.sees(user(200))));
 }
 
-/// A connection that broke counts for ten seconds, on all nodes, and who comes back on another was never away.
+/// A broken connection counts for ten seconds on all nodes, so a user who returns on another node
+/// was never absent.
 #[tokio::test]
 async fn a_return_on_another_node_is_no_news() {
     let (mut nodes, _) = several(2).await;
@@ -283,7 +284,7 @@ async fn a_dead_nodes_people_are_gone() {
     assert_eq!(store.connected_agents(None, 9).await.unwrap(), []);
 }
 
-/// It was stopped for longer than its lease, and its sockets are still open.
+/// It was suspended for longer than its lease, and its sockets are still open.
 #[tokio::test]
 async fn a_node_that_comes_back_keeps_the_sockets_that_nobody_took() {
     let (mut nodes, store) = several(2).await;
@@ -306,7 +307,7 @@ async fn a_node_that_comes_back_keeps_the_sockets_that_nobody_took() {
     for node in &nodes {
         assert!([agent(1), agent(2), user(200)].iter().all(|who| node.sees(*who)));
     }
-    // And it goes on as before, also if it hears only in the log that it was cleared.
+    // It also recovers if it only learns from the change log that it was cleared.
     store.end_lease(nodes[0].cluster_member.node());
     nodes[1].cluster_member.clear(true).await.unwrap();
     follow_all(&mut nodes).await;
@@ -335,7 +336,7 @@ async fn while_the_store_is_away_agents_are_told_to_come_back() {
     assert_eq!(store.connected_agents(None, 9).await.unwrap(), []);
 }
 
-/// A node that begins knows at once who is there.
+/// A starting node reads the presence at once.
 #[tokio::test]
 async fn who_looks_around_sees_everybody() {
     let (mut nodes, _) = several(2).await;
@@ -354,7 +355,7 @@ async fn who_looks_around_sees_everybody() {
     assert!(!late.sees(agent(1)) && late.sees(agent(2)));
 }
 
-/// What a node has read may be older than what it was granted meanwhile.
+/// A list that was read may be older than a claim that was granted meanwhile.
 #[tokio::test]
 async fn what_was_read_before_a_claim_ends_nothing() {
     let (nodes, store) = several(2).await;
@@ -367,7 +368,7 @@ async fn what_was_read_before_a_claim_ends_nothing() {
     assert_eq!(nodes[0].hub.figures().remote, 0);
 }
 
-/// Rooms of which a socket was told, in their order.
+/// The chats of the `room_added` events that a socket received, in order.
 fn rooms(inbox: &mut Reader) -> Vec<String> {
     let mut all = Vec::new();
     while let Some(told) = inbox.next() {
@@ -407,7 +408,7 @@ async fn a_room_of_which_nothing_was_heard_is_found_and_told_once() {
     ] {
         store.enter_room(entrant);
     }
-    // More than are read at a time.
+    // More than one page.
     for number in 0..2 * u128::from(PAGE) {
         store.enter_room(entrant(1, other, 1_000 + number));
     }

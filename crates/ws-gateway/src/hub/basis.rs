@@ -27,7 +27,7 @@ pub(super) enum BasisChange {
     TakesPart,
     /// The store was read.
     Found {
-        /// Whether the subscriber is a participant.
+        /// Set if the subscriber is a participant.
         takes_part: bool,
         /// The own agents that are participants.
         agents: Vec<AgentId>,
@@ -40,7 +40,8 @@ impl SubscriptionBasis {
         Self::Asked { changes: Vec::new() }
     }
 
-    /// Applies what the store says, and then the changes since, which the store may or may not have seen.
+    /// Applies the result from the store, and then the changes since, which the store may or may
+    /// not have seen.
     pub(super) fn settle(&mut self, entrance: &Entrance) {
         let Self::Asked { changes } = self else { return };
         let changes = std::mem::take(changes);
@@ -75,8 +76,8 @@ impl SubscriptionBasis {
         }
     }
 
-    /// Whether `who` still has access according to the participants that were just read from the store; also updates the
-    /// agents of an observer.
+    /// Returns whether `who` still has access according to the participants that were just read
+    /// from the store, and updates the agents of an observer.
     pub(super) fn holds(&mut self, who: ParticipantId, present: &Present) -> bool {
         let takes_part = present.holds(who);
         if let Self::Own { .. } = self {
@@ -92,7 +93,7 @@ impl SubscriptionBasis {
         may_listen
     }
 
-    /// Whether the access may depend on this agent.
+    /// Returns whether the access may depend on this agent.
     pub(super) fn rests_on(&self, agent: AgentId) -> bool {
         match self {
             Self::Asked { .. } => true,
@@ -101,7 +102,7 @@ impl SubscriptionBasis {
         }
     }
 
-    /// Whether there is no access any more.
+    /// Returns whether the access has ended.
     pub(super) fn is_over(&self) -> bool {
         matches!(self, Self::Observer { agents } if agents.is_empty())
     }

@@ -1,4 +1,4 @@
-//! The right to be a live socket: taken before the upgrade, given up at the end.
+//! The claim of a live socket: taken before the upgrade, released at the end.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::{Departure, Hub, Listener, SocketId, SubscriptionBasis};
 use crate::inbox::{Inbox, SocketCommand, Ticket};
 use crate::topic::Topic;
 
-/// How long a client that says good-bye waits for its answer, at the most, until other nodes know that it goes.
+/// How long the reply to a client that leaves is delayed at most, until other nodes know of it.
 const LONGEST_FAREWELL: Duration = Duration::from_secs(1);
 
 /// Why a socket cannot be opened.
@@ -22,33 +22,33 @@ pub(crate) enum ClaimRefused {
     /// The agent was deleted, the caller disabled, the key revoked, or the token ended, after the caller was
     /// authenticated.
     Ended,
-    /// The agent has one.
+    /// The agent has a live socket.
     Conflict,
-    /// The caller has too many.
+    /// The caller has too many sockets.
     TooMany,
-    /// The server stops.
+    /// The server is shutting down.
     Stopping,
-    /// The store does not say whether the agent may have one.
+    /// The store did not answer the claim of the agent.
     Unavailable,
 }
 
-/// The right to be a live socket; given up when it is dropped.
+/// The claim of a live socket; released when it is dropped.
 pub(crate) struct SocketClaim {
     pub(super) hub: Arc<Hub>,
-    /// Whose socket it is.
+    /// The caller of the socket.
     pub(crate) caller: Caller,
-    /// What it was opened with.
+    /// The credential that opened the socket.
     pub(super) presented: Presented,
     pub(super) id: SocketId,
     pub(super) inbox: Inbox,
     pub(super) quota: Arc<CallerQuota>,
-    /// Counts the connection; for the body of its response.
+    /// Counts the connection; moved to the body of its response.
     pub(crate) slot: Option<ConnectionSlot>,
 }
 
 impl SocketClaim {
-    /// From now on events of the topic come in. A socket listens to a topic once: an earlier
-    /// subscription ends with the new one.
+    /// Subscribes to a topic: its events arrive from now on. A socket has one subscription per
+    /// topic, so an earlier one is replaced.
     pub(crate) fn subscribe(&self, topic: Topic) -> Ticket {
         let ticket = Ticket(self.hub.number());
         let (who, inbox, basis) = (self.caller.participant(), self.inbox.clone(), SubscriptionBasis::asked());
@@ -63,8 +63,8 @@ impl SocketClaim {
         ticket
     }
 
-    /// The store has told how the caller stands to the topic's room, and how far it is written. The
-    /// subscription ends at once if that no longer holds.
+    /// Applies the caller's access to the topic's chat as read from the store, with the last
+    /// sequence. Ends the subscription at once if the access no longer holds.
     pub(crate) fn settle(&self, topic: Topic, ticket: Ticket, entrance: &Entrance) {
         let mut shard = self.hub.shard(topic);
         let Some(listeners) = shard.get_mut(&topic) else { return };
@@ -77,7 +77,7 @@ impl SocketClaim {
         }
     }
 
-    /// Stops the events of this subscription.
+    /// Ends this subscription.
     pub(crate) fn unsubscribe(&self, topic: Topic, ticket: Ticket) {
         let mut shard = self.hub.shard(topic);
         let Some(listeners) = shard.get_mut(&topic) else { return };
@@ -87,7 +87,7 @@ impl SocketClaim {
         self.hub.vacate(&mut shard, topic);
     }
 
-    /// Gives the place up, so that a newcomer finds it free.
+    /// Releases the claim, so that another socket can take it.
     pub(crate) fn release(&self, departure: Departure) {
         let who = self.caller.participant();
         let turn = self.hub.turn(who);
@@ -125,15 +125,15 @@ impl SocketClaim {
         drop(turn);
     }
 
-    /// Ready when other nodes can find it free as well, or soon after.
+    /// Resolves when other nodes see the claim as released, or shortly after.
     pub(crate) async fn is_free_everywhere(&self) {
         if let Some(claim_queue) = self.hub.claim_queue.get() {
-            // Nobody is held up for long by a store that does not answer.
+            // A store that does not answer must not delay the close for long.
             let _ = timeout(LONGEST_FAREWELL, claim_queue.written()).await;
         }
     }
 
-    /// Whether there are other nodes.
+    /// Returns whether there are other nodes.
     pub(crate) fn is_of_several(&self) -> bool {
         self.hub.claim_queue.get().is_some()
     }

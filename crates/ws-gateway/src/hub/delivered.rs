@@ -1,4 +1,4 @@
-//! What was handed to agents, and the task that writes it down.
+//! Receipts of the messages that sockets of agents took, and the task that stores them.
 
 use domain::caller::Caller;
 use domain::delivery::DeliveryService;
@@ -8,28 +8,29 @@ use super::{Hub, SocketClaim};
 use crate::receipts::ReceiptSink;
 
 impl Hub {
-    /// Writes down as *delivered* what the sockets of agents take, until [`Self::end_deliveries`].
+    /// Marks the deliveries that sockets of agents take as *delivered*, until
+    /// [`Self::end_deliveries`].
     pub async fn keep_deliveries(&self, deliveries: &DeliveryService) {
         self.receipts.run(deliveries).await;
     }
 
-    /// Writes down what was taken until now.
+    /// Stores all receipts so far.
     ///
     /// # Errors
-    /// [`StoreError`] when the store did not take it; it goes on waiting.
+    /// [`StoreError`] if the store failed; the receipts stay in the buffer.
     pub async fn write_deliveries(&self, deliveries: &DeliveryService) -> Result<(), StoreError> {
         self.receipts.write(deliveries).await
     }
 
-    /// Lets [`Self::keep_deliveries`] write what is still there and end; to be called when no
-    /// connection takes anything any more.
+    /// Makes [`Self::keep_deliveries`] store the remaining receipts and return; must be called
+    /// after the last connection has ended.
     pub fn end_deliveries(&self) {
         self.receipts.close();
     }
 }
 
 impl SocketClaim {
-    /// How this socket says what it took, if that is of interest.
+    /// Where this socket records receipts; `None` if they are not needed.
     pub(crate) fn receipts(&self) -> Option<ReceiptSink> {
         match self.caller {
             Caller::Agent(agent) => Some(ReceiptSink::new(agent.agent, self.hub.receipts.clone())),

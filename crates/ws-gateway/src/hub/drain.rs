@@ -1,4 +1,4 @@
-//! The end of a server: nobody new is let in, and those who are in are sent to another one, not all at once.
+//! Shutdown and drain: new sockets are refused, and open ones are closed, spread over time.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -8,19 +8,20 @@ use tokio::time::{Instant, sleep};
 use super::{Hub, SocketId};
 use crate::inbox::SocketCommand;
 
-/// How often some more sockets are told to end.
+/// The interval at which a share of the sockets is closed.
 const STEP: Duration = Duration::from_millis(50);
 
 impl Hub {
-    /// Tells every socket to end because the server does, and refuses new ones from now on.
+    /// Closes every socket because the server stops, and refuses new ones from now on.
     pub fn shut_down(&self) {
         let open = self.close_the_door();
         self.send_away(&open);
     }
 
-    /// The same, but the sockets are told evenly over this time, so that their clients do not all connect
-    /// elsewhere in one moment. It takes that time also where hardly anybody is connected: so long whoever sends
-    /// requests here may need to notice that the server is not ready. Whoever stops waiting leaves the rest open.
+    /// Does the same, but spreads the closes evenly over this time, so that the clients do not all
+    /// reconnect at once. The full time passes even if few sockets are open, since a load balancer
+    /// may need it to notice that the server is not ready. If the future is dropped, the remaining
+    /// sockets stay open.
     pub async fn drain(&self, over: Duration) {
         let open = self.close_the_door();
         let (begun, mut told) = (Instant::now(), 0);
@@ -36,7 +37,7 @@ impl Hub {
         }
     }
 
-    /// Refuses new sockets from now on; which are open. There will be no others.
+    /// Refuses new sockets from now on, and returns the open ones.
     fn close_the_door(&self) -> Vec<SocketId> {
         let sockets = self.sockets();
         self.stopping.store(true, Ordering::SeqCst);
@@ -50,8 +51,8 @@ impl Hub {
     }
 }
 
-/// How many of `all` are told by now, of a time that is `elapsed` and ends with `over`. The first are told at
-/// once.
+/// The number of `all` sockets that are due after `elapsed` of the time `over`. The first are due
+/// at once.
 fn share(all: usize, elapsed: Duration, over: Duration) -> usize {
     if elapsed >= over {
         return all;

@@ -1,39 +1,39 @@
-//! What there is and what has happened, for whoever looks at it from time to time.
+//! Figures for metrics.
 //!
-//! What can be found out when somebody asks is not kept; what cannot is counted, in one step for all who
-//! hear the same event.
+//! Gauges are computed when they are read; counters are updated in one step for all receivers of an
+//! event.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Hub;
 use super::listeners::Listeners;
 
-/// The sockets of a process, at one moment, and what has happened to them since its start.
+/// The sockets of a process at one moment, and counters since its start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Figures {
     /// Open sockets of users.
     pub user_sockets: usize,
     /// Open sockets of agents.
     pub agent_sockets: usize,
-    /// Users and agents that are connected to other nodes, as far as this one has heard.
+    /// Users and agents that are connected to other nodes, as far as this node knows.
     pub remote: usize,
-    /// Topics that somebody listens to.
+    /// Topics with subscribers.
     pub topics: usize,
-    /// Stays of sockets on topics.
+    /// Subscriptions of sockets to topics.
     pub listeners: usize,
-    /// Bytes that wait for all clients.
+    /// Bytes in the queues of all clients.
     pub queued_bytes: usize,
-    /// Bytes that wait for the client that is furthest behind.
+    /// Bytes in the longest queue of a client.
     pub queued_bytes_max: usize,
-    /// Events that were put on their way to a socket.
+    /// Events that were queued for a socket.
     pub pushes: u64,
     /// Messages that were redelivered.
     pub redeliveries: u64,
-    /// Sockets that were ended since their client let too much wait.
+    /// Sockets that were closed because their queue exceeded its limit.
     pub too_slow: u64,
 }
 
-/// What is counted.
+/// The counters.
 #[derive(Default)]
 pub(super) struct Counts {
     pushes: AtomicU64,
@@ -42,14 +42,14 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// An event is on its way to so many sockets.
+    /// Counts an event that was queued for so many sockets.
     pub(super) fn pushed(&self, sockets: u64) {
         self.pushes.fetch_add(sockets, Ordering::Relaxed);
     }
 }
 
 impl Hub {
-    /// What there is, and what has happened.
+    /// The current figures.
     pub fn figures(&self) -> Figures {
         let mut figures = Figures {
             pushes: self.counts.pushes.load(Ordering::Relaxed),
@@ -79,7 +79,7 @@ impl Hub {
         self.counts.pushed(1);
     }
 
-    /// A socket ends since its client let too much wait.
+    /// Counts a socket that is closed because its queue exceeded its limit.
     pub(crate) fn count_too_slow(&self) {
         self.counts.too_slow.fetch_add(1, Ordering::Relaxed);
     }

@@ -1,7 +1,7 @@
-//! What the own sockets listen to, for a server that is one of several.
+//! The interests of this node on the bus: the events that its subscriptions need from other nodes.
 //!
-//! Whoever listens to a topic holds what other nodes have to tell for it; the bus hears of the first who does, and when
-//! the last has gone. A server that is alone keeps nothing of this.
+//! A subscription holds the interests of its topic. The bus is notified when the first holder
+//! appears and when the last one is gone. A single server keeps none of this.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -13,13 +13,13 @@ use domain::id::ParticipantId;
 use super::Hub;
 use crate::topic::Topic;
 
-/// How many listeners need what.
+/// The number of subscriptions per interest.
 pub(super) struct Interests {
     bus: Arc<dyn EventBus>,
     counts: Mutex<HashMap<Interest, usize>>,
 }
 
-/// What one listener needs; given up when it is dropped.
+/// The interests of one subscription; released when it is dropped.
 pub(super) struct Held(Option<Box<Needs>>);
 
 struct Needs {
@@ -29,15 +29,15 @@ struct Needs {
 }
 
 impl Hub {
-    /// The server is one of several: from now on `bus` is told what its sockets listen to. To be called before there is
-    /// any.
+    /// Makes the server one of several: reports the interests of its subscriptions to `bus` from
+    /// now on. Must precede the first subscription.
     pub fn share(&self, bus: Arc<dyn EventBus>) {
         let interests = Interests { bus, counts: Mutex::default() };
-        // Whoever calls it twice is on the first bus.
+        // A second call has no effect.
         let _ = self.interests.set(Arc::new(interests));
     }
 
-    /// What somebody needs who begins to listen.
+    /// Takes the interests of a new subscription.
     pub(super) fn hold(&self, topic: Topic, who: ParticipantId) -> Held {
         let Some(interests) = self.interests.get() else { return Held(None) };
         let needs = Needs { interests: interests.clone(), topic, is_human: who.user().is_some() };
@@ -45,8 +45,8 @@ impl Hub {
         Held(Some(Box::new(needs)))
     }
 
-    /// Waits until what is listened to by now is heard from other nodes as well, so that nothing of them is missed which
-    /// is stored after the store is asked.
+    /// Waits until events for all current interests arrive from other nodes, so that no event is
+    /// missed that is stored after the store is read.
     pub(crate) async fn settled(&self) {
         if let Some(interests) = self.interests.get() {
             interests.bus.settled().await;
@@ -61,7 +61,7 @@ impl Interests {
             let count = counts.entry(interest).or_default();
             *count += 1;
             if *count == 1 {
-                // Under the lock, so that the bus hears it in its order.
+                // Under the lock, so that the bus is notified in order.
                 self.bus.begin(interest);
             }
         }

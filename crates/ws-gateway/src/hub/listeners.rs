@@ -1,14 +1,15 @@
-//! Who listens to one topic.
+//! The subscribers of one topic.
 
 use super::{Listener, SocketId};
 
-/// Each socket once. Nearly all topics have one listener, and a list of one costs a fifth of the
-/// smallest hash map; of ten thousand, finding one still takes less than a tenth of a millisecond.
+/// The subscribers, each socket once. Nearly all topics have one, and a list of one costs a fifth
+/// of the smallest hash map; in a list of ten thousand, a search still takes less than a tenth of a
+/// millisecond.
 #[derive(Default)]
 pub(super) struct Listeners(Vec<(SocketId, Listener)>);
 
 impl Listeners {
-    /// Adds a socket, or gives its listener another form.
+    /// Adds a socket, or replaces its entry.
     pub(super) fn insert(&mut self, socket: SocketId, listener: Listener) {
         if let Some(before) = self.get_mut(socket) {
             *before = listener;

@@ -8,7 +8,7 @@ use super::{Hub, SubscriptionBasis};
 use crate::payload;
 use crate::topic::Topic;
 
-/// A subscription of an agent, and whether its client has read its whole queue.
+/// A subscription of an agent, with a flag for a client that has read its whole queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Listener {
     pub(crate) listening: Listening,
@@ -31,7 +31,7 @@ pub(crate) enum Pushed {
 }
 
 impl Hub {
-    /// How many parts [`Self::listening`] has.
+    /// The number of parts of [`Self::listening`].
     pub(crate) fn parts(&self) -> usize {
         self.shards.len()
     }
@@ -54,8 +54,8 @@ impl Hub {
         all
     }
 
-    /// Must precede each query for unacknowledged deliveries: receipts that the query may not see are kept until the next
-    /// one.
+    /// Must precede each query for unacknowledged deliveries: receipts that the query may not see
+    /// are kept until the next one.
     pub(crate) fn begin_redelivery_query(&self) {
         self.receipts.begin_redelivery_query();
     }

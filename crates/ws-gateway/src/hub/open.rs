@@ -1,4 +1,4 @@
-//! Opening a socket on whichever node: an agent's place is the store's to give where there are several.
+//! Opening a socket on any node: with several nodes, the store grants the claim of an agent.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,11 +12,11 @@ use super::{ClaimRefused, Hub, OnConflict, SocketClaim};
 use crate::claim_queue::Asked;
 use crate::inbox::Reader;
 
-/// How long a newcomer waits for the store.
+/// How long a new socket waits for the store.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 impl Hub {
-    /// Makes the caller's newcomer a live socket, as [`Self::claim`] does for a server that is alone.
+    /// Opens a socket for the caller, as [`Self::claim`] does on a single server.
     pub(crate) async fn open(
         self: &Arc<Self>,
         caller: Caller,
@@ -27,7 +27,7 @@ impl Hub {
             return self.claim(caller, presented, on_conflict);
         };
         let slot = self.slot(caller.participant())?;
-        // Who would not be let in takes nobody's place.
+        // A socket that would be refused must not supersede another.
         self.may_enter(&self.sockets(), caller, presented)?;
         let (answer, answered) = oneshot::channel();
         claim_queue.ask(Asked { caller: agent, presented, on_conflict, slot, answer });

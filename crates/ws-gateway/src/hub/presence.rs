@@ -1,4 +1,5 @@
-//! Who is there: whoever has a socket, on this node or another, and for a moment whoever has lost the last one.
+//! Presence: users and agents with a socket, on this node or another, and for a moment those whose
+//! last connection broke.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{MutexGuard, PoisonError};
@@ -18,12 +19,12 @@ use crate::inbox::Inbox;
 use crate::payload;
 use crate::topic::Topic;
 
-/// How a socket went.
+/// How a socket ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Departure {
-    /// Its client said good-bye.
+    /// The client closed it.
     Closed,
-    /// Its connection broke, or was ended.
+    /// The connection broke, or was ended.
     Dropped,
 }
 
@@ -31,20 +32,21 @@ pub(crate) enum Departure {
 pub(super) struct Sockets {
     pub(super) inboxes: HashMap<SocketId, Inbox>,
     pub(super) agents: HashMap<AgentId, SocketId>,
-    /// Under which numbers the store has granted these, if there are other nodes.
+    /// The numbers of the claims that the store has granted, if there are other nodes.
     pub(super) numbers: HashMap<AgentId, SocketNumber>,
     pub(super) remote: RemotePresence,
     pub(super) users: HashMap<UserId, usize>,
     pub(super) ended_agents: Ended<AgentId>,
     pub(super) ended_users: Ended<UserId>,
     pub(super) ended_keys: Ended<ApiKeyId>,
-    /// Of whom the tokens have ended, and when the password was set that has ended them.
+    /// The users whose tokens have ended, with the time of the password change that ended them.
     pub(super) ended_tokens: Ended<UserId, Timestamp>,
     pub(super) ended_sessions: Ended<SessionId>,
-    /// Which sockets somebody answers for: the own, and those of the own agents.
+    /// The sockets that a user is accountable for: own sockets, and those of own agents.
     pub(super) accountable: HashMap<UserId, HashSet<SocketId>>,
     pub(super) opened_with: OpenedWith,
-    /// Whose last connection broke, and until when they count as there.
+    /// The users and agents whose last connection broke, with the time until which they count as
+    /// present.
     lingering: HashMap<ParticipantId, Timestamp>,
 }
 
@@ -56,17 +58,17 @@ impl Sockets {
         }
     }
 
-    /// Whether somebody counts as being on this node, as far as was told.
+    /// Returns whether `who` counts as present on this node, according to the published events.
     pub(super) fn is_here(&self, who: ParticipantId) -> bool {
         self.has_one(who) || self.lingering.contains_key(&who)
     }
 
-    /// Whether somebody counts as being there, on whichever node.
+    /// Returns whether `who` counts as present on any node.
     pub(super) fn counts(&self, who: ParticipantId) -> bool {
         self.is_here(who) || self.remote.holds(who)
     }
 
-    /// Those who lost their last connection here a moment ago.
+    /// The users and agents whose last connection to this node broke a moment ago.
     pub(super) fn lingering(&self) -> impl Iterator<Item = ParticipantId> {
         self.lingering.keys().copied()
     }
@@ -75,14 +77,15 @@ impl Sockets {
         self.lingering.remove(&who);
     }
 
-    /// Somebody is about to get a socket. Whether that is news.
+    /// Records a new socket of `who`; returns whether `who` becomes present.
     pub(super) fn arrive(&mut self, who: ParticipantId) -> bool {
         let is_news = !self.counts(who);
         self.lingering.remove(&who);
         is_news
     }
 
-    /// Somebody's last socket here has gone. Whether that is news already.
+    /// Records that the last socket of the caller here has gone; returns whether the caller becomes
+    /// absent at once.
     pub(super) fn depart(&mut self, caller: Caller, departure: Departure, now: Timestamp) -> bool {
         let lingers = departure == Departure::Dropped && !self.is_out(caller);
         if lingers {
@@ -97,13 +100,14 @@ impl Sockets {
 }
 
 impl Hub {
-    /// Held while somebody comes or goes and until that was told, so that listeners hear it in its
-    /// order; others come and go meanwhile.
+    /// Held while a change of presence is made and published, so that subscribers receive the
+    /// changes of one user or agent in order; others proceed meanwhile.
     pub(super) fn turn(&self, who: ParticipantId) -> MutexGuard<'_, ()> {
         self.turns[self.place_of(who)].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells of those who lost their connection and did not come back; to be called about once a second.
+    /// Publishes the absence of users and agents whose connection broke and who did not return;
+    /// must be called about once a second.
     pub fn expire_presence(&self) {
         let now = self.clock.steady();
         let sockets = self.sockets();
@@ -113,7 +117,7 @@ impl Hub {
         for who in overdue {
             let turn = self.turn(who);
             let mut sockets = self.sockets();
-            // It may have come back meanwhile.
+            // It may have reconnected meanwhile.
             let gone = sockets.is_overdue(who, now) && sockets.lingering.remove(&who).is_some();
             let is_news = gone && !sockets.counts(who);
             drop(sockets);
@@ -132,7 +136,7 @@ impl Hub {
         for chat in rooms {
             let topic = Topic::RoomParticipants(chat);
             self.tell(topic, || payload::presence_changed(who, online));
-            // Older programs of humans know it of agents alone, under these names.
+            // Older clients of humans only know the presence of agents, under these names.
             if let Some(agent) = who.agent() {
                 self.tell_users(topic, || payload::agent_connection(chat, agent, online));
             }
@@ -145,15 +149,15 @@ impl Hub {
 }
 
 impl SocketClaim {
-    /// Who is in a room to whose people this socket listens, and whether they are there; what changes
-    /// afterwards comes as events. `ask` is called for the first who listens.
+    /// The participants of a chat that this socket is subscribed to, with their presence; later
+    /// changes arrive as events. `ask` is called for the first subscriber.
     pub(crate) async fn people<E>(
         &self,
         chat: ChatId,
         ask: impl AsyncFnOnce() -> Result<Roster, E>,
     ) -> Result<Vec<(Person, bool)>, E> {
         let asking = self.hub.watch().asking(chat);
-        // The stay on the topic may have come to its end meanwhile.
+        // The subscription may have ended meanwhile.
         let Some(asking) = asking else { return Ok(Vec::new()) };
         let load = async || {
             let roster = ask().await?;

@@ -1,4 +1,4 @@
-//! Which topics and which sockets each event goes to.
+//! Routing: the topics and sockets that receive each event.
 
 use domain::account::Agent;
 use domain::chat::{Chat, Participant, Role};

@@ -1,9 +1,10 @@
-//! Quotas of a caller over all its sockets: connections, topics, and joins that are decided at the same time.
+//! Quotas of a caller over all its sockets: connections, topics, and joins that are decided at the
+//! same time.
 //!
-//! A socket that the server closes releases its topics at once, but its queued frames stay for some seconds until the
-//! client has read them. The connection quota therefore counts the bodies of connections, which live until they are read
-//! to the end; otherwise a client could collect closed sockets. The buffers of a connection, some dozens of KiB, are not
-//! counted.
+//! A socket that the server closes releases its topics at once, but its queued frames stay for some
+//! seconds until the client has read them. The connection quota therefore counts the bodies of
+//! connections, which live until they are read to the end; otherwise a client could collect closed
+//! sockets. The buffers of a connection, some dozens of KiB, are not counted.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,13 +15,14 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::{ClaimRefused, Hub, SocketClaim};
 
-/// The most joins of one caller that are decided at the same time. Each reads the store, whose queue all callers share.
+/// The maximum number of joins of one caller that are decided concurrently. Each reads the store,
+/// whose queue all callers share.
 const JOINS_AT_ONCE: usize = 8;
 
 /// Quotas by caller.
 pub(super) type CallerQuotas = HashMap<ParticipantId, Weak<CallerQuota>>;
 
-/// What one caller uses.
+/// The usage of one caller.
 pub(super) struct CallerQuota {
     hub: Arc<Hub>,
     who: ParticipantId,
@@ -70,7 +72,8 @@ impl ConnectionSlot {
 }
 
 impl SocketClaim {
-    /// Whether the caller has reached its quota of topics. Joins that are being decided can exceed it slightly.
+    /// Returns whether the caller has reached its quota of topics. Joins that are being decided can
+    /// exceed it slightly.
     pub(crate) fn is_on_too_many_topics(&self) -> bool {
         self.quota.topics.load(Ordering::Relaxed) >= self.hub.config.max_topics_per_caller
     }

@@ -10,7 +10,7 @@ use domain::time::Timestamp;
 use super::Hub;
 use crate::topic::Topic;
 
-/// How long and how many events are remembered. At worst, a forgotten event is sent twice.
+/// The maximum age and number of remembered events. At worst, a forgotten event is sent twice.
 const MAX_AGE: Duration = Duration::from_secs(180);
 const CAPACITY: usize = 64 * 1024;
 
@@ -61,8 +61,8 @@ impl Hub {
         }
     }
 
-    /// Handles a join that the store lists: sends `room_added` unless it was sent, and marks the chat as stale if there are
-    /// subscriptions to it.
+    /// Handles a join that the store lists: sends `room_added` unless it was sent, and marks the
+    /// chat as stale if there are subscriptions to it.
     pub(crate) fn has_entered(&self, entrant: Entrant) {
         let Entrant { entered_at, who, chat, role } = entrant;
         let (is_for_here, is_heard) = (self.is_listening_for_rooms(who), self.is_listened_to(chat.id));

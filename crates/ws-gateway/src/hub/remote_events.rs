@@ -1,8 +1,8 @@
 //! Events of other nodes.
 //!
-//! They can arrive late and out of order. They are pushed to subscribers, but never change who may subscribe: a participant
-//! that was added according to an event may have been removed since. The chat is stale until its subscriptions have been
-//! compared with the store ([`Hub::revalidate`]).
+//! They can arrive late and out of order. They are pushed to subscribers, but never change who may
+//! subscribe: a participant that was added according to an event may have been removed since. The
+//! chat is stale until its subscriptions have been compared with the store ([`Hub::revalidate`]).
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,7 +17,7 @@ use tokio::time::sleep;
 
 use super::{Hub, Person};
 
-/// How long stale chats accumulate, so that a chat with many events is read once.
+/// The time during which stale chats accumulate, so that a chat with many events is read once.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// The pause after a failure of the store.

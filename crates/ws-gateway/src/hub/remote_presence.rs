@@ -28,7 +28,7 @@ impl RemotePresence {
         }
     }
 
-    /// Whether an agent has a remote socket that is newer than the one with this number.
+    /// Returns whether an agent has a remote socket that is newer than the one with this number.
     pub(super) fn has_newer(&self, agent: AgentId, number: SocketNumber) -> bool {
         self.agents.get(&agent).is_some_and(|(_, there)| *there > Some(number))
     }
@@ -136,7 +136,7 @@ impl Hub {
         (agents, users.chain(sockets.lingering()).collect())
     }
 
-    /// Opens the socket of a granted claim, or answers why not.
+    /// Opens the socket of a granted claim, or answers with the reason of the refusal.
     pub(crate) fn settle_claim(self: &Arc<Self>, asked: Asked, granted: Granted) {
         let Asked { caller, presented, slot, answer, .. } = asked;
         let agent = caller.agent;

@@ -1,11 +1,11 @@
 //! Revalidation: compares the subscriptions to a chat with its participants in the store.
 //!
-//! A removal by this process ends subscriptions through its event. Of a removal by another process, the change log only
-//! says that there was one, and events of other nodes may be outdated. The subscriptions to such a chat are therefore
-//! compared with the store.
+//! A removal by this process ends subscriptions through its event. Of a removal by another process,
+//! the change log only says that there was one, and events of other nodes may be outdated. The
+//! subscriptions to such a chat are therefore compared with the store.
 //!
-//! One chat is revalidated at a time. If a change of it becomes known during the read, the result may be outdated, and the
-//! store is read again.
+//! One chat is revalidated at a time. If a change of it becomes known during the read, the result
+//! may be outdated, and the store is read again.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,13 +18,13 @@ use super::{Hub, Listeners, Person};
 use crate::inbox::{SocketCommand, Ticket};
 use crate::topic::Topic;
 
-/// The most reads for a chat that changes during each of them.
+/// The maximum number of reads for a chat that changes during each of them.
 const TRIES: usize = 5;
 
 /// Subscriptions that began before the read; later ones have read the store later.
 type Subscriptions = HashSet<(Topic, Ticket)>;
 
-/// The chat that is being revalidated, and whether it has changed since the read began.
+/// The chat that is being revalidated, with a flag for a change since the read began.
 #[derive(Default)]
 pub(super) struct Revalidation {
     room: Option<ChatId>,
@@ -48,7 +48,7 @@ impl Present {
         Self { people: roster.participants.iter().map(|participant| participant.id).collect(), agents }
     }
 
-    /// Whether `who` is a participant.
+    /// Returns whether `who` is a participant.
     pub(super) fn holds(&self, who: ParticipantId) -> bool {
         self.people.contains(&who)
     }
@@ -87,7 +87,8 @@ impl Hub {
         Ok(())
     }
 
-    /// Must be called before a change of the participants of a chat is applied; without a chat, the change concerns many.
+    /// Must be called before a change of the participants of a chat is applied; without a chat, the
+    /// change concerns many.
     pub(super) fn note_change(&self, of: Option<ChatId>) {
         let mut revalidation = self.revalidation();
         if of.is_none() || revalidation.room == of {

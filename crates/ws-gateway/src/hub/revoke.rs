@@ -1,5 +1,5 @@
-//! Ending the sockets of those who are no more or are kept out, and those that a key has opened which is good no
-//! longer.
+//! Revocation: ends the sockets of deleted or disabled users and agents, and those whose credential
+//! has ended.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::Hash;
@@ -15,10 +15,11 @@ use super::presence::Sockets;
 use super::{Hub, SocketId};
 use crate::inbox::SocketCommand;
 
-/// How long a newcomer may take from being authenticated to its claim, at the very most.
+/// The maximum time from the authentication of a socket to its claim, with a wide margin.
 const LONGEST_ADMISSION: Duration = Duration::from_secs(10 * 60);
 
-/// What came to its end a moment ago, how far, and when: a newcomer may have been authenticated before that.
+/// What has recently ended, to which extent, and when: a new socket may have been authenticated
+/// before that.
 pub(super) struct Ended<T, F = ()>(HashMap<T, (F, Instant)>);
 
 impl<T, F> Default for Ended<T, F> {
@@ -28,7 +29,7 @@ impl<T, F> Default for Ended<T, F> {
 }
 
 impl<T: Eq + Hash, F: Copy + Ord> Ended<T, F> {
-    /// What is told in another order counts as told in the right one.
+    /// Of two extents, the larger one is kept, so the order of the calls does not matter.
     fn note(&mut self, one: T, far: F) {
         self.0.retain(|_, (_, at)| at.elapsed() < LONGEST_ADMISSION);
         let far = self.0.get(&one).map_or(far, |(known, _)| far.max(*known));
@@ -48,13 +49,13 @@ impl<T: Eq + Hash, F: Copy + Ord> Ended<T, F> {
     }
 }
 
-/// Which sockets were opened with which key, and with which tokens of whom and of which session.
+/// The sockets by the key, the tokens of a user, or the session that opened them.
 #[derive(Default)]
 pub(super) struct OpenedWith {
     keys: HashMap<ApiKeyId, HashSet<SocketId>>,
     tokens: HashMap<UserId, HashMap<SocketId, PresentedToken>>,
     sessions: HashMap<SessionId, HashSet<SocketId>>,
-    /// Until when keys and tokens are good, of those that expire.
+    /// The expiry of keys and tokens, for those that expire.
     expiring: BTreeSet<(Timestamp, SocketId)>,
 }
 
@@ -107,14 +108,14 @@ impl OpenedWith {
     }
 }
 
-/// Whether a token was made under an older password than the one that was set at `set_at`.
+/// Returns whether a token was issued under a password older than the one set at `set_at`.
 fn is_older(token: PresentedToken, set_at: Timestamp) -> bool {
     token.password_set_at.is_none_or(|own| own < set_at)
 }
 
 impl Sockets {
-    /// Whether what a newcomer has presented came to its end after it was looked at; then nobody would end the
-    /// newcomer's socket.
+    /// Returns whether the credential of a new socket has ended since it was authenticated; the
+    /// socket would stay open otherwise.
     pub(super) fn has_ended(&self, presented: Presented) -> bool {
         match presented {
             Presented::Key(key) => self.ended_keys.holds(&key.id),
@@ -125,19 +126,19 @@ impl Sockets {
         }
     }
 
-    /// Whether the caller is no more or is kept out, whatever was presented.
+    /// Returns whether the caller is deleted or disabled, whatever the credential.
     pub(super) fn is_out(&self, caller: Caller) -> bool {
         let agent = caller.participant().agent();
         self.ended_users.holds(&caller.accountable_user())
             || agent.is_some_and(|agent| self.ended_agents.holds(&agent))
     }
 
-    /// Notes who answers for a socket.
+    /// Records the user who is accountable for a socket.
     pub(super) fn stand_for(&mut self, user: UserId, socket: SocketId) {
         self.accountable.entry(user).or_default().insert(socket);
     }
 
-    /// Takes that back.
+    /// Removes that record.
     pub(super) fn stand_down(&mut self, user: UserId, socket: SocketId) {
         if let Some(open) = self.accountable.get_mut(&user) {
             open.remove(&socket);
@@ -155,7 +156,7 @@ impl Sockets {
 }
 
 impl Hub {
-    /// Does what a change asks for that this process or another has made.
+    /// Applies a change that this process or another has made.
     pub fn follow(&self, change: Change) {
         match change {
             Change::AgentDeleted(agent) => {
@@ -171,7 +172,7 @@ impl Hub {
             Change::Enabled(ParticipantId::User(user)) => self.sockets().ended_users.forget(&user),
             Change::UserMoved(user) => self.end_all_tokens(user),
             Change::NodeCleared(node) => self.node_cleared(node),
-            // Where somebody is, who is in a room, and what was lost has to be asked for (`crate::ClusterMember::look_for`,
+            // These need a read from the store (`crate::ClusterMember::look_for`,
             // [`Hub::revalidate`], `crate::ClusterMember::catch_up`); the others end no socket.
             Change::SessionMoved(_)
             | Change::AgentUpdated(_)
@@ -183,7 +184,8 @@ impl Hub {
         }
     }
 
-    /// Ends the sockets of a user who is kept out, of the user's agents, and of any that is just about to connect.
+    /// Ends the sockets of a disabled user and of the user's agents, including any that is being
+    /// opened.
     fn end_user(&self, user: UserId) {
         let mut sockets = self.sockets();
         sockets.ended_users.note(user, ());
@@ -191,7 +193,7 @@ impl Hub {
         opened.into_iter().flatten().for_each(|socket| sockets.revoke(*socket));
     }
 
-    /// Ends the socket of an agent that is no more or is kept out, and of one that is just about to connect.
+    /// Ends the socket of a deleted or disabled agent, and one that is being opened.
     pub(super) fn end_agent(&self, agent: AgentId) {
         let mut sockets = self.sockets();
         sockets.ended_agents.note(agent, ());
@@ -200,7 +202,7 @@ impl Hub {
         }
     }
 
-    /// Ends the sockets that a key has opened, and one that it is just about to open.
+    /// Ends the sockets that a key has opened, and one that is being opened with it.
     pub(super) fn end_key(&self, key: ApiKeyId) {
         let mut sockets = self.sockets();
         sockets.ended_keys.note(key, ());
@@ -208,8 +210,8 @@ impl Hub {
         opened.into_iter().flatten().for_each(|socket| sockets.revoke(*socket));
     }
 
-    /// Ends the sockets that tokens of a user have opened under older passwords than the one that was set at
-    /// `set_at`, and one that such a token is just about to open.
+    /// Ends the sockets that were opened with tokens issued under passwords older than the one set
+    /// at `set_at`, including any that is being opened.
     pub(super) fn end_tokens(&self, user: UserId, set_at: Timestamp) {
         let mut sockets = self.sockets();
         sockets.ended_tokens.note(user, set_at);
@@ -218,7 +220,7 @@ impl Hub {
         older.for_each(|(socket, _)| sockets.revoke(*socket));
     }
 
-    /// Ends the sockets that access tokens of a session have opened, and one that such a token is just about to open.
+    /// Ends the sockets that access tokens of a session have opened, and one that is being opened.
     pub(super) fn end_session(&self, session: SessionId) {
         let mut sockets = self.sockets();
         sockets.ended_sessions.note(session, ());
@@ -226,15 +228,15 @@ impl Hub {
         opened.into_iter().flatten().for_each(|socket| sockets.revoke(*socket));
     }
 
-    /// Ends the sockets that tokens of a user have opened, whichever: who was moved to another organization comes
-    /// back with a new one.
+    /// Ends the sockets that any token of a user has opened: a user who was moved to another
+    /// organization reconnects with a new one.
     pub(super) fn end_all_tokens(&self, user: UserId) {
         let sockets = self.sockets();
         let opened = sockets.opened_with.tokens.get(&user).into_iter().flatten();
         opened.for_each(|(socket, _)| sockets.revoke(*socket));
     }
 
-    /// Ends the sockets whose keys and tokens have expired; to be called about once a second.
+    /// Ends the sockets whose keys and tokens have expired; must be called about once a second.
     pub fn expire_credentials(&self) {
         let now = self.clock.now();
         let mut sockets = self.sockets();

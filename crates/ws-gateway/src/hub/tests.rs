@@ -1,4 +1,4 @@
-//! Who is told what, in which order; and one socket per agent.
+//! Receivers and order of events, and one socket per agent.
 
 use super::*;
 use actix_web::web::Data;
@@ -24,7 +24,7 @@ use crate::task::Socket;
 pub(crate) const ROOM: ChatId = ChatId::new(Uuid::from_u128(1));
 const HOUSE: OrganizationId = OrganizationId::new(Uuid::from_u128(2));
 
-/// Ann and Ben of one house, and two agents of Ben that anybody may take into rooms.
+/// Ann and Ben of one organization, and two global agents of Ben.
 pub(crate) async fn house(world: &World) -> (TestUser, TestUser, [TestAgent; 2]) {
     let (ann, ben) = (world.colleague("ann", "house").await, world.colleague("ben", "house").await);
     let bots = [world.agent(&ben, "One").await, world.agent(&ben, "Two").await];
@@ -35,7 +35,7 @@ pub(crate) async fn house(world: &World) -> (TestUser, TestUser, [TestAgent; 2])
 }
 
 impl Hub {
-    /// How many stays on topics there are.
+    /// The number of subscriptions.
     pub(crate) fn listener_count(&self) -> usize {
         let count = |index| self.shard_at(index).values().map(|one| one.values().count()).sum::<usize>();
         (0..SHARDS).map(count).sum()
@@ -43,7 +43,7 @@ impl Hub {
 }
 
 impl SocketClaim {
-    /// Where orders for this socket go.
+    /// The inbox of this socket.
     pub(crate) fn inbox(&self) -> &Inbox {
         &self.inbox
     }
@@ -107,7 +107,7 @@ pub(crate) fn participant(id: ParticipantId) -> Participant {
     }
 }
 
-/// The names of what was told, with a `!` for the end of a stay.
+/// The names of the received events; `!` marks the end of a subscription.
 pub(super) fn told(receiver: &mut Reader) -> Vec<String> {
     let mut all = Vec::new();
     while let Some(told) = receiver.next() {
@@ -152,7 +152,7 @@ fn agents_hear_only_what_is_addressed_to_them() {
     assert_eq!(told(&mut human_inbox), ["message_created", "message_updated", "event_created"]);
 }
 
-/// Agents that have been let in, and only they; whoever has not read is no longer idle.
+/// Only admitted subscriptions of agents are listed; a socket with unread items is not idle.
 #[test]
 fn whoever_listens_as_an_agent_is_listed_and_can_be_pushed_to_again() {
     let hub = hub_with(HubConfig { queue_bytes: 3 * 1024 * 1024, ..HubConfig::default() });
@@ -219,7 +219,7 @@ fn a_removed_participant_hears_of_it_and_then_nothing() {
     assert_eq!(told(&mut removed_inbox), Vec::<String>::new());
 }
 
-/// Of the owner of agents 1 and 2, whose join is answered as if agent 1 alone were there.
+/// For the owner of agents 1 and 2, whose join is answered as if only agent 1 were a participant.
 #[test]
 fn who_comes_and_goes_during_a_join_counts() {
     let topic = Topic::ChatRoom(ROOM);
@@ -329,7 +329,7 @@ fn users_have_many_sockets_up_to_a_bound() {
     assert!(hub.claim(user(1), BARE, OnConflict::Supersede).is_ok());
 }
 
-/// A connection counts until it is gone, though its socket has come to its end.
+/// A connection counts until it is dropped, even if its socket has ended.
 #[test]
 fn connections_count_for_as_long_as_they_live() {
     for caller in [user(1), agent(1)] {
@@ -380,7 +380,7 @@ fn ending_the_sockets_leaves_the_hub_open() {
     assert_eq!(told(&mut inbox), ["!stop"], "also those that came since");
 }
 
-/// However a socket ends, also when its task is dropped in the middle.
+/// However a socket ends, including a task that is dropped midway.
 #[actix_web::test]
 async fn a_socket_that_is_dropped_leaves_nothing_behind() {
     let hub = hub();

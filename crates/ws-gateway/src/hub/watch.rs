@@ -1,7 +1,7 @@
-//! Whose comings and goings are watched: the people of the rooms to whose people somebody listens.
+//! Watched chats: those with a subscription to the presence of their participants.
 //!
-//! So a socket that opens or ends costs a look at these rooms alone, and nothing where nobody
-//! listens.
+//! A socket that opens or ends only affects these chats, and costs nothing without such
+//! subscriptions.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use domain::chat::{Participant, SHOWN_PARTICIPANTS};
 use domain::id::{ChatId, ParticipantId};
 use tokio::sync::OnceCell;
 
-/// Somebody who is watched.
+/// A participant whose presence is watched.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Person {
     pub(crate) id: ParticipantId,
@@ -22,29 +22,29 @@ impl Person {
         Self { id: participant.id, is_external: participant.is_external }
     }
 
-    /// Who runs here has no socket.
+    /// Returns whether the participant connects with sockets; an internal agent does not.
     fn has_sockets(self) -> bool {
         self.is_external != Some(false)
     }
 }
 
-/// Who comes and goes while the store is being asked.
+/// A change of the participants while the store is being read.
 enum Change {
     Came(Person),
     Left(ParticipantId),
-    /// These are there and nobody else.
+    /// Exactly these are the participants.
     Held(Vec<Person>),
 }
 
 #[derive(Default)]
 struct Room {
-    /// Lets one ask the store who is in the room, and the others wait.
+    /// Lets one subscriber read the participants from the store while the others wait.
     asking: Arc<OnceCell<()>>,
-    /// Whether the store has told.
+    /// Set once the participants were read.
     known: bool,
-    /// By id, and of a larger room not all: what lists of rooms show as well.
+    /// The participants by id; for a large chat only as many as chat lists show.
     people: Vec<Person>,
-    /// What happened before that.
+    /// Changes since the read began.
     changes: Vec<Change>,
 }
 
@@ -55,24 +55,25 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Somebody listens to the people of a room to whom nobody did.
+    /// Begins to watch a chat: its first subscription to participants has begun.
     pub(super) fn begin(&mut self, chat: ChatId) {
         self.rooms.insert(chat, Room::default());
     }
 
-    /// Nobody listens to the room's people any more.
+    /// Stops watching a chat after its last subscription to participants.
     pub(super) fn forget(&mut self, chat: ChatId) {
         for person in self.rooms.remove(&chat).map(|room| room.people).unwrap_or_default() {
             self.leave(chat, person.id);
         }
     }
 
-    /// What is set once the store has told who is in the room; `None` where nobody listens.
+    /// The cell that is set once the participants of the chat were read; `None` if the chat is not
+    /// watched.
     pub(super) fn asking(&self, chat: ChatId) -> Option<Arc<OnceCell<()>>> {
         self.rooms.get(&chat).map(|room| room.asking.clone())
     }
 
-    /// The store has told who is in the room; it was asked under `asking`.
+    /// Applies the participants that were read under `asking`.
     pub(super) fn load(&mut self, chat: ChatId, asking: &Arc<OnceCell<()>>, people: Vec<Person>) {
         let Some(room) = self.rooms.get_mut(&chat).filter(|room| Arc::ptr_eq(&room.asking, asking)) else {
             return;
@@ -89,7 +90,7 @@ impl Watch {
         }
     }
 
-    /// Somebody came into a room.
+    /// Adds a participant to a watched chat.
     pub(super) fn came(&mut self, chat: ChatId, person: Person) {
         match self.rooms.get_mut(&chat) {
             Some(room) if !room.known => room.changes.push(Change::Came(person)),
@@ -98,7 +99,7 @@ impl Watch {
         }
     }
 
-    /// Somebody left a room.
+    /// Removes a participant from a watched chat.
     pub(super) fn left(&mut self, chat: ChatId, id: ParticipantId) {
         match self.rooms.get_mut(&chat) {
             Some(room) if !room.known => room.changes.push(Change::Left(id)),
@@ -107,22 +108,22 @@ impl Watch {
         }
     }
 
-    /// Only these are in a room, as the store has told just now.
+    /// Replaces the participants of a chat by those that were just read from the store.
     pub(super) fn hold(&mut self, chat: ChatId, people: Vec<Person>) {
         match self.rooms.get_mut(&chat) {
-            // What was before that is in it.
+            // The list includes all earlier changes.
             Some(room) if !room.known => room.changes = vec![Change::Held(people)],
             Some(_) => self.replace(chat, people),
             None => {}
         }
     }
 
-    /// The people of a room, by id.
+    /// The participants of a chat, by id.
     pub(super) fn people(&self, chat: ChatId) -> Vec<Person> {
         self.rooms.get(&chat).map(|room| room.people.clone()).unwrap_or_default()
     }
 
-    /// The rooms in which somebody is watched.
+    /// The watched chats in which `who` is a participant.
     pub(super) fn rooms_of(&self, who: ParticipantId) -> Vec<ChatId> {
         self.places.get(&who).into_iter().flatten().copied().collect()
     }
@@ -212,7 +213,7 @@ mod tests {
         assert!(watch.rooms_of(person(2).id).is_empty());
     }
 
-    /// What was published while the store was asked holds, whether it had seen it or not.
+    /// Changes that were published during the read win, whether the store had seen them or not.
     #[test]
     fn changes_meanwhile_win() {
         for stored in [vec![person(2), person(4)], vec![person(3), person(4)]] {
@@ -227,7 +228,7 @@ mod tests {
         }
     }
 
-    /// Nobody listened for a moment, and what was asked before is stale.
+    /// The chat was not watched for a moment, so the earlier read is stale.
     #[test]
     fn an_answer_that_comes_too_late_is_left() {
         let mut watch = Watch::default();

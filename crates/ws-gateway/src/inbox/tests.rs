@@ -1,4 +1,4 @@
-//! What waits, who is woken for it, and what it counts.
+//! Order, wake-ups, and limits of the queue.
 
 use std::task::Wake;
 
@@ -13,7 +13,7 @@ fn payload(size: usize) -> Arc<Payload> {
     Arc::new(Payload::new("message_created", "x".repeat(size)))
 }
 
-/// Counts how often it is woken.
+/// Counts its wake-ups.
 #[derive(Default)]
 struct Woken(AtomicUsize);
 
@@ -111,8 +111,8 @@ fn what_came_before_a_stay_can_be_told_apart() {
     assert!(matches!(reader.next_event(true), Some(event) if event.ticket == Ticket(2)));
 }
 
-/// Whoever decides about a join knows nothing of the stay yet, and would take its end for that of
-/// another.
+/// A reader that decides a join does not know its subscription yet, and would take its end for that
+/// of another.
 #[test]
 fn the_end_of_a_stay_waits_until_it_has_begun() {
     let (inbox, mut reader) = Inbox::new(100_000);

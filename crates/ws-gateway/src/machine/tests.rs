@@ -21,7 +21,7 @@ fn user() -> Connection {
     Connection::new(Version::V2, Caller::User(UserCaller { user, organization: HOUSE }), 100)
 }
 
-/// Hands a text in, lets every room be entered, and gives the texts that go out.
+/// Handles a text, grants every join, and returns the texts that go out.
 fn sent(connection: &mut Connection, ticket: u64, text: &str) -> Vec<String> {
     let mut out = Vec::new();
     for action in connection.on_text(text) {

@@ -1,4 +1,4 @@
-//! What goes out, in which order, and what it counts while it waits.
+//! Order of the frames, and the bytes that they count in the queue.
 
 use std::sync::Arc;
 use std::task::Waker;
@@ -26,7 +26,7 @@ fn queue(limit: usize) -> (Outbox, OutboxBody, Inbox) {
     queue_of(limit, None)
 }
 
-/// A queue to an agent that has joined [`ROOMS`].
+/// The queue of an agent that has joined [`ROOMS`].
 fn queue_of(limit: usize, receipts: Option<ReceiptSink>) -> (Outbox, OutboxBody, Inbox) {
     let (owner, organization) = (UserId::new(Uuid::from_u128(2)), OrganizationId::new(Uuid::nil()));
     let caller = Caller::Agent(AgentCaller { agent: BOT, owner, organization });
@@ -44,12 +44,12 @@ fn event(json: &str, brings: Option<MessageId>) -> Arc<Payload> {
     Arc::new(Payload { brings, ..Payload::new("e", json.to_owned()) })
 }
 
-/// What an event with this content is to the client.
+/// The frame of an event with this content.
 fn frame(json: &str) -> String {
     format!(r#"["1",null,"agent_rooms:{BOT}","e",{json}]"#)
 }
 
-/// Everything that is there now; `None` in the end when nothing will follow.
+/// Everything that is available now, followed by `None` if the body has ended.
 fn drain(body: &mut OutboxBody) -> Vec<Option<Bytes>> {
     let mut context = Context::from_waker(Waker::noop());
     let mut all = Vec::new();
@@ -78,7 +78,7 @@ fn frames_go_out_in_their_order_and_the_close_is_the_last() {
     assert_eq!(drain(&mut body), [Some(expected), None]);
 }
 
-/// Lengths are written in three forms, at whose bounds a frame is what the library would write.
+/// Lengths have three encodings; at their limits, frames equal those of the library.
 #[test]
 fn a_frame_is_headed_by_its_length() {
     for size in [0, 1, 125, 126, 127, 65_535, 65_536, 200_000] {
@@ -138,7 +138,7 @@ fn much_is_handed_over_in_pieces() {
     assert!(pieces.len() > 5 && pieces.iter().flatten().all(|piece| piece.len() < CHUNK_BYTES + 31_000));
 }
 
-/// The texts that are there now.
+/// The texts that are available now.
 fn texts(body: &mut OutboxBody) -> Vec<String> {
     let bytes = drain(body).into_iter().flatten().flatten().collect::<Vec<_>>();
     let (mut bytes, mut all) = (bytes.as_slice(), Vec::new());
@@ -180,7 +180,7 @@ fn what_comes_behind_an_order_waits_for_the_task() {
     assert_eq!(drain(&mut body), [Some(Bytes::from_static(b"\x88\x02\x03\xf4")), None]);
 }
 
-/// What has gone out does not count, however it went.
+/// Bytes that have left do not count, however they left.
 #[test]
 fn events_count_while_they_wait() {
     let (_outbox, mut body, inbox) = queue(1_000);
@@ -191,14 +191,14 @@ fn events_count_while_they_wait() {
     }
 }
 
-/// Moves an event to the queue, as the task does before it answers something.
+/// Moves an event to the queue, as the task does before it replies.
 fn queue_event(outbox: &Outbox, inbox: &Inbox, payload: &Arc<Payload>) {
     inbox.event(ROOMS, STAY, payload);
     let Some(SocketCommand::Event(event)) = outbox.told() else { panic!("an event") };
     outbox.event(event);
 }
 
-/// However many sockets have it queued, and whatever their clients do, a content is there once.
+/// However many sockets queue it, and whatever their clients do, a content exists once.
 #[test]
 fn a_content_is_shared_until_the_connection_takes_it() {
     let (outbox, mut body, inbox) = queue(1_000_000);
@@ -212,8 +212,8 @@ fn a_content_is_shared_until_the_connection_takes_it() {
     assert!(inbox.is_idle());
 }
 
-/// Ten agents that work on one large text do not cut off a human whose link is slow: of the text's
-/// state no more waits than the last, wherever that is.
+/// Ten agents that work on one large text do not disconnect a human with a slow link: only the last
+/// state of the text is queued, here or in the inbox.
 #[test]
 fn of_a_state_only_the_last_waits() {
     let size = 500_000;
@@ -228,7 +228,7 @@ fn of_a_state_only_the_last_waits() {
     for number in 1..10 {
         inbox.event(ROOMS, STAY, &state(number));
         if number % 3 == 0 {
-            // The client says something.
+            // The client sends a frame.
             while let Some(told) = outbox.told() {
                 let SocketCommand::Event(event) = told else { panic!("{told:?}") };
                 outbox.event(event);
@@ -242,7 +242,7 @@ fn of_a_state_only_the_last_waits() {
     assert!(inbox.is_idle());
 }
 
-/// A connection that is not asked for more has not got rid of what it was handed.
+/// Bytes that were handed to a connection count until it asks for more.
 #[test]
 fn what_was_handed_over_counts_until_more_is_wanted() {
     let (_outbox, mut body, inbox) = queue(1_000);
@@ -254,7 +254,7 @@ fn what_was_handed_over_counts_until_more_is_wanted() {
     assert!(inbox.is_idle());
 }
 
-/// A frame that is too large for an agent is written nowhere, and does not stand in the way of others.
+/// A frame that is too large for an agent is dropped, and does not block others.
 #[test]
 fn what_was_not_handed_over_does_not_count() {
     let (_outbox, mut body, inbox) = queue(10_000_000);
@@ -263,7 +263,7 @@ fn what_was_not_handed_over_does_not_count() {
     assert!(inbox.is_idle());
 }
 
-/// Of a socket that has come to its end nothing is kept but what still goes out.
+/// A socket that has ended keeps only the frames that are still sent.
 #[test]
 fn the_end_forgets_what_is_in_the_inbox() {
     for cut in [true, false] {
@@ -283,7 +283,7 @@ fn the_end_forgets_what_is_in_the_inbox() {
     }
 }
 
-/// Whoever takes in drops what was on its way has some seconds for it.
+/// A client that reads slowly has some seconds to read the remaining frames.
 #[actix_web::test]
 async fn what_an_ended_socket_keeps_it_does_not_keep_for_ever() {
     let (outbox, mut body, inbox) = queue(1_000_000);
@@ -333,14 +333,14 @@ fn a_backlog_is_dropped_and_little_is_not() {
     assert!(inbox.is_idle());
 }
 
-/// Not what was queued is delivered, but what the connection took.
+/// A message is acknowledged when the connection took it, not when it was queued.
 #[test]
 fn a_message_is_taken_when_it_has_left_the_queue() {
     let taken = Arc::<ReceiptBuffer>::default();
     let (outbox, mut body, inbox) = queue_of(1_000_000, Some(ReceiptSink::new(BOT, taken.clone())));
     let messages = [1, 2, 3, 4].map(|number| MessageId::new(Uuid::from_u128(number)));
     let held = || messages.map(|message| taken.holds(DeliveryKey { message, agent: BOT }));
-    // More than is handed over at once.
+    // More than one chunk.
     let large = format!("\"{}\"", "x".repeat(CHUNK_BYTES));
     assert!(outbox.text(text("a reply")));
     queue_event(&outbox, &inbox, &event(&large, Some(messages[0])));

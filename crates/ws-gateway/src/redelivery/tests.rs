@@ -1,4 +1,4 @@
-//! A store that fails for some keeps the others waiting for nothing.
+//! A failure of the store for some subscriptions does not delay the others.
 
 use std::time::Duration;
 
@@ -18,14 +18,15 @@ use super::*;
 use crate::hub::tests::{ROOM, agent, agent_id, hub, message, open};
 use crate::topic::Topic;
 
-/// Of every listener one message is new; these agents' rows cannot be read, nor this message's written.
+/// A store in which every listener has one unacknowledged message; the rows of these agents cannot
+/// be read, nor the row of this message be written.
 #[derive(Default)]
 pub(crate) struct Damaged {
-    /// Nor is it found out what is new for whoever is asked about together with this one.
+    /// The query fails for every listener that is asked for together with this one.
     listener: Mutex<Option<AgentId>>,
     message: Mutex<Option<AgentId>>,
     pub(crate) delivery: Mutex<Option<MessageId>>,
-    /// What was marked.
+    /// The deliveries that were marked.
     pub(crate) marked: Mutex<Vec<DeliveryKey>>,
 }
 

@@ -1,4 +1,4 @@
-//! Orders that come at the worst moment: a join has just begun to listen.
+//! Orders that arrive at the worst moment: when a join has just subscribed.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::hub::tests::{open, participant};
 use crate::hub::{Hub, HubConfig};
 use crate::inbox::{Inbox, Payload};
 
-/// A socket of the agent, which is in the room, and its join of the room's messages.
+/// A socket of an agent in the chat, and its join of the chat's messages.
 struct Scene {
     hub: Arc<Hub>,
     bot: TestAgent,
@@ -68,8 +68,8 @@ async fn an_order_to_end_leaves_no_listener_behind() {
     }
 }
 
-/// Removed and taken in again, both before the store is asked: the join is granted, but nobody listens
-/// for it any more. The client is told, and can join once more.
+/// The agent was removed and added again before the store was read: the join is granted, but its
+/// subscription has ended. The client is notified, and can join again.
 #[actix_web::test]
 async fn a_stay_that_ended_before_the_store_was_asked_is_closed_behind_its_answer() {
     let Scene { hub, bot, room, mut socket, join, .. } = Scene::new().await;

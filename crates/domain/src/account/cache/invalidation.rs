@@ -1,7 +1,7 @@
-//! Telling the cache of callers what this process has changed, before anybody hears of it.
+//! Invalidates the cache of callers for changes of this process, before their events are published.
 //!
-//! The store calls [`EventPublisher::publish`] after the commit and before whoever asked for the change has an answer,
-//! also when that one has gone. So the next request finds nothing that was made untrue.
+//! The store calls [`EventPublisher::publish`] after the commit and before the caller gets an
+//! answer, even if that caller has gone. The next request therefore finds no outdated entry.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use crate::event::DomainEvent;
 use crate::id::ChatId;
 use crate::ports::EventPublisher;
 
-/// A publisher before which a cache of callers stands.
+/// A publisher that invalidates a cache of callers first.
 pub struct CacheInvalidation {
     cache: Arc<CallerCache>,
     next: Arc<dyn EventPublisher>,
 }
 
 impl CacheInvalidation {
-    /// What is published goes to `next` as well.
+    /// Passes all events on to `next`.
     pub fn new(cache: Arc<CallerCache>, next: Arc<dyn EventPublisher>) -> Self {
         Self { cache, next }
     }
@@ -40,7 +40,7 @@ impl EventPublisher for CacheInvalidation {
     }
 }
 
-/// The room that somebody came into or is gone from, if an event tells that.
+/// The chat whose participants an event changes.
 fn room_of(event: &DomainEvent) -> Option<ChatId> {
     match event {
         DomainEvent::ParticipantAdded { chat_id, .. }
@@ -50,7 +50,7 @@ fn room_of(event: &DomainEvent) -> Option<ChatId> {
     }
 }
 
-/// The change of callers that an event tells of, if it does.
+/// The change that an event implies for cached callers.
 pub(super) fn change_of(event: &DomainEvent) -> Option<Change> {
     match event {
         DomainEvent::KeyRevoked { key } => Some(Change::KeyRevoked(*key)),
@@ -61,7 +61,7 @@ pub(super) fn change_of(event: &DomainEvent) -> Option<Change> {
         }
         DomainEvent::SessionEnded { session } => Some(Change::SessionEnded(*session)),
         DomainEvent::UserMoved { user } => Some(Change::UserMoved(*user)),
-        // Of a new agent nothing is known yet. Rooms, what is said in them, and contacts are no part of a caller.
+        // A new agent is not cached yet. Chats, messages, and contacts are not part of a caller.
         DomainEvent::AgentCreated { .. }
         | DomainEvent::MessageCreated { .. }
         | DomainEvent::MessageUpdated { .. }

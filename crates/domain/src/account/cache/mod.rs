@@ -1,16 +1,16 @@
-//! Callers who are known: what was read of them, kept for as long as it is certainly true, so that a request of
-//! somebody who is known asks the store nothing.
+//! Cache of authenticated callers: a cache hit avoids a store round trip.
 //!
-//! Kept are keys by their digest, where users stand by user and open sessions by session (for tokens, whose signature
-//! and time are looked at each time), agents' own records, and what those in a room are called, for whoever sends a message there; never the
-//! text of a key, and nothing of a key that is unknown. What this process changes is told by events before its answer
-//! leaves, see [`CacheInvalidation`]; what others change, by the log of changes ([`crate::change`]). That log has to
-//! be read to its end once within [`LOG_LEASE`]: while it is not, nobody is known and the store is asked. So whatever
-//! was changed anywhere holds for requests that begin [`LOG_LEASE`] later, also where the store or the reader of the
-//! log is stuck.
+//! The cache holds keys by their digest, the standing of users, open sessions (for tokens, whose
+//! signature and time are checked each time), agents' own records, and the names of the
+//! participants of a chat, for senders; never the text of a key, and nothing of an unknown key.
+//! Changes of this process invalidate it through events before their answer leaves, see
+//! [`CacheInvalidation`]; changes of others do so through the change log ([`crate::change`]). That
+//! log must be read to its end once within [`LOG_LEASE`]: otherwise the cache is bypassed, and the
+//! store is asked. A change made anywhere therefore holds for requests that begin [`LOG_LEASE`]
+//! later, even if the store or the reader of the log is stuck.
 //!
-//! Invariant: an entry was read from the store after every change that was told before, and is dropped by every
-//! change that is told of it after ([`read_through`]).
+//! Invariant: an entry was read from the store after every earlier invalidation of it, and is
+//! dropped by every later one ([`read_through`]).
 
 mod invalidation;
 mod read_through;
@@ -33,57 +33,62 @@ use crate::time::Timestamp;
 pub use invalidation::CacheInvalidation;
 use read_through::{ReadThroughCache, Ticket};
 
-/// For how long callers are known after a read of the log of changes began that came to its end.
+/// How long the cache is valid after the beginning of a complete read of the change log.
 pub const LOG_LEASE: Duration = Duration::from_secs(1);
 
-/// How old an entry may be, though nothing was told of it: what somebody writes into the tables by hand counts then.
+/// The maximum age of an entry without an invalidation, after which manual changes of the tables
+/// count.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// The most keys, users, and sessions: six megabytes, three, and two, if there are so many.
+/// The maximum number of keys, users, and sessions: six megabytes, three, and two, if there are so
+/// many.
 const MOST_CALLERS: usize = 16 * 1024;
 
-/// The most records of agents: with the longest texts that there may be sixteen megabytes, in practice one.
+/// The maximum number of agents: at most sixteen megabytes, with the longest texts; in practice
+/// one.
 const MOST_RECORDS: usize = 1024;
 
-/// The most rooms, and the most people of one that is kept: a few megabytes, thirty if all are as large as they may be.
+/// The maximum number of chats, and of participants of a cached one: a few megabytes, thirty if all
+/// are as large as possible.
 const MOST_ROOMS: usize = 4096;
 const MOST_PEOPLE: usize = 48;
 
-/// Before the log was read for the first time.
+/// Before the first read of the log.
 const NEVER: i64 = i64::MIN;
 
-/// Callers who are known; one for all workers of a server. One whose log nobody follows knows nobody.
+/// The cache of callers; one for all workers of a server. It is bypassed while the log is not
+/// followed.
 pub struct CallerCache {
     keys: ReadThroughCache<KeyDigest, Entry<KnownKey>>,
     standings: ReadThroughCache<UserId, Entry<UserStanding>>,
     sessions: ReadThroughCache<SessionId, Entry<OpenSession>>,
     agents: ReadThroughCache<AgentId, Entry<Arc<Agent>>>,
     rooms: ReadThroughCache<ChatId, Entry<Names>>,
-    /// When the last read of the log began that came to its end: a steady instant, in microseconds.
+    /// The beginning of the last complete read of the log: a steady time, in microseconds.
     followed_at: AtomicI64,
     hits: AtomicU64,
     misses: AtomicU64,
 }
 
-/// How often callers were known.
+/// Hits and misses of the cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CacheCounts {
-    /// How often what was asked was known.
+    /// The number of hits.
     pub hits: u64,
-    /// How often the store was asked.
+    /// The number of reads from the store.
     pub misses: u64,
 }
 
-/// What was read, and when: a steady instant, so that a clock that is set ages nothing.
+/// A value and the time of its read, which is steady, so that setting the clock ages nothing.
 struct Entry<V> {
     value: V,
     read_at: Timestamp,
 }
 
-/// A key, and until when its use need not be noted again.
+/// A key with the last recorded time of its use.
 struct KnownKey {
     key: StoredKey,
-    /// When its use was noted last, in microseconds.
+    /// The time of the last recorded use, in microseconds.
     used_at: AtomicI64,
 }
 
@@ -92,7 +97,7 @@ impl KnownKey {
         Self { key, used_at: AtomicI64::new(key.last_used_at.map_or(NEVER, Timestamp::micros)) }
     }
 
-    /// As it would be read now, were its uses written down at once.
+    /// The key as the store would return it after writing its uses.
     fn stored(&self) -> StoredKey {
         let used_at = self.used_at.load(Ordering::Relaxed);
         StoredKey { last_used_at: (used_at != NEVER).then(|| Timestamp::from_micros(used_at)), ..self.key }
@@ -115,13 +120,13 @@ impl Default for CallerCache {
 }
 
 impl CallerCache {
-    /// The log of changes was read to its end, and all of it was told here; the read began at `begun`, a steady
-    /// instant.
+    /// Records that the change log was read to its end and applied here; the read began at `begun`,
+    /// a steady time.
     pub fn confirm(&self, begun: Timestamp) {
         self.followed_at.store(begun.micros(), Ordering::Release);
     }
 
-    /// What is known may be wrong: changes were missed.
+    /// Drops everything, since changes were missed.
     pub fn forget_all(&self) {
         self.followed_at.store(NEVER, Ordering::Release);
         self.keys.forget_all(|_| true);
@@ -131,7 +136,7 @@ impl CallerCache {
         self.rooms.forget_all(|_| true);
     }
 
-    /// Forgets whatever a committed change may have made untrue.
+    /// Drops the entries that a committed change may have outdated.
     pub fn follow(&self, change: Change) {
         match change {
             Change::KeyRevoked(id) => self.keys.forget_all(|known| known.value.key.id == id),
@@ -142,7 +147,8 @@ impl CallerCache {
             Change::Disabled(ParticipantId::Agent(agent)) | Change::Enabled(ParticipantId::Agent(agent)) => {
                 self.forget_agent(agent);
             }
-            // The agents of a user come in only if the user may, and belong where the user does.
+            // The agents of a user depend on whether the user is enabled, and on the user's
+            // organization.
             Change::Disabled(ParticipantId::User(user))
             | Change::Enabled(ParticipantId::User(user))
             | Change::UserMoved(user) => {
@@ -161,7 +167,7 @@ impl CallerCache {
             Change::UserUpdated(user) => self.forget_name(ParticipantId::User(user)),
             Change::PlanAssigned(organization) => self.forget_permits(|of| of == organization),
             Change::PlansConfigured => self.forget_permits(|_| true),
-            // Nothing of it is believed.
+            // No entry depends on these.
             Change::SessionMoved(_) | Change::NodeCleared(_) | Change::EventsLost { .. } => {}
             Change::ParticipantsRemoved(chat) => self.forget_room(chat),
         }
@@ -177,8 +183,9 @@ impl CallerCache {
         self.rooms.forget_all(|names| names.value.find(who).is_some());
     }
 
-    /// Somebody came into a room or is gone from it. Who came by what others did is not told; it need not be, as a
-    /// message is stored only if its sender and all whom it mentions are in the room then.
+    /// Drops the names of a chat whose participants have changed. Joins through other processes do
+    /// not call this; they need not, since a message is only stored if its sender and all mentioned
+    /// participants are in the chat at that time.
     pub(crate) fn forget_room(&self, chat: ChatId) {
         self.rooms.forget(&chat);
     }
@@ -188,13 +195,13 @@ impl CallerCache {
         self.standings.forget_all(|known| of(known.value.organization));
     }
 
-    /// How often callers were known so far.
+    /// Hits and misses so far.
     pub fn counts(&self) -> CacheCounts {
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
         CacheCounts { hits: read(&self.hits), misses: read(&self.misses) }
     }
 
-    /// The key with this digest: known, or as `read` gives it.
+    /// The key with this digest: from the cache, or from `read`.
     pub(super) async fn key(
         &self,
         digest: KeyDigest,
@@ -206,7 +213,7 @@ impl CallerCache {
         self.known_or(&self.keys, digest, now, KnownKey::stored, admits, read).await
     }
 
-    /// The use of a key was noted, and will be written down.
+    /// Records that a use of the key will be written.
     pub(super) fn used(&self, digest: KeyDigest, now: Timestamp) {
         self.keys.look(&digest, |known| {
             known.value.used_at.fetch_max(now.micros(), Ordering::Relaxed);
@@ -214,7 +221,7 @@ impl CallerCache {
         });
     }
 
-    /// Where a user stands: known, if that `admits` what was presented, or as `read` gives it.
+    /// The standing of a user: from the cache if that `admits` the credential, or from `read`.
     pub(super) async fn standing(
         &self,
         user: UserId,
@@ -225,7 +232,7 @@ impl CallerCache {
         self.known_or(&self.standings, user, now, |standing| *standing, admits, read).await
     }
 
-    /// A session that has not ended: known, or as `read` gives it.
+    /// A session that has not ended: from the cache, or from `read`.
     pub(super) async fn session(
         &self,
         session: SessionId,
@@ -235,7 +242,7 @@ impl CallerCache {
         self.known_or(&self.sessions, session, now, |session| *session, |_| true, read).await
     }
 
-    /// The record of an agent: known, or as `read` gives it.
+    /// An agent: from the cache, or from `read`.
     pub(super) async fn agent(
         &self,
         agent: AgentId,
@@ -246,8 +253,8 @@ impl CallerCache {
         self.known_or(&self.agents, agent, now, Arc::clone, |_| true, read).await
     }
 
-    /// What `see` makes of what those in a room are called: as far as it is known, if that `admits` something, or as
-    /// `read` gives it.
+    /// Applies `see` to the names of a chat's participants: to the cached ones if that `admits` the
+    /// result, or to those from `read`.
     pub(crate) async fn names<R>(
         &self,
         chat: ChatId,
@@ -268,9 +275,10 @@ impl CallerCache {
         Ok(Some(seen))
     }
 
-    /// What `see` makes of what is known, or of what `read` gives, which is known from then on. That there is nothing
-    /// is not kept, so that whoever guesses takes nobody's place. What is known may let somebody in, but turns nobody
-    /// away: who was let in elsewhere a moment ago is not refused until that is heard of here.
+    /// Applies `see` to the cached value, or to the one from `read`, which is then cached. Missing
+    /// values are not cached, so that guesses do not evict entries. The cache may admit a caller,
+    /// but never refuses one: a caller who was enabled elsewhere a moment ago is not refused until
+    /// that is known here.
     async fn known_or<K: Eq + Hash, V, R>(
         &self,
         entries: &ReadThroughCache<K, Entry<V>>,
@@ -294,8 +302,8 @@ impl CallerCache {
         Ok(Some(seen))
     }
 
-    /// What `see` makes of what is known, if that `admits` something; and the ticket to put in what is read, which
-    /// there is only if the log is followed.
+    /// Applies `see` to the cached value, if that `admits` the result; also returns the ticket for
+    /// caching a read, which exists only while the log is followed.
     fn look<K: Eq + Hash, V, R>(
         &self,
         entries: &ReadThroughCache<K, Entry<V>>,
@@ -316,7 +324,7 @@ impl CallerCache {
     }
 }
 
-/// Whether it is at most so long after `from`, both steady instants.
+/// Returns whether `now` is at most `longest` after `from`; both are steady times.
 fn is_within(longest: Duration, from: Timestamp, now: Timestamp) -> bool {
     from <= now && now < from.plus(longest)
 }

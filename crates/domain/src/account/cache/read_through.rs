@@ -1,8 +1,9 @@
 //! A bounded read-through cache whose invalidation cannot be undone by a concurrent read.
 //!
-//! A miss returns a ticket; the caller reads the store and puts the value in with that ticket. An invalidation in between
-//! makes the ticket void, since the read may not have seen the change. Everything happens under the lock of a shard, which
-//! is held only for single map operations; hits share a read lock.
+//! A miss returns a ticket; the caller reads the store and puts the value in with that ticket. An
+//! invalidation in between makes the ticket void, since the read may not have seen the change.
+//! Everything happens under the lock of a shard, which is held only for single map operations; hits
+//! share a read lock.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, RandomState};
@@ -15,11 +16,12 @@ const SHARDS: usize = 16;
 pub(super) struct ReadThroughCache<K, V> {
     shards: [RwLock<Shard<K, V>>; SHARDS],
     hasher: RandomState,
-    /// The most entries of a young generation.
+    /// The maximum number of entries of a young generation.
     generation: usize,
 }
 
-/// Entries in two generations. When the young generation is full, it replaces the old one, whose entries are evicted.
+/// Entries in two generations. When the young generation is full, it replaces the old one, whose
+/// entries are evicted.
 struct Shard<K, V> {
     young: HashMap<K, V>,
     old: HashMap<K, V>,

@@ -39,7 +39,7 @@ fn organization(of: u8) -> OrganizationId {
     OrganizationId::new(id(of))
 }
 
-/// The key of this number: a user's, or that of an agent which the user owns.
+/// The key with this number: of a user, or of an agent that the user owns.
 fn key(number: u8, owner: u8, of_agent: bool) -> StoredKey {
     let (user, organization) = (user(owner), organization(owner));
     let holder = if of_agent {
@@ -89,7 +89,7 @@ fn room(number: u8) -> ChatId {
     ChatId::new(id(100 + number))
 }
 
-/// In room 1 are Ann and one of her agents, in room 2 is Ben.
+/// In chat 1 are Ann and one of her agents, in chat 2 is Ben.
 fn names(number: u8) -> Names {
     let named = |id: ParticipantId| Named { id, handle: id.to_string(), name: id.to_string() };
     let owner = ParticipantId::User(user(number));
@@ -97,12 +97,12 @@ fn names(number: u8) -> Names {
     Names([owner].into_iter().chain(bot).map(named).collect())
 }
 
-/// The keys that there are.
+/// All keys.
 fn keys() -> [StoredKey; 4] {
     [key(1, 1, false), key(2, 2, false), key(11, 1, true), key(12, 1, true)]
 }
 
-/// The session of this number, which is the user's of the same number.
+/// The session with this number, of the user with the same number.
 fn session(number: u8) -> SessionId {
     SessionId::new(id(number))
 }
@@ -118,7 +118,7 @@ fn followed() -> CallerCache {
     cache
 }
 
-/// Asks for everything at an instant; gives the names of what had to be read.
+/// Reads everything at a time; returns the names of the values that were not cached.
 async fn read(cache: &CallerCache, now: Timestamp) -> BTreeSet<String> {
     let all = Mutex::new(BTreeSet::new());
     let note = |name: String| assert!(all.lock().unwrap().insert(name));
@@ -174,7 +174,7 @@ async fn who_is_known_is_not_read_again() {
     assert_eq!(cache.counts(), CacheCounts { hits: 10, misses: 10 });
 }
 
-/// Without a word from the log nobody is known, and with the next one they are again.
+/// The cache is bypassed while the log is not followed, and used again after the next read.
 #[tokio::test]
 async fn nobody_is_known_while_the_log_is_not_followed() {
     let cache = CallerCache::default();
@@ -192,8 +192,8 @@ async fn nobody_is_known_while_the_log_is_not_followed() {
     assert_eq!(read(&cache, at(5999)).await.len(), ALL);
 }
 
-/// What another process changed is heard of within a second; until then a credential that is good there is not
-/// refused here.
+/// A change of another process arrives within a second; until then a credential that is valid there
+/// is not refused here.
 #[tokio::test]
 async fn who_is_known_otherwise_is_asked_for_before_they_are_refused() {
     let cache = followed();
@@ -221,7 +221,7 @@ async fn what_is_old_is_read_again() {
     assert_eq!(read(&cache, at(60_000)).await.len(), ALL);
 }
 
-/// What each change makes untrue. A new kind of change has to be decided on here.
+/// The entries that each change outdates. A new kind of change needs a decision here.
 fn forgotten(change: Change) -> &'static [&'static str] {
     match change {
         Change::KeyRevoked(_) => &["key 12"],
@@ -280,7 +280,7 @@ async fn each_change_drops_what_it_makes_untrue_and_nothing_else() {
     }
 }
 
-/// The reader began before the change and ends after it: what was read may be from before.
+/// The read began before the change and ends after it, so it may have the old value.
 #[tokio::test]
 async fn what_was_read_during_a_change_is_not_kept() {
     for change in changes().into_iter().chain([Change::PlansConfigured]) {
@@ -319,7 +319,7 @@ async fn what_was_read_during_a_change_is_not_kept() {
     }
 }
 
-/// Who came into a room elsewhere is not known here; what needs them is asked of the store.
+/// Joins through other processes are not cached; a request that needs them reads the store.
 #[tokio::test]
 async fn a_room_is_read_again_for_what_is_not_known_of_it() {
     let cache = followed();
@@ -365,7 +365,7 @@ async fn what_is_not_there_is_asked_for_each_time() {
     assert_eq!(cache.keys.len(), 0);
 }
 
-/// However many callers there are, there is room for so many; the newest are among them.
+/// However many callers there are, the cache is bounded, and the newest are in it.
 #[tokio::test]
 async fn there_is_a_bound() {
     let cache = followed();
@@ -378,7 +378,7 @@ async fn there_is_a_bound() {
     assert!(cache.keys.len() <= MOST_CALLERS && cache.keys.len() > MOST_CALLERS / 4, "{}", cache.keys.len());
 }
 
-/// A use that was noted shows, so that it is not noted with every request.
+/// A recorded use counts, so that it is not recorded with every request.
 #[tokio::test]
 async fn the_last_use_is_the_one_that_was_noted() {
     let cache = followed();
@@ -391,7 +391,7 @@ async fn the_last_use_is_the_one_that_was_noted() {
     cache.used(digest(99), at(500));
 }
 
-/// Remembers what came, and whether the cache knew of it before.
+/// Collects events, and whether the cache still had the entry before each.
 struct Watching {
     cache: Arc<CallerCache>,
     seen: Mutex<Vec<usize>>,

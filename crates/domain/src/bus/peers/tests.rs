@@ -1,4 +1,4 @@
-//! Who is interested in what, as notes come, come twice, come late, or do not come.
+//! Interests when notes arrive, are repeated, are late, or are lost.
 
 use super::*;
 use crate::id::ChatId;
@@ -24,7 +24,7 @@ fn changed(revision: u64, begun: &[Interest], over: &[Interest]) -> Note {
     Note::Changed { revision, begun: begun.to_vec(), over: over.to_vec() }
 }
 
-/// Nobody else, for certain.
+/// No other nodes, for certain.
 fn alone() -> Peers {
     let mut peers = Peers::new(OWN, at(0));
     peers.expire(at(2_000));
@@ -63,7 +63,7 @@ fn whoever_missed_a_change_asks_and_believes_nothing_meanwhile() {
     assert_eq!(peers.hear(ONE, changed(4, &[room(4)], &[]), at(2_200)), Some(Answer::Ask(ONE)));
     assert_eq!(peers.hear(ONE, whole(4, &[room(2), room(3), room(4)]), at(2_300)), None);
     assert!(!peers.want(room(1)) && peers.want(room(4)));
-    // The beat finds what was missed as well.
+    // The heartbeat reveals the missed change as well.
     assert_eq!(peers.hear(ONE, Note::Here { revision: 5 }, at(2_400)), Some(Answer::Ask(ONE)));
 }
 
@@ -88,7 +88,7 @@ fn the_whole_comes_in_parts_in_any_order() {
     peers.hear(ONE, part(5, 1, 1), at(2_000));
     peers.hear(ONE, part(5, 1, 1), at(2_000));
     assert!(peers.want(room(9)), "half of it is not all");
-    // Meanwhile it has changed, and is told anew.
+    // It has changed meanwhile, and the full list starts again.
     peers.hear(ONE, part(6, 0, 2), at(2_000));
     assert!(peers.want(room(9)));
     peers.hear(ONE, part(6, 1, 3), at(2_000));
@@ -109,7 +109,7 @@ fn whose_beat_is_not_heard_wants_nothing() {
     assert_eq!(peers.count(), 1);
     peers.hear(TWO, Note::Gone, at(7_100));
     assert!(!peers.want(room(1)) && !peers.are_there());
-    // Whoever was only held up is asked again.
+    // A node that was only delayed is asked again.
     assert_eq!(peers.hear(ONE, Note::Here { revision: 0 }, at(8_000)), Some(Answer::Ask(ONE)));
     assert!(peers.want(room(1)));
 }
@@ -124,7 +124,8 @@ fn whoever_is_asked_tells() {
     assert_eq!(peers.count(), 1);
 }
 
-/// What lies between two that could not hear each other may be lost, also where both hear NATS all the time.
+/// Events between two nodes that did not hear each other may be lost, even if both were connected
+/// to NATS.
 #[test]
 fn silence_is_a_loss_and_a_farewell_is_none() {
     let mut peers = alone();
@@ -142,7 +143,8 @@ fn silence_is_a_loss_and_a_farewell_is_none() {
     assert_eq!(peers.take_lost(), Some(at(2_000)), "also what was between");
 }
 
-/// Whoever is new has wanted nothing before; of whom a change was missed may have wanted what was not sent.
+/// A new node had no interests before; a missed change may have been an interest whose events were
+/// not sent.
 #[test]
 fn a_change_that_was_missed_is_a_loss_and_a_newcomer_is_none() {
     let mut peers = alone();

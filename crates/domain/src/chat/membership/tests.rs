@@ -1,4 +1,4 @@
-//! The table of who may add and remove whom, row by row.
+//! The rules for adding and removing participants, row by row.
 
 use super::*;
 use crate::caller::{AgentCaller, UserCaller};

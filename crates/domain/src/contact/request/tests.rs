@@ -53,7 +53,7 @@ fn each_side_and_its_owner_have_their_own_actions() {
             let expected = if cancels { Err(AnswerForbidden::OtherSide) } else { settled };
             assert_eq!(answer(asked, action), expected, "{asked:?} {action:?}");
         }
-        // Neither a stranger, nor a sibling, nor an agent with the id of a user.
+        // A stranger, a sibling, or an agent with the id of a user.
         for stranger in [user(3), agent(33, 3), agent(12, 1), agent(23, 2), agent(1, 1), user(22)] {
             assert_eq!(answer(stranger, action), Err(AnswerForbidden::NotFound), "{stranger:?} {action:?}");
         }
@@ -82,7 +82,7 @@ fn what_is_settled_stays_so() {
                 assert_eq!(answer, Err(AnswerForbidden::Settled(stored)));
             }
         }
-        // Who may not do it is told that first, and a stranger nothing at all.
+        // A caller without the permission learns only that, and a stranger nothing at all.
         let answer = decide_answer(agent(11, 1), SIDES, RequestAction::Approve, stored, false);
         assert_eq!(answer, Err(AnswerForbidden::OtherSide));
         let answer = decide_answer(user(3), SIDES, RequestAction::Approve, stored, false);

@@ -1,4 +1,4 @@
-//! What is due when, and how much at once.
+//! Times and numbers of redeliveries.
 
 use super::*;
 
@@ -8,12 +8,12 @@ fn at(seconds: i64) -> Timestamp {
     Timestamp::from_micros(seconds * 1_000_000)
 }
 
-/// First after five seconds, at the longest every twenty, at most three at once.
+/// The first after five seconds, the longest interval twenty, at most three outstanding.
 fn policy() -> RedeliveryPolicy {
     RedeliveryPolicy { after: Duration::from_secs(5), longest: Duration::from_secs(20), in_flight: 3 }
 }
 
-/// Messages at these places, written at the second of their place.
+/// Messages with these sequences, each written at that second.
 fn new<const N: usize>(places: [i64; N]) -> [Unacknowledged; N] {
     places.map(|sequence| Unacknowledged { sequence, written_at: at(sequence) })
 }
@@ -23,7 +23,7 @@ fn listening(subscription: u64, since: i64) -> Listening {
     Listening { subscription, agent: AgentId::new(id), chat: ChatId::new(id), since }
 }
 
-/// A look that pushes whatever is due.
+/// One round, in which all due messages are pushed; returns whether there were any.
 fn push(schedule: &mut RedeliverySchedule, found: &[Unacknowledged], now: i64) -> Vec<i64> {
     let due = schedule.due(SUBSCRIPTION, found, at(now));
     for sequence in &due {
@@ -35,7 +35,7 @@ fn push(schedule: &mut RedeliverySchedule, found: &[Unacknowledged], now: i64) -
 #[test]
 fn the_time_to_the_next_push_grows_up_to_the_longest() {
     let mut schedule = RedeliverySchedule::new(policy());
-    // Written at second 1: after 5 seconds, then after 10 and after 20 each.
+    // Written at second 1: due after 5 seconds, then after 10, and then after 20 each.
     let pushed = (0..=100).filter(|now| !push(&mut schedule, &new([1]), *now).is_empty());
     assert_eq!(pushed.collect::<Vec<_>>(), [6, 16, 36, 56, 76, 96]);
     let usual = RedeliveryPolicy::after(Duration::from_secs(5));
@@ -60,7 +60,7 @@ fn a_small_number_is_on_its_way_and_the_oldest_come_first() {
     assert_eq!(push(&mut schedule, &new([2, 4, 5, 6]), 62), [4, 5], "two have");
     assert!(push(&mut schedule, &new([2, 4, 5, 6]), 63).is_empty());
     assert_eq!(schedule.subscriptions[&SUBSCRIPTION].pushed.len(), 3);
-    // What is pushed to one is nothing to another.
+    // A push to one subscription does not affect another.
     assert_eq!(schedule.due(SUBSCRIPTION + 1, &new([2, 4]), at(63)), [2, 4]);
 }
 
@@ -93,7 +93,7 @@ fn what_is_left_does_not_stand_in_the_way() {
     schedule.skip(SUBSCRIPTION, 1);
     schedule.pushed(SUBSCRIPTION, 2, at(60));
     schedule.skip(SUBSCRIPTION, 3);
-    // The first is passed over from now on; the third only when the second has arrived.
+    // The first is skipped from now on; the third only when the second has arrived.
     assert!(schedule.due(SUBSCRIPTION, &new([1, 2, 3]), at(61)).is_empty());
     assert_eq!(schedule.meet(listening(SUBSCRIPTION, 0)).since, 1);
     assert_eq!(schedule.due(SUBSCRIPTION, &new([2, 3, 4]), at(62)), [4]);
@@ -103,7 +103,8 @@ fn what_is_left_does_not_stand_in_the_way() {
         schedule.subscriptions[&SUBSCRIPTION].skipped.is_empty(),
         "what is passed over need not be remembered"
     );
-    // That outlives a look which finds nothing, else the same would be looked at for ever.
+    // The result survives a round that finds nothing, or the same rows would be searched in each
+    // round.
     assert!(schedule.due(SUBSCRIPTION, &[], at(64)).is_empty());
     assert_eq!(schedule.meet(listening(SUBSCRIPTION, 0)).since, 3);
     assert_eq!(schedule.meet(listening(SUBSCRIPTION + 1, 2)).since, 2);
@@ -130,8 +131,9 @@ fn in_the_long_run() {
     let mut schedule = RedeliverySchedule::new(policy());
     let (mut last, mut counts) = (HashMap::new(), HashMap::<i64, u32>::new());
     for now in 0..2_000_i64 {
-        // One message a second for a while; every seventh arrives by itself, what was pushed
-        // schedule arrives two seconds later, but for every fifth, which arrives after 100 seconds.
+        // One message a second for a while; every seventh arrives without a redelivery, a
+        // redelivered one arrives two seconds later, but for every fifth, which arrives after 100
+        // seconds.
         let waits = |place: &i64| {
             let arrived = last.get(place).is_some_and(|at| now - at >= 2) && place % 5 != 0;
             place % 7 != 0 && !arrived && now - place < 100

@@ -12,7 +12,7 @@ fn failure() -> FailureText {
     FailureText::new("no model".to_owned()).unwrap()
 }
 
-/// A delivery in each of the five states, reached the way an agent reaches it.
+/// A delivery in each of the five states, reached as an agent reaches it.
 fn in_state(status: DeliveryStatus) -> Delivery {
     let new = Delivery::new(AGENT, true);
     let delivery = match status {

@@ -1,4 +1,4 @@
-//! What is acceptable, and how names become markers.
+//! Validation of contents, and names that become markers.
 
 use super::*;
 use crate::id::{ParticipantId, UserId};
@@ -113,7 +113,7 @@ fn a_text_full_of_openings_is_read_once() {
     assert_eq!(stored(&text, &[]), text);
 }
 
-/// Only what the mentions of a message name looks like a mention in its text.
+/// Only mentions of the message look like mentions in its text.
 #[test]
 fn typed_markers_of_others_are_no_mentions() {
     let other = "00000000-0000-0000-0000-000000000009";
@@ -125,7 +125,7 @@ fn typed_markers_of_others_are_no_mentions() {
     for id in [other.to_uppercase(), other.replace('-', ""), format!(" {other} ")] {
         assert_eq!(stored(&format!("@[[{id}]]"), &[]), format!("@\\[[{id}]]"));
     }
-    // What nobody sees in it makes it no other marker, for whoever reads it.
+    // Invisible characters do not make it a different marker to a reader.
     for hidden in ["\u{fe0f}", "\u{200b}", "\u{200d}", "\u{2060}", "\u{e0101}", &"\u{200b}".repeat(200)] {
         for looks in [
             format!("@{hidden}[[{other}]]"),
@@ -146,7 +146,7 @@ fn typed_markers_of_others_are_no_mentions() {
     }
 }
 
-/// An event mentions nobody; what programs parse stays as it was sent, to the byte.
+/// An event has no mentions; content for programs stays unchanged, to the byte.
 #[test]
 fn typed_markers_in_events_are_no_mentions() {
     use MessageKind::{Attention, Error, Task, Thought, ToolCall, ToolResult};

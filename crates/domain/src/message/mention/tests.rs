@@ -1,4 +1,4 @@
-//! Every rule on mentions, alone and in the order in which they are looked at.
+//! Every rule on mentions, alone and in the order of the checks.
 
 use super::*;
 use crate::chat::Named;

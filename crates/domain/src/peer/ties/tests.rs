@@ -1,4 +1,4 @@
-//! Who is whose peer, tie by tie.
+//! The peers of a caller, tie by tie.
 
 use super::*;
 use crate::caller::{AgentCaller, UserCaller};

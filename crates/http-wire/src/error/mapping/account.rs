@@ -1,4 +1,4 @@
-//! Users, agents and keys.
+//! Users, agents, and keys.
 
 use domain::account::{
     AuthenticateError, CreateKeyError, DeleteAgentError, MAX_KEYS, OutOfScope, RegisterError, RevokeKeyError,

@@ -7,7 +7,7 @@ use domain::login::{
 
 use crate::error::{ApiError, ErrorCode};
 
-/// After how many seconds somebody may come again who found all places taken.
+/// The value of `Retry-After` if too many passwords are being checked, in seconds.
 const RETRY_SECONDS: u32 = 1;
 
 impl From<HasherBusy> for ApiError {
@@ -51,7 +51,7 @@ impl From<EndSessionError> for ApiError {
 }
 
 impl ApiError {
-    /// Why the password in `pointer` of a body did not confirm who the caller is.
+    /// The reason why the password in `pointer` of a body did not confirm the caller.
     pub fn unconfirmed(error: ConfirmError, pointer: &str) -> Self {
         match error {
             ConfirmError::Missing => Self::validation()

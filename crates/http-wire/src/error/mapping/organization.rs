@@ -1,4 +1,4 @@
-//! Organizations, members and invitations.
+//! Organizations, members, and invitations.
 
 use domain::audit::ListAuditError;
 use domain::organization::{

@@ -1,4 +1,4 @@
-//! What stands at a path before and after a file was written there.
+//! The content of a path before and after a file was written there.
 
 use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 use std::process::Command;
@@ -142,7 +142,7 @@ fn what_a_killed_process_left_is_taken_over() {
     assert_eq!(fs::metadata(at("file")).unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(names(&directory), ["file"]);
 
-    // What is no draft is not removed.
+    // A file that is no draft is not removed.
     symlink("elsewhere", at("file.part")).unwrap();
     assert!(write(&at("file"), "again").unwrap_err().to_string().contains("not a regular file"));
     assert_eq!(names(&directory), ["file", "file.part"]);

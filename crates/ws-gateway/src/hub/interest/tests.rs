@@ -1,4 +1,4 @@
-//! Two nodes joined by a bus that loses, repeats and mixes up.
+//! Two nodes joined by a bus that loses, repeats, and reorders messages.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use super::super::{Hub, HubConfig, SocketClaim};
 use crate::inbox::Reader;
 use crate::topic::Topic;
 
-/// What agents join of a room.
+/// The topics of a chat that agents join.
 const TOPICS: [Topic; 2] = [Topic::ChatRoom(ROOM), Topic::RoomParticipants(ROOM)];
 
 struct Node {
@@ -43,7 +43,7 @@ fn node(wire: &Arc<Wire>, clock: &Arc<FixedClock>) -> Node {
 }
 
 impl Pair {
-    /// Both know each other.
+    /// Both nodes have the interests of the other.
     fn new() -> Self {
         let clock = Arc::new(FixedClock::at(Timestamp::from_micros(NOON)));
         let wire = Arc::<Wire>::default();
@@ -62,7 +62,7 @@ impl Pair {
     }
 }
 
-/// A socket that listens to the room.
+/// A socket that is subscribed to the chat.
 fn listen(node: &Node, caller: Caller) -> (SocketClaim, Reader) {
     let (claim, reader) = open(&node.hub, caller);
     for topic in TOPICS {
@@ -110,7 +110,7 @@ fn what_nobody_elsewhere_wants_is_not_sent() {
     two.two.events.publish(noted(2));
     assert_eq!(two.wire.events_under_way(), 1);
     two.wire.deliver();
-    // Listening anew ends the stay before, and its end is the last.
+    // Another subscription ends the earlier one; its end comes last.
     for topic in TOPICS {
         let ticket = agent.subscribe(topic);
         agent.unsubscribe(topic, ticket);
@@ -137,7 +137,7 @@ fn the_last_of_many_listeners_ends_the_interest() {
     let (first, _first) = open(&two.two.hub, user(100));
     let (second, _second) = open(&two.two.hub, user(101));
     let tickets = topics.map(|topic| (first.subscribe(topic), second.subscribe(topic)));
-    // Listening again is no second interest.
+    // A second subscription adds no interest.
     let again = first.subscribe(topics[0]);
     two.wire.deliver();
     let wanted = || [Interest::Room(ROOM), Interest::RoomAsHuman(ROOM)].map(|one| two.one.bus.is_wanted(one));
@@ -167,7 +167,8 @@ fn what_comes_twice_or_mixed_up_is_told_once() {
     assert_eq!(told(&mut of_human).len(), 5);
 }
 
-/// What a node has missed of another's interests is found by the next beat, and until then everything is sent.
+/// Missed interests of another node are detected by its next heartbeat; until then everything is
+/// sent.
 #[test]
 fn interests_that_were_lost_are_asked_for() {
     let two = Pair::new();
@@ -177,7 +178,7 @@ fn interests_that_were_lost_are_asked_for() {
     assert_eq!(two.wire.events_under_way(), 0, "nobody has heard of it");
     two.clock.advance(Duration::from_secs(1));
     two.wire.beat();
-    // The beat comes, and what it leads to does not yet.
+    // The heartbeat arrives, but the request that follows it does not yet.
     let mut first = true;
     two.wire.deliver_as(|parcels| if std::mem::take(&mut first) { parcels } else { Vec::new() });
     two.one.events.publish(sent(2));
@@ -189,7 +190,7 @@ fn interests_that_were_lost_are_asked_for() {
     assert!(two.one.bus.is_wanted(Interest::RoomAsHuman(ROOM)));
 }
 
-/// Whatever gets lost on the way, what is told is what was sent, and nothing of it twice.
+/// Whatever is lost, each received event was published, and none is received twice.
 #[test]
 fn a_bus_that_loses_half_breaks_nothing() {
     let two = Pair::new();

@@ -1,4 +1,4 @@
-//! Who is there, and who hears of it.
+//! Presence and its subscribers.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ fn hub() -> (Arc<Hub>, Arc<FixedClock>) {
     (Hub::new(HubConfig::default(), clock.clone()), clock)
 }
 
-/// User 100 and agent 1 are in the room, and agent 2, which runs here.
+/// User 100 and agent 1 are participants, as is agent 2, which is internal.
 fn roster() -> Roster {
     let mut participants = [user(100), agent(1), agent(2)].map(|caller| participant(caller.participant()));
     participants[1].is_external = Some(true);
@@ -30,14 +30,14 @@ fn roster() -> Roster {
     Roster { chat: ROOM, participants: participants.to_vec() }
 }
 
-/// Listens to the room's people; what the answer to the join says.
+/// Subscribes to the chat's participants; returns the reply to the join.
 async fn listen(claim: &SocketClaim) -> Value {
     claim.subscribe(Topic::RoomParticipants(ROOM));
     let people = claim.people(ROOM, async || Ok::<_, ()>(roster())).await.unwrap();
     serde_json::from_str(&payload::participant_presence(&people)).unwrap()
 }
 
-/// Whether those came or went of whom was told.
+/// The presence events that were received.
 fn heard(receiver: &mut Reader) -> Vec<(String, bool)> {
     let mut all = Vec::new();
     while let Some(told) = receiver.next() {
@@ -168,7 +168,8 @@ async fn who_comes_into_the_room_is_heard_of_and_who_left_is_not() {
     assert!(hub.watch().asking(ROOM).is_none(), "nobody listens any more");
 }
 
-/// However many join at once, the store is asked once; when nobody listens any more it is asked anew.
+/// However many sockets join at once, the store is read once; it is read again after all
+/// subscriptions have ended.
 #[tokio::test]
 async fn the_store_is_asked_once() {
     let (hub, _) = hub();
@@ -192,7 +193,7 @@ async fn the_store_is_asked_once() {
     assert_eq!(one.people(ROOM, ask).await.unwrap().len(), 3);
 }
 
-/// Whatever order they come in, who listens ends up with what is so.
+/// Whatever the order of the changes, the last event of a subscriber is the current state.
 #[test]
 fn what_was_told_last_is_so() {
     let (hub, _) = hub();

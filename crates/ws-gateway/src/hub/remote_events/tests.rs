@@ -1,4 +1,4 @@
-//! Events of other nodes that come late.
+//! Events of other nodes that arrive late.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use super::*;
 use crate::inbox::Reader;
 use crate::topic::Topic;
 
-/// Ben's agent is in Ann's room, and Ben observes it through that.
+/// Ben's agent is in Ann's chat, and Ben observes it through the agent.
 struct Scene {
     world: World,
     hub: Arc<Hub>,
@@ -59,14 +59,14 @@ impl Scene {
         self.world.add(self.ann.caller, self.room, bot.id.uuid(), Role::Member).await;
     }
 
-    /// Lets what is in doubt be settled.
+    /// Revalidates the stale chats.
     async fn settle(&self) {
         let settling = self.hub.revalidate_stale_chats(&self.world.chats);
         assert!(timeout(Duration::from_millis(50), settling).await.is_err(), "it goes on for ever");
     }
 }
 
-/// What came: the names of the events, and "end" for each stay that ended.
+/// The names of the received events, and "end" for each subscription that ended.
 fn came(reader: &mut Reader) -> Vec<&'static str> {
     let mut all = Vec::new();
     while let Some(told) = reader.next() {
@@ -105,7 +105,7 @@ async fn whoever_is_there_again_is_not_ended_by_what_comes_late() {
     assert_eq!(came(&mut bot), ["participant_removed"]);
 }
 
-/// It is not looked up: a room that was deleted stays so.
+/// It is not revalidated, since a deletion is final.
 #[tokio::test]
 async fn a_room_that_was_deleted_elsewhere_ends_at_once() {
     let scene = Scene::new().await;

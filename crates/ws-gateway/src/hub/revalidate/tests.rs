@@ -1,4 +1,4 @@
-//! Removals that another process has made, of which no event is heard here.
+//! Removals by another process, whose events do not arrive here.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use super::super::{Hub, SocketClaim, SocketCommand};
 use crate::inbox::Reader;
 use crate::topic::Topic;
 
-/// Ann's room with Ben and the agents of both; Ben is in none of the other rooms that his agent is in.
+/// Ann's chat with Ben and the agents of both; Ben is in none of the other chats of his agent.
 struct Scene {
     world: World,
     hub: Arc<Hub>,
@@ -28,7 +28,7 @@ struct Scene {
     room: ChatId,
 }
 
-/// A socket that has joined the room's messages and people.
+/// A socket that has joined the chat's messages and participants.
 struct Joined {
     _claim: SocketClaim,
     reader: Reader,
@@ -66,7 +66,7 @@ impl Scene {
 }
 
 impl Joined {
-    /// How many of its stays have ended since the last look.
+    /// The number of subscriptions that have ended since the last call.
     fn ended(&mut self) -> usize {
         let mut ended = 0;
         while let Some(told) = self.reader.next() {
@@ -104,7 +104,7 @@ async fn whoever_observes_goes_on_while_one_of_their_agents_is_there() {
     scene.remove(scene.bots[0].id.uuid()).await;
     scene.revalidate().await;
     assert_eq!(ben.ended(), 0);
-    // What is told afterwards is held against what the store said.
+    // Later events are compared with the result of the read.
     scene.world.add(scene.ann.caller, scene.room, scene.ben.id.uuid(), domain::chat::Role::Member).await;
     scene.revalidate().await;
     scene.remove(scene.bots[1].id.uuid()).await;
@@ -127,7 +127,7 @@ async fn nobody_listens_to_a_room_that_was_deleted_elsewhere() {
     assert_eq!((ann.ended(), bot.ended(), scene.hub.listener_count()), (2, 2, 0));
 }
 
-/// A join that is being decided is answered by what was read before.
+/// A join that is being decided uses the earlier read.
 #[tokio::test]
 async fn a_join_that_is_being_decided_is_held_against_the_store_as_well() {
     let scene = Scene::new().await;
@@ -144,7 +144,7 @@ async fn a_join_that_is_being_decided_is_held_against_the_store_as_well() {
     assert_eq!(scene.hub.listener_count(), 0);
 }
 
-/// The join was answered by what was read before; what was read later counts.
+/// The join used the earlier read; the later one counts.
 #[tokio::test]
 async fn a_join_listens_through_those_alone_who_are_still_there() {
     let scene = Scene::new().await;
