@@ -2,21 +2,21 @@
 //!
 //! In the order in which a request meets them:
 //!
-//! - [`turn`]: the side that may send on a connection; [`unread`]: the body of its answer;
-//! - [`answers`]: the budget of unread responses;
-//! - [`request_scope`]: request id, log span, and the error envelope around every failure;
-//! - [`browser`]: headers for browsers, and allowed origins;
-//! - [`auth`]: authentication;
-//! - [`limit`]: rate limits;
-//! - [`path`], [`query`], [`strict_json`]: raw text to typed values, with every fault named;
+//! - [`turn`] - the side that may send on a connection; [`unread`]: the body of its answer;
+//! - [`answers`] - the budget of unread responses;
+//! - [`request_scope`] - request id, log span, and the error envelope around every failure;
+//! - [`browser`] - headers for browsers, and allowed origins;
+//! - [`auth`] - authentication;
+//! - [`limit`] - rate limits;
+//! - [`path`], [`query`], [`strict_json`] - raw text to typed values, with every fault named;
 //!   [`body`] holds the bodies that both interfaces know;
-//! - [`idempotent`]: bodies of requests with an idempotency key;
-//! - [`page`], [`cursor`]: pages of lists, and their continuation;
-//! - [`services`]: registers the use cases in an application;
-//! - [`view`], [`envelope`]: JSON of responses;
-//! - [`peers`]: two lists that both interfaces serve alike; [`memories`]: the common part of their
+//! - [`idempotent`] - bodies of requests with an idempotency key;
+//! - [`page`], [`cursor`] - pages of lists, and their continuation;
+//! - [`services`] - registers the use cases in an application;
+//! - [`view`], [`envelope`] - JSON of responses;
+//! - [`peers`] - two lists that both interfaces serve alike; [`memories`]: the common part of their
 //!   lists of memories;
-//! - [`error`]: the only place where a domain error becomes a status and a code.
+//! - [`error`] - the only place where a domain error becomes a status and a code.
 
 pub mod answers;
 pub mod auth;
