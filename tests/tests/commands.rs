@@ -152,7 +152,8 @@ fn refused(server: &Server, path: &[&str], arguments: &[&str]) {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!output.status.success() && output.status.code().is_some(), "{path:?} {arguments:?}: {said}");
     assert!(output.stdout.is_empty(), "{path:?} {arguments:?}: {output:?}");
-    let points_on = said.contains("--help") || said.contains("`parlance ") || said.contains("with --force");
+    let points_on = said.contains("--help") || said.contains("`parlance ");
+    let points_on = points_on || said.contains("with --force") || said.contains("with --to");
     assert!(points_on, "{path:?} {arguments:?} does not say what to do next: {said}");
     assert!(!said.contains("panicked"), "{said}");
 }
@@ -193,6 +194,25 @@ fn help_is_short() {
         let help = String::from_utf8(output.stdout).unwrap();
         let lines = help.lines().count();
         assert!(takes_settings(&path) || lines < 40, "{path:?}: {lines} lines\n{help}");
+    }
+}
+
+/// Help fits a narrow terminal, and breaks its lines between words only.
+#[test]
+fn help_fits_its_terminal() {
+    let words = |help: &str| help.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    for path in leaves(&[]).into_iter().chain([Vec::new()]) {
+        let help = |columns: &str| {
+            let output =
+                isolated(program()).args(&path).arg("--help").env("COLUMNS", columns).output().unwrap();
+            String::from_utf8(output.stdout).unwrap()
+        };
+        let (narrow, wide) = (help("80"), help("1000"));
+        for (help, width) in [(&narrow, 80), (&wide, 100)] {
+            let long = help.lines().find(|line| line.chars().count() > width && line.contains("  "));
+            assert_eq!(long, None, "{path:?}: {help}");
+        }
+        assert_eq!(words(&narrow), words(&wide), "{path:?}");
     }
 }
 
@@ -244,6 +264,28 @@ fn settings_of_the_server_are_its_own() {
     assert_eq!((code, error.as_str()), (Some(0), ""), "before and after the command");
     let (code, error) = said(&["config", "check", "--listen", "nowhere"]);
     assert_eq!(code, Some(1), "{error}");
+}
+
+/// The parser of the command line exits with 2, and whatever the program checks itself with 1.
+#[tokio::test]
+async fn exit_statuses_tell_usage_errors_apart() {
+    let server = Server::start().await;
+    let user = ["user", "create", "--handle", "new", "--name", "X", "--email", "x"];
+    let wrong: [(&[&str], i32); 5] = [
+        (&user, 1),
+        (&["audit", "--since", "yesterday"], 1),
+        (&["audit", "--limit", "0"], 2),
+        (&["user", "show"], 2),
+        (&["nothing"], 2),
+    ];
+    for (arguments, status) in wrong {
+        assert_eq!(run(&server, arguments, &[]).status.code(), Some(status), "{arguments:?}");
+    }
+    let mut export =
+        server.command().arg("export").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(export.stdout.take());
+    let output = export.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "an incomplete archive is a failure: {output:?}");
 }
 
 /// `head` closes the pipe when it has what it wants; that is no error.
@@ -666,4 +708,101 @@ async fn without_a_public_url_an_invitation_is_a_token() {
     assert!(said.contains("    thnv_i_"), "{said}");
     let page = reqwest::get(format!("http://{}/invitation", server.address())).await.unwrap();
     assert_eq!(page.status(), 404);
+}
+
+/// What commands say on success and on refusal, as whole sentences.
+#[tokio::test]
+async fn what_is_said_are_sentences() {
+    let server = Server::start_with(&[("PARLANCE_LOG", "error")]).await;
+    let run = |arguments: &[&str]| {
+        let mut command = server.command();
+        let output = command.current_dir(server.data()).args(arguments).output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        (text(&output.stdout), text(&output.stderr))
+    };
+    let user = |handle: &str, more: &[&str]| {
+        let email = format!("{handle}@example.org");
+        let arguments = ["user", "create", "--handle", handle, "--email", &email, "--name", "X"];
+        run(&[&arguments, more].concat())
+    };
+    let refused = |arguments: &[&str], said: &str| {
+        let (out, error) = run(arguments);
+        assert_eq!(
+            (out.as_str(), error.as_str()),
+            ("", format!("parlance: {said}\n").as_str()),
+            "{arguments:?}"
+        );
+    };
+    let told =
+        |arguments: &[&str], said: &str| assert_eq!(run(arguments), (format!("{said}\n"), String::new()));
+
+    let (created, _) = user("ann", &["--org", "house"]);
+    assert!(created.starts_with("Created the user 'ann' and the organization 'house'. "), "{created}");
+    let (created, _) = user("ben", &["--org", "House"]);
+    assert!(created.starts_with("Created the user 'ben'. "), "{created}");
+    let (created, error) = user("cat", &["--org", "house", "--plan", "enterprise"]);
+    assert_eq!(created, "");
+    let said = "The organization 'house' already exists, and --plan is for a new one. Change its plan with";
+    assert!(error.contains(said), "{error}");
+
+    refused(
+        &["user", "delete", "ann", "--force"],
+        "The user was not deleted, because 'ann' is the last admin of the organization 'house'. Make another member \
+         an admin first with `parlance org set-role`.",
+    );
+    let (_, error) = run(&["org", "delete", "house"]);
+    let said = "parlance: The organization was not deleted, because it has 2 members. Move its members with";
+    assert!(error.starts_with(said), "{error}");
+    refused(
+        &["backup", "--to", "bk"],
+        "The directory 'bk' does not exist. Create it, or name another one with --to.",
+    );
+    let plan = "default_plan = 'missing'\n[plans.missing]\nagents = 1\n";
+    fs::write(server.data().join("plans.toml"), plan).unwrap();
+    refused(
+        &["--config", "plans.toml", "org", "create", "new"],
+        "No plan has the name 'missing'. List plans with `parlance plan list`. The server stores newly configured \
+         plans when it starts.",
+    );
+
+    told(&["org", "create", "empty"], "empty: plan enterprise, 0 users");
+    let members =
+        "No members. Move a user here with `parlance org move`, or invite one with `parlance org invite`.";
+    told(&["org", "members", "empty"], members);
+    told(&["org", "delete", "empty"], "Deleted the organization 'empty' with 0 chats.");
+    let agents = "'ben' has no agents. Create one with `parlance agent create --owner ben`.";
+    told(&["agent", "list", "--owner", "Ben"], agents);
+    assert!(run(&["user", "show", "ben"]).0.ends_with("; 0 agents, 1 API key\n"));
+    told(&["user", "delete", "ben"], "Deleted the user 'ben' with 0 agents; the user was in 0 chats.");
+    let rotated = "New tokens are signed with a new key. Earlier tokens stay valid until they expire.";
+    told(&["token", "rotate-keys"], rotated);
+    let forgotten = "All earlier tokens are now refused. Restart the server to close their sockets.";
+    told(&["token", "rotate-keys", "--forget"], forgotten);
+    let (backup, error) = run(&["backup"]);
+    assert!(
+        backup.starts_with("Backup written and checked: ./parlance-") && !error.contains("sha256"),
+        "{backup}{error}"
+    );
+    assert!(backup.ends_with(" rows)\n") && backup.lines().count() == 1, "{backup}");
+    fs::create_dir(server.data().join("bk")).unwrap();
+    let (backup, error) = run(&["backup", "--to", "bk", "--json"]);
+    assert!(backup.starts_with('{') && !error.contains("sha256"), "{backup}{error}");
+}
+
+/// Tables fit a terminal, and exact times have no fractions.
+#[tokio::test]
+async fn tables_fit_a_terminal() {
+    let server = Server::start().await;
+    server.user("ann");
+    let said = |arguments: &[&str]| String::from_utf8(run(&server, arguments, &[]).stdout).unwrap();
+    let keys = said(&["key", "list", "ann"]);
+    let columns = ["KEY", "NAME", "SCOPE", "CREATED", "EXPIRES", "LAST", "USED"];
+    assert!(keys.lines().next().unwrap().split_whitespace().eq(columns), "{keys}");
+    assert!(keys.contains("thnv_u_") && keys.lines().all(|line| line.chars().count() <= 100), "{keys}");
+    let times = said(&["key", "list", "ann", "--utc"]);
+    assert!(times.lines().nth(1).unwrap().contains("Z") && !times.contains('.'), "{times}");
+    let plans = said(&["plan", "list"]);
+    let columns = "NAME AGENTS CHATS PARTICIPANTS MESSAGES BYTES HUMAN INTERFACE MEMORIES ORGANIZATIONS";
+    assert!(plans.lines().next().unwrap().split_whitespace().eq(columns.split(' ')), "{plans}");
+    assert!(plans.contains("  100 GiB  "), "{plans}");
 }

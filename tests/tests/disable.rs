@@ -137,7 +137,10 @@ async fn a_user_is_deleted_with_all_agents() {
     let sent = ann.sent(&chat, "stays", &[&bot.id]).await;
     let refused = server.command().args(["user", "delete", "ann"]).output().unwrap();
     let message = String::from_utf8(refused.stderr).unwrap();
-    assert!(!refused.status.success() && message.contains("1 agent(s) and is in 1 chat(s)"), "{message}");
+    assert!(
+        !refused.status.success() && message.contains("because 'ann' has 1 agent and is in 1 chat."),
+        "{message}"
+    );
     assert_eq!(ann.get("/profile").await.status, 200);
 
     let mut sockets = vec![Socket::of(&server, &ann).await, Socket::of(&server, &bot).await];

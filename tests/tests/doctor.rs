@@ -80,8 +80,10 @@ async fn a_running_server_is_well() {
     found.has("schema", "ok", "migrations are applied");
     found.has("durability", "ok", "survives a crash");
     found.has("clock", "ok", if on_postgres() { "differ by" } else { "of this machine" });
-    found.has("listen", "ok", "a running server");
-    found.has("metrics_listen", "ok", "a running server");
+    let said =
+        if on_postgres() { "a Parlance server answers at" } else { "used by the server of this store" };
+    found.has("listen", "ok", said);
+    found.has("metrics_listen", "ok", said);
     found.has("files", "ok", "token-keys is not accessible to others");
     let plain = server.command().arg("doctor").output().unwrap();
     let text = String::from_utf8(plain.stdout).unwrap();
@@ -145,6 +147,30 @@ async fn open_files_and_another_program_on_the_port_are_faults() {
     assert!(Found::by(&mut server.command()).is_well());
 }
 
+/// A server of another store on the same port is not taken for this one's.
+#[tokio::test]
+async fn a_server_of_another_store_is_told_apart() {
+    let mut server = Server::start_embedded().await;
+    let another = Server::start_embedded().await;
+    let listen = another.address().to_string();
+    let said = |server: &Server| {
+        let mut command = server.command();
+        let output = command.env("PARLANCE_LISTEN", &listen).arg("status").output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(said(&another).contains(&format!("Server         running at {listen}")), "{}", said(&another));
+    server.terminate().await;
+    let line = format!("Server         not running on this store; another Parlance server uses {listen}");
+    assert!(said(&server).contains(&line), "{}", said(&server));
+    let found = Found::by(server.command().env("PARLANCE_LISTEN", &listen));
+    found.has("listen", "warning", "not running on this store; another Parlance server uses");
+    Found::by(another.command().env("PARLANCE_LISTEN", &listen)).has(
+        "listen",
+        "ok",
+        "the server of this store",
+    );
+}
+
 #[tokio::test]
 async fn a_schema_that_is_not_of_this_version_is_a_fault() {
     let mut server = Server::start_embedded().await;
@@ -168,6 +194,11 @@ async fn a_schema_that_is_not_of_this_version_is_a_fault() {
     std::fs::write(&database, "this is no database, but long enough to be one ".repeat(50)).unwrap();
     let damaged = Found::by(&mut server.command());
     damaged.has("store", "fault", "not a database");
+    assert!(!damaged.1.to_string().contains("`parlance doctor`"), "{}", damaged.1);
+    // Whatever the file is, nobody is told to change who may read it.
+    std::fs::set_permissions(&database, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let foreign = Found::by(&mut server.command());
+    assert!(foreign.of("files").is_empty(), "{}", foreign.1);
 }
 
 #[test]
@@ -177,6 +208,12 @@ fn what_cannot_be_reached_is_a_fault_and_tells_no_password() {
     let url = format!("postgres://u:secret@{nobody}/d?sslmode=disable");
     let found = Found::by(alone(directory.path(), &free()).env("PARLANCE_DATABASE_URL", url));
     found.has("store", "fault", "database_url");
+    found.has(
+        "store",
+        "fault",
+        &format!("the PostgreSQL database 'd' at {nobody}: connection refused next:"),
+    );
+    assert!(!found.1.to_string().contains("`parlance doctor`"), "{}", found.1);
     assert!(!format!("{:?}", found.0).contains("secret"));
 
     std::fs::write(directory.path().join("data"), "a file").unwrap();

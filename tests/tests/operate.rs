@@ -52,11 +52,37 @@ async fn the_first_start_says_what_to_do_next() {
     let on_screen = format!("{printed}{}", server.logged());
     assert!(on_screen.lines().count() <= 10, "{on_screen}");
     // The program is called by its path, and need not be on the PATH.
-    let next = format!("{} agent create --owner admin", program().display());
+    let next =
+        format!("{} agent create --owner admin --name Helper --description \"Helps\"\n", program().display());
     for part in ["thnv_u_", &next, "/api/v1/docs/"] {
         assert!(printed.contains(part), "{part}: {printed}");
     }
     assert!(!server.logged().contains("actix"), "{}", server.logged());
+}
+
+/// The suggested command works on the store that the flags named.
+#[tokio::test]
+async fn the_first_start_repeats_the_flags_of_the_store() {
+    let directory = TempDir::new().unwrap();
+    let (data, error) = (directory.path().join("my data"), directory.path().join("error"));
+    let (key, listen) = (directory.path().join("key"), format!("127.0.0.1:{}", free_port()));
+    let mut command = isolated(program());
+    command.current_dir(directory.path()).args(["--listen", &listen, "--data-dir"]).arg(&data);
+    command
+        .args(["--first-key-file"])
+        .arg(&key)
+        .stdout(std::fs::File::create(directory.path().join("out")).unwrap());
+    let mut server = command.stderr(std::fs::File::create(&error).unwrap()).spawn().unwrap();
+    let printed = || std::fs::read_to_string(directory.path().join("out")).unwrap();
+    let is_ready = soon(async || printed().contains("Next:")).await;
+    server.kill().unwrap();
+    server.wait().unwrap();
+    assert!(is_ready, "{}", std::fs::read_to_string(&error).unwrap());
+    let printed = printed();
+    let next = printed.lines().find_map(|line| line.strip_prefix("Next:")).unwrap();
+    assert!(next.ends_with(&format!(" --data-dir '{}'", data.display())), "{printed}");
+    let created = isolated("sh").args(["-c", next]).output().unwrap();
+    assert!(String::from_utf8_lossy(&created.stdout).contains("'admin/helper'"), "{created:?}");
 }
 
 /// A mistyped command, flag, or value gets the nearest right one.
@@ -177,7 +203,9 @@ async fn what_cannot_be_served_is_said_in_one_line() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let output = run(&["--listen", &address, "--data-dir", "fresh"], &[], directory.path());
-    assert!(one_line(&output).contains(&address), "{output:?}");
+    let next = format!("Cannot listen on {address}: ");
+    assert!(one_line(&output).contains(&next), "{output:?}");
+    assert!(one_line(&output).ends_with("Another program uses this port. Choose another one with --listen."));
     assert!(
         !String::from_utf8_lossy(&output.stdout).contains("thnv_"),
         "no key is shown when nothing is served"

@@ -1,12 +1,13 @@
 //! Connections to the database.
 
+use std::io;
 use std::time::Duration;
 
 use diesel::{ConnectionError, ConnectionResult};
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use futures_util::FutureExt;
 use tokio::task::JoinHandle;
-use tokio_postgres::config::SslMode;
+use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::{Client, Config, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
@@ -102,7 +103,18 @@ impl Connect {
     /// The address of the database, without secrets.
     pub(crate) fn place(&self) -> String {
         let name = self.config.get_dbname().unwrap_or("its default database");
-        format!("the PostgreSQL database '{name}'")
+        let ports = self.config.get_ports();
+        let hosts = self.config.get_hosts().iter().enumerate().map(|(number, host)| {
+            let port = ports.get(number).or(ports.first()).copied().unwrap_or(5432);
+            match host {
+                Host::Tcp(host) if host.contains(':') => format!("[{host}]:{port}"),
+                Host::Tcp(host) => format!("{host}:{port}"),
+                Host::Unix(directory) => format!("{}:{port}", directory.display()),
+            }
+        });
+        let hosts = hosts.collect::<Vec<_>>().join(", ");
+        let at = if hosts.is_empty() { "" } else { " at " };
+        format!("the PostgreSQL database '{name}'{at}{hosts}")
     }
 }
 
@@ -110,8 +122,13 @@ impl Connect {
 pub(crate) fn told(error: &tokio_postgres::Error) -> ConnectionError {
     let text = match error.as_db_error() {
         Some(said) => said.message().to_owned(),
-        None => std::error::Error::source(error)
-            .map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}")),
+        None => match std::error::Error::source(error) {
+            Some(cause) => match cause.downcast_ref::<io::Error>().map(io::Error::kind) {
+                Some(io::ErrorKind::ConnectionRefused) => "connection refused".to_owned(),
+                _ => format!("{error}: {cause}"),
+            },
+            None => error.to_string(),
+        },
     };
     ConnectionError::BadConnection(text)
 }

@@ -19,15 +19,12 @@ use crate::cli::{
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::nearest::{self, nearest};
-use crate::output::{List, Rows, Times, print};
+use crate::output::{List, Rows, Times, count, print};
 use crate::store::{self, Store};
 use crate::user::{self, AT_ONCE};
 use crate::wiring;
 
-/// Printed for a list without agents.
-const NO_AGENTS: &str = "No agents. Create one with `parlance agent create`.";
-
-/// Runs the command on the configured store, and prints the result.
+/// Does it on the store of the configuration, and prints what came of it.
 pub(crate) async fn run(config: &Config, command: AgentCommand) -> Result<(), Failure> {
     match command {
         AgentCommand::Create(arguments) => create(config, &arguments).await,
@@ -90,11 +87,16 @@ async fn list(store: &Arc<dyn Store>, arguments: &ListAgentsArguments) -> Result
         None => None,
     };
     let agents = wiring::administration(store.clone());
-    let kind = List {
-        name: Some("agents"),
-        headings: &["HANDLE", "NAME", "CREATED", "DISABLED"],
-        empty: if arguments.disabled { "No agent is disabled." } else { NO_AGENTS },
+    let empty = match &arguments.owner {
+        _ if arguments.disabled => "No agent is disabled.".to_owned(),
+        Some(owner) => {
+            let owner = normalize_handle(owner);
+            format!("'{owner}' has no agents. Create one with `parlance agent create --owner {owner}`.")
+        }
+        None => "No agents. Create one with `parlance agent create`.".to_owned(),
     };
+    let kind =
+        List { name: Some("agents"), headings: &["HANDLE", "NAME", "CREATED", "DISABLED"], empty: &empty };
     let mut rows = Rows::begin(kind, &arguments.print)?;
     let mut after = None;
     loop {
@@ -168,14 +170,21 @@ async fn delete(store: &Arc<dyn Store>, arguments: &DeleteAgentArguments) -> Res
     let deleted = accounts.delete_agent_by(Actor::Operator, agent.owner, agent.id, arguments.force).await;
     let deleted = deleted.map_err(|error| match error {
         DeleteAgentError::AgentNotFound => missing(&agent.handle, None),
-        DeleteAgentError::HasWorked { .. } => Failure::new("the agent was not deleted", error)
-            .next("delete it with --force, or keep it out for a while with `parlance agent disable`"),
+        DeleteAgentError::HasWorked { executions } => Failure::plain(format!(
+            "the agent was not deleted, because it has worked in {}",
+            count(executions, "chat")
+        ))
+        .next("delete it with --force, or keep it out for a while with `parlance agent disable`"),
         DeleteAgentError::Store(_) => Failure::new("the agent was not deleted", error).next(store::NEXT),
     })?;
     print(&if arguments.json {
         json!({ "agent": as_json(&deleted.agent), "executions": deleted.executions }).to_string()
     } else {
-        format!("Deleted the agent '{}', which had worked in {} chat(s).", agent.handle, deleted.executions)
+        format!(
+            "Deleted the agent '{}', which had worked in {}.",
+            agent.handle,
+            count(deleted.executions, "chat")
+        )
     })
 }
 

@@ -16,7 +16,7 @@ use crate::cli::{AuditArguments, AuditCommand, VerifyArguments};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::org;
-use crate::output::{List, Rows, Times, print};
+use crate::output::{List, Rows, Times, count, print};
 use crate::ports::SystemClock;
 use crate::progress::Spinner;
 use crate::store::{self, Store};
@@ -57,7 +57,7 @@ async fn verify(store: Arc<dyn Store>, arguments: &VerifyArguments) -> Result<()
             Err(Failure::plain(text).next("start a server, which seals them, and verify again"))
         }
         (faults, _) => {
-            let text = format!("the audit log was changed: {faults} fault(s)");
+            let text = format!("the audit log was changed: {}", count(faults, "fault"));
             Err(Failure::plain(text).next("compare it with a backup; see *Audit log* in docs/operations.md"))
         }
     }

@@ -13,9 +13,9 @@ use crate::config::Config;
 use crate::export;
 use crate::failure::Failure;
 use crate::import::open;
-use crate::output::print;
+use crate::output::{count, print};
 use crate::ports::SystemClock;
-use crate::progress::{Progress, say};
+use crate::progress::Progress;
 
 /// The name of a backup before it is verified. Every backup uses the same, so the next one replaces
 /// the rest of a killed one.
@@ -31,12 +31,17 @@ pub(crate) async fn run(config: &Config, arguments: BackupArguments) -> Result<(
     }
     let directory = arguments.to.unwrap_or_else(|| PathBuf::from("."));
     if !directory.is_dir() {
-        let text = format!("{} is not a directory", directory.display());
-        return Err(Failure::plain(text).next("see `parlance backup --help`"));
+        let shown = directory.display();
+        return Err(if directory.exists() {
+            Failure::plain(format!("'{shown}' is not a directory")).next("name one with --to")
+        } else {
+            Failure::plain(format!("the directory '{shown}' does not exist"))
+                .next("create it, or name another one with --to")
+        });
     }
     let path = directory.join(name());
     let found = export::checked(config, &path, directory.join(UNCHECKED), read).await?;
-    report(&path, &found, arguments.json)
+    report("Backup written and checked", &path, &found, arguments.json)
 }
 
 /// Names sort by time, and contain no character that a file system or shell treats specially.
@@ -47,10 +52,11 @@ fn name() -> String {
 }
 
 fn verify(arguments: &VerifyBackupArguments) -> Result<(), Failure> {
-    report(&arguments.file, &read(&arguments.file)?, arguments.json)
+    report("Backup complete and undamaged", &arguments.file, &read(&arguments.file)?, arguments.json)
 }
 
-fn report(path: &Path, (header, end): &(Header, End), json: bool) -> Result<(), Failure> {
+/// Prints what is to be said of a backup, and which it is.
+fn report(what: &str, path: &Path, (header, end): &(Header, End), json: bool) -> Result<(), Failure> {
     let rows = end.rows.values().sum::<u64>();
     if json {
         let report = json!({
@@ -63,8 +69,7 @@ fn report(path: &Path, (header, end): &(Header, End), json: bool) -> Result<(), 
         });
         return print(&report.to_string());
     }
-    say(&format!("complete and undamaged: {rows} rows of {}, sha256 {}", header.at, end.sha256));
-    print(&path.display().to_string())
+    print(&format!("{what}: {} ({})", path.display(), count(rows, "row")))
 }
 
 /// Reads every line as an import would, without a store to write to.

@@ -11,7 +11,7 @@ use crate::cli::{ChatCommand, DeleteChatArguments, ListChatsArguments, ShowChatA
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::nearest::{self, nearest};
-use crate::output::{List, Rows, Times, on_one_line, print};
+use crate::output::{List, Rows, Times, count, on_one_line, print};
 use crate::store::{self, Store};
 use crate::user::AT_ONCE;
 use crate::{key, org, wiring};
@@ -90,7 +90,11 @@ async fn delete(store: &Arc<dyn Store>, arguments: &DeleteChatArguments) -> Resu
     } else {
         let ChatOverview { chat, participants, messages, .. } = &overview;
         let title = on_one_line(chat.display_title());
-        format!("Deleted the chat '{title}' with {messages} message(s) and {participants} participant(s).")
+        format!(
+            "Deleted the chat '{title}' with {} and {}.",
+            count(*messages, "message"),
+            count(*participants, "participant")
+        )
     })
 }
 

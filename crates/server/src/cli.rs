@@ -24,9 +24,10 @@ pub use org::{
 /// A self-hosted server where agents and humans share chat rooms.
 ///
 /// Without a command, it starts the server. `parlance serve --help` describes all settings. Each is a flag of `serve`,
-/// an environment variable, or a line in parlance.toml; flags override variables, and variables override the file.
+/// an environment variable (PARLANCE_DATA_DIR for --data-dir), or a line in parlance.toml; flags override variables, and
+/// variables override the file.
 #[derive(Parser, Debug)]
-#[command(name = "parlance", version)]
+#[command(name = "parlance", version, max_term_width = 100)]
 pub struct Cli {
     #[command(flatten)]
     pub leading: LeadingFlags,
@@ -192,7 +193,7 @@ pub struct BackupArguments {
     /// Directory for the file, which is named after the time [default: the current directory].
     #[arg(long, value_name = "DIRECTORY", value_hint = ValueHint::DirPath)]
     pub to: Option<PathBuf>,
-    /// Print JSON instead of the file name.
+    /// Print JSON.
     #[arg(long)]
     pub json: bool,
 }
@@ -313,7 +314,7 @@ pub struct RotateKeyArguments {
 #[derive(Args, Debug)]
 #[command(group(clap::ArgGroup::new("which").required(true)))]
 pub struct RevokeKeyArguments {
-    /// ID or prefix of the key, as `parlance key list` shows them, or the whole key.
+    /// Beginning of the key, as `parlance key list` shows it; or its ID, or the whole key.
     #[arg(group = "which")]
     pub key: Option<String>,
     /// Revoke all keys of the user or agent with this handle.

@@ -12,11 +12,11 @@ use sha2::{Digest, Sha256};
 
 use crate::archive::draft::Draft;
 use crate::archive::line::{End, FORMAT, Header, columns, end_line};
-use crate::archive::writer::{count, hexadecimal, write_rows};
+use crate::archive::writer::{count as count_rows, hexadecimal, write_rows};
 use crate::cli::ExportArguments;
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::output::print;
+use crate::output::{count, print};
 use crate::ports::SystemClock;
 use crate::progress::{Progress, say};
 use crate::store;
@@ -24,25 +24,32 @@ use crate::store;
 /// Writes the archive to a file or to standard output.
 pub(crate) async fn export(config: &Config, arguments: ExportArguments) -> Result<(), Failure> {
     let Some(path) = arguments.to else {
-        return with_snapshot(config, async |snapshot, steps| {
+        let written = with_snapshot(config, async |snapshot, steps| {
             let mut out = BufWriter::new(std::io::stdout().lock());
-            write(snapshot, steps, &mut out).await.map(|end| (end, ()))
-        })
-        .await;
+            write(snapshot, steps, &mut out).await
+        });
+        return written.await.map(|end| say_written(&end));
     };
     let begin = || Draft::of(&path);
     let written = with_snapshot(config, async |snapshot, steps| {
-        let (end, ()) = to_draft(snapshot, steps, &path, begin, |_| Ok(())).await?;
-        let report = json!({
-            "file": path,
-            "rows": end.rows.values().sum::<u64>(),
-            "rows_by_table": end.rows,
-            "sha256": end.sha256,
-        });
-        Ok((end, report))
+        to_draft(snapshot, steps, &path, begin, |_| Ok(())).await.map(|(end, ())| end)
     });
-    let report = written.await?;
-    if arguments.json { print(&report.to_string()) } else { Ok(()) }
+    let end = written.await?;
+    if !arguments.json {
+        say_written(&end);
+        return Ok(());
+    }
+    let report = json!({
+        "file": path,
+        "rows": end.rows.values().sum::<u64>(),
+        "rows_by_table": end.rows,
+        "sha256": end.sha256,
+    });
+    print(&report.to_string())
+}
+
+fn say_written(end: &End) {
+    say(&format!("exported {}, sha256 {}", count(end.rows.values().sum(), "row"), end.sha256));
 }
 
 /// Writes an archive to `part`, and renames it to `path` if `check` succeeds on it; returns the
@@ -54,13 +61,15 @@ pub(crate) async fn checked<T>(
     check: impl FnOnce(&Path) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let begin = || Draft::at(part, path.to_owned());
-    with_snapshot(config, async |snapshot, steps| to_draft(snapshot, steps, path, begin, check).await).await
+    let written =
+        with_snapshot(config, async |snapshot, steps| to_draft(snapshot, steps, path, begin, check).await);
+    written.await.map(|(_, found)| found)
 }
 
 /// Runs `write` on a snapshot of the store.
 async fn with_snapshot<T>(
     config: &Config,
-    work: impl AsyncFnOnce(&mut dyn Snapshot, &SchemaSteps) -> Result<(End, T), Failure>,
+    work: impl AsyncFnOnce(&mut dyn Snapshot, &SchemaSteps) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     config.refuse_memory()?;
     let opened = store::open_as_it_is(config).await?;
@@ -73,9 +82,7 @@ async fn with_snapshot<T>(
     let done = work(&mut *snapshot, opened.steps()).await;
     drop(snapshot);
     opened.close();
-    let (end, found) = done?;
-    say(&format!("exported {} rows, sha256 {}", end.rows.values().sum::<u64>(), end.sha256));
-    Ok(found)
+    done
 }
 
 /// Records the export in the audit log. A store that cannot be written to right now, as on a full
@@ -119,7 +126,7 @@ async fn write(
         at: SystemClock.now().to_string(),
         steps: steps.all.clone(),
         columns: columns(),
-        rows: count(snapshot).await?,
+        rows: count_rows(snapshot).await?,
     };
     let line =
         serde_json::to_string(&header).map_err(|cause| Failure::new("cannot write the archive", cause))?;

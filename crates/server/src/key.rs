@@ -199,7 +199,7 @@ fn shown_once(key: &str) -> String {
 fn table(keys: &[KeyRecord], how: &TableArguments) -> Result<(), Failure> {
     let kind = List {
         name: Some("keys"),
-        headings: &["ID", "KEY", "NAME", "SCOPE", "CREATED", "EXPIRES", "LAST USED", "REVOKED"],
+        headings: &["KEY", "NAME", "SCOPE", "CREATED", "EXPIRES", "LAST USED"],
         empty: "No keys.",
     };
     let mut rows = Rows::begin(kind, how)?;
@@ -229,13 +229,12 @@ fn as_json(key: &KeyRecord) -> Value {
 
 fn as_cells(key: &KeyRecord, times: &Times) -> Vec<String> {
     vec![
-        key.id.to_string(),
-        format!("{}…", key.prefix.as_deref().unwrap_or("thnv_")),
+        // Keys of earlier versions have no prefix.
+        key.prefix.as_ref().map_or_else(|| key.id.to_string(), |prefix| format!("{prefix}…")),
         key.name.clone().unwrap_or_else(|| "-".to_owned()),
         if key.scope.is_full() { "-".to_owned() } else { key.scope.to_string() },
         times.text(key.created_at),
         times.or_hyphen(key.expires_at),
         times.or_hyphen(key.last_used_at),
-        times.or_hyphen(key.revoked_at),
     ]
 }

@@ -75,7 +75,10 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         return Err(Failure::plain(said).next("remove it, or set it in parlance.toml"));
     }
     match command {
-        Command::Serve(settings) => with(flags.and(settings.0), serve::serve),
+        Command::Serve(settings) => {
+            let store_flags = flags.of_the_store();
+            with(flags.and(settings.0), async |config| serve::serve(config, &store_flags).await)
+        }
         Command::Doctor(arguments) => {
             let examined = Config::examine(flags.and(arguments.settings.0));
             runtime()?.block_on(doctor::run(examined, arguments.json))

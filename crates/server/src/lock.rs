@@ -59,7 +59,13 @@ impl StoreLock {
     }
 }
 
-/// Creates the data directory, for its owner only, if it does not exist.
+/// Whether a server or an import works on the store in this file. Closing the file gives up SQLite's own locks on it, so
+/// this process must not have the store open.
+pub(crate) fn is_served(store: &Path) -> bool {
+    File::open(store).is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
+}
+
+/// Makes the data directory, for its owner only, if it is not there.
 pub(crate) fn make_directory(directory: &Path) -> Result<(), Failure> {
     let made = DirBuilder::new().recursive(true).mode(0o700).create(directory);
     made.map_err(|cause| {

@@ -22,7 +22,7 @@ use crate::cli::{
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::nearest::{self, nearest};
-use crate::output::{List, Rows, Times, print};
+use crate::output::{List, Rows, Times, count, print};
 use crate::store::{self, Store};
 use crate::{plan, user, wiring};
 
@@ -43,6 +43,7 @@ struct Desk {
     accounts: AccountService,
     chats: ChatService,
     public_url: Option<PublicUrl>,
+    default_plan: PlanName,
 }
 
 /// Runs the command on the configured store, and prints the result.
@@ -54,6 +55,7 @@ pub(crate) async fn run(config: &Config, command: OrgCommand) -> Result<(), Fail
             accounts: wiring::accounts(opened.clone()),
             chats: wiring::chats(opened.clone()),
             public_url: config.public_url.clone(),
+            default_plan: config.default_plan.clone(),
         };
         let said = match &command {
             OrgCommand::List(arguments) => {
@@ -81,7 +83,8 @@ async fn create(desk: &Desk, arguments: &CreateOrgArguments) -> Result<String, F
         Ok(made) => Ok(told(&made, arguments.json)),
         Err(CreateOrganizationError::NameTaken) => Err(name_taken(&arguments.name)),
         Err(CreateOrganizationError::NoSuchPlan) => {
-            Err(plan::unknown(&desk.store, arguments.plan.as_deref().unwrap_or_default()).await)
+            let plan = arguments.plan.as_deref().unwrap_or(desk.default_plan.as_str());
+            Err(plan::unknown(&desk.store, plan).await)
         }
         Err(cause) => Err(Failure::new("the organization was not created", cause)),
     }
@@ -135,24 +138,27 @@ async fn delete(desk: &Desk, arguments: &DeleteOrgArguments) -> Result<String, F
     let organization = named(&desk.organizations, &desk.store, &arguments.name).await?;
     let deleted = desk.organizations.delete(&desk.chats, organization.id, arguments.force).await;
     let deleted = deleted.map_err(|error| {
-        let next = match &error {
-            DeleteOrganizationError::NotFound => NAMES,
-            DeleteOrganizationError::HasMembers(_) => {
+        let because = |has: String| Failure::plain(format!("the organization was not deleted, because it has {has}"));
+        match error {
+            DeleteOrganizationError::HasMembers(members) => because(count(members, "member")).next(
                 "move its members with `parlance org move`, or delete them with `parlance user delete`. `parlance org \
-                 members` lists them"
+                 members` lists them",
+            ),
+            DeleteOrganizationError::HasChats(chats) => because(count(chats, "chat"))
+                .next("delete its chats as well with --force. `parlance chat list --org` lists them"),
+            DeleteOrganizationError::NotFound => {
+                Failure::new("the organization was not deleted", error).next(NAMES)
             }
-            DeleteOrganizationError::HasChats(_) => {
-                "delete its chats as well with --force. `parlance chat list --org` lists them"
+            DeleteOrganizationError::Store(_) => {
+                Failure::new("the organization was not deleted", error).next(store::NEXT)
             }
-            DeleteOrganizationError::Store(_) => store::NEXT,
-        };
-        Failure::new("the organization was not deleted", error).next(next)
+        }
     })?;
     let (organization, chats) = (&deleted.organization, deleted.chats);
     Ok(if arguments.json {
         json!({"organization": plan::organization_as_json(organization), "chats": chats}).to_string()
     } else {
-        format!("Deleted the organization '{}' with {chats} chat(s).", organization.name)
+        format!("Deleted the organization '{}' with {}.", organization.name, count(chats, "chat"))
     })
 }
 
@@ -165,7 +171,7 @@ fn print_members(members: &[Member], how: &TableArguments) -> Result<(), Failure
     let kind = List {
         name: Some("members"),
         headings: &["HANDLE", "NAME", "ROLE", "CREATED"],
-        empty: "No members. Add one with `parlance org move` or `parlance org invite`.",
+        empty: "No members. Move a user here with `parlance org move`, or invite one with `parlance org invite`.",
     };
     let mut rows = Rows::begin(kind, how)?;
     for member in members {

@@ -39,19 +39,19 @@ pub(crate) fn unprinted(cause: std::io::Error) -> Failure {
 }
 
 /// A kind of list.
-pub(crate) struct List {
+pub(crate) struct List<'a> {
     /// The member of the JSON object that holds the rows; without one, each row is an object on its own line.
     pub(crate) name: Option<&'static str>,
     /// The headings of the columns.
     pub(crate) headings: &'static [&'static str],
     /// The sentence that is printed instead of a list without rows.
-    pub(crate) empty: &'static str,
+    pub(crate) empty: &'a str,
 }
 
 /// A list that is printed while it is read: aligned columns, or JSON.
-pub(crate) struct Rows {
+pub(crate) struct Rows<'a> {
     out: BufWriter<anstream::Stdout>,
-    list: List,
+    list: List<'a>,
     json: bool,
     times: Times,
     printed: u64,
@@ -59,9 +59,9 @@ pub(crate) struct Rows {
     held: Vec<Vec<String>>,
 }
 
-impl Rows {
+impl<'a> Rows<'a> {
     /// Begins a list.
-    pub(crate) fn begin(list: List, how: &TableArguments) -> Result<Self, Failure> {
+    pub(crate) fn begin(list: List<'a>, how: &TableArguments) -> Result<Self, Failure> {
         stop_spinning();
         let mut out = BufWriter::new(anstream::stdout());
         if let (true, Some(name)) = (how.json, list.name) {
@@ -133,7 +133,27 @@ fn aligned(cells: &[String], widths: &[usize]) -> String {
     line
 }
 
-/// A client's text without characters that would break the line or hide in it.
+/// So many of something, as it is said: `1 chat`, `2 chats`.
+pub(crate) fn count(number: u64, what: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {what}{plural}")
+}
+
+/// Bytes in the largest unit in which they are at least one.
+pub(crate) fn bytes_as_text(bytes: u64) -> String {
+    const UNITS: [(u32, &str); 4] = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
+    let unit = UNITS.into_iter().find(|(bits, _)| bytes >> bits > 0);
+    unit.map_or_else(
+        || count(bytes, "byte"),
+        |(bits, unit)| {
+            let tenths = (u128::from(bytes) * 10) >> bits;
+            let fraction = if tenths % 10 == 0 { String::new() } else { format!(".{}", tenths % 10) };
+            format!("{}{fraction} {unit}", tenths / 10)
+        },
+    )
+}
+
+/// A client's text without what would leave its line or hide in it.
 pub(crate) fn on_one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
@@ -152,7 +172,11 @@ impl Times {
 
     /// One time.
     pub(crate) fn text(&self, at: Timestamp) -> String {
-        if self.exact { at.to_string() } else { relative(at, self.now) }
+        if !self.exact {
+            return relative(at, self.now);
+        }
+        let text = at.to_string();
+        text.split_once('.').map_or_else(|| text.clone(), |(seconds, _)| format!("{seconds}Z"))
     }
 
     /// One time, or a hyphen.
@@ -169,9 +193,8 @@ fn relative(at: Timestamp, now: Timestamp) -> String {
     let Some((length, unit)) = UNITS.into_iter().find(|(length, _)| seconds >= *length) else {
         return "just now".to_owned();
     };
-    let count = seconds / length;
-    let plural = if count == 1 { "" } else { "s" };
-    if at > now { format!("in {count} {unit}{plural}") } else { format!("{count} {unit}{plural} ago") }
+    let apart = count(seconds / length, unit);
+    if at > now { format!("in {apart}") } else { format!("{apart} ago") }
 }
 
 #[cfg(test)]
@@ -196,8 +219,23 @@ mod tests {
         }
         assert_eq!(relative(now.plus(second * 90), now), "in 1 minute");
         let exact = Times { now, exact: true };
-        assert_eq!(exact.text(now), now.to_string());
+        assert_eq!(exact.text(now.plus(second / 2)), "2026-09-21T14:13:20Z");
         assert_eq!(exact.or_hyphen(None), "-");
+    }
+
+    #[test]
+    fn bytes_are_shown_in_their_largest_unit() {
+        for (bytes, text) in [
+            (0, "0 bytes"),
+            (1, "1 byte"),
+            (1023, "1023 bytes"),
+            (1024, "1 KiB"),
+            (1_600_000, "1.5 MiB"),
+            (107_374_182_400, "100 GiB"),
+            (u64::MAX, "16777215.9 TiB"),
+        ] {
+            assert_eq!(bytes_as_text(bytes), text);
+        }
     }
 
     #[test]

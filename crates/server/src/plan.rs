@@ -12,7 +12,7 @@ use crate::cli::{SetPlanArguments, TableArguments};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::nearest::{self, nearest};
-use crate::output::{List, Rows, print};
+use crate::output::{List, Rows, bytes_as_text, count, print};
 use crate::store::{self, Store};
 use crate::{org, user, wiring};
 
@@ -31,11 +31,11 @@ pub(crate) async fn list(config: &Config, arguments: TableArguments) -> Result<(
         headings: &[
             "NAME",
             "AGENTS",
-            "ROOMS",
+            "CHATS",
             "PARTICIPANTS",
             "MESSAGES",
             "BYTES",
-            "HUMANS",
+            "HUMAN INTERFACE",
             "MEMORIES",
             "ORGANIZATIONS",
         ],
@@ -61,7 +61,7 @@ pub(crate) async fn organizations(plans: &PlanService, how: &TableArguments) -> 
     for organization in &found {
         let cells = || {
             let Organization { name, plan, users, bytes, .. } = organization;
-            vec![name.clone(), plan.as_str().to_owned(), users.to_string(), bytes.to_string()]
+            vec![name.clone(), plan.as_str().to_owned(), users.to_string(), bytes_as_text(*bytes)]
         };
         rows.row(|| organization_as_json(organization), |_| cells())?;
     }
@@ -132,7 +132,7 @@ fn plan_as_cells(in_use: &PlanInUse) -> Vec<String> {
         limit(plan.chats),
         limit(plan.participants),
         limit(plan.messages),
-        plan.bytes.map_or_else(|| "unlimited".to_owned(), |bytes| bytes.to_string()),
+        plan.bytes.map_or_else(|| "unlimited".to_owned(), bytes_as_text),
         allowed(plan.human_interface),
         allowed(plan.memories),
         organizations.to_string(),
@@ -150,5 +150,6 @@ pub(crate) fn organization_as_json(organization: &Organization) -> Value {
 }
 
 pub(crate) fn organization_as_text(organization: &Organization) -> String {
-    format!("{}: plan {}, {} user(s)", organization.name, organization.plan.as_str(), organization.users)
+    let users = count(organization.users, "user");
+    format!("{}: plan {}, {users}", organization.name, organization.plan.as_str())
 }

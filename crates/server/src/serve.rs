@@ -35,8 +35,8 @@ use crate::wiring::{self, Wiring};
 /// The time limit for storing receipts after the last socket has ended.
 const LAST_WRITES: Duration = Duration::from_secs(1);
 
-/// Serves until SIGTERM, SIGINT, or SIGHUP.
-pub(crate) async fn serve(config: Config) -> Result<(), Failure> {
+/// Serves until SIGTERM, SIGINT or SIGHUP. The first start repeats `store_flags` in the command that it suggests.
+pub(crate) async fn serve(config: Config, store_flags: &str) -> Result<(), Failure> {
     telemetry::start(&config);
     // Before any metric is recorded.
     let metrics = Metrics::install(&config)?;
@@ -49,7 +49,7 @@ pub(crate) async fn serve(config: Config) -> Result<(), Failure> {
     take_up_plans(&config, &store).await?;
     let wiring = Wiring::new(&config, store).await?;
     let traces = Traces::start(&config.traces)?;
-    let outcome = run(&config, &wiring, metrics).await;
+    let outcome = run(&config, &wiring, metrics, store_flags).await;
     if let Some(traces) = traces {
         traces.stop().await;
     }
@@ -79,7 +79,12 @@ async fn take_up_plans(config: &Config, store: &Arc<dyn Store>) -> Result<(), Fa
     Ok(())
 }
 
-async fn run(config: &Config, wiring: &Wiring, metrics: Option<Metrics>) -> Result<(), Failure> {
+async fn run(
+    config: &Config,
+    wiring: &Wiring,
+    metrics: Option<Metrics>,
+    store_flags: &str,
+) -> Result<(), Failure> {
     let no_signals = |cause| Failure::new("cannot listen for signals", cause);
     let mut terminate = signal(SignalKind::terminate()).map_err(no_signals)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(no_signals)?;
@@ -100,7 +105,7 @@ async fn run(config: &Config, wiring: &Wiring, metrics: Option<Metrics>) -> Resu
     let server = bind(config, acceptor, wiring.clone(), readiness.clone(), disk.clone())?;
     let metrics =
         metrics.map(|metrics| metrics.bind(&wiring.hub, &wiring.services.callers, &readiness)).transpose()?;
-    welcome::greet(&wiring.services.accounts, config).await?;
+    welcome::greet(&wiring.services.accounts, config, store_flags).await?;
     let metrics = metrics.map(tokio::spawn);
     let handle = server.handle();
     let mut server = tokio::spawn(server);

@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 use crate::cli::TableArguments;
 use crate::config::{Config, without_password};
-use crate::doctor::port::{Ours, answer_of};
+use crate::doctor::port::{Ours, Served, answer_of};
 use crate::failure::Failure;
-use crate::output::{Times, print};
+use crate::output::{Times, bytes_as_text, print};
 use crate::store::{self, StoreAt};
 use crate::system::PROGRAM;
 
@@ -16,11 +16,13 @@ const LABEL: usize = 15;
 
 /// Prints the overview.
 pub(crate) async fn run(config: &Config, arguments: &TableArguments) -> Result<(), Failure> {
+    // Before the store is opened, as its lock is looked at.
+    let server = Server::of(config);
     store::with(config, async |store| {
         let status = store.status().await;
         let status =
             status.map_err(|cause| Failure::new("cannot read the store", cause).next(store::NEXT))?;
-        let found = Found { status, place: place(config), server: Server::of(config) };
+        let found = Found { status, place: place(config), server };
         print(&if arguments.json {
             found.as_json().to_string()
         } else {
@@ -42,18 +44,30 @@ fn place(config: &Config) -> String {
 /// The server of this configuration on this machine.
 struct Server {
     listen: String,
+    /// Whether one answers that may work on this store.
     is_running: bool,
-    /// Open sockets of users and of agents, if the server has metrics.
+    /// What is said about it.
+    state: String,
+    /// Open sockets of users and of agents, if the server tells its figures.
     sockets: Option<(u64, u64)>,
 }
 
 impl Server {
     fn of(config: &Config) -> Self {
         let ours = if config.tls.is_some() { Ours::TlsServer } else { Ours::Server };
-        let is_running = answer_of(&config.listen, ours).is_some();
-        let figures = config.metrics_listen.as_deref().and_then(|listen| answer_of(listen, Ours::Metrics));
+        let listen = &config.listen;
+        let (is_running, state) = match (answer_of(listen, ours).is_some(), Served::by_lock(config)) {
+            (false, _) => (false, format!("no answer at {listen}")),
+            (true, Served::Here) => (true, format!("running at {listen}")),
+            (true, Served::Unknown) => (true, format!("a Parlance server answers at {listen}")),
+            (true, Served::Elsewhere) => {
+                (false, format!("not running on this store; another Parlance server uses {listen}"))
+            }
+        };
+        let metrics = config.metrics_listen.as_deref().filter(|_| is_running);
+        let figures = metrics.and_then(|listen| answer_of(listen, Ours::Metrics));
         let sockets = figures.and_then(|text| Some((figure(&text, "users")?, figure(&text, "agents")?)));
-        Self { listen: config.listen.clone(), is_running, sockets }
+        Self { listen: listen.clone(), is_running, state, sockets }
     }
 }
 
@@ -73,12 +87,11 @@ impl Found {
     fn as_text(&self, times: &Times) -> String {
         let StoreStatus { organizations, users, agents, chats, messages, size_bytes, work, cluster } =
             self.status;
-        let Server { listen, is_running, sockets } = &self.server;
-        let server = if *is_running { "running" } else { "no answer" };
+        let Server { state, sockets, .. } = &self.server;
         let mut lines = vec![
             ("Version", PROGRAM.version.to_owned()),
-            ("Store", format!("{}, {}", self.place, size(size_bytes))),
-            ("Server", format!("{server} at {listen}")),
+            ("Store", format!("{}, {}", self.place, bytes_as_text(size_bytes))),
+            ("Server", state.clone()),
             (
                 "Sockets",
                 sockets.map_or_else(
@@ -155,35 +168,9 @@ fn open(work: OpenWork, times: &Times) -> String {
     )
 }
 
-/// Bytes in the largest unit with a value of at least one.
-fn size(bytes: u64) -> String {
-    const UNITS: [(u32, &str); 4] = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
-    let unit = UNITS.into_iter().find(|(bits, _)| bytes >> bits > 0);
-    unit.map_or_else(
-        || format!("{bytes} bytes"),
-        |(bits, unit)| {
-            let tenths = (u128::from(bytes) * 10) >> bits;
-            format!("{}.{} {unit}", tenths / 10, tenths % 10)
-        },
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn sizes_are_shown_in_their_largest_unit() {
-        for (bytes, text) in [
-            (0, "0 bytes"),
-            (1023, "1023 bytes"),
-            (1024, "1.0 KiB"),
-            (1_600_000, "1.5 MiB"),
-            (u64::MAX, "16777215.9 TiB"),
-        ] {
-            assert_eq!(size(bytes), text);
-        }
-    }
 
     #[test]
     fn sockets_are_read_out_of_the_figures() {

@@ -187,8 +187,12 @@ const OTHER_STORE: &str = "name the store with --database-url, --data-dir, or --
 
 /// There is no store in this file.
 pub(crate) fn missing(path: &Path) -> Failure {
+    no_store_at(path).next(OTHER_STORE)
+}
+
+fn no_store_at(path: &Path) -> Failure {
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    Failure::plain(format!("there is no store at {}", whole.display())).next(OTHER_STORE)
+    Failure::plain(format!("there is no store at {}", whole.display()))
 }
 
 /// Refuses a store that holds part of an archive.
@@ -220,7 +224,11 @@ pub(crate) async fn open_alone(config: &Config) -> Result<Arc<dyn Store>, Failur
 }
 
 fn unopened(cause: impl std::error::Error) -> Failure {
-    Failure::new("cannot open the store", cause).next(NEXT)
+    not_opened(cause).next(NEXT)
+}
+
+fn not_opened(cause: impl std::error::Error) -> Failure {
+    Failure::new("cannot open the store", cause)
 }
 
 /// Opens the store for reading; its schema is not touched.
@@ -230,7 +238,8 @@ pub(crate) async fn open_as_it_is(config: &Config) -> Result<Arc<dyn Store>, Fai
             let next = "run `parlance migrate` first, or use the version that wrote the store";
             Failure::plain(format!("cannot read the store: {why}")).next(next)
         }
-        Unread::Ahead(failure) | Unread::Unopened(failure) => failure,
+        Unread::Ahead(failure) => failure.next(NEXT),
+        Unread::Unopened(failure, next) => failure.next(next),
     })
 }
 
@@ -240,8 +249,8 @@ pub(crate) enum Unread {
     Behind(String),
     /// A newer version has written it.
     Ahead(Failure),
-    /// Anything else.
-    Unopened(Failure),
+    /// Anything else, with what a command says to do about it.
+    Unopened(Failure, &'static str),
 }
 
 /// Does the same, with the reason of a refusal.
@@ -249,23 +258,23 @@ pub(crate) async fn read_as_it_is(config: &Config) -> Result<Arc<dyn Store>, Unr
     use adapters_postgres::OpenError as PostgresError;
     use adapters_sqlite::OpenError as SqliteError;
     match &config.store {
-        StoreAt::File(path) if !path.exists() => Err(Unread::Unopened(missing(path))),
+        StoreAt::File(path) if !path.exists() => Err(Unread::Unopened(no_store_at(path), OTHER_STORE)),
         StoreAt::File(path) => match SqliteStore::open_as_it_is(path) {
             Ok(store) => Ok(Arc::new(store)),
             Err(cause @ SqliteError::Older { .. }) => Err(Unread::Behind(cause.to_string())),
-            Err(cause @ SqliteError::Newer { .. }) => Err(Unread::Ahead(unopened(cause))),
-            Err(cause) => Err(Unread::Unopened(unopened(cause))),
+            Err(cause @ SqliteError::Newer { .. }) => Err(Unread::Ahead(not_opened(cause))),
+            Err(cause) => Err(Unread::Unopened(not_opened(cause), NEXT)),
         },
         StoreAt::Postgres(database) => match PostgresStore::open_as_it_is(database).await {
             Ok(store) => Ok(Arc::new(store)),
             Err(cause @ PostgresError::Older { .. }) => Err(Unread::Behind(cause.to_string())),
-            Err(cause @ PostgresError::Newer { .. }) => Err(Unread::Ahead(unopened(cause))),
+            Err(cause @ PostgresError::Newer { .. }) => Err(Unread::Ahead(not_opened(cause))),
             Err(cause @ PostgresError::Missing { .. }) => {
-                Err(Unread::Unopened(Failure::plain(cause.to_string()).next(OTHER_STORE)))
+                Err(Unread::Unopened(Failure::plain(cause.to_string()), OTHER_STORE))
             }
-            Err(cause) => Err(Unread::Unopened(unopened(cause))),
+            Err(cause) => Err(Unread::Unopened(not_opened(cause), NEXT)),
         },
-        // A store in memory is new, and has the schema of this version.
-        StoreAt::Memory => open_alone(config).await.map_err(Unread::Unopened),
+        // What is in memory is new, and has the schema of this version.
+        StoreAt::Memory => open_alone(config).await.map_err(|failure| Unread::Unopened(failure, NEXT)),
     }
 }

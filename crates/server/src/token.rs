@@ -64,7 +64,11 @@ pub(crate) fn rotate_keys(config: &Config, arguments: &RotateKeysArguments) -> R
     };
     token_keys::rotate(&place, arguments.forget)?;
     if !arguments.json {
-        return Ok(());
+        return print(if arguments.forget {
+            "All earlier tokens are now refused. Restart the server to close their sockets."
+        } else {
+            "New tokens are signed with a new key. Earlier tokens stay valid until they expire."
+        });
     }
     let file = token_keys::path_beside(&place);
     print(&json!({ "file": file, "earlier_tokens_valid": !arguments.forget }).to_string())

@@ -80,7 +80,8 @@ impl KeyFile {
             seen = mark(&path);
             keys = read(&path)?;
         }
-        let keys = keys.ok_or_else(|| Failure::plain(format!("{} went away", path.display())))?;
+        let keys =
+            keys.ok_or_else(|| Failure::plain(format!("the signing keys in {} went away", path.display())))?;
         let seen = Mutex::new(Seen { at: Instant::now(), mark: seen });
         Ok(Self { path, keys: RwLock::new(signed(&keys)), seen })
     }
@@ -184,7 +185,7 @@ fn read(path: &Path) -> Result<Option<Keys>, Failure> {
     match (first, others) {
         (Some(first), Some(others)) => Ok(Some(Keys { first, others })),
         _ => Err(Failure::plain(format!(
-            "{} does not contain signing keys. Remove it, and a new one is created.",
+            "the file {} does not contain signing keys. Remove it, and a new one is created.",
             path.display()
         ))),
     }

@@ -10,7 +10,7 @@ use domain::account::{
 use domain::caller::UserCaller;
 use domain::id::ParticipantId;
 use domain::page::{PageRequest, Slice};
-use domain::plan::{OrganizationName, PlanName};
+use domain::plan::{Organization, OrganizationName, PlanName, WhichOrganization};
 use domain::services::Services;
 use domain::text::TextFault;
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ use crate::cli::{
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::nearest::{self, nearest};
-use crate::output::{List, Rows, Times, print};
+use crate::output::{List, Rows, Times, count, print};
 use crate::ports::NobodyListens;
 use crate::store::{self, Store};
 use crate::{plan, wiring};
@@ -80,11 +80,26 @@ async fn create(config: &Config, arguments: CreateUserArguments) -> Result<(), F
     let created = store::with(config, async |store| {
         let accounts = wiring::accounts(store.clone()).with_key_days(config.key_ttl_days);
         let wanted = command.plan.clone();
+        let mut new_organization = None;
+        if let Membership::Named(name, _) = &command.membership {
+            let which = WhichOrganization::Named(name.as_str().to_owned());
+            match (named_organization(store, which).await?, &arguments.plan) {
+                (None, _) => new_organization = Some(name.as_str().to_owned()),
+                (Some(found), Some(_)) => {
+                    let what = format!(
+                        "the organization '{}' already exists, and --plan is for a new one",
+                        found.name
+                    );
+                    return Err(Failure::plain(what).next("change its plan with `parlance plan set`"));
+                }
+                (Some(_), None) => {}
+            }
+        }
         let created = accounts.create_user(command).await;
         if let Err(CreateUserError::NoSuchPlan) = created {
             return Err(plan::unknown(store, wanted.as_str()).await);
         }
-        created.map_err(|error| {
+        let created = created.map_err(|error| {
             let next = match error {
                 CreateUserError::HandleTaken | CreateUserError::EmailTaken => {
                     "list users with `parlance user list`"
@@ -94,10 +109,15 @@ async fn create(config: &Config, arguments: CreateUserArguments) -> Result<(), F
                 CreateUserError::Store(_) => store::NEXT,
             };
             Failure::new("the user was not created", error).next(next)
-        })
+        })?;
+        Ok((created, new_organization))
     });
-    let created = created.await?;
-    print(&if arguments.json { created_as_json(&created) } else { created_as_text(&created) })
+    let (created, organization) = created.await?;
+    print(&if arguments.json {
+        created_as_json(&created)
+    } else {
+        created_as_text(&created, organization.as_deref())
+    })
 }
 
 /// Prints a token with which a user can set a password.
@@ -131,9 +151,11 @@ fn created_as_json(created: &CreatedUser) -> String {
     json!({ "user": as_json(&created.user), "api_key": created.key.reveal() }).to_string()
 }
 
-fn created_as_text(created: &CreatedUser) -> String {
+/// `organization` is the name of the one that was created as well.
+fn created_as_text(created: &CreatedUser, organization: Option<&str>) -> String {
+    let organization = organization.map(|name| format!(" and the organization '{name}'")).unwrap_or_default();
     format!(
-        "Created the user '{}'. This is its API key; it is not shown again:\n\n    {}\n",
+        "Created the user '{}'{organization}. This is the user's API key; it is not shown again:\n\n    {}\n",
         created.user.handle,
         created.key.reveal()
     )
@@ -169,7 +191,7 @@ async fn show(store: &Arc<dyn Store>, arguments: &UserArguments) -> Result<(), F
     let (agents, keys) = (agents.total.unwrap_or(0), keys.total.unwrap_or(0));
     if !arguments.print.json {
         let user = as_text(&user, &Times::of(&arguments.print));
-        return print(&format!("{user}; {agents} agent(s), {keys} API key(s)"));
+        return print(&format!("{user}; {}, {}", count(agents, "agent"), count(keys, "API key")));
     }
     let mut shown = as_json(&user);
     shown["agents"] = agents.into();
@@ -199,11 +221,22 @@ async fn set_disabled(
 async fn delete(store: &Arc<dyn Store>, arguments: &DeleteUserArguments) -> Result<(), Failure> {
     let user = find(store, &arguments.handle).await?;
     let (users, accounts) = (wiring::administration(store.clone()), wiring::accounts(store.clone()));
+    let organization = named_organization(store, WhichOrganization::OfUser(user.handle.to_string())).await?;
+    let organization = organization.map(|organization| organization.name).unwrap_or_default();
+    let because = |why: String| Failure::plain(format!("the user was not deleted, because {why}"));
     let deleted = users.delete_user(&accounts, user.id, arguments.force).await.map_err(|error| match error {
         DeleteUserError::NotFound => missing(&user.handle, None),
-        DeleteUserError::LastAdmin(_) => Failure::new("the user was not deleted", error)
-            .next("make another member an admin with `parlance org set-role`"),
-        DeleteUserError::InUse(_) => Failure::new("the user was not deleted", error).next(
+        DeleteUserError::LastAdmin(_) => {
+            because(format!("'{}' is the last admin of the organization '{organization}'", user.handle))
+                .next("make another member an admin first with `parlance org set-role`")
+        }
+        DeleteUserError::InUse(Belongings { agents, chats }) => because(format!(
+            "'{}' has {} and is in {}",
+            user.handle,
+            count(agents, "agent"),
+            count(chats, "chat")
+        ))
+        .next(
             "delete the user and the agents with --force, or keep them out for a while with `parlance user disable`",
         ),
         DeleteUserError::Store(_) => Failure::new("the user was not deleted", error).next(store::NEXT),
@@ -212,8 +245,18 @@ async fn delete(store: &Arc<dyn Store>, arguments: &DeleteUserArguments) -> Resu
     print(&if arguments.json {
         json!({ "user": as_json(&deleted.user), "agents": agents, "chats": chats }).to_string()
     } else {
-        format!("Deleted the user '{}' with {agents} agent(s); the user was in {chats} chat(s).", user.handle)
+        let (agents, chats) = (count(agents, "agent"), count(chats, "chat"));
+        format!("Deleted the user '{}' with {agents}; the user was in {chats}.", user.handle)
     })
+}
+
+/// The organization that is meant, if there is one.
+async fn named_organization(
+    store: &Arc<dyn Store>,
+    which: WhichOrganization,
+) -> Result<Option<Organization>, Failure> {
+    let found = store.find_organization(which).await;
+    found.map_err(|cause| Failure::new("cannot read the organizations", cause).next(store::NEXT))
 }
 
 /// The user with this handle.

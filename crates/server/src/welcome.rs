@@ -9,7 +9,7 @@ use tokio::time::sleep;
 
 use crate::api_document::READABLE;
 use crate::archive::draft::Draft;
-use crate::config::Config;
+use crate::config::{Config, shell_word};
 use crate::failure::Failure;
 
 /// The number of attempts, and the pause, for a file that another node on the same disk is about to
@@ -17,8 +17,12 @@ use crate::failure::Failure;
 const TRIES: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Creates the first user if the store has none, and prints or stores its key, once.
-pub(crate) async fn greet(accounts: &AccountService, config: &Config) -> Result<(), Failure> {
+/// Creates the first user if the store has none, and shows or writes down its key, once.
+pub(crate) async fn greet(
+    accounts: &AccountService,
+    config: &Config,
+    store_flags: &str,
+) -> Result<(), Failure> {
     let unusable = |fault| Failure::new("Cannot name the first user", fault);
     let command = CreateUser {
         handle: UserHandle::new("admin").map_err(unusable)?,
@@ -49,7 +53,7 @@ pub(crate) async fn greet(accounts: &AccountService, config: &Config) -> Result<
     let program = program();
     let text = format!(
         "\nParlance is ready at {scheme}://{listen}. Your user is '{handle}'. {shown}\
-         Next:           {program} agent create --owner {handle} --name Echo --description \"Repeats what it is told\"\n\
+         Next:           {program} agent create --owner {handle} --name Helper --description \"Helps\"{store_flags}\n\
          API reference:  {scheme}://{listen}{READABLE}\n\
          Documentation:  README.md, docs/\n"
     );
@@ -64,7 +68,7 @@ pub(crate) async fn greet(accounts: &AccountService, config: &Config) -> Result<
 /// The path by which this program was called, if there is one: it may not be on the `PATH` then.
 fn program() -> String {
     let called = std::env::args_os().next().map(|called| called.to_string_lossy().into_owned());
-    called.filter(|called| called.contains('/')).unwrap_or_else(|| "parlance".to_owned())
+    shell_word(&called.filter(|called| called.contains('/')).unwrap_or_else(|| "parlance".to_owned()))
 }
 
 async fn draft(path: &Path) -> Result<Draft, Failure> {

@@ -83,7 +83,7 @@ fn the_domain_uses_a_closed_list_of_crates() {
 }
 
 /// How many packages `Cargo.lock` may list, ours included.
-const LOCKED_PACKAGES: usize = 471;
+const LOCKED_PACKAGES: usize = 472;
 
 /// Every dependency costs build time and trust, so that their number grows only on purpose.
 #[test]

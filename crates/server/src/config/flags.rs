@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueHint};
 
-use super::Config;
 use super::key::{Key, RENAMED};
+use super::{Config, without_password};
 
 /// Which file is read; it cannot stand in the file.
 pub(super) const CONFIG: Key = Key::text(
@@ -15,8 +15,27 @@ pub(super) const CONFIG: Key = Key::text(
     "Configuration file (TOML). If you name a file, it must exist.",
 );
 
-/// The settings that say which store a command works on; every command takes them.
-const OF_EVERY_COMMAND: [&str; 4] = ["config", "env_file", "data_dir", "database_url"];
+/// The settings that say which store a command works on, with a short help; every command takes them.
+const OF_EVERY_COMMAND: [(&str, &str); 4] = [
+    ("config", "Configuration file [default: parlance.toml, if there is one]"),
+    ("env_file", "File with environment variables, as of systemd [default: none]"),
+    ("data_dir", "Directory of the store and the signing keys [default: data]"),
+    ("database_url", "Store: sqlite:PATH or postgres://… [default: in the data directory]"),
+];
+
+/// A text as one word of a shell.
+pub(crate) fn shell_word(text: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_./-".contains(&byte);
+    if !text.is_empty() && text.bytes().all(is_plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+/// The short help of a setting that every command takes.
+fn short_help(name: &str) -> Option<&'static str> {
+    OF_EVERY_COMMAND.iter().find(|(known, _)| *known == name).map(|(_, help)| *help)
+}
 
 /// Which file with variables is read.
 pub(super) const ENV_FILE: Key = Key::text(
@@ -39,9 +58,18 @@ impl Flags {
         self
     }
 
+    /// Those that name the store, as they are to be repeated in a shell; without passwords.
+    pub(crate) fn of_the_store(&self) -> String {
+        let given = OF_EVERY_COMMAND.iter().filter_map(|(name, _)| Some((name, self.0.get(name)?)));
+        given.fold(String::new(), |said, (name, value)| {
+            let value = if *name == "database_url" { without_password(value) } else { value.clone() };
+            format!("{said} --{} {}", name.replace('_', "-"), shell_word(&value))
+        })
+    }
+
     /// A flag among these that only the server takes, as it is written on the command line.
     pub fn only_for_the_server(&self) -> Option<String> {
-        let name = self.0.keys().find(|name| !OF_EVERY_COMMAND.contains(name))?;
+        let name = self.0.keys().find(|name| short_help(name).is_none())?;
         Some(format!("--{}", name.replace('_', "-")))
     }
 }
@@ -106,7 +134,7 @@ impl FromArgMatches for ServerFlags {
 /// Every setting, and whether every command takes it.
 fn flags() -> impl Iterator<Item = (Key, bool)> {
     let keys = Config::described().into_iter().map(|setting| setting.key);
-    keys.map(|key| (key, OF_EVERY_COMMAND.contains(&key.name)))
+    keys.map(|key| (key, short_help(key.name).is_some()))
 }
 
 fn given(matches: &ArgMatches) -> Flags {
@@ -122,8 +150,10 @@ fn renamed_flag(old: &'static str) -> Arg {
 }
 
 fn flag(key: &Key, heading: &'static str) -> Arg {
-    let said =
-        format!("{} [default: {}] [variable: {}]", without_links(key.what), key.default, key.variable());
+    let said = short_help(key.name).map_or_else(
+        || format!("{} [default: {}] [variable: {}]", without_links(key.what), key.default, key.variable()),
+        str::to_owned,
+    );
     Arg::new(key.name)
         .long(key.flag())
         .value_name(key.value)
@@ -163,6 +193,18 @@ mod tests {
     #[test]
     fn the_command_line_is_sound() {
         crate::cli::Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn words_are_quoted_for_a_shell() {
+        for (text, word) in
+            [("./a-b/c_1.d", "./a-b/c_1.d"), ("a b", "'a b'"), ("it's", r"'it'\''s'"), ("", "''")]
+        {
+            assert_eq!(shell_word(text), word);
+        }
+        let given = [("data_dir", "my data"), ("listen", "x"), ("database_url", "postgres://u:secret@h/d")];
+        let flags = Flags(given.map(|(name, value)| (name, value.to_owned())).into());
+        assert_eq!(flags.of_the_store(), " --data-dir 'my data' --database-url 'postgres://u:***@h/d'");
     }
 
     #[test]

@@ -37,6 +37,7 @@ use http_wire::public_url::PublicUrl;
 
 pub use cluster::ClusterMode;
 pub(crate) use database::without_password;
+pub(crate) use flags::shell_word;
 pub use flags::{Flags, LeadingFlags, ServerFlags};
 pub use http::HttpConfig;
 pub use log::{LogConfig, LogFormat};

@@ -15,7 +15,8 @@ const FULL: u64 = 64 * 1024 * 1024;
 /// Below this number of free bytes, space should be freed.
 const SCARCE: u64 = 1024 * 1024 * 1024;
 
-pub(super) fn look(config: &Config) -> Vec<Finding> {
+/// `is_store` says that the file of the store is one. Whatever else it is, nobody is told to close it.
+pub(super) fn look(config: &Config, is_store: bool) -> Vec<Finding> {
     let (directory, mut secret) = match &config.store {
         StoreAt::Memory => return Vec::new(),
         StoreAt::File(path) => {
@@ -37,6 +38,9 @@ pub(super) fn look(config: &Config) -> Vec<Finding> {
     secret.retain(|path| path.exists());
     let floor = if matches!(config.store, StoreAt::File(_)) { config.min_free_bytes } else { 0 };
     let mut findings = vec![disk(&directory, floor)];
+    if !is_store && matches!(config.store, StoreAt::File(_)) {
+        return findings;
+    }
     findings.extend(directory_mode(&directory));
     if secret.is_empty() {
         findings.push(Finding::well("files", "there are none yet; the first start creates them"));

@@ -105,13 +105,15 @@ async fn findings(examined: &Examined) -> Vec<Finding> {
     }
     findings.push(Finding::well("configuration", "no problems"));
     let config = &examined.config;
-    findings.extend(store::look(config).await);
-    findings.extend(file::look(config));
+    let store = store::look(config).await;
+    let is_store = !store.iter().any(|finding| finding.check == "store" && finding.outcome == Outcome::Fault);
+    findings.extend(store);
+    findings.extend(file::look(config, is_store));
     findings.extend(config.tls.iter().flat_map(certificate::look));
     let ours = if config.tls.is_some() { port::Ours::TlsServer } else { port::Ours::Server };
-    findings.push(port::look("listen", &config.listen, ours));
+    findings.push(port::look(config, "listen", &config.listen, ours));
     if let Some(listen) = &config.metrics_listen {
-        findings.push(port::look("metrics_listen", listen, port::Ours::Metrics));
+        findings.push(port::look(config, "metrics_listen", listen, port::Ours::Metrics));
     }
     findings
 }

@@ -5,6 +5,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, T
 use std::time::Duration;
 
 use super::Finding;
+use crate::config::Config;
+use crate::lock;
+use crate::store::StoreAt;
 
 /// How long a listener may take to identify itself.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -32,7 +35,28 @@ impl Ours {
     }
 }
 
-pub(super) fn look(setting: &'static str, listen: &str, ours: Ours) -> Finding {
+/// A server of ours that answers, and whose it is.
+pub(crate) enum Served {
+    /// That of this store.
+    Here,
+    /// That of another store.
+    Elsewhere,
+    /// The database does not tell.
+    Unknown,
+}
+
+impl Served {
+    /// This process must not have the store open.
+    pub(crate) fn by_lock(config: &Config) -> Self {
+        match &config.store {
+            StoreAt::File(path) if lock::is_served(path) => Self::Here,
+            StoreAt::File(_) => Self::Elsewhere,
+            StoreAt::Memory | StoreAt::Postgres(_) => Self::Unknown,
+        }
+    }
+}
+
+pub(super) fn look(config: &Config, setting: &'static str, listen: &str, ours: Ours) -> Finding {
     let addresses = match listen.to_socket_addrs() {
         Ok(addresses) => addresses.collect::<Vec<_>>(),
         Err(error) => {
@@ -45,7 +69,19 @@ pub(super) fn look(setting: &'static str, listen: &str, ours: Ours) -> Finding {
             Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::AddrInUse => {
                 return if answers(address, ours) {
-                    Finding::well(setting, format!("{listen} is used by a running server of Parlance"))
+                    match Served::by_lock(config) {
+                        Served::Here => {
+                            Finding::well(setting, format!("{listen} is used by the server of this store"))
+                        }
+                        Served::Unknown => {
+                            Finding::well(setting, format!("a Parlance server answers at {listen}"))
+                        }
+                        Served::Elsewhere => Finding::warning(
+                            setting,
+                            format!("not running on this store; another Parlance server uses {listen}"),
+                            format!("set {setting} to another port before you start a server on this store"),
+                        ),
+                    }
                 } else {
                     let next = format!(
                         "stop the program that listens there (`ss -ltnp`), or set {setting} to another port"

@@ -53,7 +53,7 @@ fn unreadable(unread: Unread) -> Finding {
         Unread::Ahead(why) => {
             Finding::fault("schema", why.to_string(), "use the version that wrote it, or a newer one")
         }
-        Unread::Unopened(why) => {
+        Unread::Unopened(why, _) => {
             let next =
                 "check that it runs, and that database_url (or data_dir) is right: `parlance config show`";
             Finding::fault("store", why.to_string(), next)

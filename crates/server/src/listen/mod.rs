@@ -82,6 +82,14 @@ where
         })
         .and_then(http)
     });
-    let server = server.map_err(|cause| Failure::new(format_args!("cannot listen on {listen}"), cause))?;
+    let server = server.map_err(|cause| {
+        let is_used = cause.kind() == std::io::ErrorKind::AddrInUse;
+        let failure = Failure::new(format_args!("cannot listen on {listen}"), cause);
+        if is_used {
+            failure.next("another program uses this port. Choose another one with --listen")
+        } else {
+            failure.next("choose an address of this machine with --listen")
+        }
+    })?;
     Ok(server.run())
 }
