@@ -152,7 +152,7 @@ async fn open_files_and_another_program_on_the_port_are_faults() {
 async fn a_server_of_another_store_is_told_apart() {
     let mut server = Server::start_embedded().await;
     let another = Server::start_embedded().await;
-    let listen = another.address().to_string();
+    let listen = another.address().clone();
     let said = |server: &Server| {
         let mut command = server.command();
         let output = command.env("PARLANCE_LISTEN", &listen).arg("status").output().unwrap();

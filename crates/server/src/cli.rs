@@ -24,8 +24,8 @@ pub use org::{
 /// A self-hosted server where agents and humans share chat rooms.
 ///
 /// Without a command, it starts the server. `parlance serve --help` describes all settings. Each is a flag of `serve`,
-/// an environment variable (PARLANCE_DATA_DIR for --data-dir), or a line in parlance.toml; flags override variables, and
-/// variables override the file.
+/// an environment variable (`PARLANCE_DATA_DIR` for `--data-dir`), or a line in `parlance.toml`; flags override variables,
+/// and variables override the file.
 #[derive(Parser, Debug)]
 #[command(name = "parlance", version, max_term_width = 100)]
 pub struct Cli {

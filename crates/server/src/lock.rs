@@ -8,11 +8,17 @@
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
 
 use adapters_postgres::ImportLock;
 
 use crate::failure::Failure;
 use crate::store::StoreAt;
+
+/// How often, and with which pause, a lock is tried again.
+const LOOKS: u32 = 5;
+const LOOK: Duration = Duration::from_millis(20);
 
 /// Held while the server runs, and dropped after the store is closed: closing a descriptor of the
 /// store's file releases SQLite's own locks on it.
@@ -46,7 +52,16 @@ impl StoreLock {
         let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path);
         let file =
             file.map_err(|cause| Failure::new(format_args!("cannot open {}", path.display()), cause))?;
-        match file.try_lock() {
+        let mut locked = file.try_lock();
+        // A command may be looking whether a server runs, which takes a moment.
+        for _ in 0..LOOKS {
+            if !matches!(locked, Err(TryLockError::WouldBlock)) {
+                break;
+            }
+            sleep(LOOK);
+            locked = file.try_lock();
+        }
+        match locked {
             Ok(()) => Ok(file),
             Err(TryLockError::WouldBlock) => {
                 Err(Failure::plain(format!("another server already runs on {}", store.display()))
@@ -62,7 +77,7 @@ impl StoreLock {
 /// Whether a server or an import works on the store in this file. Closing the file gives up SQLite's own locks on it, so
 /// this process must not have the store open.
 pub(crate) fn is_served(store: &Path) -> bool {
-    File::open(store).is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
+    File::open(store).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
 /// Makes the data directory, for its owner only, if it is not there.

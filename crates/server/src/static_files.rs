@@ -1,4 +1,4 @@
-//! Documents that are part of the program: each is in memory once, with an ETag for clients that
+//! Documents that are part of the program: each is in memory once, with an `ETag` for clients that
 //! already have it.
 
 use std::collections::HashMap;
