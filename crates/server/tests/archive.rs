@@ -207,8 +207,9 @@ async fn a_backup_has_its_time_in_its_name_and_can_be_verified_and_restored() {
         // As a backup that was killed leaves it.
         std::fs::write(directory.join("parlance-backup.part"), "half").unwrap();
         let directory = directory.to_str().unwrap();
-        let path = printed(run(&store, &["backup", "--to", directory]));
-        let path = path.trim_end();
+        let backup = printed(run(&store, &["backup", "--to", directory, "--json"]));
+        let backup = serde_json::from_str::<Json>(&backup).unwrap();
+        let path = backup["file"].as_str().unwrap();
         assert!(path.starts_with(directory) && path.ends_with("Z.jsonl"), "{path}");
         assert_eq!(std::fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(std::fs::read_dir(directory).unwrap().count(), 1, "nothing else is left");

@@ -170,7 +170,7 @@ async fn operators_see_and_set_plans_beside_a_running_server() {
     let plans = "default_plan = 'free'\n[plans.free]\nagents = 1\nmemories = false\n[plans.pro]\n";
     let (server, _place) = server_with(plans).await;
     let ann = create_user(&server, "ann", &["--org", "Acme"]);
-    create_user(&server, "ben", &["--org", "acme", "--plan", "pro"]);
+    create_user(&server, "ben", &["--org", "acme"]);
     create_user(&server, "zoe", &["--plan", "pro"]);
     ann.register(&server, "Only").await;
     let second = ann.post("/agents", json!({"name": "Second"})).await;
