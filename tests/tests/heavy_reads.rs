@@ -30,9 +30,10 @@ const MEMORY_KIB: u64 = 300 * 1024;
 /// bounds it was more than 20 seconds.
 const WITNESS: Duration = Duration::from_secs(10);
 
-/// Within which time 99 of a hundred of the others' texts are sent, and health checks answered.
+/// The published p99 of other users' texts and of health checks, judged with the build that is shipped. Without
+/// optimization, building one page of 8 MiB takes longer.
 fn targets() -> [Duration; 2] {
-    if is_full() { [250, 50].map(Duration::from_millis) } else { [Duration::from_secs(2); 2] }
+    if is_full() { [250, 50].map(Duration::from_millis) } else { [WITNESS; 2] }
 }
 
 fn requests() -> usize {
