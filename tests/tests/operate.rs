@@ -50,7 +50,9 @@ async fn the_first_start_says_what_to_do_next() {
     let server = Server::start_with(&[("PARLANCE_LOG", "info")]).await;
     let printed = server.printed();
     let on_screen = format!("{printed}{}", server.logged());
-    assert!(on_screen.lines().count() <= 10, "{on_screen}");
+    // The tests' own PostgreSQL does not flush, which the server reports.
+    let lines = on_screen.lines().filter(|line| !line.contains("setting=\"fsync\""));
+    assert!(lines.count() <= 10, "{on_screen}");
     // The program is called by its path, and need not be on the PATH.
     let next =
         format!("{} agent create --owner admin --name Helper --description \"Helps\"\n", program().display());
