@@ -250,7 +250,7 @@ impl NatsBus {
         *self.heard.borrow()
     }
 
-    /// Records that so many requests are in effect.
+    /// Records how many requests are in effect.
     pub(crate) fn hear(&self, wishes: u64) {
         self.heard.send_if_modified(|heard| {
             let is_news = *heard < wishes;

@@ -82,7 +82,7 @@ pub(crate) async fn agents_on(
     check_on(db, AGENTS, organization.uuid(), Resource::Agents, None).await
 }
 
-/// Checks that so many agents may be added to the organization, which is locked.
+/// Checks that this many agents may be added to the organization, which is locked.
 pub(crate) async fn more_agents_on(
     db: &Db,
     organization: OrganizationId,

@@ -37,7 +37,7 @@ pub(crate) fn agents_on(
     one_more_on(connection, organization, Resource::Agents)
 }
 
-/// Checks that so many agents may be added to the organization.
+/// Checks that this many agents may be added to the organization.
 pub(crate) fn more_agents_on(
     connection: &mut SqliteConnection,
     organization: OrganizationId,

@@ -98,7 +98,7 @@ impl AccountService {
 }
 
 impl NewUser {
-    /// A user whom the operator creates at `now`, without a credential.
+    /// A user that the operator creates at `now`, without a credential.
     pub(crate) fn compose(
         command: CreateUser,
         role: UserRole,

@@ -3,7 +3,7 @@
 //! A log-in returns an *access token*, which lives minutes, and a *refresh token*, which is
 //! exchanged for the next pair and is invalid afterwards. All tokens of one log-in form one
 //! *session*, and end with it. A refresh token that is used a second time was copied, so the
-//! session ends, whoever came first. For a forgotten password an operator issues a *reset token*,
+//! session ends, in either order. For a forgotten password an operator issues a *reset token*,
 //! which can be used once. If the operator allows it, users register themselves.
 //!
 //! Invariants: of a password only a slow hash is stored, of a token only a digest; an unknown name
