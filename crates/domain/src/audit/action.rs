@@ -13,7 +13,7 @@ words! {
         AgentRegistered = "agent.registered",
         /// The operator said who may find an agent.
         AgentMarked = "agent.marked",
-        /// An owner changed an agent; the detail names the change, and the new value where it decides who reaches the agent.
+        /// An owner changed an agent; the detail names the change, and the value if it decides who reaches the agent.
         AgentUpdated = "agent.updated",
         /// An agent was deleted; its keys and memberships ended with it.
         AgentDeleted = "agent.deleted",
