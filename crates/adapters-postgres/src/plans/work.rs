@@ -140,7 +140,8 @@ impl Watched {
     async fn deletes_an_agent(&mut self) {
         let (accounts, ann) = (self.world.accounts.clone(), self.ann.caller);
         let own = self.store.list_agents(ann.user, AgentListing::default(), FIRST).await.unwrap().rows[10].id;
-        self.costs("delete an agent", 300 + self.size.messages / 500, accounts.delete_agent(ann, own, true))
+        // Each of its memories, of which there is one for every 800 messages, is read twice.
+        self.costs("delete an agent", 300 + self.size.messages / 400, accounts.delete_agent(ann, own, true))
             .await
             .unwrap();
         while self.costs("erase", 100, accounts.erase_some()).await.unwrap() {}
