@@ -42,6 +42,17 @@ impl Kinds {
     }
 }
 
+/// The number of messages of each kind that occurs in a chat of `all` messages, by the names of the
+/// kinds. `events` are the numbers of the kinds other than text.
+pub fn counts_by_kind(all: u64, mut events: Vec<(MessageKind, u64)>) -> Vec<(MessageKind, u64)> {
+    let texts = all.saturating_sub(events.iter().map(|(_, count)| count).sum());
+    if texts > 0 {
+        events.push((MessageKind::Text, texts));
+    }
+    events.sort_unstable_by_key(|(kind, _)| kind.as_str());
+    events
+}
+
 impl Default for Kinds {
     fn default() -> Self {
         Self::ALL
