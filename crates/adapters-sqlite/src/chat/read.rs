@@ -1,7 +1,8 @@
 //! Reading one chat, and rosters.
 
-use diesel::dsl::count_star;
+use diesel::dsl::{count_star, sql};
 use diesel::prelude::*;
+use diesel::sql_types::Bool;
 use diesel::sqlite::SqliteConnection;
 use domain::chat::{Chat, Entrance, FoundChat, Roster};
 use domain::id::{ChatId, ParticipantId, UserId};
@@ -51,7 +52,7 @@ fn counts_on(connection: &mut SqliteConnection, chat: ChatId) -> Result<Vec<(Mes
     let id = row::bytes(chat.uuid());
     let events = messages::table
         .filter(messages::chat_id.eq(&id))
-        .filter(messages::kind.ne("text"))
+        .filter(sql::<Bool>("kind <> 'text'"))
         .group_by(messages::kind)
         .select((messages::kind, count_star()))
         .load::<(String, i64)>(connection)?;

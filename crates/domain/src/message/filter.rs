@@ -113,6 +113,15 @@ mod tests {
     }
 
     #[test]
+    fn texts_are_what_is_left_of_all_messages() {
+        let events = vec![(MessageKind::Thought, 2), (MessageKind::Error, 1)];
+        let (error, thought) = ((MessageKind::Error, 1), (MessageKind::Thought, 2));
+        assert_eq!(counts_by_kind(10, events.clone()), [error, (MessageKind::Text, 7), thought]);
+        assert_eq!(counts_by_kind(3, events), [error, thought], "a kind that does not occur is left out");
+        assert_eq!(counts_by_kind(0, Vec::new()), []);
+    }
+
+    #[test]
     fn both_sides_of_an_anchor_share_the_places() {
         // Places, older, newer; shown of each.
         for (places, older, newer, shown) in [
