@@ -35,6 +35,8 @@ mod statement;
 mod status;
 mod store_lock;
 mod tls;
+#[cfg(test)]
+mod writes;
 
 use std::sync::Arc;
 

@@ -143,7 +143,8 @@ macro_rules! contract_tests {
             what_is_too_old_is_erased, a_walk_goes_on_where_it_was,
         }
         $crate::contract_tests! { @area $make, history:
-            kinds_are_chosen, a_position_remembers_since_when, surroundings_of_a_message,
+            kinds_are_chosen, a_position_remembers_since_when, an_instant_is_found_among_gaps,
+            surroundings_of_a_message,
             heavy_messages_end_a_page_early, long_errors_are_cut_where_they_are_shown,
             every_list_is_exact_while_eight_write,
         }

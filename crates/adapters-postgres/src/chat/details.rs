@@ -39,15 +39,15 @@ pub(super) fn uuids(rooms: &[ChatId]) -> Vec<Uuid> {
     rooms.iter().map(|chat| chat.uuid()).collect()
 }
 
-/// Seeks from each agent of a chat to its deliveries there: one index step per question, however
-/// many deliveries there are. The limits keep PostgreSQL from reading all open work of the agents
+/// Seeks from each agent of a chat to its unfinished work there, however many deliveries there are. The limits keep PostgreSQL from reading all open work of the agents
 /// elsewhere.
 async fn works_on(mut db: &Db, rooms: &[ChatId]) -> Result<Vec<(ChatId, WorkStatus)>, Fault> {
     let any = |status: &str| {
         format!(
             "(SELECT TRUE AS yes FROM participants CROSS JOIN LATERAL (\
                  SELECT FROM deliveries WHERE deliveries.agent_id = participants.participant_id \
-                 AND deliveries.chat_id = participants.chat_id AND deliveries.status = '{status}' LIMIT 1) AS work \
+                 AND deliveries.chat_id = participants.chat_id AND deliveries.processed_at IS NULL \
+                 AND deliveries.current_attempt > 0 AND deliveries.status = '{status}' LIMIT 1) AS work \
               WHERE participants.chat_id = room.id AND participants.kind = 'Agent' \
               AND participants.left_at IS NULL LIMIT 1)"
         )

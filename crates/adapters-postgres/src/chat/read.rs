@@ -1,11 +1,10 @@
 //! Reading one chat, and rosters.
 
-use diesel::dsl::count_star;
-use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Text, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::chat::{Chat, Entrance, FoundChat, Membership, Participant, Roster, Standing};
 use domain::id::{ChatId, ParticipantId, UserId};
-use domain::message::MessageKind;
+use domain::message::{MessageKind, counts_by_kind};
 use futures_util::future::try_join;
 
 use super::details::details_on;
@@ -13,7 +12,7 @@ use super::row::{participants_on, sight_on};
 use crate::error::Fault;
 use crate::row;
 use crate::run::Db;
-use crate::schema::messages;
+use crate::statement::statement;
 
 pub(super) async fn find_on(db: &Db, viewer: ParticipantId, chat: ChatId) -> Result<Option<Chat>, Fault> {
     let sight = sight_on(db, viewer, chat).await?;
@@ -45,7 +44,10 @@ pub(super) async fn find_with_details_on(
     Ok(Some(FoundChat { chat, details, message_counts }))
 }
 
-/// Runs along the index of kinds, without reading messages.
+/// Runs along the index of events, without reading messages: the chat stores the number of all.
+const COUNTS: &str = "SELECT 'text', last_sequence - deleted_messages FROM chats WHERE id = ? UNION ALL \
+     SELECT kind, count(*) FROM messages WHERE chat_id = ? AND kind <> 'text' GROUP BY kind";
+
 async fn counts_on(
     mut db: &Db,
     chat: ChatId,
@@ -54,16 +56,16 @@ async fn counts_on(
     if !wanted {
         return Ok(None);
     }
-    let counts = messages::table
-        .filter(messages::chat_id.eq(chat.uuid()))
-        .group_by(messages::kind)
-        .order(messages::kind)
-        .select((messages::kind, count_star()))
-        .load::<(String, i64)>(&mut db)
-        .await?;
-    let count =
-        |(kind, count): (String, i64)| Ok((row::word(&kind, MessageKind::parse)?, count.cast_unsigned()));
-    counts.into_iter().map(count).collect::<Result<_, Fault>>().map(Some)
+    let counts = statement::<(Text, BigInt)>(COUNTS);
+    let counts = counts.bind::<SqlUuid, _>(chat.uuid()).bind::<SqlUuid, _>(chat.uuid());
+    let (mut all, mut events) = (0, Vec::new());
+    for (kind, count) in counts.load::<(String, i64)>(&mut db).await? {
+        match row::word(&kind, MessageKind::parse)? {
+            MessageKind::Text => all = count.cast_unsigned(),
+            event => events.push((event, count.cast_unsigned())),
+        }
+    }
+    Ok(Some(counts_by_kind(all, events)))
 }
 
 /// One statement; the roster itself shows whether the viewer may read it. A deleted chat has no

@@ -3,6 +3,7 @@
 mod advance;
 pub(crate) mod group_commit;
 mod mark_delivered;
+mod next;
 mod read;
 mod steps;
 mod unacknowledged;
@@ -10,7 +11,7 @@ mod unacknowledged;
 use async_trait::async_trait;
 use domain::delivery::{
     AdvanceDelivery, AdvanceRefused, Advanced, DeliveryFilter, DeliveryKey, DeliveryRepository, Heard,
-    Listening, NextMessage, Order, Unacknowledged,
+    Listening, NextMessage, Order, Searched,
 };
 use domain::id::{AgentId, ChatId, MessageId};
 use domain::message::Message;
@@ -24,7 +25,7 @@ use crate::PostgresStore;
 #[async_trait]
 impl DeliveryRepository for PostgresStore {
     async fn next(&self, agent: AgentId, chat: ChatId) -> Result<Option<NextMessage>, StoreError> {
-        self.read((agent, chat), |db, (agent, chat)| read::next_on(db, *agent, *chat).boxed()).await
+        self.ask((agent, chat), |db, (agent, chat)| next::next_on(db, *agent, *chat).boxed()).await
     }
 
     async fn list(
@@ -93,7 +94,7 @@ impl DeliveryRepository for PostgresStore {
         &self,
         listening: Vec<Listening>,
         limit: u32,
-    ) -> Result<Vec<(usize, Unacknowledged)>, StoreError> {
+    ) -> Result<Vec<Searched>, StoreError> {
         let given = (listening, limit);
         self.ask(given, |db, (listening, limit)| {
             unacknowledged::unacknowledged_on(db, listening, *limit).boxed()

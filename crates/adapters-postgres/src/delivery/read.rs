@@ -1,18 +1,15 @@
-//! The backlog of an agent, and listings by state.
+//! Listings of an agent's deliveries by state.
 
-use diesel::OptionalExtension;
-use diesel::sql_types::{BigInt, Nullable, Text, Uuid as SqlUuid};
+use diesel::sql_types::{BigInt, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
-use domain::chat::ParticipantStatus;
-use domain::delivery::{DeliveryFilter, NextMessage};
+use domain::delivery::DeliveryFilter;
 use domain::id::{AgentId, ChatId, ParticipantId};
 use domain::message::Message;
-use domain::page::{Order, PAGE_BYTES, Page, PageRequest};
+use domain::page::{Order, Page, PageRequest};
 
 use crate::chat::row::membership_on;
 use crate::error::Fault;
 use crate::message::load::{Records, part_on, position};
-use crate::row;
 use crate::run::Db;
 use crate::statement::statement;
 
@@ -20,36 +17,17 @@ use crate::statement::statement;
 /// index cannot be used.
 const fn chosen(filter: DeliveryFilter) -> &'static str {
     match filter {
-        DeliveryFilter::Open => "status <> 'processed' AND addressed",
-        DeliveryFilter::Pending => {
-            "status <> 'processed' AND addressed AND status IN ('new', 'delivered', 'failed')"
+        DeliveryFilter::Open => "processed_at IS NULL AND addressed",
+        DeliveryFilter::Pending => "processed_at IS NULL AND addressed AND status <> 'processing'",
+        DeliveryFilter::Processing => {
+            "processed_at IS NULL AND current_attempt > 0 AND addressed AND status = 'processing'"
         }
-        DeliveryFilter::Processing => "status <> 'processed' AND addressed AND status = 'processing'",
-        DeliveryFilter::Failed => "status <> 'processed' AND addressed AND status = 'failed'",
+        DeliveryFilter::Failed => {
+            "processed_at IS NULL AND current_attempt > 0 AND addressed AND status = 'failed'"
+        }
         DeliveryFilter::Processed => "addressed AND status = 'processed'",
         DeliveryFilter::All => "addressed",
     }
-}
-
-/// The agent's membership in the chat, and the sequence of its first open message.
-const NEXT: &str = "SELECT participants.status, (SELECT deliveries.sequence FROM deliveries \
-     WHERE deliveries.agent_id = participants.participant_id AND deliveries.chat_id = participants.chat_id \
-     AND deliveries.status <> 'processed' AND deliveries.addressed ORDER BY deliveries.sequence LIMIT 1) \
-     FROM participants JOIN chats ON chats.id = participants.chat_id AND chats.deleted_at IS NULL \
-     WHERE participants.chat_id = ? AND participants.participant_id = ? AND participants.left_at IS NULL";
-
-pub(super) async fn next_on(mut db: &Db, agent: AgentId, chat: ChatId) -> Result<Option<NextMessage>, Fault> {
-    let found = statement::<(Text, Nullable<BigInt>)>(NEXT)
-        .bind::<SqlUuid, _>(chat.uuid())
-        .bind::<SqlUuid, _>(agent.uuid())
-        .get_result::<(String, Option<i64>)>(&mut db)
-        .await
-        .optional()?;
-    let Some((status, place)) = found else { return Ok(None) };
-    let places = place.into_iter().collect::<Vec<_>>();
-    let (mut rows, _) = part_on(db, chat, &places, Order::Ascending, Records::Of(agent), PAGE_BYTES).await?;
-    let membership = row::word(&status, ParticipantStatus::parse)?;
-    Ok(Some(NextMessage { membership, message: rows.pop() }))
 }
 
 pub(super) async fn list_on(

@@ -1,8 +1,8 @@
 //! Deliveries that no socket has acknowledged.
 
-use diesel::sql_types::{Array, BigInt, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{Array, BigInt, Integer, Nullable, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
-use domain::delivery::{Listening, Unacknowledged};
+use domain::delivery::{EXAMINED, Listening, Searched, Unacknowledged};
 use domain::id::{AgentId, ChatId, ParticipantId};
 use domain::message::Message;
 use domain::page::{NUMBERED_PAGE_BYTES, Order};
@@ -15,46 +15,60 @@ use crate::row::At;
 use crate::run::Db;
 use crate::statement::statement;
 
-/// Seeks the index of new deliveries once per listener.
-const STILL_NEW: &str = "SELECT listening.place, messages.sequence, messages.created_at \
-     FROM unnest(?, ?, ?, ?) AS listening (place, agent_id, chat_id, since) \
-     CROSS JOIN LATERAL (SELECT deliveries.sequence FROM deliveries \
-     WHERE deliveries.agent_id = listening.agent_id AND deliveries.chat_id = listening.chat_id \
-     AND deliveries.status = 'new' AND deliveries.addressed \
-     AND deliveries.sequence > listening.since ORDER BY deliveries.sequence LIMIT ?) AS waiting \
-     JOIN messages ON messages.chat_id = listening.chat_id AND messages.sequence = waiting.sequence \
-     ORDER BY listening.place, messages.sequence";
+/// Reads the index of open deliveries once per listener. The condition on the status is on the rows, so
+/// that a mark changes no index.
+fn search() -> String {
+    format!(
+        "SELECT listening.place, searched.examined_to, new.sequence, messages.created_at \
+         FROM unnest(?, ?, ?, ?) AS listening (place, agent_id, chat_id, since) \
+         CROSS JOIN LATERAL (SELECT max(sequence) AS examined_to, \
+         array_agg(sequence ORDER BY sequence) FILTER (WHERE status = 'new') AS new \
+         FROM (SELECT sequence, status FROM deliveries \
+         WHERE deliveries.agent_id = listening.agent_id AND deliveries.chat_id = listening.chat_id \
+         AND deliveries.processed_at IS NULL AND deliveries.addressed \
+         AND deliveries.sequence > listening.since ORDER BY deliveries.sequence LIMIT {EXAMINED}) AS open) \
+         AS searched \
+         LEFT JOIN LATERAL unnest(searched.new[1:?]) AS new (sequence) ON TRUE \
+         LEFT JOIN messages ON messages.chat_id = listening.chat_id AND messages.sequence = new.sequence \
+         WHERE searched.examined_to IS NOT NULL ORDER BY listening.place, new.sequence"
+    )
+}
 
 pub(super) async fn unacknowledged_on(
     mut db: &Db,
     listening: &[Listening],
     limit: u32,
-) -> Result<Vec<(usize, Unacknowledged)>, Fault> {
+) -> Result<Vec<Searched>, Fault> {
     if listening.is_empty() {
         return Ok(Vec::new());
     }
     let count = i64::try_from(listening.len()).unwrap_or(i64::MAX);
-    let found = statement::<(BigInt, BigInt, Timestamptz)>(STILL_NEW)
+    let found = statement::<(BigInt, BigInt, Nullable<BigInt>, Nullable<Timestamptz>)>(search())
         .bind::<Array<BigInt>, _>((0..count).collect::<Vec<_>>())
         .bind::<Array<SqlUuid>, _>(listening.iter().map(|one| one.agent.uuid()).collect::<Vec<_>>())
         .bind::<Array<SqlUuid>, _>(listening.iter().map(|one| one.chat.uuid()).collect::<Vec<_>>())
         .bind::<Array<BigInt>, _>(listening.iter().map(|one| one.since).collect::<Vec<_>>())
-        .bind::<BigInt, _>(i64::from(limit))
-        .load::<(i64, i64, At)>(&mut db)
+        .bind::<Integer, _>(i32::try_from(limit).unwrap_or(i32::MAX))
+        .load::<(i64, i64, Option<i64>, Option<At>)>(&mut db)
         .await?;
-    let found = found.into_iter().map(|(place, sequence, written_at)| {
-        let place = usize::try_from(place).map_err(|_| Fault::Row(format!("the listener {place}")))?;
-        Ok((place, Unacknowledged { sequence, written_at: written_at.0 }))
-    });
-    found.collect()
+    let mut searched = vec![Searched::default(); listening.len()];
+    for (place, examined_to, sequence, written_at) in found {
+        let one = usize::try_from(place).ok().and_then(|place| searched.get_mut(place));
+        let one = one.ok_or_else(|| Fault::Row(format!("the listener {place}")))?;
+        one.examined_to = Some(examined_to);
+        if let (Some(sequence), Some(At(written_at))) = (sequence, written_at) {
+            one.found.push(Unacknowledged { sequence, written_at });
+        }
+    }
+    Ok(searched)
 }
 
 /// Locks them, which every change of them does first.
 const LOCKED: &str = "SELECT id FROM messages WHERE chat_id = ? AND sequence = ANY(?) \
      ORDER BY id FOR NO KEY UPDATE";
 
-const NEW: &str = "SELECT sequence FROM deliveries WHERE agent_id = ? AND chat_id = ? AND status = 'new' \
-     AND addressed AND sequence = ANY(?) ORDER BY sequence";
+const NEW: &str = "SELECT sequence FROM deliveries WHERE agent_id = ? AND chat_id = ? AND processed_at IS NULL \
+     AND addressed AND status = 'new' AND sequence = ANY(?) ORDER BY sequence";
 
 /// Each statement of a change sees the commits before it begins: a delivery that is still new after
 /// the messages were locked stays new to the end.

@@ -1,6 +1,7 @@
 //! The history of a chat, newest first.
 
 use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::id::{ChatId, ParticipantId};
 use domain::message::{HistoryFilter, Kinds, Message};
@@ -15,7 +16,8 @@ use crate::chat::row::standing_on;
 use crate::error::Fault;
 use crate::row::At;
 use crate::run::Db;
-use crate::schema::{chats, messages};
+use crate::schema::chats;
+use crate::statement::statement;
 
 pub(super) async fn history_on(
     db: &Db,
@@ -61,17 +63,28 @@ pub(super) async fn history_on(
     Ok(Some(Page::part(rows, more || cut, total, |message| Position::at(message.sequence, end))))
 }
 
-/// The last sequence at `since` or before: times follow the order of the chat.
+/// Halves the part that contains the boundary. All messages up to `low` are at `since` or before, all
+/// behind `high` are after; deleted messages leave gaps, so each step looks at the next message from
+/// the middle on.
+const FLOOR: &str = "WITH RECURSIVE search (low, high) AS (\
+     SELECT 0::bigint, last_sequence FROM chats WHERE id = ? UNION ALL \
+     SELECT CASE WHEN probe.created_at <= ? THEN probe.sequence ELSE search.low END, \
+     CASE WHEN probe.created_at <= ? THEN search.high ELSE (search.low + search.high + 1) / 2 - 1 END \
+     FROM search LEFT JOIN LATERAL (SELECT created_at, sequence FROM messages \
+     WHERE chat_id = ? AND sequence >= (search.low + search.high + 1) / 2 ORDER BY sequence LIMIT 1) AS probe \
+     ON TRUE WHERE search.low < search.high) \
+     SELECT low FROM search WHERE low >= high";
+
+/// A sequence between the last message at `since` or before and the next one: times follow the order
+/// of the chat.
 async fn floor_on(mut db: &Db, chat: ChatId, since: Timestamp) -> Result<i64, Fault> {
-    let first_after = messages::table
-        .filter(messages::chat_id.eq(chat.uuid()))
-        .filter(messages::created_at.gt(At(since)))
-        .order((messages::created_at, messages::sequence))
-        .select(messages::sequence)
-        .first::<i64>(&mut db)
-        .await
-        .optional()?;
-    Ok(first_after.map_or(i64::MAX, |place| place - 1))
+    let floor = statement::<BigInt>(FLOOR)
+        .bind::<SqlUuid, _>(chat.uuid())
+        .bind::<Timestamptz, _>(At(since))
+        .bind::<Timestamptz, _>(At(since))
+        .bind::<SqlUuid, _>(chat.uuid());
+    // The chat may not exist.
+    Ok(floor.get_result::<i64>(&mut db).await.optional()?.unwrap_or(i64::MAX))
 }
 
 /// The chat stores its number of messages, so only a part of them has to be counted.

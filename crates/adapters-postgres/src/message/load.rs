@@ -52,7 +52,7 @@ pub(crate) struct MessageRow {
 pub(crate) struct SenderHandle;
 
 impl SenderHandle {
-    const TEXT: &'static str = "(CASE sender_kind \
+    pub(crate) const TEXT: &'static str = "(CASE sender_kind \
          WHEN 'User' THEN (SELECT handle FROM users WHERE users.id = sender_id) \
          ELSE (SELECT handle FROM agents WHERE agents.id = sender_id) END)";
 }
@@ -110,7 +110,7 @@ impl Records {
 }
 
 /// The columns of a [`MessageRow`], before [`SenderHandle`].
-const MESSAGE: &str = "id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, \
+pub(crate) const MESSAGE: &str = "id, chat_id, sequence, kind, content, sender_id, sender_kind, sender_name, mentions, \
      metadata, created_at, updated_at";
 
 /// The SQL types of a [`MessageRow`].
@@ -126,8 +126,11 @@ pub(crate) async fn rows_on(mut db: &Db, ids: Vec<Uuid>, rest: &str) -> Result<V
 }
 
 /// The columns of a [`DeliveryRow`].
-const RECORD: &str = "deliveries.message_id, deliveries.agent_id, deliveries.addressed, \
+pub(crate) const RECORD: &str = "deliveries.message_id, deliveries.agent_id, deliveries.addressed, \
      deliveries.current_attempt, deliveries.delivered_at";
+
+/// The SQL types of a [`DeliveryRow`].
+type RecordColumns = SqlTypeOf<AsSelect<DeliveryRow, Pg>>;
 
 /// The position of a message in lists.
 pub(crate) fn position(message: &Message) -> Position {
@@ -282,16 +285,26 @@ impl DeliveryRow {
 
 impl AttemptHead {
     fn into_attempt(self, error: Option<String>) -> Result<Attempt, Fault> {
-        let number =
-            u32::try_from(self.number).map_err(|_| Fault::Row(format!("the attempt {}", self.number)))?;
-        Ok(Attempt {
-            number: AttemptNumber(number),
-            status: row::word(&self.status, AttemptStatus::parse)?,
-            started_at: self.started_at.0,
-            completed_at: self.completed_at.map(|at| at.0),
-            error,
-        })
+        attempt(self.number, &self.status, self.started_at, self.completed_at, error)
     }
+}
+
+fn attempt(
+    number: i32,
+    status: &str,
+    started_at: At,
+    completed_at: Option<At>,
+    error: Option<String>,
+) -> Result<Attempt, Fault> {
+    Ok(Attempt {
+        number: AttemptNumber(
+            u32::try_from(number).map_err(|_| Fault::Row(format!("the attempt {number}")))?,
+        ),
+        status: row::word(status, AttemptStatus::parse)?,
+        started_at: started_at.0,
+        completed_at: completed_at.map(|at| at.0),
+        error,
+    })
 }
 
 impl AttemptRow {
@@ -306,7 +319,7 @@ type RecordRows = HashMap<Uuid, Vec<DeliveryRow>>;
 
 /// The delivery records of messages.
 async fn records_on(mut db: &Db, messages: Vec<Uuid>, wanted: Records) -> Result<RecordRows, Fault> {
-    let records = statement::<SqlTypeOf<AsSelect<DeliveryRow, Pg>>>(format!(
+    let records = statement::<RecordColumns>(format!(
         "SELECT {RECORD} FROM deliveries WHERE message_id = ANY(?){} ORDER BY agent_id",
         wanted.only("agent_id"),
     ));
@@ -321,7 +334,7 @@ async fn records_at_on(
     places: &[i64],
     wanted: Records,
 ) -> Result<RecordRows, Fault> {
-    let records = statement::<SqlTypeOf<AsSelect<DeliveryRow, Pg>>>(format!(
+    let records = statement::<RecordColumns>(format!(
         "SELECT {RECORD} FROM deliveries JOIN messages ON messages.id = deliveries.message_id \
          WHERE messages.chat_id = ? AND messages.sequence = ANY(?){} ORDER BY deliveries.agent_id",
         wanted.only("deliveries.agent_id"),
@@ -345,6 +358,33 @@ struct ShownAttemptRow {
     error: Option<Vec<u8>>,
 }
 
+/// The first bytes of an attempt's error, as [`shown_error`] reads them.
+pub(crate) fn shown_error_column() -> String {
+    format!("substring(convert_to(attempts.error, 'UTF8') FROM 1 FOR {})", SHOWN_ERROR_BYTES + 1)
+}
+
+/// The newest attempts of one record, oldest first.
+#[derive(Queryable)]
+pub(crate) struct AttemptsRow {
+    numbers: Vec<i32>,
+    statuses: Vec<String>,
+    started: Vec<At>,
+    completed: Vec<Option<At>>,
+    errors: Vec<Option<Vec<u8>>>,
+}
+
+impl AttemptsRow {
+    pub(crate) fn into_attempts(self) -> Result<Vec<Attempt>, Fault> {
+        let words = self.numbers.into_iter().zip(self.statuses);
+        let times = self.started.into_iter().zip(self.completed);
+        let rows = words.zip(times).zip(self.errors);
+        let attempts = rows.map(|(((number, status), (started_at, completed_at)), error)| {
+            attempt(number, &status, started_at, completed_at, error.map(shown_error))
+        });
+        attempts.collect()
+    }
+}
+
 /// An attempt without its error.
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = attempts)]
@@ -363,7 +403,7 @@ type Tries = HashMap<(Uuid, Uuid), Vec<Attempt>>;
 /// The newest attempts of each of the messages' records.
 async fn tries_on(mut db: &Db, messages: Vec<Uuid>, wanted: Records) -> Result<Tries, Fault> {
     let shown = i32::try_from(SHOWN_ATTEMPTS).unwrap_or(i32::MAX);
-    let error = format!("substring(convert_to(attempts.error, 'UTF8') FROM 1 FOR {})", SHOWN_ERROR_BYTES + 1);
+    let error = shown_error_column();
     let found = statement::<(SqlTypeOf<AsSelect<AttemptHead, Pg>>, Nullable<Binary>)>(format!(
         "SELECT attempts.message_id, attempts.agent_id, attempts.number, attempts.status, attempts.started_at, \
          attempts.completed_at, {error} FROM attempts JOIN deliveries \

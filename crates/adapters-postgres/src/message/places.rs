@@ -1,13 +1,15 @@
 //! The sequences of messages of some kinds in a chat.
 //!
-//! They are read kind by kind along the index of kinds, and merged; of each kind no more is read
-//! than is skipped and requested.
+//! Events are read kind by kind along their index, and merged with the texts; of each kind no more
+//! is read than is skipped and requested. Most messages are texts, so these are in no index of
+//! their own: they are picked from the chat in its order.
 
-use diesel::sql_types::{Array, BigInt, Text, Uuid as SqlUuid};
+use diesel::sql_types::{Array, BigInt, Bool, Text, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::id::ChatId;
-use domain::message::Kinds;
+use domain::message::{Kinds, MessageKind};
 use domain::page::Order;
+use futures_util::future::try_join;
 
 use crate::error::Fault;
 use crate::run::Db;
@@ -44,39 +46,56 @@ pub(super) async fn places_on(
         // chat.
         let places = statement::<BigInt>(format!(
             "SELECT place.sequence FROM unnest(?) AS wanted (kind) CROSS JOIN LATERAL \
-             (SELECT sequence FROM messages WHERE chat_id = ? \
+             (SELECT sequence FROM messages WHERE chat_id = ? AND messages.kind <> 'text' \
               AND (messages.kind, sequence) > (wanted.kind, ?) \
               AND (messages.kind, sequence) < (wanted.kind, ?) \
               ORDER BY messages.kind {direction}, sequence {direction} LIMIT ?) AS place \
-             ORDER BY place.sequence {direction} LIMIT ? OFFSET ?"
+             UNION ALL (SELECT sequence FROM messages WHERE ? AND kind = 'text' \
+              AND chat_id = ? AND sequence > ? AND sequence < ? ORDER BY sequence {direction} LIMIT ?) \
+             ORDER BY sequence {direction} LIMIT ? OFFSET ?"
         ));
-        within(places.bind::<Array<Text>, _>(words(kinds)), chat, part)
-            .bind::<BigInt, _>(limit.saturating_add(offset))
+        let most = limit.saturating_add(offset);
+        let events = within(places.bind::<Array<Text>, _>(words(kinds)), chat, part);
+        let texts = events.bind::<BigInt, _>(most).bind::<Bool, _>(kinds.contains(MessageKind::Text));
+        within(texts, chat, part).bind::<BigInt, _>(most)
     };
     Ok(places.bind::<BigInt, _>(limit).bind::<BigInt, _>(offset).load(&mut db).await?)
 }
 
-/// The number of messages of these kinds in the part.
-pub(super) async fn count_on(mut db: &Db, chat: ChatId, kinds: Kinds, part: Between) -> Result<u64, Fault> {
+/// The number of messages of these kinds in the part. Texts are counted as the rest, so that no
+/// message is read.
+pub(super) async fn count_on(db: &Db, chat: ChatId, kinds: Kinds, part: Between) -> Result<u64, Fault> {
+    let texts = Kinds::of(&[MessageKind::Text]);
+    if !kinds.contains(MessageKind::Text) {
+        return events_on(db, chat, kinds, part).await;
+    }
+    let others = events_on(db, chat, Kinds::ALL.without(kinds).without(texts), part);
+    let (all, others) = try_join(all_on(db, chat, part), others).await?;
+    Ok(all.saturating_sub(others))
+}
+
+async fn all_on(mut db: &Db, chat: ChatId, part: Between) -> Result<u64, Fault> {
+    let counted = statement::<BigInt>(
+        "SELECT count(*) FROM messages WHERE chat_id = ? AND sequence > ? AND sequence < ?",
+    );
+    Ok(within(counted, chat, part).get_result::<i64>(&mut db).await?.cast_unsigned())
+}
+
+async fn events_on(mut db: &Db, chat: ChatId, kinds: Kinds, part: Between) -> Result<u64, Fault> {
     if kinds == Kinds::NONE {
         return Ok(0);
     }
-    let counted = if kinds == Kinds::ALL {
-        statement::<BigInt>(
-            "SELECT count(*) FROM messages WHERE chat_id = ? AND sequence > ? AND sequence < ?",
-        )
-    } else {
-        statement::<BigInt>(
-            "SELECT count(*) FROM messages WHERE kind = ANY(?) AND chat_id = ? AND sequence > ? AND sequence < ?",
-        )
-        .bind::<Array<Text>, _>(words(kinds))
-    };
-    let counted = within(counted, chat, part).get_result::<i64>(&mut db).await?;
-    Ok(counted.cast_unsigned())
+    let counted = statement::<BigInt>(
+        "SELECT count(*) FROM messages WHERE kind <> 'text' AND kind = ANY(?) \
+         AND chat_id = ? AND sequence > ? AND sequence < ?",
+    );
+    let counted = within(counted.bind::<Array<Text>, _>(words(kinds)), chat, part);
+    Ok(counted.get_result::<i64>(&mut db).await?.cast_unsigned())
 }
 
+/// The words of these kinds but for text.
 fn words(kinds: Kinds) -> Vec<&'static str> {
-    kinds.iter().map(domain::message::MessageKind::as_str).collect()
+    kinds.without(Kinds::of(&[MessageKind::Text])).iter().map(MessageKind::as_str).collect()
 }
 
 /// Binds the chat and the two sequences.

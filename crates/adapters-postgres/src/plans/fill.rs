@@ -113,10 +113,11 @@ impl Size {
                CASE WHEN chat_id = $CHAT OR sequence % 2 = 1 THEN $BOT ELSE $id(2, sequence * 7) END, chat_id, sequence, TRUE, \
                CASE WHEN chat_id <> $CHAT THEN 'new' WHEN sequence > {half} - 1000 THEN 'delivered' \
                ELSE 'processed' END, \
-               CASE WHEN chat_id = $CHAT AND sequence <= {half} - 1000 THEN 1 ELSE 0 END, NULL, NULL \
+               CASE WHEN chat_id = $CHAT AND sequence <= {half} - 1000 THEN 1 ELSE 0 END, NULL, \
+               CASE WHEN chat_id = $CHAT AND sequence <= {half} - 1000 THEN $at(2) END \
                FROM messages;
              INSERT INTO attempts SELECT message_id, agent_id, 1, 'success', $at(1), $at(2), NULL \
-               FROM deliveries WHERE status = 'processed';
+               FROM deliveries WHERE current_attempt > 0;
              UPDATE chats SET last_sequence = {each} WHERE id <> $CHAT;
              UPDATE chats SET last_sequence = {half}, last_message_at = $at({half}) WHERE id = $CHAT;"
         )

@@ -27,8 +27,8 @@ impl Watched {
             (DeliveryFilter::All, 600),
             // The thousand open ones are searched for others.
             (DeliveryFilter::Processed, 2500),
-            (DeliveryFilter::Processing, 2500),
-            (DeliveryFilter::Failed, 2500),
+            (DeliveryFilter::Processing, 200),
+            (DeliveryFilter::Failed, 200),
         ];
         for (filter, rows) in filters {
             for (order, page) in [(Order::Ascending, after(half / 2)), (Order::Descending, FIRST)] {

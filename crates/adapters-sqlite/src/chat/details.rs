@@ -53,14 +53,14 @@ struct WorkRow {
     failed: bool,
 }
 
-/// Seeks from each agent of a chat to its deliveries there: one index step per question, however
-/// many deliveries there are.
+/// Seeks from each agent of a chat to its unfinished work there, however many deliveries there are.
 fn works_on(connection: &mut SqliteConnection, rooms: &[ChatId]) -> Result<Vec<(ChatId, WorkStatus)>, Fault> {
     let any = |status: &str| {
         format!(
             "EXISTS (SELECT 1 FROM participants CROSS JOIN deliveries INDEXED BY deliveries_at_work \
              ON deliveries.agent_id = participants.participant_id AND deliveries.chat_id = participants.chat_id \
-             AND deliveries.status IN ('processing', 'failed') AND deliveries.status = '{status}' \
+             AND deliveries.processed_at IS NULL AND deliveries.current_attempt > 0 \
+             AND deliveries.status = '{status}' \
              WHERE participants.chat_id = chats.id AND participants.kind = 'Agent' \
              AND participants.left_at IS NULL)"
         )

@@ -1,11 +1,12 @@
 //! Reading one chat, and rosters.
 
-use diesel::dsl::count_star;
+use diesel::dsl::{count_star, sql};
 use diesel::prelude::*;
+use diesel::sql_types::Bool;
 use diesel::sqlite::SqliteConnection;
 use domain::chat::{Chat, Entrance, FoundChat, Roster};
 use domain::id::{ChatId, ParticipantId, UserId};
-use domain::message::MessageKind;
+use domain::message::{MessageKind, counts_by_kind};
 
 use super::details::details_on;
 use super::row::{chat_on, participants_on, standing_on};
@@ -46,15 +47,21 @@ pub(super) fn find_with_details_on(
     Ok(Some(FoundChat { chat, details, message_counts }))
 }
 
-/// Runs along the index of kinds, without reading messages.
+/// Runs along the index of events, without reading messages: the chat stores the number of all.
 fn counts_on(connection: &mut SqliteConnection, chat: ChatId) -> Result<Vec<(MessageKind, u64)>, Fault> {
-    let counts = messages::table
-        .filter(messages::chat_id.eq(row::bytes(chat.uuid())))
+    let id = row::bytes(chat.uuid());
+    let events = messages::table
+        .filter(messages::chat_id.eq(&id))
+        .filter(sql::<Bool>("kind <> 'text'"))
         .group_by(messages::kind)
         .select((messages::kind, count_star()))
         .load::<(String, i64)>(connection)?;
-    let counts = counts.into_iter();
-    counts.map(|(kind, count)| Ok((row::word(&kind, MessageKind::parse)?, count.cast_unsigned()))).collect()
+    let all = chats::table.find(&id).select(chats::last_sequence - chats::deleted_messages);
+    let all = all.get_result::<i64>(connection)?;
+    let events = events.into_iter();
+    let events =
+        events.map(|(kind, count)| Ok((row::word(&kind, MessageKind::parse)?, count.cast_unsigned())));
+    Ok(counts_by_kind(all.cast_unsigned(), events.collect::<Result<_, Fault>>()?))
 }
 
 pub(super) fn roster_on(

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use diesel::sqlite::SqliteConnection;
 use domain::delivery::{
     AdvanceDelivery, AdvanceRefused, Advanced, DeliveryFilter, DeliveryKey, DeliveryRepository, Heard,
-    Listening, NextMessage, Order, Unacknowledged,
+    Listening, NextMessage, Order, Searched,
 };
 use domain::id::{AgentId, ChatId, MessageId};
 use domain::message::Message;
@@ -78,7 +78,7 @@ impl DeliveryRepository for SqliteStore {
         &self,
         listening: Vec<Listening>,
         limit: u32,
-    ) -> Result<Vec<(usize, Unacknowledged)>, StoreError> {
+    ) -> Result<Vec<Searched>, StoreError> {
         self.read(move |connection| unacknowledged::unacknowledged_on(connection, &listening, limit)).await
     }
 

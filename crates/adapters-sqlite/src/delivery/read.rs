@@ -21,17 +21,18 @@ use crate::statement::statement;
 /// the index cannot be used.
 const fn chosen(filter: DeliveryFilter) -> (&'static str, &'static str) {
     match filter {
-        DeliveryFilter::Open => ("deliveries_open", "status <> 'processed' AND addressed = 1"),
-        DeliveryFilter::Pending => (
-            "deliveries_open",
-            "status <> 'processed' AND addressed = 1 AND status IN ('new', 'delivered', 'failed')",
+        DeliveryFilter::Open => ("deliveries_open", "processed_at IS NULL AND addressed = 1"),
+        DeliveryFilter::Pending => {
+            ("deliveries_open", "processed_at IS NULL AND addressed = 1 AND status <> 'processing'")
+        }
+        DeliveryFilter::Processing => (
+            "deliveries_at_work",
+            "processed_at IS NULL AND current_attempt > 0 AND addressed = 1 AND status = 'processing'",
         ),
-        DeliveryFilter::Processing => {
-            ("deliveries_open", "status <> 'processed' AND addressed = 1 AND status = 'processing'")
-        }
-        DeliveryFilter::Failed => {
-            ("deliveries_open", "status <> 'processed' AND addressed = 1 AND status = 'failed'")
-        }
+        DeliveryFilter::Failed => (
+            "deliveries_at_work",
+            "processed_at IS NULL AND current_attempt > 0 AND addressed = 1 AND status = 'failed'",
+        ),
         DeliveryFilter::Processed => ("deliveries_of_agent", "addressed = 1 AND status = 'processed'"),
         DeliveryFilter::All => ("deliveries_of_agent", "addressed = 1"),
     }
@@ -54,7 +55,7 @@ pub(super) fn next_on(
     // The first of the deliveries that `DeliveryFilter::Open` selects.
     let first = statement!(
         "SELECT sequence FROM deliveries INDEXED BY deliveries_open \
-         WHERE agent_id = ? AND chat_id = ? AND status <> 'processed' AND addressed = 1 \
+         WHERE agent_id = ? AND chat_id = ? AND processed_at IS NULL AND addressed = 1 \
          ORDER BY sequence LIMIT 1" => BigInt
     );
     let first = first

@@ -1,9 +1,9 @@
 //! Deliveries that no socket has acknowledged.
 
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Binary};
+use diesel::sql_types::{BigInt, Binary, Nullable};
 use diesel::sqlite::SqliteConnection;
-use domain::delivery::{Listening, Unacknowledged};
+use domain::delivery::{EXAMINED, Listening, Searched, Unacknowledged};
 use domain::id::{AgentId, ChatId, ParticipantId};
 use domain::message::Message;
 use domain::page::{NUMBERED_PAGE_BYTES, Order};
@@ -18,9 +18,11 @@ struct Found {
     #[diesel(sql_type = BigInt)]
     place: i64,
     #[diesel(sql_type = BigInt)]
-    sequence: i64,
-    #[diesel(sql_type = BigInt)]
-    created_at: i64,
+    examined_to: i64,
+    #[diesel(sql_type = Nullable<BigInt>)]
+    sequence: Option<i64>,
+    #[diesel(sql_type = Nullable<BigInt>)]
+    created_at: Option<i64>,
 }
 
 #[derive(QueryableByName)]
@@ -29,26 +31,33 @@ struct Place {
     sequence: i64,
 }
 
-/// One statement, which seeks the index of new deliveries once per listener. That index is named,
-/// and its condition repeated, because SQLite would scan all open deliveries.
+/// One statement, which reads the index of open deliveries once per listener. The condition on the
+/// status is on the rows, so that a mark changes no index.
 pub(super) fn unacknowledged_on(
     connection: &mut SqliteConnection,
     listening: &[Listening],
     limit: u32,
-) -> Result<Vec<(usize, Unacknowledged)>, Fault> {
+) -> Result<Vec<Searched>, Fault> {
     if listening.is_empty() {
         return Ok(Vec::new());
     }
     let values = vec!["(?, ?, ?, ?)"; listening.len()].join(", ");
-    let mut query = diesel::sql_query(format!(
-        "WITH listening (place, agent_id, chat_id, since) AS (VALUES {values}) \
-         SELECT listening.place, messages.sequence, messages.created_at \
-         FROM listening CROSS JOIN messages INDEXED BY messages_order \
-         ON messages.chat_id = listening.chat_id AND messages.sequence IN ( \
-         SELECT deliveries.sequence FROM deliveries INDEXED BY deliveries_new \
+    let open = format!(
+        "FROM deliveries INDEXED BY deliveries_open \
          WHERE deliveries.agent_id = listening.agent_id AND deliveries.chat_id = listening.chat_id \
-         AND deliveries.status = 'new' AND deliveries.addressed = 1 \
-         AND deliveries.sequence > listening.since ORDER BY deliveries.sequence LIMIT {limit})"
+         AND deliveries.processed_at IS NULL AND deliveries.addressed = 1 \
+         AND deliveries.sequence > listening.since ORDER BY deliveries.sequence LIMIT {EXAMINED}"
+    );
+    let mut query = diesel::sql_query(format!(
+        "WITH listening (place, agent_id, chat_id, since) AS (VALUES {values}), \
+         searched AS (SELECT *, (SELECT max(sequence) FROM (SELECT sequence {open})) AS examined_to \
+         FROM listening) \
+         SELECT listening.place, listening.examined_to, messages.sequence, messages.created_at \
+         FROM searched AS listening LEFT JOIN messages INDEXED BY messages_order \
+         ON messages.chat_id = listening.chat_id AND messages.sequence IN ( \
+         SELECT sequence FROM (SELECT sequence, status {open}) \
+         WHERE status = 'new' ORDER BY sequence LIMIT {limit}) \
+         WHERE listening.examined_to IS NOT NULL"
     ))
     .into_boxed();
     for (place, one) in (0_i64..).zip(listening) {
@@ -60,11 +69,16 @@ pub(super) fn unacknowledged_on(
     }
     let mut found = query.load::<Found>(connection)?;
     found.sort_unstable_by_key(|found| (found.place, found.sequence));
-    let found = found.into_iter().map(|Found { place, sequence, created_at }| {
-        let place = usize::try_from(place).map_err(|_| Fault::Row(format!("the listener {place}")))?;
-        Ok((place, Unacknowledged { sequence, written_at: row::time(created_at) }))
-    });
-    found.collect()
+    let mut searched = vec![Searched::default(); listening.len()];
+    for Found { place, examined_to, sequence, created_at } in found {
+        let one = usize::try_from(place).ok().and_then(|place| searched.get_mut(place));
+        let one = one.ok_or_else(|| Fault::Row(format!("the listener {place}")))?;
+        one.examined_to = Some(examined_to);
+        if let (Some(sequence), Some(created_at)) = (sequence, created_at) {
+            one.found.push(Unacknowledged { sequence, written_at: row::time(created_at) });
+        }
+    }
+    Ok(searched)
 }
 
 pub(super) fn new_messages_on(
@@ -78,8 +92,8 @@ pub(super) fn new_messages_on(
     }
     let places = places.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
     let places = diesel::sql_query(format!(
-        "SELECT sequence FROM deliveries INDEXED BY deliveries_new \
-         WHERE agent_id = ?1 AND chat_id = ?2 AND status = 'new' AND addressed = 1 \
+        "SELECT sequence FROM deliveries INDEXED BY deliveries_open \
+         WHERE agent_id = ?1 AND chat_id = ?2 AND processed_at IS NULL AND addressed = 1 AND status = 'new' \
          AND sequence IN ({places}) ORDER BY sequence"
     ));
     let places = places

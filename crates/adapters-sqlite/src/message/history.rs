@@ -48,16 +48,31 @@ pub(super) fn history_on(
     Ok(Some(Page::part(rows, more || cut, total, |message| Position::at(message.sequence, end))))
 }
 
-/// The last sequence at `since` or before: times follow the order of the chat.
+/// A sequence between the last message at `since` or before and the next one: times follow the order
+/// of the chat.
+///
+/// Halves the part that contains the boundary: all messages up to `low` are at `since` or before, all
+/// behind `high` are after. Deleted messages leave gaps, so each step looks at the next message from
+/// the middle on.
 fn floor_on(connection: &mut SqliteConnection, chat: ChatId, since: Timestamp) -> Result<i64, Fault> {
-    let first_after = messages::table
-        .filter(messages::chat_id.eq(row::bytes(chat.uuid())))
-        .filter(messages::created_at.gt(since.micros()))
-        .order((messages::created_at, messages::sequence))
-        .select(messages::sequence)
-        .first::<i64>(connection)
-        .optional()?;
-    Ok(first_after.map_or(i64::MAX, |place| place - 1))
+    let chat = row::bytes(chat.uuid());
+    let last = chats::table.find(&chat).select(chats::last_sequence);
+    let (mut low, mut high) = (0, last.get_result::<i64>(connection)?);
+    while low < high {
+        let middle = low + (high - low + 1) / 2;
+        let next = messages::table
+            .filter(messages::chat_id.eq(&chat))
+            .filter(messages::sequence.ge(middle))
+            .order(messages::sequence)
+            .select((messages::sequence, messages::created_at))
+            .first::<(i64, i64)>(connection)
+            .optional()?;
+        match next {
+            Some((sequence, created_at)) if created_at <= since.micros() => low = sequence,
+            _ => high = middle - 1,
+        }
+    }
+    Ok(low)
 }
 
 /// The chat stores its number of messages, so only a part of them has to be counted.

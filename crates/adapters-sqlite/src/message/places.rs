@@ -1,13 +1,14 @@
 //! The sequences of messages of some kinds in a chat.
 //!
-//! They are read kind by kind along the index of kinds, and merged; of each kind no more is read
-//! than is skipped and requested.
+//! Events are read kind by kind along their index, and merged with the texts; of each kind no more
+//! is read than is skipped and requested. Most messages are texts, so these are in no index of
+//! their own: they are picked from the chat in its order.
 
 use diesel::sql_types::{BigInt, Binary};
 use diesel::sqlite::SqliteConnection;
 use diesel::{QueryableByName, RunQueryDsl};
 use domain::id::ChatId;
-use domain::message::Kinds;
+use domain::message::{Kinds, MessageKind};
 use domain::page::Order;
 
 use crate::error::Fault;
@@ -33,8 +34,9 @@ fn bodies(kinds: Kinds) -> Vec<String> {
     if kinds == Kinds::ALL {
         return vec![within("messages_order", "")];
     }
-    let of_kind = |kind: domain::message::MessageKind| {
-        within("messages_by_kind", &format!("AND kind = '{}' ", kind.as_str()))
+    let of_kind = |kind: MessageKind| match kind {
+        MessageKind::Text => within("messages_order", "AND kind = 'text' "),
+        event => within("messages_events", &format!("AND kind <> 'text' AND kind = '{}' ", event.as_str())),
     };
     kinds.iter().map(of_kind).collect()
 }
@@ -68,21 +70,28 @@ pub(super) fn places_on(
     Ok(places.into_iter().map(|place| place.number).collect())
 }
 
-/// The number of messages of these kinds in the part.
+/// The number of messages of these kinds in the part. Texts are counted as the rest, so that no
+/// message is read.
 pub(super) fn count_on(
     connection: &mut SqliteConnection,
     chat: ChatId,
     kinds: Kinds,
     part: Between,
 ) -> Result<u64, Fault> {
-    if kinds == Kinds::NONE {
-        return Ok(0);
+    let mut counted = |kinds: Kinds| {
+        let counts = bodies(kinds).iter().map(|body| format!("(SELECT count(*) {body})")).collect::<Vec<_>>();
+        if counts.is_empty() {
+            return Ok::<_, Fault>(0);
+        }
+        let counted = diesel::sql_query(format!("SELECT {} AS number", counts.join(" + ")))
+            .bind::<Binary, _>(row::bytes(chat.uuid()))
+            .bind::<BigInt, _>(part.0)
+            .bind::<BigInt, _>(part.1)
+            .get_result::<Number>(connection)?;
+        Ok(counted.number.cast_unsigned())
+    };
+    if !kinds.contains(MessageKind::Text) {
+        return counted(kinds);
     }
-    let counts = bodies(kinds).iter().map(|body| format!("(SELECT count(*) {body})")).collect::<Vec<_>>();
-    let counted = diesel::sql_query(format!("SELECT {} AS number", counts.join(" + ")))
-        .bind::<Binary, _>(row::bytes(chat.uuid()))
-        .bind::<BigInt, _>(part.0)
-        .bind::<BigInt, _>(part.1)
-        .get_result::<Number>(connection)?;
-    Ok(counted.number.cast_unsigned())
+    Ok(counted(Kinds::ALL)?.saturating_sub(counted(Kinds::ALL.without(kinds))?))
 }

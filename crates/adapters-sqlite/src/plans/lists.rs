@@ -55,7 +55,7 @@ async fn the_parts_of_rooms_are_found_by_indexes() {
     assert!(found.rows[0].last_message.is_some());
     heard.expect("a room's parts", &["deliveries_at_work", "participants_of_account", "messages_order"]);
     store.find_with_details(ann.id, chat, true).await.unwrap().unwrap();
-    heard.expect("a room", &["participants_of_account", "messages_by_kind", "deliveries_at_work"]);
+    heard.expect("a room", &["participants_of_account", "messages_events", "deliveries_at_work"]);
     for viewer in [viewer, ParticipantId::Agent(bot.id)] {
         store.entrance(viewer, chat).await.unwrap();
         heard.expect("entrance", &[]);
@@ -75,10 +75,10 @@ async fn history_runs_along_indexes_whatever_the_filter() {
     let some = Kinds::of(&[MessageKind::Text, MessageKind::Thought]);
     let since = Some(Timestamp::from_micros(NOON - 1));
     for (kinds, since, indexes) in [
-        (Kinds::ALL, since, vec!["messages_order", "messages_by_time"]),
-        (some, None, vec!["messages_by_kind"]),
-        (some, since, vec!["messages_by_kind", "messages_by_time"]),
-        (Kinds::ALL.without(some), None, vec!["messages_by_kind"]),
+        (Kinds::ALL, since, vec!["messages_order"]),
+        (some, None, vec!["messages_events", "messages_order"]),
+        (some, since, vec!["messages_events", "messages_order"]),
+        (Kinds::ALL.without(some), None, vec!["messages_events"]),
     ] {
         let filter = HistoryFilter { kinds, since };
         for page in [PageRequest { slice: Slice::After { after: None, limit: 10 }, count: false }, NUMBERED] {
@@ -87,7 +87,7 @@ async fn history_runs_along_indexes_whatever_the_filter() {
         }
     }
     for anchor in [Anchor::After(message), Anchor::Before(message), Anchor::Around(message)] {
-        for (kinds, index) in [(Kinds::ALL, "messages_order"), (some, "messages_by_kind")] {
+        for (kinds, index) in [(Kinds::ALL, "messages_order"), (some, "messages_events")] {
             store.surroundings(viewer, chat, anchor, kinds, 10).await.unwrap().unwrap();
             heard.expect(&format!("{anchor:?}"), &[index]);
         }

@@ -85,11 +85,11 @@ async fn reads_of_a_long_room_cost_what_their_page_holds() {
     for (kinds, since, behind, rows, terms) in [
         (Kinds::ALL, None, None, 100, vec![by_place]),
         (Kinds::ALL, None, Some(many / 2), 100, vec![by_place]),
-        (text, None, Some(many / 2), 100, vec![by_kind]),
+        (text, None, Some(many / 2), 100, vec![by_place]),
         (thought, None, None, 1, vec![by_kind]),
         (Kinds::ALL.without(text), None, None, 1, vec![by_kind]),
-        (Kinds::ALL, late, None, 5, vec![by_place, "(chat_id=? AND created_at>?)"]),
-        (text, late, None, 5, vec![by_kind, "(chat_id=? AND created_at>?)"]),
+        (Kinds::ALL, late, None, 5, vec![by_place, "(chat_id=? AND sequence>?)"]),
+        (text, late, None, 5, vec![by_place, "(chat_id=? AND sequence>?)"]),
     ] {
         let filter = HistoryFilter { kinds, since };
         let read = async |store: &SqliteStore| {

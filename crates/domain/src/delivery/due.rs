@@ -1,6 +1,6 @@
 //! Finds the deliveries that are due for redelivery.
 
-use super::redelivery::{Listening, RedeliverySchedule, Unacknowledged};
+use super::redelivery::{Listening, RedeliverySchedule};
 use super::service::DeliveryService;
 use crate::message::Message;
 use crate::store::{OnCommit, StoreError};
@@ -27,16 +27,11 @@ impl DeliveryService {
     ) -> Result<Vec<Due>, StoreError> {
         let met = listening.iter().map(|one| schedule.meet(*one)).collect::<Vec<_>>();
         let limit = schedule.policy().in_flight;
-        let found = self.deliveries.unacknowledged(met, limit).await?;
+        let searched = self.deliveries.unacknowledged(met.clone(), limit).await?;
         let at = self.clock.now();
-        let mut found = found.into_iter().peekable();
         let mut all = Vec::new();
-        for (place, listening) in listening.into_iter().enumerate() {
-            let mut new = Vec::<Unacknowledged>::new();
-            while let Some((_, one)) = found.next_if(|(of, _)| *of == place) {
-                new.push(one);
-            }
-            let places = schedule.due(listening.subscription, &new, at);
+        for ((listening, met), searched) in listening.into_iter().zip(met).zip(searched) {
+            let places = schedule.due(met, &searched, at);
             if !places.is_empty() {
                 all.push(Due { listening, places, at });
             }

@@ -27,7 +27,7 @@ pub use port::{
     Heard, NextMessage,
 };
 pub use read::ReadDeliveriesError;
-pub use redelivery::{Listening, RedeliveryPolicy, RedeliverySchedule, Unacknowledged};
+pub use redelivery::{EXAMINED, Listening, RedeliveryPolicy, RedeliverySchedule, Searched, Unacknowledged};
 pub use service::DeliveryService;
 pub use state::{
     Attempt, AttemptNumber, AttemptStatus, Delivery, DeliveryStatus, FailureText, Inconsistent,

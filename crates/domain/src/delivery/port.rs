@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use super::redelivery::{Listening, Unacknowledged};
+use super::redelivery::{Listening, Searched};
 use super::state::{Delivery, FailureText};
 use crate::chat::ParticipantStatus;
 use crate::id::{AgentId, ChatId, MessageId};
@@ -147,14 +147,13 @@ pub trait DeliveryRepository: Send + Sync {
     ) -> Result<(), StoreError>;
 
     /// Finds the oldest unacknowledged deliveries of each subscription whose messages come after
-    /// its `since`: at most `limit` of each, in the order of their sequences, with the index of the
-    /// subscription in `listening`, in that order. The cost depends only on the number of
-    /// subscriptions and of deliveries found.
+    /// its `since`, at most `limit` of each; one result for each of `listening`, in its order. A
+    /// search ends after [`EXAMINED`](super::EXAMINED) open deliveries.
     async fn unacknowledged(
         &self,
         listening: Vec<Listening>,
         limit: u32,
-    ) -> Result<Vec<(usize, Unacknowledged)>, StoreError>;
+    ) -> Result<Vec<Searched>, StoreError>;
 
     /// Announces the messages of the chat at `places` that are still new for `agent`, in order and
     /// with its own record only; nothing if there are none, or if it is no participant. Messages

@@ -26,6 +26,16 @@ pub struct Listening {
     pub since: i64,
 }
 
+/// The result of a search of the store for one subscription.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Searched {
+    /// The oldest unacknowledged deliveries after [`Listening::since`], in the order of their sequences.
+    pub found: Vec<Unacknowledged>,
+    /// The sequence of the last open delivery that was examined; `None` if none is open. Up to it, only `found`
+    /// is unacknowledged.
+    pub examined_to: Option<i64>,
+}
+
 /// A delivery that no socket has acknowledged: its status is *new*.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Unacknowledged {
@@ -34,6 +44,15 @@ pub struct Unacknowledged {
     /// The time at which the message was written.
     pub written_at: Timestamp,
 }
+
+/// The maximum number of open deliveries that one search examines for a subscription.
+pub const EXAMINED: u32 = 4096;
+
+/// The number of sequences that a subscription must have behind it before the schedule remembers its progress.
+///
+/// Acknowledged deliveries that their agent has not processed stay open, and a search passes over them. An agent
+/// that keeps up has few of them, and takes no memory here.
+const REMEMBERED_PROGRESS: i64 = 64;
 
 /// Times and limits of redelivery.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -74,8 +93,8 @@ struct Outstanding {
     pushed: BTreeMap<i64, Pushed>,
     /// Never to be pushed, by sequence.
     skipped: BTreeSet<i64>,
-    /// The store need not be searched up to this sequence, because all of it was skipped.
-    skipped_to: Option<i64>,
+    /// The store need not be searched up to this sequence, because all of it was acknowledged or skipped.
+    done_to: Option<i64>,
     /// The last round that the subscription was part of.
     round: u64,
 }
@@ -102,7 +121,7 @@ impl RedeliverySchedule {
     pub fn meet(&mut self, listening: Listening) -> Listening {
         let Some(outstanding) = self.subscriptions.get_mut(&listening.subscription) else { return listening };
         outstanding.round = self.round;
-        Listening { since: outstanding.skipped_to.unwrap_or(listening.since), ..listening }
+        Listening { since: outstanding.done_to.unwrap_or(listening.since), ..listening }
     }
 
     /// Ends the round: subscriptions that were not met in it have ended, and are forgotten.
@@ -112,15 +131,23 @@ impl RedeliverySchedule {
         self.round += 1;
     }
 
-    /// Decides which messages to push now, by sequence. `found` are the oldest unacknowledged deliveries of the
-    /// subscription, in order; those that are no longer among them have arrived.
-    pub fn due(&mut self, subscription: u64, found: &[Unacknowledged], now: Timestamp) -> Vec<i64> {
+    /// Decides which messages to push now, by sequence. `met` is the result of [`Self::meet`]; the unacknowledged
+    /// deliveries that were pushed before and are no longer in `searched` have arrived.
+    pub fn due(&mut self, met: Listening, searched: &Searched, now: Timestamp) -> Vec<i64> {
+        let (subscription, found) = (met.subscription, &searched.found);
         let window = &found[..found.len().min(self.policy.in_flight as usize)];
         if let Some(outstanding) = self.subscriptions.get_mut(&subscription) {
             outstanding.keep(window);
             if outstanding.is_empty() {
                 self.subscriptions.remove(&subscription);
             }
+        }
+        let acknowledged_to = found.first().map(|first| first.sequence - 1).or(searched.examined_to);
+        if let Some(to) = acknowledged_to
+            && to.saturating_sub(met.since) >= REMEMBERED_PROGRESS
+        {
+            let done_to = &mut self.outstanding(subscription).done_to;
+            *done_to = (*done_to).max(Some(to));
         }
         let outstanding = self.subscriptions.get(&subscription);
         let is_due = |new: &&Unacknowledged| {
@@ -154,25 +181,25 @@ impl RedeliverySchedule {
 }
 
 impl Outstanding {
-    /// Forgets acknowledged messages, and moves [`Self::skipped_to`] past skipped messages at the beginning of the
+    /// Forgets acknowledged messages, and moves [`Self::done_to`] past skipped messages at the beginning of the
     /// window, so that they do not block those that follow.
     fn keep(&mut self, window: &[Unacknowledged]) {
         self.pushed.retain(|sequence, _| window.iter().any(|new| new.sequence == *sequence));
         let first_wanted = window.iter().position(|new| !self.skipped.contains(&new.sequence));
         if let Some(last_skipped) = window[..first_wanted.unwrap_or(window.len())].last() {
-            self.skipped_to = Some(last_skipped.sequence);
+            self.done_to = Some(last_skipped.sequence);
         }
-        let skipped_to = self.skipped_to;
+        let done_to = self.done_to;
         let is_open = |sequence: i64| window.iter().any(|new| new.sequence == sequence);
-        self.skipped.retain(|sequence| Some(*sequence) > skipped_to && is_open(*sequence));
+        self.skipped.retain(|sequence| Some(*sequence) > done_to && is_open(*sequence));
     }
 
     fn skips(&self, sequence: i64) -> bool {
-        self.skipped.contains(&sequence) || Some(sequence) <= self.skipped_to
+        self.skipped.contains(&sequence) || Some(sequence) <= self.done_to
     }
 
     fn is_empty(&self) -> bool {
-        self.pushed.is_empty() && self.skipped.is_empty() && self.skipped_to.is_none()
+        self.pushed.is_empty() && self.skipped.is_empty() && self.done_to.is_none()
     }
 }
 

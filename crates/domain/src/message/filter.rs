@@ -42,6 +42,17 @@ impl Kinds {
     }
 }
 
+/// The number of messages of each kind that occurs in a chat of `all` messages, by the names of the
+/// kinds. `events` are the numbers of the kinds other than text.
+pub fn counts_by_kind(all: u64, mut events: Vec<(MessageKind, u64)>) -> Vec<(MessageKind, u64)> {
+    let texts = all.saturating_sub(events.iter().map(|(_, count)| count).sum());
+    if texts > 0 {
+        events.push((MessageKind::Text, texts));
+    }
+    events.sort_unstable_by_key(|(kind, _)| kind.as_str());
+    events
+}
+
 impl Default for Kinds {
     fn default() -> Self {
         Self::ALL
@@ -99,6 +110,15 @@ mod tests {
         assert_eq!(Kinds::ALL.without(some).iter().count(), 5);
         assert!(!some.without(some).contains(MessageKind::Text));
         assert_eq!(some.without(some), Kinds::NONE);
+    }
+
+    #[test]
+    fn texts_are_what_is_left_of_all_messages() {
+        let events = vec![(MessageKind::Thought, 2), (MessageKind::Error, 1)];
+        let (error, thought) = ((MessageKind::Error, 1), (MessageKind::Thought, 2));
+        assert_eq!(counts_by_kind(10, events.clone()), [error, (MessageKind::Text, 7), thought]);
+        assert_eq!(counts_by_kind(3, events), [error, thought], "a kind that does not occur is left out");
+        assert_eq!(counts_by_kind(0, Vec::new()), []);
     }
 
     #[test]

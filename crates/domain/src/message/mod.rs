@@ -30,7 +30,7 @@ mod service;
 pub use append::{Placed, RoomPlan, RoomState, Titling};
 pub use change::{ChangeMessageError, ChangeRefused};
 pub use content::{EventContent, EventMetadata, MessageContent};
-pub use filter::{Anchor, HistoryFilter, Kinds};
+pub use filter::{Anchor, HistoryFilter, Kinds, counts_by_kind};
 pub use history::{ReadMessagesError, ReadSurroundingsError};
 pub use mention::{Mention, MentionError, MentionKind, RequestedMention};
 pub use model::{Message, MessageKind, Recipient, SentMessage};

@@ -96,6 +96,34 @@ pub async fn a_position_remembers_since_when(world: World) {
     assert_eq!((none.rows.len(), none.total), (0, Some(0)));
 }
 
+/// Each instant cuts a chat with deleted messages, and with messages of one instant, where its times say.
+pub async fn an_instant_is_found_among_gaps(world: World) {
+    let (ann, _, chat, ids) = mixed(&world, 22).await;
+    for text in ["at once", "at once again"] {
+        world.send(ann.caller, chat, text, &[]).await;
+    }
+    for place in [1, 2, 4, 5, 10, 11, 13, 14, 22] {
+        world.messages.delete(ann.caller, chat, ids[place - 1]).await.unwrap();
+    }
+    let left = world.messages.history(ann.caller, chat, HistoryFilter::default(), first(100)).await.unwrap();
+    assert_eq!(left.rows.len(), 15);
+    let half = Duration::from_millis(500);
+    let begin = left.rows.last().unwrap().created_at.minus(Duration::from_secs(5));
+    for step in 0..60 {
+        let since = begin.plus(half * step);
+        let after = left.rows.iter().filter(|message| message.created_at > since);
+        let expected = after.map(|message| message.sequence).collect::<Vec<_>>();
+        let counted = PageRequest { slice: Slice::Numbered { number: 1, size: 100 }, count: true };
+        let filter = HistoryFilter { kinds: Kinds::ALL, since: Some(since) };
+        let page = world.messages.history(ann.caller, chat, filter, counted).await.unwrap();
+        assert_eq!(
+            (places(&page.rows), page.total),
+            (expected.clone(), Some(expected.len() as u64)),
+            "{step}"
+        );
+    }
+}
+
 /// Before, after, around; at both ends of the room; narrowed to kinds.
 pub async fn surroundings_of_a_message(world: World) {
     let (ann, bot, chat, ids) = mixed(&world, 12).await;

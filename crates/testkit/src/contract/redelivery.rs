@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use domain::chat::Role;
 use domain::delivery::{
-    AdvanceDelivery, Advanced, DeliveryKey, DeliveryStatus, DeliveryStep, FailureText, Listening,
+    AdvanceDelivery, Advanced, DeliveryKey, DeliveryStatus, DeliveryStep, FailureText, Listening, Searched,
     Unacknowledged,
 };
 use domain::id::{ChatId, MessageId, ParticipantId};
@@ -21,8 +21,10 @@ fn listening(agent: &TestAgent, chat: ChatId, since: i64) -> Listening {
 
 /// Of each listener, by its place, the places of what is new.
 async fn found(world: &World, listening: &[Listening], limit: u32) -> Vec<(usize, i64)> {
-    let found = world.stores.deliveries.unacknowledged(listening.to_vec(), limit).await.unwrap();
-    found.into_iter().map(|(of, new)| (of, new.sequence)).collect()
+    let searched = world.stores.deliveries.unacknowledged(listening.to_vec(), limit).await.unwrap();
+    assert_eq!(searched.len(), listening.len());
+    let found = searched.into_iter().enumerate();
+    found.flat_map(|(of, one)| one.found.into_iter().map(move |new| (of, new.sequence))).collect()
 }
 
 /// What is announced as new at these places.
@@ -116,7 +118,13 @@ pub async fn only_what_is_new_is_found(world: World) {
     let new = world.stores.deliveries.unacknowledged(one, 10).await.unwrap();
     let written_at = world.stores.deliveries.next(bot.id, chat).await.unwrap().unwrap();
     let written_at = written_at.message.unwrap().created_at;
-    assert_eq!(new, [(0, Unacknowledged { sequence: 1, written_at })]);
+    // The failed delivery is the third that is open, the delivered one the fourth.
+    let found = vec![Unacknowledged { sequence: 1, written_at }];
+    assert_eq!(new, [Searched { found, examined_to: Some(5) }]);
+    let behind = vec![listening(&bot, chat, 5), listening(&bot, chat, 3)];
+    let behind = world.stores.deliveries.unacknowledged(behind, 10).await.unwrap();
+    assert_eq!(behind.iter().map(|one| one.examined_to).collect::<Vec<_>>(), [None, Some(5)]);
+    assert!(behind.iter().all(|one| one.found.is_empty()));
     let read = new_messages(&world, &bot, chat, (0..10).collect()).await;
     assert_eq!(read.iter().map(|message| message.id).collect::<Vec<_>>(), messages[..1]);
 }

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use domain::chat::Entrance;
 use domain::delivery::{
     AdvanceDelivery, AdvanceRefused, Advanced, DeliveryFilter, DeliveryKey, DeliveryRepository, Heard,
-    NextMessage, Unacknowledged,
+    NextMessage, Searched, Unacknowledged,
 };
 use domain::id::{AgentId, ChatId, MessageId};
 use domain::page::{Order, Page, PageRequest};
@@ -91,17 +91,13 @@ impl DeliveryRepository for Damaged {
         broken()
     }
 
-    async fn unacknowledged(
-        &self,
-        listening: Vec<Listening>,
-        _: u32,
-    ) -> Result<Vec<(usize, Unacknowledged)>, StoreError> {
+    async fn unacknowledged(&self, listening: Vec<Listening>, _: u32) -> Result<Vec<Searched>, StoreError> {
         let bad = *self.listener.lock().unwrap();
         if listening.iter().any(|one| Some(one.agent) == bad) {
             return broken();
         }
         let new = Unacknowledged { sequence: 1, written_at: Timestamp::from_micros(0) };
-        Ok((0..listening.len()).map(|place| (place, new)).collect())
+        Ok(vec![Searched { found: vec![new], examined_to: Some(1) }; listening.len()])
     }
 
     async fn new_messages(

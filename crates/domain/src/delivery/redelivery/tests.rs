@@ -23,9 +23,16 @@ fn listening(subscription: u64, since: i64) -> Listening {
     Listening { subscription, agent: AgentId::new(id), chat: ChatId::new(id), since }
 }
 
-/// One round, in which all due messages are pushed; returns whether there were any.
+/// The messages to push, after a search that found these.
+fn due(schedule: &mut RedeliverySchedule, subscription: u64, found: &[Unacknowledged], now: i64) -> Vec<i64> {
+    let met = schedule.meet(listening(subscription, 0));
+    let searched = Searched { found: found.to_vec(), examined_to: found.last().map(|last| last.sequence) };
+    schedule.due(met, &searched, at(now))
+}
+
+/// One round, in which all due messages are pushed; returns them.
 fn push(schedule: &mut RedeliverySchedule, found: &[Unacknowledged], now: i64) -> Vec<i64> {
-    let due = schedule.due(SUBSCRIPTION, found, at(now));
+    let due = due(schedule, SUBSCRIPTION, found, now);
     for sequence in &due {
         schedule.pushed(SUBSCRIPTION, *sequence, at(now));
     }
@@ -61,7 +68,7 @@ fn a_small_number_is_on_its_way_and_the_oldest_come_first() {
     assert!(push(&mut schedule, &new([2, 4, 5, 6]), 63).is_empty());
     assert_eq!(schedule.subscriptions[&SUBSCRIPTION].pushed.len(), 3);
     // A push to one subscription does not affect another.
-    assert_eq!(schedule.due(SUBSCRIPTION + 1, &new([2, 4]), at(63)), [2, 4]);
+    assert_eq!(due(&mut schedule, SUBSCRIPTION + 1, &new([2, 4]), 63), [2, 4]);
 }
 
 #[test]
@@ -76,28 +83,28 @@ fn what_is_young_waits() {
 fn nothing_is_kept_of_what_arrived() {
     let mut schedule = RedeliverySchedule::new(policy());
     assert!(
-        schedule.due(SUBSCRIPTION, &[], at(60)).is_empty()
-            && schedule.due(SUBSCRIPTION, &new([58]), at(60)).is_empty()
+        due(&mut schedule, SUBSCRIPTION, &[], 60).is_empty()
+            && due(&mut schedule, SUBSCRIPTION, &new([58]), 60).is_empty()
     );
     assert!(schedule.subscriptions.is_empty(), "nothing was pushed, nothing is kept");
     push(&mut schedule, &new([1, 2]), 60);
     assert_eq!(schedule.subscriptions.len(), 1);
-    assert!(schedule.due(SUBSCRIPTION, &[], at(61)).is_empty());
+    assert!(due(&mut schedule, SUBSCRIPTION, &[], 61).is_empty());
     assert!(schedule.subscriptions.is_empty());
 }
 
 #[test]
 fn what_is_left_does_not_stand_in_the_way() {
     let mut schedule = RedeliverySchedule::new(policy());
-    assert_eq!(schedule.due(SUBSCRIPTION, &new([1, 2, 3]), at(60)), [1, 2, 3]);
+    assert_eq!(due(&mut schedule, SUBSCRIPTION, &new([1, 2, 3]), 60), [1, 2, 3]);
     schedule.skip(SUBSCRIPTION, 1);
     schedule.pushed(SUBSCRIPTION, 2, at(60));
     schedule.skip(SUBSCRIPTION, 3);
     // The first is skipped from now on; the third only when the second has arrived.
-    assert!(schedule.due(SUBSCRIPTION, &new([1, 2, 3]), at(61)).is_empty());
+    assert!(due(&mut schedule, SUBSCRIPTION, &new([1, 2, 3]), 61).is_empty());
     assert_eq!(schedule.meet(listening(SUBSCRIPTION, 0)).since, 1);
-    assert_eq!(schedule.due(SUBSCRIPTION, &new([2, 3, 4]), at(62)), [4]);
-    assert_eq!(schedule.due(SUBSCRIPTION, &new([3, 4, 5]), at(63)), [4, 5]);
+    assert_eq!(due(&mut schedule, SUBSCRIPTION, &new([2, 3, 4]), 62), [4]);
+    assert_eq!(due(&mut schedule, SUBSCRIPTION, &new([3, 4, 5]), 63), [4, 5]);
     assert_eq!(schedule.meet(listening(SUBSCRIPTION, 0)).since, 3);
     assert!(
         schedule.subscriptions[&SUBSCRIPTION].skipped.is_empty(),
@@ -105,7 +112,7 @@ fn what_is_left_does_not_stand_in_the_way() {
     );
     // The result survives a round that finds nothing, or the same rows would be searched in each
     // round.
-    assert!(schedule.due(SUBSCRIPTION, &[], at(64)).is_empty());
+    assert!(due(&mut schedule, SUBSCRIPTION, &[], 64).is_empty());
     assert_eq!(schedule.meet(listening(SUBSCRIPTION, 0)).since, 3);
     assert_eq!(schedule.meet(listening(SUBSCRIPTION + 1, 2)).since, 2);
 }
@@ -153,6 +160,31 @@ fn in_the_long_run() {
             *counts.entry(place).or_default() += 1;
         }
     }
-    assert!(schedule.subscriptions.is_empty());
+    let outstanding = &schedule.subscriptions[&SUBSCRIPTION];
+    assert!(outstanding.pushed.is_empty() && outstanding.skipped.is_empty());
     assert!(counts.values().any(|count| *count > 3), "{counts:?}");
+}
+
+/// An agent that takes what it is pushed and does not process it leaves all of it open. Each search must begin
+/// behind the part that an earlier one has examined.
+#[test]
+fn acknowledged_deliveries_are_not_examined_again() {
+    let mut schedule = RedeliverySchedule::new(policy());
+    let searched = |found: &[Unacknowledged], examined_to| Searched { found: found.to_vec(), examined_to };
+    let first = listening(SUBSCRIPTION, 100);
+    assert!(schedule.due(first, &searched(&[], Some(163)), at(200)).is_empty());
+    assert!(schedule.subscriptions.is_empty(), "a short backlog is examined again");
+    assert!(schedule.due(first, &searched(&[], Some(164)), at(200)).is_empty());
+    assert_eq!(schedule.meet(first).since, 164);
+    // The search stops before the first message that is still new.
+    let met = schedule.meet(first);
+    let new = [Unacknowledged { sequence: 900, written_at: at(300) }];
+    assert!(schedule.due(met, &searched(&new, Some(1_000)), at(301)).is_empty(), "it is too young");
+    assert_eq!(schedule.meet(first).since, 899);
+    let met = schedule.meet(first);
+    assert_eq!(schedule.due(met, &searched(&new, Some(1_000)), at(305)), [900]);
+    // An empty search says nothing new.
+    let met = schedule.meet(first);
+    assert!(schedule.due(met, &searched(&[], None), at(306)).is_empty());
+    assert_eq!(schedule.meet(first).since, 899);
 }

@@ -1,0 +1,76 @@
+//! The backlog of an agent: its first open message.
+
+use diesel::OptionalExtension;
+use diesel::sql_types::{Array, BigInt, Binary, Bool, Integer, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel_async::RunQueryDsl;
+use domain::chat::ParticipantStatus;
+use domain::delivery::{NextMessage, SHOWN_ATTEMPTS};
+use domain::id::{AgentId, ChatId};
+
+use crate::error::Fault;
+use crate::message::load::{
+    AttemptsRow, DeliveryRow, MESSAGE, MessageRow, RECORD, SenderHandle, shown_error_column,
+};
+use crate::row;
+use crate::run::Db;
+use crate::statement::statement;
+
+type Message = (
+    SqlUuid,
+    SqlUuid,
+    BigInt,
+    Text,
+    Text,
+    SqlUuid,
+    Text,
+    Text,
+    Text,
+    Nullable<Text>,
+    Timestamptz,
+    Timestamptz,
+    Nullable<Text>,
+);
+type Record = (SqlUuid, SqlUuid, Bool, Integer, Nullable<Timestamptz>);
+type Attempts =
+    (Array<Integer>, Array<Text>, Array<Timestamptz>, Array<Nullable<Timestamptz>>, Array<Nullable<Binary>>);
+
+/// The agent's membership in the chat with its first open message, its record of that, and the newest
+/// attempts. All in one statement, and so on one snapshot in one round trip: agents ask this most
+/// often, and most answers are empty.
+fn text() -> String {
+    let (handle, error) = (SenderHandle::TEXT, shown_error_column());
+    format!(
+        "SELECT participants.status, message.*, {RECORD}, newest.* \
+         FROM participants JOIN chats ON chats.id = participants.chat_id AND chats.deleted_at IS NULL \
+         LEFT JOIN LATERAL (SELECT * FROM deliveries WHERE deliveries.agent_id = participants.participant_id \
+         AND deliveries.chat_id = participants.chat_id AND deliveries.processed_at IS NULL \
+         AND deliveries.addressed ORDER BY deliveries.sequence LIMIT 1) AS deliveries ON TRUE \
+         LEFT JOIN LATERAL (SELECT {MESSAGE}, {handle} FROM messages \
+         WHERE messages.id = deliveries.message_id) AS message ON TRUE \
+         LEFT JOIN LATERAL (SELECT array_agg(number), array_agg(status), array_agg(started_at), \
+         array_agg(completed_at), array_agg(error) FROM (\
+         SELECT number, status, started_at, completed_at, {error} AS error FROM attempts \
+         WHERE deliveries.current_attempt > 0 AND attempts.message_id = deliveries.message_id \
+         AND attempts.agent_id = deliveries.agent_id \
+         AND attempts.number > deliveries.current_attempt - {SHOWN_ATTEMPTS} ORDER BY number) AS attempts) \
+         AS newest ON TRUE \
+         WHERE participants.chat_id = ? AND participants.participant_id = ? AND participants.left_at IS NULL"
+    )
+}
+
+pub(super) async fn next_on(mut db: &Db, agent: AgentId, chat: ChatId) -> Result<Option<NextMessage>, Fault> {
+    type Row = (String, Option<(MessageRow, DeliveryRow)>, Option<AttemptsRow>);
+    let found = statement::<(Text, Nullable<(Message, Record)>, Nullable<Attempts>)>(text())
+        .bind::<SqlUuid, _>(chat.uuid())
+        .bind::<SqlUuid, _>(agent.uuid())
+        .get_result::<Row>(&mut db)
+        .await
+        .optional()?;
+    let Some((status, open, attempts)) = found else { return Ok(None) };
+    let membership = row::word(&status, ParticipantStatus::parse)?;
+    let message = open.map(|(message, record)| {
+        let attempts = attempts.map(AttemptsRow::into_attempts).transpose()?;
+        message.into_message(vec![record.into_delivery(attempts.unwrap_or_default())?])
+    });
+    Ok(Some(NextMessage { membership, message: message.transpose()? }))
+}
