@@ -1,4 +1,4 @@
-//! Storing one step of an agent's work in a transaction of its own.
+//! Storing one step of an agent's work, whatever it needs.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
