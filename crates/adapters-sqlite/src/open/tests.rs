@@ -196,26 +196,39 @@ fn the_library_is_compiled_as_it_is_used() {
 }
 
 #[test]
-fn the_schema_can_be_taken_back_and_made_again() {
+fn every_step_can_be_undone_and_redone() {
     #[derive(QueryableByName)]
-    struct Name {
+    struct Line {
         #[diesel(sql_type = diesel::sql_types::Text)]
-        name: String,
+        line: String,
     }
+    /// Tables, columns, keys, and indexes.
+    const SCHEMA: &str = "SELECT line FROM ( \
+         SELECT name || ' ' || iif(type = 'table', '', sql) AS line FROM sqlite_schema \
+         UNION ALL SELECT t.name || '.' || c.name || ' ' || c.type || ' ' || c.\"notnull\" || ' ' || c.pk || ' ' \
+         || coalesce(c.dflt_value, '') FROM sqlite_schema t, pragma_table_info(t.name) c WHERE t.type = 'table' \
+         UNION ALL SELECT t.name || '.' || k.\"from\" || ' references ' || k.\"table\" \
+         FROM sqlite_schema t, pragma_foreign_key_list(t.name) k WHERE t.type = 'table' \
+         ) WHERE line NOT LIKE '%diesel%' AND line NOT LIKE 'sqlite_%' ORDER BY line";
     let mut connection = SqliteConnection::establish(":memory:").unwrap();
-    let left = |connection: &mut SqliteConnection| {
-        let all = "SELECT name FROM sqlite_schema WHERE name NOT LIKE '%diesel%' AND name <> 'sqlite_sequence' \
-                   ORDER BY name";
-        let all = diesel::sql_query(all).load::<Name>(connection).unwrap();
-        all.into_iter().map(|row| row.name).collect::<Vec<_>>()
+    let schema_on = |connection: &mut SqliteConnection| {
+        let lines = diesel::sql_query(SCHEMA).load::<Line>(connection).unwrap();
+        lines.into_iter().map(|row| row.line).collect::<Vec<_>>()
     };
+    let steps = connection.pending_migrations(MIGRATIONS).unwrap();
+    let mut schemas = vec![schema_on(&mut connection)];
+    assert_eq!(schemas[0], Vec::<String>::new());
+    for step in &steps {
+        connection.run_migration(step).unwrap();
+        schemas.push(schema_on(&mut connection));
+    }
+    assert!(schemas[steps.len()].len() > 200);
+    for (step, before) in steps.iter().zip(&schemas).rev() {
+        connection.revert_migration(step).unwrap();
+        assert_eq!(schema_on(&mut connection), *before, "after undoing {}", step.name());
+    }
     connection.run_pending_migrations(MIGRATIONS).unwrap();
-    let made = left(&mut connection);
-    assert!(made.contains(&"messages".to_owned()));
-    connection.revert_all_migrations(MIGRATIONS).unwrap();
-    assert_eq!(left(&mut connection), Vec::<String>::new());
-    connection.run_pending_migrations(MIGRATIONS).unwrap();
-    assert_eq!(left(&mut connection), made);
+    assert_eq!(schema_on(&mut connection), schemas[steps.len()]);
 }
 
 /// A store with data: titles that derive from a text are recognized and linked to it; those that a
