@@ -132,7 +132,7 @@ fn remedy(error: &DieselError) -> Remedy {
 
 /// The error if too many changes are queued.
 pub(crate) fn crowded() -> StoreError {
-    StoreError::Unavailable("too many messages are queued for writing".into())
+    StoreError::Unavailable("too many changes are queued for writing".into())
 }
 
 /// The error of a store that was closed.

@@ -14,6 +14,7 @@ mod contact;
 mod delivery;
 mod durability;
 mod error;
+mod group_commit;
 mod idempotency_record;
 mod lock;
 mod login;
@@ -52,9 +53,10 @@ pub use store_lock::{ImportLock, StoreUse};
 
 use crate::commit_order::CommitOrder;
 use crate::connect::Connect;
-use crate::delivery::group_commit::Advancer;
+use crate::delivery::steps::Steps;
 use crate::error::Fault;
-use crate::message::append::Appender;
+use crate::group_commit::GroupCommit;
+use crate::message::append::Messages;
 use crate::pool::Pool;
 
 /// A store on PostgreSQL; implements every repository of the domain.
@@ -63,8 +65,8 @@ pub struct PostgresStore {
     connect: Arc<Connect>,
     steps: SchemaSteps,
     commit_order: Arc<CommitOrder>,
-    appender: Appender,
-    advancer: Advancer,
+    appender: GroupCommit<Messages>,
+    advancer: GroupCommit<Steps>,
     store_use: Option<StoreUse>,
     /// The runtime of the connections and the work on them.
     runtime: Handle,
@@ -108,8 +110,8 @@ impl PostgresStore {
     fn on(config: &PostgresConfig, connect: Arc<Connect>, steps: SchemaSteps) -> Self {
         let pool = Pool::new(connect.clone(), config.connections, config.acquire_timeout);
         let commit_order = Arc::<CommitOrder>::default();
-        let appender = Appender::start(pool.clone(), commit_order.clone());
-        let advancer = Advancer::start(pool.clone(), commit_order.clone());
+        let appender = GroupCommit::start(Messages::default(), pool.clone(), commit_order.clone());
+        let advancer = GroupCommit::start(Steps, pool.clone(), commit_order.clone());
         Self {
             pool,
             connect,

@@ -1,5 +1,8 @@
 //! Opening a store: connection and schema.
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;

@@ -132,7 +132,18 @@ impl PostgresStore {
         let carried = doing.carry();
         let tell = |outcome: &T| carried.within(|| tell(outcome));
         let (pool, commit_order) = (self.pool.clone(), self.commit_order.clone());
-        let changing = async move { change_with(&pool, &commit_order, &given, &work, tell).await };
+        let changing = async move {
+            match try_change(&pool, &commit_order, &given, &work).await {
+                Err(fault) => {
+                    if matches!(fault, Fault::Uncertain) {
+                        commit_order.record_in_doubt();
+                    }
+                    Err(fault)
+                }
+                Ok(Err(refused)) => Ok(Err(refused)),
+                Ok(Ok((slot, outcome))) => Ok(Ok(slot.publish(outcome, tell).await)),
+            }
+        };
         self.in_task(changing).await?.map_err(|fault: Fault| fault.into())
     }
 
@@ -200,30 +211,6 @@ async fn on_snapshot<T>(db: &Db, work: Work<'_, T>) -> Result<T, Fault> {
     let answer = answer?;
     execute(db, "COMMIT").await?;
     Ok(answer)
-}
-
-/// Runs a change as [`PostgresStore::change`] does, in the current task.
-pub(crate) async fn change_with<G, T, R, W>(
-    pool: &Pool,
-    commit_order: &Arc<CommitOrder>,
-    given: &G,
-    work: &W,
-    tell: impl FnOnce(&T) + Send + 'static,
-) -> Result<Result<T, R>, Fault>
-where
-    T: Send + 'static,
-    W: for<'c> Fn(&'c Db, &'c G) -> Work<'c, Result<T, R>>,
-{
-    match try_change(pool, commit_order, given, work).await {
-        Err(fault) => {
-            if matches!(fault, Fault::Uncertain) {
-                commit_order.record_in_doubt();
-            }
-            Err(fault)
-        }
-        Ok(Err(refused)) => Ok(Err(refused)),
-        Ok(Ok((slot, outcome))) => Ok(Ok(slot.publish(outcome, tell).await)),
-    }
 }
 
 /// Runs a change, with retries if they can help. The result has the slot for its announcement.

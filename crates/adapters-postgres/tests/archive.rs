@@ -1,52 +1,9 @@
-//! The store as a whole: the list of its tables, and what only PostgreSQL does with texts.
+//! The store as a whole, and what only PostgreSQL does with texts.
 
 mod common;
 
-use common::{database, store};
-use domain::archive::{Kind, STAY_BEHIND, TABLES, Table, Value, Written};
-
-/// A column that is added to the schema and not to the list would be lost on every move.
-#[tokio::test]
-async fn the_list_of_tables_is_that_of_the_schema() {
-    let database = database().await;
-    let (client, connection) = tokio_postgres::connect(&database.url(), tokio_postgres::NoTls).await.unwrap();
-    tokio::spawn(connection);
-    let columns = "SELECT format('%s.%s %s%s%s', c.table_name, c.column_name, c.data_type, \
-                   CASE c.is_nullable WHEN 'YES' THEN '?' ELSE '' END, ' key ' || k.ordinal_position) \
-                   FROM information_schema.columns c \
-                   LEFT JOIN information_schema.table_constraints t ON t.table_schema = c.table_schema \
-                   AND t.table_name = c.table_name AND t.constraint_type = 'PRIMARY KEY' \
-                   LEFT JOIN information_schema.key_column_usage k \
-                   ON k.constraint_schema = t.constraint_schema AND k.constraint_name = t.constraint_name \
-                   AND k.column_name = c.column_name \
-                   WHERE c.table_schema = 'public' AND c.table_name NOT LIKE '%diesel%'";
-    let live = client.query(columns, &[]).await.unwrap();
-    let mut live = live.iter().map(|row| row.get::<_, String>(0)).collect::<Vec<_>>();
-    live.retain(|line| !STAY_BEHIND.iter().any(|table| line.starts_with(&format!("{table}."))));
-    let mut listed = Vec::new();
-    for table in &TABLES {
-        for (place, column) in table.columns.iter().enumerate() {
-            let sql = match column.kind {
-                Kind::Id | Kind::IdOrNil => "uuid",
-                Kind::Bytes => "bytea",
-                Kind::Instant => "timestamp with time zone",
-                Kind::Integer => "bigint",
-                Kind::Flag => "boolean",
-                Kind::Text => "text",
-            };
-            let optional = if column.is_optional { "?" } else { "" };
-            let key = if place < table.key { format!(" key {}", place + 1) } else { String::new() };
-            listed.push(format!("{}.{} {sql}{optional}{key}", table.name, column.name));
-        }
-    }
-    // Numbers of attempts are narrower, which takes no part in this.
-    for line in &mut live {
-        *line = line.replace(" integer", " bigint");
-    }
-    live.sort();
-    listed.sort();
-    assert_eq!(listed, live);
-}
+use common::store;
+use domain::archive::{Table, Value, Written};
 
 /// Until then the planner guesses; autovacuum comes later, or not at all.
 #[tokio::test]

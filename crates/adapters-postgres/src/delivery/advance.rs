@@ -1,4 +1,4 @@
-//! Storing one step of an agent's work in a transaction of its own.
+//! Storing one step of an agent's work, whatever it needs.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -7,7 +7,7 @@ use domain::id::ParticipantId;
 use futures_util::future::{join3, try_join3};
 
 use crate::chat::activate_on;
-use crate::chat::row::membership_on;
+use crate::chat::load::membership_on;
 use crate::error::Fault;
 use crate::lock;
 use crate::message::load::{AttemptRow, DeliveryRow, message_on};

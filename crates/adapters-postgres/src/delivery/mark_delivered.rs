@@ -23,6 +23,10 @@ const MARK: &str = "UPDATE deliveries SET status = ?, delivered_at = ? \
      WHERE deliveries.message_id = taken.message_id AND deliveries.agent_id = taken.agent_id \
      AND deliveries.status = 'new' RETURNING deliveries.message_id";
 
+/// Locks messages, so that their events show all steps announced before.
+pub(super) const LOCK_MESSAGES: &str =
+    "SELECT id FROM messages WHERE id = ANY(?) ORDER BY id FOR NO KEY UPDATE";
+
 /// The changed messages that humans are subscribed to, in the order of their chats; `None` if
 /// nothing changed.
 pub(super) async fn mark_delivered_on(
@@ -67,9 +71,8 @@ async fn locked_on(
     if heard.is_empty() {
         return Ok(BTreeSet::new());
     }
-    let locked =
-        statement::<SqlUuid>("SELECT id FROM messages WHERE id = ANY(?) ORDER BY id FOR NO KEY UPDATE");
-    let locked = locked.bind::<Array<SqlUuid>, _>(heard).load::<Uuid>(&mut db).await?;
+    let locked = statement::<SqlUuid>(LOCK_MESSAGES).bind::<Array<SqlUuid>, _>(heard);
+    let locked = locked.load::<Uuid>(&mut db).await?;
     Ok(locked.into_iter().collect())
 }
 

@@ -1,11 +1,10 @@
 //! The store of deliveries and attempts.
 
 mod advance;
-pub(crate) mod group_commit;
 mod mark_delivered;
 mod next;
 mod read;
-mod steps;
+pub(crate) mod steps;
 mod unacknowledged;
 
 use async_trait::async_trait;
@@ -48,7 +47,7 @@ impl DeliveryRepository for PostgresStore {
         command: AdvanceDelivery,
         on_commit: OnCommit<Advanced>,
     ) -> Result<Result<Advanced, AdvanceRefused>, StoreError> {
-        self.advancer.advance(command, on_commit).await
+        self.advancer.write(command, on_commit).await
     }
 
     async fn mark_delivered(

@@ -8,9 +8,8 @@ use domain::delivery::{NextMessage, SHOWN_ATTEMPTS};
 use domain::id::{AgentId, ChatId};
 
 use crate::error::Fault;
-use crate::message::load::{
-    AttemptsRow, DeliveryRow, MESSAGE, MessageRow, RECORD, SenderHandle, shown_error_column,
-};
+use crate::message::load::{AttemptsRow, DeliveryRow, MESSAGE, RECORD, shown_error_column};
+use crate::message::row::{MessageRow, SenderHandle};
 use crate::row;
 use crate::run::Db;
 use crate::statement::statement;

@@ -7,7 +7,7 @@ use domain::id::{AgentId, ChatId, ParticipantId};
 use domain::message::Message;
 use domain::page::{Order, Page, PageRequest};
 
-use crate::chat::row::membership_on;
+use crate::chat::load::membership_on;
 use crate::error::Fault;
 use crate::message::load::{Records, part_on, position};
 use crate::run::Db;

@@ -1,32 +1,113 @@
-//! A batch of steps: its basis is read and locked, each step is decided, and all are written at
-//! once.
+//! Delivery steps that share transactions: their basis is read and locked, each step is decided, and
+//! all are written at once.
+//!
+//! A batch does not wait for locked messages and deliveries, and only briefly for locked attempts. A
+//! step that meets such a lock, or needs more than its delivery, is taken apart, one step after the
+//! other ([`super::advance`]), as are the steps of a batch whose outcome was in doubt.
+
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use diesel::sql_types::{Array, Integer, Nullable, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{Array, Bool, Integer, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::RunQueryDsl;
 use domain::chat::ParticipantStatus;
 use domain::delivery::{AdvanceDelivery, AdvanceRefused, Advanced, Attempt, Delivery};
 use domain::message::Message;
 use futures_util::future::{join, join3, try_join};
+use measure::Work;
 use uuid::Uuid;
 
-use super::advance::number;
+use super::advance::{advance_on, number};
+use super::mark_delivered::LOCK_MESSAGES;
 use crate::error::Fault;
+use crate::group_commit::{self, BatchWork, Patience};
 use crate::message::batch::{Members, memberships_on};
-use crate::message::load::{MessageRow, Records, messages_on, rows_on};
+use crate::message::load::{Records, messages_on, rows_on};
+use crate::message::row::MessageRow;
 use crate::row::At;
-use crate::run::{Db, begin, execute};
+use crate::run::{Db, execute};
 use crate::statement::statement;
 
+/// The writing of steps.
+pub(crate) struct Steps;
+
+type Outcome = Result<Advanced, AdvanceRefused>;
+
 /// The decided batch.
-pub(super) struct Decided {
-    /// The outcome of each step, in order; `None` for one that needs a transaction of its own.
-    pub(super) outcomes: Vec<Option<Result<Advanced, AdvanceRefused>>>,
+#[derive(Default)]
+pub(crate) struct Decided {
+    /// The outcomes of the steps, in order, without those apart.
+    outcomes: Vec<Outcome>,
+    /// The places of steps that meet a lock, or need more than their delivery.
+    apart: Vec<usize>,
     /// The changed records in their new state, by message and agent.
     records: BTreeMap<(Uuid, Uuid), Delivery>,
     /// The changed attempts, by message, agent, and number.
     attempts: BTreeMap<(Uuid, Uuid, i32), Attempt>,
+}
+
+impl BatchWork for Steps {
+    type Change = AdvanceDelivery;
+    type Stored = Advanced;
+    type Refused = AdvanceRefused;
+    type Decided = Decided;
+
+    const NAME: &'static str = "delivery steps";
+    const KIND: Work = Work::Change;
+
+    fn lane(command: &AdvanceDelivery) -> Uuid {
+        command.message.uuid()
+    }
+
+    async fn decide_on(
+        &self,
+        db: &Db,
+        commands: &[AdvanceDelivery],
+        patience: Patience,
+        in_doubt: Option<&Decided>,
+    ) -> Result<Option<Decided>, Fault> {
+        if patience == Patience::Brief {
+            return decide_on(db, commands).await.map(Some);
+        }
+        lock_on(db, commands).await?;
+        if let Some(before) = in_doubt
+            && is_stored_on(db, before).await?
+        {
+            return Ok(None);
+        }
+        // These are written as they are decided.
+        let mut decided = Decided::default();
+        for command in commands {
+            decided.outcomes.push(advance_on(db, command).await?);
+        }
+        Ok(Some(decided))
+    }
+
+    async fn write_on(&self, db: &Db, _: &[AdvanceDelivery], decided: &mut Decided) -> Result<(), Fault> {
+        if decided.records.is_empty() {
+            return Ok(());
+        }
+        // Both are pipelined; but the commit must wait for their answers.
+        let (records, attempts) =
+            join(save_records_on(db, &decided.records), save_attempts_on(db, &decided.attempts)).await;
+        records.and(attempts)
+    }
+}
+
+impl group_commit::Decided<Advanced, AdvanceRefused> for Decided {
+    fn outcomes(&self) -> &[Outcome] {
+        &self.outcomes
+    }
+
+    fn into_outcomes(self) -> Vec<Outcome> {
+        self.outcomes
+    }
+
+    fn apart(&self) -> &[usize] {
+        &self.apart
+    }
 }
 
 /// The basis of the steps: locked messages and records, and memberships.
@@ -36,19 +117,13 @@ struct Ground {
     members: Members,
 }
 
-impl Decided {
-    /// Returns whether there is nothing to write.
-    pub(super) fn is_nothing(&self) -> bool {
-        self.records.is_empty()
-    }
-}
-
 /// Begins a transaction, locks all rows that are not locked by others, and decides; nothing is
 /// written yet.
-pub(super) async fn decide_on(db: &Db, commands: &[AdvanceDelivery]) -> Result<Decided, Fault> {
+async fn decide_on(db: &Db, commands: &[AdvanceDelivery]) -> Result<Decided, Fault> {
     // Attempts may be locked by others, for example by retention.
-    let begun = execute(db, begin!("; SET LOCAL lock_timeout = 100"));
-    let (begun, rows, locked) = join3(begun, messages_of_on(db, commands), records_of_on(db, commands)).await;
+    let begun = execute(db, Patience::Brief.begin());
+    let records = records_of_on(db, commands, Patience::Brief);
+    let (begun, rows, locked) = join3(begun, messages_of_on(db, commands), records).await;
     begun?;
     // After the answer, since a statement that is already prepared would overtake the locks.
     let wanted = commands.iter().map(|command| (command.chat.uuid(), command.agent.uuid())).collect();
@@ -56,12 +131,58 @@ pub(super) async fn decide_on(db: &Db, commands: &[AdvanceDelivery]) -> Result<D
         try_join(messages_on(db, rows?, Records::All), memberships_on(db, wanted)).await?;
     let messages = messages.into_iter().map(|message| (message.id.uuid(), message)).collect();
     let mut ground = Ground { messages, locked: locked?, members };
-    let mut decided = Decided { outcomes: Vec::new(), records: BTreeMap::new(), attempts: BTreeMap::new() };
-    for command in commands {
-        let outcome = decided.decide(command, &mut ground)?;
-        decided.outcomes.push(outcome);
+    let mut decided = Decided::default();
+    for (place, command) in commands.iter().enumerate() {
+        match decided.decide(command, &mut ground)? {
+            Some(outcome) => decided.outcomes.push(outcome),
+            None => decided.apart.push(place),
+        }
     }
     Ok(decided)
+}
+
+/// Begins a transaction, and locks all rows, whoever has locked them.
+async fn lock_on(mut db: &Db, commands: &[AdvanceDelivery]) -> Result<(), Fault> {
+    let ids = commands.iter().map(|command| command.message.uuid()).collect::<Vec<_>>();
+    let messages = statement::<SqlUuid>(LOCK_MESSAGES).bind::<Array<SqlUuid>, _>(ids);
+    let (begun, locked, records) = join3(
+        execute(db, Patience::Long.begin()),
+        messages.load::<Uuid>(&mut db),
+        records_of_on(db, commands, Patience::Long),
+    )
+    .await;
+    begun?;
+    locked?;
+    records.map(|_| ())
+}
+
+/// The newest attempt of a step as the step has left it, unless a later step has closed it.
+const STORED: &str = "SELECT EXISTS (SELECT 1 \
+     FROM unnest(?, ?, ?, ?, ?) AS step (message_id, agent_id, number, started_at, completed_at) \
+     JOIN attempts ON attempts.message_id = step.message_id AND attempts.agent_id = step.agent_id \
+     AND attempts.number = step.number AND attempts.started_at = step.started_at \
+     AND (step.completed_at IS NULL OR attempts.completed_at = step.completed_at))";
+
+/// Returns whether one of these steps is stored.
+async fn is_stored_on(mut db: &Db, decided: &Decided) -> Result<bool, Fault> {
+    let (mut messages, mut agents, mut numbers) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut begun, mut completed) = (Vec::new(), Vec::new());
+    for Advanced { message, delivery } in decided.outcomes.iter().flatten() {
+        if let Some(newest) = delivery.attempts().last() {
+            messages.push(message.id.uuid());
+            agents.push(delivery.agent.uuid());
+            numbers.push(number(newest.number.0)?);
+            begun.push(At(newest.started_at));
+            completed.push(newest.completed_at.map(At));
+        }
+    }
+    let stored = statement::<Bool>(STORED)
+        .bind::<Array<SqlUuid>, _>(messages)
+        .bind::<Array<SqlUuid>, _>(agents)
+        .bind::<Array<Integer>, _>(numbers)
+        .bind::<Array<Timestamptz>, _>(begun)
+        .bind::<Array<Nullable<Timestamptz>>, _>(completed);
+    Ok(stored.get_result(&mut db).await?)
 }
 
 /// The messages, locked against other steps, so that the event of a step shows every step announced
@@ -72,15 +193,29 @@ async fn messages_of_on(db: &Db, commands: &[AdvanceDelivery]) -> Result<Vec<Mes
 }
 
 /// A delivery can be marked without the message's lock, so the records have their own.
-const RECORDS: &str = "SELECT deliveries.message_id, deliveries.agent_id \
-     FROM unnest(?, ?) AS wanted (message_id, agent_id) \
-     JOIN deliveries ON deliveries.message_id = wanted.message_id AND deliveries.agent_id = wanted.agent_id \
-     ORDER BY deliveries.message_id, deliveries.agent_id FOR NO KEY UPDATE OF deliveries SKIP LOCKED";
+macro_rules! records {
+    ($locked:literal) => {
+        concat!(
+            "SELECT deliveries.message_id, deliveries.agent_id FROM unnest(?, ?) AS wanted (message_id, agent_id) \
+             JOIN deliveries ON deliveries.message_id = wanted.message_id AND deliveries.agent_id = wanted.agent_id \
+             ORDER BY deliveries.message_id, deliveries.agent_id FOR NO KEY UPDATE OF deliveries",
+            $locked
+        )
+    };
+}
 
-async fn records_of_on(mut db: &Db, commands: &[AdvanceDelivery]) -> Result<HashSet<(Uuid, Uuid)>, Fault> {
+async fn records_of_on(
+    mut db: &Db,
+    commands: &[AdvanceDelivery],
+    patience: Patience,
+) -> Result<HashSet<(Uuid, Uuid)>, Fault> {
     let wanted = commands.iter().map(|command| (command.message.uuid(), command.agent.uuid()));
     let (messages, agents) = wanted.collect::<BTreeSet<_>>().into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
-    let locked = statement::<(SqlUuid, SqlUuid)>(RECORDS)
+    let text = match patience {
+        Patience::Brief => records!(" SKIP LOCKED"),
+        Patience::Long => records!(""),
+    };
+    let locked = statement::<(SqlUuid, SqlUuid)>(text)
         .bind::<Array<SqlUuid>, _>(messages)
         .bind::<Array<SqlUuid>, _>(agents)
         .load::<(Uuid, Uuid)>(&mut db)
@@ -89,12 +224,8 @@ async fn records_of_on(mut db: &Db, commands: &[AdvanceDelivery]) -> Result<Hash
 }
 
 impl Decided {
-    /// Decides one step, after all before it.
-    fn decide(
-        &mut self,
-        command: &AdvanceDelivery,
-        ground: &mut Ground,
-    ) -> Result<Option<Result<Advanced, AdvanceRefused>>, Fault> {
+    /// Decides one step, after all before it; `None` for one apart.
+    fn decide(&mut self, command: &AdvanceDelivery, ground: &mut Ground) -> Result<Option<Outcome>, Fault> {
         let key = (command.message.uuid(), command.agent.uuid());
         let membership = ground.members.get(&(command.chat.uuid(), command.agent.uuid()));
         // The first activity of a participant makes it active, which needs a change of its own.
@@ -115,14 +246,6 @@ impl Decided {
         self.records.insert(key, after.clone());
         Ok(Some(Ok(Advanced { message: message.clone(), delivery: after })))
     }
-}
-
-/// Writes the decided batch; the commit follows.
-pub(super) async fn write_on(db: &Db, decided: &Decided) -> Result<(), Fault> {
-    // Both are pipelined; but the commit must wait for their answers.
-    let (records, attempts) =
-        join(save_records_on(db, &decided.records), save_attempts_on(db, &decided.attempts)).await;
-    records.and(attempts)
 }
 
 const SAVE_RECORDS: &str = "UPDATE deliveries SET status = new.status, current_attempt = new.current_attempt, \

@@ -17,37 +17,19 @@ use uuid::Uuid;
 
 use super::{insert, title};
 use crate::error::Fault;
+use crate::group_commit::Patience;
 use crate::idempotency_record;
 use crate::plan::quota::{bytes_of, limit_of};
 use crate::row::{self, At};
-use crate::run::{Db, begin, execute};
+use crate::run::{Db, execute};
 use crate::schema::participants;
 use crate::statement::statement;
 
 /// The outcome of one message.
 pub(super) type Outcome = Result<Appended, AppendRefused>;
 
-/// How long a batch waits for chats that another transaction has locked.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Patience {
-    /// As long as other batches take.
-    Brief,
-    /// Until the statement time-out.
-    Long,
-}
-
-impl Patience {
-    /// The statement that begins the transaction.
-    const fn begin(self) -> &'static str {
-        match self {
-            Self::Brief => begin!("; SET LOCAL lock_timeout = 100"),
-            Self::Long => begin!(""),
-        }
-    }
-}
-
 /// The decided batch.
-pub(super) struct Decided {
+pub(crate) struct Decided {
     /// The outcome of each message, in order.
     pub(super) outcomes: Vec<Outcome>,
     /// The locked chats in their new state.
@@ -275,6 +257,11 @@ impl Decided {
     pub(super) fn members(&self) -> impl Iterator<Item = ((Uuid, Uuid), ParticipantStatus)> {
         let now = |key, was| if self.activated.contains(key) { ParticipantStatus::Active } else { was };
         self.members.iter().map(move |(key, was)| (*key, now(key, *was)))
+    }
+
+    /// The ids of the messages that are written.
+    pub(super) fn messages(&self) -> Vec<Uuid> {
+        self.outcomes.iter().flatten().map(|appended| appended.message.id.uuid()).collect()
     }
 
     /// Returns whether only messages, deliveries, and the sequences of chats are written.

@@ -4,13 +4,14 @@ pub(crate) mod append;
 pub(crate) mod batch;
 mod change;
 mod context;
-mod deferred;
 mod history;
 mod insert;
 pub(crate) mod load;
 mod optimistic;
 mod places;
 mod retention;
+#[path = "../../../sql-rows/message.rs"]
+pub(crate) mod row;
 mod surroundings;
 pub(crate) mod title;
 
@@ -37,7 +38,7 @@ impl MessageRepository for PostgresStore {
         new: NewMessage,
         on_commit: OnCommit<Appended>,
     ) -> Result<Result<Appended, AppendRefused>, StoreError> {
-        self.append_message(new, on_commit).await
+        self.appender.write(new, on_commit).await
     }
 
     async fn edit(

@@ -7,8 +7,6 @@ mod cell;
 mod mark;
 mod read;
 mod snapshot;
-#[cfg(test)]
-mod tests;
 mod write;
 
 use std::convert::Infallible;

@@ -9,7 +9,7 @@ use domain::id::{ChatId, ParticipantId, UserId};
 use domain::message::{MessageKind, counts_by_kind};
 
 use super::details::details_on;
-use super::row::{chat_on, participants_on, standing_on};
+use super::load::{chat_on, participants_on, standing_on};
 use crate::error::Fault;
 use crate::row;
 use crate::schema::{chats, messages};

@@ -13,8 +13,9 @@
 
 mod port;
 mod table;
+mod tables;
 mod value;
 
 pub use port::{ArchiveRepository, Snapshot, WriteRefused, Written};
-pub use table::{Column, Kind, STAY_BEHIND, TABLES, Table};
+pub use table::{CLUSTER, Column, Kind, LOCAL, TABLES, Table};
 pub use value::{Row, Value};

@@ -1,0 +1,66 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::delivery::DeliveryStep;
+use domain::id::ParticipantId;
+use domain::ports::Clock;
+use testkit::postgres::server;
+use testkit::{Stores, World};
+
+use super::*;
+use crate::{PostgresConfig, PostgresStore};
+
+/// Decides the step with long patience after a commit in doubt of `before`; rolls back.
+async fn again(store: &PostgresStore, command: &AdvanceDelivery, before: &Decided) -> Option<Decided> {
+    let lease = store.pool.lease().await.unwrap();
+    let commands = std::slice::from_ref(command);
+    let decided = Steps.decide_on(lease.db(), commands, Patience::Long, Some(before)).await.unwrap();
+    execute(lease.db(), "ROLLBACK").await.unwrap();
+    lease.give_back();
+    decided
+}
+
+/// Decides and writes the step; commits it if wanted.
+async fn take(store: &PostgresStore, command: &AdvanceDelivery, end: &'static str) -> Decided {
+    let lease = store.pool.lease().await.unwrap();
+    let commands = std::slice::from_ref(command);
+    let decided = Steps.decide_on(lease.db(), commands, Patience::Brief, None).await.unwrap();
+    let mut decided = decided.unwrap();
+    assert!(matches!(decided.outcomes.as_slice(), [Ok(_)]));
+    Steps.write_on(lease.db(), commands, &mut decided).await.unwrap();
+    execute(lease.db(), end).await.unwrap();
+    lease.give_back();
+    decided
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_step_in_doubt_is_found_by_its_attempt() {
+    let database = server().database();
+    let config = PostgresConfig { connections: 4, ..PostgresConfig::at(&database.url()) };
+    let store = Arc::new(PostgresStore::open(&config).await.unwrap());
+    let world = World::on(Stores::of(&store, PostgresStore::close));
+    let ann = world.user("ann").await;
+    let bot = world.agent(&ann, "Bot").await;
+    let chat = world.chat(ann.caller, &[bot.id.uuid()]).await;
+    let sent = world.send(ann.caller, chat, "work", &[ParticipantId::Agent(bot.id)]).await;
+    world.deliveries.next(bot.caller, chat).await.unwrap().unwrap();
+    let (agent, message) = (bot.id, sent.id);
+    let step = |step| AdvanceDelivery { agent, chat, message, step, now: world.clock.now() };
+
+    let begin = step(DeliveryStep::Begin);
+    let lost = take(&store, &begin, "ROLLBACK").await;
+    let again_taken = again(&store, &begin, &lost).await.expect("it is not stored");
+    let current = |decided: &Decided| decided.outcomes[0].as_ref().unwrap().delivery.current_attempt();
+    assert_eq!((current(&lost), current(&again_taken)), (1, 1));
+    let kept = take(&store, &begin, "COMMIT").await;
+    assert!(again(&store, &begin, &kept).await.is_none());
+
+    world.clock.advance(Duration::from_secs(1));
+    let succeed = step(DeliveryStep::Succeed);
+    let lost = take(&store, &succeed, "ROLLBACK").await;
+    assert!(again(&store, &succeed, &lost).await.is_some());
+    let closed = take(&store, &succeed, "COMMIT").await;
+    assert!(again(&store, &succeed, &closed).await.is_none());
+    // The later step has closed the attempt of the earlier one.
+    assert!(again(&store, &begin, &kept).await.is_none());
+}

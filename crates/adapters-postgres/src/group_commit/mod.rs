@@ -1,0 +1,456 @@
+//! Group commit: one task takes the changes that have queued while it wrote the previous batch, and
+//! writes them in one transaction.
+//!
+//! The first change never waits for others. The results are those of the same changes one after the
+//! other. A row that another transaction has locked does not stop the batch: the changes that need
+//! it go to a [lane](lanes) of their own, as do changes that cannot share a transaction. If the
+//! connection is lost during the commit, the store is asked whether the batch was committed.
+//!
+//! What is written is up to a [`BatchWork`]: messages ([`crate::message::append`]) and delivery
+//! steps ([`crate::delivery::steps`]).
+
+mod batch;
+mod lanes;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{HashMap, HashSet};
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::store::{OnCommit, StoreError};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use tokio::sync::mpsc::error::TrySendError;
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::sync::oneshot;
+use tokio::time::{Instant, timeout};
+use uuid::Uuid;
+
+use crate::commit_order::{CommitOrder, CommitSlot};
+use crate::error::{Fault, Remedy, closed, crowded};
+use crate::pool::{Lease, Pool};
+use crate::run::{Db, Tries, begin, execute};
+use batch::{Batch, Job, Reply};
+use lanes::Lanes;
+
+/// The maximum number of queued changes; further ones are refused as overload.
+const QUEUE: usize = 8192;
+
+/// The pause between queries for the outcome of a commit.
+const ASKING: Duration = Duration::from_millis(100);
+
+/// The outcome of one change.
+pub(crate) type Outcome<W> = Result<<W as BatchWork>::Stored, <W as BatchWork>::Refused>;
+
+/// How long a batch waits for rows that another transaction has locked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Patience {
+    /// As long as other batches take.
+    Brief,
+    /// Until the statement time-out.
+    Long,
+}
+
+impl Patience {
+    /// The statement that begins the transaction.
+    pub(crate) const fn begin(self) -> &'static str {
+        match self {
+            Self::Brief => begin!("; SET LOCAL lock_timeout = 100"),
+            Self::Long => begin!(""),
+        }
+    }
+}
+
+/// What became of a batch, as far as cached rows are concerned.
+pub(crate) enum Fate {
+    /// It was committed, when so many connections had been made.
+    Committed { connections: u64 },
+    /// The cached rows had changed.
+    Conflict,
+    /// It may have been committed.
+    Unknown,
+}
+
+/// Changes of one kind that share transactions.
+pub(crate) trait BatchWork: Send + Sync + Sized + 'static {
+    /// A change to be written.
+    type Change: Send + Sync + 'static;
+    /// What is stored and announced.
+    type Stored: Send + Sync + 'static;
+    /// Why a change is refused.
+    type Refused: Send + Sync + 'static;
+    /// A batch that is decided.
+    type Decided: Decided<Self::Stored, Self::Refused>;
+
+    /// What the changes are called in the log.
+    const NAME: &'static str;
+    /// Their kind in the metrics.
+    const KIND: measure::Work;
+
+    /// The size of a change, if that limits a batch.
+    fn bytes(_: &Self::Change) -> usize {
+        0
+    }
+
+    /// The row that a change may wait for; changes of one lane are written in order.
+    fn lane(change: &Self::Change) -> Uuid;
+
+    /// Decides the batch on cached rows; `None` if that is impossible.
+    fn decide_cached(&self, _: &[Self::Change], _connections: u64) -> Option<Self::Decided> {
+        None
+    }
+
+    /// Writes and commits, with one statement, what [`Self::decide_cached`] has decided. Returns
+    /// `false` if the cached rows have changed: nothing is written then.
+    fn write_cached_on(
+        &self,
+        _: &Db,
+        _: &mut Self::Decided,
+    ) -> impl Future<Output = Result<bool, Fault>> + Send {
+        async { Ok(false) }
+    }
+
+    /// Begins a transaction, locks, and decides; [`Self::write_on`] follows.
+    ///
+    /// `in_doubt` is an earlier decision on the same changes that may have been committed; the
+    /// patience is long then. Its transaction had the same locks, so it has ended once they are
+    /// granted. `None` if it was committed.
+    fn decide_on(
+        &self,
+        db: &Db,
+        changes: &[Self::Change],
+        patience: Patience,
+        in_doubt: Option<&Self::Decided>,
+    ) -> impl Future<Output = Result<Option<Self::Decided>, Fault>> + Send;
+
+    /// Writes the decided batch; the commit follows.
+    fn write_on(
+        &self,
+        db: &Db,
+        changes: &[Self::Change],
+        decided: &mut Self::Decided,
+    ) -> impl Future<Output = Result<(), Fault>> + Send;
+
+    /// Updates the cache by what became of a batch.
+    fn learn(&self, _: &Self::Decided, _: Fate) {}
+
+    /// The lanes whose rows another transaction has locked; none if that is not known.
+    fn locked_on(
+        &self,
+        _: &Db,
+        _: &[Self::Change],
+    ) -> impl Future<Output = Result<HashSet<Uuid>, Fault>> + Send {
+        async { Ok(HashSet::new()) }
+    }
+}
+
+/// A batch that is decided.
+pub(crate) trait Decided<Stored, Refused>: Send + Sync + 'static {
+    /// The outcomes of the changes, in order, without those [`Self::apart`].
+    fn outcomes(&self) -> &[Result<Stored, Refused>];
+
+    fn into_outcomes(self) -> Vec<Result<Stored, Refused>>;
+
+    /// The places of changes that need a transaction with long patience; ascending. There are none
+    /// in such a transaction.
+    fn apart(&self) -> &[usize] {
+        &[]
+    }
+}
+
+/// The queue in front of the writing task, which ends with it.
+pub(crate) struct GroupCommit<W: BatchWork>(Sender<Job<W>>);
+
+impl<W: BatchWork> GroupCommit<W> {
+    /// Starts the task in the runtime that this is called in.
+    pub(crate) fn start(work: W, pool: Pool, commit_order: Arc<CommitOrder>) -> Self {
+        let (sender, jobs) = channel(QUEUE);
+        let lanes = Lanes::of(pool.max_size());
+        tokio::spawn(Arc::new(Writer { work, pool, commit_order, lanes }).run(jobs));
+        Self(sender)
+    }
+
+    /// Writes a change, in one transaction with others that are queued.
+    pub(crate) async fn write(
+        &self,
+        change: W::Change,
+        on_commit: OnCommit<W::Stored>,
+    ) -> Result<Outcome<W>, StoreError> {
+        let doing = measure::doing(W::KIND);
+        let carried = doing.carry();
+        let on_commit = OnCommit::new(move |stored| carried.within(|| on_commit.run(stored)));
+        let (answer, wait) = oneshot::channel();
+        let reply = Reply { since: Instant::now(), on_commit, answer };
+        self.0.try_send(Job { change, reply }).map_err(|refused| match refused {
+            TrySendError::Full(_) => crowded(),
+            TrySendError::Closed(_) => closed(),
+        })?;
+        wait.await.unwrap_or_else(|_| Err(closed()))
+    }
+}
+
+struct Writer<W: BatchWork> {
+    work: W,
+    pool: Pool,
+    commit_order: Arc<CommitOrder>,
+    lanes: Lanes<W>,
+}
+
+/// A batch whose connection was lost during the commit. It is stored completely or not at all.
+struct InDoubt<W: BatchWork> {
+    decided: W::Decided,
+    slot: CommitSlot,
+}
+
+impl<W: BatchWork> Writer<W> {
+    async fn run(self: Arc<Self>, mut jobs: Receiver<Job<W>>) {
+        while let Some(first) = jobs.recv().await {
+            let mut batch = Batch::default();
+            self.take(first, &mut batch);
+            while batch.has_room()
+                && let Ok(job) = jobs.try_recv()
+            {
+                self.take(job, &mut batch);
+            }
+            self.write(batch, Patience::Brief).await;
+        }
+    }
+
+    /// Adds a change to the batch, unless its lane is written apart, or its caller has given up waiting.
+    fn take(&self, job: Job<W>, batch: &mut Batch<W>) {
+        if let Some(job) = self.lanes.queue(job) {
+            self.take_up(job, batch);
+        }
+    }
+
+    fn take_up(&self, job: Job<W>, batch: &mut Batch<W>) {
+        if job.reply.since.elapsed() < self.pool.limit() {
+            batch.push(job);
+        } else {
+            job.reply.answer(Err(Fault::Slow.told()));
+        }
+    }
+
+    /// Writes and answers all changes of the batch.
+    async fn write(self: &Arc<Self>, mut batch: Batch<W>, patience: Patience) {
+        match self.commit(&mut batch, patience).await {
+            Ok(()) => {}
+            // One change caused the failure; the others must not fail with it.
+            Err(fault) if fault.remedy() == Remedy::None && batch.changes.len() > 1 => {
+                for job in batch.jobs() {
+                    let mut alone = Batch::of(job);
+                    if let Err(fault) = self.commit(&mut alone, patience).await {
+                        alone.fail(&fault);
+                    }
+                }
+            }
+            Err(fault) => batch.fail(&fault),
+        }
+    }
+
+    /// Moves changes to their lanes, and writes those that are not written yet.
+    fn defer(self: &Arc<Self>, jobs: Vec<Job<W>>) {
+        let mut lanes = HashMap::<Uuid, Vec<Job<W>>>::new();
+        for job in jobs {
+            lanes.entry(W::lane(&job.change)).or_default().push(job);
+        }
+        for (lane, jobs) in lanes {
+            tracing::debug!(%lane, changes = jobs.len(), "deferring {}", W::NAME);
+            if self.lanes.defer(lane, jobs) {
+                tokio::spawn(self.clone().drain(lane));
+            }
+        }
+    }
+
+    /// Writes the changes of one lane until there are none.
+    fn drain(self: Arc<Self>, lane: Uuid) -> BoxFuture<'static, ()> {
+        let drain = async move {
+            let permit = timeout(self.pool.limit(), self.lanes.permit()).await;
+            while let Some(jobs) = self.lanes.next(lane) {
+                match &permit {
+                    Ok(_) => self.write_all(jobs).await,
+                    Err(_) => jobs.into_iter().for_each(|job| job.reply.answer(Err(Fault::Slow.told()))),
+                }
+            }
+        };
+        drain.boxed()
+    }
+
+    async fn write_all(self: &Arc<Self>, jobs: Vec<Job<W>>) {
+        let mut jobs = jobs.into_iter().peekable();
+        while jobs.peek().is_some() {
+            let mut batch = Batch::default();
+            while batch.has_room()
+                && let Some(job) = jobs.next()
+            {
+                self.take_up(job, &mut batch);
+            }
+            self.write(batch, Patience::Long).await;
+        }
+    }
+
+    /// Defers the changes of locked rows; all changes if it is not known which these are.
+    async fn defer_locked(self: &Arc<Self>, batch: &mut Batch<W>) -> Result<(), Fault> {
+        let lease = self.pool.lease().await?;
+        let locked = self.pool.timed(self.work.locked_on(lease.db(), &batch.changes)).await?;
+        lease.give_back();
+        let (apart, rest) = std::mem::take(batch)
+            .jobs()
+            .partition(|job| locked.is_empty() || locked.contains(&W::lane(&job.change)));
+        self.defer(apart);
+        Vec::into_iter(rest).for_each(|job| batch.push(job));
+        Ok(())
+    }
+
+    /// Commits, announces and answers all changes, or none.
+    async fn commit(self: &Arc<Self>, batch: &mut Batch<W>, patience: Patience) -> Result<(), Fault> {
+        // A panic must not end the writing task.
+        let committed = AssertUnwindSafe(self.commit_in_tries(batch, patience)).catch_unwind().await;
+        committed.unwrap_or_else(|_| Err(Fault::Row(format!("the writing of {} panicked", W::NAME))))
+    }
+
+    async fn commit_in_tries(
+        self: &Arc<Self>,
+        batch: &mut Batch<W>,
+        mut patience: Patience,
+    ) -> Result<(), Fault> {
+        let (mut tries, mut in_doubt, mut asking) = (Tries::default(), None, None);
+        let mut doubted = false;
+        while !batch.changes.is_empty() {
+            match self.commit_once(batch, &mut in_doubt, patience).await {
+                Err(_) if in_doubt.is_some() => {
+                    if asking.get_or_insert_with(Instant::now).elapsed() >= self.pool.patience() {
+                        self.commit_order.record_in_doubt();
+                        return Err(Fault::Uncertain);
+                    }
+                    // The outcome is known once the rows are unlocked, or written by another transaction.
+                    (patience, doubted) = (Patience::Long, true);
+                    tokio::time::sleep(ASKING).await;
+                }
+                Err(fault) if patience == Patience::Brief && fault.may_be_lock_timeout() => {
+                    self.defer_locked(batch).await?;
+                }
+                Err(fault) if tries.again_after(&fault).await => {}
+                // A statement that is still under way may complete later.
+                Err(_) if doubted => {
+                    self.commit_order.record_in_doubt();
+                    return Err(Fault::Uncertain);
+                }
+                done => return done,
+            }
+        }
+        Ok(())
+    }
+
+    async fn commit_once(
+        self: &Arc<Self>,
+        batch: &mut Batch<W>,
+        in_doubt: &mut Option<InDoubt<W>>,
+        patience: Patience,
+    ) -> Result<(), Fault> {
+        let mut lease = self.pool.lease().await?;
+        let connections = self.pool.connections_made();
+        if in_doubt.is_none() && patience == Patience::Brief {
+            match self.commit_cached(lease, batch, in_doubt, connections).await? {
+                Some(unused) => lease = unused,
+                None => return Ok(()),
+            }
+        }
+        let before = in_doubt.as_ref().map(|one| &one.decided);
+        let deciding = self.work.decide_on(lease.db(), &batch.changes, patience, before);
+        let mut decided = match self.pool.timed(deciding).await {
+            Ok(Some(decided)) => decided,
+            Ok(None) => {
+                self.roll_back(lease).await;
+                if let Some(InDoubt { decided, slot }) = in_doubt.take() {
+                    batch.publish(slot, decided).await;
+                }
+                return Ok(());
+            }
+            Err(fault) => return Err(self.failed(lease, fault).await),
+        };
+        *in_doubt = None;
+        self.defer(batch.remove(decided.apart()));
+        if decided.outcomes().iter().all(Result::is_err) {
+            self.roll_back(lease).await;
+            batch.answer(decided);
+            return Ok(());
+        }
+        let writing = self.work.write_on(lease.db(), &batch.changes, &mut decided);
+        if let Err(fault) = self.pool.timed(writing).await {
+            return Err(self.failed(lease, fault).await);
+        }
+        // Later writers to these rows get later slots.
+        let slot = self.commit_order.slot();
+        match self.pool.timed(execute(lease.db(), "COMMIT")).await {
+            Ok(()) => lease.give_back(),
+            Err(fault) => {
+                if fault.is_lost_connection() {
+                    *in_doubt = Some(InDoubt { decided, slot });
+                }
+                return Err(fault);
+            }
+        }
+        if patience == Patience::Brief {
+            self.work.learn(&decided, Fate::Committed { connections });
+        }
+        batch.publish(slot, decided).await;
+        Ok(())
+    }
+
+    /// Writes the batch by one statement if the cached rows are current; else returns the
+    /// connection.
+    ///
+    /// A statement whose outcome is unknown and that completes late writes nothing, since the retry
+    /// has changed the rows.
+    async fn commit_cached(
+        &self,
+        lease: Lease,
+        batch: &mut Batch<W>,
+        in_doubt: &mut Option<InDoubt<W>>,
+        connections: u64,
+    ) -> Result<Option<Lease>, Fault> {
+        let Some(mut decided) = self.work.decide_cached(&batch.changes, connections) else {
+            return Ok(Some(lease));
+        };
+        // Transactions with earlier slots on these rows have ended, or there is a conflict.
+        let slot = self.commit_order.slot();
+        match self.pool.timed(self.work.write_cached_on(lease.db(), &mut decided)).await {
+            Ok(true) => {
+                lease.give_back();
+                self.work.learn(&decided, Fate::Committed { connections });
+                batch.publish(slot, decided).await;
+                Ok(None)
+            }
+            Ok(false) => {
+                self.work.learn(&decided, Fate::Conflict);
+                Ok(Some(lease))
+            }
+            Err(fault) => {
+                self.work.learn(&decided, Fate::Unknown);
+                if fault.is_lost_connection() {
+                    *in_doubt = Some(InDoubt { decided, slot });
+                }
+                Err(fault)
+            }
+        }
+    }
+
+    /// Keeps the connection after a lock time-out; after another fault it is closed.
+    async fn failed(&self, lease: Lease, fault: Fault) -> Fault {
+        if fault.may_be_lock_timeout() {
+            self.roll_back(lease).await;
+        }
+        fault
+    }
+
+    /// A transaction that cannot be rolled back ends with its connection.
+    async fn roll_back(&self, lease: Lease) {
+        if self.pool.timed(execute(lease.db(), "ROLLBACK")).await.is_ok() {
+            lease.give_back();
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! The schema that all stores share, as one list.
+
+/// Calls a macro with the tables after all migrations, each with its key and its columns in order,
+/// and for `diesel` the joins and the tables that one query may name. The types are those of
+/// [`Kind`](crate::archive::Kind); `Small` is an integer of 32 bits.
+///
+/// - `archived`: what an archive contains, referenced tables first.
+/// - `local`: what stays behind in its store: the change log, the tokens of passwords that move
+///   (users log in again), and the mark of an unfinished import.
+/// - `cluster`: how the servers on one store know of each other. The embedded store has a single
+///   server, and none of these.
+///
+/// A store makes its `schema.rs` of this list, and its tests compare the list with its tables.
+#[macro_export]
+macro_rules! tables {
+    ($call:ident) => {
+        $call! {
+            archived {
+                plans (name) {
+                    name -> Text,
+                    agents -> Nullable<Integer>,
+                    chats -> Nullable<Integer>,
+                    participants -> Nullable<Integer>,
+                    messages -> Nullable<Integer>,
+                    human_interface -> Flag,
+                    memories -> Flag,
+                    bytes -> Nullable<Integer>,
+                }
+                organizations (id) {
+                    id -> Id,
+                    name -> Text,
+                    created_at -> Instant,
+                    plan -> Text,
+                    content_bytes -> Integer,
+                    deleted_at -> Nullable<Instant>,
+                }
+                users (id) {
+                    id -> Id,
+                    organization_id -> Id,
+                    handle -> Text,
+                    email -> Text,
+                    first_name -> Text,
+                    last_name -> Text,
+                    created_at -> Instant,
+                    updated_at -> Instant,
+                    role -> Text,
+                    organization_role -> Text,
+                    own_organization_id -> Nullable<Id>,
+                    disabled_at -> Nullable<Instant>,
+                    deleted_at -> Nullable<Instant>,
+                }
+                invitations (id) {
+                    id -> Id,
+                    organization_id -> Id,
+                    role -> Text,
+                    email -> Nullable<Text>,
+                    digest -> Bytes,
+                    created_by -> Nullable<Id>,
+                    created_at -> Instant,
+                    expires_at -> Instant,
+                    accepted_at -> Nullable<Instant>,
+                    accepted_by -> Nullable<Id>,
+                    revoked_at -> Nullable<Instant>,
+                }
+                agents (id) {
+                    id -> Id,
+                    owner_id -> Id,
+                    name -> Text,
+                    handle -> Text,
+                    description -> Text,
+                    kind -> Text,
+                    model_type -> Nullable<Text>,
+                    bio -> Nullable<Text>,
+                    tags -> Text,
+                    listed_in_directory -> Flag,
+                    registry_access -> Flag,
+                    shared_with_organization -> Flag,
+                    created_at -> Instant,
+                    updated_at -> Instant,
+                    deleted_at -> Nullable<Instant>,
+                    is_global -> Flag,
+                    disabled_at -> Nullable<Instant>,
+                }
+                deletion_jobs (agent_id) {
+                    agent_id -> Id,
+                    requested_at -> Instant,
+                }
+                api_keys (id) {
+                    id -> Id,
+                    digest -> Bytes,
+                    user_id -> Nullable<Id>,
+                    agent_id -> Nullable<Id>,
+                    created_at -> Instant,
+                    revoked_at -> Nullable<Instant>,
+                    name -> Nullable<Text>,
+                    prefix -> Nullable<Text>,
+                    expires_at -> Nullable<Instant>,
+                    last_used_at -> Nullable<Instant>,
+                    read_only -> Flag,
+                    only_chat_id -> Nullable<Id>,
+                    only_agent_id -> Nullable<Id>,
+                }
+                passwords (user_id) {
+                    user_id -> Id,
+                    hash -> Text,
+                    changed_at -> Instant,
+                }
+                chats (id) {
+                    id -> Id,
+                    title -> Nullable<Text>,
+                    task_id -> Nullable<Id>,
+                    kind -> Text,
+                    status -> Text,
+                    last_sequence -> Integer,
+                    created_at -> Instant,
+                    updated_at -> Instant,
+                    last_message_at -> Nullable<Instant>,
+                    deleted_at -> Nullable<Instant>,
+                    organization_id -> Nullable<Id>,
+                    deleted_messages -> Integer,
+                    titled_by -> Nullable<Id>,
+                    content_bytes -> Integer,
+                }
+                participants (chat_id, participant_id) {
+                    chat_id -> Id,
+                    participant_id -> Id,
+                    kind -> Text,
+                    role -> Text,
+                    status -> Text,
+                    chat_created_at -> Instant,
+                    joined_at -> Instant,
+                    left_at -> Nullable<Instant>,
+                    account_id -> Id,
+                }
+                messages (id) {
+                    id -> Id,
+                    chat_id -> Id,
+                    sequence -> Integer,
+                    kind -> Text,
+                    content -> Text,
+                    sender_id -> Id,
+                    sender_kind -> Text,
+                    sender_name -> Text,
+                    mentions -> Text,
+                    metadata -> Nullable<Text>,
+                    created_at -> Instant,
+                    updated_at -> Instant,
+                }
+                deliveries (message_id, agent_id) {
+                    message_id -> Id,
+                    agent_id -> Id,
+                    chat_id -> Id,
+                    sequence -> Integer,
+                    addressed -> Flag,
+                    status -> Text,
+                    current_attempt -> Small,
+                    delivered_at -> Nullable<Instant>,
+                    processed_at -> Nullable<Instant>,
+                }
+                attempts (message_id, agent_id, number) {
+                    message_id -> Id,
+                    agent_id -> Id,
+                    number -> Small,
+                    status -> Text,
+                    started_at -> Instant,
+                    completed_at -> Nullable<Instant>,
+                    error -> Nullable<Text>,
+                }
+                contact_requests (id) {
+                    id -> Id,
+                    requester_id -> Id,
+                    requester_kind -> Text,
+                    requester_user_id -> Id,
+                    recipient_id -> Id,
+                    recipient_kind -> Text,
+                    recipient_user_id -> Id,
+                    message -> Nullable<Text>,
+                    status -> Text,
+                    created_at -> Instant,
+                    responded_at -> Nullable<Instant>,
+                }
+                contacts (id) {
+                    id -> Id,
+                    owner_id -> Id,
+                    owner_kind -> Text,
+                    contact_id -> Id,
+                    contact_kind -> Text,
+                    request_id -> Nullable<Id>,
+                    created_at -> Instant,
+                }
+                idempotency_records (sender_id, operation, place_id, key) {
+                    sender_id -> Id,
+                    operation -> Text,
+                    place_id -> IdOrNil,
+                    key -> Text,
+                    fingerprint -> Bytes,
+                    record_id -> Id,
+                    answered_at -> Instant,
+                    deleted_mentions -> Nullable<Text>,
+                }
+                memories (id) {
+                    id -> Id,
+                    organization_id -> Id,
+                    source_id -> Nullable<Id>,
+                    subject_id -> Nullable<Id>,
+                    subject_kind -> Nullable<Text>,
+                    system -> Text,
+                    kind -> Text,
+                    segment -> Text,
+                    scope -> Text,
+                    status -> Text,
+                    folded -> Text,
+                    content -> Text,
+                    thought -> Text,
+                    metadata -> Text,
+                    created_at -> Instant,
+                    updated_at -> Instant,
+                }
+                secrets (name) {
+                    name -> Text,
+                    secret -> Bytes,
+                }
+                audit (id) {
+                    id -> Id,
+                    at -> Instant,
+                    organization_id -> Nullable<Id>,
+                    actor_kind -> Text,
+                    actor_id -> Nullable<Id>,
+                    action -> Text,
+                    subject_kind -> Text,
+                    subject_id -> Id,
+                    place_kind -> Nullable<Text>,
+                    place_id -> Nullable<Id>,
+                    detail -> Nullable<Text>,
+                    actor_name -> Nullable<Text>,
+                    subject_name -> Nullable<Text>,
+                    place_name -> Nullable<Text>,
+                    number -> Nullable<Integer>,
+                    digest -> Nullable<Bytes>,
+                }
+                audit_chain (id) {
+                    id -> Integer,
+                    number -> Integer,
+                    digest -> Bytes,
+                }
+            }
+            local {
+                change_log (id) {
+                    id -> Integer,
+                    kind -> Text,
+                    subject_id -> Id,
+                    changed_at -> Instant,
+                }
+                sessions (id) {
+                    id -> Id,
+                    user_id -> Id,
+                    family -> Bytes,
+                    token -> Bytes,
+                    created_at -> Instant,
+                    used_at -> Instant,
+                    expires_at -> Instant,
+                }
+                resets (user_id) {
+                    user_id -> Id,
+                    token -> Bytes,
+                    expires_at -> Instant,
+                }
+                imports (one) {
+                    one -> Small,
+                    begun_at -> Instant,
+                }
+            }
+            cluster {
+                nodes (id) {
+                    id -> Id,
+                    entered_at -> Instant,
+                    lease_until -> Instant,
+                    ended_at -> Nullable<Instant>,
+                }
+                agent_sockets (agent_id) {
+                    agent_id -> Id,
+                    node_id -> Id,
+                    number -> Integer,
+                    since -> Instant,
+                    lost_at -> Nullable<Instant>,
+                }
+                user_nodes (user_id, node_id) {
+                    user_id -> Id,
+                    node_id -> Id,
+                    since -> Instant,
+                }
+            }
+            joins {
+                agents -> users (owner_id)
+                participants -> chats (chat_id)
+                passwords -> users (user_id)
+                sessions -> users (user_id)
+            }
+            together {
+                organizations, plans, users, agents, api_keys, passwords, sessions, resets, chats,
+                participants, messages, deliveries, attempts, deletion_jobs, memories, contact_requests, contacts
+            }
+        }
+    };
+}

@@ -1,0 +1,16 @@
+DROP TABLE secrets;
+DROP TABLE memories;
+DROP TABLE first_answers;
+DROP TABLE contacts;
+DROP TABLE contact_requests;
+DROP TABLE attempts;
+DROP TABLE deliveries;
+DROP TABLE messages;
+DROP TABLE participants;
+DROP TABLE chats;
+DROP TABLE api_keys;
+DROP TABLE erasures;
+DROP TABLE agents;
+DROP TABLE users;
+DROP TABLE organizations;
+DROP TABLE plans;
