@@ -10,7 +10,6 @@ mod contact;
 mod memory;
 mod message;
 mod participant;
-mod peer;
 pub mod routes;
 
 pub use routes::{configure, interfaces};

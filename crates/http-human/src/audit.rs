@@ -15,7 +15,6 @@ use http_wire::strict_json::Told;
 use http_wire::view::AuditEntryView;
 use serde_json::json;
 
-use crate::DEFAULT_ROWS;
 use crate::instant::instant;
 
 pub(crate) struct ListAuditQuery {
@@ -25,7 +24,7 @@ pub(crate) struct ListAuditQuery {
 
 impl FromQuery for ListAuditQuery {
     fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
-        let page = PageQuery::read(query);
+        let page = PageQuery::from_query(query);
         let since = query.parsed("since", "must be an ISO 8601 time", instant);
         Ok(Self { page: page?, since: since? })
     }
@@ -44,7 +43,7 @@ pub(crate) async fn list(
     log: web::Data<AuditService>,
 ) -> Result<HttpResponse, ApiError> {
     let scope = CursorScope::list("me/organization/audit").of(caller.organization.uuid());
-    let window = query.page.window(scope, DEFAULT_ROWS)?;
+    let window = query.page.window(scope)?;
     let filter = AuditFilter { scope: AuditScope::Of(Authority::Admin(caller)), since: query.since };
     let page = log.list(filter, window.request.clone()).await?;
     Ok(window.mark(List::ok(page.rows.iter().map(AuditEntryView::new), window.metadata(&page))))

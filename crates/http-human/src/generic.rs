@@ -13,30 +13,13 @@ use http_wire::cursor::CursorScope;
 use http_wire::envelope::{BareAndData, List};
 use http_wire::error::{ApiError, ErrorCode};
 use http_wire::idempotent::IdempotentJson;
-use http_wire::openapi::schema::Parameter;
 use http_wire::page::PageQuery;
 use http_wire::path::AgentPath;
-use http_wire::query::{FromQuery, NoQuery, QueryReader, StrictQuery};
-use http_wire::strict_json::{StrictJson, Told};
+use http_wire::query::{NoQuery, StrictQuery};
+use http_wire::strict_json::StrictJson;
 use http_wire::view::{AgentView, ChatView};
 
-use crate::DEFAULT_ROWS;
 use crate::account::{self, CreateAgentBody, ListAgentsQuery};
-
-/// A page of the caller's rooms.
-pub(crate) struct ListChatsQuery {
-    page: PageQuery,
-}
-
-impl FromQuery for ListChatsQuery {
-    fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
-        Ok(Self { page: PageQuery::read(query)? })
-    }
-
-    fn parameters() -> Vec<Parameter> {
-        PageQuery::parameters()
-    }
-}
 
 /// Agents are their owners' to look after.
 fn user(caller: Caller) -> Result<UserCaller, ApiError> {
@@ -86,11 +69,11 @@ pub(crate) async fn create_chat(
 
 pub(crate) async fn list_chats(
     CallerAuth(caller): CallerAuth,
-    StrictQuery(query): StrictQuery<ListChatsQuery>,
+    StrictQuery(query): StrictQuery<PageQuery>,
     chats: web::Data<ChatService>,
 ) -> Result<HttpResponse, ApiError> {
     let scope = CursorScope::list("chats").of(caller.participant().uuid());
-    let window = query.page.window(scope, DEFAULT_ROWS)?;
+    let window = query.window(scope)?;
     let page = chats.list(caller, window.request.clone()).await?;
     Ok(window.mark(List::ok(page.rows.iter().map(ChatView::new), window.metadata(&page))))
 }

@@ -16,11 +16,7 @@ mod memory;
 mod message;
 mod organization;
 mod participant;
-mod peer;
 pub mod routes;
 mod session;
 
 pub use routes::{configure, interfaces};
-
-/// Rows of a list when nothing is said.
-const DEFAULT_ROWS: u32 = 20;

@@ -14,8 +14,8 @@
 //! - [`page`], [`cursor`] - pages of lists, and their continuation;
 //! - [`services`] - registers the use cases in an application;
 //! - [`view`], [`envelope`] - JSON of responses;
-//! - [`peers`] - two lists that both interfaces serve alike; [`memories`]: the common part of their
-//!   lists of memories;
+//! - [`handlers`] - handlers that both interfaces share; [`memories`]: the common part of their lists
+//!   of memories;
 //! - [`error`] - the only place where a domain error becomes a status and a code.
 
 pub mod answers;
@@ -25,13 +25,13 @@ pub mod browser;
 pub mod cursor;
 pub mod envelope;
 pub mod error;
+pub mod handlers;
 pub mod idempotent;
 pub mod limit;
 pub mod memories;
 pub mod openapi;
 pub mod page;
 pub mod path;
-pub mod peers;
 pub mod public_url;
 pub mod query;
 pub mod request_scope;

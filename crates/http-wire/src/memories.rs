@@ -8,11 +8,8 @@ use serde_json::json;
 use crate::cursor::CursorScope;
 use crate::openapi::schema::{Parameter, parameter, word};
 use crate::page::PageQuery;
-use crate::query::QueryReader;
+use crate::query::{FromQuery, QueryReader};
 use crate::strict_json::Told;
-
-/// The default number of rows.
-pub const DEFAULT_ROWS: u32 = 20;
 
 const UNKNOWN: &str = "Invalid value for enum";
 
@@ -25,10 +22,9 @@ pub struct MemoryListQuery {
     pub filter: MemoryFilter,
 }
 
-impl MemoryListQuery {
-    /// Takes the parameters.
-    pub fn read(query: &mut QueryReader) -> Result<Self, Told> {
-        let page = PageQuery::read(query);
+impl FromQuery for MemoryListQuery {
+    fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
+        let page = PageQuery::from_query(query);
         let system = query.parsed("system", UNKNOWN, MemorySystem::parse);
         let kind = query.parsed("type", UNKNOWN, MemoryKind::parse);
         let segment = query.parsed("segment", UNKNOWN, MemorySegment::parse);
@@ -48,8 +44,7 @@ impl MemoryListQuery {
         Ok(Self { page: page?, filter })
     }
 
-    /// Its parameters, for the API's document.
-    pub fn parameters() -> Vec<Parameter> {
+    fn parameters() -> Vec<Parameter> {
         let mut all = PageQuery::parameters();
         let text =
             json!({"type": "string", "minLength": 1, "maxLength": MemoryQuery::MAX_CHARS, "pattern": "\\S"});
@@ -61,7 +56,9 @@ impl MemoryListQuery {
         all.push(parameter("status", word(&states), "Only this status; active by default."));
         all
     }
+}
 
+impl MemoryListQuery {
     /// The cursor scope of the list.
     pub fn scope(&self, scope: CursorScope) -> CursorScope {
         let MemoryFilter { system, kind, segment, query, status } = &self.filter;

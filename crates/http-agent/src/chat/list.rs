@@ -11,9 +11,6 @@ use http_wire::query::{FromQuery, QueryReader, StrictQuery};
 use http_wire::strict_json::Told;
 use http_wire::view::AgentRoomRowView;
 
-/// Rows on a page when nothing is said.
-const DEFAULT_ROWS: u32 = 20;
-
 pub(crate) struct ListChatsQuery {
     page: NumberedQuery,
     participants: bool,
@@ -21,7 +18,7 @@ pub(crate) struct ListChatsQuery {
 
 impl FromQuery for ListChatsQuery {
     fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
-        let page = NumberedQuery::read(query);
+        let page = NumberedQuery::from_query(query);
         let participants = |text: &str| (text == "participants").then_some(());
         let included = query.items("include", "Invalid value for enum", participants);
         Ok(Self { page: page?, participants: !included?.is_empty() })
@@ -40,7 +37,7 @@ pub(crate) async fn list(
     StrictQuery(query): StrictQuery<ListChatsQuery>,
     chats: web::Data<ChatService>,
 ) -> Result<HttpResponse, ApiError> {
-    let request = query.page.request(DEFAULT_ROWS);
+    let request = query.page.request();
     let parts = ChatParts { participants: query.participants, ..ChatParts::default() };
     let listing = ChatListing { parts, ..ChatListing::default() };
     let page = chats.list_rooms(caller, listing, request.clone()).await?;

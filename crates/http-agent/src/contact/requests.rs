@@ -14,9 +14,6 @@ use http_wire::view::{ReceivedRequestView, SentRequestView};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// Rows on a page when nothing is said.
-pub(super) const DEFAULT_ROWS: u32 = 20;
-
 pub(crate) struct ListBothQuery {
     page: NumberedQuery,
     sent: SentFilter,
@@ -24,7 +21,7 @@ pub(crate) struct ListBothQuery {
 
 impl FromQuery for ListBothQuery {
     fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
-        let page = NumberedQuery::read(query);
+        let page = NumberedQuery::from_query(query);
         let sent = query.parsed("sent_status", "Invalid value for enum", SentFilter::parse);
         Ok(Self { page: page?, sent: sent?.unwrap_or(SentFilter::Only(RequestStatus::Pending)) })
     }
@@ -70,7 +67,7 @@ pub(crate) async fn both(
     StrictQuery(query): StrictQuery<ListBothQuery>,
     contacts: web::Data<ContactService>,
 ) -> Result<HttpResponse, ApiError> {
-    let request = query.page.request(DEFAULT_ROWS);
+    let request = query.page.request();
     let received = contacts.received_by_agent(caller, request.clone()).await?;
     let sent = contacts.sent(caller, query.sent, request.clone()).await?;
     let metadata = BothMetadata {
@@ -86,26 +83,12 @@ pub(crate) async fn both(
     Ok(Described::ok(data, metadata))
 }
 
-pub(crate) struct ReceivedQuery {
-    page: NumberedQuery,
-}
-
-impl FromQuery for ReceivedQuery {
-    fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
-        Ok(Self { page: NumberedQuery::read(query)? })
-    }
-
-    fn parameters() -> Vec<Parameter> {
-        NumberedQuery::parameters()
-    }
-}
-
 pub(crate) async fn received(
     AgentAuth(caller): AgentAuth,
-    StrictQuery(query): StrictQuery<ReceivedQuery>,
+    StrictQuery(query): StrictQuery<NumberedQuery>,
     contacts: web::Data<ContactService>,
 ) -> Result<HttpResponse, ApiError> {
-    let request = query.page.request(DEFAULT_ROWS);
+    let request = query.request();
     let page = contacts.received_by_agent(caller, request.clone()).await?;
     Ok(List::ok(page.rows.iter().map(ReceivedRequestView::new), NumberedMetadata::of(&request, page.total)))
 }
@@ -117,7 +100,7 @@ pub(crate) struct SentQuery {
 
 impl FromQuery for SentQuery {
     fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
-        let page = NumberedQuery::read(query);
+        let page = NumberedQuery::from_query(query);
         let status = query.parsed("status", "Invalid value for enum", SentFilter::parse);
         Ok(Self { page: page?, status: status?.unwrap_or_default() })
     }
@@ -135,7 +118,7 @@ pub(crate) async fn sent(
     StrictQuery(query): StrictQuery<SentQuery>,
     contacts: web::Data<ContactService>,
 ) -> Result<HttpResponse, ApiError> {
-    let request = query.page.request(DEFAULT_ROWS);
+    let request = query.page.request();
     let page = contacts.sent(caller, query.status, request.clone()).await?;
     Ok(List::ok(page.rows.iter().map(SentRequestView::new), NumberedMetadata::of(&request, page.total)))
 }

@@ -7,7 +7,7 @@ use http_wire::auth::AgentAuth;
 use http_wire::cursor::CursorScope;
 use http_wire::envelope::List;
 use http_wire::error::ApiError;
-use http_wire::memories::{DEFAULT_ROWS, MemoryListQuery};
+use http_wire::memories::MemoryListQuery;
 use http_wire::openapi::schema::{Parameter, parameter, uuid, word};
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
 use http_wire::strict_json::Told;
@@ -26,7 +26,7 @@ pub(crate) struct ListMemoriesQuery {
 
 impl FromQuery for ListMemoriesQuery {
     fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
-        let common = MemoryListQuery::read(query);
+        let common = MemoryListQuery::from_query(query);
         let subject = query.parsed("subject_id", "must be a UUID", parse_uuid);
         let scope = query.parsed("scope", UNKNOWN, |text| match text {
             "all" => Some(None),
@@ -71,7 +71,7 @@ pub(crate) async fn list(
         .filtered("scope", listing.scope.map_or("", MemoryScope::as_str))
         .filtered("subject_id", &listing.subject.map(|id| id.to_string()).unwrap_or_default())
         .filtered("memory_scope", owners);
-    let window = common.page.clone().window(common.scope(scope), DEFAULT_ROWS)?;
+    let window = common.page.clone().window(common.scope(scope))?;
     let page = memories.list_for_agent(caller, listing, window.request.clone()).await?;
     window.whole(&page)?;
     let rows = page.rows.iter().map(MemoryView::new);

@@ -15,9 +15,6 @@ use http_wire::view::MessageView;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// Rows when nothing is said.
-const DEFAULT_ROWS: u32 = 20;
-
 /// The words for a state; none of them is a filter of its own.
 const STATUSES: [(&str, DeliveryFilter); 5] = [
     ("pending", DeliveryFilter::Pending),
@@ -38,7 +35,7 @@ pub(crate) struct ListMessagesQuery {
 
 impl FromQuery for ListMessagesQuery {
     fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
-        let page = PageQuery::read(query);
+        let page = PageQuery::from_query(query);
         let status = query.parsed("status", "Invalid value for enum", |text| named(&STATUSES, text));
         let order = query.parsed("sort_order", "Invalid value for enum", |text| named(&ORDERS, text));
         Ok(Self { page: page?, status: status?, order: order?.unwrap_or(ORDERS[0]) })
@@ -82,7 +79,7 @@ pub(crate) async fn list(
         .of(caller.agent.uuid())
         .filtered("status", status_filter.unwrap_or_default())
         .filtered("sort_order", direction);
-    let window = query.page.window(scope, DEFAULT_ROWS)?;
+    let window = query.page.window(scope)?;
     let filter = filter.unwrap_or_default();
     let page = deliveries.list(caller, path.chat, filter, order, window.request.clone()).await?;
     window.whole(&page)?;

@@ -5,11 +5,9 @@ mod context;
 mod list;
 mod next;
 mod post_event;
-mod send;
 
 pub(crate) use advance::{FailBody, failed, processed, processing};
-pub(crate) use context::{ReadContextQuery, context};
+pub(crate) use context::context;
 pub(crate) use list::{ListMessagesMetadata, ListMessagesQuery, list};
 pub(crate) use next::next;
 pub(crate) use post_event::{PostEventBody, post_event};
-pub(crate) use send::send;

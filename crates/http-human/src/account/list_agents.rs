@@ -16,8 +16,6 @@ use serde::Serialize;
 use serde_json::json;
 use utoipa::ToSchema;
 
-use crate::DEFAULT_ROWS;
-
 const UNKNOWN: &str = "Invalid value for enum";
 
 /// The most characters of a name that are looked for; no name has more.
@@ -45,7 +43,7 @@ pub(crate) struct ListAgentsQuery {
 
 impl FromQuery for ListAgentsQuery {
     fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
-        let page = PageQuery::read(query);
+        let page = PageQuery::from_query(query);
         let name = query.parsed("name", "should be at most 100 character(s)", |text| {
             (text.chars().count() <= MAX_NAME_CHARS).then(|| text.to_owned())
         });
@@ -127,7 +125,7 @@ pub(crate) async fn list_agents(
     accounts: web::Data<AccountService>,
 ) -> Result<HttpResponse, ApiError> {
     let scope = query.scope().of(caller.user.uuid());
-    let window = query.page.window(scope, DEFAULT_ROWS)?;
+    let window = query.page.window(scope)?;
     let page = accounts.list_agents(caller, query.listing, window.request.clone()).await?;
     let metadata = ListAgentsMetadata::new(window.metadata(&page));
     Ok(window.mark(List::ok(page.rows.iter().map(AgentView::new), metadata)))

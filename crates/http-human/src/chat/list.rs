@@ -14,8 +14,6 @@ use http_wire::query::{FromQuery, QueryReader, StrictQuery};
 use http_wire::strict_json::Told;
 use http_wire::view::RoomRowView;
 
-use crate::DEFAULT_ROWS;
-
 const UNKNOWN: &str = "Invalid value for enum";
 
 /// What may be asked for beside a room's record.
@@ -52,7 +50,7 @@ pub(crate) struct ListChatsQuery {
 
 impl FromQuery for ListChatsQuery {
     fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
-        let page = PageQuery::read(query);
+        let page = PageQuery::from_query(query);
         let status = query.parsed("status", UNKNOWN, ChatStatus::parse);
         let kind = query.parsed("type", UNKNOWN, ChatKind::parse);
         let sort = query.parsed("sort_by", UNKNOWN, |text| named(&SORTS, text));
@@ -109,7 +107,7 @@ pub(crate) async fn list(
     activity: web::Data<ActivityService>,
 ) -> Result<HttpResponse, ApiError> {
     let (scope, listing) = (query.scope().of(caller.user.uuid()), query.listing);
-    let window = query.page.window(scope, DEFAULT_ROWS)?;
+    let window = query.page.window(scope)?;
     let window = if query.total_count { window.with_total() } else { window };
     let page = chats.list_rooms(caller, listing, window.request.clone()).await?;
     window.whole(&page)?;

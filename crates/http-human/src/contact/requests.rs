@@ -11,28 +11,12 @@ use http_wire::query::{FromQuery, QueryReader, StrictQuery};
 use http_wire::strict_json::Told;
 use http_wire::view::ContactRequestView;
 
-use crate::DEFAULT_ROWS;
-
-pub(crate) struct ReceivedQuery {
-    page: NumberedQuery,
-}
-
-impl FromQuery for ReceivedQuery {
-    fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
-        Ok(Self { page: NumberedQuery::read(query)? })
-    }
-
-    fn parameters() -> Vec<Parameter> {
-        NumberedQuery::parameters()
-    }
-}
-
 pub(crate) async fn received(
     UserAuth(caller): UserAuth,
-    StrictQuery(query): StrictQuery<ReceivedQuery>,
+    StrictQuery(query): StrictQuery<NumberedQuery>,
     contacts: web::Data<ContactService>,
 ) -> Result<HttpResponse, ApiError> {
-    let request = query.page.request(DEFAULT_ROWS);
+    let request = query.request();
     let page = contacts.received_by_user(caller, request.clone()).await?;
     Ok(List::ok(page.rows.iter().map(ContactRequestView::new), NumberedMetadata::of(&request, page.total)))
 }
@@ -44,7 +28,7 @@ pub(crate) struct SentQuery {
 
 impl FromQuery for SentQuery {
     fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
-        let page = NumberedQuery::read(query);
+        let page = NumberedQuery::from_query(query);
         let status = query.parsed("status", "Invalid value for enum", SentFilter::parse);
         Ok(Self { page: page?, status: status?.unwrap_or_default() })
     }
@@ -62,7 +46,7 @@ pub(crate) async fn sent(
     StrictQuery(query): StrictQuery<SentQuery>,
     contacts: web::Data<ContactService>,
 ) -> Result<HttpResponse, ApiError> {
-    let request = query.page.request(DEFAULT_ROWS);
+    let request = query.page.request();
     let page = contacts.sent(caller, query.status, request.clone()).await?;
     Ok(List::ok(page.rows.iter().map(ContactRequestView::new), NumberedMetadata::of(&request, page.total)))
 }

@@ -7,7 +7,7 @@ use http_wire::auth::UserAuth;
 use http_wire::cursor::CursorScope;
 use http_wire::envelope::List;
 use http_wire::error::ApiError;
-use http_wire::memories::{DEFAULT_ROWS, MemoryListQuery};
+use http_wire::memories::MemoryListQuery;
 use http_wire::openapi::schema::{Parameter, parameter, uuid, word};
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
 use http_wire::strict_json::Told;
@@ -29,7 +29,7 @@ pub(crate) struct ListMemoriesQuery {
 
 impl FromQuery for ListMemoriesQuery {
     fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
-        let common = MemoryListQuery::read(query);
+        let common = MemoryListQuery::from_query(query);
         let scope = query.parsed("scope", "Invalid value for enum", |text| {
             SCOPES.into_iter().find(|(word, _)| *word == text)
         });
@@ -65,7 +65,7 @@ pub(crate) async fn list(
         .filtered("scope", scope)
         .filtered("chat_room_id", &text(listing.room.map(|id| id.to_string())))
         .filtered("source_agent_id", &text(listing.source.map(|id| id.to_string())));
-    let window = common.page.clone().window(common.scope(scope), DEFAULT_ROWS)?;
+    let window = common.page.clone().window(common.scope(scope))?;
     let page = memories.list_for_human(caller, listing, window.request.clone()).await?;
     window.whole(&page)?;
     let rows = page.rows.iter().map(MemoryView::new);

@@ -3,5 +3,5 @@
 mod change;
 mod list;
 
-pub(crate) use change::{archive, find, remove, restore, supersede};
+pub(crate) use change::{remove, restore};
 pub(crate) use list::{ListMemoriesQuery, list};

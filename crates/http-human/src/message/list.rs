@@ -18,7 +18,6 @@ use serde::Serialize;
 use serde_json::json;
 use utoipa::ToSchema;
 
-use crate::DEFAULT_ROWS;
 use crate::instant::instant;
 
 const UNKNOWN: &str = "Invalid value for enum";
@@ -35,7 +34,7 @@ pub(crate) struct ListMessagesQuery {
 
 impl FromQuery for ListMessagesQuery {
     fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
-        let page = PageQuery::read(query);
+        let page = PageQuery::from_query(query);
         let kind = query.parsed("message_type", UNKNOWN, kinds);
         let some = query.items("message_types", UNKNOWN, kinds);
         let but = query.items("exclude_message_types", UNKNOWN, kinds);
@@ -105,7 +104,7 @@ pub(crate) async fn list(
         .of(path.chat.uuid())
         .of(caller.user.uuid())
         .filtered("message_types", &words);
-    let window = query.page.window(scope, DEFAULT_ROWS)?;
+    let window = query.page.window(scope)?;
     let page = messages.history(caller, path.chat, query.filter, window.request.clone()).await?;
     window.whole(&page)?;
     let metadata = HistoryMetadata { page: window.metadata(&page), has_older: None, has_newer: None };
@@ -126,7 +125,7 @@ pub(crate) struct HistoryMetadata {
 impl ListMessagesQuery {
     /// The one anchor, and how many messages are wanted; nothing else may say where to begin.
     fn anchor(&self) -> Result<(Anchor, u32), ApiError> {
-        let limit = self.page.limit_only(DEFAULT_ROWS);
+        let limit = self.page.limit_only();
         if let ([anchor], Some(limit), None) = (self.anchors.as_slice(), limit, self.filter.since) {
             return Ok((*anchor, limit));
         }

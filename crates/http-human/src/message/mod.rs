@@ -3,9 +3,7 @@
 mod delete;
 mod edit;
 mod list;
-mod send;
 
 pub(crate) use delete::remove;
 pub(crate) use edit::edit;
 pub(crate) use list::{HistoryMetadata, ListMessagesQuery, list};
-pub(crate) use send::send;

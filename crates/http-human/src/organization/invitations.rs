@@ -8,32 +8,16 @@ use http_wire::auth::UserAuth;
 use http_wire::cursor::CursorScope;
 use http_wire::envelope::{Data, List};
 use http_wire::error::ApiError;
-use http_wire::openapi::schema::{Parameter, about, nullable, object, word};
+use http_wire::openapi::schema::{about, nullable, object, word};
 use http_wire::page::PageQuery;
 use http_wire::path::InvitationPath;
 use http_wire::public_url::PublicUrl;
-use http_wire::query::{FromQuery, NoQuery, QueryReader, StrictQuery};
+use http_wire::query::{NoQuery, StrictQuery};
 use http_wire::strict_json::{FromBody, ObjectReader, StrictJson, Told};
 use http_wire::view::{InvitationView, InvitedView};
 use serde_json::{Value, json};
 
 use super::members::role;
-use crate::DEFAULT_ROWS;
-
-pub(crate) struct ListInvitationsQuery {
-    page: PageQuery,
-}
-
-impl FromQuery for ListInvitationsQuery {
-    fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
-        Ok(Self { page: PageQuery::read(query)? })
-    }
-
-    fn parameters() -> Vec<Parameter> {
-        PageQuery::parameters()
-    }
-}
-
 /// Whom to invite.
 pub(crate) struct InviteBody(Invite);
 
@@ -86,11 +70,11 @@ impl FromBody for InviteBody {
 
 pub(crate) async fn list_invitations(
     UserAuth(caller): UserAuth,
-    StrictQuery(query): StrictQuery<ListInvitationsQuery>,
+    StrictQuery(query): StrictQuery<PageQuery>,
     organizations: web::Data<OrganizationService>,
 ) -> Result<HttpResponse, ApiError> {
     let scope = CursorScope::list("me/organization/invitations").of(caller.organization.uuid());
-    let window = query.page.window(scope, DEFAULT_ROWS)?;
+    let window = query.window(scope)?;
     let page = organizations.list_invitations(Authority::Admin(caller), window.request.clone()).await?;
     let now = organizations.now();
     let rows = page.rows.iter().map(|invitation| InvitationView::new(invitation, now));

@@ -15,8 +15,6 @@ use http_wire::query::{FromQuery, QueryReader, StrictQuery};
 use http_wire::strict_json::Told;
 use http_wire::view::ParticipantView;
 
-use crate::DEFAULT_ROWS;
-
 pub(crate) struct ListParticipantsQuery {
     page: PageQuery,
     kind: Option<ParticipantKind>,
@@ -24,7 +22,7 @@ pub(crate) struct ListParticipantsQuery {
 
 impl FromQuery for ListParticipantsQuery {
     fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
-        let page = PageQuery::read(query);
+        let page = PageQuery::from_query(query);
         let kind = query.parsed("participant_type", "Invalid value for enum", ParticipantKind::parse);
         Ok(Self { page: page?, kind: kind? })
     }
@@ -46,7 +44,7 @@ pub(crate) async fn list(
         .of(path.chat.uuid())
         .of(caller.user.uuid())
         .filtered("participant_type", query.kind.map_or("", ParticipantKind::as_str));
-    let window = query.page.window(scope, DEFAULT_ROWS)?;
+    let window = query.page.window(scope)?;
     let mut participants = chats.roster(caller, path.chat).await?.participants;
     participants.retain(|participant| query.kind.is_none_or(|kind| kind == participant.id.kind()));
     let page = part(participants, &window.request);

@@ -280,6 +280,24 @@ impl FromRequest for AgentAuth {
     }
 }
 
+/// The extractor of one interface's caller, for handlers that both interfaces share.
+pub trait CallerExtractor: FromRequest<Error = ApiError> + Into<Caller> {}
+
+impl CallerExtractor for UserAuth {}
+impl CallerExtractor for AgentAuth {}
+
+impl From<UserAuth> for Caller {
+    fn from(UserAuth(caller): UserAuth) -> Self {
+        caller.into()
+    }
+}
+
+impl From<AgentAuth> for Caller {
+    fn from(AgentAuth(caller): AgentAuth) -> Self {
+        caller.into()
+    }
+}
+
 /// The caller; behind [`any_caller`].
 #[derive(Clone, Copy, Debug)]
 pub struct CallerAuth(pub Caller);

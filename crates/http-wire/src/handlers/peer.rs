@@ -1,20 +1,17 @@
-//! `GET …/peers` and `GET …/directory`, which both interfaces serve alike.
+//! Listing peers and the directory.
 
-use actix_web::HttpResponse;
-use domain::caller::Caller;
+use actix_web::{HttpResponse, web};
 use domain::id::{ChatId, ParticipantKind};
 use domain::peer::{ListPeers, PeerService};
 
+use crate::auth::CallerExtractor;
 use crate::envelope::List;
 use crate::error::ApiError;
 use crate::openapi::schema::{Parameter, parameter, uuid, word};
 use crate::page::{NumberedMetadata, NumberedQuery};
-use crate::query::{FromQuery, QueryReader};
+use crate::query::{FromQuery, QueryReader, StrictQuery};
 use crate::strict_json::Told;
 use crate::view::{ListedAgentView, PeerView};
-
-/// The default number of rows.
-const DEFAULT_ROWS: u32 = 20;
 
 /// The filters.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +22,7 @@ pub struct ListPeersQuery {
 
 impl FromQuery for ListPeersQuery {
     fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
-        let page = NumberedQuery::read(query);
+        let page = NumberedQuery::from_query(query);
         let not_in_chat = query.parsed("not_in_chat", "must be a UUID", ChatId::parse);
         let kind = query.parsed("type", "Invalid value for enum", ParticipantKind::parse);
         Ok(Self { wanted: ListPeers { not_in_chat: not_in_chat?, kind: kind? }, page: page? })
@@ -39,40 +36,24 @@ impl FromQuery for ListPeersQuery {
     }
 }
 
-/// A page of the directory.
-#[derive(Clone, Copy, Debug)]
-pub struct DirectoryQuery {
-    page: NumberedQuery,
-}
-
-impl FromQuery for DirectoryQuery {
-    fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
-        Ok(Self { page: NumberedQuery::read(query)? })
-    }
-
-    fn parameters() -> Vec<Parameter> {
-        NumberedQuery::parameters()
-    }
-}
-
-/// Answers with the caller's peers.
-pub async fn peers(
-    service: &PeerService,
-    caller: impl Into<Caller>,
-    query: ListPeersQuery,
+/// `GET /peers`.
+pub async fn list<C: CallerExtractor>(
+    caller: C,
+    StrictQuery(query): StrictQuery<ListPeersQuery>,
+    service: web::Data<PeerService>,
 ) -> Result<HttpResponse, ApiError> {
-    let request = query.page.request(DEFAULT_ROWS);
+    let request = query.page.request();
     let page = service.list(caller, query.wanted, request.clone()).await?;
     Ok(List::ok(page.rows.iter().map(PeerView::new), NumberedMetadata::of(&request, page.total)))
 }
 
-/// Answers with the agents in the directory.
-pub async fn directory(
-    service: &PeerService,
-    caller: impl Into<Caller>,
-    query: DirectoryQuery,
+/// `GET /directory`.
+pub async fn directory<C: CallerExtractor>(
+    caller: C,
+    StrictQuery(query): StrictQuery<NumberedQuery>,
+    service: web::Data<PeerService>,
 ) -> Result<HttpResponse, ApiError> {
-    let request = query.page.request(DEFAULT_ROWS);
+    let request = query.request();
     let page = service.directory(caller, request.clone()).await?;
     Ok(List::ok(page.rows.iter().map(ListedAgentView::new), NumberedMetadata::of(&request, page.total)))
 }
