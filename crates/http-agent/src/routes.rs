@@ -184,7 +184,7 @@ fn contact_endpoints() -> Vec<Endpoint> {
             .lists::<ReceivedRequestView<'_>, NumberedMetadata>(),
         get("/contacts/requests/sent", contact::sent)
             .named("listSentContactRequests", "List contact requests that the agent sent")
-            .query::<contact::SentQuery>()
+            .query::<handlers::contact::SentRequestsQuery>()
             .lists::<SentRequestView<'_>, NumberedMetadata>(),
         step(
             post("/contacts/requests/respond", contact::respond)

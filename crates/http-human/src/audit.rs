@@ -8,14 +8,12 @@ use http_wire::auth::UserAuth;
 use http_wire::cursor::CursorScope;
 use http_wire::envelope::List;
 use http_wire::error::ApiError;
-use http_wire::openapi::schema::{Parameter, parameter};
 use http_wire::page::PageQuery;
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
 use http_wire::strict_json::Told;
 use http_wire::view::AuditEntryView;
-use serde_json::json;
 
-use crate::instant::instant;
+use crate::instant;
 
 pub(crate) struct ListAuditQuery {
     page: PageQuery,
@@ -25,15 +23,8 @@ pub(crate) struct ListAuditQuery {
 impl FromQuery for ListAuditQuery {
     fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
         let page = PageQuery::from_query(query);
-        let since = query.parsed("since", "must be an ISO 8601 time", instant);
+        let since = instant::since(query, "Only entries since this time.");
         Ok(Self { page: page?, since: since? })
-    }
-
-    fn parameters() -> Vec<Parameter> {
-        let mut all = PageQuery::parameters();
-        let instant = json!({"type": "string", "format": "date-time"});
-        all.push(parameter("since", instant, "Only entries since this time."));
-        all
     }
 }
 

@@ -9,10 +9,9 @@ use http_wire::auth::{Credential, UserAuth};
 use http_wire::envelope::Data;
 use http_wire::error::{ApiError, ErrorCode};
 use http_wire::limit::{LoginName, Proof, RateLimits, Source};
-use http_wire::openapi::schema::{line, object, some_text};
+use http_wire::openapi::schema::{Schema, line, some_text, text};
 use http_wire::strict_json::{FromBody, ObjectReader, StrictJson, Told};
 use http_wire::view::SessionView;
-use serde_json::{Value, json};
 
 /// The most bytes of a name or a token that is looked at.
 const MAX_TEXT_BYTES: usize = 512;
@@ -22,13 +21,9 @@ pub(crate) struct LogInBody(LogIn);
 
 impl FromBody for LogInBody {
     fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
-        let name = body.text("login", |text| short(text).map(|text| TypedName::new(&text)));
-        let password = body.text("password", Password::typed);
+        let name = body.text("login", SHORT, |text| short(text).map(|text| TypedName::new(&text)));
+        let password = body.text("password", TYPED_PASSWORD, Password::typed);
         Ok(Self(LogIn { name: name?, password: password?, address: None }))
-    }
-
-    fn schema() -> Value {
-        object(&["login", "password"], &[("login", some_text(MAX_TEXT_BYTES)), ("password", typed())])
     }
 }
 
@@ -37,11 +32,7 @@ pub(crate) struct RefreshBody(String);
 
 impl FromBody for RefreshBody {
     fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
-        Ok(Self(body.text("refresh_token", short)?))
-    }
-
-    fn schema() -> Value {
-        object(&["refresh_token"], &[("refresh_token", some_text(MAX_TEXT_BYTES))])
+        Ok(Self(body.text("refresh_token", SHORT, short)?))
     }
 }
 
@@ -53,16 +44,9 @@ pub(crate) struct ChangePasswordBody {
 
 impl FromBody for ChangePasswordBody {
     fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
-        let current = body.text("current_password", Password::typed);
-        let new = body.text("new_password", Password::new);
+        let current = body.text("current_password", TYPED_PASSWORD, Password::typed);
+        let new = body.text("new_password", NEW_PASSWORD, Password::new);
         Ok(Self { current: current?, new: new? })
-    }
-
-    fn schema() -> Value {
-        object(
-            &["current_password", "new_password"],
-            &[("current_password", typed()), ("new_password", new_password())],
-        )
     }
 }
 
@@ -74,16 +58,9 @@ pub(crate) struct ResetPasswordBody {
 
 impl FromBody for ResetPasswordBody {
     fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
-        let token = body.text("reset_token", short);
-        let new = body.text("new_password", Password::new);
+        let token = body.text("reset_token", SHORT, short);
+        let new = body.text("new_password", NEW_PASSWORD, Password::new);
         Ok(Self { token: token?, new: new? })
-    }
-
-    fn schema() -> Value {
-        object(
-            &["reset_token", "new_password"],
-            &[("reset_token", some_text(MAX_TEXT_BYTES)), ("new_password", new_password())],
-        )
     }
 }
 
@@ -92,32 +69,26 @@ pub(crate) struct RegisterBody(Register);
 
 impl FromBody for RegisterBody {
     fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
-        let handle = body.text("handle", |text| UserHandle::new(&text));
-        let email = body.text("email", |text| parse_email(&text));
-        let name = body.text("name", |text| parse_person_name(&text));
-        let password = body.text("password", Password::new);
-        let invitation = body.text_if_given("invitation", short)?;
+        let handle = body.text("handle", HANDLE, |text| UserHandle::new(&text));
+        let email = body.text("email", EMAIL.min(3), |text| parse_email(&text));
+        let name = body.text("name", line(100), |text| parse_person_name(&text));
+        let password = body.text("password", NEW_PASSWORD, Password::new);
+        let invitation = body.text_if_given("invitation", SHORT, short)?;
         Ok(Self(Register { handle: handle?, email: email?, name: name?, password: password?, invitation }))
-    }
-
-    fn schema() -> Value {
-        let handle = json!({"type": "string", "minLength": 3, "maxLength": 40, "pattern": HANDLE});
-        let email = json!({"type": "string", "format": "email", "minLength": 3, "maxLength": 254});
-        object(
-            &["handle", "email", "name", "password"],
-            &[
-                ("handle", handle),
-                ("email", email),
-                ("name", line(100)),
-                ("password", new_password()),
-                ("invitation", some_text(MAX_TEXT_BYTES)),
-            ],
-        )
     }
 }
 
-/// What can be a user's handle.
-const HANDLE: &str = "^@?[A-Za-z0-9][A-Za-z0-9.-]{1,37}[A-Za-z0-9]$";
+const HANDLE: Schema = text().min(3).max(40).pattern("^@?[A-Za-z0-9][A-Za-z0-9.-]{1,37}[A-Za-z0-9]$");
+
+pub(crate) const EMAIL: Schema = text().format("email").max(254);
+
+/// A password that is compared with the stored one.
+pub(crate) const TYPED_PASSWORD: Schema = text().format("password").max(Password::MAX_CHARS);
+
+const NEW_PASSWORD: Schema = TYPED_PASSWORD.min(Password::MIN_CHARS).pattern("\\S");
+
+/// What [`short`] reads.
+const SHORT: Schema = some_text(MAX_TEXT_BYTES);
 
 fn short(text: String) -> Result<String, String> {
     match text.len() {
@@ -125,17 +96,6 @@ fn short(text: String) -> Result<String, String> {
         0..=MAX_TEXT_BYTES => Ok(text),
         _ => Err(format!("should be at most {MAX_TEXT_BYTES} byte(s)")),
     }
-}
-
-pub(crate) fn typed() -> Value {
-    json!({"type": "string", "format": "password", "maxLength": Password::MAX_CHARS})
-}
-
-fn new_password() -> Value {
-    json!({
-        "type": "string", "format": "password", "minLength": Password::MIN_CHARS,
-        "maxLength": Password::MAX_CHARS, "pattern": "\\S",
-    })
 }
 
 /// Nothing is hashed for whoever guesses too much.

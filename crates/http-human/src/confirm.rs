@@ -10,28 +10,15 @@ use domain::login::{LoginService, Password};
 use http_wire::auth::{SessionAuth, UserAuth};
 use http_wire::error::ApiError;
 use http_wire::limit::RateLimits;
-use http_wire::openapi::schema::{about, nullable};
 use http_wire::strict_json::{ObjectReader, Told};
-use serde_json::Value;
 
-use crate::auth::{guessed, typed};
-
-/// The property of a body that holds the password.
-pub(crate) const CURRENT_PASSWORD: &str = "current_password";
+use crate::auth::{TYPED_PASSWORD, guessed};
 
 /// Reads the password from a body, if one is given.
 pub(crate) fn current_password(body: &mut ObjectReader<'_>) -> Result<Option<Password>, Told> {
-    match body.optional_text(CURRENT_PASSWORD) {
-        Ok(Some(text)) => {
-            Password::typed(text).map(Some).map_err(|fault| body.fault(CURRENT_PASSWORD, fault))
-        }
-        none => none.map(|_| None),
-    }
-}
-
-/// The schema of that property.
-pub(crate) fn current_password_schema() -> Value {
-    about(nullable(typed()), "Required with an access token whose session began more than 10 minutes ago.")
+    let schema =
+        TYPED_PASSWORD.about("Required with an access token whose session began more than 10 minutes ago.");
+    body.optional_text("current_password", schema, Password::typed)
 }
 
 /// A request of a user who may have to confirm who they are; behind [`http_wire::auth::users_only`].

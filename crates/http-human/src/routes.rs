@@ -360,7 +360,7 @@ fn contact_endpoints() -> Vec<Endpoint> {
             .lists::<ContactRequestView<'_>, NumberedMetadata>(),
         get("/contacts/requests/sent", contact::sent)
             .named("listSentContactRequests", "List contact requests that the caller sent")
-            .query::<contact::SentQuery>()
+            .query::<handlers::contact::SentRequestsQuery>()
             .lists::<ContactRequestView<'_>, NumberedMetadata>(),
         step(
             delete("/contacts/requests/{request_id}", handlers::contact::withdraw::<UserAuth>)

@@ -8,11 +8,10 @@ use actix_web::HttpResponse;
 use actix_web::http::header::{HeaderName, HeaderValue};
 use domain::page::{Page, PageRequest, Slice};
 use serde::Serialize;
-use serde_json::json;
 
 use crate::cursor::{CursorScope, CursorSeal};
 use crate::error::ApiError;
-use crate::openapi::schema::{Parameter, parameter, text};
+use crate::openapi::schema::text;
 use crate::query::{FromQuery, QueryReader};
 use crate::strict_json::Told;
 
@@ -34,28 +33,16 @@ pub struct PageQuery {
 
 impl FromQuery for PageQuery {
     fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
-        let cursor = query.text("cursor");
-        let numbers = ["limit", "page", "page_size"].map(|name| query.positive(name));
-        let [limit, page, page_size] = numbers;
+        let cursor = query.text("cursor", text(), "`next_cursor` of the previous response.");
+        let limit = query.positive("limit", "Number of rows; values over 100 mean 100.");
+        let numbers = NumberedQuery::from_query(query);
         let seal = query.seal().clone();
-        let wanted = Self { seal, cursor: cursor?, limit: limit?, page: page?, page_size: page_size? };
+        let (cursor, limit, NumberedQuery { page, page_size }) = (cursor?, limit?, numbers?);
+        let wanted = Self { seal, cursor, limit, page, page_size };
         if wanted.cursor.is_some() && wanted.numbered() {
             return Err(query.fault("cursor", "cannot be used together with page and page_size"));
         }
         Ok(wanted)
-    }
-
-    fn parameters() -> Vec<Parameter> {
-        let mut all = vec![
-            parameter("cursor", text(), "`next_cursor` of the previous response."),
-            parameter(
-                "limit",
-                json!({"type": "integer", "minimum": 1}),
-                "Number of rows; values over 100 mean 100.",
-            ),
-        ];
-        all.extend(NumberedQuery::parameters());
-        all
     }
 }
 
@@ -109,16 +96,9 @@ pub struct NumberedQuery {
 
 impl FromQuery for NumberedQuery {
     fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
-        let [page, page_size] = ["page", "page_size"].map(|name| query.positive(name));
+        let page = query.positive("page", "Page number, starting at 1.");
+        let page_size = query.positive("page_size", "Rows per page; values over 100 mean 100.");
         Ok(Self { page: page?, page_size: page_size? })
-    }
-
-    fn parameters() -> Vec<Parameter> {
-        let number = || json!({"type": "integer", "minimum": 1});
-        vec![
-            parameter("page", number(), "Page number, starting at 1."),
-            parameter("page_size", number(), "Rows per page; values over 100 mean 100."),
-        ]
     }
 }
 

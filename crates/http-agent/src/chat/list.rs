@@ -5,7 +5,6 @@ use domain::chat::{ChatListing, ChatParts, ChatService};
 use http_wire::auth::AgentAuth;
 use http_wire::envelope::List;
 use http_wire::error::ApiError;
-use http_wire::openapi::schema::{Parameter, parameter, several, word};
 use http_wire::page::{NumberedMetadata, NumberedQuery, too_heavy};
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
 use http_wire::strict_json::Told;
@@ -19,16 +18,8 @@ pub(crate) struct ListChatsQuery {
 impl FromQuery for ListChatsQuery {
     fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
         let page = NumberedQuery::from_query(query);
-        let participants = |text: &str| (text == "participants").then_some(());
-        let included = query.items("include", "Invalid value for enum", participants);
+        let included = query.items("include", &[("participants", ())], "What to include in each room.");
         Ok(Self { page: page?, participants: !included?.is_empty() })
-    }
-
-    fn parameters() -> Vec<Parameter> {
-        let mut all = NumberedQuery::parameters();
-        let include = several(word(&["participants"]));
-        all.push(parameter("include", include, "What to include in each room."));
-        all
     }
 }
 

@@ -10,7 +10,7 @@ mod respond;
 mod send;
 
 pub(crate) use list::list;
-pub(crate) use requests::{Both, BothMetadata, ListBothQuery, SentQuery, both, received, sent};
+pub(crate) use requests::{Both, BothMetadata, ListBothQuery, both, received, sent};
 pub(crate) use resolve::resolve;
 pub(crate) use respond::respond;
 pub(crate) use send::{add, send};

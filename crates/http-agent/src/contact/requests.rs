@@ -6,7 +6,7 @@ use domain::page::PageRequest;
 use http_wire::auth::AgentAuth;
 use http_wire::envelope::{Described, List};
 use http_wire::error::ApiError;
-use http_wire::openapi::schema::{Parameter, parameter, word};
+use http_wire::handlers::contact::{SENT_FILTERS, SentRequestsQuery};
 use http_wire::page::{NumberedMetadata, NumberedQuery};
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
 use http_wire::strict_json::Told;
@@ -22,15 +22,9 @@ pub(crate) struct ListBothQuery {
 impl FromQuery for ListBothQuery {
     fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
         let page = NumberedQuery::from_query(query);
-        let sent = query.parsed("sent_status", "Invalid value for enum", SentFilter::parse);
+        let description = "Status of the sent requests; pending by default.";
+        let sent = query.word("sent_status", SENT_FILTERS, description, SentFilter::parse);
         Ok(Self { page: page?, sent: sent?.unwrap_or(SentFilter::Only(RequestStatus::Pending)) })
-    }
-
-    fn parameters() -> Vec<Parameter> {
-        let mut all = NumberedQuery::parameters();
-        let status = word(&["pending", "approved", "rejected", "cancelled", "expired", "all"]);
-        all.push(parameter("sent_status", status, "Status of the sent requests; pending by default."));
-        all
     }
 }
 
@@ -93,29 +87,9 @@ pub(crate) async fn received(
     Ok(List::ok(page.rows.iter().map(ReceivedRequestView::new), NumberedMetadata::of(&request, page.total)))
 }
 
-pub(crate) struct SentQuery {
-    page: NumberedQuery,
-    status: SentFilter,
-}
-
-impl FromQuery for SentQuery {
-    fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
-        let page = NumberedQuery::from_query(query);
-        let status = query.parsed("status", "Invalid value for enum", SentFilter::parse);
-        Ok(Self { page: page?, status: status?.unwrap_or_default() })
-    }
-
-    fn parameters() -> Vec<Parameter> {
-        let mut all = NumberedQuery::parameters();
-        let status = word(&["pending", "approved", "rejected", "cancelled", "expired", "all"]);
-        all.push(parameter("status", status, "Only this status; all by default."));
-        all
-    }
-}
-
 pub(crate) async fn sent(
     AgentAuth(caller): AgentAuth,
-    StrictQuery(query): StrictQuery<SentQuery>,
+    StrictQuery(query): StrictQuery<SentRequestsQuery>,
     contacts: web::Data<ContactService>,
 ) -> Result<HttpResponse, ApiError> {
     let request = query.page.request();

@@ -8,11 +8,10 @@ use domain::delivery::{DeliveryService, DeliveryStep, FailureText};
 use http_wire::auth::AgentAuth;
 use http_wire::envelope::Data;
 use http_wire::error::ApiError;
-use http_wire::openapi::schema::{object, some_text};
+use http_wire::openapi::schema::some_text;
 use http_wire::path::MessagePath;
 use http_wire::strict_json::{FromBody, NoBody, ObjectReader, StrictJson, Told};
 use http_wire::view::StepView;
-use serde_json::Value;
 
 /// Why the attempt failed.
 pub(crate) struct FailBody {
@@ -21,11 +20,7 @@ pub(crate) struct FailBody {
 
 impl FromBody for FailBody {
     fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
-        Ok(Self { error: body.text("error", FailureText::new)? })
-    }
-
-    fn schema() -> Value {
-        object(&["error"], &[("error", some_text(FailureText::MAX_CHARS))])
+        Ok(Self { error: body.text("error", some_text(FailureText::MAX_CHARS), FailureText::new)? })
     }
 }
 

@@ -6,7 +6,6 @@ use http_wire::auth::AgentAuth;
 use http_wire::cursor::CursorScope;
 use http_wire::envelope::List;
 use http_wire::error::ApiError;
-use http_wire::openapi::schema::{Parameter, parameter, word};
 use http_wire::page::{PageMetadata, PageQuery};
 use http_wire::path::ChatPath;
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
@@ -36,26 +35,11 @@ pub(crate) struct ListMessagesQuery {
 impl FromQuery for ListMessagesQuery {
     fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
         let page = PageQuery::from_query(query);
-        let status = query.parsed("status", "Invalid value for enum", |text| named(&STATUSES, text));
-        let order = query.parsed("sort_order", "Invalid value for enum", |text| named(&ORDERS, text));
+        let description = "Only this status; everything not yet processed by default.";
+        let status = query.named("status", &STATUSES, description);
+        let order = query.named("sort_order", &ORDERS, "Sort direction; oldest first by default.");
         Ok(Self { page: page?, status: status?, order: order?.unwrap_or(ORDERS[0]) })
     }
-
-    fn parameters() -> Vec<Parameter> {
-        let mut all = PageQuery::parameters();
-        let states = STATUSES.map(|(word, _)| word);
-        all.push(parameter(
-            "status",
-            word(&states),
-            "Only this status; everything not yet processed by default.",
-        ));
-        all.push(parameter("sort_order", word(&["asc", "desc"]), "Sort direction; oldest first by default."));
-        all
-    }
-}
-
-fn named<T: Copy>(words: &[(&'static str, T)], text: &str) -> Option<(&'static str, T)> {
-    words.iter().find(|(word, _)| *word == text).copied()
 }
 
 #[derive(Serialize, ToSchema)]

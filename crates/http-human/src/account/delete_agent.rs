@@ -5,7 +5,6 @@ use domain::account::AccountService;
 use http_wire::auth::UserAuth;
 use http_wire::envelope::Data;
 use http_wire::error::ApiError;
-use http_wire::openapi::schema::{Parameter, flag, parameter};
 use http_wire::path::AgentPath;
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
 use http_wire::strict_json::Told;
@@ -18,16 +17,8 @@ pub(crate) struct DeleteAgentQuery {
 
 impl FromQuery for DeleteAgentQuery {
     fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
-        Ok(Self { force: query.flag("force")?.unwrap_or(false) })
-    }
-
-    fn parameters() -> Vec<Parameter> {
-        vec![parameter(
-            "force",
-            flag(),
-            "Delete the agent even if it has worked, together with the record of its \
-         work.",
-        )]
+        let description = "Delete the agent even if it has worked, together with the record of its work.";
+        Ok(Self { force: query.flag("force", description)?.unwrap_or(false) })
     }
 }
 

@@ -7,25 +7,22 @@ use http_wire::auth::UserAuth;
 use http_wire::cursor::CursorScope;
 use http_wire::envelope::List;
 use http_wire::error::ApiError;
-use http_wire::openapi::schema::{Parameter, flag, parameter, word};
+use http_wire::openapi::schema::text;
 use http_wire::page::{PageMetadata, PageQuery};
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
 use http_wire::strict_json::Told;
 use http_wire::view::AgentView;
 use serde::Serialize;
-use serde_json::json;
 use utoipa::ToSchema;
-
-const UNKNOWN: &str = "Invalid value for enum";
 
 /// The most characters of a name that are looked for; no name has more.
 const MAX_NAME_CHARS: usize = 100;
 
-/// By what the list may be sorted: parameter, sort, label.
-const SORTS: [(&str, AgentSort, &str); 3] = [
-    ("inserted_at", AgentSort::Created, "Created"),
-    ("name", AgentSort::Name, "Name"),
-    ("updated_at", AgentSort::Updated, "Updated"),
+/// The sort keys, each with its label.
+const SORTS: [(&str, (AgentSort, &str)); 3] = [
+    ("inserted_at", (AgentSort::Created, "Created")),
+    ("name", (AgentSort::Name, "Name")),
+    ("updated_at", (AgentSort::Updated, "Updated")),
 ];
 
 /// By what the list may be narrowed: parameter, type, label.
@@ -44,13 +41,18 @@ pub(crate) struct ListAgentsQuery {
 impl FromQuery for ListAgentsQuery {
     fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
         let page = PageQuery::from_query(query);
-        let name = query.parsed("name", "should be at most 100 character(s)", |text| {
-            (text.chars().count() <= MAX_NAME_CHARS).then(|| text.to_owned())
-        });
-        let [is_external, listed] = ["is_external", "listed_in_directory"].map(|name| query.flag(name));
-        let sort = query.parsed("sort", UNKNOWN, |text| SORTS.into_iter().find(|sort| sort.0 == text));
-        let order = query.parsed("order", UNKNOWN, Order::parse);
-        let (word, sort, _) = sort?.unwrap_or(SORTS[0]);
+        let name = query.parsed(
+            "name",
+            text().max(MAX_NAME_CHARS),
+            "Part of the name, ignoring case.",
+            "should be at most 100 character(s)",
+            |text| (text.chars().count() <= MAX_NAME_CHARS).then(|| text.to_owned()),
+        );
+        let is_external = query.flag("is_external", "Agents run by their owner, or by the service.");
+        let listed = query.flag("listed_in_directory", "Agents listed in the directory, or not listed.");
+        let sort = query.named("sort", &SORTS, "Sort key.");
+        let order = query.word("order", Order::WORDS, "Sort direction; descending by default.", Order::parse);
+        let (word, (sort, _)) = sort?.unwrap_or(SORTS[0]);
         let listing = AgentListing {
             name: name?.filter(|name| !name.is_empty()),
             is_external: is_external?,
@@ -59,17 +61,6 @@ impl FromQuery for ListAgentsQuery {
             order: order?.unwrap_or(Order::Descending),
         };
         Ok(Self { page: page?, listing, sort: word })
-    }
-
-    fn parameters() -> Vec<Parameter> {
-        let mut all = PageQuery::parameters();
-        let name = json!({"type": "string", "maxLength": MAX_NAME_CHARS});
-        all.push(parameter("name", name, "Part of the name, ignoring case."));
-        all.push(parameter("is_external", flag(), "Agents run by their owner, or by the service."));
-        all.push(parameter("listed_in_directory", flag(), "Agents listed in the directory, or not listed."));
-        all.push(parameter("sort", word(&SORTS.map(|(word, ..)| word)), "Sort key."));
-        all.push(parameter("order", word(&["asc", "desc"]), "Sort direction; descending by default."));
-        all
     }
 }
 
@@ -114,7 +105,7 @@ impl ListAgentsMetadata {
         Self {
             page,
             available_filters: FILTERS.map(|(param, kind, label)| FilterView { label, param, kind }),
-            sortable_fields: SORTS.map(|(param, _, label)| FieldView { label, param }),
+            sortable_fields: SORTS.map(|(param, (_, label))| FieldView { label, param }),
         }
     }
 }

@@ -6,6 +6,6 @@ mod resolve;
 mod send;
 
 pub(crate) use list::list;
-pub(crate) use requests::{SentQuery, received, sent};
+pub(crate) use requests::{received, sent};
 pub(crate) use resolve::resolve;
 pub(crate) use send::send;

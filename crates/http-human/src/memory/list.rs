@@ -8,7 +8,6 @@ use http_wire::cursor::CursorScope;
 use http_wire::envelope::List;
 use http_wire::error::ApiError;
 use http_wire::memories::MemoryListQuery;
-use http_wire::openapi::schema::{Parameter, parameter, uuid, word};
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
 use http_wire::strict_json::Told;
 use http_wire::view::MemoryView;
@@ -30,26 +29,13 @@ pub(crate) struct ListMemoriesQuery {
 impl FromQuery for ListMemoriesQuery {
     fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
         let common = MemoryListQuery::from_query(query);
-        let scope = query.parsed("scope", "Invalid value for enum", |text| {
-            SCOPES.into_iter().find(|(word, _)| *word == text)
-        });
-        let room = query.parsed("chat_room_id", "must be a UUID", ChatId::parse);
-        let source = query.parsed("source_agent_id", "must be a UUID", AgentId::parse);
+        let scope = query.named("scope", &SCOPES, "Only memories with this relation to the caller.");
+        let description = "Only memories of the participants of this chat.";
+        let room = query.id("chat_room_id", description, ChatId::parse);
+        let source = query.id("source_agent_id", "Only memories stored by this agent.", AgentId::parse);
         let ((word, scope), common) = (scope?.unwrap_or(SCOPES[0]), common?);
         let listing = HumanListing { filter: common.filter.clone(), scope, room: room?, source: source? };
         Ok(Self { common, listing, scope: word })
-    }
-
-    fn parameters() -> Vec<Parameter> {
-        let mut all = MemoryListQuery::parameters();
-        all.push(parameter(
-            "scope",
-            word(&SCOPES.map(|(word, _)| word)),
-            "Only memories with this relation to the caller.",
-        ));
-        all.push(parameter("chat_room_id", uuid(), "Only memories of the participants of this chat."));
-        all.push(parameter("source_agent_id", uuid(), "Only memories stored by this agent."));
-        all
     }
 }
 

@@ -8,22 +8,18 @@ use http_wire::auth::UserAuth;
 use http_wire::cursor::CursorScope;
 use http_wire::envelope::List;
 use http_wire::error::{ApiError, ErrorCode};
-use http_wire::openapi::schema::{Parameter, parameter, several, uuid, word};
 use http_wire::page::{PageMetadata, PageQuery};
 use http_wire::path::ChatPath;
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
 use http_wire::strict_json::Told;
 use http_wire::view::MessageView;
 use serde::Serialize;
-use serde_json::json;
 use utoipa::ToSchema;
 
-use crate::instant::instant;
-
-const UNKNOWN: &str = "Invalid value for enum";
+use crate::instant;
 
 /// Kinds that clients may name although no message is of them.
-const UNUSED_KINDS: [&str; 2] = ["system", "participant"];
+const UNUSED_KINDS: [(&str, Option<MessageKind>); 2] = [("system", None), ("participant", None)];
 
 pub(crate) struct ListMessagesQuery {
     page: PageQuery,
@@ -35,17 +31,22 @@ pub(crate) struct ListMessagesQuery {
 impl FromQuery for ListMessagesQuery {
     fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
         let page = PageQuery::from_query(query);
-        let kind = query.parsed("message_type", UNKNOWN, kinds);
-        let some = query.items("message_types", UNKNOWN, kinds);
-        let but = query.items("exclude_message_types", UNKNOWN, kinds);
-        let since = query.parsed("since", "must be an ISO 8601 time", instant);
+        let kinds = MessageKind::ALL.map(|kind| (kind.as_str(), Some(kind)));
+        let kinds = [&kinds[..], &UNUSED_KINDS].concat();
+        let kind = query.named("message_type", &kinds, "Only this kind.");
+        let some = query.items("message_types", &kinds, "Only these kinds.");
+        let but = query.items("exclude_message_types", &kinds, "None of these kinds.");
+        let since = instant::since(query, "Only messages after this time.");
+        let mut anchor = |name, description, anchor: fn(MessageId) -> Anchor| {
+            query.id(name, description, MessageId::parse).map(|id| id.map(anchor))
+        };
         let anchors = [
-            query.parsed("after", "must be a UUID", MessageId::parse).map(|id| id.map(Anchor::After)),
-            query.parsed("before", "must be a UUID", MessageId::parse).map(|id| id.map(Anchor::Before)),
-            query.parsed("around", "must be a UUID", MessageId::parse).map(|id| id.map(Anchor::Around)),
+            anchor("after", "Messages after this message, oldest first.", Anchor::After),
+            anchor("before", "Messages before this message.", Anchor::Before),
+            anchor("around", "Messages around this message.", Anchor::Around),
         ];
         let (page, since, mut some) = (page?, since?, some?);
-        some.extend(kind?);
+        some.extend(kind?.map(|(_, kind)| kind));
         if since.is_some() && page.continues() {
             return Err(
                 query.fault("since", "cannot be used together with cursor, which already contains it")
@@ -56,32 +57,11 @@ impl FromQuery for ListMessagesQuery {
         let anchors = anchors.into_iter().collect::<Result<Vec<_>, _>>()?;
         Ok(Self { page, filter, anchors: anchors.into_iter().flatten().collect() })
     }
-
-    fn parameters() -> Vec<Parameter> {
-        let mut all = PageQuery::parameters();
-        let stored = ["text", "tool_call", "tool_result", "thought", "error", "task", "attention"];
-        let kinds = [&stored[..], &UNUSED_KINDS].concat();
-        let some = || several(word(&kinds));
-        all.push(parameter("message_type", word(&kinds), "Only this kind."));
-        all.push(parameter("message_types", some(), "Only these kinds."));
-        all.push(parameter("exclude_message_types", some(), "None of these kinds."));
-        let instant = json!({"type": "string", "format": "date-time"});
-        all.push(parameter("since", instant, "Only messages after this time."));
-        all.push(parameter("after", uuid(), "Messages after this message, oldest first."));
-        all.push(parameter("before", uuid(), "Messages before this message."));
-        all.push(parameter("around", uuid(), "Messages around this message."));
-        all
-    }
 }
 
-/// The kinds that go by a word: one, or none of those that are stored.
-fn kinds(text: &str) -> Option<Kinds> {
-    let unused = UNUSED_KINDS.contains(&text).then_some(Kinds::NONE);
-    unused.or_else(|| MessageKind::parse(text).map(|kind| Kinds::of(&[kind])))
-}
-
-fn all_of(sets: &[Kinds]) -> Kinds {
-    Kinds::of(&sets.iter().flat_map(|set| set.iter()).collect::<Vec<_>>())
+/// The stored kinds among those named.
+fn all_of(named: &[Option<MessageKind>]) -> Kinds {
+    Kinds::of(&named.iter().copied().flatten().collect::<Vec<_>>())
 }
 
 pub(crate) async fn list(

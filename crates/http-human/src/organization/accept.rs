@@ -7,9 +7,8 @@ use domain::text::single_line;
 use http_wire::auth::{Credential, UserAuth};
 use http_wire::error::ApiError;
 use http_wire::limit::{NotTried, Proof, RateLimits};
-use http_wire::openapi::schema::{line, object};
+use http_wire::openapi::schema::line;
 use http_wire::strict_json::{FromBody, ObjectReader, StrictJson, Told};
-use serde_json::Value;
 
 use super::show::shown;
 
@@ -23,11 +22,7 @@ impl FromBody for AcceptBody {
     const WRAPPER: Option<&'static str> = Some("invitation");
 
     fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
-        body.text("token", |text| single_line(&text, MAX_TOKEN_CHARS)).map(Self)
-    }
-
-    fn schema() -> Value {
-        object(&["token"], &[("token", line(MAX_TOKEN_CHARS))])
+        body.text("token", line(MAX_TOKEN_CHARS), |text| single_line(&text, MAX_TOKEN_CHARS)).map(Self)
     }
 }
 

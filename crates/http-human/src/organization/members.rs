@@ -6,13 +6,12 @@ use http_wire::auth::UserAuth;
 use http_wire::cursor::CursorScope;
 use http_wire::envelope::{Data, List};
 use http_wire::error::ApiError;
-use http_wire::openapi::schema::{object, word};
+use http_wire::openapi::schema::{Schema, word};
 use http_wire::page::PageQuery;
 use http_wire::path::MemberPath;
 use http_wire::query::{NoQuery, StrictQuery};
 use http_wire::strict_json::{FromBody, ObjectReader, StrictJson, Told};
 use http_wire::view::MemberView;
-use serde_json::Value;
 
 use super::show::shown;
 /// Another role.
@@ -22,13 +21,11 @@ impl FromBody for SetRoleBody {
     const WRAPPER: Option<&'static str> = Some("member");
 
     fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
-        body.text("role", role).map(Self)
-    }
-
-    fn schema() -> Value {
-        object(&["role"], &[("role", word(&["admin", "member"]))])
+        body.text("role", ROLE, role).map(Self)
     }
 }
+
+pub(super) const ROLE: Schema = word(OrganizationRole::WORDS);
 
 /// Reads a role.
 pub(super) fn role(text: String) -> Result<OrganizationRole, &'static str> {

@@ -8,7 +8,6 @@ use http_wire::auth::UserAuth;
 use http_wire::cursor::CursorScope;
 use http_wire::envelope::List;
 use http_wire::error::ApiError;
-use http_wire::openapi::schema::{Parameter, parameter, word};
 use http_wire::page::PageQuery;
 use http_wire::path::ChatPath;
 use http_wire::query::{FromQuery, QueryReader, StrictQuery};
@@ -23,14 +22,13 @@ pub(crate) struct ListParticipantsQuery {
 impl FromQuery for ListParticipantsQuery {
     fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
         let page = PageQuery::from_query(query);
-        let kind = query.parsed("participant_type", "Invalid value for enum", ParticipantKind::parse);
+        let kind = query.word(
+            "participant_type",
+            ParticipantKind::WORDS,
+            "Only users, or only agents.",
+            ParticipantKind::parse,
+        );
         Ok(Self { page: page?, kind: kind? })
-    }
-
-    fn parameters() -> Vec<Parameter> {
-        let mut all = PageQuery::parameters();
-        all.push(parameter("participant_type", word(&["User", "Agent"]), "Only users, or only agents."));
-        all
     }
 }
 

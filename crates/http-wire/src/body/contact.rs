@@ -6,11 +6,11 @@
 use actix_web::http::StatusCode;
 use domain::contact::{Handle, RequestAction, RequestMessage, SendRequest, WhichContact, WhichRequest};
 use domain::id::{ContactRequestId, parse_uuid};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::error::{ApiError, ErrorCode};
-use crate::openapi::schema::{either, handle, nullable, object, text, word};
-use crate::strict_json::{FromBody, ObjectReader, Told};
+use crate::openapi::schema::{handle, text, word};
+use crate::strict_json::{FromBody, ObjectReader, Presence, Told, known};
 
 fn bad_request(message: &str) -> ApiError {
     ApiError::new(ErrorCode::BadRequest, message)
@@ -21,12 +21,8 @@ fn parse_handle(text: &str, pointer: &str) -> Result<Handle, ApiError> {
 }
 
 fn message(body: &mut ObjectReader<'_>) -> Result<Option<RequestMessage>, Told> {
-    let text = body.optional_text("message")?;
-    RequestMessage::given(text).map_err(|fault| body.fault("message", fault))
-}
-
-fn request_message() -> Value {
-    nullable(json!({"type": "string", "maxLength": 500}))
+    let message = body.optional_text("message", text().max(500), |text| RequestMessage::given(Some(text)));
+    message.map(Option::flatten)
 }
 
 /// `POST …/contacts/add`.
@@ -47,13 +43,10 @@ impl AddContactBody {
 
 impl FromBody for AddContactBody {
     fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
-        let handle = body.optional_text("handle");
+        body.describe("handle", Presence::Required, handle());
+        let handle = body.any_text("handle");
         let message = message(body);
         Ok(Self { handle: handle?, message: message? })
-    }
-
-    fn schema() -> Value {
-        object(&["handle"], &[("handle", handle()), ("message", request_message())])
     }
 }
 
@@ -89,20 +82,10 @@ impl FromBody for SendRequestBody {
     const WRAPPER: Option<&'static str> = Some("contact_request");
 
     fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
-        let [recipient, handle] = ["recipient_handle", "handle"].map(|name| body.optional_text(name));
+        let handles = body.one_of([("recipient_handle", handle()), ("handle", handle())]);
         let message = message(body);
-        Ok(Self { handle: recipient?.or(handle?), message: message? })
-    }
-
-    fn schema() -> Value {
-        let message = || ("message", request_message());
-        either(&[
-            object(
-                &["recipient_handle"],
-                &[("recipient_handle", handle()), ("handle", nullable(text())), message()],
-            ),
-            object(&["handle"], &[("handle", handle()), message()]),
-        ])
+        let [recipient, handle] = handles?;
+        Ok(Self { handle: recipient.or(handle), message: message? })
     }
 }
 
@@ -135,20 +118,9 @@ impl RespondBody {
 
 impl FromBody for RespondBody {
     fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
-        let action = body.text("action", |text| RequestAction::parse(&text).ok_or("Invalid value for enum"));
-        let [request_id, handle] = ["request_id", "handle"].map(|name| body.optional_text(name));
-        Ok(Self { action: action?, request_id: request_id?, handle: handle? })
-    }
-
-    fn schema() -> Value {
-        let action = || ("action", word(&["approve", "reject", "cancel"]));
-        either(&[
-            object(
-                &["action", "request_id"],
-                &[action(), ("request_id", text()), ("handle", nullable(text()))],
-            ),
-            object(&["action", "handle"], &[action(), ("handle", handle())]),
-        ])
+        let action = body.text("action", word(RequestAction::WORDS), known(RequestAction::parse));
+        let [request_id, handle] = body.one_of([("request_id", text()), ("handle", handle())])?;
+        Ok(Self { action: action?, request_id, handle })
     }
 }
 
@@ -177,15 +149,8 @@ impl RemoveContactBody {
 
 impl FromBody for RemoveContactBody {
     fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
-        let [contact_id, handle] = ["contact_id", "handle"].map(|name| body.optional_text(name));
-        Ok(Self { contact_id: contact_id?, handle: handle? })
-    }
-
-    fn schema() -> Value {
-        either(&[
-            object(&["contact_id"], &[("contact_id", text()), ("handle", nullable(text()))]),
-            object(&["handle"], &[("handle", handle())]),
-        ])
+        let [contact_id, handle] = body.one_of([("contact_id", text()), ("handle", handle())])?;
+        Ok(Self { contact_id, handle })
     }
 }
 
@@ -209,10 +174,7 @@ impl ResolveBody {
 
 impl FromBody for ResolveBody {
     fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
+        body.describe("handle", Presence::Required, handle());
         Ok(Self(body.any("handle")))
-    }
-
-    fn schema() -> Value {
-        object(&["handle"], &[("handle", handle())])
     }
 }

@@ -1,17 +1,22 @@
 //! `POST …/messages`, `PATCH …/messages/{id}`.
 
+use std::convert::Infallible;
+
 use domain::message::{MentionKind, MessageContent, RequestedMention, SendMessage};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::error::{ApiError, ErrorCode};
-use crate::openapi::schema::{about, list, nullable, object, text, word};
-use crate::strict_json::{FromBody, ObjectReader, Told};
+use crate::openapi::schema::{Schema, some_text, text, word};
+use crate::strict_json::{FromBody, ObjectReader, Presence, Told};
 
 /// The most mentions of one text.
 const MAX_MENTIONS: usize = 100;
 
 /// The most attachments of one text.
 const MAX_ATTACHMENTS: usize = 10;
+
+const CONTENT: Schema =
+    some_text(524_288).about("Text of at most 524,288 bytes of UTF-8, not only whitespace.");
 
 /// A text to be sent.
 #[derive(Clone, Debug)]
@@ -37,35 +42,12 @@ impl FromBody for SendMessageBody {
     const WRAPPER: Option<&'static str> = Some("message");
 
     fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
-        let content = body.text("content", MessageContent::new);
+        let content = body.text("content", CONTENT, MessageContent::new);
         let mentions = body.objects("mentions", MAX_MENTIONS, mention);
-        let attaches = body.list("attachment_ids", MAX_ATTACHMENTS).and_then(|ids| {
-            let texts = ids.iter().all(Value::is_string);
-            if texts { Ok(!ids.is_empty()) } else { Err(body.fault("attachment_ids", "must hold strings")) }
-        });
+        let any = |_: &str| Ok::<_, Infallible>(());
+        let attachments = body.texts_if_given("attachment_ids", text(), MAX_ATTACHMENTS, any);
         let message = SendMessage { content: content?, mentions: mentions? };
-        Ok(Self { message, attaches: attaches? })
-    }
-
-    fn schema() -> Value {
-        let mention = object(
-            &[],
-            &[
-                ("id", nullable(text())),
-                ("handle", nullable(text())),
-                ("name", nullable(text())),
-                ("username", nullable(text())),
-                ("kind", word(&["mention", "reference"])),
-            ],
-        );
-        object(
-            &["content"],
-            &[
-                ("content", content()),
-                ("mentions", nullable(list(mention, MAX_MENTIONS))),
-                ("attachment_ids", nullable(list(text(), MAX_ATTACHMENTS))),
-            ],
-        )
+        Ok(Self { message, attaches: attachments?.is_some_and(|ids| !ids.is_empty()) })
     }
 }
 
@@ -77,19 +59,8 @@ impl FromBody for EditMessageBody {
     const WRAPPER: Option<&'static str> = Some("message");
 
     fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
-        body.text("content", MessageContent::new).map(Self)
+        body.text("content", CONTENT, MessageContent::new).map(Self)
     }
-
-    fn schema() -> Value {
-        object(&["content"], &[("content", content())])
-    }
-}
-
-fn content() -> Value {
-    about(
-        json!({"type": "string", "minLength": 1, "maxLength": 524_288, "pattern": "\\S"}),
-        "Text of at most 524,288 bytes of UTF-8, not only whitespace.",
-    )
 }
 
 /// A mention as asked for; whether it names somebody is the domain's question.
@@ -97,13 +68,14 @@ fn content() -> Value {
 /// Clients send nulls and empty texts beside the one identifier they know, and a name that says
 /// nothing; old ones call the handle `username`.
 fn mention(item: &mut ObjectReader<'_>) -> Result<RequestedMention, Told> {
+    item.describe("kind", Presence::Optional, word(MentionKind::WORDS));
     let kind = match item.any("kind") {
         None => Some(MentionKind::Mention),
         Some(Value::String(text)) => MentionKind::parse(&text),
         Some(_) => None,
     };
-    let [id, handle, username, name] =
-        ["id", "handle", "username", "name"].map(|name| item.optional_text(name));
+    let [id, handle, username, name] = ["id", "handle", "username", "name"]
+        .map(|name| item.optional_text(name, text(), Ok::<_, Infallible>));
     name?;
     let handle = handle?.filter(|handle| !handle.trim().is_empty());
     Ok(RequestedMention { id: id?, handle: handle.or(username?), kind })

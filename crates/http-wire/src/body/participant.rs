@@ -1,13 +1,13 @@
 //! `POST …/participants`.
 
+use std::convert::Infallible;
+
 use domain::chat::{AddParticipantCommand, Role};
 use domain::id::parse_uuid;
 
-use serde_json::Value;
-
 use crate::error::{ApiError, peer_not_found};
-use crate::openapi::schema::{object, uuid, word};
-use crate::strict_json::{FromBody, ObjectReader, Told};
+use crate::openapi::schema::{uuid, word};
+use crate::strict_json::{FromBody, ObjectReader, Presence, Told, UNKNOWN_WORD};
 
 /// Somebody to be added to a room.
 #[derive(Clone, Debug)]
@@ -28,19 +28,14 @@ impl FromBody for AddParticipantBody {
     const WRAPPER: Option<&'static str> = Some("participant");
 
     fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told> {
-        let participant_id = body.text("participant_id", Ok::<_, String>);
+        let participant_id = body.text("participant_id", uuid(), Ok::<_, Infallible>);
+        body.describe("role", Presence::Optional, word(Role::WORDS));
         let role = match body.any("role") {
             None => Ok(Role::default()),
-            Some(value) => value
-                .as_str()
-                .and_then(Role::parse)
-                .ok_or_else(|| body.fault("role", "Invalid value for enum")),
+            Some(value) => {
+                value.as_str().and_then(Role::parse).ok_or_else(|| body.fault("role", UNKNOWN_WORD))
+            }
         };
         Ok(Self { participant_id: participant_id?, role: role? })
-    }
-
-    fn schema() -> Value {
-        let role = word(&["member", "admin", "owner"]);
-        object(&["participant_id"], &[("participant_id", uuid()), ("role", role)])
     }
 }

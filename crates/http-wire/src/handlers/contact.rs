@@ -1,17 +1,39 @@
-//! Removing contacts, and answering contact requests.
+//! Removing contacts, listing sent contact requests, and answering received ones.
 
 use actix_web::{HttpResponse, web};
 use domain::caller::Caller;
-use domain::contact::{ContactService, RequestAction, WhichContact, WhichRequest};
+use domain::contact::{ContactService, RequestAction, SentFilter, WhichContact, WhichRequest};
 
 use crate::auth::CallerExtractor;
 use crate::body::RemoveContactBody;
 use crate::envelope::Data;
 use crate::error::ApiError;
+use crate::page::NumberedQuery;
 use crate::path::{ContactPath, ContactRequestPath};
-use crate::query::{NoQuery, StrictQuery};
-use crate::strict_json::{NoBody, StrictJson};
+use crate::query::{FromQuery, NoQuery, QueryReader, StrictQuery};
+use crate::strict_json::{NoBody, StrictJson, Told};
 use crate::view::{RemovedView, RequestStepView};
+
+/// The values of a filter by status.
+pub const SENT_FILTERS: &[&str] = &["pending", "approved", "rejected", "cancelled", "expired", "all"];
+
+/// The query of a list of sent contact requests.
+#[derive(Clone, Copy, Debug)]
+pub struct SentRequestsQuery {
+    /// The requested page.
+    pub page: NumberedQuery,
+    /// The filter.
+    pub status: SentFilter,
+}
+
+impl FromQuery for SentRequestsQuery {
+    fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
+        let page = NumberedQuery::from_query(query);
+        let description = "Only this status; all by default.";
+        let status = query.word("status", SENT_FILTERS, description, SentFilter::parse);
+        Ok(Self { page: page?, status: status?.unwrap_or_default() })
+    }
+}
 
 /// `POST /contacts/remove`.
 pub async fn remove_named<C: CallerExtractor>(

@@ -7,7 +7,6 @@ use domain::peer::{ListPeers, PeerService};
 use crate::auth::CallerExtractor;
 use crate::envelope::List;
 use crate::error::ApiError;
-use crate::openapi::schema::{Parameter, parameter, uuid, word};
 use crate::page::{NumberedMetadata, NumberedQuery};
 use crate::query::{FromQuery, QueryReader, StrictQuery};
 use crate::strict_json::Told;
@@ -23,16 +22,10 @@ pub struct ListPeersQuery {
 impl FromQuery for ListPeersQuery {
     fn from_query(query: &mut QueryReader) -> Result<Self, Told> {
         let page = NumberedQuery::from_query(query);
-        let not_in_chat = query.parsed("not_in_chat", "must be a UUID", ChatId::parse);
-        let kind = query.parsed("type", "Invalid value for enum", ParticipantKind::parse);
+        let not_in_chat = query.id("not_in_chat", "Leave out the participants of this chat.", ChatId::parse);
+        let kind =
+            query.word("type", ParticipantKind::WORDS, "Only users, or only agents.", ParticipantKind::parse);
         Ok(Self { wanted: ListPeers { not_in_chat: not_in_chat?, kind: kind? }, page: page? })
-    }
-
-    fn parameters() -> Vec<Parameter> {
-        let mut all = NumberedQuery::parameters();
-        all.push(parameter("not_in_chat", uuid(), "Leave out the participants of this chat."));
-        all.push(parameter("type", word(&["User", "Agent"]), "Only users, or only agents."));
-        all
     }
 }
 

@@ -83,7 +83,7 @@ fn operation(interface: &Interface, endpoint: &Endpoint) -> Value {
 fn parameters(endpoint: &Endpoint) -> Vec<Value> {
     let ids = endpoint.path.split('{').skip(1).filter_map(|rest| rest.split('}').next());
     let mut parameters = ids
-        .map(|name| json!({"name": name, "in": "path", "required": true, "schema": super::schema::uuid()}))
+        .map(|name| json!({"name": name, "in": "path", "required": true, "schema": super::schema::uuid().value()}))
         .collect::<Vec<_>>();
     for parameter in &endpoint.parameters {
         let mut described = json!({

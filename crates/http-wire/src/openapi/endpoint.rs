@@ -5,18 +5,15 @@ use actix_web::{FromRequest, Handler, Resource, Responder, Route};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use crate::query::FromQuery;
-use crate::strict_json::FromBody;
+use crate::query::{self, FromQuery};
+use crate::strict_json::{self, FromBody};
 
 /// A parameter of a query string.
 #[derive(Clone, Debug)]
-pub struct Parameter {
-    /// Its name.
-    pub name: &'static str,
-    /// Its schema.
-    pub schema: Value,
-    /// Its description.
-    pub description: &'static str,
+pub(crate) struct Parameter {
+    pub(crate) name: &'static str,
+    pub(crate) schema: Value,
+    pub(crate) description: &'static str,
 }
 
 /// A response other than a refusal.
@@ -94,14 +91,14 @@ impl Endpoint {
     /// Adds the query parameters.
     #[must_use]
     pub fn query<Q: FromQuery>(mut self) -> Self {
-        self.parameters.extend(Q::parameters());
+        self.parameters.extend(query::parameters::<Q>());
         self
     }
 
     /// Adds the body, in its wrapper or flat.
     #[must_use]
     pub fn body<B: FromBody>(mut self) -> Self {
-        let flat = B::schema();
+        let flat = strict_json::schema::<B>();
         self.body_required = flat["required"].as_array().is_none_or(|names| !names.is_empty());
         self.body = Some(match B::WRAPPER {
             None => flat,

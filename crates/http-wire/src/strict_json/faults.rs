@@ -4,6 +4,12 @@ use std::fmt;
 
 use crate::error::{ApiError, ErrorCode};
 
+/// The fault of a word that is not one of those that a value can be.
+pub const UNKNOWN_WORD: &str = "Invalid value for enum";
+
+/// The fault of a text that is not an id.
+pub const NOT_AN_ID: &str = "must be a UUID";
+
 /// A value is wrong, and the fault is recorded; the whole input will be refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Told(());

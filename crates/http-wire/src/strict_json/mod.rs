@@ -4,6 +4,7 @@
 //! reported at once under the pointers that the client used, and so is a duplicate member of an
 //! object. A body may be in a wrapper (`{"message": {…}}`) or flat.
 
+mod description;
 mod faults;
 mod reader;
 mod scan;
@@ -20,9 +21,10 @@ use actix_web::{FromRequest, HttpRequest};
 use futures_util::StreamExt;
 use serde_json::{Map, Value};
 
+pub use description::Presence;
 pub(crate) use faults::Faults;
-pub use faults::Told;
-pub use reader::ObjectReader;
+pub use faults::{NOT_AN_ID, Told, UNKNOWN_WORD};
+pub use reader::{ObjectReader, id, known};
 
 use crate::auth;
 use crate::error::{ApiError, ErrorCode};
@@ -45,12 +47,9 @@ pub trait FromBody: Sized + 'static {
 
     /// Takes every known property from `body`, and records all faults instead of returning at the
     /// first. Remaining properties are unknown.
+    ///
+    /// This also describes the body ([`schema`]): an operation is documented as it is read.
     fn from_body(body: &mut ObjectReader<'_>) -> Result<Self, Told>;
-
-    /// The JSON schema of the flat form, for the API's document; null says nothing.
-    fn schema() -> Value {
-        Value::Null
-    }
 }
 
 /// A body with its form.
@@ -89,10 +88,6 @@ pub struct NoBody;
 impl FromBody for NoBody {
     fn from_body(_: &mut ObjectReader<'_>) -> Result<Self, Told> {
         Ok(Self)
-    }
-
-    fn schema() -> Value {
-        crate::openapi::schema::object(&[], &[])
     }
 }
 
@@ -154,6 +149,11 @@ pub fn parse<T: FromBody>(bytes: &[u8]) -> Result<StrictJson<T>, ApiError> {
     outer.finish();
     faults.into_result()?;
     body.map(|body| StrictJson { body, form }).map_err(|_: Told| ApiError::validation())
+}
+
+/// The JSON schema of the flat form of a body, for the API's document.
+pub(crate) fn schema<T: FromBody>() -> Value {
+    ObjectReader::schema_of(T::from_body)
 }
 
 /// An empty body counts as `{}`.

@@ -2,21 +2,59 @@
 
 use std::fmt::Display;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use super::faults::{Faults, Told};
+use super::description::{Description, Presence};
+use super::faults::{Faults, NOT_AN_ID, Told, UNKNOWN_WORD};
+use crate::openapi::schema::{Schema, nullable};
 
 /// An object of a body; properties are taken from it, and remaining ones are unknown.
+///
+/// Each property is read with its schema. The schemas are recorded when an empty object is read for
+/// the API's document, so a body must read all its properties whatever their values are.
 #[derive(Debug)]
 pub struct ObjectReader<'f> {
     members: Map<String, Value>,
     pointer: String,
     faults: &'f mut Faults,
+    /// Set while the object is described.
+    description: Option<Description>,
 }
 
 impl<'f> ObjectReader<'f> {
     pub(super) fn new(members: Map<String, Value>, pointer: String, faults: &'f mut Faults) -> Self {
-        Self { members, pointer, faults }
+        Self { members, pointer, faults, description: None }
+    }
+
+    /// The schema of the object that `read` reads.
+    pub(super) fn schema_of<T>(read: impl FnOnce(&mut ObjectReader<'_>) -> Result<T, Told>) -> Value {
+        let mut faults = Faults::default();
+        let mut reader = ObjectReader::new(Map::new(), String::new(), &mut faults);
+        reader.description = Some(Description::default());
+        // An empty object may be refused: only the recorded schemas count.
+        let _ = read(&mut reader);
+        reader.description.unwrap_or_default().into_schema()
+    }
+
+    /// Describes a property that is read with [`Self::any`] or [`Self::any_text`].
+    pub fn describe(&mut self, name: &'static str, presence: Presence, schema: Schema) {
+        self.record(name, presence, || match presence {
+            Presence::Nullable => schema.nullable(),
+            Presence::Required | Presence::Optional => schema.value(),
+        });
+    }
+
+    fn record(&mut self, name: &'static str, presence: Presence, schema: impl FnOnce() -> Value) {
+        if let Some(description) = &mut self.description {
+            description.add(name, presence, schema());
+        }
+    }
+
+    /// Describes the object as one with at least one property.
+    pub fn describe_as_never_empty(&mut self) {
+        if let Some(description) = &mut self.description {
+            description.need_a_property();
+        }
     }
 
     /// Returns whether the property is there, even as null.
@@ -36,7 +74,7 @@ impl<'f> ObjectReader<'f> {
     }
 
     /// A text; absent and null are `None`.
-    pub fn optional_text(&mut self, name: &str) -> Result<Option<String>, Told> {
+    pub fn any_text(&mut self, name: &str) -> Result<Option<String>, Told> {
         match self.any(name) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
@@ -46,6 +84,150 @@ impl<'f> ObjectReader<'f> {
 
     /// A text that must be there, checked by `parse`.
     pub fn text<T, E: Display>(
+        &mut self,
+        name: &'static str,
+        schema: Schema,
+        parse: impl FnOnce(String) -> Result<T, E>,
+    ) -> Result<T, Told> {
+        self.describe(name, Presence::Required, schema);
+        self.required_text(name, parse)
+    }
+
+    /// A text checked by `parse`; absent is `None`.
+    pub fn text_if_given<T, E: Display>(
+        &mut self,
+        name: &'static str,
+        schema: Schema,
+        parse: impl FnOnce(String) -> Result<T, E>,
+    ) -> Result<Option<T>, Told> {
+        self.describe(name, Presence::Optional, schema);
+        if self.has(name) { self.required_text(name, parse).map(Some) } else { Ok(None) }
+    }
+
+    /// A text checked by `parse`; absent and null are `None`.
+    pub fn optional_text<T, E: Display>(
+        &mut self,
+        name: &'static str,
+        schema: Schema,
+        parse: impl FnOnce(String) -> Result<T, E>,
+    ) -> Result<Option<T>, Told> {
+        self.describe(name, Presence::Nullable, schema);
+        let text = self.any_text(name)?;
+        text.map(|text| parse(text).map_err(|fault| self.fault(name, fault))).transpose()
+    }
+
+    /// A text checked by `parse`; absent is `None`, and null or a blank text removes the value.
+    pub fn clearable_text<T, E: Display>(
+        &mut self,
+        name: &'static str,
+        schema: Schema,
+        parse: impl FnOnce(String) -> Result<T, E>,
+    ) -> Result<Option<Option<T>>, Told> {
+        let is_given = self.has(name);
+        let parse = |text: String| if text.trim().is_empty() { Ok(None) } else { parse(text).map(Some) };
+        let value = self.optional_text(name, schema, parse)?;
+        Ok(is_given.then(|| value.flatten()))
+    }
+
+    /// A text under one of two names: the first one, or the second one if that is absent.
+    pub fn one_of(&mut self, names: [(&'static str, Schema); 2]) -> Result<[Option<String>; 2], Told> {
+        if let Some(description) = &mut self.description {
+            description.add_one_of(names);
+        }
+        let [first, second] = names.map(|(name, _)| self.any_text(name));
+        Ok([first?, second?])
+    }
+
+    /// True or false; required.
+    pub fn flag(&mut self, name: &'static str, schema: Schema) -> Result<bool, Told> {
+        self.describe(name, Presence::Required, schema);
+        match self.any(name) {
+            None => Err(self.fault(name, "can't be blank")),
+            Some(Value::Bool(flag)) => Ok(flag),
+            Some(other) => Err(self.fault(name, expected("boolean", &other))),
+        }
+    }
+
+    /// True or false; absent is `None`.
+    pub fn optional_flag(&mut self, name: &'static str, schema: Schema) -> Result<Option<bool>, Told> {
+        self.describe(name, Presence::Optional, schema);
+        match self.any(name) {
+            None => Ok(None),
+            Some(Value::Bool(flag)) => Ok(Some(flag)),
+            Some(other) => Err(self.fault(name, expected("boolean", &other))),
+        }
+    }
+
+    /// A free-form object, checked by `parse`; absent and null are an empty one.
+    pub fn free_object<T, E: Display>(
+        &mut self,
+        name: &'static str,
+        parse: impl FnOnce(Map<String, Value>) -> Result<T, E>,
+    ) -> Result<T, Told> {
+        self.record(name, Presence::Nullable, || {
+            nullable(json!({"type": "object", "additionalProperties": true}))
+        });
+        let members = match self.any(name) {
+            None | Some(Value::Null) => Map::new(),
+            Some(Value::Object(members)) => members,
+            Some(other) => return Err(self.fault(name, expected("object", &other))),
+        };
+        parse(members).map_err(|fault| self.fault(name, fault))
+    }
+
+    /// A nested object; absent and null are `None`.
+    pub fn optional_object<T>(
+        &mut self,
+        name: &'static str,
+        schema: impl FnOnce() -> Value,
+        read: impl FnOnce(&mut ObjectReader<'_>) -> Result<T, Told>,
+    ) -> Result<Option<T>, Told> {
+        self.record(name, Presence::Nullable, schema);
+        match self.any(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(value) => self.inside(name, value, read).map(Some),
+        }
+    }
+
+    /// A list of at most `max` texts, each checked by `parse`; absent is `None`, null an empty one.
+    pub fn texts_if_given<T, E: Display>(
+        &mut self,
+        name: &'static str,
+        item: Schema,
+        max: usize,
+        parse: impl Fn(&str) -> Result<T, E>,
+    ) -> Result<Option<Vec<T>>, Told> {
+        self.record(name, Presence::Nullable, || list(&item.value(), max));
+        if !self.has(name) {
+            return Ok(None);
+        }
+        let items = self.items(name, max)?;
+        let mut texts = Vec::with_capacity(items.len());
+        for item in items {
+            let Value::String(text) = item else { return Err(self.fault(name, "must hold strings")) };
+            texts.push(parse(&text).map_err(|fault| self.fault(name, fault))?);
+        }
+        Ok(Some(texts))
+    }
+
+    /// A list of at most `max` objects, each read by `read`; absent and null are an empty one.
+    pub fn objects<T>(
+        &mut self,
+        name: &'static str,
+        max: usize,
+        read: impl Fn(&mut ObjectReader<'_>) -> Result<T, Told>,
+    ) -> Result<Vec<T>, Told> {
+        self.record(name, Presence::Nullable, || list(&ObjectReader::schema_of(&read), max));
+        let items = self.items(name, max)?;
+        let read_all = items.into_iter().enumerate().map(|(index, item)| {
+            let place = format!("{}/{index}", escaped(name));
+            self.inside_at(&place, item, &read)
+        });
+        // All items are read first, so that every fault is reported.
+        read_all.collect::<Vec<_>>().into_iter().collect()
+    }
+
+    fn required_text<T, E: Display>(
         &mut self,
         name: &str,
         parse: impl FnOnce(String) -> Result<T, E>,
@@ -57,112 +239,14 @@ impl<'f> ObjectReader<'f> {
         }
     }
 
-    /// True or false; required.
-    pub fn flag(&mut self, name: &str) -> Result<bool, Told> {
-        match self.any(name) {
-            None => Err(self.fault(name, "can't be blank")),
-            Some(Value::Bool(flag)) => Ok(flag),
-            Some(other) => Err(self.fault(name, expected("boolean", &other))),
-        }
-    }
-
-    /// True or false; absent is `None`.
-    pub fn optional_flag(&mut self, name: &str) -> Result<Option<bool>, Told> {
-        match self.any(name) {
-            None => Ok(None),
-            Some(Value::Bool(flag)) => Ok(Some(flag)),
-            Some(other) => Err(self.fault(name, expected("boolean", &other))),
-        }
-    }
-
-    /// A text checked by `parse`; absent is `None`.
-    pub fn text_if_given<T, E: Display>(
-        &mut self,
-        name: &str,
-        parse: impl FnOnce(String) -> Result<T, E>,
-    ) -> Result<Option<T>, Told> {
-        if self.has(name) { self.text(name, parse).map(Some) } else { Ok(None) }
-    }
-
-    /// A text checked by `parse`; absent is `None`, and null or a blank text removes the value.
-    pub fn text_or_null_if_given<T, E: Display>(
-        &mut self,
-        name: &str,
-        parse: impl FnOnce(String) -> Result<T, E>,
-    ) -> Result<Option<Option<T>>, Told> {
-        if !self.has(name) {
-            return Ok(None);
-        }
-        match self.optional_text(name)?.filter(|text| !text.trim().is_empty()) {
-            None => Ok(Some(None)),
-            Some(text) => parse(text).map(|value| Some(Some(value))).map_err(|fault| self.fault(name, fault)),
-        }
-    }
-
-    /// A free-form object, whose content is not checked; absent and null are an empty one.
-    pub fn free_object(&mut self, name: &str) -> Result<Map<String, Value>, Told> {
-        match self.any(name) {
-            None | Some(Value::Null) => Ok(Map::new()),
-            Some(Value::Object(members)) => Ok(members),
-            Some(other) => Err(self.fault(name, expected("object", &other))),
-        }
-    }
-
-    /// A nested object; absent and null are `None`.
-    pub fn optional_object<T>(
-        &mut self,
-        name: &str,
-        read: impl FnOnce(&mut ObjectReader<'_>) -> Result<T, Told>,
-    ) -> Result<Option<T>, Told> {
-        match self.any(name) {
-            None | Some(Value::Null) => Ok(None),
-            Some(value) => self.inside(name, value, read).map(Some),
-        }
-    }
-
-    /// A list of at most `max` items; absent and null are an empty one.
-    pub fn list(&mut self, name: &str, max: usize) -> Result<Vec<Value>, Told> {
+    /// The items of a list of at most `max`; absent and null are an empty one.
+    fn items(&mut self, name: &str, max: usize) -> Result<Vec<Value>, Told> {
         match self.any(name) {
             None | Some(Value::Null) => Ok(Vec::new()),
             Some(Value::Array(items)) if items.len() <= max => Ok(items),
             Some(Value::Array(_)) => Err(self.fault(name, format_args!("should have at most {max} item(s)"))),
             Some(other) => Err(self.fault(name, expected("array", &other))),
         }
-    }
-
-    /// A list of at most `max` texts, each checked by `parse`; absent is `None`.
-    pub fn texts_if_given<T, E: Display>(
-        &mut self,
-        name: &str,
-        max: usize,
-        parse: impl Fn(&str) -> Result<T, E>,
-    ) -> Result<Option<Vec<T>>, Told> {
-        if !self.has(name) {
-            return Ok(None);
-        }
-        let items = self.list(name, max)?;
-        let mut texts = Vec::with_capacity(items.len());
-        for item in items {
-            let Value::String(text) = item else { return Err(self.fault(name, "must hold strings")) };
-            texts.push(parse(&text).map_err(|fault| self.fault(name, fault))?);
-        }
-        Ok(Some(texts))
-    }
-
-    /// A list of at most `max` objects, each read by `read`.
-    pub fn objects<T>(
-        &mut self,
-        name: &str,
-        max: usize,
-        mut read: impl FnMut(&mut ObjectReader<'_>) -> Result<T, Told>,
-    ) -> Result<Vec<T>, Told> {
-        let items = self.list(name, max)?;
-        let read_all = items.into_iter().enumerate().map(|(index, item)| {
-            let place = format!("{}/{index}", escaped(name));
-            self.inside_at(&place, item, &mut read)
-        });
-        // All items are read first, so that every fault is reported.
-        read_all.collect::<Vec<_>>().into_iter().collect()
     }
 
     /// Reads `value`, the object under `name`.
@@ -201,6 +285,21 @@ impl<'f> ObjectReader<'f> {
     fn pointer_to(&self, name: &str) -> String {
         format!("{}/{}", self.pointer, escaped(name))
     }
+}
+
+/// Turns a parser that knows a few words into one for [`ObjectReader`].
+pub fn known<T>(parse: impl FnOnce(&str) -> Option<T>) -> impl FnOnce(String) -> Result<T, &'static str> {
+    move |text| parse(&text).ok_or(UNKNOWN_WORD)
+}
+
+/// Turns a parser of ids into one for [`ObjectReader`].
+pub fn id<T>(parse: impl FnOnce(&str) -> Option<T>) -> impl FnOnce(String) -> Result<T, &'static str> {
+    move |text| parse(&text).ok_or(NOT_AN_ID)
+}
+
+/// The schema of a list of at most `max` items, or null.
+fn list(item: &Value, max: usize) -> Value {
+    nullable(json!({"type": "array", "items": item, "maxItems": max}))
 }
 
 /// The message for a value of another type than `wanted`.
